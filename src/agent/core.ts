@@ -1,9 +1,9 @@
 import type { Client } from '#client/client.ts'
 import type { Pause } from '#client/retry/wait-budget.ts'
-import type { TopUpDesk } from '#client/top-up.ts'
+import type { TopUpClient } from '#client/top-up.ts'
 import type { Clock } from '#contract/time.ts'
 import type { Approvals } from '#wallet/approvals/approvals.ts'
-import type { ChainNodes } from '#wallet/chains/chain-nodes.ts'
+import type { ChainNodes } from '#wallet/chains/nodes.ts'
 import type { Records } from '#wallet/records/records.ts'
 import type { State } from '#wallet/records/state.ts'
 import type { Policy } from '#wallet/rules/policy.ts'
@@ -16,7 +16,7 @@ import type { Refills } from './wallet/refills.ts'
 /** What one agent is made of; every part of the room takes what it needs of it. */
 export interface Core {
   client: Client
-  topUps: TopUpDesk
+  topUps: TopUpClient
   /** Null with an API key alone, and with nothing. */
   wallet: Wallet | null
   /** Whether a person has said which service to use; for words only. */

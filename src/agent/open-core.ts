@@ -3,7 +3,7 @@ import { Client } from '#client/client.ts'
 import type { Credential } from '#client/credential.ts'
 import { waitFor } from '#client/retry/wait-budget.ts'
 import { serviceAddress } from '#client/service-address.ts'
-import { TopUpDesk } from '#client/top-up.ts'
+import { TopUpClient } from '#client/top-up.ts'
 import { type Clock, systemClock } from '#contract/time.ts'
 import { openApprovals } from '#wallet/approvals/approvals.ts'
 import { keyFromHex, type WalletKey } from '#wallet/keys/keys.ts'
@@ -63,7 +63,7 @@ export async function openCore(options: CoreOptions, found: FoundWallet = {}): P
   const credential: Credential = wallet ? { payer: wallet } : apiKey ? { apiKey } : null
   const notes = machineNotes(state, clock)
   const client = new Client({ baseUrl, credential, clock, notes, vendor: options.vendor, fetch: options.fetch })
-  const topUps = new TopUpDesk(client)
+  const topUps = new TopUpClient(client)
   const files = filesOf(options, state, clock)
   return {
     client,

@@ -54,10 +54,10 @@ export function otherChain(payees: readonly PayeeCounts[], { env, folder }: Book
 /** Where the local chain of a data folder listens; null where none runs. */
 export async function localEvm(dataDir: string): Promise<string | null> {
   const [{ findChain }, { chainFolderOf }, { loopbackUrl }, { anvil }] = await Promise.all([
-    import('#local/chain-process.ts'),
-    import('#local/chain-folder.ts'),
-    import('#local/chain-program.ts'),
-    import('#local/anvil.ts'),
+    import('#local/chain/process.ts'),
+    import('#local/chain/folder.ts'),
+    import('#local/chain/probe.ts'),
+    import('#local/evm/anvil.ts'),
   ])
   const chain = await findChain(anvil, chainFolderOf(dataDir))
   return chain && loopbackUrl(chain.port)
@@ -65,10 +65,10 @@ export async function localEvm(dataDir: string): Promise<string | null> {
 
 export async function localSolana(dataDir: string): Promise<string | null> {
   const [{ findChain }, { solanaFolderOf }, { loopbackUrl }, { solana }] = await Promise.all([
-    import('#local/chain-process.ts'),
-    import('#local/chain-folder.ts'),
-    import('#local/chain-program.ts'),
-    import('#local/solana-program.ts'),
+    import('#local/chain/process.ts'),
+    import('#local/chain/folder.ts'),
+    import('#local/chain/probe.ts'),
+    import('#local/solana/subprocess.ts'),
   ])
   const chain = await findChain(solana, solanaFolderOf(dataDir))
   return chain && loopbackUrl(chain.port)

@@ -4,30 +4,30 @@ import type { AnswerOf, CallOf, Operation } from '#contract/operations/operation
 import { type Clock, systemClock } from '#contract/time.ts'
 import { defaultVendor, fromVendor } from '#contract/wire/vendor.ts'
 import { ClientError } from './client-error.ts'
-import { type Credential, credentialHeaders, principalOf } from './credential.ts'
-import { downloadAddress } from './download/download-address.ts'
+import { type Credential, credentialHeaders, principalOf, SignInSkew } from './credential.ts'
 import { answerBytes, bucketModelCharacters, errorBytes, mostAtOnce } from './limits.ts'
 import type { FlightEnd } from './pace/breaker.ts'
 import { Gate, type Passage } from './pace/gate.ts'
-import { type LimitWindow, limitWindow } from './pace/limit-window.ts'
+import { InFlightLimit } from './pace/in-flight-limit.ts'
+import { type LimitWindow, limitWindow } from './pace/limiter.ts'
 import { LimitsSeen } from './pace/limits-seen.ts'
 import { memorySharedNotes, type SharedNotes } from './pace/shared-notes.ts'
-import { Turns } from './pace/turns.ts'
-import { withRetry } from './retry/retry.ts'
-import { classOf } from './retry/retry-table.ts'
-import { retryAfterMs } from './retry/server-hint.ts'
+import { classOf, withRetry } from './retry/retry.ts'
+import { retryAfterMs } from './retry/retry-after.ts'
 import { type Pause, WaitBudget } from './retry/wait-budget.ts'
-import { type ServiceAddress, serviceAddress } from './service-address.ts'
-import { SignInSkew } from './sign-in-skew.ts'
+import { downloadAddress, type ServiceAddress, serviceAddress } from './service-address.ts'
 import { type AnswerHeaders, answerHeaders, inOurWords } from './wire/answer-headers.ts'
-import { tellingItsEnd } from './wire/ended-body.ts'
-import { fetchWire } from './wire/fetch-wire.ts'
-import { outerLookup, type Resolve } from './wire/outer-lookup.ts'
-import { readErrorBody, readJson } from './wire/read-body.ts'
-import { readError } from './wire/read-error.ts'
-import { readLeniently } from './wire/read-leniently.ts'
-import { undiciWire } from './wire/undici-wire.ts'
-import type { Wire, WireRequest, WireResponse } from './wire/wire.ts'
+import { readErrorBody, readJson, tellingItsEnd } from './wire/body.ts'
+import { readError, readLeniently } from './wire/read-answer.ts'
+import {
+  fetchWire,
+  outerLookup,
+  type Resolve,
+  undiciWire,
+  type Wire,
+  type WireRequest,
+  type WireResponse,
+} from './wire/wire.ts'
 import { type WrittenRequest, writeRequest } from './wire/write-request.ts'
 
 export interface ClientOptions {
@@ -106,7 +106,7 @@ export class Client {
     this.#closeWire = own.close
     const caller = `${this.address.origin} ${principalOf(credential)}`
     // Of a wallet the contract tells how many may be in flight; all else is learnt.
-    const turns = new Turns(clock, credential && 'payer' in credential ? walletConcurrency : mostAtOnce)
+    const turns = new InFlightLimit(clock, credential && 'payer' in credential ? walletConcurrency : mostAtOnce)
     this.#gate = new Gate({ notes, turns, clock, caller, random })
     this.limitsSeen = new LimitsSeen(notes, caller, clock)
   }

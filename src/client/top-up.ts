@@ -4,11 +4,11 @@ import { paymentRequired, paymentResponse, paymentSignature } from '#contract/wi
 import { type PaymentOption, TopUpRequired } from '#contract/wire/payment.ts'
 import type { Client } from './client.ts'
 import { ClientError } from './client-error.ts'
+import type { SendPayment, SentPayment } from './credential.ts'
 import { answerBytes, requirementsLifeMs } from './limits.ts'
-import type { SendPayment, SentPayment } from './payer.ts'
-import { parseHttpDate } from './retry/http-date.ts'
-import { readJson } from './wire/read-body.ts'
-import { readLeniently } from './wire/read-leniently.ts'
+import { parseHttpDate } from './retry/retry-after.ts'
+import { readJson } from './wire/body.ts'
+import { readLeniently } from './wire/read-answer.ts'
 import { writeRequest } from './wire/write-request.ts'
 
 const noCall = { params: undefined, query: undefined, body: {} } as const
@@ -21,7 +21,7 @@ export interface TopUpOffer {
 }
 
 /** The two halves of `POST /x402/top-up` (brief §4.1): what may be paid, and one signed payment. No credential goes with either. */
-export class TopUpDesk {
+export class TopUpClient {
   readonly #client: Client
   #known: { offer: TopUpOffer; atMs: number } | null = null
 

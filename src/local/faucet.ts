@@ -1,14 +1,13 @@
 import { getAddress, isAddress } from 'viem'
 import type { MicroUsd } from '#contract/money.ts'
 import { decodeBase58 } from '#contract/wire/base58.ts'
-import { anvil } from './anvil.ts'
-import { chainFolderOf, solanaFolderOf } from './chain-folder.ts'
-import { findChain } from './chain-process.ts'
-import { loopbackUrl } from './chain-program.ts'
-import { LocalChainError } from './local-chain-error.ts'
-import { connectChain, mintUsdc, readBalance } from './local-token.ts'
-import { mintLocalUsdc } from './solana-chain.ts'
-import { solana } from './solana-program.ts'
+import { chainFolderOf, LocalChainError, solanaFolderOf } from './chain/folder.ts'
+import { loopbackUrl } from './chain/probe.ts'
+import { findChain } from './chain/process.ts'
+import { anvil } from './evm/anvil.ts'
+import { connectChain, mintUsdc, readBalance } from './evm/token.ts'
+import { mintLocalUsdc } from './solana/chain.ts'
+import { solana } from './solana/subprocess.ts'
 
 export interface FaucetRequest {
   /** The folder that `farebox up` was given. */

@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto'
+import { createPrivateKey, createPublicKey, randomBytes } from 'node:crypto'
+import { link, readFile, rm, writeFile } from 'node:fs/promises'
 import { type Address, type Hex, isHex } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
 import { z } from 'zod'
-import { chainFolderOf, makeChainFolder } from './chain-folder.ts'
-import { readOrCreateKeys } from './key-text.ts'
-import { LocalChainError } from './local-chain-error.ts'
+import { decodeBase58, encodeBase58 } from '#contract/wire/base58.ts'
+import { chainFolderOf, LocalChainError, makeChainFolder, solanaFolderOf } from './chain/folder.ts'
 
 /** A key of the local chain. It holds test money only, so it lies in the data folder as it is. */
 export interface LocalKey {
@@ -43,3 +43,86 @@ const toKey = (privateKey: Hex): LocalKey => ({ privateKey, address: privateKeyT
 
 /** 32 random bytes are a valid key except once in 2¹²⁸ draws, which reading the key back would refuse. */
 const newPrivateKey = (): Hex => `0x${randomBytes(32).toString('hex')}`
+
+/** A key of the local chain. It holds test money only, so it lies in the data folder as it is. */
+export interface LocalSolanaKey {
+  /** Base58 of 64 bytes, as wallets export a key: the secret half, then the public one. */
+  secretKey: string
+  address: string
+}
+
+export interface LocalSolanaKeys {
+  /** Receives top-ups. */
+  payee: LocalSolanaKey
+  /** Pays the fees of payments. */
+  feePayer: LocalSolanaKey
+  /** The assistant's wallet. */
+  wallet: LocalSolanaKey
+}
+
+const seedBytes = 32
+const keypairBytes = 64
+
+/** Everything in PKCS #8 of an Ed25519 key before its 32 bytes. */
+const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex')
+
+const SecretKey = z.string().refine(text => {
+  const bytes = decodeBase58(text, keypairBytes)
+  return bytes !== null && secretKeyOf(bytes.subarray(0, seedBytes)) === text
+})
+const SolanaKeysFile = z.strictObject({ payee: SecretKey, feePayer: SecretKey, wallet: SecretKey })
+
+/** The Solana keys of a data folder, made at the first call. Throws `LocalChainError` for a broken file. */
+export async function loadLocalSolanaKeys(dataDir: string): Promise<LocalSolanaKeys> {
+  const folder = solanaFolderOf(dataDir)
+  await makeChainFolder(folder)
+  const text = await readOrCreateKeys(folder.keys, () => ({ payee: newKey(), feePayer: newKey(), wallet: newKey() }))
+  try {
+    const { payee, feePayer, wallet } = SolanaKeysFile.parse(JSON.parse(text))
+    return { payee: toSolanaKey(payee), feePayer: toSolanaKey(feePayer), wallet: toSolanaKey(wallet) }
+  } catch {
+    // Without a cause: what could not be read may be a key.
+    throw new LocalChainError(`The test keys in ${folder.keys} cannot be read; restore the file or remove it.`)
+  }
+}
+
+const newKey = (): string => secretKeyOf(randomBytes(seedBytes))
+
+function secretKeyOf(seed: Uint8Array): string {
+  const key = createPrivateKey({ key: Buffer.concat([pkcs8Prefix, seed]), format: 'der', type: 'pkcs8' })
+  const publicBytes = Buffer.from(createPublicKey(key).export({ format: 'jwk' }).x ?? '', 'base64url')
+  return encodeBase58(Buffer.concat([seed, publicBytes]))
+}
+
+function toSolanaKey(secretKey: string): LocalSolanaKey {
+  const bytes = decodeBase58(secretKey, keypairBytes) ?? new Uint8Array()
+  return { secretKey, address: encodeBase58(bytes.subarray(seedBytes)) }
+}
+
+/** The text of a key file, which is made where there is none. Of two processes that begin at once both get the first one's. */
+export async function readOrCreateKeys(path: string, newKeys: () => object): Promise<string> {
+  return (await read(path)) ?? create(path, newKeys())
+}
+
+async function read(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+}
+
+/** Linked into place whole. */
+async function create(path: string, keys: object): Promise<string> {
+  const draft = `${path}.${randomBytes(8).toString('hex')}`
+  await writeFile(draft, `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
+  try {
+    await link(draft, path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    await rm(draft, { force: true })
+  }
+  return readFile(path, 'utf8')
+}

@@ -1,14 +1,13 @@
 import { addUsd, type MicroUsd, microUsd } from '#contract/money.ts'
 import { capWindowMs } from './limits.ts'
-import { payerAmong } from './payment/choose-payer.ts'
+import { payerAmong } from './payment/payer.ts'
 import { heldPayments, openPayments, reservedOf, spentOf } from './records/journal.ts'
+import type { Work } from './records/records.ts'
 import { refillRowsOf } from './records/refill-rows.ts'
-import type { Work } from './records/work.ts'
 import { otherServicesOf, payeesOf, withoutRepeated } from './rules/payees.ts'
-import type { Policy } from './rules/policy.ts'
-import type { Refill } from './rules/refill-settings.ts'
+import type { Policy, Refill } from './rules/policy.ts'
 import { isStopped, type Stop, stopOf } from './rules/stop-switch.ts'
-import type { Payee } from './terms/payee.ts'
+import type { Payee } from './terms/order.ts'
 
 /** What the wallet may still do, and what waits. Everything in it may be shown. */
 export interface WalletStatus {

@@ -1,29 +1,30 @@
+import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, systemClock } from '#contract/time.ts'
+import { writeSignInHeader } from '#contract/wire/sign-in.ts'
+import { type SignInFields, writeSignInMessage } from '#contract/wire/sign-in-message.ts'
 import { type Approvals, openApprovals } from './approvals/approvals.ts'
-import type { ChainNodes } from './chains/chain-nodes.ts'
+import type { ChainNodes } from './chains/nodes.ts'
 import type { WalletKey } from './keys/keys.ts'
-import { accountOf } from './payment/choose-payer.ts'
+import { signInLifeMs, signInNonceBytes } from './limits.ts'
 import { decidedCall, type PaidOrder, pay } from './payment/pay.ts'
-import { recover } from './payment/recover.ts'
-import type { Send } from './payment/send-payment.ts'
-import type { Till } from './payment/till.ts'
+import { accountOf, type PayContext } from './payment/payer.ts'
+import { refillCredit } from './payment/refill.ts'
+import { recover, type Send } from './payment/settle.ts'
 import type { Pause } from './payment/top-up-lease.ts'
-import { fileRecords } from './records/file-records.ts'
 import { listPayments, type Payment } from './records/journal.ts'
 import { defaultNotesFolder, noteJournal } from './records/journal-of-key.ts'
+import { fileRecords } from './records/open-records.ts'
 import type { Records } from './records/records.ts'
 import { openState, type State } from './records/state.ts'
-import { refillCredit } from './refill/refill.ts'
 import { amountOf } from './rules/decide.ts'
 import { addPayee } from './rules/payees.ts'
-import type { Policy } from './rules/policy.ts'
+import { type Policy, railOf } from './rules/policy.ts'
 import { recorded } from './rules/refusals.ts'
 import { tightenByFile } from './rules/settings-file.ts'
 import { refuseWhenStopped } from './rules/stop-switch.ts'
-import { signIn } from './sign-in.ts'
-import type { Offer, Order, SeenCredit } from './terms/order.ts'
-import type { Payee } from './terms/payee.ts'
+import type { Offer, Order, Payee, SeenCredit } from './terms/order.ts'
+import { WalletRefusal } from './terms/refusal.ts'
 import { type WalletStatus, walletStatus } from './wallet-status.ts'
 
 export interface WalletOptions {
@@ -89,39 +90,40 @@ export function openWallet(options: WalletOptions): Wallet {
   const noteKeys = async () => {
     for (const { address } of keys) await noteJournal(notesFolder, address, records)
   }
-  const found: Till['found'] = { address: null }
+  const found: PayContext['found'] = { address: null }
   const nodes = options.nodes ?? {}
-  const till: Till = { records, folder, keys, key, nodes, found, policy, pause, noteJournal: noteKeys }
+  const context: PayContext = { records, folder, keys, key, nodes, found, policy, pause, noteJournal: noteKeys }
   const payOne = (order: Order, send: Send): Promise<PaidOrder> => {
     const { call } = order
     const terms = { amountMicroUsd: amountOf(order), ...(call && { requestHash: call.requestHash }) }
-    return recorded(records, decidedCall(order, key.address), terms, () => pay(till, order, send))
+    return recorded(records, decidedCall(order, key.address), terms, () => pay(context, order, send))
   }
   return {
     address: key.address,
     addresses,
     policy,
-    account: async () => ((await accountOf(till)) ?? key).address,
+    account: async () => ((await accountOf(context)) ?? key).address,
     useAccount(address) {
-      till.found.address = address
+      context.found.address = address
     },
     approvals: openApprovals(records, folder),
     async signIn(url, { address, skewMs = 0 } = {}) {
       await records.read(() => refuseWhenStopped(folder))
       const asked = keys.find(each => each.address === address)
-      return signIn(asked ?? (await accountOf(till)) ?? key, policy, url, clock.now() + skewMs)
+      return signIn(asked ?? (await accountOf(context)) ?? key, policy, url, clock.now() + skewMs)
     },
     pay: payOne,
     async refill(seen, offers, send) {
       const { refill } = policy
       if (!refill) return
-      const address = ((await accountOf(till)) ?? key).address
-      await refillCredit({ till, refill, address, seen }, offers, order => payOne(order, send))
+      const address = ((await accountOf(context)) ?? key).address
+      await refillCredit({ context, refill, address, seen }, offers, order => payOne(order, send))
     },
-    status: () => records.read(nowMs => walletStatus({ folder, policy, addresses, found: till.found.address }, nowMs)),
+    status: () =>
+      records.read(nowMs => walletStatus({ folder, policy, addresses, found: context.found.address }, nowMs)),
     receipts: limit => records.read(() => listPayments(limit)),
     pinPayee: (payee, by) => records.decide(nowMs => addPayee(payee, by, nowMs)),
-    recover: send => recover(till, send),
+    recover: send => recover(context, send),
     async close() {
       await records.close()
       state.close()
@@ -131,4 +133,42 @@ export function openWallet(options: WalletOptions): Wallet {
 
 function noFolder(): never {
   throw new TypeError('A wallet needs a stateFolder or a state.')
+}
+
+const statement = 'Use the prepaid credit of this wallet.'
+
+/**
+ * A fresh `SIGN-IN-WITH-X` for one request (brief §5.2). The text is made from the configured origin and nothing that a
+ * service said, so that no service can have a login for another one signed.
+ */
+async function signIn(key: WalletKey, policy: Policy, url: string, nowMs: number): Promise<string> {
+  const requested = URL.canParse(url) ? new URL(url) : null
+  if (requested?.origin !== policy.origin)
+    throw new WalletRefusal({
+      rule: 'origin',
+      sentence: `The wallet signs in at ${policy.origin} alone, and the request goes elsewhere.`,
+      nextStep: 'Check the address of the service in the configuration.',
+    })
+  const fields: SignInFields = {
+    domain: requested.host,
+    address: key.address,
+    statement,
+    // Without the query, which may hold what is nobody else's business.
+    uri: `${requested.origin}${requested.pathname}`,
+    version: '1',
+    chainId: railOf(policy, key.address)?.network ?? noRail(),
+    nonce: randomBytes(signInNonceBytes).toString('hex'),
+    issuedAt: new Date(nowMs).toISOString(),
+    expirationTime: new Date(nowMs + signInLifeMs).toISOString(),
+  }
+  const signature = await key.signMessage(writeSignInMessage(fields))
+  return writeSignInHeader({ fields, signature }, 'message')
+}
+
+function noRail(): never {
+  throw new WalletRefusal({
+    rule: 'network',
+    sentence: 'The settings leave no chain on which this wallet may act.',
+    nextStep: 'Look at `networks` in policy.json.',
+  })
 }

@@ -1,5 +1,5 @@
 import { agentMigrations } from '#agent/state/migrations.ts'
-import { thisProcess } from '#wallet/process-name.ts'
+import { thisProcess } from '#wallet/ids.ts'
 import { openState } from '#wallet/records/state.ts'
 
 /** A process that saves the file of a job and that of a call, until it is killed. */

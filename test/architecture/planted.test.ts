@@ -97,7 +97,7 @@ const allowed: [what: string, path: string, text: string][] = [
   ['a long suite for several stores', 'test/service/suite.ts', `export function suite() {\n${longTest}}\n`],
   ['70 lines', 'src/wallet/long.ts', longFunction.replace('x\n', '')],
   ['the transport', 'src/mcp/stdio.ts', `process.stdout.write('x')`],
-  ['the stdout of a child', 'src/local/anvil.ts', 'child.stdout.resume()'],
+  ['the stdout of a child', 'src/local/evm/anvil.ts', 'child.stdout.resume()'],
   ['a property called console', 'src/service/paths.ts', `const at = { console: paths.console }`],
   ['a word that begins like a drawer', 'src/contract/mime-types.ts', ''],
 ]

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type ApprovalPage, openApprovalPage } from '#agent/approval-page/open-page.ts'
-import type { ApprovalFacts } from '#wallet/terms/needs-approval.ts'
+import type { ApprovalFacts } from '#wallet/terms/approval.ts'
 import { openAgent } from '../agent/open-agent.ts'
 import { pretendService } from '../agent/pretend-service.ts'
 import { withChromium } from './with-chromium.ts'

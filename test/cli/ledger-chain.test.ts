@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { dataFolder } from '#cli/data-folder.ts'
 import { microUsd } from '#contract/money.ts'
 import { openSqliteStore } from '#ledger/store/sqlite/open.ts'
-import { startLocalEvmChain } from '#local/evm-chain.ts'
+import { startLocalEvmChain } from '#local/evm/chain.ts'
 import { account, mustCommit, payment, topUp } from '../ledger/store/sample-ops.ts'
 import { runCommand } from './run-command.ts'
 

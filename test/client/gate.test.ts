@@ -12,9 +12,9 @@ import {
 } from '#client/limits.ts'
 import type { FlightEnd } from '#client/pace/breaker.ts'
 import { Gate, type Passage } from '#client/pace/gate.ts'
-import type { LimitWindow } from '#client/pace/limit-window.ts'
+import { InFlightLimit } from '#client/pace/in-flight-limit.ts'
+import type { LimitWindow } from '#client/pace/limiter.ts'
 import { memorySharedNotes, type SharedNotes } from '#client/pace/shared-notes.ts'
-import { Turns } from '#client/pace/turns.ts'
 import { WaitBudget } from '#client/retry/wait-budget.ts'
 import { VirtualTime } from './virtual-time.ts'
 
@@ -29,7 +29,7 @@ function processOf(
   notes: SharedNotes,
   { atOnce = mostAtOnce, caller = 'https://s.example me' } = {},
 ) {
-  const turns = new Turns(time, atOnce)
+  const turns = new InFlightLimit(time, atOnce)
   const gate = new Gate({ notes, turns, clock: time, caller, random: () => 0 })
   const stop = new AbortController()
   stops.push(stop)

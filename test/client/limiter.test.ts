@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { believedResetMs, flightLifeMs } from '#client/limits.ts'
-import type { LimitWindow } from '#client/pace/limit-window.ts'
 import {
   type BucketNote,
   bucketNote,
+  type LimitWindow,
   roomIn,
   withAnswer,
   withCall,

@@ -2,8 +2,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { ClientError } from '#client/client-error.ts'
 import { attempts } from '#client/limits.ts'
-import { delayOf, retryAtMs, withRetry } from '#client/retry/retry.ts'
-import type { CallClass } from '#client/retry/retry-table.ts'
+import { type CallClass, delayOf, retryAtMs, withRetry } from '#client/retry/retry.ts'
 import {
   booksUnreachable,
   inferenceFailed,

@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { longestHintMs } from '#client/limits.ts'
-import { limitWindow } from '#client/pace/limit-window.ts'
-import { parseHttpDate } from '#client/retry/http-date.ts'
-import { requestsResetAtMs, retryAfterMs, serverHintMs, spread } from '#client/retry/server-hint.ts'
+import { limitWindow } from '#client/pace/limiter.ts'
+import { parseHttpDate, requestsResetAtMs, retryAfterMs, serverHintMs, spread } from '#client/retry/retry-after.ts'
 
 const nowMs = Date.UTC(2026, 0, 2, 3, 4, 5)
 /** The service's clock is an hour behind. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Client } from '#client/client.ts'
-import { TopUpDesk } from '#client/top-up.ts'
+import { TopUpClient } from '#client/top-up.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
 import { answerJson, littleServer } from './little-server.ts'
 
@@ -11,7 +11,7 @@ async function sentTo(status: number, reason: string | undefined) {
   const server = await littleServer((_, response) => answerJson(response, status, body))
   const client = new Client({ baseUrl: server.baseUrl, credential: null })
   closing.push(server.close, () => client.close())
-  return new TopUpDesk(client).send('signed')
+  return new TopUpClient(client).send('signed')
 }
 
 describe('a nonce of ours that is used was used by this very payment: the money may have left', () => {

@@ -4,9 +4,8 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { solanaNetwork } from '#contract/wire/networks.ts'
-import { askChain } from '#local/json-rpc.ts'
-import { loadLocalKeys } from '#local/keys.ts'
-import { type LocalSolanaKeys, loadLocalSolanaKeys } from '#local/solana-keys.ts'
+import { askChain } from '#local/chain/probe.ts'
+import { type LocalSolanaKeys, loadLocalKeys, loadLocalSolanaKeys } from '#local/keys.ts'
 import { launcher, type SpawnedUp, spawnUp } from './spawned-up.ts'
 
 let up: SpawnedUp

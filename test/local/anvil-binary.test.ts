@@ -1,6 +1,6 @@
 import { access, constants } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { findAnvilBinary } from '#local/anvil-binary.ts'
+import { findAnvilBinary } from '#local/evm/anvil.ts'
 
 const missing = (part: string) => (specifier: string) => {
   if (specifier.includes(part)) throw new Error(`Cannot find module ${specifier}`)

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { getAddress } from 'viem'
 import { expect, test } from 'vitest'
-import { MINTER_ADDRESS } from '#local/local-token.ts'
+import { MINTER_ADDRESS } from '#local/evm/token.ts'
 import { compiledContracts } from '../../scripts/compile-token.ts'
 
 test.each(compiledContracts)('$path is what the compiler makes of its source', async ({ path, make }) => {

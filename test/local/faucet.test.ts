@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { startLocalEvmChain } from '#local/evm-chain.ts'
+import { startLocalEvmChain } from '#local/evm/chain.ts'
 import { fundFromFaucet } from '#local/faucet.ts'
 import { newAccount } from './stock-payment.ts'
 import { temporaryDataDir } from './temporary-chain.ts'

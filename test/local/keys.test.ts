@@ -1,7 +1,7 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { privateKeyToAddress } from 'viem/accounts'
 import { expect, test } from 'vitest'
-import { chainFolderOf } from '#local/chain-folder.ts'
+import { chainFolderOf } from '#local/chain/folder.ts'
 import { loadLocalKeys } from '#local/keys.ts'
 import { temporaryDataDir } from './temporary-chain.ts'
 

@@ -1,4 +1,4 @@
-import { startLocalEvmChain } from '#local/evm-chain.ts'
+import { startLocalEvmChain } from '#local/evm/chain.ts'
 
 /** A process that owns the chain of the folder in its first argument until it is killed; it says where the chain is. */
 const [dataDir = '', address = ''] = process.argv.slice(2)

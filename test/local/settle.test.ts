@@ -1,6 +1,6 @@
 import { parseEventLogs } from 'viem'
 import { expect, test } from 'vitest'
-import { startLocalEvmChain } from '#local/evm-chain.ts'
+import { startLocalEvmChain } from '#local/evm/chain.ts'
 import { usdcAbi } from '#local/token/usdc.generated.ts'
 import { compileContract } from '../../scripts/compile-token.ts'
 import { chainClient, demand, newAccount, stockFacilitator, stockPayment } from './stock-payment.ts'

@@ -1,4 +1,4 @@
-import { startLocalSolanaChain } from '#local/solana-chain.ts'
+import { startLocalSolanaChain } from '#local/solana/chain.ts'
 
 /** A process that owns the Solana chain of the folder in its first argument until it is killed; it says where the chain is. */
 const [dataDir = '', address = ''] = process.argv.slice(2)

@@ -5,8 +5,8 @@ import { ExactEvmScheme as ExactEvmClient } from '@x402/evm/exact/client'
 import { ExactEvmScheme as ExactEvmFacilitator } from '@x402/evm/exact/facilitator'
 import { type Address, createWalletClient, type Hex, http, publicActions } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import type { LocalEvmChain } from '#local/evm-chain.ts'
-import { connectChain } from '#local/local-token.ts'
+import type { LocalEvmChain } from '#local/evm/chain.ts'
+import { connectChain } from '#local/evm/token.ts'
 
 export const newAccount = () => privateKeyToAccount(generatePrivateKey())
 export const chainClient = (chain: LocalEvmChain) => connectChain(chain.rpcUrl)

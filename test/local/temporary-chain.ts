@@ -2,10 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { anvil } from '#local/anvil.ts'
-import { chainFolderOf } from '#local/chain-folder.ts'
-import { findChain } from '#local/chain-process.ts'
-import { type LocalEvmChain, type LocalEvmChainOptions, startLocalEvmChain } from '#local/evm-chain.ts'
+import { chainFolderOf } from '#local/chain/folder.ts'
+import { findChain } from '#local/chain/process.ts'
+import { anvil } from '#local/evm/anvil.ts'
+import { type LocalEvmChain, type LocalEvmChainOptions, startLocalEvmChain } from '#local/evm/chain.ts'
 
 /** A new data folder; `remove` ends a chain that still runs for it. */
 export async function ownDataDir(): Promise<{ dataDir: string; remove(): Promise<void> }> {

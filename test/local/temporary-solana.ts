@@ -2,10 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { solanaFolderOf } from '#local/chain-folder.ts'
-import { findChain } from '#local/chain-process.ts'
-import { type LocalSolanaChain, startLocalSolanaChain } from '#local/solana-chain.ts'
-import { solana } from '#local/solana-program.ts'
+import { solanaFolderOf } from '#local/chain/folder.ts'
+import { findChain } from '#local/chain/process.ts'
+import { type LocalSolanaChain, startLocalSolanaChain } from '#local/solana/chain.ts'
+import { solana } from '#local/solana/subprocess.ts'
 
 /** A data folder of the running test alone; a Solana chain that still runs for it is ended. */
 export async function solanaDataDir(): Promise<string> {

@@ -1,6 +1,6 @@
 import { domainSeparator, type Hex, hexToBigInt, numberToHex, parseSignature, serializeSignature } from 'viem'
 import { beforeAll, expect, test } from 'vitest'
-import { type LocalEvmChain, startLocalEvmChain } from '#local/evm-chain.ts'
+import { type LocalEvmChain, startLocalEvmChain } from '#local/evm/chain.ts'
 import { usdcAbi } from '#local/token/usdc.generated.ts'
 import { chainClient, newAccount } from './stock-payment.ts'
 import { ownDataDir } from './temporary-chain.ts'

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { Client, type ClientCapabilities, type ElicitResult } from '@modelcontextprotocol/client'
 import type { Clock } from '#contract/time.ts'
-import { serveMcp } from '#mcp/serve-stdio.ts'
+import { serveMcp } from '#mcp/stdio.ts'
 import type { Catalogue } from '#toolkit/define.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
 import { catalogue } from './catalogue.ts'

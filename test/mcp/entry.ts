@@ -1,4 +1,4 @@
-import { serveMcp } from '#mcp/serve-stdio.ts'
+import { serveMcp } from '#mcp/stdio.ts'
 import { catalogue } from './catalogue.ts'
 
 /** A whole server process over a scripted host, which is loaded when the first call makes it. */

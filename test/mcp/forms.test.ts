@@ -1,6 +1,6 @@
 import type { ElicitResult } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { HttpServing } from '#mcp/serve-http.ts'
+import type { HttpServing } from '#mcp/http/serve.ts'
 import { catalogue, listing } from '../conformance/mcp/fixture-catalogue.ts'
 import { eras, textOf } from './connect.ts'
 import { fakeHost } from './fake-host.ts'

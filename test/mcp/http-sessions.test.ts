@@ -1,7 +1,7 @@
 import { Server } from '@modelcontextprotocol/server'
 import { afterEach, expect, test } from 'vitest'
 import { sessionLimits } from '#mcp/bounds.ts'
-import { type HttpSessions, httpSessions } from '#mcp/http-sessions.ts'
+import { type HttpSessions, httpSessions } from '#mcp/http/sessions.ts'
 
 let nowMs = 0
 let sessions: HttpSessions

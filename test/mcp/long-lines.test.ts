@@ -2,8 +2,7 @@
 import { PassThrough } from 'node:stream'
 import { afterEach, expect, test } from 'vitest'
 import { messageBytes } from '#mcp/bounds.ts'
-import { serveMcp } from '#mcp/serve-stdio.ts'
-import { LineBound } from '#mcp/whole-lines.ts'
+import { LineBound, serveMcp } from '#mcp/stdio.ts'
 import { catalogue } from './catalogue.ts'
 import { fakeHost } from './fake-host.ts'
 

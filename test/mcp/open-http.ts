@@ -1,5 +1,5 @@
 import { Client, type ClientCapabilities, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import { type ServeHttp, serveHttp } from '#mcp/serve-http.ts'
+import { type ServeHttp, serveHttp } from '#mcp/http/serve.ts'
 import { catalogue } from './catalogue.ts'
 import type { Era } from './connect.ts'
 

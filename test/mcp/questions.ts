@@ -1,6 +1,6 @@
 import type { ConsentQuestion, PayeeQuestion, SpendQuestion } from '#toolkit/approval.ts'
-import type { AskedAbout } from '#wallet/terms/asked-about.ts'
-import { questionWords } from '#wallet/terms/question-words.ts'
+import type { AskedAbout } from '#wallet/terms/about-call.ts'
+import { questionWords } from '#wallet/terms/approval.ts'
 import { usd } from './fake-host.ts'
 
 const asked = {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { allowCall } from '#wallet/approvals/allow-call.ts'
-import { fileRecords } from '#wallet/records/file-records.ts'
+import { fileRecords } from '#wallet/records/open-records.ts'
 import { openState } from '#wallet/records/state.ts'
-import { NeedsApproval } from '#wallet/terms/needs-approval.ts'
+import { NeedsApproval } from '#wallet/terms/approval.ts'
 import { sampleWallet, usd } from './sample-wallet.ts'
 
 /** A wallet, and calls of 2 USD unless told, each an attempt of its own unless told. */

@@ -8,7 +8,7 @@ import { base } from 'viem/chains'
 import { expect, test } from 'vitest'
 import { paymentSignature } from '#contract/wire/headers.ts'
 import { evmNetwork, usdcOnEvm } from '#contract/wire/networks.ts'
-import { startLocalEvmChain } from '#local/evm-chain.ts'
+import { startLocalEvmChain } from '#local/evm/chain.ts'
 import { credited, option, order, payTo, readHeader, sampleWallet, temporaryFolder, usd } from './sample-wallet.ts'
 
 test('the header is what the wire format says', async () => {

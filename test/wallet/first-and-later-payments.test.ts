@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { evmNetwork } from '#contract/wire/networks.ts'
-import { NeedsApproval } from '#wallet/terms/needs-approval.ts'
+import { NeedsApproval } from '#wallet/terms/approval.ts'
 import { attacker, fakeService, option, order, sampleWallet } from './sample-wallet.ts'
 
 test('an empty wallet is told what to send where, and not that something was lost', async () => {

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { hostname } from 'node:os'
 import { expect, test } from 'vitest'
-import { isRunning, thisProcess } from '#wallet/process-name.ts'
+import { isRunning, thisProcess } from '#wallet/ids.ts'
 
 const ended = spawnSync(process.execPath, ['-e', '']).pid
 

@@ -2,10 +2,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import * as limits from '#wallet/limits.ts'
-import { type AskedAbout, readAbout, writeAbout } from '#wallet/terms/asked-about.ts'
-import type { ApprovalFacts } from '#wallet/terms/needs-approval.ts'
-import { questionInShort, questionWords } from '#wallet/terms/question-words.ts'
-import { named, quoted } from '#wallet/terms/quoted.ts'
+import { type AskedAbout, named, quoted, readAbout, writeAbout } from '#wallet/terms/about-call.ts'
+import { type ApprovalFacts, questionInShort, questionWords } from '#wallet/terms/approval.ts'
 import { payTo, usd } from './sample-wallet.ts'
 
 const spend = { kind: 'spend', what: 'A video of 5s by m.', amountMicroUsd: usd(2), because: 'It costs more.' } as const

@@ -3,8 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { type ReceiptClaims, receiptType } from '#contract/operations/receipts.ts'
-import { type KnownCall, receiptProblem } from '#wallet/receipts/receipt-problem.ts'
-import { isSignedBy, readReceipt } from '#wallet/receipts/verify-receipt.ts'
+import { isSignedBy, type KnownCall, readReceipt, receiptProblem } from '#wallet/receipts.ts'
 
 const wallet = '0xAb00000000000000000000000000000000000001'
 

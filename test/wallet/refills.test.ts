@@ -1,11 +1,10 @@
 import { rmSync } from 'node:fs'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { fileRecords } from '#wallet/records/file-records.ts'
 import { listPayments, type Payment } from '#wallet/records/journal.ts'
-import { migrate } from '#wallet/records/migrate.ts'
 import { walletMigrations } from '#wallet/records/migrations.ts'
-import { openState } from '#wallet/records/state.ts'
+import { fileRecords } from '#wallet/records/open-records.ts'
+import { migrateState, openState } from '#wallet/records/state.ts'
 import type { PolicySettings } from '#wallet/rules/policy.ts'
 import { start } from '#wallet/rules/stop-switch.ts'
 import type { SeenCredit } from '#wallet/terms/order.ts'
@@ -155,7 +154,7 @@ test('a journal of an earlier version keeps its payments, their steps and their 
   const folder = temporaryFolder()
   const state = openState(folder)
   const earlier = walletMigrations.filter(({ name }) => name < '0008')
-  state.decide(database => migrate(database, 'wallet', earlier))
+  state.decide(database => migrateState(database, 'wallet', earlier))
   state.decide(database => {
     for (const id of ['pay_b', 'pay_a', 'pay_c']) {
       database

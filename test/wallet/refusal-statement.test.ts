@@ -6,8 +6,7 @@ import { decodeBase58, encodeBase58 } from '#contract/wire/base58.ts'
 import { readSignInMessage } from '#contract/wire/sign-in-message.ts'
 import { keyFromHex } from '#wallet/keys/keys.ts'
 import { newSolanaSeed, SolanaKey } from '#wallet/keys/solana-key.ts'
-import { refusalStatement, signStatement } from '#wallet/rules/refusal-statement.ts'
-import type { RefusalRecord } from '#wallet/rules/refusals.ts'
+import { type RefusalRecord, refusalStatement, signStatement } from '#wallet/rules/refusals.ts'
 import { origin, payTo, secret, usd } from './sample-wallet.ts'
 
 /** Each step is a commit that is synced, on a machine that may be busy. */

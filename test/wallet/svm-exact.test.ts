@@ -12,7 +12,7 @@ import { tokenAccountOf } from '#payments/solana/solana-address.ts'
 import { isSignedBy } from '#payments/solana/solana-key.ts'
 import { readMessage, readTransaction } from '#payments/solana/solana-message.ts'
 import { checkCost, readTransfer } from '#payments/solana/svm-transfer.ts'
-import { signSvmPayment } from '#wallet/chains/svm-exact.ts'
+import { signSvmPayment } from '#wallet/chains/solana.ts'
 import { blockhash, fakeNode, feePayer, payee, solanaKey, solanaOption } from './sample-solana.ts'
 import { credited, order, origin, sampleWallet } from './sample-wallet.ts'
 

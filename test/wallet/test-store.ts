@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs'
-import { fileRecords } from '#wallet/records/file-records.ts'
+import { fileRecords } from '#wallet/records/open-records.ts'
 import { schema } from '#wallet/records/postgres/connection.ts'
 import { postgresRecords } from '#wallet/records/postgres/postgres-records.ts'
 import type { Records } from '#wallet/records/records.ts'

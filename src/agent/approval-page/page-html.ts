@@ -1,7 +1,7 @@
 import { displayUntil } from '#contract/time.ts'
 import { attestations } from '#toolkit/approval.ts'
 import { hiddenShown } from '#toolkit/values/untrusted.ts'
-import type { ApprovalQuestion } from '#wallet/terms/needs-approval.ts'
+import type { ApprovalQuestion } from '#wallet/terms/approval.ts'
 
 /** Names of the three boxes of a consent; each has to come ticked. */
 export const boxNames: readonly string[] = Object.keys(attestations)

@@ -1,5 +1,5 @@
 import type { MicroUsd } from '#contract/money.ts'
-import type { AskedAbout, AskedFile } from '#wallet/terms/asked-about.ts'
+import type { AskedAbout, AskedFile } from '#wallet/terms/about-call.ts'
 import { askedFiles } from '../bounds.ts'
 import { mediumGiven } from '../media/medium-given.ts'
 import { askedModel } from '../prices/asked-models.ts'

@@ -1,7 +1,7 @@
 import { NeedsConsent } from '#contract/errors/failures.ts'
 import type { ServiceError } from '#contract/errors/service-error.ts'
 import type { ConsentAttestation } from '#contract/operations/video.ts'
-import { NeedsApproval } from '#wallet/terms/needs-approval.ts'
+import { NeedsApproval } from '#wallet/terms/approval.ts'
 import type { Order } from '#wallet/terms/order.ts'
 import type { Core } from '../core.ts'
 import type { ShownMedium } from './consented-media.ts'

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Operation } from '#contract/operations/operation.ts'
 import { mediaOfRequest, queueVideo, type RequestMedium, type VideoQueueRequest } from '#contract/operations/video.ts'
 import type { ConsentedMedium } from '#wallet/approvals/attested-media.ts'
-import { NeedsApproval } from '#wallet/terms/needs-approval.ts'
+import { NeedsApproval } from '#wallet/terms/approval.ts'
 import type { Order } from '#wallet/terms/order.ts'
 import type { Core } from '../core.ts'
 

@@ -4,7 +4,7 @@ import { addUsd, fromUsdNumber, isCredibleUsd, type MicroUsd, microUsd } from '#
 import { ChatCompletion } from '#contract/operations/chat.ts'
 import type { AnswerOf, Operation } from '#contract/operations/operation.ts'
 import { withoutHidden } from '#toolkit/values/untrusted.ts'
-import { readReceipt } from '#wallet/receipts/verify-receipt.ts'
+import { readReceipt } from '#wallet/receipts.ts'
 import { shownIdCharacters } from '../bounds.ts'
 import { type MadeMedia, makesMedia } from '../media/made-media.ts'
 import type { NewSavedFile, SavedFiles } from '../media/saved-files.ts'

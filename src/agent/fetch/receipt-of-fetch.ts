@@ -1,6 +1,6 @@
 import { answerBytes } from '#client/limits.ts'
 import { answerHeaders } from '#client/wire/answer-headers.ts'
-import { copiedBody } from '#client/wire/copied-body.ts'
+import { copiedBody } from '#client/wire/body.ts'
 import type { WireResponse } from '#client/wire/wire.ts'
 import { isPaid, type Operation } from '#contract/operations/operation.ts'
 import type { Clock } from '#contract/time.ts'

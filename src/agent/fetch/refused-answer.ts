@@ -1,7 +1,7 @@
 import { ClientError } from '#client/client-error.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
-import { NeedsApproval } from '#wallet/terms/needs-approval.ts'
+import { NeedsApproval } from '#wallet/terms/approval.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import { asTyped, type WalletPlace } from '../words/as-typed.ts'
 import { personFor } from '../words/person-for.ts'

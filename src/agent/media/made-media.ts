@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import type { CallOptions, Client, ClientAnswer, OpenedAnswer } from '#client/client.ts'
 import { ClientError } from '#client/client-error.ts'
-import { savePieces } from '#client/download/save-pieces.ts'
+import { savePieces } from '#client/download/part-file.ts'
 import { madeBytes } from '#client/limits.ts'
 import { type CallOf, isPaid, type Operation } from '#contract/operations/operation.ts'
 import type { Made, SavedFile } from '#toolkit/tool-context.ts'

@@ -1,4 +1,4 @@
-import type { AskedFile } from '#wallet/terms/asked-about.ts'
+import type { AskedFile } from '#wallet/terms/about-call.ts'
 
 /** A medium that was given by its address or its bytes: no path, and nothing of an address that may be a key. */
 export function mediumGiven(source: string): AskedFile | null {

@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { Clock } from '#contract/time.ts'
 import type { KeptFile, SavedFile } from '#toolkit/tool-context.ts'
-import { newId } from '#wallet/new-id.ts'
+import { newId } from '#wallet/ids.ts'
 import type { State } from '#wallet/records/state.ts'
 import { keptSavedFiles } from '../bounds.ts'
 import { agentMigrations } from '../state/migrations.ts'

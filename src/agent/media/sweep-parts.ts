@@ -1,7 +1,7 @@
 import { lstat, readdir } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dropPart } from '#client/download/part-file.ts'
-import { isRunning } from '#wallet/process-name.ts'
+import { isRunning } from '#wallet/ids.ts'
 import type { State } from '#wallet/records/state.ts'
 import { oldPartMs } from '../bounds.ts'
 import { agentMigrations } from '../state/migrations.ts'

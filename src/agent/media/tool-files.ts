@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { resourceFileBytes } from '#toolkit/bounds.ts'
 import type { FileStore, KeptFile, SavedFile, Shown } from '#toolkit/tool-context.ts'
-import type { AskedFile } from '#wallet/terms/asked-about.ts'
+import type { AskedFile } from '#wallet/terms/about-call.ts'
 import type { Files, NoteFile } from './files.ts'
 import type { Previews } from './previews.ts'
 import type { SavedFiles } from './saved-files.ts'

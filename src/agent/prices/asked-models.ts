@@ -1,7 +1,7 @@
 import type { MicroUsd } from '#contract/money.ts'
 import { type ModelRecord, modelsNamed } from '#contract/operations/models.ts'
 import { parseModelSuffix } from '#contract/operations/service-parameters.ts'
-import { named } from '#wallet/terms/quoted.ts'
+import { named } from '#wallet/terms/about-call.ts'
 import { shownIdCharacters } from '../bounds.ts'
 import type { ModelRecords } from './model-records.ts'
 import { mostOf } from './most-of-answering.ts'

@@ -1,6 +1,6 @@
 import { type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
 import type { ChargeReceipt } from '#toolkit/tool-context.ts'
-import { readReceipt } from '#wallet/receipts/verify-receipt.ts'
+import { readReceipt } from '#wallet/receipts.ts'
 import { kindOf, type ReceiptRow } from './receipt-rows.ts'
 
 /** A kept receipt as it is shown: what it says itself, or what the answer said where none came. */

@@ -1,4 +1,4 @@
-import type { Migration } from '#wallet/records/migrate.ts'
+import type { Migration } from '#wallet/records/state.ts'
 
 /** What the services say that they charged, signed or not, and the keys that they sign with, as they were first seen. */
 export const receiptMigrations: readonly Migration[] = [

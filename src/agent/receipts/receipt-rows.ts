@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { ReceiptKeys } from '#contract/operations/receipts.ts'
-import type { KnownCall } from '#wallet/receipts/receipt-problem.ts'
+import type { KnownCall } from '#wallet/receipts.ts'
 import type { State } from '#wallet/records/state.ts'
 import { keptReceipts } from '../bounds.ts'
 import { exactly, keptAmount } from '../state/kept-integers.ts'

@@ -1,5 +1,5 @@
 import { nearNames } from '#contract/schemas.ts'
-import { refillVariables } from '#wallet/rules/refill-settings.ts'
+import { refillVariables } from '#wallet/rules/policy.ts'
 
 const caps = [
   'FAREBOX_MAX_PAYMENT_USD',

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { ChainNodes } from '#wallet/chains/chain-nodes.ts'
+import type { ChainNodes } from '#wallet/chains/nodes.ts'
 import { defaultStateFolder } from '#wallet/private-file.ts'
 import {
   type AmountSetting,
@@ -8,9 +8,9 @@ import {
   type PolicySettings,
   railOf,
   readPolicy,
+  refillVariables,
 } from '#wallet/rules/policy.ts'
-import { refillVariables } from '#wallet/rules/refill-settings.ts'
-import type { Payee } from '#wallet/terms/payee.ts'
+import type { Payee } from '#wallet/terms/order.ts'
 import { atHome } from './at-home.ts'
 import { pinnedService } from './pinned-service.ts'
 

@@ -1,4 +1,4 @@
-import type { Migration } from '#wallet/records/migrate.ts'
+import type { Migration } from '#wallet/records/state.ts'
 
 /** The client's part of the state file: paid calls until they are delivered, jobs, and what all processes know of limits. */
 export const agentMigrations: readonly Migration[] = [

@@ -1,5 +1,5 @@
 import type { Invocation } from '#toolkit/tool-host.ts'
-import type { AskedFile } from '#wallet/terms/asked-about.ts'
+import type { AskedFile } from '#wallet/terms/about-call.ts'
 import type { AgentDesks } from '../agent-desks.ts'
 import type { ToolAsking } from '../calls/asked-about.ts'
 

@@ -1,5 +1,5 @@
 import type { Client } from '#client/client.ts'
-import type { TopUpDesk } from '#client/top-up.ts'
+import type { TopUpClient } from '#client/top-up.ts'
 import { type AnswerHeaders, answerHeaders } from '#client/wire/answer-headers.ts'
 import type { WireResponse } from '#client/wire/wire.ts'
 import type { Clock } from '#contract/time.ts'
@@ -15,7 +15,7 @@ type ToldCredit = Pick<AnswerHeaders, 'balanceRemaining' | 'balanceBefore'>
 
 export interface RefillParts {
   client: Client
-  topUps: TopUpDesk
+  topUps: TopUpClient
   wallet: Wallet | null
   clock: Clock
 }

@@ -1,7 +1,6 @@
 import type { WalletKey } from '#wallet/keys/keys.ts'
 import { sameAddress } from '#wallet/rules/policy.ts'
-import { refusalStatement, type SignedStatement, signStatement } from '#wallet/rules/refusal-statement.ts'
-import type { RefusalRecord } from '#wallet/rules/refusals.ts'
+import { type RefusalRecord, refusalStatement, type SignedStatement, signStatement } from '#wallet/rules/refusals.ts'
 
 /** A refusal for others to check. */
 export interface SignedRefusal extends RefusalRecord, Pick<SignedStatement, 'statement'> {

@@ -1,5 +1,5 @@
 import { NeedsPerson, type Question } from '#toolkit/approval.ts'
-import type { ApprovalQuestion } from '#wallet/terms/needs-approval.ts'
+import type { ApprovalQuestion } from '#wallet/terms/approval.ts'
 
 /** A question of the wallet as the tools ask it. */
 export const personFor = ({ facts, ...asked }: ApprovalQuestion): NeedsPerson =>

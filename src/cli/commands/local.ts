@@ -71,9 +71,9 @@ const rails: Readonly<Record<string, (root: string) => Promise<Record<string, st
   },
   async solana(root) {
     const [{ loadLocalSolanaKeys }, { readChainRecord }, { solanaFolderOf }] = await Promise.all([
-      import('#local/solana-keys.ts'),
-      import('#local/chain-record.ts'),
-      import('#local/chain-folder.ts'),
+      import('#local/keys.ts'),
+      import('#local/chain/probe.ts'),
+      import('#local/chain/folder.ts'),
     ])
     const record = await readChainRecord(solanaFolderOf(root))
     if (!record) throw new CliError('No local Solana chain runs here.', '`farebox up` says why when it starts.')
@@ -100,7 +100,7 @@ async function stake(args: readonly string[], io: CommandIo): Promise<number> {
   // A token has as many decimals as a dollar of the local chain.
   const amount = values.tokens === undefined ? null : parseUsd(values.tokens)
   if (amount === null || amount <= 0n) throw wrongUsage(name, '`--tokens` takes a number such as 2')
-  const { stakeLocally } = await import('#local/local-stakes.ts')
+  const { stakeLocally } = await import('#local/evm/chain.ts')
   const staked = await orInWords(stakeLocally({ dataDir: dataFolder(values.data).root, address, amount }))
   const credit = displayUsd(microUsd(staked.stake))
   io.output.print(`${staked.address} has ${credit} of credit each day from the next minute on (${staked.transaction}).`)
@@ -109,7 +109,7 @@ async function stake(args: readonly string[], io: CommandIo): Promise<number> {
 
 /** What the local chain says, as an error of the command. */
 async function orInWords<Value>(asked: Promise<Value>): Promise<Value> {
-  const { LocalChainError } = await import('#local/local-chain-error.ts')
+  const { LocalChainError } = await import('#local/chain/folder.ts')
   return asked.catch(error => {
     if (error instanceof LocalChainError) throw new CliError(error.message, `\`${name} --help\` says what it takes.`)
     throw error

@@ -2,10 +2,10 @@ import { readSettings } from '#agent/settings/settings.ts'
 import { filledIn } from '#agent/settings/unfilled.ts'
 import { catalogue } from '#agent/tools/catalogue.ts'
 import { version } from '#contract/version.generated.ts'
-import { chooseTools } from '#mcp/choose-tools.ts'
+import type { EndpointOptions } from '#mcp/endpoint.ts'
 import { listing } from '#mcp/listing.generated.ts'
-import type { FrameOptions } from '#mcp/open-frame.ts'
-import { serveMcp } from '#mcp/serve-stdio.ts'
+import { chooseTools } from '#mcp/listing.ts'
+import { serveMcp } from '#mcp/stdio.ts'
 import { integerFlag, parseArguments, wrongUsage } from '../arguments.ts'
 import { CliError } from '../cli-error.ts'
 import type { Command, CommandIo } from '../command.ts'
@@ -69,7 +69,7 @@ export const mcp: Command = {
     if (problems.length > 0) throw new CliError(problems.join(' '), 'Mend it in the environment, then start again.', 2)
     chosen(() => chooseTools(listing, settings.tools))
     if (values['print-tools']) {
-      const { printTools } = await import('#mcp/print-tools.ts')
+      const { printTools } = await import('#mcp/catalogue/print-tools.ts')
       io.output.printJson(printTools(settings.tools))
       return 0
     }
@@ -103,7 +103,7 @@ function againFrom(file: string | undefined, first: string | null, { env }: Comm
 const firstFreeDescriptor = 3
 
 /** What serves over stdio is imported above, because files that load in one wave start an assistant sooner. */
-async function overStdio(options: FrameOptions, io: CommandIo): Promise<number> {
+async function overStdio(options: EndpointOptions, io: CommandIo): Promise<number> {
   const session = serveMcp(options)
   const stop = io.untilStopped()
   stop.addEventListener('abort', () => void session.close(), { once: true })

@@ -106,7 +106,7 @@ async function start(
   const [{ startLocalService }, { stderrLog }, { LocalChainError }] = await Promise.all([
     import('../up/local-service.ts'),
     import('../stderr-log.ts'),
-    import('#local/local-chain-error.ts'),
+    import('#local/chain/folder.ts'),
   ])
   const { tokenName, data, ...where } = options
   // By the environment alone, because its address may carry a password.

@@ -68,7 +68,7 @@ async function unreadVariables(env: CommandIo['env']): Promise<Finding[]> {
 
 async function toolsOf({ tools }: AgentSettings): Promise<Finding[]> {
   const [{ chooseTools }, { listing }] = await Promise.all([
-    import('#mcp/choose-tools.ts'),
+    import('#mcp/listing.ts'),
     import('#mcp/listing.generated.ts'),
   ])
   try {

@@ -1,5 +1,5 @@
 import type { AgentSettings } from '#agent/settings/settings.ts'
-import type { ServeHttp } from '#mcp/serve-http.ts'
+import type { ServeHttp } from '#mcp/http/serve.ts'
 import { CliError } from '../cli-error.ts'
 import type { CommandIo } from '../command.ts'
 import { isRefusal } from '../wallet/at-desk.ts'
@@ -15,7 +15,7 @@ export async function overHttp(
 ): Promise<number> {
   const stop = io.untilStopped()
   const [{ serveHttp }, { httpToken }, { stateFolderOf }] = await Promise.all([
-    import('#mcp/serve-http.ts'),
+    import('#mcp/http/serve.ts'),
     import('#agent/loopback/http-token.ts'),
     import('#agent/settings/wallet-settings.ts'),
   ])

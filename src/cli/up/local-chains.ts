@@ -1,4 +1,4 @@
-import type { LocalEvmChain } from '#local/evm-chain.ts'
+import type { LocalEvmChain } from '#local/evm/chain.ts'
 import type { LocalKeys } from '#local/keys.ts'
 import type { SolanaPaymentSettings } from '#service/index.ts'
 
@@ -33,7 +33,7 @@ export async function startLocalChains(start: Start): Promise<LocalChains> {
 
 async function startEvm({ dataDir, tokenName, stops }: Start): Promise<{ chain: LocalEvmChain; keys: LocalKeys }> {
   const [{ startLocalEvmChain }, { loadLocalKeys }] = await Promise.all([
-    import('#local/evm-chain.ts'),
+    import('#local/evm/chain.ts'),
     import('#local/keys.ts'),
   ])
   const chain = await startLocalEvmChain({ dataDir, ...(tokenName === undefined ? {} : { tokenName }) })
@@ -46,9 +46,9 @@ async function startEvm({ dataDir, tokenName, stops }: Start): Promise<{ chain: 
 
 async function startSolana({ dataDir, stops }: Start): Promise<StartedSolana> {
   const [{ solanaProblem }, { startLocalSolanaChain }, { loadLocalSolanaKeys }] = await Promise.all([
-    import('#local/find-litesvm.ts'),
-    import('#local/solana-chain.ts'),
-    import('#local/solana-keys.ts'),
+    import('#local/solana/subprocess.ts'),
+    import('#local/solana/chain.ts'),
+    import('#local/keys.ts'),
   ])
   const problem = solanaProblem()
   if (problem) return { settings: null, problem }

@@ -10,6 +10,7 @@ import {
   appendTo,
   dropPart,
   dropUnsynced,
+  failingAsOurs,
   findPart,
   finishPart,
   noSpace,
@@ -17,7 +18,6 @@ import {
   typeOfFile,
   writePartNote,
 } from './part-file.ts'
-import { failingAsOurs } from './save-pieces.ts'
 
 export interface SaveFile {
   /** Where the whole file gets its name; never overwritten. */

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { headBytes, type SniffedType, sniffType } from '#contract/wire/media-type.ts'
 import { ClientError } from '../client-error.ts'
 import { unsyncedBytes } from '../limits.ts'
+import { wireFailure } from '../wire/wire.ts'
 
 /** What a part was cut from; only the same file is continued. */
 const PartNote = z.strictObject({
@@ -171,3 +172,47 @@ export const noSpace = (cause?: unknown): ClientError =>
 
 const tooLarge = (maximumBytes: number): ClientError =>
   new ClientError('too-large', `The file is larger than ${maximumBytes} bytes.`, { wasSent: true })
+
+export interface SavedPieces {
+  path: string
+  mimeType: SniffedType
+  bytes: number
+}
+
+export interface SavePieces {
+  /** Thrown away where it does not become the file. */
+  partPath: string
+  maximumBytes: number
+  /** Where a file of this type, by its first bytes, gets its name; null for a type that is not wanted. */
+  pathOf(mimeType: SniffedType): string | null
+}
+
+/** A file whose type its bytes say, named when it is whole and synced; an existing file is never replaced. */
+export async function savePieces(
+  pieces: AsyncIterable<Uint8Array>,
+  { partPath, maximumBytes, pathOf }: SavePieces,
+): Promise<SavedPieces> {
+  try {
+    const bytes = await appendTo(partPath, failingAsOurs(pieces), { from: 0, maximumBytes })
+    const mimeType = await typeOfFile(partPath)
+    const path = mimeType && pathOf(mimeType)
+    if (!path)
+      throw new ClientError('unreadable', 'What came is no file of a type that was asked for.', { wasSent: true })
+    await finishPart(partPath, path)
+    return { path, mimeType, bytes }
+  } catch (error) {
+    await dropPart(partPath)
+    throw error
+  }
+}
+
+/** What breaks off on its way is told as the client's own failure. */
+export async function* failingAsOurs(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body
+  } catch (error) {
+    throw error instanceof ClientError || (error instanceof Error && error.name === 'AbortError')
+      ? error
+      : wireFailure(error)
+  }
+}

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Clock } from '#contract/time.ts'
 import { ClientError } from '../client-error.ts'
 import { believedResetMs, turnPauseMs } from '../limits.ts'
-import { spread } from '../retry/server-hint.ts'
+import { spread } from '../retry/retry-after.ts'
 import type { WaitBudget } from '../retry/wait-budget.ts'
 import {
   type CallerNote,
@@ -15,10 +15,11 @@ import {
   withFlight,
   withoutGone,
 } from './breaker.ts'
-import type { LimitWindow } from './limit-window.ts'
+import type { InFlightLimit } from './in-flight-limit.ts'
 import {
   type BucketNote,
   bucketNote,
+  type LimitWindow,
   type Room,
   roomIn,
   withAnswer,
@@ -28,11 +29,10 @@ import {
   withPause,
 } from './limiter.ts'
 import type { Notes, SharedNotes } from './shared-notes.ts'
-import type { Turns } from './turns.ts'
 
 export interface GateOptions {
   notes: SharedNotes
-  turns: Turns
+  turns: InFlightLimit
   clock: Clock
   /** Origin and principal: whom the service counts. */
   caller: string

@@ -10,7 +10,7 @@ import {
   requestId,
 } from '#contract/wire/headers.ts'
 import { vendorHeader } from '#contract/wire/vendor.ts'
-import { type LimitWindow, limitWindow } from '../pace/limit-window.ts'
+import { type LimitWindow, limitWindow } from '../pace/limiter.ts'
 
 /** What the headers of an answer say, in our words; null where they say nothing. */
 export interface AnswerHeaders {

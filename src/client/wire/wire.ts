@@ -1,3 +1,10 @@
+import { type LookupAddress, lookup as systemLookup } from 'node:dns'
+import type { LookupFunction } from 'node:net'
+import { Agent, type Dispatcher, request } from 'undici'
+import { isInnerAddress } from '#contract/wire/network-address.ts'
+import { ClientError } from '../client-error.ts'
+import { bodyTimeoutMs, connectTimeoutMs, headersTimeoutMs, keepAliveMs } from '../limits.ts'
+
 /** One HTTP exchange, nothing more: no redirect, no retry, no cookie, no cache. */
 export type Wire = (request: WireRequest) => Promise<WireResponse>
 
@@ -16,3 +23,136 @@ export interface WireResponse {
   /** Lets go of a body that is not read. */
   discard(): void
 }
+
+/** The wire of a process: connections of its own, kept until `close`; names are resolved by `lookup` where it is given. */
+export function undiciWire({ lookup }: { lookup?: LookupFunction } = {}): { wire: Wire; close(): Promise<void> } {
+  const agent = new Agent({
+    connect: { timeout: connectTimeoutMs, ...(lookup ? { lookup } : {}) },
+    headersTimeout: headersTimeoutMs,
+    bodyTimeout: bodyTimeoutMs,
+    keepAliveTimeout: keepAliveMs,
+  })
+  return { wire: wireOf(agent), close: () => agent.destroy() }
+}
+
+const wireOf =
+  (dispatcher: Dispatcher): Wire =>
+  async ({ method, url, headers, body, signal }) => {
+    try {
+      const response = await request(url, {
+        dispatcher,
+        method: method as Dispatcher.HttpMethod,
+        headers: { ...headers },
+        body: body ?? null,
+        ...(signal ? { signal } : {}),
+      })
+      return {
+        status: response.statusCode,
+        headers: headersOf(response.headers),
+        body: response.body,
+        discard: () => void response.body.on('error', ignore).destroy(),
+      }
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw wireFailure(error)
+    }
+  }
+
+const ignore = () => {}
+
+function headersOf(raw: Record<string, string | string[] | undefined>): Headers {
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(raw)) {
+    if (value === undefined) continue
+    for (const one of Array.isArray(value) ? value : [value]) headers.append(name, one)
+  }
+  return headers
+}
+
+/** Codes of failures before the first byte of a request; TLS ones say so in their names. */
+const beforeSending = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_INVALID_ARG',
+])
+const tlsFailure = /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|EPROTO)/
+
+/** A failure of the network as one of ours: sent or not is all that a retry may depend on. */
+export function wireFailure(error: unknown): ClientError {
+  // As of a lookup that refuses what a name leads to.
+  if (error instanceof ClientError) return error
+  const code = codeOf(error)
+  return beforeSending.has(code) || tlsFailure.test(code)
+    ? new ClientError('unreachable', 'The service cannot be reached.', { wasSent: false, cause: error })
+    : new ClientError('no-answer', 'The service did not answer.', { wasSent: true, cause: error })
+}
+
+/** Several addresses of one host fail as one error that holds the others. */
+function codeOf(error: unknown): string {
+  const { code, errors } = error as { code?: unknown; errors?: unknown }
+  if (typeof code === 'string') return code
+  return Array.isArray(errors) && errors.length > 0 ? codeOf(errors[0]) : ''
+}
+
+/** All addresses of a host. */
+export type Resolve = (host: string) => Promise<readonly LookupAddress[]>
+
+/**
+ * Resolves for a connection to a host that somebody else has named, and fails where any of its addresses is of an inner
+ * network. Net connects to what this answers and to nothing else, so no second answer of a name server counts.
+ */
+export const outerLookup =
+  (resolve: Resolve = resolveBySystem): LookupFunction =>
+  (host, { all }, done) => {
+    resolve(host).then(
+      addresses => {
+        const [first] = addresses
+        if (!first || addresses.some(({ address }) => isInnerAddress(address))) return done(leadsInside(), '')
+        if (all) done(null, [...addresses])
+        else done(null, first.address, first.family)
+      },
+      error => done(error, ''),
+    )
+  }
+
+const leadsInside = (): ClientError =>
+  new ClientError('not-allowed', "The download address leads into a network that is not the service's.", {
+    wasSent: false,
+  })
+
+const resolveBySystem: Resolve = host =>
+  new Promise((resolve, reject) => {
+    systemLookup(host, { all: true }, (error, addresses) => (error ? reject(error) : resolve(addresses)))
+  })
+
+/** A wire over a given `fetch`: a service in the same process, or a caller's own. */
+export const fetchWire =
+  (fetch: (request: Request) => Response | Promise<Response>): Wire =>
+  async ({ method, url, headers, body, signal }) => {
+    const request = new Request(url, {
+      method,
+      headers: { ...headers },
+      redirect: 'manual',
+      ...(body === undefined ? {} : { body: body as NonNullable<RequestInit['body']> }),
+      ...(signal ? { signal } : {}),
+    })
+    try {
+      const response = await fetch(request)
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: response.body ?? empty(),
+        discard: () => void response.body?.cancel().catch(() => {}),
+      }
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw wireFailure(error)
+    }
+  }
+
+async function* empty(): AsyncGenerator<Uint8Array> {}

@@ -1,3 +1,4 @@
+import type { FailedTransactionMetadata } from 'litesvm'
 import { z } from 'zod'
 
 const TokenBalance = z.object({
@@ -12,7 +13,6 @@ const TokenBalance = z.object({
     uiAmountString: z.string(),
   }),
 })
-export type TokenBalance = z.output<typeof TokenBalance>
 
 /** A transaction that is in a block, whether it succeeded or not. */
 export const Executed = z.object({
@@ -33,3 +33,70 @@ export const Executed = z.object({
   postTokenBalances: z.array(TokenBalance),
 })
 export type Executed = z.output<typeof Executed>
+
+/** How a node writes why a transaction failed. */
+export type TransactionError = string | Readonly<Record<string, unknown>>
+
+/** In the order of their numbers in litesvm. */
+const transactionErrors = [
+  ...['AccountInUse', 'AccountLoadedTwice', 'AccountNotFound', 'ProgramAccountNotFound', 'InsufficientFundsForFee'],
+  ...['InvalidAccountForFee', 'AlreadyProcessed', 'BlockhashNotFound', 'CallChainTooDeep', 'MissingSignatureForFee'],
+  ...['InvalidAccountIndex', 'SignatureFailure', 'InvalidProgramForExecution', 'SanitizeFailure', 'ClusterMaintenance'],
+  ...['AccountBorrowOutstanding', 'WouldExceedMaxBlockCostLimit', 'UnsupportedVersion', 'InvalidWritableAccount'],
+  ...['WouldExceedMaxAccountCostLimit', 'WouldExceedAccountDataBlockLimit', 'TooManyAccountLocks'],
+  ...['AddressLookupTableNotFound', 'InvalidAddressLookupTableOwner', 'InvalidAddressLookupTableData'],
+  ...['InvalidAddressLookupTableIndex', 'InvalidRentPayingAccount', 'WouldExceedMaxVoteCostLimit'],
+  ...['WouldExceedAccountDataTotalLimit', 'MaxLoadedAccountsDataSizeExceeded', 'ResanitizationNeeded'],
+  ...['InvalidLoadedAccountsDataSizeLimit', 'UnbalancedTransaction', 'ProgramCacheHitMaxLimit', 'CommitCancelled'],
+]
+
+const instructionErrors = [
+  ...['GenericError', 'InvalidArgument', 'InvalidInstructionData', 'InvalidAccountData', 'AccountDataTooSmall'],
+  ...['InsufficientFunds', 'IncorrectProgramId', 'MissingRequiredSignature', 'AccountAlreadyInitialized'],
+  ...['UninitializedAccount', 'UnbalancedInstruction', 'ModifiedProgramId', 'ExternalAccountLamportSpend'],
+  ...['ExternalAccountDataModified', 'ReadonlyLamportChange', 'ReadonlyDataModified', 'DuplicateAccountIndex'],
+  ...['ExecutableModified', 'RentEpochModified', 'NotEnoughAccountKeys', 'AccountDataSizeChanged'],
+  ...['AccountNotExecutable', 'AccountBorrowFailed', 'AccountBorrowOutstanding', 'DuplicateAccountOutOfSync'],
+  ...['InvalidError', 'ExecutableDataModified', 'ExecutableLamportChange', 'ExecutableAccountNotRentExempt'],
+  ...['UnsupportedProgramId', 'CallDepth', 'MissingAccount', 'ReentrancyNotAllowed', 'MaxSeedLengthExceeded'],
+  ...['InvalidSeeds', 'InvalidRealloc', 'ComputationalBudgetExceeded', 'PrivilegeEscalation'],
+  ...['ProgramEnvironmentSetupFailure', 'ProgramFailedToComplete', 'ProgramFailedToCompile', 'Immutable'],
+  ...['IncorrectAuthority', 'AccountNotRentExempt', 'InvalidAccountOwner', 'ArithmeticOverflow', 'UnsupportedSysvar'],
+  ...['IllegalOwner', 'MaxAccountsDataAllocationsExceeded', 'MaxAccountsExceeded'],
+  ...['MaxInstructionTraceLengthExceeded', 'BuiltinProgramsMustConsumeComputeUnits', 'BorshIoError'],
+]
+
+export function transactionError(failed: FailedTransactionMetadata): TransactionError {
+  const error = failed.err()
+  if (typeof error === 'number') return transactionErrors[error] ?? `TransactionError${error}`
+  if (!('err' in error)) return { [error.constructor.name.replace(/^TransactionError/, '')]: {} }
+  const inner = error.err()
+  if (typeof inner === 'number') return { InstructionError: [error.index, instructionErrors[inner] ?? inner] }
+  return { InstructionError: [error.index, 'code' in inner ? { Custom: inner.code } : 'BorshIoError'] }
+}
+
+/** Where a transaction got as far as its instructions its fee has been paid and its signature is spent. */
+export const hasPaidItsFee = (error: TransactionError): boolean =>
+  typeof error !== 'string' && 'InstructionError' in error
+
+/** A refusal in a node's own terms. */
+export class NodeError extends Error {
+  override readonly name = 'NodeError'
+  readonly code: number
+  readonly data: unknown
+
+  constructor(code: number, message: string, data?: unknown) {
+    super(message)
+    this.code = code
+    this.data = data
+  }
+}
+
+/** The codes that clients know. */
+export const nodeCodes = {
+  invalidParams: -32602,
+  methodNotFound: -32601,
+  invalidRequest: -32600,
+  preflightFailed: -32002,
+  signatureFailed: -32003,
+} as const

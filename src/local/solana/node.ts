@@ -2,6 +2,7 @@ import { verify } from 'node:crypto'
 import {
   type Address,
   address,
+  type CompiledTransactionMessage,
   createKeyPairSignerFromPrivateKeyBytes,
   getAddressEncoder,
   getBase58Decoder,
@@ -11,21 +12,26 @@ import {
   lamports,
   type Transaction,
 } from '@solana/kit'
+import { COMPUTE_BUDGET_PROGRAM_ADDRESS } from '@solana-program/compute-budget'
 import type { LiteSVM } from 'litesvm'
-import type { Executed } from './executed.ts'
-import { feeOf } from './fee.ts'
-import { NodeError, nodeCodes } from './node-error.ts'
+import {
+  type Executed,
+  hasPaidItsFee,
+  NodeError,
+  nodeCodes,
+  type TransactionError,
+  transactionError,
+} from './executed.ts'
 import { Slots } from './slots.ts'
 import type { ChainState } from './state-file.ts'
 import { type NodeAccount, readDecimals, readTokenAccount, tokenAmount } from './token-account.ts'
-import { hasPaidItsFee, type TransactionError, transactionError } from './transaction-error.ts'
 
 type Litesvm = typeof import('litesvm')
 
 /** Transactions that are remembered; older ones are forgotten, as by a node that is no archive. */
 const keptTransactions = 10_000
 
-export interface Simulation {
+interface Simulation {
   err: TransactionError | null
   logs: string[]
   units: number
@@ -252,3 +258,19 @@ export class SolanaNode {
 /** The signed part of a transaction, as a text. */
 const messageIn = (bytes: Uint8Array): string =>
   Buffer.from(getTransactionDecoder().decode(bytes).messageBytes).toString('base64')
+
+const lamportsPerSignature = 5_000
+const microLamports = 1_000_000n
+
+/** What a transaction costs whoever pays for it, in lamports: so much a signature, and what it offers to come sooner. */
+function feeOf(message: CompiledTransactionMessage): number {
+  let [units, price] = [200_000n * BigInt(message.instructions.length), 0n]
+  for (const { programAddressIndex, data } of message.instructions) {
+    if (message.staticAccounts[programAddressIndex] !== COMPUTE_BUDGET_PROGRAM_ADDRESS || !data) continue
+    const bytes = Buffer.from(data)
+    if (bytes[0] === 2 && bytes.length === 5) units = BigInt(bytes.readUInt32LE(1))
+    if (bytes[0] === 3 && bytes.length === 9) price = bytes.readBigUInt64LE(1)
+  }
+  const priority = (units * price + microLamports - 1n) / microLamports
+  return message.header.numSignerAccounts * lamportsPerSignature + Number(priority)
+}

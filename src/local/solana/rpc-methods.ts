@@ -1,8 +1,14 @@
 import { type Address, isAddress } from '@solana/kit'
+import { NodeError, nodeCodes } from './executed.ts'
 import type { SolanaNode } from './node.ts'
-import { NodeError, nodeCodes } from './node-error.ts'
-import { accountAnswer, tokenAccountsOf, tokenBalanceAnswer } from './rpc-accounts.ts'
-import { memoOf, statusAnswer, transactionAnswer } from './rpc-transactions.ts'
+import {
+  accountAnswer,
+  memoOf,
+  statusAnswer,
+  tokenAccountsOf,
+  tokenBalanceAnswer,
+  transactionAnswer,
+} from './rpc-answers.ts'
 import type { Commitment } from './slots.ts'
 import { mintUsdc, usdcBalance } from './usdc.ts'
 

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { z } from 'zod'
+import { NodeError, nodeCodes } from './executed.ts'
 import type { SolanaNode } from './node.ts'
-import { NodeError, nodeCodes } from './node-error.ts'
 import type { Config, Method } from './rpc-methods.ts'
 
 /** A hundred addresses, or the largest transaction, with much to spare. */

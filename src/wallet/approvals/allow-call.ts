@@ -4,7 +4,7 @@ import { decideCall, type PlannedCall } from '../rules/decide.ts'
 import type { Policy } from '../rules/policy.ts'
 import { recorded } from '../rules/refusals.ts'
 import { isStopped } from '../rules/stop-switch.ts'
-import { NeedsApproval } from '../terms/needs-approval.ts'
+import { NeedsApproval } from '../terms/approval.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
 import type { Approvals } from './approvals.ts'
 

@@ -1,6 +1,6 @@
 import { keptAttestedMedia } from '../limits.ts'
-import { all, change, first, type Row, type Work } from '../records/work.ts'
-import type { ConsentFacts } from '../terms/needs-approval.ts'
+import { all, change, first, type Row, type Work } from '../records/records.ts'
+import type { ConsentFacts } from '../terms/approval.ts'
 
 /** A medium of a request, by the hash of its bytes or, where those lie elsewhere, of its address. */
 export interface ConsentedMedium {

@@ -1,25 +1,26 @@
-import { displayUsd, type MicroUsd } from '#contract/money.ts'
+import { displayUsd, type MicroUsd, microUsd } from '#contract/money.ts'
 import { topUp } from '#contract/operations/wallet.ts'
+import { chainName } from '#contract/wire/networks.ts'
 import { ask, hashOfFacts, useApproval } from '../approvals/approvals.ts'
-import { isPublicMoney, nodesInUse, tokenNamesIn } from '../chains/chain-nodes.ts'
+import { signExactPayment } from '../chains/evm.ts'
+import { lookAtChain, type SeenOfChain } from '../chains/look-at-chain.ts'
+import { isPublicMoney, nodesInUse, tokenNamesIn } from '../chains/nodes.ts'
+import { latestBlockhash, signSvmPayment } from '../chains/solana.ts'
+import { newId } from '../ids.ts'
 import * as limits from '../limits.ts'
-import { newId } from '../new-id.ts'
 import * as journal from '../records/journal.ts'
+import type { Work } from '../records/records.ts'
 import { refillPlanned, shownRefill } from '../records/refill-rows.ts'
-import type { Work } from '../records/work.ts'
-import { type Decision, decide, type Payable, type Situation } from '../rules/decide.ts'
+import type { Situation } from '../rules/caps.ts'
+import { type Decision, decide, type Payable } from '../rules/decide.ts'
 import { payeesOf } from '../rules/payees.ts'
 import type { DecidedCall } from '../rules/refusals.ts'
 import { isStopped, refuseWhenStopped } from '../rules/stop-switch.ts'
-import { NeedsApproval } from '../terms/needs-approval.ts'
-import type { Order } from '../terms/order.ts'
+import { NeedsApproval } from '../terms/approval.ts'
+import type { ChosenOption, Order, Rail, SignedPayment } from '../terms/order.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
-import { withPayer } from './choose-payer.ts'
-import { refuseWithoutFunds } from './enough-funds.ts'
-import type { Send } from './send-payment.ts'
-import { finishOpen, followed, settle } from './settle.ts'
-import { signerOf } from './sign-payment.ts'
-import type { Till } from './till.ts'
+import { type PayContext, withPayer } from './payer.ts'
+import { finishOpen, followed, type Send, settle } from './settle.ts'
 import { type TopUpLease, withTopUpLease } from './top-up-lease.ts'
 
 export interface PaidOrder {
@@ -33,7 +34,7 @@ export interface PaidOrder {
 }
 
 /** The only way of money out of the wallet: one at a time, the open one first, a row on disk before each step. */
-export async function pay(whole: Till, order: Order, send: Send): Promise<PaidOrder> {
+export async function pay(whole: PayContext, order: Order, send: Send): Promise<PaidOrder> {
   const { records, folder } = whole
   await records.read(() => refuseWhenStopped(folder))
   return withTopUpLease(records, whole.pause, async lease => {
@@ -42,16 +43,18 @@ export async function pay(whole: Till, order: Order, send: Send): Promise<PaidOr
     const money = { ...whole.policy, tokenNames: tokenNamesIn(order.accepts) }
     const nodes = nodesInUse(whole.nodes, money)
     const { key } = await withPayer({ ...whole, nodes }, order)
-    const till = { ...whole, key }
+    const context = { ...whole, key }
     // In a dry run nothing leaves, also not what was signed before it.
-    const earlier = till.policy.dryRun
+    const earlier = context.policy.dryRun
       ? null
-      : ((await finishOpen(till, lease, send)) ?? (await recentPayment(till, lease, order)))
+      : ((await finishOpen(context, lease, send)) ?? (await recentPayment(context, lease, order)))
     if (earlier) return paid(earlier, true)
-    const seen = till.policy.dryRun ? null : await refuseWithoutFunds({ key, nodes }, await decisionOn(till, order))
+    const seen = context.policy.dryRun
+      ? null
+      : await refuseWithoutFunds({ key, nodes }, await decisionOn(context, order))
     const dated = { ...order, chainNowMs: isPublicMoney(money) ? seen?.nowMs : null }
     const sign = await signerOf({ key, nodes })
-    const { id, chosen, amountMicroUsd, atMs } = await planPayment(till, lease, dated)
+    const { id, chosen, amountMicroUsd, atMs } = await planPayment(context, lease, dated)
     // By the clock of the records: one of this machine that is ahead would make the authorisation outlive its caps.
     const signed = await sign(chosen, amountMicroUsd, atMs)
     const store = function* (nowMs: number): Work<void> {
@@ -61,7 +64,7 @@ export async function pay(whole: Till, order: Order, send: Send): Promise<PaidOr
       yield* journal.toSigned(id, signed, nowMs)
     }
     await followed(id, () => records.decide(store))
-    return paid(await settle(till, lease, id, send), false)
+    return paid(await settle(context, lease, id, send), false)
   })
 }
 
@@ -83,7 +86,7 @@ const paid = (payment: journal.Payment, isEarlier: boolean): PaidOrder => ({
  * A 402 may be older than a payment that was made since; its caller looks again before anything more is paid. What was
  * asked for twice, because an answer was lost, is paid once.
  */
-async function recentPayment({ records, key, policy }: Till, lease: TopUpLease, order: Order) {
+async function recentPayment({ records, key, policy }: PayContext, lease: TopUpLease, order: Order) {
   if (order.origin !== policy.origin) return null
   if (order.occasion === 'refill')
     return records.read(() => journal.confirmedSince(key.address, policy.origin, order.seen?.sentAtMs ?? 0))
@@ -113,9 +116,9 @@ interface DatedOrder extends Order {
 }
 
 /** What would be decided now; nothing is written by it. */
-const decisionOn = (till: Till, order: Order): Promise<Decision> =>
-  till.records.read(function* (nowMs) {
-    return decide(till.policy, yield* situationOf(till, order, nowMs), order)
+const decisionOn = (context: PayContext, order: Order): Promise<Decision> =>
+  context.records.read(function* (nowMs) {
+    return decide(context.policy, yield* situationOf(context, order, nowMs), order)
   })
 
 interface Planned extends Payable {
@@ -125,35 +128,35 @@ interface Planned extends Payable {
 }
 
 /** Decides and reserves in one decision, so that two processes cannot spend one budget twice. */
-async function planPayment(till: Till, lease: TopUpLease, order: DatedOrder): Promise<Planned> {
-  const outcome = await till.records.decide(function* (nowMs) {
+async function planPayment(context: PayContext, lease: TopUpLease, order: DatedOrder): Promise<Planned> {
+  const outcome = await context.records.decide(function* (nowMs) {
     yield* lease.check()
-    return yield* planWithin(till, order, nowMs)
+    return yield* planWithin(context, order, nowMs)
   })
   if (outcome instanceof NeedsApproval) throw outcome
-  if (outcome.kind === 'refused') throw refusedBy(till, outcome)
+  if (outcome.kind === 'refused') throw refusedBy(context, outcome)
   return outcome
 }
 
 type Refused = Extract<Decision, { kind: 'refused' }>
 
-const refusedBy = ({ key: { address } }: Till, { refusal }: Refused): WalletRefusal =>
+const refusedBy = ({ key: { address } }: PayContext, { refusal }: Refused): WalletRefusal =>
   new WalletRefusal({ ...refusal, terms: { address, ...refusal.terms } })
 
 /** A question is an outcome and not thrown, because its row has to stay. */
-function* planWithin(till: Till, order: DatedOrder, nowMs: number): Work<Planned | Refused | NeedsApproval> {
-  const decision = decide(till.policy, yield* situationOf(till, order, nowMs), order)
+function* planWithin(context: PayContext, order: DatedOrder, nowMs: number): Work<Planned | Refused | NeedsApproval> {
+  const decision = decide(context.policy, yield* situationOf(context, order, nowMs), order)
   if (decision.kind === 'refused') return decision
   const id = newId('pay')
-  if (decision.kind === 'allowed') return yield* reserve(till, order, { id, ...decision, atMs: nowMs })
+  if (decision.kind === 'allowed') return yield* reserve(context, order, { id, ...decision, atMs: nowMs })
   const { facts, onceAgreed } = decision
   const isAgreed = onceAgreed !== null && (yield* useApproval(facts, hashOfFacts(facts), id, nowMs))
-  if (isAgreed) return yield* reserve(till, order, { id, ...onceAgreed, atMs: nowMs })
-  const call = decidedCall(order, till.key.address)
-  return new NeedsApproval(yield* ask(facts, hashOfFacts(facts), nowMs, till.folder, call))
+  if (isAgreed) return yield* reserve(context, order, { id, ...onceAgreed, atMs: nowMs })
+  const call = decidedCall(order, context.key.address)
+  return new NeedsApproval(yield* ask(facts, hashOfFacts(facts), nowMs, context.folder, call))
 }
 
-function* reserve({ key, policy }: Till, order: Order, payable: Omit<Planned, 'kind'>): Work<Planned> {
+function* reserve({ key, policy }: PayContext, order: Order, payable: Omit<Planned, 'kind'>): Work<Planned> {
   const { id, chosen, amountMicroUsd, atMs } = payable
   if (policy.dryRun) throw dryRun(payable)
   const purpose = order.purpose.slice(0, limits.maxPurposeLength)
@@ -170,7 +173,7 @@ const dryRun = ({ amountMicroUsd, chosen }: Payable): WalletRefusal =>
     nextStep: 'Unset FAREBOX_DRY_RUN to pay.',
   })
 
-function* situationOf({ folder, policy, key }: Till, order: DatedOrder, nowMs: number): Work<Situation> {
+function* situationOf({ folder, policy, key }: PayContext, order: DatedOrder, nowMs: number): Work<Situation> {
   const { serviceNowMs, chainNowMs } = order
   return {
     nowMs,
@@ -183,4 +186,73 @@ function* situationOf({ folder, policy, key }: Till, order: DatedOrder, nowMs: n
       ...(chainNowMs ? [{ whose: 'chain', atMs: chainNowMs() } as const] : []),
     ],
   }
+}
+
+interface Wanted {
+  rail: Rail
+  amountMicroUsd: MicroUsd
+}
+
+/**
+ * Refuses what the address that pays does not hold, before anything is signed, reserved or asked: such a payment could
+ * only be refused by the service, and would stay reserved until nobody can collect it any more. Where no node answers,
+ * nothing is refused. Returns what the chain was seen to say.
+ */
+export async function refuseWithoutFunds(
+  { key, nodes }: Pick<PayContext, 'key' | 'nodes'>,
+  decision: Decision,
+): Promise<SeenOfChain | null> {
+  const wanted = wantedBy(decision)
+  if (!wanted) return null
+  const { rail, amountMicroUsd } = wanted
+  const seen = await lookAtChain(nodes, rail, key.address)
+  const held = seen.balance
+  if (held === null || held >= amountMicroUsd) return seen
+  throw new WalletRefusal({
+    rule: 'funds',
+    sentence: `The wallet holds ${usdc(microUsd(held))} USDC.`,
+    nextStep: `Send at least ${least(microUsd(amountMicroUsd - held))} to ${key.address} on ${chainName(rail.network)}.`,
+    terms: { network: rail.network, asset: rail.asset, amountMicroUsd, leftMicroUsd: held },
+  })
+}
+
+/** With its cents, and more places where it has them. */
+const usdc = (amount: bigint): string => displayUsd(amount).replace(/ USD$/, '')
+
+/** As a person types it. */
+const least = (amount: bigint): string => usdc(amount).replace(/\.00$/, '')
+
+/** What is refused anyway is refused for that reason. */
+function wantedBy(decision: Decision): Wanted | null {
+  if (decision.kind === 'refused') return null
+  if (decision.kind === 'allowed') return payable(decision)
+  if (decision.onceAgreed) return payable(decision.onceAgreed)
+  const { facts } = decision
+  return facts.kind === 'payee' ? { rail: facts, amountMicroUsd: facts.amountMicroUsd } : null
+}
+
+const payable = ({
+  chosen,
+  amountMicroUsd,
+}: NonNullable<Extract<Decision, { kind: 'asks' }>['onceAgreed']>): Wanted => ({
+  rail: chosen.payee,
+  amountMicroUsd,
+})
+
+/** Signs one payment as it was planned; asks nobody any more. */
+export type Sign = (chosen: ChosenOption, amountMicroUsd: MicroUsd, nowMs: number) => Promise<SignedPayment>
+
+/** Asks beforehand what the key's chain has to say, so that nothing can fail between the plan of a payment and its signature. */
+export async function signerOf({ key, nodes }: Pick<PayContext, 'key' | 'nodes'>): Promise<Sign> {
+  if (key.namespace === 'eip155') return (chosen, amount, nowMs) => signExactPayment(key, chosen, amount, nowMs)
+  const lifetime = await latestBlockhash(nodes.solana ?? noNode())
+  return (chosen, amount, nowMs) => signSvmPayment(key, chosen, amount, lifetime, nowMs)
+}
+
+function noNode(): never {
+  throw new WalletRefusal({
+    rule: 'node',
+    sentence: 'A payment on Solana needs a node of that chain, and none is named.',
+    nextStep: 'Nothing was signed; the person can set FAREBOX_SOLANA_RPC_URL.',
+  })
 }

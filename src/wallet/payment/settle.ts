@@ -1,46 +1,110 @@
-import { displayUsd } from '#contract/money.ts'
+import { displayUsd, fromUsdNumber, type MicroUsd } from '#contract/money.ts'
+import type { TopUpResult } from '#contract/operations/wallet.ts'
 import { paymentSignature } from '#contract/wire/headers.ts'
+import { normalizeWallet } from '#contract/wire/networks.ts'
+import type { SettlementResponse } from '#contract/wire/payment.ts'
 import { giveBackApproval } from '../approvals/approvals.ts'
-import { nodesInUse } from '../chains/chain-nodes.ts'
-import { evmEnd } from '../chains/evm-end.ts'
-import { type ChainEnd, solanaEnd } from '../chains/solana-end.ts'
+import { evmEnd } from '../chains/evm.ts'
+import { nodesInUse } from '../chains/nodes.ts'
+import { type ChainEnd, solanaEnd } from '../chains/solana.ts'
 import * as limits from '../limits.ts'
+import { deadMarginMs, maxReasonLength, sendTimeoutMs } from '../limits.ts'
+import type { Confirmation } from '../records/journal.ts'
 import * as journal from '../records/journal.ts'
-import type { Work } from '../records/work.ts'
-import { namespaceOf } from '../rules/policy.ts'
+import type { Work } from '../records/records.ts'
+import { defaultRails, namespaceOf } from '../rules/policy.ts'
 import { refuseWhenStopped } from '../rules/stop-switch.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
-import { type Send, type SendOutcome, sendOnce } from './send-payment.ts'
-import type { Till } from './till.ts'
-import type { TopUpLease } from './top-up-lease.ts'
+import type { PayContext } from './payer.ts'
+import { type TopUpLease, withTopUpLease } from './top-up-lease.ts'
+
+/** The client's way to send one signed payment. An answer that did not come is an outcome, never an exception. */
+export type Send = (paymentSignature: string) => Promise<Sent>
+
+export type Sent =
+  | { kind: 'credited'; result: TopUpResult; settlement: SettlementResponse | null }
+  | { kind: 'rejected'; status: number; reason: string }
+  | { kind: 'unknown'; reason: string }
+
+export type SendOutcome =
+  | { kind: 'credited'; confirmation: Confirmation }
+  | { kind: 'rejected'; reason: string }
+  | { kind: 'unknown'; reason: string }
+
+/** Sends once, and trusts neither the sender to come back nor the service to have credited this wallet. */
+export async function sendOnce(send: Send, payload: string, address: string): Promise<SendOutcome> {
+  const sent = await withinTime(send, payload)
+  if (sent.kind === 'unknown') return { kind: 'unknown', reason: plainReason(sent.reason) }
+  if (sent.kind === 'rejected') return { kind: 'rejected', reason: `${sent.status} ${plainReason(sent.reason)}` }
+  const { walletAddress, amountCredited, newBalance } = sent.result.data
+  if (normalizeWallet(walletAddress) !== normalizeWallet(address))
+    return { kind: 'unknown', reason: 'answered for another wallet' }
+  const creditedMicroUsd = positive(amountCredited)
+  if (creditedMicroUsd === null) return { kind: 'unknown', reason: 'answered without a credited amount' }
+  return {
+    kind: 'credited',
+    confirmation: {
+      creditedMicroUsd,
+      balanceMicroUsd: fromUsdNumber(newBalance) ?? creditedMicroUsd,
+      transaction: plainTransaction(sent.settlement?.transaction),
+    },
+  }
+}
+
+async function withinTime(send: Send, payload: string): Promise<Sent> {
+  let timer: NodeJS.Timeout | undefined
+  const tooLate = new Promise<Sent>(resolve => {
+    timer = setTimeout(() => resolve({ kind: 'unknown', reason: 'no answer in time' }), sendTimeoutMs)
+  })
+  try {
+    return await Promise.race([send(payload), tooLate])
+  } catch {
+    // The bytes may have left before it threw.
+    return { kind: 'unknown', reason: 'the sender failed' }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function positive(amount: number): MicroUsd | null {
+  const credited = fromUsdNumber(amount)
+  return credited !== null && credited > 0n ? credited : null
+}
+
+/** Codes of a service, not its sentences: they are shown to people and models. */
+const plainReason = (reason: string): string =>
+  /^[A-Za-z0-9_ .:-]+$/.test(reason) ? reason.slice(0, maxReasonLength) : 'no reason that can be shown'
+
+const plainTransaction = (transaction: string | undefined): string | null =>
+  transaction !== undefined && /^[0-9A-Za-z]{1,128}$/.test(transaction) ? transaction : null
 
 /** Sends a signed payment until it is answered; where it stays open, the refusal says so and nothing else is signed. */
-export async function settle(till: Till, lease: TopUpLease, id: string, send: Send): Promise<journal.Payment> {
-  const payment = await sendUntilAnswered(till, lease, id, send)
+export async function settle(context: PayContext, lease: TopUpLease, id: string, send: Send): Promise<journal.Payment> {
+  const payment = await sendUntilAnswered(context, lease, id, send)
   if (payment.state === 'confirmed') return payment
   throw stillOpen(payment)
 }
 
 /** Sends all open payments of this service again. The last one that was credited; null where none is open any more. */
-export async function finishOpen(till: Till, lease: TopUpLease, send: Send): Promise<journal.Payment | null> {
-  await dropPlanned(till, lease)
+export async function finishOpen(context: PayContext, lease: TopUpLease, send: Send): Promise<journal.Payment | null> {
+  await dropPlanned(context, lease)
   let credited: journal.Payment | null = null
-  for (const { id } of await openHere(till)) {
-    const payment = await sendUntilAnswered(till, lease, id, send)
+  for (const { id } of await openHere(context)) {
+    const payment = await sendUntilAnswered(context, lease, id, send)
     if (payment.state === 'confirmed') credited = payment
-    else if (!(await buryRejected(till, lease, payment))) throw stillOpen(payment)
+    else if (!(await buryRejected(context, lease, payment))) throw stillOpen(payment)
   }
   return credited
 }
 
 /** Open payments to the service of the policy. One to a service that was configured before is none of this one's bytes. */
-export async function openHere({ records, keys, policy }: Till): Promise<journal.Payment[]> {
+export async function openHere({ records, keys, policy }: PayContext): Promise<journal.Payment[]> {
   const open = await records.read(() => journal.openPayments(addressesOf(keys)))
   return open.filter(payment => payment.origin === policy.origin).slice(0, limits.maxRecovered)
 }
 
 /** Whoever holds the lease knows that nobody is left who could sign what is only planned. */
-export const dropPlanned = ({ records, keys }: Till, lease: TopUpLease): Promise<void> =>
+export const dropPlanned = ({ records, keys }: PayContext, lease: TopUpLease): Promise<void> =>
   records.decide(function* (nowMs) {
     yield* lease.check()
     for (const payment of yield* journal.openPayments(addressesOf(keys))) {
@@ -50,11 +114,11 @@ export const dropPlanned = ({ records, keys }: Till, lease: TopUpLease): Promise
     }
   })
 
-const addressesOf = (keys: Till['keys']): string[] => keys.map(key => key.address)
+const addressesOf = (keys: PayContext['keys']): string[] => keys.map(key => key.address)
 
 /** Its row is noted outside of the data folder first, so that no copy from before it can be taken for the journal. */
 export function sendUntilAnswered(
-  { records, folder, pause, noteJournal }: Till,
+  { records, folder, pause, noteJournal }: PayContext,
   lease: TopUpLease,
   id: string,
   send: Send,
@@ -114,10 +178,10 @@ function* record(id: string, outcome: SendOutcome, nowMs: number): Work<journal.
  * node says as well that the chain can never take it, the amount is free again; where the service alone says that it took
  * nothing, it keeps counting against the caps until a person has looked at the chain.
  */
-export async function buryRejected(till: Till, lease: TopUpLease, payment: journal.Payment): Promise<boolean> {
+export async function buryRejected(context: PayContext, lease: TopUpLease, payment: journal.Payment): Promise<boolean> {
   if (!payment.isRejected) return false
-  const end = await endOf(till, payment)
-  return till.records.decide(function* (nowMs) {
+  const end = await endOf(context, payment)
+  return context.records.decide(function* (nowMs) {
     const isDone = end ? end.kind !== 'open' : isOver(payment, nowMs, limits.deadMarginWithoutChainMs)
     if (!isDone) return false
     yield* lease.check()
@@ -132,7 +196,7 @@ const isInHistory = ({ address, createdAtMs }: journal.Payment, nowMs: number): 
   namespaceOf(address) === 'eip155' || nowMs < createdAtMs + limits.nodeHistoryMs
 
 /** By the chain where that tells; a node of Solana that cannot be asked ends nothing, because no clock does there. */
-async function endOf({ nodes, records, policy }: Till, payment: journal.Payment): Promise<ChainEnd | null> {
+async function endOf({ nodes, records, policy }: PayContext, payment: journal.Payment): Promise<ChainEnd | null> {
   const { origin } = payment
   const { rails } = policy
   if (namespaceOf(payment.address) === 'eip155') {
@@ -182,3 +246,52 @@ function tokenNameIn(header: string): string | null {
   const name = paymentSignature.parse(header)?.accepted?.extra?.name
   return typeof name === 'string' ? name : null
 }
+
+/** What was planned is dropped, what was signed is sent again, what is refused and over is buried. In a dry run nothing leaves. */
+export async function recover(context: PayContext, send: Send): Promise<journal.Payment[]> {
+  if (context.policy.dryRun) return []
+  return withTopUpLease(context.records, context.pause, async lease => {
+    await context.noteJournal()
+    await dropPlanned(context, lease)
+    const recovered: journal.Payment[] = []
+    for (const { id } of await openHere(context)) {
+      const payment = await sendUntilAnswered(context, lease, id, send)
+      if (payment.state !== 'confirmed') await buryRejected(context, lease, payment)
+      recovered.push(await context.records.read(() => journal.paymentOf(id)))
+    }
+    return recovered
+  })
+}
+
+/** A person has looked at the chain and says whether an open or buried payment has left the wallet. */
+export async function resolvePayment(
+  { records, nodes }: Pick<PayContext, 'records' | 'nodes'>,
+  id: string,
+  hasLeft: boolean,
+  by: string,
+): Promise<journal.Payment> {
+  const known = await records.read(() => resolvable(id))
+  const end = await solanaEnd(nodesInUse(nodes, { origin: known.origin, rails: defaultRails, tokenNames: [] }), known)
+  if (end?.kind === 'taken' && !hasLeft)
+    throw refusal(
+      `The chain holds the payment ${id}${end.transaction === null ? '' : ` as ${end.transaction}`}.`,
+      'It has left the wallet: answer left.',
+    )
+  return records.decide(function* (nowMs) {
+    const payment = yield* resolvable(id)
+    const isDone = end ? end.kind !== 'open' : isOver(payment, nowMs, deadMarginMs)
+    if (!isDone) throw refusal(`The payment ${id} could still be collected.`, 'Wait until its authorisation is over.')
+    yield* journal.toResolved(id, hasLeft, by, nowMs)
+    return yield* journal.paymentOf(id)
+  })
+}
+
+function* resolvable(id: string): Work<journal.Payment> {
+  const payment = yield* journal.findPayment(id)
+  if (!payment) throw refusal('There is no such payment.', 'Look at `farebox wallet receipts`.')
+  if (payment.state === 'dead' || payment.state === 'unknown') return payment
+  throw refusal(`The payment ${id} is ${payment.state}.`, 'Only one whose outcome is unknown can be resolved.')
+}
+
+const refusal = (sentence: string, nextStep: string): WalletRefusal =>
+  new WalletRefusal({ rule: 'not-found', sentence, nextStep })

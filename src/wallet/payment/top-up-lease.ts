@@ -1,8 +1,6 @@
+import { mayRun, newId, thisOwner } from '../ids.ts'
 import { leaseMs, leasePollMs, leaseWaitMs } from '../limits.ts'
-import { newId } from '../new-id.ts'
-import { mayRun, thisOwner } from '../process-name.ts'
-import type { Records } from '../records/records.ts'
-import { change, first, type Work } from '../records/work.ts'
+import { change, first, type Records, type Work } from '../records/records.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
 
 /** Whose turn it is to top up: one on these records, in this process or another. */

@@ -1,7 +1,6 @@
 import { keyFileAddress } from '../keys/key-file.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
-import type { Records } from './records.ts'
-import { change, first, type Work } from './work.ts'
+import { change, first, type Records, type Work } from './records.ts'
 
 /** The wallet whose passphrase a person's word on this journal takes, by its address; null before one has used it. */
 function* journalOwner(): Work<string | null> {

@@ -1,11 +1,8 @@
 import { type MicroUsd, microUsd } from '#contract/money.ts'
 import { capWindowMs, maxListed, maxReasonLength } from '../limits.ts'
-import type { Order } from '../terms/order.ts'
-import type { Payee } from '../terms/payee.ts'
+import type { Order, Payee, SignedPayment, Spent } from '../terms/order.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
-import type { SignedPayment } from '../terms/signed-payment.ts'
-import type { Spent } from '../terms/spent.ts'
-import { all, change, first, type Row, type Work } from './work.ts'
+import { all, change, first, type Row, type Work } from './records.ts'
 
 /** `unknown` is a state and no error: the same bytes are sent again until they are answered or can no longer count. */
 export type PaymentState = 'planned' | 'signed' | 'sent' | 'unknown' | 'confirmed' | 'dead'

@@ -1,4 +1,4 @@
-import type { Migration } from './migrate.ts'
+import type { Migration } from './state.ts'
 
 /**
  * `payments` is the journal and the budget at once: what counts against the caps is a sum over it. `payment_steps` is

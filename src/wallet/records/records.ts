@@ -1,5 +1,3 @@
-import type { Work } from './work.ts'
-
 /** The journal and the budget, wherever they are kept. `nowMs` is the time by the clock of the records, not of a caller. */
 export interface Records {
   /** The data folder whose file they are; null where they are in a database that other machines may share. */
@@ -9,4 +7,39 @@ export interface Records {
   /** Changes nothing and waits for nobody. */
   read<Result>(work: (nowMs: number) => Work<Result>): Promise<Result>
   close(): Promise<void>
+}
+
+export type Value = string | number | bigint | null
+export type Row = Readonly<Record<string, unknown>>
+
+/** SQL that every store of the records understands; each `?` is a value. */
+export interface Statement {
+  text: string
+  values: readonly Value[]
+  /** Whether it changes rows instead of answering them. */
+  isChange: boolean
+}
+
+export interface Answer {
+  rows: readonly Row[]
+  changes: number
+}
+
+/**
+ * Work on the records, statement by statement: it yields each one and is handed the answer. It can wait for nothing else,
+ * so nothing comes between what it has read and what it writes. A store may run it again from its beginning.
+ */
+export type Work<Result> = Generator<Statement, Result, Answer>
+
+export function* all(text: string, ...values: Value[]): Work<readonly Row[]> {
+  return (yield { text, values, isChange: false }).rows
+}
+
+export function* first(text: string, ...values: Value[]): Work<Row | undefined> {
+  return (yield { text, values, isChange: false }).rows[0]
+}
+
+/** Returns how many rows it changed. */
+export function* change(text: string, ...values: Value[]): Work<number> {
+  return (yield { text, values, isChange: true }).changes
 }

@@ -1,9 +1,8 @@
-import type { MicroUsd } from '#contract/money.ts'
-import { microUsd } from '#contract/money.ts'
+import { type MicroUsd, microUsd } from '#contract/money.ts'
 import { maxListed, refillShown } from '../limits.ts'
 import type { SeenCredit } from '../terms/order.ts'
 import { findPayment, lastRefill, type Payment } from './journal.ts'
-import { all, change, first, type Row, type Work } from './work.ts'
+import { all, change, first, type Row, type Work } from './records.ts'
 
 /** Of whose credit at which service. */
 export interface RefillPlace {

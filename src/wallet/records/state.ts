@@ -4,7 +4,6 @@ import { DatabaseSync } from 'node:sqlite'
 import { busyTimeoutMs, openAttempts, openPauseMs } from '../limits.ts'
 import { ensurePrivateFile, ensurePrivateFolder } from '../private-file.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
-import { type Migration, migrate } from './migrate.ts'
 
 /** The one file of wallet and client. It is opened by the first use, so that a command that needs none pays nothing. */
 export interface State {
@@ -31,7 +30,7 @@ export function openState(folder: string): State {
     decide: run => inTransaction(database(), run),
     prepare(area, steps) {
       if (prepared.has(area)) return
-      state.decide(db => migrate(db, area, steps))
+      state.decide(db => migrateState(db, area, steps))
       prepared.add(area)
     },
     close() {
@@ -107,3 +106,38 @@ const unusable = (path: string, why: string, cause?: unknown): WalletRefusal =>
     },
     { cause },
   )
+
+/** One step, released once and never changed: the next one mends it. */
+export interface Migration {
+  name: string
+  sql: string
+}
+
+/** Brings one area's tables up to date, inside the caller's transaction. */
+export function migrateState(database: DatabaseSync, area: string, steps: readonly Migration[]): void {
+  database.exec(
+    'CREATE TABLE IF NOT EXISTS migrations (area TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (area, name)) STRICT',
+  )
+  const done = database
+    .prepare('SELECT name FROM migrations WHERE area = ?')
+    .all(area)
+    .map(row => String(row.name))
+  for (const step of stepsToDo(area, done, steps)) {
+    database.exec(step.sql)
+    database.prepare('INSERT INTO migrations (area, name) VALUES (?, ?)').run(area, step.name)
+  }
+}
+
+/** Those that have not been done yet; throws where something newer has been. */
+export function stepsToDo(area: string, done: readonly string[], steps: readonly Migration[]): readonly Migration[] {
+  const unknown = done.find(name => !steps.some(step => step.name === name))
+  if (unknown !== undefined) throw newer(area, unknown)
+  return steps.filter(step => !done.includes(step.name))
+}
+
+const newer = (area: string, name: string): WalletRefusal =>
+  new WalletRefusal({
+    rule: 'state',
+    sentence: `The wallet's records were written by a newer farebox (${area}: ${name}).`,
+    nextStep: 'Update farebox, or give it another data folder.',
+  })

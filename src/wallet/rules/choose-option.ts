@@ -1,10 +1,8 @@
 import { displayUsd, type MicroUsd } from '#contract/money.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
-import { isSolanaProgram } from '../chains/solana-programs.ts'
+import { isSolanaProgram } from '../chains/solana.ts'
 import * as limits from '../limits.ts'
-import type { ChosenOption } from '../terms/chosen-option.ts'
-import type { Order } from '../terms/order.ts'
-import type { Payee } from '../terms/payee.ts'
+import type { ChosenOption, Order, Payee } from '../terms/order.ts'
 import type { Refusal, RefusedTerms, Rule } from '../terms/refusal.ts'
 import { isAddressOn, isSolanaAddress, namespaceOf, type Policy, sameAddress, samePayee, sameRail } from './policy.ts'
 

@@ -2,28 +2,13 @@ import { displayUsd, type MicroUsd } from '#contract/money.ts'
 import { minuteMs } from '#contract/time.ts'
 import { smallestTopUpMicroUsd } from '#contract/wire/networks.ts'
 import { clockSkewMs } from '../limits.ts'
-import type { AskedAbout } from '../terms/asked-about.ts'
-import type { ChosenOption } from '../terms/chosen-option.ts'
-import type { ApprovalFacts } from '../terms/needs-approval.ts'
-import type { Order } from '../terms/order.ts'
-import type { Payee } from '../terms/payee.ts'
-import type { Refusal, RefusedTerms, Rule } from '../terms/refusal.ts'
-import type { Spent } from '../terms/spent.ts'
+import type { AskedAbout } from '../terms/about-call.ts'
+import type { ApprovalFacts } from '../terms/approval.ts'
+import type { ChosenOption, Order } from '../terms/order.ts'
+import type { Refusal } from '../terms/refusal.ts'
+import { beyondCap, overCap, refusal, type Situation } from './caps.ts'
 import { chooseOption } from './choose-option.ts'
 import type { Policy } from './policy.ts'
-
-export interface Situation {
-  nowMs: number
-  spent: Spent
-  /** Agreed by a person, beside those of the policy. */
-  approvedPayees: readonly Payee[]
-  /** A person has switched the wallet off. */
-  isStopped: boolean
-  /** The address that would pay. */
-  payer: string
-  /** What others say that the time is, as far as they were heard. */
-  otherClocks?: readonly { whose: 'service' | 'chain'; atMs: number }[]
-}
 
 /** What would be paid, and by which offer. */
 export interface Payable {
@@ -78,10 +63,6 @@ const topUpFacts = (
 
 const refused = (refusal: Refusal): Decision => ({ kind: 'refused', refusal })
 
-const refusal = (rule: Rule, sentence: string, nextStep: string, terms: RefusedTerms = {}): Refusal => ({
-  ...{ rule, sentence, nextStep, terms },
-})
-
 function whetherAtAll(policy: Policy, situation: Situation, order: Order): Refusal | null {
   if (situation.isStopped) return stopped
   if (order.origin !== policy.origin)
@@ -118,47 +99,6 @@ export const stopped: Refusal = refusal(
   'The wallet is switched off.',
   'Its owner runs `farebox wallet start`, or removes the file `stop` from its data folder.',
 )
-
-function beyondCap(policy: Policy, situation: Situation, order: Order, amount: MicroUsd): Refusal | null {
-  const { spent, nowMs } = situation
-  if (amount > policy.maxPaymentMicroUsd) return overCap('max-payment', amount, policy.maxPaymentMicroUsd)
-  if (spent.totalMicroUsd + amount > policy.maxTotalMicroUsd)
-    return refusal(
-      'max-total',
-      `${displayUsd(amount)} more would pass the wallet's total of ${displayUsd(policy.maxTotalMicroUsd)}; ${displayUsd(spent.totalMicroUsd)} of it is used or reserved.`,
-      'Whoever owns the wallet may raise FAREBOX_MAX_TOTAL_USD.',
-      withLimit(policy.maxTotalMicroUsd, spent.totalMicroUsd),
-    )
-  if (spent.dayMicroUsd + amount > policy.maxDayMicroUsd)
-    return refusal(
-      'max-day',
-      `${displayUsd(amount)} more would pass the cap of ${displayUsd(policy.maxDayMicroUsd)} in 24 hours; ${displayUsd(spent.dayMicroUsd)} of it is used or reserved.`,
-      'Wait until older payments are a day old, or let whoever owns the wallet raise FAREBOX_MAX_DAY_USD.',
-      withLimit(policy.maxDayMicroUsd, spent.dayMicroUsd),
-    )
-  const waitMs = (spent.lastPaymentAtMs ?? -Infinity) + policy.cooldownMs - nowMs
-  if (order.occasion !== 'asked' && waitMs > 0)
-    return refusal(
-      'cooldown',
-      'The wallet has just paid, and the service still asks for money.',
-      `Look at the credit; the wallet pays again by itself in ${Math.ceil(waitMs / 1_000)} s.`,
-    )
-  return null
-}
-
-/** Caps may have been lowered below what is spent already. */
-const withLimit = (limitMicroUsd: bigint, spentMicroUsd: bigint): RefusedTerms => ({
-  limitMicroUsd,
-  leftMicroUsd: limitMicroUsd > spentMicroUsd ? limitMicroUsd - spentMicroUsd : 0n,
-})
-
-const overCap = (rule: 'max-payment' | 'max-call', amount: bigint, cap: bigint): Refusal =>
-  refusal(
-    rule,
-    `${displayUsd(amount)} is more than the wallet may spend at once${rule === 'max-call' ? ' on a call' : ''}, which is ${displayUsd(cap)}.`,
-    `Ask for less, or let whoever owns the wallet raise ${rule === 'max-call' ? 'FAREBOX_MAX_CALL_USD' : 'FAREBOX_MAX_PAYMENT_USD'}.`,
-    { amountMicroUsd: amount, limitMicroUsd: cap },
-  )
 
 /** A call that would be charged; `quotedMicroUsd` is null where it cannot be priced beforehand. */
 export interface PlannedCall {

@@ -1,6 +1,6 @@
 import { normalizeWallet } from '#contract/wire/networks.ts'
-import { all, change, type Work } from '../records/work.ts'
-import type { Payee } from '../terms/payee.ts'
+import { all, change, type Work } from '../records/records.ts'
+import type { Payee } from '../terms/order.ts'
 
 /** A payee that a person has agreed to, for good; shown by `farebox wallet status`. */
 export function* addPayee({ origin, network, asset, payTo }: Payee, by: string, nowMs: number): Work<void> {

@@ -1,11 +1,10 @@
-import { type MicroUsd, parseUsd } from '#contract/money.ts'
+import { displayUsd, type MicroUsd, parseUsd } from '#contract/money.ts'
 import { decodeBase58 } from '#contract/wire/base58.ts'
 import { isLoopback } from '#contract/wire/network-address.ts'
-import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/wire/networks.ts'
+import { evmNetwork, smallestTopUpMicroUsd, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/wire/networks.ts'
 import * as limits from '../limits.ts'
-import type { Payee, Rail } from '../terms/payee.ts'
+import type { Payee, Rail } from '../terms/order.ts'
 import { type Rule, WalletRefusal } from '../terms/refusal.ts'
-import { type Refill, refillProblem } from './refill-settings.ts'
 
 /** What the wallet may do by itself. Nothing that a model or a service says changes it. */
 export interface Policy {
@@ -191,3 +190,46 @@ export const sameRail = (one: Rail, other: Rail): boolean =>
 
 export const samePayee = (one: Payee, other: Payee): boolean =>
   one.origin === other.origin && sameRail(one, other) && sameAddress(one.payTo, other.payTo)
+
+/** Credit that is bought ahead of need. */
+export interface Refill {
+  belowMicroUsd: MicroUsd
+  byMicroUsd: MicroUsd
+}
+
+/** USD as decimal texts. */
+interface RefillTexts {
+  below: string | undefined
+  by: string | undefined
+  maxPayment: string
+}
+
+type Names = Readonly<Record<keyof RefillTexts, string>>
+
+export const refillVariables: Names = {
+  below: 'FAREBOX_REFILL_BELOW_USD',
+  by: 'FAREBOX_REFILL_BY_USD',
+  maxPayment: 'FAREBOX_MAX_PAYMENT_USD',
+}
+
+/** What is wrong with the two settings together, by the names under which they were given; null where nothing is. */
+export function refillProblem(
+  { below, by, maxPayment }: RefillTexts,
+  names: Names,
+): [what: string, step: string] | null {
+  if ((below === undefined) !== (by === undefined))
+    return [
+      `${names.below} and ${names.by} go together, and only one of them is set`,
+      'Set both for credit that is refilled ahead of need, or neither.',
+    ]
+  // A text that is no amount is told by itself.
+  const [amount, most] = [parseUsd(by ?? ''), parseUsd(maxPayment)]
+  if (amount !== null && amount < smallestTopUpMicroUsd)
+    return [`${names.by} is less than services take`, `Refill by ${displayUsd(smallestTopUpMicroUsd)} at least.`]
+  if (amount !== null && most !== null && amount > most)
+    return [
+      `${names.by} is more than ${names.maxPayment} allows, which is ${displayUsd(most)}`,
+      'Refill by less, or raise that cap.',
+    ]
+  return null
+}

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { change, first, type Work } from '../records/records.ts'
 import { resumeRefills } from '../records/refill-rows.ts'
-import { change, first, type Work } from '../records/work.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
 import { stopped } from './decide.ts'
 

@@ -1,6 +1,6 @@
 import type { MicroUsd } from '#contract/money.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
-import type { AskedAbout } from './asked-about.ts'
+import type { AskedAbout } from './about-call.ts'
 
 /** Credit at the service, as an answer of it told. */
 export interface SeenCredit {
@@ -39,4 +39,49 @@ export interface Order extends Offer {
   call?: { operation: string | null; requestHash: string; about?: AskedAbout | undefined }
   /** What it is for, in our words, for the receipt. */
   purpose: string
+}
+
+/** A token on a chain that may be paid with; its unit is a micro-USD (six decimals), whatever an offer says. */
+export interface Rail {
+  /** CAIP-2. */
+  network: string
+  asset: string
+}
+
+/** Who may be paid for which service. */
+export interface Payee extends Rail {
+  origin: string
+  payTo: string
+}
+
+/** The offer of a service that is paid. */
+export interface ChosenOption {
+  option: PaymentOption
+  payee: Payee
+  /** Whether configuration or a person has agreed to this payee. */
+  isKnownPayee: boolean
+  /** Of EIP-712, on an EVM chain. */
+  tokenName: string
+  tokenVersion: string
+}
+
+/** One payment as a key has signed it. */
+export interface SignedPayment {
+  /** Value of `PAYMENT-SIGNATURE`. Whoever holds it can collect the payment, so it is a secret. */
+  payload: string
+  nonce: string
+  /** On Solana an estimate: there the height decides. */
+  validBeforeMs: number
+  /** On Solana: the last height at which a block may hold it, and the text by which it is found there. */
+  chainLife?: { lastValidBlockHeight: number; memo: string }
+}
+
+/** What counts against the caps: planned, signed, sent, unknown and confirmed alike. */
+export interface Spent {
+  dayMicroUsd: bigint
+  totalMicroUsd: bigint
+  /** When room comes back in the day's cap; null where nothing was spent. */
+  oldestOfDayAtMs: number | null
+  /** The last confirmed payment that another one has to wait after. */
+  lastPaymentAtMs: number | null
 }

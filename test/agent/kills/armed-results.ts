@@ -1,7 +1,7 @@
-import { doneResult as real } from '#mcp/tool-results.ts'
+import { doneResult as real } from '#mcp/calls/results.ts'
 import { comeBy } from '../../faults/arm/fault-orders.ts'
 
-export * from '#mcp/tool-results.ts'
+export * from '#mcp/calls/results.ts'
 
 export const doneResult: typeof real = done => {
   comeBy('before the result is written')

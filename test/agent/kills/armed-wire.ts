@@ -1,8 +1,8 @@
 import { subscribe } from 'node:diagnostics_channel'
-import { undiciWire as real } from '#client/wire/undici-wire.ts'
+import { undiciWire as real } from '#client/wire/wire.ts'
 import { comeBy } from '../../faults/arm/fault-orders.ts'
 
-export * from '#client/wire/undici-wire.ts'
+export * from '#client/wire/wire.ts'
 
 /** Requests that cost: work, and a payment that is signed. */
 const costs = ({ path, headers }: { path: string; headers: string }): boolean =>

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { HttpServing } from '#mcp/serve-http.ts'
+import type { HttpServing } from '#mcp/http/serve.ts'
 import { onTheProduct } from './on-the-product.ts'
 import { serveFixtures } from './serve-fixtures.ts'
 import { type Product, spawnProduct } from './spawn-product.ts'

@@ -8,7 +8,7 @@ import {
   type RequestStateCodec,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import { type AskedState, argumentsHash } from '#mcp/asked-state.ts'
+import { type AskedState, argumentsHash } from '#mcp/context.ts'
 
 export type Answer = CallToolResult | InputRequiredResult
 export type DeprecatedTool = (context: ServerContext) => Answer | Promise<Answer>

@@ -1,4 +1,4 @@
-import { stateCodec } from '#mcp/asked-state.ts'
+import { stateCodec } from '#mcp/context.ts'
 import type { Listing } from '#mcp/listing.ts'
 import type { Catalogue, Tool } from '#toolkit/define.ts'
 import { listedPrompt, listedResource, listedTemplate, listedTool } from '../../../scripts/generators/mcp-listing.ts'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type HttpServing, serveHttp } from '#mcp/serve-http.ts'
+import { type HttpServing, serveHttp } from '#mcp/http/serve.ts'
 import { fakeHost } from '../../mcp/fake-host.ts'
 import { catalogue, listing } from './fixture-catalogue.ts'
 import { taskHost } from './task-host.ts'

@@ -1,6 +1,6 @@
 import { Server, type ServerContext } from '@modelcontextprotocol/server'
-import { stateCodec } from '#mcp/asked-state.ts'
-import { requireTasks } from '#mcp/tasks/extension.ts'
+import { requireTasks } from '#mcp/calls/task-extension.ts'
+import { stateCodec } from '#mcp/context.ts'
 import { deprecatedTools } from './deprecated-tools.ts'
 
 /** The suite wants one tool that is refused to clients without tasks; none of ours is. */

@@ -1,7 +1,6 @@
-import { resolvePayment } from '#wallet/payment/recover.ts'
+import { resolvePayment } from '#wallet/payment/settle.ts'
 import { listPayments, type Payment } from '#wallet/records/journal.ts'
-import type { Records } from '#wallet/records/records.ts'
-import { all } from '#wallet/records/work.ts'
+import { all, type Records } from '#wallet/records/records.ts'
 import { checkSteps } from './check-steps.ts'
 import type { Authorization, ServiceBook } from './service-book.ts'
 

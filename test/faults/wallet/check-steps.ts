@@ -1,5 +1,5 @@
 import type { Payment } from '#wallet/records/journal.ts'
-import type { Row } from '#wallet/records/work.ts'
+import type { Row } from '#wallet/records/records.ts'
 
 const open = new Set(['planned', 'signed', 'sent', 'unknown'])
 

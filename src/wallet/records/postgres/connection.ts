@@ -1,8 +1,9 @@
 import type pg from 'pg'
 import { isLoopback } from '#contract/wire/network-address.ts'
 import * as limits from '../../limits.ts'
-import type { Answer, Value } from '../work.ts'
-import { JournalAway, readFailure, unusableJournal } from './failures.ts'
+import { WalletRefusal } from '../../terms/refusal.ts'
+import type { Answer, Value } from '../records.ts'
+import { type Migration, stepsToDo } from '../state.ts'
 
 /** Where its tables are: one database is one journal and one budget, also beside the tables of a service. */
 export const schema = 'farebox_wallet'
@@ -98,3 +99,101 @@ export const beginReading = (ask: Ask): Promise<number> =>
   begin(ask, `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${settings}; SELECT now_ms() AS now_ms`)
 
 const begin = async (ask: Ask, text: string): Promise<number> => Number((await ask(text)).rows[0]?.now_ms)
+
+const area = 'wallet'
+
+/** Any number, as long as nothing else in the database locks it. */
+const startLock = 5_118_402_771_903_364
+
+const oldestServer = 140_000
+
+/** Checks the server and brings the tables up to date, whole or not at all; replicas that start together do it in turn. */
+export async function prepare(ask: Ask, steps: readonly Migration[]): Promise<void> {
+  await checkServer(ask)
+  if ((await isThere(ask)) && (await missing(ask, steps)).length === 0) return
+  await ask(`BEGIN; SELECT pg_advisory_xact_lock(${startLock}); CREATE SCHEMA IF NOT EXISTS ${schema};
+    SET LOCAL search_path = ${schema}, pg_temp;
+    CREATE TABLE IF NOT EXISTS migrations (area TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (area, name))`)
+  for (const { name, sql } of await missing(ask, steps)) {
+    await ask(sql)
+    await ask('INSERT INTO migrations (area, name) VALUES ($1, $2)', [area, name])
+  }
+  await ask('COMMIT')
+}
+
+async function isThere(ask: Ask): Promise<boolean> {
+  const { rows } = await ask('SELECT to_regclass($1) IS NOT NULL AS there', [`${schema}.migrations`])
+  return rows[0]?.there === true
+}
+
+async function missing(ask: Ask, steps: readonly Migration[]): Promise<readonly Migration[]> {
+  const { rows } = await ask(`SELECT name FROM ${schema}.migrations WHERE area = $1`, [area])
+  const done = rows.map(({ name }) => String(name))
+  return stepsToDo(area, done, steps)
+}
+
+async function checkServer(ask: Ask): Promise<void> {
+  const { rows } = await ask(`SELECT current_setting('server_version_num') AS version,
+    current_setting('fsync') AS fsync, current_setting('server_encoding') AS encoding`)
+  const [server] = rows
+  if (server?.fsync !== 'on')
+    throw unusableJournal('it runs with fsync off and would forget payments in a power cut', 'Switch fsync on.')
+  if (server.encoding !== 'UTF8') throw unusableJournal('its encoding is not UTF8', 'Make a database in UTF8.')
+  if (Number(server.version) < oldestServer)
+    throw unusableJournal('it is older than PostgreSQL 14', 'Take a newer server.')
+}
+
+/** Thrown where the journal does not answer, or answers that it cannot just now: the same decision may be made again. */
+export class JournalAway extends Error {
+  /** A code of the system or the database, never their words: these may repeat the address or a signed payment. */
+  readonly code: string
+
+  constructor(code: string) {
+    super(`The journal is away (${code}).`)
+    this.code = code
+  }
+}
+
+/** SQLSTATEs of a lost connection, a server that starts, ends, fails or has no room, or that is a standby. */
+const away = /^(08|57P|28|3D|53|58|XX|25006|25P03|25P04)/
+/** A lock that was waited for too long, a deadlock, a conflict. */
+const busy = /^(40|55P03|57014)/
+
+/** What an error of the driver means: away, or a step that the tables do not allow. Its own words go no further. */
+function readFailure(error: unknown): JournalAway | WalletRefusal {
+  const code = codeOf(error)
+  const isFromDatabase = /^[0-9A-Z]{5}$/.test(code) && error instanceof Error && 'severity' in error
+  if (!isFromDatabase || away.test(code) || busy.test(code)) return new JournalAway(code)
+  return code === insufficientPrivilege ? noRight() : refusedStep(code)
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0])
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return typeof code === 'string' && /^[A-Z0-9_]{1,40}$/.test(code) ? code : 'no answer'
+}
+
+export const journalAway = (code: string): WalletRefusal =>
+  new WalletRefusal({
+    rule: 'journal-away',
+    sentence: `The wallet's journal in PostgreSQL does not answer (${code}), and nothing is signed without it.`,
+    nextStep: 'Try again once the database is back; whoever runs it checks FAREBOX_JOURNAL_URL.',
+  })
+
+const unusableJournal = (why: string, nextStep: string): WalletRefusal =>
+  new WalletRefusal({
+    rule: 'state',
+    sentence: `The wallet's journal in PostgreSQL cannot be used: ${why}. Nothing is signed without it.`,
+    nextStep,
+  })
+
+const refusedStep = (code: string): WalletRefusal =>
+  unusableJournal(`it refused a step (SQLSTATE ${code})`, 'Look at the log of the database.')
+
+const insufficientPrivilege = '42501'
+
+const noRight = (): WalletRefusal =>
+  unusableJournal(
+    'its role may not make or use the tables',
+    'Grant it CREATE on the database, or let its owner start the wallet once.',
+  )

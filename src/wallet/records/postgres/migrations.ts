@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../state.ts'
 
 /**
  * The tables of the file's journal, named alike so that one statement serves both, and three things more: the row that

@@ -1,13 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
+import { newId } from '../../ids.ts'
 import * as limits from '../../limits.ts'
-import { newId } from '../../new-id.ts'
-import type { Records } from '../records.ts'
-import type { Work } from '../work.ts'
-import { type Ask, beginDecision, beginReading, lend, openPool } from './connection.ts'
-import { JournalAway, journalAway } from './failures.ts'
+import type { Records, Work } from '../records.ts'
+import {
+  type Ask,
+  beginDecision,
+  beginReading,
+  JournalAway,
+  journalAway,
+  lend,
+  openPool,
+  prepare,
+} from './connection.ts'
 import { postgresMigrations } from './migrations.ts'
-import { prepare } from './prepare.ts'
 
 /**
  * Records in a PostgreSQL database that any number of replicas share. Each decision holds the one row of `journal`, so

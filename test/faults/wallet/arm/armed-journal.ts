@@ -1,5 +1,5 @@
 import * as real from '#wallet/records/journal.ts'
-import type { Work } from '#wallet/records/work.ts'
+import type { Work } from '#wallet/records/records.ts'
 import type { Step } from '../points.ts'
 import { pass } from './halts.ts'
 import { written } from './steps-written.ts'

@@ -1,0 +1,139 @@
+import { jsonDepth } from '#contract/limits.ts'
+import { parseJson } from '#contract/wire/json.ts'
+import { ClientError } from '../client-error.ts'
+import { errorCharacters } from '../limits.ts'
+import { type WireResponse, wireFailure } from './wire.ts'
+
+/** The whole body, never more than `maximumBytes`; what is cut off in the middle is no answer. */
+export async function readBytes(response: WireResponse, maximumBytes: number): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = []
+  let size = 0
+  try {
+    for await (const piece of response.body) {
+      size += piece.byteLength
+      if (size > maximumBytes) {
+        throw new ClientError('too-large', `The answer is larger than ${maximumBytes} bytes.`, { wasSent: true })
+      }
+      pieces.push(piece)
+    }
+  } catch (error) {
+    response.discard()
+    if (error instanceof ClientError || (error instanceof Error && error.name === 'AbortError')) throw error
+    throw wireFailure(error)
+  }
+  return Buffer.concat(pieces)
+}
+
+/** JSON of a stranger: bounded in size and depth. `undefined` where it is none. */
+export async function readJson(response: WireResponse, maximumBytes: number): Promise<unknown> {
+  const parsed = parseJson(new TextDecoder().decode(await readBytes(response, maximumBytes)), jsonDepth)
+  return parsed.ok ? parsed.value : undefined
+}
+
+/**
+ * What an answer without success says: its JSON, or the beginning of its text where it is none. A larger one is cut,
+ * because its status says enough. `secret` is left out where it is repeated, because the words go to a model and to records.
+ */
+export async function readErrorBody(
+  response: WireResponse,
+  maximumBytes: number,
+  secret: string | null,
+): Promise<unknown> {
+  const said = new TextDecoder().decode(await firstBytes(response, maximumBytes))
+  const text = secret ? said.replaceAll(secret, '[left out]') : said
+  const parsed = parseJson(text, jsonDepth)
+  return parsed.ok ? parsed.value : text.slice(0, errorCharacters)
+}
+
+async function firstBytes(response: WireResponse, maximumBytes: number): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = []
+  let size = 0
+  try {
+    for await (const piece of response.body) {
+      pieces.push(piece.subarray(0, maximumBytes - size))
+      size += piece.byteLength
+      if (size < maximumBytes) continue
+      response.discard()
+      break
+    }
+  } catch (error) {
+    response.discard()
+    throw error instanceof Error && error.name === 'AbortError' ? error : wireFailure(error)
+  }
+  return Buffer.concat(pieces)
+}
+
+/**
+ * The same response, whose reader's bytes are told once when it has read them all; null where it did not, or where they are
+ * more than `mostBytes`.
+ */
+export function copiedBody(
+  response: WireResponse,
+  mostBytes: number,
+  tell: (body: Uint8Array | null) => void,
+): WireResponse {
+  let pieces: Uint8Array[] | null = []
+  let size = 0
+  let isWhole = false
+  let isTold = false
+  const take = (piece: Uint8Array) => {
+    size += piece.byteLength
+    if (size > mostBytes) pieces = null
+    pieces?.push(piece)
+  }
+  const ended = () => {
+    if (isTold) return
+    isTold = true
+    tell(isWhole && pieces ? Buffer.concat(pieces) : null)
+  }
+  const body = {
+    [Symbol.asyncIterator]() {
+      const read = response.body[Symbol.asyncIterator]()
+      return {
+        async next() {
+          const piece = await read.next()
+          if (piece.done) isWhole = true
+          else take(piece.value)
+          return piece
+        },
+        return: async (value?: unknown) => (await read.return?.(value)) ?? { done: true as const, value: undefined },
+      }
+    },
+  }
+  return tellingItsEnd({ ...response, body }, ended)
+}
+
+/** The same response, which tells once when its body has been read, has failed or is thrown away. */
+export function tellingItsEnd(response: WireResponse, ended: () => void): WireResponse {
+  return {
+    ...response,
+    body: tellingEnd(response.body, ended),
+    discard() {
+      ended()
+      response.discard()
+    },
+  }
+}
+
+// No generator: one that is left before its first step would never come to its `finally`.
+const tellingEnd = (body: AsyncIterable<Uint8Array>, ended: () => void): AsyncIterable<Uint8Array> => ({
+  [Symbol.asyncIterator]() {
+    const pieces = body[Symbol.asyncIterator]()
+    return {
+      async next() {
+        try {
+          const piece = await pieces.next()
+          if (piece.done) ended()
+          return piece
+        } catch (error) {
+          ended()
+          throw error
+        }
+      },
+      async return(value?: unknown) {
+        ended()
+        return (await pieces.return?.(value)) ?? { done: true, value: undefined }
+      },
+    }
+  },
+})

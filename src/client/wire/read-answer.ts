@@ -1,0 +1,213 @@
+import { z } from 'zod'
+import { errorKinds } from '#contract/errors/errors.ts'
+import { type ErrorKind, type RetryAdvice, ServiceError } from '#contract/errors/service-error.ts'
+import type { Operation } from '#contract/operations/operation.ts'
+import { fromVendor } from '#contract/wire/vendor.ts'
+
+/** An answer without success as the error that it was before it went on the wire. Its words stay in `body`, never in a message. */
+export function readError(
+  operation: Operation | null,
+  answer: { status: number; body: unknown; headers: Headers },
+  vendor: string,
+): ServiceError {
+  const body = fromVendor(answer.body, vendor)
+  const kind = kindOf(operation, answer.status, body)
+  // A known kind's body has its schema's members and no others.
+  return new ServiceError(kind, readLeniently(kind.body, body), Object.fromEntries(answer.headers))
+}
+
+function kindOf(operation: Operation | null, status: number, body: unknown): ErrorKind {
+  const text = textsOf(body)
+  // Brief §7.3 tells the block's words and not its status.
+  if (text.some(word => blockWords.test(word))) return named('FAILED_REQUESTS') ?? unknownKind(status)
+  const candidates = errorKinds.filter(
+    kind => kind.status === status && isOf(operation, kind) && (kind.kind !== 'TOO_MANY_TOKENS' || isTooLong(body)),
+  )
+  const names = text.map(word => fixedSentences.get(word) ?? keyLimitOf(word) ?? openSentenceOf(word) ?? word)
+  const found =
+    candidates.find(kind => names.includes(kind.kind) && fits(kind, body)) ??
+    candidates.find(kind => ownShapes.has(kind.kind) && fits(kind, body)) ??
+    candidates.find(kind => kind.kind === byStatus[status] && fits(kind, body))
+  return found ?? unknownKind(status)
+}
+
+const blockWords = /^too many failed attempts/i
+
+/** Sentences that stand alone in `{error}`; only they tell one kind of a status from another. */
+const fixedSentences: ReadonlyMap<string, string> = new Map([
+  ['Request ID is invalid.', 'REQUEST_ID_NOT_FOUND'],
+  ['Admin API key required', 'ADMIN_KEY_REQUIRED'],
+  ['No character could be found from the provided character_slug', 'CHARACTER_NOT_FOUND'],
+  ['This model was removed and has no replacement. Choose another from the list of models.', 'MODEL_GONE'],
+  ['Media could not be found. Request may be invalid, expired, or deleted.', 'MEDIA_NOT_FOUND'],
+  ['There is no receipt of this request. A request has one once it has been charged.', 'RECEIPT_NOT_FOUND'],
+  ['You can only access resources for your own wallet', 'X402_WALLET_MISMATCH'],
+  [
+    'Too many large requests are under way at the moment; nothing was charged. Please try again in a few seconds.',
+    'BODIES_FULL',
+  ],
+  ['The model is currently overloaded. Please try again later.', 'MODEL_OVERLOADED'],
+  ['Inference processing failed', 'INFERENCE_FAILED'],
+  [
+    'The content of this image could not be checked, and nothing was charged. Please try again later.',
+    'MODERATION_FAILED',
+  ],
+  ['The model is at capacity. Please try again later.', 'MODEL_AT_CAPACITY'],
+  [
+    'Paid calls are paused while the books of this service are checked; nothing was charged. Please try again later.',
+    'LEDGER_READ_ONLY',
+  ],
+  [
+    'The books of this service could not be reached when this call was charged, so it is not known yet whether it was. Look at the balance before you send it again.',
+    'CHARGE_UNKNOWN',
+  ],
+  [
+    'The books of this service cannot be reached at the moment. Please try again in a few seconds.',
+    'BOOKS_UNREACHABLE',
+  ],
+])
+
+/** A top-up would not help here, so these must not pass for too little credit. What is left stands after the sentence. */
+const keyLimitOf = (word: string): string | undefined => {
+  const currency = /^API key (DIEM|USD) spend limit exceeded\./.exec(word)?.[1]
+  return currency && `API_KEY_${currency}_SPEND_LIMIT_EXCEEDED`
+}
+
+/** Sentences with more after or before them: which models there are, which video it is, what is not set up. */
+const openSentences: readonly (readonly [RegExp, string])[] = [
+  [/^Specified model not found/, 'MODEL_NOT_FOUND'],
+  [/\bis not set up on this service\b/, 'NOT_SET_UP'],
+  [/^The audio could not be processed for transcription\b/, 'ASR_UPSTREAM_VALIDATION_FAILED'],
+  [/^Image dimensions exceed the maximum allowed\b/, 'IMAGE_TOO_LARGE'],
+  [/^Video duration exceeds the maximum allowed\b/, 'VIDEO_DURATION_TOO_LONG'],
+  [/^Video duration is too short\b/, 'VIDEO_DURATION_TOO_SHORT'],
+]
+
+const openSentenceOf = (word: string): string | undefined => openSentences.find(([words]) => words.test(word))?.[1]
+
+/** OpenAI's shape carries every fault of a request, not only that of a context that is too small. */
+function isTooLong(body: unknown): boolean {
+  const { error } = (body ?? {}) as { error?: { code?: unknown; message?: unknown } }
+  return [error?.code, error?.message].some(word => typeof word === 'string' && tooLongWords.test(word))
+}
+
+const tooLongWords = /context[_ ](?:length|window)|maximum context|too[_ ]many[_ ]tokens|'s context/i
+
+/** Kinds whose body is like no other of their status. */
+const ownShapes: ReadonlySet<string> = new Set([
+  'TOO_MANY_TOKENS',
+  'X402_INVALID_SIGN_IN',
+  'X402_INVALID_PAYMENT',
+  'TOP_UP_REQUIRED',
+  'PAYMENT_DISCOVERY',
+  'PAYMENT_REQUIRED',
+  'needs_consent',
+  'PROVIDER_CONTENT_POLICY',
+  'X402_TOP_UP_FAILED',
+])
+
+/** What a status means where the body says no more than a sentence. */
+const byStatus: Readonly<Record<number, string>> = {
+  400: 'INVALID_REQUEST',
+  401: 'AUTHENTICATION_FAILED',
+  402: 'INSUFFICIENT_BALANCE',
+  403: 'UNAUTHORIZED',
+  404: 'ROUTE_NOT_FOUND',
+  410: 'MEDIA_GONE',
+  413: 'PAYLOAD_TOO_LARGE',
+  415: 'INVALID_CONTENT_TYPE',
+  422: 'CONTENT_POLICY_VIOLATION',
+  429: 'RATE_LIMIT_EXCEEDED',
+  500: 'UNKNOWN_ERROR',
+  503: 'MODEL_OFFLINE',
+  504: 'REQUEST_TIMEOUT',
+}
+
+const topUpKinds: ReadonlySet<string> = new Set([
+  'TOP_UP_REQUIRED',
+  'X402_INVALID_PAYMENT',
+  'X402_SETTLEMENT_PENDING',
+  'X402_TOP_UP_FAILED',
+  'X402_TOP_UP_UNAVAILABLE',
+])
+
+/** Only a top-up answers with a top-up's errors. */
+const isOf = (operation: Operation | null, { kind }: ErrorKind): boolean =>
+  !topUpKinds.has(kind) || operation === null || operation.charge === 'payment'
+
+const named = (name: string): ErrorKind | undefined => errorKinds.find(kind => kind.kind === name)
+
+const fits = (kind: ErrorKind, body: unknown): boolean => readLeniently(kind.body, structuredClone(body)) !== null
+
+const Texts = z.looseObject({
+  error: z.union([z.string(), z.looseObject({ code: z.string().nullish() })]),
+  code: z.string().optional(),
+})
+
+function textsOf(body: unknown): string[] {
+  const read = Texts.safeParse(body)
+  if (!read.success) return []
+  const { error, code } = read.data
+  return [code, typeof error === 'string' ? error : error.code].filter(text => typeof text === 'string')
+}
+
+/** A status with a body of somebody else's: a proxy, or a service that says more. */
+const unknownKind = (status: number): ErrorKind => ({
+  kind: 'UNKNOWN_ANSWER',
+  status,
+  body: z.unknown(),
+  retry: adviceOf(status),
+})
+
+function adviceOf(status: number): RetryAdvice {
+  if (status === 401) return 'after-sign-in'
+  if (status === 402) return 'after-top-up'
+  if (status === 429 || status >= 500) return 'later'
+  return status === 403 || status === 404 || status === 410 ? 'never' : 'after-change'
+}
+
+type Issue = z.core.$ZodIssue
+
+/** Rounds of removing; nesting of our schemas is far below. */
+const rounds = 16
+
+/**
+ * Reads an answer by its schema where a service may say more than we know: members that a strict schema does not name are
+ * left out. Null where it does not fit even so. `value` is changed.
+ */
+export function readLeniently<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> | null {
+  for (let round = 0; round < rounds; round++) {
+    const parsed = schema.safeParse(value)
+    if (parsed.success) return parsed.data
+    const strange = parsed.error.issues.map(issue => unknownMembers(issue, []))
+    if (!strange.every(found => found !== null)) return null
+    for (const { path, keys } of strange.flat()) remove(value, path, keys)
+  }
+  return null
+}
+
+interface Unknown {
+  path: PropertyKey[]
+  keys: readonly string[]
+}
+
+/** Where unknown members are all that is wrong; null where something else is. Of a union, the first branch that would fit. */
+function unknownMembers(issue: Issue, before: readonly PropertyKey[]): Unknown[] | null {
+  const path = [...before, ...issue.path]
+  if (issue.code === 'unrecognized_keys') return [{ path, keys: issue.keys }]
+  if (issue.code !== 'invalid_union') return null
+  for (const branch of issue.errors) {
+    const found = branch.map(inner => unknownMembers(inner, path))
+    if (found.length > 0 && found.every(each => each !== null)) return found.flat()
+  }
+  return null
+}
+
+function remove(value: unknown, path: readonly PropertyKey[], keys: readonly string[]): void {
+  const holder = path.reduce<unknown>(
+    (inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined),
+    value,
+  )
+  if (typeof holder !== 'object' || holder === null) return
+  for (const key of keys) Reflect.deleteProperty(holder, key)
+}

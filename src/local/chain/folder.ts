@@ -1,0 +1,76 @@
+import { chmod, mkdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+
+/** The local chain cannot do what was asked. The message is one sentence with the next step, fit for a terminal. */
+export class LocalChainError extends Error {
+  override readonly name = 'LocalChainError'
+}
+
+/** Where a local chain of a data folder keeps its files. */
+export interface ChainFolder {
+  path: string
+  /** Which process is the chain, and where it listens. */
+  record: string
+  state: string
+  /** The state that the last start began with. */
+  previousState: string
+  log: string
+  keys: string
+  lock: string
+}
+
+export function chainFolderOf(dataDir: string): ChainFolder {
+  const path = join(resolve(dataDir), 'chain')
+  return {
+    path,
+    record: join(path, 'anvil.json'),
+    state: join(path, 'state.json'),
+    previousState: join(path, 'state.previous.json'),
+    log: join(path, 'anvil.log'),
+    keys: join(path, 'keys.json'),
+    lock: join(path, 'lock.db'),
+  }
+}
+
+/** Beside the other chain's files, and with a lock of its own. */
+export function solanaFolderOf(dataDir: string): ChainFolder {
+  const path = join(resolve(dataDir), 'chain')
+  return {
+    path,
+    record: join(path, 'solana.json'),
+    state: join(path, 'solana-state.json'),
+    previousState: join(path, 'solana-state.previous.json'),
+    log: join(path, 'solana.log'),
+    keys: join(path, 'solana-keys.json'),
+    lock: join(path, 'solana-lock.db'),
+  }
+}
+
+/** Test keys lie in it, so it is its owner's alone. */
+export async function makeChainFolder(folder: ChainFolder): Promise<void> {
+  await mkdir(folder.path, { recursive: true })
+  await chmod(folder.path, 0o700)
+}
+
+/** SQLite's primary code for "another connection holds the lock". */
+const SQLITE_BUSY = 5
+
+/**
+ * One process at a time owns a local chain: two that start would write one state file, two that own would stop it under
+ * each other. The lock is an open transaction, which the operating system drops with the process, even after a kill.
+ */
+export function lockChainFolder(folder: ChainFolder): { release(): void } {
+  const lock = new DatabaseSync(folder.lock, { timeout: 0 })
+  try {
+    lock.exec('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE')
+  } catch (error) {
+    lock.close()
+    if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error
+    throw new LocalChainError(
+      `Another farebox owns the local chain in ${folder.path}; stop it first, or choose another folder with --data.`,
+      { cause: error },
+    )
+  }
+  return { release: () => lock.close() }
+}

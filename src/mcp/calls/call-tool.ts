@@ -1,0 +1,181 @@
+import {
+  type CallToolResult,
+  type ClientCapabilities,
+  type InputRequest,
+  type InputRequiredResult,
+  inputRequired,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import { type AnswerKept, isYes } from '#toolkit/approval.ts'
+import { questionsInARow } from '#toolkit/bounds.ts'
+import { type FormValues, isNeeded, type PersonForm, withFilled } from '#toolkit/define.ts'
+import { outcomeOf, runTool, type ToolOutcome } from '#toolkit/run-tool.ts'
+import { type AskedState, argumentsHash, belongsTo, type McpContext } from '../context.ts'
+import { logFault } from '../faults.ts'
+import { asForm, canAsk, formAnswer, formRequest, personAnswer } from './elicitation.ts'
+import { progressOf } from './progress.ts'
+import {
+  closedResult,
+  declinedResult,
+  doneResult,
+  failedResult,
+  faultResult,
+  openQuestionResult,
+  stoppedResult,
+  unfilledResult,
+} from './results.ts'
+import { takesTasks } from './task-extension.ts'
+import type { TaskOnWire } from './tasks.ts'
+
+interface ToolCall {
+  name: string
+  given: unknown
+  /** What the client said of itself at its start, in the older protocols. */
+  declared: ClientCapabilities | undefined
+  context: ServerContext
+}
+
+/** Runs a listed tool once. A question to a person ends the call; its answer enters here again, with the state signed then. */
+export async function callTool(
+  mcp: McpContext,
+  call: ToolCall,
+): Promise<CallToolResult | InputRequiredResult | TaskOnWire> {
+  const state = call.context.mcpReq.requestState<AskedState>()
+  if (state && !belongsTo(state, call.name, call.given)) {
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The requestState belongs to another call')
+  }
+  const outcome: CallOutcome =
+    (state && (await recordAnswer(mcp, call, state))) ?? (await run(mcp, call, state?.filled))
+  switch (outcome.kind) {
+    case 'done':
+      return (await asTask(mcp, call, outcome)) ?? doneResult(outcome)
+    case 'failed':
+      return failedResult(outcome.facts, mcp.clock.now())
+    case 'declined':
+      return declinedResult(outcome.approvalId, outcome.kept, mcp.clock.now())
+    case 'closed':
+      return closedResult(outcome.approvalId)
+    case 'unfilled':
+      return unfilledResult
+    case 'fills':
+      return ask(mcp, call, formRequest(outcome.form), { decides: null, round: 1 })
+    case 'asks': {
+      const { question, filled } = outcome
+      const round = (state?.round ?? 0) + 1
+      if (round > questionsInARow || !canAsk(call.context, call.declared))
+        return openQuestionResult(question, call.name, mcp.clock.now())
+      const { approvalId, kind } = question
+      const asked = { decides: { approvalId, kind }, round }
+      return ask(mcp, call, asForm(question, mcp.clock.now()), filled ? { ...asked, filled } : asked)
+    }
+    case 'fault':
+      return wasStopped(call, outcome.error)
+        ? stoppedResult
+        : faultResult(logFault(mcp.log, call.name, outcome.error), mcp.clock.now())
+  }
+}
+
+/** The task as which the call goes on, for a client that takes one; null where it has ended or is to be waited for. */
+async function asTask(mcp: McpContext, { name, context }: ToolCall, { jobId }: Extract<ToolOutcome, { kind: 'done' }>) {
+  if (jobId === undefined || !takesTasks(context)) return null
+  const task = await (await mcp.host()).tasks?.begin(name, jobId)
+  return task ? (await import('./tasks.ts')).createdTask(task) : null
+}
+
+/** The client cancelled or left, which is no fault; a real one stays a fault even then. */
+const wasStopped = ({ context: { mcpReq } }: ToolCall, error: unknown): boolean =>
+  mcpReq.signal.aborted && (error === mcpReq.signal.reason || (error instanceof Error && error.name === 'AbortError'))
+
+/** Undefined where the call may go on: the person said yes, or the client sent no answer. */
+async function recordAnswer(
+  mcp: McpContext,
+  call: ToolCall,
+  { decides }: AskedState,
+): Promise<CallOutcome | undefined> {
+  if (!decides) return undefined
+  const { approvalId, kind } = decides
+  const answer = personAnswer(kind, call.context)
+  if (!answer) return undefined
+  if (answer === 'closed') return { kind: 'closed', approvalId }
+  try {
+    const kept = await (await mcp.host()).answer(approvalId, answer)
+    return isYes(answer) ? undefined : { kind: 'declined', approvalId, kept }
+  } catch (error) {
+    return outcomeOf(error)
+  }
+}
+
+type CallOutcome =
+  | RunOutcome
+  | { kind: 'closed'; approvalId: string }
+  | { kind: 'declined'; approvalId: string; kept: AnswerKept }
+type RunOutcome = Exclude<ToolOutcome, Asks> | (Asks & { filled?: FormValues }) | Exclude<Filled, { kind: 'given' }>
+type Asks = Extract<ToolOutcome, { kind: 'asks' }>
+
+async function run(mcp: McpContext, call: ToolCall, before: FormValues | undefined): Promise<RunOutcome> {
+  const { name, context } = call
+  const progress = progressOf(context, mcp.clock)
+  const { id, signal } = context.mcpReq
+  const delivered: (() => void)[] = []
+  const whenDelivered = (run: () => void) => void delivered.push(run)
+  try {
+    const tool = await mcp.catalogue.tools[name]?.()
+    if (!tool) throw new Error(`The listing has ${name}, the catalogue has not.`)
+    const filling = fillIn(tool.personFills, { ...call, before })
+    if (filling.kind !== 'given') return filling
+    const { given, filled } = filling
+    const invocation = { signal, report: progress.report, whenDelivered, called: { name, given } }
+    const makeContext = async () => (await mcp.host()).context(invocation)
+    const outcome = await runTool(tool, given, makeContext)
+    // Of a call that was cancelled nothing is written.
+    if (outcome.kind === 'done' && !signal.aborted) mcp.deliveries.expect(id, delivered)
+    signal.addEventListener('abort', () => mcp.deliveries.forget(id), { once: true })
+    return outcome.kind === 'asks' && filled ? { ...outcome, filled } : outcome
+  } catch (error) {
+    return { kind: 'fault', error }
+  } finally {
+    progress.end()
+  }
+}
+
+async function ask(
+  mcp: McpContext,
+  { name, given, context }: ToolCall,
+  inputRequests: Record<string, InputRequest>,
+  asked: Omit<AskedState, 'tool' | 'argumentsHash'>,
+) {
+  const state: AskedState = { tool: name, argumentsHash: argumentsHash(given), ...asked }
+  return inputRequired({ inputRequests, requestState: await mcp.states.mint(state, context) })
+}
+
+interface Filling {
+  given: unknown
+  /** What the person filled in at an earlier question of the same call. */
+  before: FormValues | undefined
+  context: ServerContext
+  declared: ClientCapabilities | undefined
+}
+
+type Filled =
+  | { kind: 'given'; given: unknown; filled?: FormValues }
+  | { kind: 'fills'; form: PersonForm }
+  | { kind: 'unfilled' }
+
+/**
+ * The arguments that a call is run with. What only the person knows is asked from them; the form's answer counts
+ * without a signed state too, because it decides nothing that an argument of the client's could not.
+ */
+function fillIn(form: PersonForm | undefined, { given, before, context, declared }: Filling): Filled {
+  if (!form || !isRecord(given)) return { kind: 'given', given }
+  const answer = formAnswer(form, context)
+  if (answer === 'left') return { kind: 'unfilled' }
+  const filled = answer ?? before
+  if (filled) return { kind: 'given', given: withFilled(given, form, filled), filled }
+  if (!isNeeded(form, given) || !canAsk(context, declared)) return { kind: 'given', given }
+  return { kind: 'fills', form }
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,0 +1,193 @@
+import {
+  type CallToolResult,
+  type InputRequest,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import type { Question } from '#toolkit/approval.ts'
+import type { ToolOutcome } from '#toolkit/run-tool.ts'
+import { type FailureFacts, ToolFailure } from '#toolkit/tool-failure.ts'
+import type { Task, TaskStore } from '#toolkit/tool-host.ts'
+import { oneLine } from '#toolkit/values/untrusted.ts'
+import type { McpContext } from '../context.ts'
+import { inOurWords, logFault, sayFault } from '../faults.ts'
+import { asRequest, canAsk, personAnswer } from './elicitation.ts'
+import { declinedResult, doneResult, failedResult, openQuestionResult } from './results.ts'
+
+type Acknowledged = Record<string, unknown>
+
+/** `tasks/get`: how the task stands, with the result of its call once there is one. */
+export function getTask(mcp: McpContext, params: unknown, context: ServerContext): Promise<DetailedTask> {
+  return unlessFault(mcp, 'tasks/get', context, async () => {
+    const { id, signal } = context.mcpReq
+    const delivered: (() => void)[] = []
+    const task = await look(mcp, params, context, run => void delivered.push(run))
+    if (!signal.aborted) mcp.deliveries.expect(id, delivered)
+    signal.addEventListener('abort', () => mcp.deliveries.forget(id), { once: true })
+    return detailed(mcp, task, canAsk(context, undefined))
+  })
+}
+
+/** `tasks/update`: records what a person answered to the questions that are open; anything else in it is ignored. */
+export function updateTask(mcp: McpContext, params: unknown, context: ServerContext): Promise<Acknowledged> {
+  return unlessFault(mcp, 'tasks/update', context, async () => {
+    const { state } = await look(mcp, params, context)
+    // A client that can show nobody a question has no person's answer.
+    if (state.kind !== 'asks' || !canAsk(context, undefined)) return {}
+    const answers = state.questions.map(question => ({ question, answer: answerTo(question, context) }))
+    if (!answers.some(({ answer }) => answer)) return {}
+    const host = await mcp.host()
+    for (const { question, answer } of answers) {
+      if (answer) await host.answer(question.approvalId, answer).catch(passIfAnswered)
+    }
+    // With a yes the work goes on at once, not when somebody looks again.
+    await look(mcp, params, context)
+    return {}
+  })
+}
+
+/** `tasks/cancel`: the acknowledgement is empty by the protocol; what was charged is told by the next `tasks/get`. */
+export function cancelTask(mcp: McpContext, params: unknown, context: ServerContext): Promise<Acknowledged> {
+  return unlessFault(mcp, 'tasks/cancel', context, async () => {
+    await ofTask(mcp, params, (tasks, id) => tasks.cancel(id))
+    return {}
+  })
+}
+
+const answerTo = ({ kind, approvalId }: Question, context: ServerContext) => {
+  const answer = personAnswer(kind, context, approvalId)
+  // Closed without a decision: the question stays open, and the client may put it again.
+  return answer === 'closed' ? undefined : answer
+}
+
+/** Somebody else may have answered it in the meantime, at a terminal; theirs counts. */
+function passIfAnswered(error: unknown): void {
+  if (!(error instanceof ToolFailure)) throw error
+}
+
+const look = (
+  mcp: McpContext,
+  params: unknown,
+  { mcpReq: { signal } }: ServerContext,
+  whenDelivered: (run: () => void) => void = () => {},
+): Promise<Task> => ofTask(mcp, params, (tasks, id) => tasks.look(id, { signal, whenDelivered }))
+
+/** What is done with the task that the params name. Throws where there is none. */
+async function ofTask<Done extends Task | 'acknowledged'>(
+  mcp: McpContext,
+  params: unknown,
+  run: (tasks: TaskStore, id: string) => Promise<Done | 'expired' | null>,
+): Promise<Done> {
+  const id = (params as { taskId?: unknown }).taskId
+  if (typeof id !== 'string') throw invalid('taskId has to be the text that the call was answered with')
+  const done = id.length > taskIdCharacters ? null : await run(await tasksOf(mcp), id)
+  if (done === null)
+    throw invalid('There is no such task at this server; its wallet and service are the configured ones')
+  if (done === 'expired')
+    throw invalid('The task has expired; where it has become a job, the tool job_wait may still have its result')
+  return done
+}
+
+const invalid = (message: string) => new ProtocolError(ProtocolErrorCode.InvalidParams, message)
+
+async function tasksOf(mcp: McpContext): Promise<TaskStore> {
+  const { tasks } = await mcp.host()
+  if (!tasks) throw invalid('This server makes no tasks')
+  return tasks
+}
+
+const unlessFault = <Result>(
+  mcp: McpContext,
+  where: string,
+  { mcpReq: { signal } }: ServerContext,
+  run: () => Promise<Result>,
+): Promise<Result> => inOurWords(mcp, { where, signal, untouched: 'The task is as it was.', say: withoutCharge }, run)
+
+/** What was charged is told by the task's result. */
+const withoutCharge = ({ happened, next }: FailureFacts): string => `${happened} ${next}`
+
+/** Members that every state has. Times are ISO 8601, durations whole milliseconds. */
+export interface TaskOnWire {
+  [member: string]: unknown
+  taskId: string
+  status: 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled'
+  statusMessage?: string
+  createdAt: string
+  lastUpdatedAt: string
+  ttlMs: number
+  pollIntervalMs: number
+}
+
+/** What `tasks/get` answers. */
+export type DetailedTask = TaskOnWire & {
+  inputRequests?: Record<string, InputRequest>
+  result?: CallToolResult
+  error?: { code: number; message: string }
+}
+
+/** The answer to a call that goes on as a task: how it stands now, without a result. */
+export const createdTask = (task: Task): TaskOnWire & { resultType: 'task' } => ({
+  resultType: 'task',
+  ...onWire(task, 'working', task.state.kind === 'working' ? task.state.message : undefined),
+})
+
+/** A task whole. `canAsk`: whether its client can put a question to a person. */
+export function detailed(mcp: McpContext, task: Task, canAsk: boolean): DetailedTask {
+  const { state } = task
+  const nowMs = mcp.clock.now()
+  switch (state.kind) {
+    case 'working':
+      return onWire(task, 'working', state.message)
+    case 'cancelled':
+      return onWire(task, 'cancelled', state.message)
+    case 'declined':
+      return { ...onWire(task, 'completed'), result: declinedResult(state.approvalId, state.kept, nowMs) }
+    case 'ended':
+      return { ...onWire(task, 'completed'), ...ended(mcp, state.outcome) }
+    case 'asks': {
+      const [question] = state.questions
+      // Nobody can be asked from there, so the answer says where a person decides; the same call goes on afterwards.
+      if (!canAsk && question) {
+        return { ...onWire(task, 'completed'), result: openQuestionResult(question, 'the same tool', nowMs) }
+      }
+      const inputRequests = Object.fromEntries(
+        state.questions.map(question => [question.approvalId, asRequest(question, nowMs)]),
+      )
+      return { ...onWire(task, 'input_required', 'A person has to decide before this goes on.'), inputRequests }
+    }
+  }
+}
+
+/** An error of a tool is a result; only a mistake of ours is an error of the protocol. */
+function ended(mcp: McpContext, outcome: ToolOutcome): Pick<DetailedTask, 'result' | 'error'> & { status?: 'failed' } {
+  switch (outcome.kind) {
+    case 'done':
+      return { result: doneResult(outcome) }
+    case 'failed':
+      return { result: failedResult(outcome.facts, mcp.clock.now()) }
+    case 'asks':
+      return { result: openQuestionResult(outcome.question, 'the same tool', mcp.clock.now()) }
+    case 'fault': {
+      const reference = logFault(mcp.log, 'task', outcome.error)
+      const message = sayFault(reference)
+      return { status: 'failed', error: { code: ProtocolErrorCode.InternalError, message } }
+    }
+  }
+}
+
+const onWire = (task: Task, status: TaskOnWire['status'], message?: string): TaskOnWire => ({
+  taskId: task.id,
+  status,
+  ...(message === undefined ? {} : { statusMessage: oneLine(message, statusCharacters) }),
+  createdAt: new Date(task.createdAtMs).toISOString(),
+  lastUpdatedAt: new Date(task.changedAtMs).toISOString(),
+  ttlMs: task.ttlMs,
+  pollIntervalMs: task.pollMs,
+})
+
+/** Longest id that is looked up; ours are a tool's name and a job's id. */
+export const taskIdCharacters = 128
+
+/** Of a task's state in words; assistants show a line. */
+export const statusCharacters = 400

@@ -1,0 +1,117 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createRequestStateCodec, type RequestStateCodec } from '@modelcontextprotocol/server'
+import type { Clock } from '#contract/time.ts'
+import { canonicalJson } from '#contract/wire/json.ts'
+import type { Question } from '#toolkit/approval.ts'
+import type { Catalogue, FormValues } from '#toolkit/define.ts'
+import type { ToolHost } from '#toolkit/tool-host.ts'
+import { choicesKeptMs, choicesMs, stateSeconds } from './bounds.ts'
+
+/** What the calls of one server share. */
+export interface McpContext {
+  catalogue: Catalogue
+  /** Makes the host at the first call that needs it; the same one afterwards. */
+  host(): Promise<ToolHost>
+  states: RequestStateCodec<AskedState>
+  choices: KnownChoices
+  calls: CallsInFlight
+  deliveries: Pick<Deliveries, 'expect' | 'forget'>
+  clock: Clock
+  log: LogLine
+}
+
+/** Writes one line for the operator; never to stdout. */
+export type LogLine = (line: string) => void
+
+/** Values that were looked up for somebody who types, kept for a moment: a client asks at every key. */
+export class KnownChoices {
+  readonly #clock: Clock
+  readonly #kept = new Map<string, { values: Promise<readonly string[]>; untilMs: number }>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** What `look` finds, nothing where it fails or takes too long; either stands for a moment. */
+  get(key: string, look: () => Promise<readonly string[]>): Promise<readonly string[]> {
+    const nowMs = this.#clock.now()
+    const kept = this.#kept.get(key)
+    if (kept && nowMs < kept.untilMs) return kept.values
+    const late = sleep(choicesMs, [] as const, { ref: false })
+    const values = Promise.race([look().catch(() => []), late])
+    this.#kept.set(key, { values, untilMs: nowMs + choicesKeptMs })
+    return values
+  }
+}
+
+/** What a question leaves with the client until the answer comes: which call asked, and for which approval. */
+export interface AskedState {
+  tool: string
+  argumentsHash: string
+  /** What the person decides; null where they fill in a form. */
+  decides: Pick<Question, 'approvalId' | 'kind'> | null
+  /** The first question of a call is 1. */
+  round: number
+  /** What the person had filled in before. */
+  filled?: FormValues
+}
+
+/** Signs states; a random key is right where one process serves all rounds of a call, as on stdio. */
+export const stateCodec = (key: Uint8Array = randomBytes(32)): RequestStateCodec<AskedState> =>
+  createRequestStateCodec<AskedState>({ key, ttlSeconds: stateSeconds, bind: context => context.mcpReq.method })
+
+/** Whether an answer belongs to this very call. */
+export const belongsTo = (state: AskedState, tool: string, given: unknown): boolean =>
+  state.tool === tool && state.argumentsHash === argumentsHash(given)
+
+/** The same for equal arguments, in whatever order they were written. */
+export const argumentsHash = (given: unknown): string =>
+  createHash('sha256').update(canonicalJson(given)).digest('base64url')
+
+/** Calls that have not ended, so that what they work with is closed after them. */
+export interface CallsInFlight {
+  track<Result>(call: Promise<Result>): Promise<Result>
+  /** Resolves when all have ended, or after `timeoutMs`. */
+  settled(timeoutMs: number): Promise<void>
+}
+
+export function callsInFlight(): CallsInFlight {
+  const calls = new Set<Promise<unknown>>()
+  return {
+    track(call) {
+      calls.add(call)
+      const forget = () => void calls.delete(call)
+      call.then(forget, forget)
+      return call
+    },
+    async settled(timeoutMs) {
+      await Promise.race([Promise.allSettled(calls), sleep(timeoutMs, undefined, { ref: false })])
+    },
+  }
+}
+
+type RequestId = string | number
+
+/** What waits for a result to be written: until then it counts as not delivered. */
+export class Deliveries {
+  readonly #waiting = new Map<RequestId, readonly (() => void)[]>()
+
+  expect(id: RequestId, runs: readonly (() => void)[]): void {
+    if (runs.length > 0) this.#waiting.set(id, runs)
+  }
+
+  /** The client does not want it any more; nothing will be written. */
+  forget(id: RequestId): void {
+    this.#waiting.delete(id)
+  }
+
+  /** A message has left; where it is the result of a request, that has been delivered. */
+  written(message: object): void {
+    const { id, result } = message as { id?: RequestId; result?: unknown }
+    if (id === undefined || result === undefined) return
+    const runs = this.#waiting.get(id) ?? []
+    this.#waiting.delete(id)
+    for (const run of runs) run()
+  }
+}

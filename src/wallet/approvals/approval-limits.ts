@@ -1,0 +1,51 @@
+import * as limits from '../limits.ts'
+import { all, type Row, type Value, type Work } from '../records/records.ts'
+import type { ApprovalFacts } from '../terms/approval.ts'
+
+/** Which questions are of one sort: those of one kind about one operation of one service. */
+interface QuestionSort {
+  kind: ApprovalFacts['kind']
+  requestHash: string
+  /** Empty where the caller tells none. */
+  origin: string
+  operation: string
+}
+
+interface InTheWay {
+  /** Questions that end so that a new one can be asked. */
+  rows: readonly Row[]
+  /** For whoever asks; null where nothing of another request is lost. */
+  sentence: string | null
+  /** So many wait that none can be asked. */
+  isFull: boolean
+}
+
+/**
+ * What has to make room for a question, oldest first. Whoever asks in a loop pushes out what it has asked itself: first the
+ * same request at another price, then its own sort, and only where all of the list is full others of the same service.
+ */
+export function* inTheWay({ kind, requestHash, origin, operation }: QuestionSort, nowMs: number): Work<InTheWay> {
+  const same = yield* waiting('kind = ? AND request_hash = ?', nowMs, kind, requestHash)
+  if (same.length > 0) return { rows: same, sentence: null, isFull: false }
+  const sort = `kind = ? AND coalesce(origin, '') = ? AND coalesce(operation, '') = ?`
+  const ofSort = yield* waiting(sort, nowMs, kind, origin, operation)
+  if (ofSort.length >= limits.maxPendingOfSort) return making(ofSort, limits.maxPendingOfSort, 'of the same sort')
+  const waitingNow = yield* waiting('kind IS NOT NULL', nowMs)
+  if (waitingNow.length < limits.maxPendingApprovals) return { rows: [], sentence: null, isFull: false }
+  const ofService = yield* waiting(`coalesce(origin, '') = ?`, nowMs, origin)
+  return making(ofService, ofService.length, 'of the same service')
+}
+
+/** Those above the bound may be more than one, where an earlier version has asked them. */
+function making(rows: readonly Row[], most: number, which: string): InTheWay {
+  const leaving = rows.slice(0, Math.max(0, rows.length - most + 1))
+  const sentence = `${rows.length} questions ${which} waited already, so the oldest has made room.`
+  return { rows: leaving, sentence, isFull: leaving.length === 0 }
+}
+
+const waiting = (which: string, nowMs: number, ...values: Value[]): Work<readonly Row[]> =>
+  all(
+    `SELECT * FROM approvals WHERE state = 'pending' AND expires_at_ms > ? AND ${which} ORDER BY created_at_ms, rowid`,
+    nowMs,
+    ...values,
+  )

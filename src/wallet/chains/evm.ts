@@ -1,0 +1,134 @@
+import { randomBytes } from 'node:crypto'
+import { z } from 'zod'
+import type { MicroUsd } from '#contract/money.ts'
+import { paymentSignature } from '#contract/wire/headers.ts'
+import { x402Version } from '#contract/wire/networks.ts'
+import type { EvmAuthorization } from '#contract/wire/payment.ts'
+import type { WalletKey } from '../keys/keys.ts'
+import { deadMarginMs } from '../limits.ts'
+import type { Payment } from '../records/journal.ts'
+import type { ChosenOption, SignedPayment } from '../terms/order.ts'
+import { askNode, type ChainNodes } from './nodes.ts'
+import type { ChainEnd } from './solana.ts'
+
+const nonceBytes = 32
+
+/** EIP-3009, as the token's contract has it. */
+const transferTypes = {
+  TransferWithAuthorization: [
+    { name: 'from', type: 'address' },
+    { name: 'to', type: 'address' },
+    { name: 'value', type: 'uint256' },
+    { name: 'validAfter', type: 'uint256' },
+    { name: 'validBefore', type: 'uint256' },
+    { name: 'nonce', type: 'bytes32' },
+  ],
+} as const
+
+/** Signs one transfer to the chosen payee (x402 version 2, scheme `exact`). The amount is the policy's, not the offer's. */
+export async function signExactPayment(
+  key: WalletKey,
+  chosen: ChosenOption,
+  amountMicroUsd: MicroUsd,
+  nowMs: number,
+): Promise<SignedPayment> {
+  if (key.namespace !== 'eip155') throw new TypeError('This key signs for no EVM chain.')
+  const { option, payee } = chosen
+  const validBeforeSeconds = Math.floor(nowMs / 1_000) + option.maxTimeoutSeconds
+  const authorization: EvmAuthorization = {
+    from: key.address,
+    to: payee.payTo,
+    value: amountMicroUsd.toString(),
+    // A chain's clock is seconds behind ours; from the beginning of time is what every chain takes.
+    validAfter: '0',
+    validBefore: validBeforeSeconds.toString(),
+    nonce: `0x${randomBytes(nonceBytes).toString('hex')}`,
+  }
+  const signature = await key.signTypedData({
+    domain: {
+      name: chosen.tokenName,
+      version: chosen.tokenVersion,
+      chainId: chainIdOf(payee.network),
+      verifyingContract: lowerCase(payee.asset),
+    },
+    types: transferTypes,
+    primaryType: 'TransferWithAuthorization',
+    message: {
+      from: authorization.from,
+      to: lowerCase(payee.payTo),
+      value: BigInt(authorization.value),
+      validAfter: BigInt(authorization.validAfter),
+      validBefore: BigInt(authorization.validBefore),
+      nonce: authorization.nonce,
+    },
+  })
+  const { scheme, network, asset, payTo, maxTimeoutSeconds, extra } = option
+  const accepted = { scheme, network, amount: authorization.value, asset, payTo, maxTimeoutSeconds, extra }
+  return {
+    payload: paymentSignature.format({ x402Version, accepted, payload: { signature, authorization } }),
+    nonce: authorization.nonce,
+    validBeforeMs: validBeforeSeconds * 1_000,
+  }
+}
+
+/** Checksums are for people; the hash is over the bytes. */
+const lowerCase = (address: string): `0x${string}` => address.toLowerCase() as `0x${string}`
+
+function chainIdOf(network: string): number {
+  const id = /^eip155:(\d{1,12})$/.exec(network)?.[1]
+  if (id === undefined) throw new TypeError('A rail of this wallet is no EVM chain.')
+  return Number(id)
+}
+
+/** `authorizationState(address,bytes32)` of EIP-3009, and `name()`. */
+const authorizationState = '0xe94a0102'
+const nameOf = '0x06fdde03'
+
+const Quantity = z.string().regex(/^0x[0-9a-fA-F]{1,13}$/)
+const Block = z.object({ number: Quantity, timestamp: Quantity })
+const Word = z.string().regex(/^0x[0-9a-fA-F]{64}$/)
+/** ABI of a text: where it begins, how long it is, the bytes in whole words. */
+const Text = z.string().regex(/^0x0{62}20[0-9a-fA-F]{64,}$/)
+
+/**
+ * What the chain says of an authorisation of EIP-3009, which blocks take before its last second and whose nonce serves
+ * once: unused in a block well after that second, it is used by none for ever. Null where nobody can tell: no node, no
+ * answer, another chain, or a token of another name than the one that was signed for, as on a local copy of a chain.
+ */
+export async function evmEnd(
+  { eip155: url }: ChainNodes,
+  payment: Payment,
+  tokenName: string | null,
+): Promise<ChainEnd | null> {
+  const { network, asset, address, nonce, validBeforeMs } = payment
+  if (!url || nonce === null || validBeforeMs === null || tokenName === null) return null
+  try {
+    if (!(await isOfChain(url, network))) return null
+    const { number, timestamp } = await askNode(url, 'eth_getBlockByNumber', ['latest', false], Block)
+    if (Number(timestamp) * 1_000 <= validBeforeMs + deadMarginMs) return { kind: 'open' }
+    // Of this very block, because another node behind the same address may not have come as far.
+    const ask = <Answer>(data: string, answer: z.ZodType<Answer>) =>
+      askNode(url, 'eth_call', [{ to: asset, data }, number], answer)
+    if (textOf(await ask(nameOf, Text)) !== tokenName) return null
+    const isUsed = await ask(`${authorizationState}${word(address)}${word(nonce)}`, Word)
+    return BigInt(isUsed) === 0n ? { kind: 'never' } : { kind: 'taken', transaction: null }
+  } catch {
+    return null
+  }
+}
+
+/** Whether a node is one of the chain that a network names (CAIP-2). Throws a refusal where it gives no answer. */
+export const isOfChain = async (url: string, network: string, timeoutMs?: number): Promise<boolean> =>
+  network === `eip155:${Number(await askNode(url, 'eth_chainId', [], Quantity, timeoutMs))}`
+
+/** Unix milliseconds of the last block. Throws a refusal where the node gives no answer. */
+export const evmTimeMs = async (url: string, timeoutMs: number): Promise<number> =>
+  Number((await askNode(url, 'eth_getBlockByNumber', ['latest', false], Block, timeoutMs)).timestamp) * 1_000
+
+const word = (hex: string): string => hex.slice(2).toLowerCase().padStart(64, '0')
+
+function textOf(answer: string): string {
+  const bytes = Buffer.from(answer.slice(2), 'hex')
+  const length = Number(bytes.readBigUInt64BE(32 + 24))
+  return bytes.subarray(64, 64 + length).toString()
+}

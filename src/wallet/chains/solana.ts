@@ -1,0 +1,223 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { z } from 'zod'
+import type { MicroUsd } from '#contract/money.ts'
+import { decodeBase58 } from '#contract/wire/base58.ts'
+import { paymentSignature } from '#contract/wire/headers.ts'
+import { usdcDecimals, x402Version } from '#contract/wire/networks.ts'
+import type { SolanaKey } from '../keys/solana-key.ts'
+import * as limits from '../limits.ts'
+import { blockhashLifeMs } from '../limits.ts'
+import type { Payment } from '../records/journal.ts'
+import type { ChosenOption, SignedPayment } from '../terms/order.ts'
+import { WalletRefusal } from '../terms/refusal.ts'
+import { askNode, type ChainNodes } from './nodes.ts'
+
+/** A text of fitting length may still be of 33 bytes, which no message can hold. */
+const hashBytes = 32
+
+const LatestBlockhash = z.object({
+  value: z.object({
+    blockhash: z.string().refine(text => decodeBase58(text, hashBytes) !== null),
+    lastValidBlockHeight: z.int().nonnegative(),
+  }),
+})
+
+/** How long a transfer that is signed now can be settled: a payment without it would live for ever, or not at all. */
+export async function latestBlockhash(nodeUrl: string): Promise<Blockhash> {
+  // One that cannot be undone is known to every node that the service may ask.
+  const { value } = await askNode(nodeUrl, 'getLatestBlockhash', [{ commitment: 'finalized' }], LatestBlockhash)
+  return { blockhash: value.blockhash, lastValidBlockHeight: BigInt(value.lastValidBlockHeight) }
+}
+
+/**
+ * Signs one transfer to the chosen payee (x402 version 2, scheme `exact` on Solana). The amount is the policy's, the mint
+ * and its decimals are ours; whoever the offer names pays the fee and signs after us.
+ */
+export async function signSvmPayment(
+  key: SolanaKey,
+  { option, payee }: ChosenOption,
+  amountMicroUsd: MicroUsd,
+  lifetime: Blockhash,
+  nowMs: number,
+): Promise<SignedPayment> {
+  const feePayer = String(option.extra?.feePayer)
+  const terms = { payer: key.address, payTo: payee.payTo, mint: payee.asset, feePayer, lifetime }
+  const { bytes, memo, withSignature } = await composeTransfer({ ...terms, amount: amountMicroUsd })
+  const transaction = withSignature(key.signBytes(bytes))
+  const { scheme, network, asset, payTo, maxTimeoutSeconds, extra } = option
+  const amount = amountMicroUsd.toString()
+  const accepted = { scheme, network, amount, asset, payTo, maxTimeoutSeconds, extra }
+  return {
+    payload: paymentSignature.format({ x402Version, accepted, payload: { transaction } }),
+    // The transaction's own name is the fee payer's signature, which is not there yet.
+    nonce: createHash('sha256').update(bytes).digest('hex'),
+    validBeforeMs: nowMs + blockhashLifeMs,
+    chainLife: { lastValidBlockHeight: Number(lifetime.lastValidBlockHeight), memo },
+  }
+}
+
+interface TransferTerms {
+  /** Owns the tokens. */
+  payer: string
+  payTo: string
+  mint: string
+  /** Base units of the mint. */
+  amount: bigint
+  feePayer: string
+  lifetime: Blockhash
+}
+
+interface Blockhash {
+  blockhash: string
+  lastValidBlockHeight: bigint
+}
+
+/**
+ * The message of one payment, and the whole of it: a bound of what it may cost, its price, one transfer to the payee's own
+ * token account, and a random memo, which makes two equal payments two. Nothing of a service's offer becomes an
+ * instruction. The libraries are read only here, by what signs.
+ */
+async function composeTransfer({ payer, payTo, mint, amount, feePayer, lifetime }: TransferTerms) {
+  const [kit, computeBudget, token] = await Promise.all([
+    import('@solana/kit'),
+    import('@solana-program/compute-budget'),
+    import('@solana-program/token'),
+  ])
+  const [owner, mintAddress] = [kit.address(payer), kit.address(mint)]
+  const [source, destination] = await Promise.all([tokenAccountOf(payer, mint), tokenAccountOf(payTo, mint)])
+  const memo = randomBytes(limits.transferMemoBytes).toString('hex')
+  const instructions = [
+    computeBudget.getSetComputeUnitLimitInstruction({ units: limits.transferComputeUnits }),
+    computeBudget.getSetComputeUnitPriceInstruction({ microLamports: limits.transferMicroLamportsPerUnit }),
+    token.getTransferCheckedInstruction({
+      source: kit.address(source),
+      mint: mintAddress,
+      destination: kit.address(destination),
+      authority: kit.createNoopSigner(owner),
+      amount,
+      decimals: usdcDecimals,
+    }),
+    {
+      programAddress: kit.address(memoProgram),
+      data: Buffer.from(memo),
+    },
+  ]
+  const blockhash = {
+    blockhash: kit.blockhash(lifetime.blockhash),
+    lastValidBlockHeight: lifetime.lastValidBlockHeight,
+  }
+  const message = kit.pipe(
+    kit.createTransactionMessage({ version: 0 }),
+    empty => kit.setTransactionMessageFeePayer(kit.address(feePayer), empty),
+    paid => kit.setTransactionMessageLifetimeUsingBlockhash(blockhash, paid),
+    timed => kit.appendTransactionMessageInstructions(instructions, timed),
+  )
+  const { messageBytes, signatures } = kit.compileTransaction(message)
+  return {
+    bytes: Uint8Array.from(messageBytes),
+    memo,
+    /** The whole transaction in base64, the fee payer's signature still to come. */
+    withSignature: (signature: Uint8Array): string =>
+      kit.getBase64EncodedWireTransaction({
+        messageBytes,
+        signatures: { ...signatures, [owner]: signature as never },
+      } as never),
+  }
+}
+
+/** Where an owner keeps its tokens of a mint: an address that follows from both. */
+export async function tokenAccountOf(owner: string, mint: string): Promise<string> {
+  const [{ address }, { findAssociatedTokenPda, TOKEN_PROGRAM_ADDRESS }] = await Promise.all([
+    import('@solana/kit'),
+    import('@solana-program/token'),
+  ])
+  const seeds = { owner: address(owner), mint: address(mint), tokenProgram: TOKEN_PROGRAM_ADDRESS }
+  return (await findAssociatedTokenPda(seeds))[0]
+}
+
+/** Addresses of programs on Solana, as their publishers name them. */
+
+const memoProgram = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr'
+
+const programs: ReadonlySet<string> = new Set([
+  memoProgram,
+  '11111111111111111111111111111111',
+  'ComputeBudget111111111111111111111111111111',
+  'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
+  'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
+  'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL',
+])
+
+/** A program has no key, so it signs nothing; a transaction that invokes one cannot have it pay the fee either. */
+export const isSolanaProgram = (address: string): boolean => programs.has(address)
+
+/** What the chain says of a payment: it can still be taken, it was, or neither, for good. */
+export type ChainEnd = { kind: 'open' } | { kind: 'taken'; transaction: string | null } | { kind: 'never' }
+
+/** The chain of CAIP-2 `solana` is named by the first characters of its first block's hash. */
+const Genesis = z.string()
+const Epoch = z.object({ absoluteSlot: z.int().nonnegative(), blockHeight: z.int().nonnegative() })
+const Listed = z.array(
+  z.object({ signature: z.string(), err: z.unknown(), memo: z.string().nullable(), blockTime: z.int().nullable() }),
+)
+
+/**
+ * A transaction ends with the height that its blockhash serves up to, however long the chain takes to get there: what is
+ * in no block when a block above it can't be undone is in none for ever. Null where that height is not known, as for the
+ * other rail. Throws a refusal where no node can be asked.
+ */
+export async function solanaEnd(nodes: ChainNodes, payment: Payment): Promise<ChainEnd | null> {
+  const { network, memo, lastValidBlockHeight } = payment
+  if (memo === null || lastValidBlockHeight === null) return null
+  const url = nodes.solana ?? noNode()
+  if (!(await isOfSolana(url, network))) throw otherChain()
+  const { blockHeight, absoluteSlot } = await askNode(url, 'getEpochInfo', [finalized], Epoch)
+  const taken = await findTaken(url, payment, memo, absoluteSlot)
+  if (taken !== null) return { kind: 'taken', transaction: taken }
+  return { kind: blockHeight > lastValidBlockHeight ? 'never' : 'open' }
+}
+
+/** Whether a node is one of the chain that a network names (CAIP-2). Throws a refusal where it gives no answer. */
+export async function isOfSolana(url: string, network: string, timeoutMs?: number): Promise<boolean> {
+  const genesis = await askNode(url, 'getGenesisHash', [], Genesis, timeoutMs)
+  return network === `solana:${genesis.slice(0, limits.genesisCharacters)}`
+}
+
+/** Unix milliseconds of the last block that can't be undone. Throws a refusal where the node gives no answer. */
+export async function solanaTimeMs(url: string, timeoutMs: number): Promise<number> {
+  const { absoluteSlot } = await askNode(url, 'getEpochInfo', [finalized], Epoch, timeoutMs)
+  return (await askNode(url, 'getBlockTime', [absoluteSlot], z.int().nonnegative(), timeoutMs)) * 1_000
+}
+
+const finalized = { commitment: 'finalized' } as const
+
+/**
+ * The payer's own transactions back to the payment, by the memo that no other one has: its name is the signature of whoever
+ * paid the fee, which the wallet was never told. One that failed has moved nothing. Another node behind the same address
+ * may be behind, so none may answer that has not come as far as `slot`.
+ */
+async function findTaken(url: string, { address, createdAtMs }: Payment, memo: string, slot: number) {
+  const limit = limits.listedTransactions
+  for (let [page, before] = [0, ''] as [number, string]; page < limits.transactionPages; page++) {
+    const config = { ...finalized, minContextSlot: slot, limit, ...(before && { before }) }
+    const listed = await askNode(url, 'getSignaturesForAddress', [address, config], Listed)
+    const ours = listed.find(each => (each.err ?? null) === null && each.memo?.includes(memo))
+    if (ours) return ours.signature
+    const last = listed.at(-1)
+    const isBefore = (last?.blockTime ?? Infinity) * 1_000 < createdAtMs - limits.chainClockMs
+    if (last === undefined || listed.length < limit || isBefore) return null
+    before = last.signature
+  }
+  throw refusal('The address has too many transactions to look for this one.', 'Look for it with an explorer.')
+}
+
+const noNode = (): never => {
+  throw refusal('Only the chain can tell whether a payment on Solana is over, and no node is named.', nameNode)
+}
+
+const otherChain = (): WalletRefusal => refusal('The node that is named is one of another chain.', nameNode)
+
+const nameNode = 'Set FAREBOX_SOLANA_RPC_URL to a node of that chain, then try again.'
+
+const refusal = (sentence: string, nextStep: string): WalletRefusal =>
+  new WalletRefusal({ rule: 'node', sentence, nextStep })

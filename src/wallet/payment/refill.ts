@@ -1,0 +1,151 @@
+import { displayUsd, type MicroUsd } from '#contract/money.ts'
+import { topUp } from '#contract/operations/wallet.ts'
+import { dayMs } from '#contract/time.ts'
+import * as limits from '../limits.ts'
+import { confirmedSince, openPayments, spentOf } from '../records/journal.ts'
+import type { Work } from '../records/records.ts'
+import {
+  awaitedRefill,
+  haltRefills,
+  leastShown,
+  noteRefill,
+  type RefillPlace,
+  type RefillRow,
+  refillRow,
+  refillSeen,
+  takeRefillTurn,
+} from '../records/refill-rows.ts'
+import type { Refill } from '../rules/policy.ts'
+import { isPolicyRule, recordRefusal } from '../rules/refusals.ts'
+import { isStopped } from '../rules/stop-switch.ts'
+import { NeedsApproval } from '../terms/approval.ts'
+import type { Offer, Order, SeenCredit } from '../terms/order.ts'
+import { WalletRefusal } from '../terms/refusal.ts'
+import type { PayContext } from './payer.ts'
+
+interface Refilling {
+  context: Pick<PayContext, 'records' | 'policy' | 'folder'>
+  refill: Refill
+  /** Whose credit was told. */
+  address: string
+  seen: SeenCredit
+}
+
+/**
+ * Buys credit ahead of need where an answer has told too little of it, by the same path as every payment. Whatever stands
+ * against it is noted for the wallet's status and fails nobody.
+ */
+export async function refillCredit(
+  refilling: Refilling,
+  offers: () => Promise<Offer>,
+  pay: (order: Order) => Promise<unknown>,
+): Promise<void> {
+  const { context, refill, seen } = refilling
+  const sentAtMs = await takeTurn(refilling)
+  if (sentAtMs === null) return
+  try {
+    const { origin } = context.policy
+    const purpose = `Credit below ${displayUsd(refill.belowMicroUsd)}, refilled ahead of need`
+    const order = { origin, ...(await offersOf(offers)), amountMicroUsd: refill.byMicroUsd, purpose }
+    await pay({ ...order, occasion: 'refill', seen: { balanceMicroUsd: seen.balanceMicroUsd, sentAtMs } })
+  } catch (error) {
+    const [note, againMs] = outcomeOf(error)
+    await context.records.decide(nowMs => noteRefill(placeOf(refilling), note, nowMs + againMs))
+  }
+}
+
+async function offersOf(offers: () => Promise<Offer>): Promise<Offer> {
+  try {
+    return await offers()
+  } catch (error) {
+    throw error instanceof WalletRefusal ? error : new NoOffers('No offers', { cause: error })
+  }
+}
+
+const placeOf = ({ context, address }: Refilling): RefillPlace => ({ origin: context.policy.origin, address })
+
+/** What is said of one that was not paid, and when the next is thought of. */
+function outcomeOf(error: unknown): [note: string, againMs: number] {
+  if (error instanceof NeedsApproval) return ['A person is asked about it.', limits.refillAgainMs]
+  if (!(error instanceof WalletRefusal)) return [faultOf(error), limits.refillAgainMs]
+  if (error.rule === 'denied') return [error.sentence, dayMs]
+  const isDecided = isPolicyRule(error.rule) || error.rule === 'dry-run'
+  return [error.sentence, isDecided ? limits.sameRefusalMs : limits.refillAgainMs]
+}
+
+/** Thrown where the service could not be asked for its offers; the words of the fault may be a stranger's. */
+class NoOffers extends Error {}
+
+const faultOf = (error: unknown): string =>
+  error instanceof NoOffers
+    ? 'The service did not say how it is paid.'
+    : 'A fault on this side kept the wallet from paying it.'
+
+/**
+ * Most answers call for nothing, which is read without a decision; of those that share the journal one has the turn.
+ * Returns when the answer's request was sent, by the journal's clock; null for whoever has no turn.
+ */
+async function takeTurn(refilling: Refilling): Promise<number | null> {
+  const { records } = refilling.context
+  if ((await records.read(nowMs => judge(refilling, nowMs))).kind === 'nothing') return null
+  return records.decide(function* (nowMs) {
+    const judged = yield* judge(refilling, nowMs)
+    if (judged.kind === 'seen') yield* refillSeen(placeOf(refilling))
+    if (judged.kind === 'unseen') yield* halt(refilling, judged, nowMs)
+    if (judged.kind === 'due') yield* takeRefillTurn(placeOf(refilling), nowMs + limits.refillAgainMs)
+    return judged.kind === 'due' ? nowMs - refilling.seen.agoMs() : null
+  })
+}
+
+interface Unseen {
+  kind: 'unseen'
+  paymentId: string
+  amountMicroUsd: MicroUsd
+  beforeMicroUsd: MicroUsd
+}
+
+type Judged = { kind: 'nothing' | 'seen' | 'due' } | Unseen
+
+/** What an answer's credit calls for. It knows of payments only that were made before its request was sent. */
+function* judge(refilling: Refilling, nowMs: number): Work<Judged> {
+  const { context, refill, address, seen } = refilling
+  const { origin, cooldownMs } = context.policy
+  const nothing: Judged = { kind: 'nothing' }
+  const row = yield* refillRow(placeOf(refilling))
+  if (row?.isHalted) return nothing
+  const sentAtMs = nowMs - seen.agoMs()
+  if (row?.paymentId) {
+    const shown = yield* whetherShown(row, seen, sentAtMs)
+    if (shown) return shown
+  }
+  if (seen.balanceMicroUsd >= refill.belowMicroUsd || (row && row.notBeforeMs > nowMs)) return nothing
+  if (yield* isStopped(context.folder)) return nothing
+  if ((yield* openPayments([address])).some(payment => payment.origin === origin)) return nothing
+  if (yield* confirmedSince(address, origin, sentAtMs)) return nothing
+  const { lastPaymentAtMs } = yield* spentOf(nowMs)
+  return lastPaymentAtMs !== null && lastPaymentAtMs + cooldownMs > nowMs ? nothing : { kind: 'due' }
+}
+
+/** Of a refill whose credit has not been seen yet; null where it never left, so that nothing is waited for. */
+function* whetherShown(row: RefillRow, seen: SeenCredit, sentAtMs: number): Work<Judged | null> {
+  const payment = yield* awaitedRefill(row)
+  if (!payment || payment.state === 'dead') return null
+  const { id, amountMicroUsd, confirmedAtMs } = payment
+  if (confirmedAtMs === null || sentAtMs <= confirmedAtMs) return { kind: 'nothing' }
+  const least = leastShown(row, payment)
+  // One dear call may have used up what it shows.
+  const { balanceMicroUsd: left, beforeCallMicroUsd: before } = seen
+  if (left >= least || (before != null && before >= least)) return { kind: 'seen' }
+  return { kind: 'unseen', paymentId: id, amountMicroUsd, beforeMicroUsd: row.beforeMicroUsd }
+}
+
+/** A service that tells too little whatever is paid would be paid again and again, up to the caps. */
+function* halt(refilling: Refilling, unseen: Unseen, nowMs: number): Work<void> {
+  const { seen, address } = refilling
+  const { origin } = placeOf(refilling)
+  const { paymentId, amountMicroUsd, beforeMicroUsd } = unseen
+  const sentence = `The refill ${paymentId} of ${displayUsd(amountMicroUsd)} did not show in the credit: ${displayUsd(beforeMicroUsd)} before it, ${displayUsd(seen.balanceMicroUsd)} after it.`
+  yield* haltRefills(placeOf(refilling), sentence)
+  const refused = { rule: 'refill-unseen', sentence, origin, address, operation: topUp.id } as const
+  yield* recordRefusal({ ...refused, terms: { amountMicroUsd: refilling.refill.byMicroUsd } }, nowMs)
+}

@@ -1,0 +1,107 @@
+import { createPublicKey, verify } from 'node:crypto'
+import { headerBytes } from '#contract/limits.ts'
+import { displayUsd, type MicroUsd, microUsd } from '#contract/money.ts'
+import { ReceiptClaims, receiptType } from '#contract/operations/receipts.ts'
+import { parseJsonWithUniqueNames } from '#contract/wire/json.ts'
+import { isLoopback } from '#contract/wire/network-address.ts'
+import { normalizeWallet } from '#contract/wire/networks.ts'
+
+/** A receipt that can be read. Who signed it is another question. */
+export interface ReadReceipt {
+  /** The key that it says it is signed with. */
+  keyId: string
+  claims: ReceiptClaims
+}
+
+const compact = /^([\w-]+)\.([\w-]+)\.([\w-]{86})$/
+
+/** A key of another length is no Ed25519 key (RFC 8032). */
+const publicKeyPattern = /^[\w-]{43}$/
+
+/** Nesting of what a receipt's parts may have. */
+const depth = 8
+
+/** Null for anything that is not a compact JWS of this kind; never throws. The algorithm is ours, whatever it names. */
+export function readReceipt(text: string): ReadReceipt | null {
+  const [, header = '', claims = ''] = text.length <= headerBytes ? (compact.exec(text) ?? []) : []
+  const said = jsonOf(header) as { alg?: unknown; typ?: unknown; kid?: unknown } | null
+  if (said?.alg !== 'EdDSA' || said.typ !== receiptType || typeof said.kid !== 'string') return null
+  const read = ReceiptClaims.safeParse(jsonOf(claims))
+  return read.success ? { keyId: said.kid, claims: read.data } : null
+}
+
+/** Whether this key has signed it, `publicKey` as in a JWK's `x`. */
+export function isSignedBy(text: string, publicKey: string): boolean {
+  const [, header, claims, signature] = compact.exec(text) ?? []
+  if (!signature || !publicKeyPattern.test(publicKey)) return false
+  try {
+    const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: publicKey }, format: 'jwk' })
+    return verify(null, Buffer.from(`${header}.${claims}`), key, Buffer.from(signature, 'base64url'))
+  } catch {
+    return false
+  }
+}
+
+function jsonOf(part: string): unknown {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(part, 'base64url'))
+    const json = parseJsonWithUniqueNames(text, depth)
+    return json.ok && typeof json.value === 'object' ? json.value : null
+  } catch {
+    return null
+  }
+}
+
+/** What is known of a paid call without its receipt; null where it is not. */
+export interface KnownCall {
+  /** Base URL of the service that gave the receipt. */
+  service: string
+  /** What the receipt was given as. */
+  kind: ReceiptClaims['kind']
+  /** The request that the answer named. */
+  request: string | null
+  operation: string | null
+  model: string | null
+  /** What the answer said it cost, in all balances; of a job its quote. */
+  saidMicroUsd: MicroUsd | null
+  /** The most that it could cost when it was allowed. */
+  mostMicroUsd: MicroUsd | null
+}
+
+/** Where a receipt says something else than what is known; one sentence, null where it agrees. */
+export function receiptProblem(
+  claims: ReceiptClaims,
+  known: KnownCall,
+  payers: readonly string[] | null,
+): string | null {
+  const amount = microUsd(BigInt(claims.amount_micro_usd))
+  const { usd, diem } = claims.paid_with
+  const lines = claims.lines.reduce((sum, line) => sum + BigInt(line.amount_micro_usd), 0n)
+  const { kind, service, request, operation, model, saidMicroUsd: said, mostMicroUsd: most } = known
+  // The amount of a refund is held against nothing, so one must not stand for a charge.
+  if (claims.kind !== kind) return `The receipt is of a ${claims.kind}, and a ${kind} was made.`
+  if (addressOf(claims.iss) !== addressOf(service)) return 'The receipt is of another service.'
+  if (request !== null && claims.request !== request) return 'The receipt is of another request.'
+  if (payers !== null && !payers.some(payer => normalizeWallet(claims.sub) === normalizeWallet(payer)))
+    return 'The receipt names another payer than this wallet.'
+  if (operation !== null && claims.operation !== null && claims.operation !== operation)
+    return 'The receipt is of another operation.'
+  if (model !== null && claims.model !== null && claims.model !== model)
+    return 'The receipt names another model than the answer.'
+  if (BigInt(usd) + BigInt(diem) !== amount) return 'What the receipt says of each balance is not its amount.'
+  if (claims.kind === 'charge' && lines !== amount + BigInt(claims.written_off_micro_usd))
+    return 'The lines of the receipt do not add up to its amount.'
+  if (claims.kind === 'charge' && said !== null && amount !== said)
+    return `The receipt is of ${displayUsd(amount)}, and the answer said ${displayUsd(said)}.`
+  if (claims.kind === 'charge' && most !== null && amount > most)
+    return `The receipt is of ${displayUsd(amount)}, and the call could cost ${displayUsd(most)} at most.`
+  return null
+}
+
+/** A service on this machine is the same one by each of the machine's names for itself. */
+function addressOf(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (!url) return text
+  if (isLoopback(url.hostname)) url.hostname = 'localhost'
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}${url.search}`
+}
