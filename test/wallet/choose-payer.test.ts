@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest'
 import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/wire/networks.ts'
 import { noNode } from '#wallet/chains/nodes.ts'
 import { keyFromHex } from '#wallet/keys/keys.ts'
-import type { Send } from '#wallet/payment/settle.ts'
+import type { Send } from '#wallet/payment/send-payment.ts'
 import { fakeNode, payee, solanaKey, solanaOption, tokenAccount } from './sample-solana.ts'
 import { credited, option, order, payTo, sampleWallet, secret } from './sample-wallet.ts'
 

@@ -2,10 +2,8 @@ import { displayUsd, type MicroUsd, microUsd } from '#contract/money.ts'
 import { topUp } from '#contract/operations/wallet.ts'
 import { chainName } from '#contract/wire/networks.ts'
 import { ask, hashOfFacts, useApproval } from '../approvals/approvals.ts'
-import { signExactPayment } from '../chains/evm.ts'
 import { lookAtChain, type SeenOfChain } from '../chains/look-at-chain.ts'
 import { isPublicMoney, nodesInUse, tokenNamesIn } from '../chains/nodes.ts'
-import { latestBlockhash, signSvmPayment } from '../chains/solana.ts'
 import { newId } from '../ids.ts'
 import * as limits from '../limits.ts'
 import * as journal from '../records/journal.ts'
@@ -17,10 +15,11 @@ import { payeesOf } from '../rules/payees.ts'
 import type { DecidedCall } from '../rules/refusals.ts'
 import { isStopped, refuseWhenStopped } from '../rules/stop-switch.ts'
 import { NeedsApproval } from '../terms/approval.ts'
-import type { ChosenOption, Order, Rail, SignedPayment } from '../terms/order.ts'
+import type { Order, Rail } from '../terms/order.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
-import { type PayContext, withPayer } from './payer.ts'
-import { finishOpen, followed, type Send, settle } from './settle.ts'
+import { type PayContext, signerOf, withPayer } from './payer.ts'
+import type { Send } from './send-payment.ts'
+import { finishOpen, followed, settle } from './settle.ts'
 import { type TopUpLease, withTopUpLease } from './top-up-lease.ts'
 
 export interface PaidOrder {
@@ -238,21 +237,3 @@ const payable = ({
   rail: chosen.payee,
   amountMicroUsd,
 })
-
-/** Signs one payment as it was planned; asks nobody any more. */
-export type Sign = (chosen: ChosenOption, amountMicroUsd: MicroUsd, nowMs: number) => Promise<SignedPayment>
-
-/** Asks beforehand what the key's chain has to say, so that nothing can fail between the plan of a payment and its signature. */
-export async function signerOf({ key, nodes }: Pick<PayContext, 'key' | 'nodes'>): Promise<Sign> {
-  if (key.namespace === 'eip155') return (chosen, amount, nowMs) => signExactPayment(key, chosen, amount, nowMs)
-  const lifetime = await latestBlockhash(nodes.solana ?? noNode())
-  return (chosen, amount, nowMs) => signSvmPayment(key, chosen, amount, lifetime, nowMs)
-}
-
-function noNode(): never {
-  throw new WalletRefusal({
-    rule: 'node',
-    sentence: 'A payment on Solana needs a node of that chain, and none is named.',
-    nextStep: 'Nothing was signed; the person can set FAREBOX_SOLANA_RPC_URL.',
-  })
-}

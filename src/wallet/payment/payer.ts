@@ -1,6 +1,8 @@
 import type { MicroUsd } from '#contract/money.ts'
+import { signExactPayment } from '../chains/evm.ts'
 import { tokenBalance } from '../chains/look-at-chain.ts'
 import type { ChainNodes } from '../chains/nodes.ts'
+import { latestBlockhash, signSvmPayment } from '../chains/solana.ts'
 import type { WalletKey } from '../keys/keys.ts'
 import { lastPayer } from '../records/journal.ts'
 import type { Records, Work } from '../records/records.ts'
@@ -8,7 +10,8 @@ import { chooseOption } from '../rules/choose-option.ts'
 import { amountOf } from '../rules/decide.ts'
 import { payeesOf } from '../rules/payees.ts'
 import { namespaceOf, type Policy, railOf } from '../rules/policy.ts'
-import type { ChosenOption, Order, Payee } from '../terms/order.ts'
+import type { ChosenOption, Order, Payee, SignedPayment } from '../terms/order.ts'
+import { WalletRefusal } from '../terms/refusal.ts'
 import type { Pause } from './top-up-lease.ts'
 
 /** What it takes to pay. */
@@ -94,4 +97,22 @@ async function fundsRank({ policy, nodes }: PayContext, { address }: WalletKey, 
   const balance = rail && (await tokenBalance(nodes, rail, address))
   if (balance === null) return 1
   return balance >= amount ? 2 : 0
+}
+
+/** Signs one payment as it was planned; asks nobody any more. */
+export type Sign = (chosen: ChosenOption, amountMicroUsd: MicroUsd, nowMs: number) => Promise<SignedPayment>
+
+/** Asks beforehand what the key's chain has to say, so that nothing can fail between the plan of a payment and its signature. */
+export async function signerOf({ key, nodes }: Pick<PayContext, 'key' | 'nodes'>): Promise<Sign> {
+  if (key.namespace === 'eip155') return (chosen, amount, nowMs) => signExactPayment(key, chosen, amount, nowMs)
+  const lifetime = await latestBlockhash(nodes.solana ?? noNode())
+  return (chosen, amount, nowMs) => signSvmPayment(key, chosen, amount, lifetime, nowMs)
+}
+
+export function noNode(): never {
+  throw new WalletRefusal({
+    rule: 'node',
+    sentence: 'A payment on Solana needs a node of that chain, and none is named.',
+    nextStep: 'Nothing was signed; the person can set FAREBOX_SOLANA_RPC_URL.',
+  })
 }

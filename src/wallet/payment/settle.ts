@@ -1,82 +1,19 @@
-import { displayUsd, fromUsdNumber, type MicroUsd } from '#contract/money.ts'
-import type { TopUpResult } from '#contract/operations/wallet.ts'
+import { displayUsd } from '#contract/money.ts'
 import { paymentSignature } from '#contract/wire/headers.ts'
-import { normalizeWallet } from '#contract/wire/networks.ts'
-import type { SettlementResponse } from '#contract/wire/payment.ts'
 import { giveBackApproval } from '../approvals/approvals.ts'
 import { evmEnd } from '../chains/evm.ts'
 import { nodesInUse } from '../chains/nodes.ts'
 import { type ChainEnd, solanaEnd } from '../chains/solana.ts'
 import * as limits from '../limits.ts'
-import { deadMarginMs, maxReasonLength, sendTimeoutMs } from '../limits.ts'
-import type { Confirmation } from '../records/journal.ts'
+import { deadMarginMs } from '../limits.ts'
 import * as journal from '../records/journal.ts'
 import type { Work } from '../records/records.ts'
 import { defaultRails, namespaceOf } from '../rules/policy.ts'
 import { refuseWhenStopped } from '../rules/stop-switch.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
 import type { PayContext } from './payer.ts'
+import { type Send, type SendOutcome, sendOnce } from './send-payment.ts'
 import { type TopUpLease, withTopUpLease } from './top-up-lease.ts'
-
-/** The client's way to send one signed payment. An answer that did not come is an outcome, never an exception. */
-export type Send = (paymentSignature: string) => Promise<Sent>
-
-export type Sent =
-  | { kind: 'credited'; result: TopUpResult; settlement: SettlementResponse | null }
-  | { kind: 'rejected'; status: number; reason: string }
-  | { kind: 'unknown'; reason: string }
-
-export type SendOutcome =
-  | { kind: 'credited'; confirmation: Confirmation }
-  | { kind: 'rejected'; reason: string }
-  | { kind: 'unknown'; reason: string }
-
-/** Sends once, and trusts neither the sender to come back nor the service to have credited this wallet. */
-export async function sendOnce(send: Send, payload: string, address: string): Promise<SendOutcome> {
-  const sent = await withinTime(send, payload)
-  if (sent.kind === 'unknown') return { kind: 'unknown', reason: plainReason(sent.reason) }
-  if (sent.kind === 'rejected') return { kind: 'rejected', reason: `${sent.status} ${plainReason(sent.reason)}` }
-  const { walletAddress, amountCredited, newBalance } = sent.result.data
-  if (normalizeWallet(walletAddress) !== normalizeWallet(address))
-    return { kind: 'unknown', reason: 'answered for another wallet' }
-  const creditedMicroUsd = positive(amountCredited)
-  if (creditedMicroUsd === null) return { kind: 'unknown', reason: 'answered without a credited amount' }
-  return {
-    kind: 'credited',
-    confirmation: {
-      creditedMicroUsd,
-      balanceMicroUsd: fromUsdNumber(newBalance) ?? creditedMicroUsd,
-      transaction: plainTransaction(sent.settlement?.transaction),
-    },
-  }
-}
-
-async function withinTime(send: Send, payload: string): Promise<Sent> {
-  let timer: NodeJS.Timeout | undefined
-  const tooLate = new Promise<Sent>(resolve => {
-    timer = setTimeout(() => resolve({ kind: 'unknown', reason: 'no answer in time' }), sendTimeoutMs)
-  })
-  try {
-    return await Promise.race([send(payload), tooLate])
-  } catch {
-    // The bytes may have left before it threw.
-    return { kind: 'unknown', reason: 'the sender failed' }
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-function positive(amount: number): MicroUsd | null {
-  const credited = fromUsdNumber(amount)
-  return credited !== null && credited > 0n ? credited : null
-}
-
-/** Codes of a service, not its sentences: they are shown to people and models. */
-const plainReason = (reason: string): string =>
-  /^[A-Za-z0-9_ .:-]+$/.test(reason) ? reason.slice(0, maxReasonLength) : 'no reason that can be shown'
-
-const plainTransaction = (transaction: string | undefined): string | null =>
-  transaction !== undefined && /^[0-9A-Za-z]{1,128}$/.test(transaction) ? transaction : null
 
 /** Sends a signed payment until it is answered; where it stays open, the refusal says so and nothing else is signed. */
 export async function settle(context: PayContext, lease: TopUpLease, id: string, send: Send): Promise<journal.Payment> {

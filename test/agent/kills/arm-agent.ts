@@ -13,8 +13,8 @@ const replacements = new Map(
   [
     ['agent/calls/paid-call-rows.ts', 'armed-paid-call-rows.ts'],
     ['agent/jobs/job-rows.ts', 'armed-job-rows.ts'],
-    ['client/wire/undici-wire.ts', 'armed-wire.ts'],
-    ['mcp/tool-results.ts', 'armed-results.ts'],
+    ['client/wire/wire.ts', 'armed-wire.ts'],
+    ['mcp/calls/results.ts', 'armed-results.ts'],
     ...(process.env.FAREBOX_TEST_LONG_CALLS === '1' ? [['agent/bounds.ts', 'armed-bounds.ts']] : []),
   ].map(([real = '', armed = '']) => [`${source}${real}`, `${here}${armed}`] as const),
 )

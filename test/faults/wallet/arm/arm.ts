@@ -13,7 +13,7 @@ const replacements = new Map(
   [
     ['wallet/records/journal.ts', 'armed-journal.ts'],
     ['wallet/records/open-records.ts', 'armed-records.ts'],
-    ['wallet/payment/sign-payment.ts', 'armed-sign.ts'],
+    ['wallet/payment/payer.ts', 'armed-sign.ts'],
     ['wallet/payment/send-payment.ts', 'armed-send.ts'],
     ['wallet/payment/top-up-lease.ts', 'armed-lease.ts'],
     ['wallet/limits.ts', 'armed-limits.ts'],

@@ -1,12 +1,12 @@
 import { paymentSignature } from '#contract/wire/headers.ts'
 import { EvmPayload } from '#contract/wire/payment.ts'
-import { sendOnce as real } from '#wallet/payment/settle.ts'
+import { sendOnce as real } from '#wallet/payment/send-payment.ts'
 import { isDueAt } from '../../arm/fault-orders.ts'
 import { flightPoints } from '../points.ts'
 import { pass } from './halts.ts'
 import { tellAndWait } from './tell.ts'
 
-export * from '#wallet/payment/settle.ts'
+export * from '#wallet/payment/send-payment.ts'
 
 export const sendOnce: typeof real = async (send, payload, address) => {
   pass('before sending')

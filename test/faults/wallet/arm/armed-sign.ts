@@ -1,8 +1,8 @@
-import { signerOf as real } from '#wallet/payment/pay.ts'
+import { signerOf as real } from '#wallet/payment/payer.ts'
 import { pass } from './halts.ts'
 import { tell } from './tell.ts'
 
-export * from '#wallet/payment/pay.ts'
+export * from '#wallet/payment/payer.ts'
 
 export const signerOf: typeof real = async till => {
   // Everything open has ended, and nothing is planned yet: two who are both here would both plan.
