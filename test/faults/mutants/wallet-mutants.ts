@@ -72,12 +72,12 @@ export const walletMutants: readonly Mutant[] = [
     patches: [
       {
         file: `${wallet}/payment/pay.ts`,
-        find: '    const { id, chosen, amountMicroUsd, atMs } = await planPayment(till, lease, dated)\n',
+        find: '    const { id, chosen, amountMicroUsd, atMs } = await planPayment(context, lease, dated)\n',
         replace: `    const early = await records.read(function* (nowMs) {
-      return { ...decide(till.policy, yield* situationOf(till, order, nowMs), order), nowMs }
+      return { ...decide(context.policy, yield* situationOf(context, order, nowMs), order), nowMs }
     })
     const first = early.kind === 'allowed' ? await sign(early.chosen, early.amountMicroUsd, early.nowMs) : null
-    const { id, chosen, amountMicroUsd, atMs } = await planPayment(till, lease, dated)
+    const { id, chosen, amountMicroUsd, atMs } = await planPayment(context, lease, dated)
 `,
       },
       {
@@ -104,8 +104,8 @@ export const walletMutants: readonly Mutant[] = [
     patches: [
       {
         file: `${wallet}/payment/settle.ts`,
-        find: '    else if (!(await buryRejected(till, lease, payment))) throw stillOpen(payment)',
-        replace: '    else await buryRejected(till, lease, payment)',
+        find: '    else if (!(await buryRejected(context, lease, payment))) throw stillOpen(payment)',
+        replace: '    else await buryRejected(context, lease, payment)',
       },
     ],
     check: round(50024, 'was planned while'),
@@ -125,7 +125,7 @@ export const walletMutants: readonly Mutant[] = [
     name: 'wallet: no cooldown',
     patches: [
       {
-        file: `${wallet}/rules/decide.ts`,
+        file: `${wallet}/rules/caps.ts`,
         find: `  if (order.occasion !== 'asked' && waitMs > 0)`,
         replace: `  if (order.occasion === 'after-402' && waitMs > policy.cooldownMs)`,
       },
@@ -170,8 +170,8 @@ export const walletMutants: readonly Mutant[] = [
       { file: `${wallet}/payment/settle.ts`, find: '        yield* refuseWhenStopped(folder)\n', replace: '' },
       {
         file: `${wallet}/payment/settle.ts`,
-        find: '  { records, folder, pause, noteJournal }: Till,',
-        replace: '  { records, pause, noteJournal }: Till,',
+        find: '  { records, folder, pause, noteJournal }: PayContext,',
+        replace: '  { records, pause, noteJournal }: PayContext,',
       },
     ],
     check: round(50005, 'while the wallet was switched off'),
