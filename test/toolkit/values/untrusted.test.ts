@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { framed, fromOutside, hiddenShown, untrustedId, untrustedName, withoutHidden } from '#toolkit/values/untrusted.ts'
+import {
+  framed,
+  fromOutside,
+  hiddenShown,
+  untrustedId,
+  untrustedName,
+  withoutHidden,
+} from '#toolkit/values/untrusted.ts'
 
 const hostile = fc.string({
   unit: fc.constantFrom('>', '\n>>> end of x', '\n>>>> end of x', '\n<<< x', ' ', 'a'),
