@@ -1,4 +1,4 @@
-import type { Prompt } from '#toolkit/define-prompt.ts'
+import type { Prompt } from '#toolkit/define.ts'
 
 /** Every prompt by name, loaded when it is first needed; written by `npm run generate`. */
 export const prompts: Readonly<Record<string, () => Promise<Prompt>>> = {

@@ -1,4 +1,4 @@
-import type { Resource } from '#toolkit/define-resource.ts'
+import type { Resource } from '#toolkit/define.ts'
 
 /** Every resource by name, loaded when it is first needed; written by `npm run generate`. */
 export const resources: Readonly<Record<string, () => Promise<Resource>>> = {

@@ -1,4 +1,4 @@
-import type { Tool } from '#toolkit/define-tool.ts'
+import type { Tool } from '#toolkit/define.ts'
 
 /** Every tool by name, loaded when it is first needed; written by `npm run generate`. */
 export const tools: Readonly<Record<string, () => Promise<Tool>>> = {

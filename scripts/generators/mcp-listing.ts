@@ -28,7 +28,7 @@ export async function catalogueTable(folder: Folder): Promise<string> {
   const rows = found.map(
     ({ file, value }) => `  ${JSON.stringify(value.name)}: async () => (await import('./${file}')).default,`,
   )
-  return `import type { ${kind} } from '#toolkit/define-${kind.toLowerCase()}.ts'
+  return `import type { ${kind} } from '#toolkit/define.ts'
 
 /** Every ${kind.toLowerCase()} by name, loaded when it is first needed; written by \`npm run generate\`. */
 export const ${folder}: Readonly<Record<string, () => Promise<${kind}>>> = {
