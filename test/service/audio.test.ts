@@ -3,7 +3,7 @@ import { type SpeechFormat, Transcription, Voice } from '#contract/operations/au
 import { soundTypeOf } from '#engines/sound/sound-type.ts'
 import { wavHeader, wavOf, wavSeconds } from '#engines/sound/wav.ts'
 import { audit } from '#ledger/audit/audit.ts'
-import { voiceMs } from '#service/capabilities/audio/bounds.ts'
+import { voiceMs } from '#service/capabilities/audio/voice.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import type { Model, SpeechModel, TranscriptionModel } from '#service/models/model.ts'
 import { drawn, made, played } from '../media/made-media.ts'

@@ -1,15 +1,18 @@
 import { z } from 'zod'
 import { isLoopback } from '#contract/wire/network-address.ts'
 import { secretCharacters } from './bounds.ts'
-import { CharacterConfigs } from './character-config.ts'
 import { count, FetchHosts, HttpUrl, Text, TrustedNetworks } from './config-values.ts'
-import { LimitConfig } from './limit-config.ts'
 import { ModelConfigs } from './model-config.ts'
-import { ModerationConfig } from './moderation-config.ts'
-import { NetworkConfigs } from './network-config.ts'
 import { PaymentConfig } from './payment-config.ts'
-import { TranscriberConfig } from './transcriber-config.ts'
-import { PagesConfig, SearchConfig } from './web-config.ts'
+import {
+  CharacterConfigs,
+  LimitConfig,
+  ModerationConfig,
+  NetworkConfigs,
+  PagesConfig,
+  SearchConfig,
+  TranscriberConfig,
+} from './sections.ts'
 
 const listenPattern = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+):(\d{1,5})$/
 

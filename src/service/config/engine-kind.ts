@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { z } from 'zod'
 import type { Log } from '#host/log.ts'
 import type { Model } from '../models/model.ts'
@@ -34,3 +35,17 @@ export interface EngineKind<Shape extends z.ZodRawShape = z.ZodRawShape> {
 
 export const defineEngineKind = <Shape extends z.ZodRawShape>(kind: EngineKind<Shape>): EngineKind =>
   kind as unknown as EngineKind
+
+/** The same engine for the same upstream over a reload, until one of these options changes; they are plain JSON. */
+export function keptByOptions<Engine>(
+  kind: string,
+  options: object,
+  { keep, model, upstream }: EngineSurroundings,
+  make: () => Engine,
+): Engine {
+  // As a digest: a server's key belongs in no name, and a workflow may have megabytes.
+  const digest = createHash('sha256')
+    .update(JSON.stringify([options, model, upstream]))
+    .digest('hex')
+  return keep(`${kind} ${digest}`, make)
+}

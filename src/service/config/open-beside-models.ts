@@ -2,10 +2,7 @@ import type { z } from 'zod'
 import type { Log } from '#host/log.ts'
 import type { ServiceOptions } from '../running/open-service.ts'
 import type { ConfigFile } from './config-schema.ts'
-import type { ModerationConfig } from './moderation-config.ts'
-import type { NetworkConfigs } from './network-config.ts'
-import type { TranscriberConfig } from './transcriber-config.ts'
-import type { PagesConfig, SearchConfig } from './web-config.ts'
+import type { ModerationConfig, NetworkConfigs, PagesConfig, SearchConfig, TranscriberConfig } from './sections.ts'
 
 /** What a service offers beside its models, as `openService` takes it. */
 export interface BesideModels {

@@ -5,9 +5,8 @@ import type { Log } from '#host/log.ts'
 import { brokenPromise } from '../models/carried-choices.ts'
 import type { Model } from '../models/model.ts'
 import type { EngineSurroundings } from './engine-kind.ts'
-import { engineKinds } from './engine-kinds.ts'
+import { engineKinds, modelKinds } from './kinds.ts'
 import type { ModelConfig, UpstreamConfig } from './model-config.ts'
-import { modelKinds } from './model-kinds.ts'
 
 export interface Surroundings {
   /** Where engines may keep files. */

@@ -6,7 +6,7 @@ import type { Catalogue } from '../models/catalogue.ts'
 import type { EndedRequest } from './ended-request.ts'
 
 /** How long a scrape waits for the books; scrapers give up after ten seconds. */
-export const booksPatienceMs = 2_000
+export const ledgerPatienceMs = 2_000
 
 /** Of how long requests take, in seconds: from a read to a long chat. */
 export const secondsBuckets = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
@@ -81,7 +81,7 @@ export class ServiceMetrics {
   async #readBooks(): Promise<void> {
     const { booksUp, ledgerOpen, holds, heldUsd, payments, jobs } = this.#gauges
     for (const each of [ledgerOpen, holds, heldUsd, payments, jobs]) each.reset()
-    const figures = await within(this.#figures(), booksPatienceMs)
+    const figures = await within(this.#figures(), ledgerPatienceMs)
     booksUp.set(figures ? 1 : 0)
     if (!figures) return
     ledgerOpen.set(figures.ledger === 'open' ? 1 : 0)

@@ -8,8 +8,7 @@ import type { Service, Voices } from '../../http/service.ts'
 import { requireCarried } from '../../models/carried-choices.ts'
 import type { SpeechModel } from '../../models/model.ts'
 import { charactersOf, speechLines, speechPrice } from './price-audio.ts'
-import { type Speech, spoken } from './spoken.ts'
-import { streamSpeech } from './stream-speech.ts'
+import { type Speech, spoken, streamSpeech } from './stream-speech.ts'
 
 /** All of the text in one answer, or sentence by sentence. What is kept for a key is always whole. */
 export async function answerSpeech(

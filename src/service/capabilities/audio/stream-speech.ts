@@ -1,15 +1,18 @@
+import { inferenceFailed } from '#contract/errors/errors.ts'
 import { type SpeechFormat, speechTypes } from '#contract/operations/audio.ts'
+import type { SpokenText } from '#engines/ports/media-engines.ts'
+import { speechBytes } from '#engines/sound/bounds.ts'
 import { pcmRate } from '#engines/sound/encode-sound.ts'
 import { wavHeader } from '#engines/sound/wav.ts'
+import { boundedWait } from '#host/bounded-wait.ts'
 import type { Charge } from '#ledger/charges/charge.ts'
 import { type Metered, streamWithCharge } from '#ledger/charges/charges.ts'
 import { type Call, type PiecesReply, principalOf } from '../../http/call.ts'
 import { workAfterLeavingMs } from '../../http/idempotency/bounds.ts'
 import { requireFunds, tellRemaining } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'
+import type { SpeechModel } from '../../models/model.ts'
 import { charactersOf, speechLines, speechPrice } from './price-audio.ts'
-import { sentencesOf } from './sentences.ts'
-import { type Speech, spoken } from './spoken.ts'
 
 /**
  * Each sentence as soon as it is spoken. The whole text is held; the sentences that were spoken are charged, the one that
@@ -78,4 +81,31 @@ function after(first: IteratorResult<Buffer>, rest: AsyncIterableIterator<Buffer
       return this
     },
   }
+}
+
+/** One text to speak, and with what. */
+export interface Speech {
+  model: SpeechModel
+  request: SpokenText
+}
+
+/** The audio of a text. Throws the engine's error, and `inferenceFailed` for audio that cannot be sold. */
+export async function spoken({ model, request }: Speech, signal: AbortSignal): Promise<Buffer> {
+  const { engine, engineModel } = model
+  const bytes = await boundedWait(engine.speak({ request, engineModel, signal }), { signal })
+  if (bytes.length === 0 || bytes.length > speechBytes) throw inferenceFailed()
+  return bytes
+}
+
+const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' })
+
+/** Splits a text into the pieces that are spoken one by one. A piece without a letter or digit stays with the one before. */
+function sentencesOf(text: string): string[] {
+  const sentences: string[] = []
+  for (const { segment } of segmenter.segment(text)) {
+    const last = sentences.length - 1
+    if (last >= 0 && !/[\p{L}\p{N}]/u.test(segment)) sentences[last] += segment
+    else sentences.push(segment)
+  }
+  return sentences
 }

@@ -14,8 +14,10 @@ import { requireFunds } from '../../http/sell.ts'
 import type { Service, VoiceOwner } from '../../http/service.ts'
 import { voiceRetentionMs } from '../../models/bounds.ts'
 import type { SpeechModel } from '../../models/model.ts'
-import { voiceMs } from './bounds.ts'
 import { readable, uploadedRecording } from './transcription.ts'
+
+/** How long an engine may take to make a voice of a recording. */
+export const voiceMs = 300_000
 
 /** A voice of a recording, for a model whose engine can make one (published contract §8.3). */
 export async function answerVoice(call: Call, body: VoiceRequest, service: Service): Promise<JsonReply> {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { textTiers } from '#contract/limits.ts'
 import { ModelRecord } from '#contract/operations/models.ts'
 import { probeTokens } from '#engines/upstreams/bounds.ts'
-import { pooledChat } from '#engines/upstreams/pooled-engines.ts'
+import { pooledChat, pooledEmbeddings } from '#engines/upstreams/pooled-engines.ts'
 import { count, PerMillionUsd } from '../config-values.ts'
 import { defineModelKind } from '../model-kind.ts'
 
@@ -69,4 +69,17 @@ export const textKind = defineModelKind({
     return engine.complete({ request, engineModel, maxCompletionTokens: probeTokens, signal })
   },
   pooled: pooledChat,
+})
+
+export const embeddingKind = defineModelKind({
+  type: 'embedding',
+  shape: {
+    dimensions: count(1, 100_000),
+    hasDimensions: z.boolean().default(false),
+    maximumInputTokens: count(1, 10_000_000).default(8_192),
+    price: z.strictObject({ inputPerMillionUsd: PerMillionUsd }),
+  },
+  members: ({ price, ...members }) => ({ ...members, price: { inputPicoUsd: price.inputPerMillionUsd } }),
+  probe: (engine, call) => engine.embed({ ...call, input: 'yes' }),
+  pooled: pooledEmbeddings,
 })
