@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 import type { HeaderReader } from '#contract/wire/header-codec.ts'
+import { forwardedFor } from './forwarded-header.ts'
 
 /** An address, or a network as CIDR. Null where it is neither. */
 export function readNetwork(text: string): { address: string; prefix: number; family: 'ipv4' | 'ipv6' } | null {
@@ -71,16 +72,6 @@ function addressOf(text: string): string | null {
 
 const plainEntries = (value: string): (string | null)[] => value.split(',').map(entry => addressOf(entry.trim()))
 
-const token = "[!#$%&'*+.^_`|~\\w-]+"
-const pair = `${token}=(?:${token}|"(?:[^"\\\\]|\\\\.)*")`
-const element = new RegExp(`^\\s*(?:${pair})?(?:\\s*;\\s*(?:${pair})?)*\\s*$`)
-
-/** RFC 7239. A value that is not of its form is one entry that is no address. */
-function forwardedEntries(value: string): (string | null)[] {
-  const elements = value.match(/(?:[^,"]|"(?:[^"\\]|\\.)*")+/g) ?? []
-  if (elements.join(',') !== value || !elements.every(each => element.test(each))) return [null]
-  return elements.map(each => {
-    const named = /(?:^|;)\s*for=("?)([^";]*)\1\s*(?:;|$)/i.exec(each)?.[2]
-    return named === undefined ? null : addressOf(named)
-  })
-}
+/** A line that is malformed is one entry that is no address. */
+const forwardedEntries = (line: string): (string | null)[] =>
+  (forwardedFor(line) ?? [null]).map(entry => (entry === null ? null : addressOf(entry)))

@@ -36,6 +36,34 @@ const rules: Rule[] = [
   ['Forwarded, without a for', near, forwarded(`for=${caller}, proto=https`), near],
   ['Forwarded, a quote that swallows the next', near, forwarded(`for="6.6.6.6, for=${caller}`), near],
   ['Forwarded, a comma within a quote', near, forwarded(`for="6.6.6.6,";by=x, for=${caller}`), caller],
+  ['Forwarded, an escape within a quote', near, forwarded(`for="203.0\\.113.7"`), caller],
+  [
+    'Forwarded, an escaped quote does not end a value',
+    near,
+    forwarded(`host="a\\";for=6.6.6.6;b=\\"";for=${caller}`),
+    caller,
+  ],
+  [
+    'Forwarded, a quoted value that only looks like a for',
+    near,
+    forwarded(`host="a;for=6.6.6.6;b";for=${caller}`),
+    caller,
+  ],
+  ['Forwarded, a for only within a quote', near, forwarded('host="a;for=6.6.6.6;b"'), near],
+  [
+    'Forwarded, a quoted value cannot begin an element',
+    near,
+    forwarded(`host="a,for=6.6.6.6,b";for=${caller}`),
+    caller,
+  ],
+  ['Forwarded, two for in one element', near, forwarded(`for=6.6.6.6;for=${caller}`), near],
+  ['Forwarded, another parameter whose name ends in for', near, forwarded('xfor=6.6.6.6'), near],
+  ['Forwarded, empty pairs', near, forwarded(`;; for=${caller} ;;`), caller],
+  ['Forwarded, a name without a value', near, forwarded(`for=${caller};proto`), near],
+  ['Forwarded, text after a quoted value', near, forwarded(`for="${caller}"6`), near],
+  ['Forwarded, a quote that never ends in an escape', near, forwarded('for="6.6.6.6\\'), near],
+  ['Forwarded, a line of 4,096 characters', near, forwarded(`for=${caller}`.padStart(4_096, ';')), caller],
+  ['Forwarded, a longer line', near, forwarded(`for=${caller}`.padStart(4_097, ';')), near],
   ['both, of one word', near, { ...xff(caller), ...forwarded(`for=${caller}`) }, caller],
   ['both, of two words: neither', near, { ...xff(caller), ...forwarded('for=6.6.6.6') }, near],
 ]
@@ -46,6 +74,48 @@ test.each(rules)('%s', (_rule, peer, headers, address) => {
 
 test('without trusted proxies no header counts, not even from this machine', () => {
   expect(new TrustedProxies([]).callerOf(near, () => [caller])).toBe(near)
+})
+
+describe('a header costs no more time than its characters', () => {
+  // Each made one of the patterns that read the header before try every way to divide it.
+  const pieces = [
+    ';  ',
+    '; ',
+    ' ',
+    ';',
+    ',',
+    ', ',
+    'a=',
+    'a=b;',
+    'a=b ;',
+    '"',
+    '\\"',
+    '\\\\',
+    'a="',
+    '="a;',
+    ':',
+    '[',
+    '::',
+    '1.',
+    '%',
+  ]
+  const ends = ['', '@', '"', '\\']
+  const lines = pieces.flatMap(piece => ends.map(end => `${piece.repeat(8_000 / piece.length)}${end}`))
+  const short = pieces.flatMap(piece => ends.map(end => `${piece.repeat(17)}${end}`))
+  test.each([
+    ['some dozen characters', short],
+    ['thousands of characters', lines],
+    ['the longest line that is read', lines.map(line => line.slice(-4_096))],
+  ])('%s', (_name, values) => {
+    const proxies = new TrustedProxies(trusted)
+    for (const value of values) {
+      const startedMs = performance.now()
+      proxies.callerOf(near, name => (name === 'forwarded' ? [value] : []))
+      proxies.callerOf(near, name => (name === 'x-forwarded-for' ? [value] : []))
+      // An exponential pattern takes days for these; the bound is far above any slow machine.
+      expect(performance.now() - startedMs, JSON.stringify(value.slice(-60))).toBeLessThan(5_000)
+    }
+  })
 })
 
 describe('networks', () => {
