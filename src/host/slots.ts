@@ -1,46 +1,82 @@
-/** Lets a bounded number of tasks run at once, and a bounded number wait in the order they came. */
+import { FairLine, type InLine } from './fair-line.ts'
+import { callingAccount } from './tracing/request-context.ts'
+
+interface Waiting extends InLine {
+  begin(): void
+}
+
+/**
+ * Lets a bounded number of tasks run at once, and a bounded number wait. Accounts take turns, and no account has all the
+ * slots where there are several: its longest tasks would keep everybody else out.
+ */
 export class Slots {
   readonly #most: number
-  readonly #mostWaiting: number
-  readonly #waiting: (() => void)[] = []
+  readonly #line: FairLine<Waiting>
+  readonly #ofOwners = new Map<string, number>()
   #taken = 0
 
   constructor(most: number, mostWaiting: number) {
     this.#most = most
-    this.#mostWaiting = mostWaiting
+    this.#line = new FairLine(mostWaiting)
   }
 
+  /** Whether there is no place in the line for another task of the account whose request this is. */
   get full(): boolean {
-    return this.#waiting.length >= this.#mostWaiting
+    return !this.#line.hasPlaceFor(callingAccount())
   }
 
   /** Who leaves gives up the place in the line at once, and the signal's reason is thrown; a task that runs ends itself. */
   async run<Value>(task: () => Promise<Value>, signal: AbortSignal): Promise<Value> {
     signal.throwIfAborted()
-    if (this.#taken < this.#most) this.#taken++
-    else await this.#turn(signal)
+    const owner = callingAccount()
+    const turn = this.#turn(owner, signal)
+    if (turn) await turn
     try {
       return await task()
     } finally {
-      // The slot passes to the next in line without being free in between.
-      const next = this.#waiting.shift()
-      if (next) next()
-      else this.#taken--
+      this.#taken--
+      this.#count(owner, -1)
+      this.#fill()
     }
   }
 
-  #turn(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const leave = () => {
-        this.#waiting.splice(this.#waiting.indexOf(begin), 1)
-        reject(signal.reason)
-      }
-      const begin = () => {
-        signal.removeEventListener('abort', leave)
-        resolve()
-      }
-      this.#waiting.push(begin)
-      signal.addEventListener('abort', leave, { once: true })
-    })
+  /** Null where a slot is free, so that the task begins at once. */
+  #turn(owner: string | null, signal: AbortSignal): Promise<void> | null {
+    const turn = Promise.withResolvers<void>()
+    let hasBegun = false
+    const leave = () => {
+      this.#line.leave(waiting)
+      turn.reject(signal.reason)
+    }
+    const begin = () => {
+      hasBegun = true
+      signal.removeEventListener('abort', leave)
+      turn.resolve()
+    }
+    const waiting: Waiting = { owner, begin }
+    this.#line.add(waiting)
+    signal.addEventListener('abort', leave, { once: true })
+    this.#fill()
+    return hasBegun ? null : turn.promise
+  }
+
+  /** A slot is given away at once, so nobody who comes later takes it first. */
+  #fill(): void {
+    const ofOne = Math.max(1, this.#most - 1)
+    const mayBegin = ({ owner }: Waiting) => owner === null || (this.#ofOwners.get(owner) ?? 0) < ofOne
+    while (this.#taken < this.#most) {
+      const next = this.#line.next(mayBegin)
+      if (!next) return
+      this.#taken++
+      this.#count(next.owner, 1)
+      next.begin()
+    }
+  }
+
+  #count(owner: string | null, change: 1 | -1): void {
+    if (owner === null) return
+    const running = (this.#ofOwners.get(owner) ?? 0) + change
+    if (running > 0) this.#ofOwners.set(owner, running)
+    else this.#ofOwners.delete(owner)
   }
 }

@@ -122,9 +122,17 @@ export const doorThreats: readonly Threat[] = [
   },
   {
     id: 'D10',
-    threat: 'one account that fills the line of a thread, and pages of thousands of elements within each other',
-    answer: 'a share of the line for each account, and turns; such a page is refused before it is made',
+    threat:
+      'one account that fills the line of a thread or of media, and pages of thousands of elements within each other',
+    answer:
+      'a share of the line for each account, turns, and never all the processes; such a page is refused before it is made',
     shownBy: [
+      shown(
+        'host/slots.test.ts',
+        'one account never has all the slots, so another begins at once',
+        'accounts take turns, whoever came first with many tasks',
+        'an account has a share of the line, which is full for it alone',
+      ),
       shown(
         'host/threads/task-thread.test.ts',
         'D10: one account has a share of the places, and others their turn before its next',

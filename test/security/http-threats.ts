@@ -218,4 +218,35 @@ export const httpThreats: readonly Threat[] = [
       ),
     ],
   },
+  {
+    id: 'G20',
+    threat: 'a Forwarded header that is slow to read, or that says another address within quotes',
+    answer: 'read once from left to right, 4,096 characters at most; only a for parameter of its element counts',
+    shownBy: [
+      shown(
+        'access/callers/trusted-proxies.test.ts',
+        'some dozen characters',
+        'thousands of characters',
+        'Forwarded, a quoted value that only looks like a for',
+        'Forwarded, a for only within a quote',
+      ),
+    ],
+  },
+  {
+    id: 'G21',
+    threat: 'a small file that costs its reader much: millions of samples, hours of silence, boxes within each other',
+    answer: 'refused with 400 by its tables and headers, before a packet is read or decoded',
+    shownBy: [
+      shown(
+        'engines/video-media/media-rules.test.ts',
+        'refused: G21: a million and a half frames of one byte each',
+        'refused: G21: boxes within each other',
+      ),
+      shown('host/media/whole.test.ts', 'is refused for what it is: heads of frames without their frames'),
+      shown(
+        'service/capabilities/audio/wav-claims.test.ts',
+        'G21: hours of silence at the highest rate are not decoded',
+      ),
+    ],
+  },
 ]

@@ -103,7 +103,7 @@ export class VideoFrames {
     signal: AbortSignal,
   ): Promise<boolean> {
     const probed = format && (await this.#probe.probe(bytes, format, signal))
-    if (!probed) throw new Error('The video cannot be read.')
+    if (!probed || 'refused' in probed) throw new Error('The video cannot be read.')
     // The frames are looked at within the turn too, so that no more videos than these lie on the disk.
     return this.#ffmpeg.turn(
       run =>

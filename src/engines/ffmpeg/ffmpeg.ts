@@ -1,4 +1,5 @@
-import { modelOverloaded, requestTimeout } from '#contract/errors/errors.ts'
+import { requestTimeout } from '#contract/errors/errors.ts'
+import { lineIsFull } from '#host/fair-line.ts'
 import { FfmpegMissing } from '#host/media/ffmpeg-missing.ts'
 import { MediaFailed, MediaWorkers, type MediaWorkersOptions, type RunMediaTask } from '#host/media/media-workers.ts'
 import { onceLoaded } from '#host/once-loaded.ts'
@@ -17,7 +18,7 @@ export class Ffmpeg {
     this.#workers = new MediaWorkers({ memoryMb: mediaMemoryMb, ...options })
   }
 
-  /** Whether too many wait for another to come. */
+  /** Whether too many wait, of this account or in all, for another to come. */
   get full(): boolean {
     return this.#workers.full
   }
@@ -39,11 +40,11 @@ export class Ffmpeg {
   }
 
   /**
-   * Gives `work` its turn, with what runs tasks in it. Throws `modelOverloaded` where too many wait, `requestTimeout` where
+   * Gives `work` its turn, with what runs tasks in it. Throws `modelOverloaded` where too many wait, of this account or in all, `requestTimeout` where
    * a task takes too long, which is not the file's fault, `FfmpegMissing`, and the signal's reason.
    */
   async turn<Value>(work: (run: RunMediaTask) => Promise<Value>, signal: AbortSignal): Promise<Value> {
-    if (this.#workers.full) throw modelOverloaded()
+    if (this.#workers.full) throw lineIsFull()
     try {
       return await this.#workers.turn(work, signal)
     } catch (error) {

@@ -1,5 +1,6 @@
-import { inferenceFailed, modelOverloaded, requestTimeout, unreadableSpeech } from '#contract/errors/errors.ts'
+import { inferenceFailed, requestTimeout, unreadableSpeech } from '#contract/errors/errors.ts'
 import { fieldError } from '#contract/errors/issues.ts'
+import { lineIsFull } from '#host/fair-line.ts'
 import { inFile } from '#host/in-folder.ts'
 import { FfmpegMissing } from '#host/media/ffmpeg-missing.ts'
 import { runProgram } from '#host/run-program.ts'
@@ -44,7 +45,7 @@ export class Pocketsphinx implements TranscriptionEngine {
 
   /** Throws `modelOverloaded` where too many wait, `invalidRequest` for what is too long. */
   async transcribe({ recording, timestamps, signal }: TranscriptionCall): Promise<TranscribedSpeech> {
-    if (this.#slots.full) throw modelOverloaded()
+    if (this.#slots.full) throw lineIsFull()
     return this.#slots.run(async () => {
       const pcm = await samplesOf(recording, signal)
       // It opens a file by name, and cannot open the pipes that Node gives its children.

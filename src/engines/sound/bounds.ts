@@ -31,3 +31,9 @@ export const highestRate = 768_000
 
 /** The longest recording that a model may be set to take, a day. Decoding ends there. */
 export const longestRecordingSeconds = 86_400
+
+/**
+ * Samples of one channel that are decoded of a file: all of them at 48,000 a second, as every long recording that fits an
+ * upload has, or ten minutes at 192,000.
+ */
+export const decodedSamples = (seconds: number): number => Math.max(seconds * 48_000, 600 * 192_000)

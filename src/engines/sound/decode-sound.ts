@@ -2,8 +2,9 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { inFolder } from '#host/in-folder.ts'
 import type { AudioTrack, Conversion, Options } from '#host/media/conversion.ts'
+import type { Claims } from '#host/media/whole/check-whole.ts'
 import { Ffmpeg, isUnreadable } from '../ffmpeg/ffmpeg.ts'
-import { decodedBytes, soundMs, soundsAtOnce, soundsWaiting } from './bounds.ts'
+import { decodedBytes, decodedSamples, soundMs, soundsAtOnce, soundsWaiting } from './bounds.ts'
 import type { Recording, SoundType } from './sound-type.ts'
 
 let opened: Ffmpeg | null = null
@@ -37,8 +38,10 @@ export interface Decoding {
   /** Samples a second. */
   rate: number
   channels?: AudioTrack['channels']
-  /** Nothing beyond is decoded: a small file may have any length. */
+  /** Nothing beyond is decoded: a small file may have any length. One whose header says more is not decoded at all. */
   atMostSeconds: number
+  /** Whether a longer file is decoded up to there all the same. */
+  isCut?: boolean
   to: keyof typeof outputs
   options?: Options
   signal: AbortSignal
@@ -47,7 +50,7 @@ export interface Decoding {
 interface DecodedSound {
   /** Of one channel. */
   samples: number
-  /** Empty where they were only counted. */
+  /** Empty where they were only counted, and where the file is longer than it may be by its own words. */
   bytes: Buffer
 }
 
@@ -61,7 +64,7 @@ export async function decodeSound(
 ): Promise<DecodedSound | 'broken' | 'unknown'> {
   const ffmpeg = soundFfmpeg()
   if (!(await ffmpeg.isInstalled())) return 'unknown'
-  const { to, signal } = decoding
+  const { to, signal, isCut, atMostSeconds } = decoding
   try {
     // The file lies on the disk once it has its turn.
     const work = ffmpeg.turn(
@@ -69,7 +72,10 @@ export async function decodeSound(
         inFolder('sound', async folder => {
           const [path, decoded] = [join(folder, 'sound'), join(folder, 'decoded')]
           await writeFile(path, recording.bytes, { mode: 0o600 })
-          await run('whole', { path, format: recording.type })
+          const claims = await run('whole', { path, format: recording.type })
+          const longer = isCut ? null : longerThanTaken(claims, decoding)
+          if (longer) return longer
+          if ((claims.samples ?? 0) > decodedSamples(atMostSeconds) && !isCut) return 'broken'
           const { samples } = await run('convert', conversionOf(path, decoded, recording.type, decoding))
           return { samples, bytes: to === 'count' ? Buffer.alloc(0) : await readFile(decoded) }
         }),
@@ -80,6 +86,12 @@ export async function decodeSound(
     if (isUnreadable(error)) return 'broken'
     throw error
   }
+}
+
+/** Null for what may be decoded. */
+function longerThanTaken({ seconds }: Claims, { atMostSeconds, rate }: Decoding): DecodedSound | null {
+  if (seconds === null || seconds <= atMostSeconds) return null
+  return { samples: Math.ceil(seconds * rate), bytes: Buffer.alloc(0) }
 }
 
 function conversionOf(path: string, decoded: string, type: SoundType, decoding: Decoding): Conversion {
@@ -93,6 +105,7 @@ function conversionOf(path: string, decoded: string, type: SoundType, decoding: 
     ],
     to: { path: decoded, format, mostBytes },
     maxPixels: 1,
+    maxSamples: decodedSamples(atMostSeconds),
   }
 }
 
@@ -104,7 +117,7 @@ export async function isWhole({ bytes, type }: Recording, signal: AbortSignal): 
         inFolder('sound', async folder => {
           const path = join(folder, 'sound')
           await writeFile(path, bytes, { mode: 0o600 })
-          return run('whole', { path, format: type })
+          await run('whole', { path, format: type })
         }),
       signal,
     )

@@ -9,7 +9,7 @@ export interface TakenSound {
   seconds: number
 }
 
-type Taking = Pick<Decoding, 'rate' | 'channels' | 'atMostSeconds' | 'signal'>
+type Taking = Pick<Decoding, 'rate' | 'channels' | 'atMostSeconds' | 'isCut' | 'signal'>
 
 /**
  * Decodes a recording and writes it anew, as WAV. An engine that got the caller's container might read another track of it

@@ -15,6 +15,12 @@ export const secondsTolerance = 0.1
 /** The most pictures of a second that any display shows in common use. */
 export const picturesPerSecond = 120
 
+/** Packets of audio of a second: Opus has no shorter ones. */
+export const soundPacketsPerSecond = 400
+
+/** Packets of all tracks of a video, the longest one that is taken; reading so many takes some two seconds. */
+export const videoPackets = (upscaledSeconds + 1) * (picturesPerSecond + soundPacketsPerSecond)
+
 /** All media of one request, decoded: they are one row of the store, which others write to at the same time. */
 export const requestMediaBytes = 64 * 1024 * 1024
 

@@ -1,9 +1,10 @@
 import { inFile } from '#host/in-folder.ts'
 import { FfmpegMissing } from '#host/media/ffmpeg-missing.ts'
+import { MediaFailed } from '#host/media/media-workers.ts'
 import { Ffmpeg, type FfmpegOptions, isUnreadable } from '../ffmpeg/ffmpeg.ts'
 import { musicRate } from '../sound/bounds.ts'
 import { takeSound } from '../sound/take-sound.ts'
-import { musicSeconds, probeMs, probesAtOnce, probesWaiting } from './bounds.ts'
+import { musicSeconds, probeMs, probesAtOnce, probesWaiting, videoPackets } from './bounds.ts'
 import { isVideoFormat, type MediaFormat, type VideoFormat } from './media-format.ts'
 
 export interface Probed {
@@ -16,13 +17,18 @@ export interface Probed {
   pictures: number | null
 }
 
+/** A whole medium that is not taken: the reason follows the name of its field. */
+export interface Refused {
+  refused: string
+}
+
 /** Measures media, and writes them anew from what was measured. */
 export interface MediaProbe {
   /**
-   * Null for what cannot be read as that format. Throws `FfmpegMissing` where it takes what is not installed,
+   * Null for what cannot be read as that format, a reason for what has too much in it. Throws `FfmpegMissing` where it takes what is not installed,
    * `modelOverloaded` where too many wait, and `requestTimeout` where it takes too long, which is not the medium's fault.
    */
-  probe(bytes: Buffer, format: MediaFormat, signal: AbortSignal): Promise<Probed | null>
+  probe(bytes: Buffer, format: MediaFormat, signal: AbortSignal): Promise<Probed | Refused | null>
 }
 
 /** By packets and samples: a header may claim any length, and the length is the price. */
@@ -33,19 +39,20 @@ export class PacketProbe implements MediaProbe {
     this.#ffmpeg = new Ffmpeg({ atOnce: probesAtOnce, waiting: probesWaiting, timeoutMs: probeMs, ...options })
   }
 
-  probe(bytes: Buffer, format: MediaFormat, signal: AbortSignal): Promise<Probed | null> {
+  probe(bytes: Buffer, format: MediaFormat, signal: AbortSignal): Promise<Probed | Refused | null> {
     return isVideoFormat(format) ? this.#video(bytes, format, signal) : sound(bytes, format, signal)
   }
 
-  async #video(given: Buffer, format: VideoFormat, signal: AbortSignal): Promise<Probed | null> {
+  async #video(given: Buffer, format: VideoFormat, signal: AbortSignal): Promise<Probed | Refused | null> {
     try {
       const { bytes, seconds, frames } = await this.#ffmpeg.turn(
-        run => inFile('media', given, path => run('video', { path, format })),
+        run => inFile('media', given, path => run('video', { path, format, mostPackets: videoPackets })),
         signal,
       )
       return seconds > 0 ? { bytes: Buffer.from(bytes), format, seconds, pictures: frames } : null
     } catch (error) {
       if (isUnreadable(error)) return null
+      if (error instanceof MediaFailed && error.problem === 'excessive') return { refused: error.message }
       throw error
     }
   }

@@ -77,6 +77,7 @@ export class VideoMedia {
       throw isProbeMissing(error) ? modelOffline() : error
     })
     if (!probed) throw fieldError(path, `the ${format} file is cut off or damaged, or its codec is not supported`)
+    if ('refused' in probed) throw fieldError(path, probed.refused)
     checkSeconds(path, probed.seconds, rule)
     checkPictures(path, probed)
     return { bytes: probed.bytes, format: probed.format, mimeType: mimeTypes[probed.format], seconds: probed.seconds }

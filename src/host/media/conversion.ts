@@ -6,6 +6,8 @@ export interface Conversion {
   to: { path: string; format: string; options?: Options; mostBytes: number }
   /** Width times height that is decoded of one frame; more is refused by the decoder. */
   maxPixels: number
+  /** Samples of one channel that are decoded of the audio of one file; absent for files of ours. */
+  maxSamples?: number
 }
 
 export type Options = Readonly<Record<string, string>>

@@ -26,7 +26,7 @@ export function convert(library: AvLibrary, conversion: Conversion): Converted {
       const line = keep(new Line(library, track))
       for (const [place, index] of track.reads.entries()) {
         const stream = streams[place]
-        if (stream) inputs[index]?.decode(stream, line.taker(place), conversion.maxPixels)
+        if (stream) inputs[index]?.decode(stream, line.taker(place), conversion)
       }
       return line
     })

@@ -10,7 +10,7 @@ import { convert } from './convert.ts'
 import { FfmpegMissing } from './ffmpeg-missing.ts'
 import type { MediaAnswer, MediaQuestion, MediaTasks } from './media-task.ts'
 import { type TakeVideoTask, takeVideo } from './take-video.ts'
-import { Unreadable } from './unreadable.ts'
+import { Excessive, Unreadable } from './unreadable.ts'
 import { checkWhole } from './whole/check-whole.ts'
 
 const [mostMegabytes = ''] = process.argv.slice(2)
@@ -41,8 +41,7 @@ async function answerOf(name: MediaQuestion['name'], task: unknown): Promise<Med
         return { answer: await takeVideo(task as TakeVideoTask) }
       case 'whole': {
         const { path, format } = task as MediaTasks['whole']['task']
-        checkWhole(await readFile(path), format)
-        return { answer: null }
+        return { answer: checkWhole(await readFile(path), format) }
       }
       case 'lacking': {
         const { av } = await loaded()
@@ -53,6 +52,7 @@ async function answerOf(name: MediaQuestion['name'], task: unknown): Promise<Med
   } catch (error) {
     const words = error instanceof Error ? error.message : String(error)
     if (error instanceof FfmpegMissing) return { problem: 'missing', words }
+    if (error instanceof Excessive) return { problem: 'excessive', words }
     return { problem: error instanceof AvError || error instanceof Unreadable ? 'unreadable' : 'failed', words }
   }
 }

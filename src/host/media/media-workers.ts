@@ -22,7 +22,7 @@ export interface MediaWorkersOptions {
 }
 
 /** How a task ended, where it did not with an answer; `died` is of memory, or of a fault in native code. */
-export type MediaProblem = 'unreadable' | 'late' | 'died' | 'failed'
+export type MediaProblem = 'unreadable' | 'excessive' | 'late' | 'died' | 'failed'
 
 /** A task ended without an answer. */
 export class MediaFailed extends Error {
@@ -50,7 +50,7 @@ export class MediaWorkers {
     this.#slots = new Slots(options.atOnce, options.waiting)
   }
 
-  /** Whether too many wait for another to come. */
+  /** Whether too many wait, of this account or in all, for another to come. */
   get full(): boolean {
     return this.#slots.full
   }

@@ -1,6 +1,6 @@
 import type { CodecContext, FormatContext, Frame, Packet, Stream } from 'node-av/lib'
 import { AvError, type AvLibrary, setOptions, stepOf, succeed } from './av-library.ts'
-import type { ConversionInput, Track } from './conversion.ts'
+import type { Conversion, ConversionInput, Track } from './conversion.ts'
 
 /** Where the frames of one stream go. */
 export interface FrameTaker {
@@ -13,6 +13,8 @@ interface Read {
   stream: Stream
   decoder: CodecContext
   taker: FrameTaker
+  /** Samples of one channel that may still come. */
+  leftSamples: number
 }
 
 /** A file whose packets are decoded, one after the other. */
@@ -55,7 +57,7 @@ export class OpenInput {
   }
 
   /** From now on this stream is decoded. Throws `AvError` where nothing can decode it. */
-  decode(stream: Stream, taker: FrameTaker, maxPixels: number): void {
+  decode(stream: Stream, taker: FrameTaker, most: Pick<Conversion, 'maxPixels' | 'maxSamples'>): void {
     const { av } = this.#library
     const codec = av.Codec.findDecoder(stream.codecpar.codecId)
     if (!codec) throw new AvError('decoding', 'an unknown codec')
@@ -63,9 +65,10 @@ export class OpenInput {
     decoder.allocContext3(codec)
     succeed(this.#library, decoder.parametersToContext(stream.codecpar), 'setting up the decoder')
     decoder.pktTimebase = stream.timeBase
-    setOptions(this.#library, decoder, { max_pixels: `${maxPixels}`, threads: '1' })
+    setOptions(this.#library, decoder, { max_pixels: `${most.maxPixels}`, threads: '1' })
     succeed(this.#library, decoder.open2Sync(codec, null), 'opening the decoder')
-    this.#reads.set(stream.index, { stream, decoder, taker })
+    const leftSamples = most.maxSamples ?? Number.POSITIVE_INFINITY
+    this.#reads.set(stream.index, { stream, decoder, taker, leftSamples })
   }
 
   /** Streams that nobody decodes are not read. */
@@ -111,9 +114,12 @@ export class OpenInput {
     for (const { taker } of this.#reads.values()) taker.end()
   }
 
-  #drain({ stream, decoder, taker }: Read): void {
+  #drain(read: Read): void {
+    const { stream, decoder, taker } = read
     const start = BigInt(Math.round((this.#startSeconds * stream.timeBase.den) / stream.timeBase.num))
     while (!this.isOver && decoder.receiveFrameSync(this.#frame) >= 0) {
+      read.leftSamples -= this.#frame.nbSamples
+      if (read.leftSamples < 0) throw new AvError('decoding', 'more samples than are taken')
       const time = this.#frame.bestEffortTimestamp
       if (time !== this.#library.names.AV_NOPTS_VALUE) this.#frame.pts = time - start
       taker.take(this.#frame, stream)

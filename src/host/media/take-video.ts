@@ -19,12 +19,14 @@ import {
   WebMOutputFormat,
 } from 'mediabunny'
 import { codedSeconds } from './coded-seconds.ts'
-import { Unreadable } from './unreadable.ts'
+import { Excessive, Unreadable } from './unreadable.ts'
 import { checkWhole } from './whole/check-whole.ts'
 
 export interface TakeVideoTask {
   path: string
   format: 'mp4' | 'mov' | 'webm'
+  /** Of all tracks together. */
+  mostPackets: number
 }
 
 /** A video of one track of frames and at most one of audio, with the packets that were measured and nothing else. */
@@ -49,20 +51,26 @@ const audioToleranceSeconds = 1
 /**
  * Writes a file anew around the packets of its main tracks. Its header, further tracks, attachments and lists of edits
  * may say anything, and whoever reads them may read them otherwise than we do; what comes out says what it holds.
- * Throws `Unreadable`.
+ * Throws `Unreadable`, and `Excessive` by its tables, before any packet is read.
  */
-export async function takeVideo({ path, format }: TakeVideoTask): Promise<TakenVideo> {
+export async function takeVideo({ path, format, mostPackets }: TakeVideoTask): Promise<TakenVideo> {
   const file = await readFile(path)
-  checkWhole(file, format)
+  const { packets } = checkWhole(file, format)
+  if (packets > mostPackets) throw tooManyPackets(`${packets}`, mostPackets)
   using input = new Input({ source: new BufferSource(file), formats: readers[format] })
   try {
-    return await rewritten(input, format)
+    return await rewritten(input, format, mostPackets)
   } catch (error) {
-    throw error instanceof Unreadable ? error : new Unreadable(error instanceof Error ? error.message : String(error))
+    throw error instanceof Unreadable || error instanceof Excessive
+      ? error
+      : new Unreadable(error instanceof Error ? error.message : String(error))
   }
 }
 
-async function rewritten(input: Input, format: TakeVideoTask['format']): Promise<TakenVideo> {
+const tooManyPackets = (count: string, most: number) =>
+  new Excessive(`has ${count} frames and packets of audio; at most ${most} are taken`)
+
+async function rewritten(input: Input, format: TakeVideoTask['format'], mostPackets: number): Promise<TakenVideo> {
   const video = await input.getPrimaryVideoTrack()
   if (!video) throw new Unreadable('it has no frames')
   const audio = await input.getPrimaryAudioTrack()
@@ -70,7 +78,7 @@ async function rewritten(input: Input, format: TakeVideoTask['format']): Promise
   const tracks = [await videoTrack(video, output), ...(audio ? [await audioTrack(audio, output)] : [])]
   const startsAt = Math.min(...(await Promise.all(tracks.map(({ first }) => first))))
   await output.start()
-  const walked = await interleaved(tracks, startsAt)
+  const walked = await interleaved(tracks, startsAt, mostPackets)
   await output.finalize()
   const [frames, sound] = walked
   const padding = startsAt < 0 && startsAt > -paddingSeconds ? -startsAt : 0
@@ -135,8 +143,9 @@ interface Walked {
   coded: number
 }
 
-/** Writes the packets of all tracks in the order of their times, from 0 on. */
-async function interleaved(tracks: readonly Rewriting[], startsAt: number): Promise<Walked[]> {
+/** Writes the packets of all tracks in the order of their times, from 0 on. Tables may count fewer than there are. */
+async function interleaved(tracks: readonly Rewriting[], startsAt: number, mostPackets: number): Promise<Walked[]> {
+  let left = mostPackets
   const lines = await Promise.all(
     tracks.map(async track => ({ track, next: await track.packets.next(), packets: 0, end: 0, coded: 0 })),
   )
@@ -146,6 +155,7 @@ async function interleaved(tracks: readonly Rewriting[], startsAt: number): Prom
       .toSorted((a, b) => (a.next.value?.timestamp ?? 0) - (b.next.value?.timestamp ?? 0))
     const packet = earliest?.next.value
     if (!earliest || !packet) return lines
+    if (left-- === 0) throw tooManyPackets(`more than ${mostPackets}`, mostPackets)
     const timestamp = packet.timestamp - startsAt
     await earliest.track.add(packet.clone({ timestamp }))
     earliest.packets++

@@ -1,8 +1,6 @@
 import { Worker } from 'node:worker_threads'
-import { modelOverloaded } from '#contract/errors/errors.ts'
-import { retryAfter } from '#contract/wire/headers.ts'
+import { FairLine, type InLine, lineIsFull } from '../fair-line.ts'
 import { callingAccount } from '../tracing/request-context.ts'
-import { comeAgainSeconds, ownersInLine } from './bounds.ts'
 
 /** Of a page, a picture or some texts. */
 const usualLeftMs = 2_000
@@ -32,11 +30,8 @@ export class TaskFailed extends Error {
   }
 }
 
-interface Waiting<Task, Answer> {
+interface Waiting<Task, Answer> extends InLine {
   task: Task
-  /** The account whose call it is; null where it is nobody's. */
-  owner: string | null
-  signal: AbortSignal | undefined
   resolve(answer: Answer): void
   reject(error: unknown): void
 }
@@ -49,23 +44,22 @@ interface Waiting<Task, Answer> {
  */
 export class TaskThread<Task, Answer> {
   readonly #options: TaskThreadOptions
-  readonly #waiting: Waiting<Task, Answer>[] = []
-  /** Who had a turn since all who wait had one. */
-  readonly #served = new Set<string | null>()
+  readonly #line: FairLine<Waiting<Task, Answer>>
   #worker: Worker | null = null
   #isBusy = false
   #isClosed = false
 
   constructor(options: TaskThreadOptions) {
     this.#options = options
+    this.#line = new FairLine(options.waiting)
   }
 
   /** Throws `modelOverloaded` where too many wait, `TaskFailed`, or the signal's reason. */
   run(task: Task, signal?: AbortSignal): Promise<Answer> {
     const owner = callingAccount()
-    if (this.#isClosed || !this.#hasPlaceFor(owner)) return Promise.reject(overloaded())
+    if (this.#isClosed || !this.#line.hasPlaceFor(owner)) return Promise.reject(lineIsFull())
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ task, owner, signal, resolve, reject })
+      this.#line.add({ task, owner, signal, resolve, reject })
       void this.#workOff()
     })
   }
@@ -73,31 +67,14 @@ export class TaskThread<Task, Answer> {
   /** Ends the thread; what waits is refused. */
   async close(): Promise<void> {
     this.#isClosed = true
-    for (const { reject } of this.#waiting.splice(0)) reject(overloaded())
+    for (const { reject } of this.#line.clear()) reject(lineIsFull())
     await this.#end()
-  }
-
-  #hasPlaceFor(owner: string | null): boolean {
-    const { waiting: places } = this.#options
-    if (this.#waiting.length >= places) return false
-    if (owner === null) return true
-    const owned = this.#waiting.filter(each => each.owner === owner && !each.signal?.aborted).length
-    return owned < Math.max(1, Math.floor(places / ownersInLine))
-  }
-
-  /** The first of those whose owner had no turn of late. */
-  #next(): Waiting<Task, Answer> | undefined {
-    const first = this.#waiting.findIndex(({ owner }) => !this.#served.has(owner))
-    if (first < 0) this.#served.clear()
-    const [next] = this.#waiting.splice(Math.max(0, first), 1)
-    if (next) this.#served.add(next.owner)
-    return next
   }
 
   async #workOff(): Promise<void> {
     if (this.#isBusy) return
     this.#isBusy = true
-    for (let next = this.#next(); next; next = this.#next()) {
+    for (let next = this.#line.next(); next; next = this.#line.next()) {
       const { signal, reject } = next
       const worker = signal?.aborted ? null : this.#started(reject)
       if (signal?.aborted) reject(signal.reason)
@@ -167,5 +144,3 @@ export class TaskThread<Task, Answer> {
     await worker?.terminate()
   }
 }
-
-const overloaded = () => modelOverloaded({ [retryAfter.name]: retryAfter.format(comeAgainSeconds) })

@@ -6,6 +6,7 @@ import { GuardedFetcher } from '#engines/fetch/guarded-fetcher.ts'
 import type { VideoCall, VideoEngine } from '#engines/ports/media-engines.ts'
 import { wavSeconds } from '#engines/sound/wav.ts'
 import { FfmpegMissing } from '#host/media/ffmpeg-missing.ts'
+import { nestedBoxes, videoOfSamples } from '../../media/hostile-media.ts'
 import { drawn, made, played } from '../../media/made-media.ts'
 import { tracksOf } from '../../media/tracks-of.ts'
 import { videoModel } from '../../service/models/example-models.ts'
@@ -114,6 +115,8 @@ afterAll(async () => {
   server.close()
 })
 
+const samples = (count: number): string => asDataUrl('video/mp4', videoOfSamples(count))
+const boxes = (depth: number): string => asDataUrl('video/mp4', nestedBoxes('moov', depth))
 const at = (name: string): string => `http://${host}/${name}`
 const url = (type: string, name: string): string => asDataUrl(type, clips[name] ?? Buffer.alloc(0))
 const queued = async (body: object, key?: string) => {
@@ -243,6 +246,13 @@ describe('§2.6 what a medium may be', () => {
       400,
       /"elements",0,"video_url".*public web/,
     ],
+    [
+      'G21: a million and a half frames of one byte each',
+      () => ({ video_url: samples(1_500_000) }),
+      400,
+      /has 1500000 fr/,
+    ],
+    ['G21: boxes within each other', () => ({ video_url: boxes(4_000) }), 400, /"video_url".*mp4 file is cut off/],
     ['a video that is no base64', () => ({ video_url: 'data:video/mp4;base64,***' }), 400, /no valid base64/],
     [
       'a model that takes none of it',

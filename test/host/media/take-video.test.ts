@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { MediaWorkers } from '#host/media/media-workers.ts'
+import { nestedBoxes, videoOfSamples } from '../../media/hostile-media.ts'
 import { drawn, made, played } from '../../media/made-media.ts'
 import { tracksOf } from '../../media/tracks-of.ts'
 
@@ -17,10 +18,10 @@ afterAll(() => {
 })
 
 const workers = new MediaWorkers({ atOnce: 1, waiting: 10, timeoutMs: 60_000, memoryMb: 1_024 })
-async function taken(bytes: Buffer, format: 'mp4' | 'mov' | 'webm') {
+async function taken(bytes: Buffer, format: 'mp4' | 'mov' | 'webm', mostPackets = 10_000) {
   const path = join(folder, 'given')
   await writeFile(path, bytes)
-  return workers.turn(run => run('video', { path, format }), new AbortController().signal)
+  return workers.turn(run => run('video', { path, format, mostPackets }), new AbortController().signal)
 }
 
 const source = 'testsrc=d=3:s=64x48:r=10,format=yuv420p'
@@ -111,4 +112,23 @@ test('no program on PATH is run', { timeout: 60_000 }, async () => {
   expect(await probe.probe(wav, 'wav', signal)).toMatchObject({ seconds: 2 })
   vi.unstubAllEnvs()
   await expect(import('node:fs/promises').then(({ access }) => access(mark))).rejects.toThrow()
+})
+
+test.each<[rule: string, make: () => Buffer | Promise<Buffer>, most: number]>([
+  ['of a million and a half samples', () => videoOfSamples(1_500_000), 150_000],
+  ['whose tables differ in how many there are', () => videoOfSamples(1_500_000, { sizes: 3 }), 150_000],
+  ['of one packet more than is taken', () => made('mp4', [film, tone]), 53],
+])('G21: a video %s is refused for it, before its packets are read', { timeout: 60_000 }, async (_rule, make, most) => {
+  const given = await make()
+  const startedMs = performance.now()
+  await expect(taken(given, 'mp4', most)).rejects.toMatchObject({
+    problem: 'excessive',
+    message: expect.stringMatching(`has [0-9]+ frames and packets of audio; at most ${most} are taken`),
+  })
+  expect(performance.now() - startedMs).toBeLessThan(5_000)
+})
+
+test('G21: boxes within each other are the fault of the file', { timeout: 60_000 }, async () => {
+  await expect(taken(nestedBoxes('moov', 4_000), 'mp4')).rejects.toMatchObject({ problem: 'unreadable' })
+  await expect(taken(nestedBoxes('udta', 200_000), 'mp4')).rejects.toMatchObject({ problem: 'unreadable' })
 })

@@ -1,7 +1,9 @@
-/** Files that are cut off at their end are refused, of every kind; intact ones are taken. */
+/** Files that are cut off at their end are refused, of every kind; intact ones are taken, and say how much is in them. */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type CheckedFormat, checkWhole } from '#host/media/whole/check-whole.ts'
+import { flacOfHeads, nestedBoxes, nestedElements, silentFlac, videoOfSamples } from '../../media/hostile-media.ts'
 import { drawn, made, played } from '../../media/made-media.ts'
+import { tracksOf } from '../../media/tracks-of.ts'
 
 const film = drawn('testsrc=d=2:s=64x48:r=10,format=yuv420p')
 const vp8 = drawn('testsrc=d=2:s=64x48:r=10,format=yuv420p', { encoder: 'libvpx', options: { deadline: 'realtime' } })
@@ -47,9 +49,33 @@ describe.each(kinds)('%s', { timeout: 60_000 }, (_kind, format, make) => {
     file = await make()
   })
 
-  test('is taken where it is whole', () => {
+  test('is taken where it is whole, and says how much is in it', async () => {
     expect(file.length).toBeGreaterThan(1_000)
-    expect(() => checkWhole(file, format)).not.toThrow()
+    const { seconds, packets } = checkWhole(file, format)
+    if (['mp4', 'mov', 'webm'].includes(format)) {
+      const tracks = await tracksOf(file)
+      expect(packets).toBe(tracks.reduce((sum, track) => sum + track.packets, 0))
+    } else if (format === 'ogg') expect(seconds).toBeNull()
+    else expect(Math.abs((seconds ?? 0) - 2)).toBeLessThan(0.2)
+  })
+
+  test('is answered with no other error, whatever is damaged in it', () => {
+    let random = 7
+    const next = (below: number) => {
+      random = (random * 1_103_515_245 + 12_345) % 2 ** 31
+      return random % below
+    }
+    for (let round = 0; round < 400; round++) {
+      const damaged = Buffer.from(file)
+      // The beginning holds most of what is read.
+      for (let change = 0; change <= round % 8; change++)
+        damaged[next(round % 2 ? damaged.length : 2_000)] = [0, 1, 0x7f, 0xff][next(4)] ?? next(256)
+      try {
+        checkWhole(damaged, format)
+      } catch (error) {
+        expect(error).toMatchObject({ name: 'Unreadable' })
+      }
+    }
   })
 
   test('is refused where its end is missing', () => {
@@ -65,5 +91,41 @@ describe.each(kinds)('%s', { timeout: 60_000 }, (_kind, format, make) => {
       }
     })
     expect(taken.map(end => file.length - end)).toEqual([])
+  })
+})
+
+describe('G21: a file built to cost its reader much', () => {
+  const refused: [rule: string, format: CheckedFormat, file: () => Buffer][] = [
+    ['boxes within each other', 'mp4', () => nestedBoxes('moov', 4_000)],
+    ['so many that a stack holds none of them', 'mov', () => nestedBoxes('trak', 200_000)],
+    ['boxes of fragments within each other', 'mp4', () => nestedBoxes('traf', 200_000)],
+    [
+      'elements within each other, the last of them without a size',
+      'webm',
+      () => nestedElements('18538067', 200_000).subarray(0, -8),
+    ],
+    ['heads of frames without their frames', 'flac', () => flacOfHeads(30_000)],
+  ]
+  test.each(refused)('is refused for what it is: %s', (_rule, format, file) => {
+    const bytes = file()
+    const startedMs = performance.now()
+    expect(() => checkWhole(bytes, format)).toThrow(expect.objectContaining({ name: 'Unreadable' }))
+    // By the square of their number the heads took minutes.
+    expect(performance.now() - startedMs).toBeLessThan(5_000)
+  })
+
+  test('elements within each other are walked one after the other', () => {
+    expect(checkWhole(nestedElements('18538067', 200_000), 'webm').packets).toBe(0)
+  })
+
+  test('its tables say how many packets there are, whichever of them says more', () => {
+    expect(checkWhole(videoOfSamples(1_000), 'mp4').packets).toBe(1_000)
+    expect(checkWhole(videoOfSamples(1_500_000, { sizes: 3 }), 'mp4').packets).toBe(1_500_000)
+  })
+
+  test('its header says how long it is, or its last frame does', () => {
+    expect(checkWhole(silentFlac(655_350, 100), 'flac').seconds).toBeCloseTo(100, 0)
+    expect(checkWhole(silentFlac(655_350, 100, 0n), 'flac').seconds).toBeCloseTo(100, 0)
+    expect(checkWhole(silentFlac(655_350, 100, 1n), 'flac').samples).toBeGreaterThan(65_000_000)
   })
 })

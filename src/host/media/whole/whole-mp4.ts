@@ -9,17 +9,25 @@ interface Box {
   end: number
 }
 
-/** Boxes that hold boxes, on the way to the tables of samples. */
-const holders = new Set(['moov', 'trak', 'mdia', 'minf', 'stbl', 'mvex'])
+/** Boxes that hold boxes, on the way to the tables of samples and to those of fragments. */
+const holders = new Set(['moov', 'trak', 'mdia', 'minf', 'stbl', 'mvex', 'moof', 'traf'])
 
-/** MP4 and MOV: the boxes fill the file, and every sample of every table lies in it. Throws `Unreadable`. */
-export function checkMp4(bytes: Buffer): void {
+/** Tables of samples lie five boxes deep. */
+const deepestBox = 8
+
+/**
+ * MP4 and MOV: the boxes fill the file, and every sample of every table lies in it. Returns how many packets its tables
+ * count. Throws `Unreadable`.
+ */
+export function checkMp4(bytes: Buffer): number {
   const top = boxesIn(bytes, 0, bytes.length)
   if (!top.some(({ name }) => name === 'moov')) throw cutOff('the index is missing')
+  let packets = 0
   for (const { name, start, end } of top) {
-    if (name === 'moov') checkTables(bytes, start, end)
+    if (holders.has(name)) packets += checkTables(bytes, { start, end, depth: 1 })
     if (name === 'sidx') checkSegments(bytes, start, end)
   }
+  return packets
 }
 
 function boxesIn(bytes: Buffer, from: number, to: number): Box[] {
@@ -42,13 +50,67 @@ function boxesIn(bytes: Buffer, from: number, to: number): Box[] {
   return boxes
 }
 
-/** Of each track: where its samples lie, by chunks. */
-function checkTables(bytes: Buffer, from: number, to: number): void {
+/** Of each track: where its samples lie, by chunks. Returns how many packets are counted in there. */
+function checkTables(bytes: Buffer, { start: from, end: to, depth }: Omit<Box, 'name'> & { depth: number }): number {
+  if (depth > deepestBox) throw new Unreadable('its boxes lie too deep within each other')
   const boxes = boxesIn(bytes, from, to)
-  for (const { name, start, end } of boxes) if (holders.has(name)) checkTables(bytes, start, end)
+  let packets = 0
+  for (const { name, start, end } of boxes) {
+    if (holders.has(name)) packets += checkTables(bytes, { start, end, depth: depth + 1 })
+  }
   const tables = new Map(boxes.map(box => [box.name, box]))
   const [chunks, sizes, runs] = [tables.get('stco') ?? tables.get('co64'), tables.get('stsz'), tables.get('stsc')]
   if (chunks && sizes && runs) checkExtents(bytes, { chunks, sizes, runs })
+  return packets + packetsOf(bytes, boxes)
+}
+
+/** Plain audio is read in chunks, whatever its samples are counted as. */
+const plainAudio = new Set([
+  'raw ',
+  'twos',
+  'sowt',
+  'in24',
+  'in32',
+  'fl32',
+  'fl64',
+  'lpcm',
+  'ipcm',
+  'fpcm',
+  'ulaw',
+  'alaw',
+])
+
+/** What the tables of one track, or of one fragment, count: tables may differ, and readers go by one or the other. */
+function packetsOf(bytes: Buffer, boxes: readonly Box[]): number {
+  const named = (...names: string[]) => boxes.filter(({ name }) => names.includes(name))
+  const sum = (list: readonly Box[], countOf: (box: Box) => number) => list.reduce((all, box) => all + countOf(box), 0)
+  const fragments = sum(named('trun'), box => countAt(bytes, box, 4))
+  const codings = named('stsd').flatMap(box => codingsOf(bytes, box))
+  if (codings.length && codings.every(name => plainAudio.has(name))) {
+    return fragments + sum(named('stco', 'co64'), box => countAt(bytes, box, 4))
+  }
+  const sizes = sum(named('stsz', 'stz2'), box => countAt(bytes, box, 8))
+  const times = sum(named('stts'), box => timesOf(bytes, box))
+  return fragments + Math.max(sizes, times)
+}
+
+/** How a track may be coded. What does not fit is left to the reader, which refuses it. */
+function codingsOf(bytes: Buffer, { start, end }: Box): string[] {
+  const codings: string[] = []
+  for (let at = start + 8; at + 8 <= end; at += Math.max(8, bytes.readUInt32BE(at))) {
+    codings.push(bytes.toString('latin1', at + 4, at + 8))
+  }
+  return codings
+}
+
+const countAt = (bytes: Buffer, { start, end }: Box, at: number): number =>
+  start + at + 4 <= end ? bytes.readUInt32BE(start + at) : 0
+
+/** Samples by the table of their times. */
+function timesOf(bytes: Buffer, { start, end }: Box): number {
+  let samples = 0
+  for (let at = start + 8; at + 8 <= end; at += 8) samples += bytes.readUInt32BE(at)
+  return samples
 }
 
 interface Tables {

@@ -1,6 +1,9 @@
 import { Unreadable } from '../unreadable.ts'
 
-/** The ends of audio files. FFmpeg decodes most of them cut off as well, without a word. Each throws `Unreadable`. */
+/**
+ * The ends of audio files. FFmpeg decodes most of them cut off as well, without a word. Each returns how long the
+ * file says it is, null where it does not, and throws `Unreadable`.
+ */
 
 const cutOff = (why: string) => new Unreadable(`cut off: ${why}`)
 
@@ -10,25 +13,58 @@ const nameAt = (bytes: Buffer, at: number): string => bytes.toString('latin1', a
 const unknownSizes = 0xffff_f000
 
 /** RIFF: each chunk is as long as it says. A stream without sizes ends where it ends. */
-export function checkWav(bytes: Buffer): void {
+export function checkWav(bytes: Buffer): WavLength {
+  let [format, dataBytes]: [PlainFormat | null, number] = [null, 0]
   for (let at = 12; at + 8 <= bytes.length; ) {
     const size = bytes.readUInt32LE(at + 4)
-    if (size >= unknownSizes || (size === 0 && nameAt(bytes, at) === 'data')) return
+    if (size >= unknownSizes || (size === 0 && nameAt(bytes, at) === 'data')) return { seconds: null, samples: null }
     if (at + 8 + size > bytes.length) throw cutOff(`the chunk ${nameAt(bytes, at)} has ${size} bytes`)
+    if (nameAt(bytes, at) === 'fmt ') format = plainFormat(bytes, at + 8)
+    if (nameAt(bytes, at) === 'data') dataBytes = size
     at += 8 + size + (size % 2)
   }
   const whole = bytes.readUInt32LE(4)
   if (whole < unknownSizes && whole + 8 > bytes.length + 1) throw cutOff(`the file says ${whole + 8} bytes`)
+  const samples = format && dataBytes / format.frameBytes
+  return { seconds: format && samples && samples / format.rate, samples }
 }
 
+interface WavLength {
+  seconds: number | null
+  samples: number | null
+}
+
+interface PlainFormat {
+  /** Frames a second, each of a sample of every channel. */
+  rate: number
+  frameBytes: number
+}
+
+/** Of plain samples, whose format alone says how long they are; null for coded ones. */
+function plainFormat(bytes: Buffer, at: number): PlainFormat | null {
+  if (at + 16 > bytes.length) return null
+  const tag = bytes.readUInt16LE(at)
+  const coding = tag === extensible && at + 26 <= bytes.length ? bytes.readUInt16LE(at + 24) : tag
+  const [rate, frameBytes] = [
+    bytes.readUInt32LE(at + 4),
+    (bytes.readUInt16LE(at + 2) * bytes.readUInt16LE(at + 14)) / 8,
+  ]
+  return (coding === integers || coding === floats) && rate > 0 && frameBytes > 0 ? { rate, frameBytes } : null
+}
+
+const integers = 1
+const floats = 3
+/** The coding stands further on. */
+const extensible = 0xfffe
+
 /** Ogg: pages follow each other to the end, and each stream has its last one. */
-export function checkOgg(bytes: Buffer): void {
+export function checkOgg(bytes: Buffer): null {
   const open = new Set<number>()
   for (let at = 0; at < bytes.length; ) {
     const segments = bytes[at + 26]
     if (nameAt(bytes, at) !== 'OggS' || segments === undefined) {
       if (at === 0 || open.size > 0) throw cutOff('a page is missing')
-      return
+      return null
     }
     const sizes = bytes.subarray(at + 27, at + 27 + segments)
     const end = at + 27 + segments + sizes.reduce((sum, size) => sum + size, 0)
@@ -39,42 +75,57 @@ export function checkOgg(bytes: Buffer): void {
     at = end
   }
   if (open.size > 0) throw cutOff('the last page is missing')
+  return null
 }
 
 /** AAC by itself: frames follow each other, and the last is whole. */
-export function checkAdts(bytes: Buffer): void {
+export function checkAdts(bytes: Buffer): number {
   let at = tagBytes(bytes)
+  let seconds = 0
   const end = beforeTags(bytes)
   while (at + 7 <= end) {
     const isFrame = bytes[at] === 0xff && ((bytes[at + 1] ?? 0) & 0xf6) === 0xf0
     const size = isFrame ? (bytes.readUInt32BE(at + 3) >>> 13) & 0x1fff : 0
-    if (size < 7) at++
-    else if (at + size > end) throw cutOff('the last frame is incomplete')
-    else at += size
-  }
-  if (at < end && bytes[at] === 0xff) throw cutOff('the last frame is incomplete')
-}
-
-/** MPEG's layers: the last frame is whole, and all are there that a header counts. */
-export function checkMp3(bytes: Buffer): void {
-  const end = beforeTags(bytes)
-  let at = tagBytes(bytes)
-  let [frames, counted] = [0, 0]
-  while (at + 4 <= end) {
-    const size = mpegFrameBytes(bytes.readUInt32BE(at))
-    if (size === 'free') return
-    if (size === null) {
+    if (size < 7) {
       at++
       continue
     }
     if (at + size > end) throw cutOff('the last frame is incomplete')
+    const rate = adtsRates[((bytes[at + 2] ?? 0) >> 2) & 15]
+    if (rate !== undefined) seconds += (1_024 * (((bytes[at + 6] ?? 0) & 3) + 1)) / rate
+    at += size
+  }
+  if (at < end && bytes[at] === 0xff) throw cutOff('the last frame is incomplete')
+  return seconds
+}
+
+const adtsRates = [
+  96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000, 7_350,
+] as const
+
+/** MPEG's layers: the last frame is whole, and all are there that a header counts. */
+export function checkMp3(bytes: Buffer): number | null {
+  const end = beforeTags(bytes)
+  let at = tagBytes(bytes)
+  let [frames, counted, seconds] = [0, 0, 0]
+  while (at + 4 <= end) {
+    const frame = mpegFrame(bytes.readUInt32BE(at))
+    if (frame === 'free') return null
+    if (frame === null) {
+      at++
+      continue
+    }
+    const { size } = frame
+    if (at + size > end) throw cutOff('the last frame is incomplete')
     if (frames === 0) counted = countedFrames(bytes.subarray(at, at + size))
     frames++
+    seconds += frame.seconds
     at += size
   }
   if (at < end && bytes[at] === 0xff) throw cutOff('the last frame is incomplete')
   // The frame that counts may count itself.
   if (frames < counted) throw cutOff(`${frames} of ${counted} frames`)
+  return seconds
 }
 
 /** Of a file's first frame: how many there are, or 0 where it does not say. */
@@ -93,8 +144,14 @@ const kilobits: Readonly<Record<string, readonly number[]>> = {
 }
 const rates = [44_100, 48_000, 32_000] as const
 
+interface MpegFrame {
+  /** In bytes. */
+  size: number
+  seconds: number
+}
+
 /** Null for what heads no frame; `free` for one whose length only decoding tells. */
-function mpegFrameBytes(head: number): number | 'free' | null {
+function mpegFrame(head: number): MpegFrame | 'free' | null {
   const version = (head >>> 19) & 3
   const layer = 4 - ((head >>> 17) & 3)
   const rate = rates[(head >>> 10) & 3]
@@ -105,9 +162,9 @@ function mpegFrameBytes(head: number): number | 'free' | null {
   const bits = (kilobits[`${isFirst ? 1 : 2} ${isFirst ? layer : Math.min(layer, 2)}`]?.[index] ?? 0) * 1_000
   const perSecond = rate / (isFirst ? 1 : version === 2 ? 2 : 4)
   const padding = (head >>> 9) & 1
-  if (layer === 1) return (Math.floor((12 * bits) / perSecond) + padding) * 4
-  const samples = layer === 3 && !isFirst ? 72 : 144
-  return Math.floor((samples * bits) / perSecond) + padding
+  if (layer === 1) return { size: (Math.floor((12 * bits) / perSecond) + padding) * 4, seconds: 384 / perSecond }
+  const samples = layer === 3 && !isFirst ? 576 : 1_152
+  return { size: Math.floor((samples * bits) / 8 / perSecond) + padding, seconds: samples / perSecond }
 }
 
 /** ID3 before the sound. */

@@ -31,7 +31,10 @@ export async function answerVoice(call: Call, body: VoiceRequest, service: Servi
   // The engine may have its price: this is free only for those who could pay for what they then speak with it.
   await requireFunds(call, admissionFloor)
   const least = voiceCloning.minimumSampleSeconds
-  const taking = { rate: musicRate, atMostSeconds: Math.max(least, voiceSampleSeconds), signal: call.signal }
+  const taking = {
+    ...{ rate: musicRate, atMostSeconds: Math.max(least, voiceSampleSeconds), isCut: true },
+    signal: call.signal,
+  }
   const { recording, seconds } = readable(await takeSound(uploaded, taking))
   if (seconds < least) {
     throw fieldError(['file'], `is ${seconds.toFixed(1)} s long; ${model.id} needs ${least} s at least`)

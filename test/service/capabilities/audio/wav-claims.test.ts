@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { soundLength } from '#engines/sound/sound-seconds.ts'
 import { soundOfWav, wavSeconds } from '#engines/sound/wav.ts'
+import { silentFlac } from '../../../media/hostile-media.ts'
 import { wavOfChunks } from '../../wav-of-chunks.ts'
 
 const { signal } = new AbortController()
@@ -56,4 +57,13 @@ test.each([
 ] as const)('a WAV with %s is not read by its header', (_claim, claimed, sizes) => {
   const bytes = wavOfChunks(claimed, sizes)
   expect([wavSeconds(bytes), soundOfWav(bytes)]).toEqual([null, null])
+})
+
+test('G21: hours of silence at the highest rate are not decoded', { timeout: 120_000 }, async () => {
+  const length = (seconds: number) =>
+    soundLength({ bytes: silentFlac(655_350, seconds), type: 'flac' }, { atMostSeconds: 7_200, signal })
+  // Decoding would end at 7,201 s, after a minute.
+  expect(await length(8_000)).toEqual({ seconds: expect.closeTo(8_000, 0) })
+  // Within the seconds that are taken, and more samples than any such recording has.
+  expect(await length(7_000)).toBe('broken')
 })
