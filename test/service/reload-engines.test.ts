@@ -197,7 +197,7 @@ describe('an engine of a configuration', () => {
     const broken = `{ engine: comfyui, baseUrl: '${server.baseUrl}', workflow: /nowhere.json }`
     const faulty = config(model('a', '{ engine: demo }') + model('b', broken))
     expect(() => readConfig(faulty, {}).openModels(around)).toThrow(ConfigRefused)
-    expect(dropped).toEqual(['demo pictures'])
+    expect(dropped).toEqual(['demo images'])
     await kept.close()
   })
 })
