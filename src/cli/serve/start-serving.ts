@@ -64,7 +64,7 @@ async function start({ path, config, env, log, hide }: ServingOptions, ends: End
     import('#service/running/open-service.ts'),
     import('#service/running/bounds.ts'),
     import('#contract/wire/base-url.ts'),
-    import('#service/config/kept-engines.ts'),
+    import('#service/config/define-kind.ts'),
   ])
   const kept = new KeptEngines()
   ends.push(() => kept.close())

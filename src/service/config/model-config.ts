@@ -3,8 +3,8 @@ import { usualConcurrency, usualWaiting, usualWaitMs } from '#engines/upstreams/
 import { modelCount } from '../models/bounds.ts'
 import { upstreamsOfModel } from './bounds.ts'
 import { count, Milliseconds, Moment, Text } from './config-values.ts'
+import type { ModelKind } from './define-kind.ts'
 import { engineKinds, modelKinds } from './kinds.ts'
-import type { ModelKind } from './model-kind.ts'
 
 const Name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/, 'letters, digits and . _ : / -, at most 128')
 

@@ -4,7 +4,7 @@ import { UpstreamPool } from '#engines/upstreams/upstream-pool.ts'
 import type { Log } from '#host/log.ts'
 import { brokenPromise } from '../models/carried-choices.ts'
 import type { Model } from '../models/model.ts'
-import type { EngineSurroundings } from './engine-kind.ts'
+import type { EngineSurroundings } from './define-kind.ts'
 import { engineKinds, modelKinds } from './kinds.ts'
 import type { ModelConfig, UpstreamConfig } from './model-config.ts'
 

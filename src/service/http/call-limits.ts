@@ -8,9 +8,9 @@ import { parseModelSuffix } from '#contract/operations/service-parameters.ts'
 import { limitRequests, modelId, modelName, modelRouter } from '#contract/wire/headers.ts'
 import { askedTokens } from '#engines/tokens/asked-tokens.ts'
 import { ChargeUnknown } from '#ledger/charges/charge-unknown.ts'
+import type { Catalogue } from '../models/catalogue.ts'
 import { tellDeprecation } from '../models/deprecation.ts'
-import { editModelName, imageModelOf } from '../models/image-model-of.ts'
-import type { Model, TextModel } from '../models/model.ts'
+import type { ImageInputModel, ImageModel, Model, TextModel } from '../models/model.ts'
 import type { Exchange } from './exchange.ts'
 import type { Service } from './service.ts'
 
@@ -143,4 +143,27 @@ function sizesOf(operation: Operation, body: unknown) {
   }
   const request = body as ChatCompletionRequest
   return { prompt: request.messages, asked: askedTokens(request), answers: request.n ?? 1 }
+}
+
+/** The name under which a request for an edit asks for its model: the older member counts where the newer is absent. */
+export const editModelName = ({ model, modelId }: NamesModel): string =>
+  model === 'default' && modelId !== undefined ? modelId : model
+
+/** The model whose limit a request about images counts towards. Throws `modelNotFound`. */
+function imageModelOf(
+  { id }: Pick<Operation, 'id'>,
+  body: NamesModel,
+  catalogue: Catalogue,
+): ImageModel | ImageInputModel {
+  switch (id) {
+    case 'editImage':
+    case 'multiEditImage':
+      return catalogue.edit(editModelName(body))
+    case 'upscaleImage':
+      return catalogue.upscale(body.model)
+    case 'backgroundRemoveImage':
+      return catalogue.background(body.model)
+    default:
+      return catalogue.image(body.model)
+  }
 }

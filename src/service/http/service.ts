@@ -27,7 +27,7 @@ import type { Payments } from '#payments/payment/top-up-request.ts'
 import type { Jobs, Links } from '../jobs/jobs.ts'
 import type { Catalogue } from '../models/catalogue.ts'
 import type { VideoModel } from '../models/model.ts'
-import type { DeliveredRanges, DownloadStarts } from './downloads/download-progress.ts'
+import type { DeliveredRanges, DownloadStarts } from './downloads.ts'
 import type { EndedRequest } from './ended-request.ts'
 import type { Claims } from './idempotency/claims.ts'
 

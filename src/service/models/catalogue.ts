@@ -3,6 +3,8 @@ import type { ServiceError } from '#contract/errors/service-error.ts'
 import type { ModelRecord, ModelType } from '#contract/operations/models.ts'
 import { nearNames } from '#contract/schemas.ts'
 import { type Clock, systemClock } from '#contract/time.ts'
+import type { Underway } from '#host/in-flight.ts'
+import type { Log } from '#host/log.ts'
 import { modelCount, namedModels } from './bounds.ts'
 import { checkModel, otherNames } from './check-model.ts'
 import { checkDeprecation, isRemoved, replacementOf } from './deprecation.ts'
@@ -208,4 +210,41 @@ function noSuchModel(type: Model['type'], name: string, models: readonly Model[]
   if (!shown.length) return modelNotFound(undefined, `${what}. This service has none of the type ${type}.`)
   const which = near.length ? `Similar ones of the type ${type}` : `Models of the type ${type}`
   return modelNotFound(undefined, `${what}. ${which}: ${shown.join(', ')}; GET /models?type=${type} lists them all.`)
+}
+
+/** Closes models that were replaced, once the last call that may use them has ended. */
+export class ReplacedModels {
+  readonly #underway: Underway
+  readonly #log: Log
+  readonly #waiting = new Set<Model>()
+
+  constructor({ underway, log }: { underway: Underway; log: Log }) {
+    this.#underway = underway
+    this.#log = log
+  }
+
+  /** Ends what they run on after all that is under way now: from now on nobody begins with them. */
+  async end(models: readonly Model[]): Promise<void> {
+    for (const model of models) this.#waiting.add(model)
+    await this.#underway.former()
+    await this.#close(models)
+  }
+
+  /** Ends those that still wait, for a service that has drained. */
+  close(): Promise<void> {
+    return this.#close([...this.#waiting])
+  }
+
+  async #close(models: readonly Model[]): Promise<void> {
+    const due = models.filter(model => this.#waiting.delete(model))
+    await Promise.all(due.map(model => this.#closeOne(model)))
+  }
+
+  async #closeOne({ id, close }: Model): Promise<void> {
+    try {
+      await close?.()
+    } catch (error) {
+      this.#log.warn({ model: id, err: error }, 'What a replaced model ran on could not be ended.')
+    }
+  }
 }

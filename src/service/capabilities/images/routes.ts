@@ -14,11 +14,10 @@ import { type Call, json } from '../../http/call.ts'
 import { route } from '../../http/route.ts'
 import { requireFunds } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'
-import { answerEditImage, answerMultiEditImage } from './edit-image.ts'
+import { answerEditImage, answerMultiEditImage, answerUpscaleImage } from './edit-image.ts'
 import { answerGenerateImage, answerSimpleImage } from './generate-image.ts'
 import { sellImage } from './sell-image.ts'
 import { type ImageSource, sourceImage } from './source-image.ts'
-import { answerUpscaleImage } from './upscale-image.ts'
 
 export const generateImageRoute = route(generateImage, async (call, service) =>
   answerGenerateImage(call, call.body, service),

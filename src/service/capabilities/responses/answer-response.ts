@@ -1,14 +1,16 @@
-import type { ResponsesRequest } from '#contract/operations/responses.ts'
+import { invalidRequest } from '#contract/errors/errors.ts'
+import { describeIssues, fieldError } from '#contract/errors/issues.ts'
+import { type ChatCompletionRequest, ChatCompletionRequest as ChatSchema } from '#contract/operations/chat.ts'
+import type { InputItem, InputPart, ResponsesRequest } from '#contract/operations/responses.ts'
 import type { Call, Reply } from '../../http/call.ts'
 import type { Service } from '../../http/service.ts'
 import { planChat } from '../chat/chat-plan.ts'
 import { completeChat } from '../chat/complete-chat.ts'
 import { streamChat } from '../chat/stream-chat.ts'
-import { chatRequest } from './chat-request.ts'
 import { type ChatEvent, ResponseEvents } from './response-events.ts'
 import { responseOf } from './response-of.ts'
 
-/** A chat in other words: the same engine, the same charge, the same refusals. */
+/** Answers a response as a chat: the same engine, the same charge, the same refusals. */
 export async function answerResponse(call: Call, body: ResponsesRequest, service: Service): Promise<Reply> {
   const plan = await planChat(call, chatRequest(body), service)
   if (!body.stream) return completeChat(call, plan, service, responseOf)
@@ -23,7 +25,7 @@ export async function answerResponse(call: Call, body: ResponsesRequest, service
   }
 }
 
-/** The usage or an error is the last that a chat says; one that ends without either has gone wrong. */
+/** A chat ends with its usage or an error; one that ends without either has failed. */
 async function* translated(events: AsyncIterable<unknown>, told: ResponseEvents): AsyncGenerator<unknown> {
   let isOver = false
   for await (const event of events as AsyncIterable<ChatEvent>) {
@@ -31,4 +33,160 @@ async function* translated(events: AsyncIterable<unknown>, told: ResponseEvents)
     yield* isOver ? told.end(event) : told.push(event)
   }
   if (!isOver) yield* told.end({ error: { message: 'Inference processing failed', code: null } })
+}
+
+/** Members that have another form in a chat, or that a chat of one answer does not have. */
+const translatedMembers: ReadonlySet<string> = new Set([
+  'input',
+  'instructions',
+  'max_output_tokens',
+  'reasoning',
+  'tools',
+  'tool_choice',
+  'text',
+  'web_search',
+  'service_parameters',
+  'stream',
+  'n',
+  'messages',
+])
+
+/** Fields that need a service that keeps conversations. */
+const stateful = ['previous_response_id', 'conversation', 'prompt'] as const
+
+/** The same request as a chat. Members that a chat shares are passed on. Throws `invalidRequest`. */
+export function chatRequest(request: ResponsesRequest): ChatCompletionRequest {
+  for (const name of stateful) {
+    const value = request[name]
+    if (value !== undefined && value !== null) {
+      throw fieldError([name], 'This service keeps nothing between requests; send the whole conversation as input')
+    }
+  }
+  if (request.background === true) throw fieldError(['background'], 'This service answers at once; leave it out')
+  const rest = Object.fromEntries(Object.entries(request).filter(([name]) => !translatedMembers.has(name)))
+  const chat = {
+    ...rest,
+    messages: chatMessages(request),
+    ...(request.max_output_tokens ? { max_completion_tokens: request.max_output_tokens } : {}),
+    ...reasoningOf(request),
+    ...toolsOf(request),
+    ...textOf(request),
+    service_parameters: parametersOf(request),
+    // The last event of an answer tells its usage.
+    ...(request.stream ? { stream: true, stream_options: { include_usage: true } } : {}),
+  }
+  const read = ChatSchema.safeParse(chat)
+  if (!read.success) throw invalidRequest(describeIssues(read.error, chat))
+  return read.data
+}
+
+function reasoningOf({ reasoning }: ResponsesRequest) {
+  if (!reasoning) return {}
+  const { effort, summary } = reasoning
+  const asked = { ...(effort ? { effort } : {}), ...(summary ? { summary } : {}) }
+  return { reasoning: asked, ...(effort ? { reasoning_effort: effort } : {}) }
+}
+
+/** Tools of OpenAI's that run on its side are refused by their names, but for searches: the service's own, and the model's. */
+function toolsOf({ tools, tool_choice: choice }: ResponsesRequest) {
+  const taken = (tools ?? []).map((tool, index) => {
+    const { type, ...flat } = tool
+    if (/^web_search/.test(type)) return { type: 'web_search' }
+    if (type === 'x_search') return { type }
+    if (type !== 'function') {
+      throw fieldError(
+        ['tools', index, 'type'],
+        `${type} is not available; allowed values: function, web_search, x_search`,
+      )
+    }
+    const called = tool.function ?? flat
+    if (!called.name) throw fieldError(['tools', index, 'name'], 'A function needs a name')
+    return { type, function: called }
+  })
+  if (!choice) return taken.length ? { tools: taken } : {}
+  if (typeof choice === 'string') return { tools: taken, tool_choice: choice }
+  const name = choice.function?.name ?? choice.name
+  if (!name) throw fieldError(['tool_choice', 'name'], 'Say which function')
+  return { tools: taken, tool_choice: { type: 'function', function: { name } } }
+}
+
+/** OpenAI's clients write a schema beside its name; a chat has it one level deeper. */
+function textOf({ text }: ResponsesRequest) {
+  if (!text) return {}
+  const { format, ...rest } = text
+  const kept = Object.keys(rest).length ? { text: rest } : {}
+  if (!format) return kept
+  const { type, ...schema } = format
+  return { ...kept, response_format: type === 'json_schema' ? { type, json_schema: schema } : { type } }
+}
+
+function parametersOf({ service_parameters: given, web_search: searches }: ResponsesRequest) {
+  const { return_search_results_as_documents: _documents, ...parameters } = given ?? {}
+  const search = searches ? { enable_web_search: 'on' as const } : {}
+  // What was found is an item of the answer, and so has to be in the stream.
+  return { ...search, ...parameters, include_search_results_in_stream: true }
+}
+
+type Message = Record<string, unknown>
+
+/** The conversation of a request as messages of a chat, its instructions first. Throws `invalidRequest`. */
+function chatMessages({ instructions, input }: Pick<ResponsesRequest, 'instructions' | 'input'>): Message[] {
+  const first = instructions ? [{ role: 'system', content: instructions }] : []
+  if (typeof input === 'string') return [...first, { role: 'user', content: input }]
+  return input.reduce<Message[]>((messages, item, index) => added(messages, item, index), first)
+}
+
+function added(messages: Message[], item: InputItem, index: number): Message[] {
+  switch (item.type) {
+    case 'function_call':
+      return withCall(messages, item)
+    case 'function_call_output':
+      return [...messages, { role: 'tool', tool_call_id: item.call_id, content: plainText(item.output) }]
+    case 'reasoning':
+    case 'web_search_call':
+      // What a model thought or looked for is no part of what it is asked next.
+      return messages
+    case 'item_reference':
+      throw fieldError(['input', index, 'type'], 'This service keeps no items; send the item itself')
+    default: {
+      const { role, content } = item
+      return [...messages, { role, content: contentOf(role, content) }]
+    }
+  }
+}
+
+/** Calls of one turn are one message of the assistant, with what it said before them. */
+function withCall(messages: Message[], item: InputItem & { type: 'function_call' }): Message[] {
+  const call = { id: item.call_id, type: 'function', function: { name: item.name, arguments: item.arguments } }
+  const last = messages.at(-1)
+  if (last?.role !== 'assistant') return [...messages, { role: 'assistant', content: null, tool_calls: [call] }]
+  const calls = Array.isArray(last.tool_calls) ? last.tool_calls : []
+  return [...messages.slice(0, -1), { ...last, tool_calls: [...calls, call] }]
+}
+
+/** Only a user's message may hold more than text. */
+function contentOf(role: string, content: string | readonly InputPart[]): unknown {
+  if (typeof content === 'string') return content
+  return role === 'user' ? content.map(chatPart) : plainText(content)
+}
+
+const plainText = (content: string | readonly InputPart[]): string =>
+  typeof content === 'string' ? content : content.map(part => ('text' in part ? part.text : '')).join('')
+
+function chatPart(part: InputPart): Message {
+  switch (part.type) {
+    case 'input_image':
+    case 'image_url': {
+      const { image_url: image } = part
+      return { type: 'image_url', image_url: typeof image === 'string' ? { url: image } : image }
+    }
+    case 'input_audio':
+      return { type: 'input_audio', input_audio: part.input_audio }
+    case 'input_file': {
+      const { file_data, filename } = part
+      return { type: 'file', file: { file_data, ...(filename === undefined ? {} : { filename }) } }
+    }
+    default:
+      return { type: 'text', text: part.text }
+  }
 }

@@ -7,7 +7,7 @@ import { ComfyMusic } from '#engines/comfy/jobs.ts'
 import { ComfySpeech } from '#engines/comfy/speech.ts'
 import { ComfyVideo } from '#engines/comfy/video.ts'
 import { HttpUrl } from '../config-values.ts'
-import { defineEngineKind, type EngineSurroundings, keptByOptions } from '../engine-kind.ts'
+import { defineEngineKind, type EngineSurroundings, keptByOptions } from '../define-kind.ts'
 
 const options = {
   /** `http://127.0.0.1:8188`. */

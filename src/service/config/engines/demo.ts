@@ -4,7 +4,7 @@ import { DemoChat } from '#engines/demo/chat.ts'
 import { DemoEmbeddings } from '#engines/demo/embeddings.ts'
 import { DemoImageEdits, DemoImages, demoImageWorker } from '#engines/demo/images.ts'
 import { DemoVideo } from '#engines/demo/video.ts'
-import { defineEngineKind, type EngineSurroundings } from '../engine-kind.ts'
+import { defineEngineKind, type EngineSurroundings } from '../define-kind.ts'
 
 /** The demonstrations, to try a configuration with. */
 export const demoKind = defineEngineKind({

@@ -5,7 +5,7 @@ import { LocalEmbeddings } from '#engines/local/embeddings.ts'
 import { FliteSpeech } from '#engines/local/flite-speech.ts'
 import { Pocketsphinx } from '#engines/local/pocketsphinx.ts'
 import { count } from '../config-values.ts'
-import { defineEngineKind } from '../engine-kind.ts'
+import { defineEngineKind } from '../define-kind.ts'
 
 /** Small models that come out of packages, and run on this machine. */
 export const localKind = defineEngineKind({

@@ -10,7 +10,7 @@ import { OpenAiImageEdits, OpenAiImages } from '#engines/openai/images.ts'
 import { runningUsages } from '#engines/openai/running-usage.ts'
 import { OpenAiVideos } from '#engines/openai/videos.ts'
 import { HttpUrl, Milliseconds } from '../config-values.ts'
-import { defineEngineKind, type EngineSurroundings, keptByOptions } from '../engine-kind.ts'
+import { defineEngineKind, type EngineSurroundings, keptByOptions } from '../define-kind.ts'
 
 /** Members of a request that an operator may set. */
 const isForeign = [

@@ -5,7 +5,7 @@ import { ServiceSpeech, ServiceTranscription } from '#engines/service/audio.ts'
 import { ServiceChat } from '#engines/service/chat.ts'
 import { ServiceImages } from '#engines/service/images.ts'
 import { ServiceVideo } from '#engines/service/video.ts'
-import { defineEngineKind } from '../engine-kind.ts'
+import { defineEngineKind } from '../define-kind.ts'
 import { keptVideo, openAiOptions, upstreamOf } from './openai.ts'
 
 /** Another service of this contract, with the version in its address: `https://api.example.com/api/v1`. */

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { SpeechFormat } from '#contract/operations/audio.ts'
 import { pooledMusic, pooledSpeech, pooledTranscription } from '#engines/upstreams/pooled-engines.ts'
 import { count, PerMillionUsd, Usd } from '../config-values.ts'
-import { defineModelKind } from '../model-kind.ts'
+import { defineModelKind } from '../define-kind.ts'
 
 const Name = z.string().min(1).max(200)
 

@@ -3,7 +3,7 @@ import { editAspectRatios, mostEditPictures } from '#contract/operations/images.
 import { imagePixels } from '#engines/images/image-file.ts'
 import { pooledBackgrounds, pooledEdits, pooledImages, pooledUpscales } from '#engines/upstreams/pooled-engines.ts'
 import { count, Usd } from '../config-values.ts'
-import { defineModelKind } from '../model-kind.ts'
+import { defineModelKind } from '../define-kind.ts'
 
 /** Models that make images, and models that change them. */
 

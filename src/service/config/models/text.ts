@@ -4,7 +4,7 @@ import { ModelRecord } from '#contract/operations/models.ts'
 import { probeTokens } from '#engines/upstreams/bounds.ts'
 import { pooledChat, pooledEmbeddings } from '#engines/upstreams/pooled-engines.ts'
 import { count, PerMillionUsd } from '../config-values.ts'
-import { defineModelKind } from '../model-kind.ts'
+import { defineModelKind } from '../define-kind.ts'
 
 /** The largest context that is offered anywhere, with room. */
 const mostTokens = 100_000_000

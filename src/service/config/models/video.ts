@@ -9,7 +9,7 @@ import {
 } from '#contract/operations/video.ts'
 import { pooledVideo } from '#engines/upstreams/pooled-engines.ts'
 import { count, Text, Usd } from '../config-values.ts'
-import { defineModelKind } from '../model-kind.ts'
+import { defineModelKind } from '../define-kind.ts'
 
 const Choices = <Value extends z.ZodType>(value: Value) => z.array(value).max(100)
 

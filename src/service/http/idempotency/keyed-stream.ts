@@ -1,5 +1,4 @@
-import { pulledBody } from '../body/pulled-body.ts'
-import { eventBytes, lastEventBytes } from '../body/send.ts'
+import { eventBytes, lastEventBytes, pulledBody } from '../body/send.ts'
 import type { EventsReply } from '../call.ts'
 import { keptAnswerBytes } from './bounds.ts'
 import type { Claims } from './claims.ts'
