@@ -249,4 +249,16 @@ export const httpThreats: readonly Threat[] = [
       ),
     ],
   },
+  {
+    id: 'G22',
+    threat: 'tiny requests that name large files, so that what is fetched for them fills the memory',
+    answer: 'each byte counts with the body of its request, from its arrival until the answer has left, then 429',
+    shownBy: [
+      shown(
+        'service/fetched-bytes.test.ts',
+        'G22: what is fetched for a call counts with its body',
+        'G22: what arrives counts at once, and a fetch that finds no more room is ended',
+      ),
+    ],
+  },
 ]

@@ -9,7 +9,7 @@ export interface BodyRoomBytes {
   ofOneBytes: number
 }
 
-/** One request's part of the room. */
+/** One request's part of the room: its body, and what is fetched for it. */
 export interface BodyStay {
   /** Throws `bodiesFull`. What was added before stays until `end`. */
   add(bytes: number): void
@@ -18,7 +18,8 @@ export interface BodyStay {
 }
 
 /**
- * The memory that bodies of requests take in this process, from their first byte until their answer has left. Bytes count
+ * The memory that bodies of requests, and what is fetched for them, take in this process, from their first byte until
+ * their answer has left. Bytes count
  * as they arrive, so nobody keeps others out by announcing what they never send; and no caller has more than a share.
  */
 export class BodyRoom {
@@ -34,14 +35,18 @@ export class BodyRoom {
 
   open(subject: string): BodyStay {
     let mine = 0
+    let isOver = false
     return {
       add: bytes => {
+        // What is still on its way to a caller who has left is dropped when it comes.
+        if (isOver) return
         this.#take(subject, bytes)
         mine += bytes
       },
       end: () => {
         this.#free(subject, mine)
         mine = 0
+        isOver = true
       },
     }
   }

@@ -1,6 +1,7 @@
 import { type LookupAddress, lookup as systemLookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { Agent, type Dispatcher, request as send } from 'undici'
+import { ServiceError } from '#contract/errors/service-error.ts'
 import { isPublicAddress } from '#contract/wire/network-address.ts'
 import { bytesWithin } from '#host/bytes-within.ts'
 import {
@@ -30,6 +31,8 @@ export interface FetchOrder {
   /** For the `accept` header. */
   accept?: string
   signal: AbortSignal
+  /** Told how many bytes came with each piece of the body; a `ServiceError` that it throws ends the fetch. */
+  arrived?: (bytes: number) => void
 }
 
 export interface FetchedFile {
@@ -61,7 +64,7 @@ export class GuardedFetcher {
     this.#trusting = agentFor(host => this.#resolve(host))
   }
 
-  /** Throws `FetchRefused`, or the signal's reason. */
+  /** Throws `FetchRefused`, the signal's reason, or what `arrived` throws. */
   async fetch(order: FetchOrder): Promise<FetchedFile> {
     const deadline = AbortSignal.timeout(order.timeoutMs)
     const signal = AbortSignal.any([order.signal, deadline])
@@ -70,7 +73,7 @@ export class GuardedFetcher {
       for (let hop = 0; hop <= redirectsAtMost; hop++) {
         const response = await this.#ask(url, { ...order, signal })
         const next = redirectOf(response, url)
-        if (next === null) return await fileOf(response, url, order.mostBytes)
+        if (next === null) return await fileOf(response, url, order)
         // Whatever comes with a redirect is nothing that anybody reads.
         response.body.destroy()
         url = this.checked(next)
@@ -78,6 +81,7 @@ export class GuardedFetcher {
       throw new FetchRefused('unreachable', `it redirects more than ${redirectsAtMost} times`)
     } catch (error) {
       order.signal.throwIfAborted()
+      if (error instanceof ServiceError) throw error
       throw FetchRefused.of(error, deadline.aborted)
     }
   }
@@ -175,7 +179,8 @@ function redirectOf({ statusCode, headers }: Dispatcher.ResponseData, from: URL)
   return new URL(location, from).href
 }
 
-async function fileOf(response: Dispatcher.ResponseData, url: URL, mostBytes: number): Promise<FetchedFile> {
+async function fileOf(response: Dispatcher.ResponseData, url: URL, order: FetchOrder): Promise<FetchedFile> {
+  const { mostBytes, arrived } = order
   const { statusCode, headers, body } = response
   const refuse = (reason: FetchRefused['reason'], problem: string) => {
     body.destroy()
@@ -186,7 +191,7 @@ async function fileOf(response: Dispatcher.ResponseData, url: URL, mostBytes: nu
   if (encoding !== 'identity') throw refuse('unreachable', 'its server sends nothing that is not compressed')
   const tooLarge = () => refuse('too_large', `it has more than ${mostBytes} bytes`)
   if (Number(headers['content-length'] ?? 0) > mostBytes) throw tooLarge()
-  const bytes = await bytesWithin(body, mostBytes)
+  const bytes = await bytesWithin(body, mostBytes, arrived)
   if (!bytes) throw tooLarge()
   return { url: url.href, ...typeOf(headers['content-type']), bytes }
 }

@@ -79,6 +79,8 @@ export interface PageCall {
   url: string
   /** The service's own way to what callers name: public addresses, and the hosts that its operator lists. */
   fetcher?: Fetcher
+  /** Counts bytes that a way of the reader's own brings. */
+  count?: (bytes: number) => void
   signal: AbortSignal
 }
 

@@ -13,7 +13,7 @@ export interface ReadMedium {
   format: MediaFormat | null
 }
 
-interface Reading {
+export interface Reading {
   fetcher: Fetcher
   /** What is left to the request. */
   mostBytes: number

@@ -4,14 +4,13 @@ import { fieldError } from '#contract/errors/issues.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import type { VideoQueueRequest } from '#contract/operations/video.ts'
 import type { Log } from '#host/log.ts'
-import type { Fetcher } from '../fetch/fetcher.ts'
 import * as bounds from './bounds.ts'
 import { checkPictures, checkReferenceTotals, checkSeconds } from './check-seconds.ts'
 import { mimeTypes } from './media-format.ts'
 import type { MediaLengths } from './media-lengths.ts'
 import { isProbeMissing, type MediaProbe } from './media-probe.ts'
 import { type NamedMedium, namedMedia } from './named-media.ts'
-import { type ReadMedium, readMedium } from './read-medium.ts'
+import { type Reading, type ReadMedium, readMedium } from './read-medium.ts'
 
 /** A medium whose bytes were read and found to be what its field takes. */
 export interface TakenMedium extends Pick<NamedMedium, 'path' | 'rule' | 'role'>, ReadMedium {
@@ -30,12 +29,10 @@ interface TakenMedia {
 
 /** Reads the media of requests: fetches, recognises, measures. */
 export class VideoMedia {
-  readonly #fetcher: Fetcher
   readonly #probe: MediaProbe
   readonly #log: Log
 
-  constructor({ fetcher, probe, log }: { fetcher: Fetcher; probe: MediaProbe; log: Log }) {
-    this.#fetcher = fetcher
+  constructor({ probe, log }: { probe: MediaProbe; log: Log }) {
     this.#probe = probe
     this.#log = log
   }
@@ -44,13 +41,16 @@ export class VideoMedia {
    * Throws `invalidRequest`, `videoTooLong`, `videoTooShort` or `payloadTooLarge`, which name the field, and `modelOffline`
    * where nothing here can measure what was sent.
    */
-  async take(request: VideoQueueRequest, signal: AbortSignal): Promise<TakenMedia> {
+  async take(
+    request: VideoQueueRequest,
+    { fetcher, signal }: Pick<Reading, 'fetcher' | 'signal'>,
+  ): Promise<TakenMedia> {
     const media: TakenMedium[] = []
     const pinned = structuredClone(request)
     let room = bounds.requestMediaBytes
     // One after the other, so that a request has the memory of one fetch beside what it keeps.
     for (const named of namedMedia(request)) {
-      const read = await readMedium(named, { fetcher: this.#fetcher, mostBytes: room, signal })
+      const read = await readMedium(named, { fetcher, mostBytes: room, signal })
       room -= read.bytes.length
       if (room < 0) throw tooMuch()
       const { path, rule, role } = named

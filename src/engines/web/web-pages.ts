@@ -41,10 +41,11 @@ export class WebPages implements PageReader {
     this.#converter = new PageConverter(convertMs === undefined ? {} : { timeoutMs: convertMs })
   }
 
-  async read({ url, fetcher, signal }: PageCall): Promise<ReadPage> {
+  async read({ url, fetcher, count, signal }: PageCall): Promise<ReadPage> {
     const { mostBytes, timeoutMs } = { mostBytes: pageBytes, timeoutMs: pageFetchMs }
     const way = this.#hasHosts ? this.#own : (fetcher ?? this.#own)
-    const file = await way.fetch({ url, accept, mostBytes, timeoutMs, signal }).catch(unfetched)
+    const counted = way === this.#own && count ? { arrived: count } : {}
+    const file = await way.fetch({ url, accept, mostBytes, timeoutMs, signal, ...counted }).catch(unfetched)
     const text = textOf(file)
     if (isText.has(file.mimeType)) {
       if (!text.trim()) throw new PageUnread('has no text that could be read')

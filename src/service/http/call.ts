@@ -4,6 +4,7 @@ import type { HeaderCodec } from '#contract/wire/header-codec.ts'
 import type { Principal } from '#ledger/accounts/principal.ts'
 import type { Spendable } from '#ledger/charges/funding.ts'
 import type { Op } from '#ledger/store/units.ts'
+import type { CountedFetcher } from './counted-fetcher.ts'
 
 /** One request as a route sees it: parsed, identified, within its limits. */
 export interface Call<O extends Operation = Operation> extends RequestOf<O>, Work {
@@ -13,6 +14,8 @@ export interface Call<O extends Operation = Operation> extends RequestOf<O>, Wor
   spendable(): Promise<Spendable>
   /** The caller's address, for what has no principal. */
   address: string
+  /** The only way to what the caller names by an address; what comes counts with the body of the request. */
+  fetcher: CountedFetcher
   /** Every value that a request header was sent with. */
   header(name: string): readonly string[]
   /** Sets a response header. */

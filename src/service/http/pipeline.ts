@@ -103,7 +103,8 @@ async function succeed(route: Route, incoming: Incoming, service: Service): Prom
       takeLimits({ operation: route.operation, body: request.body, countedFor }, exchange, service)
     // A top-up counts itself, because only it can tell a payment that has come before.
     const grant = route.operation.charge === 'payment' ? null : await take()
-    const call = callOf({ exchange, request, spendable, grant, take, work })
+    const fetcher = service.fetcherFor(room)
+    const call = callOf({ exchange, request, spendable, fetcher, grant, take, work })
     const reply = await withinLimits(grant, { exchange, signal: work.signal }, () => route.answer(call, service))
     tellRetries(exchange)
     await tellLimits(exchange, service)
@@ -189,12 +190,13 @@ interface CallParts {
   exchange: Exchange
   request: object
   spendable: Call['spendable']
+  fetcher: Call['fetcher']
   grant: Grant | null
   take: (countedFor?: CountedFor) => Promise<Grant>
   work: Work
 }
 
-const callOf = ({ exchange, request, spendable, grant, take, work }: CallParts): Call =>
+const callOf = ({ exchange, request, spendable, fetcher, grant, take, work }: CallParts): Call =>
   ({
     ...request,
     requestId: work.requestId,
@@ -208,6 +210,7 @@ const callOf = ({ exchange, request, spendable, grant, take, work }: CallParts):
     keepStream: lastEvents => work.keepStream(lastEvents),
     principal: exchange.principal,
     spendable,
+    fetcher,
     address: exchange.address,
     header: name => exchange.header(name),
     set: (codec, value) => exchange.set(codec, value),

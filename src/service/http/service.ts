@@ -2,6 +2,7 @@ import type { TrustedProxies } from '#access/callers/trusted-proxies.ts'
 import type { Identity } from '#access/identity/caller-identity.ts'
 import type { Web3Keys } from '#access/identity/web3-keys.ts'
 import type { ApiKeys } from '#access/keys/api-keys.ts'
+import type { BodyStay } from '#access/limits/body-room.ts'
 import type { UnreadCalls } from '#access/limits/concurrency.ts'
 import type { Guards } from '#access/limits/guards.ts'
 import type { LimitLog } from '#access/limits/limit-log.ts'
@@ -10,7 +11,6 @@ import type { UsageAnalytics } from '#contract/operations/billing.ts'
 import type { CharacterQuery, CharacterRecord, CharacterReviews } from '#contract/operations/characters.ts'
 import type { VideoQueueRequest } from '#contract/operations/video.ts'
 import type { Clock } from '#contract/time.ts'
-import type { Fetcher } from '#engines/fetch/fetcher.ts'
 import type { ChainNetwork, DocumentReader, Web } from '#engines/ports/engine.ts'
 import type { Moderator } from '#engines/ports/image-engines.ts'
 import type { VideoTranscriber } from '#engines/ports/media-engines.ts'
@@ -27,6 +27,7 @@ import type { Payments } from '#payments/payment/top-up-request.ts'
 import type { Jobs, Links } from '../jobs/jobs.ts'
 import type { Catalogue } from '../models/catalogue.ts'
 import type { VideoModel } from '../models/model.ts'
+import type { CountedFetcher } from './counted-fetcher.ts'
 import type { DeliveredRanges, DownloadStarts } from './downloads.ts'
 import type { EndedRequest } from './ended-request.ts'
 import type { Claims } from './idempotency/claims.ts'
@@ -64,8 +65,8 @@ export interface Service {
   deliveredRanges: Pick<DeliveredRanges, 'add'>
   /** Voices that were made of recordings. */
   voices: Voices
-  /** The only way to what a caller names by an address. */
-  fetcher: Fetcher
+  /** Fetches for a call, whose room it counts in; there is no other way to what a caller names by an address. */
+  fetcherFor(room: BodyStay): CountedFetcher
   web: Web
   documents: DocumentReader
   /** Null where the operator set none up. */

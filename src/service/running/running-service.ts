@@ -44,6 +44,7 @@ import { type Character, Characters } from '../capabilities/characters/character
 import { checkNetworks, RpcGate } from '../capabilities/rpc/rpc-gate.ts'
 import { Attestations, requireConsent } from '../capabilities/video/consent.ts'
 import { createApp, type Doors, type ServiceEnvironment } from '../http/app.ts'
+import { CountedFetcher } from '../http/counted-fetcher.ts'
 import { DeliveredRanges, DownloadStarts } from '../http/downloads.ts'
 import { logRequest } from '../http/ended-request.ts'
 import { Claims } from '../http/idempotency/claims.ts'
@@ -160,7 +161,7 @@ export class RunningService {
       consent: {
         require: order => requireConsent(order, { ...looks, docsUrl: docsUrl(settings) }),
       },
-      media: new VideoMedia({ fetcher, probe: parts.probe ?? new PacketProbe(), log }),
+      media: new VideoMedia({ probe: parts.probe ?? new PacketProbe(), log }),
       jobs: new StoredJobs({
         store,
         clock,
@@ -175,7 +176,7 @@ export class RunningService {
       downloadStarts: new DownloadStarts(clock),
       deliveredRanges: new DeliveredRanges(),
       voices: new VoiceHandles(clock, parts.secrets),
-      fetcher,
+      fetcherFor: room => new CountedFetcher(fetcher, room),
       documents: this.#documents,
       ...besideModels(parts),
       underway,

@@ -26,7 +26,7 @@ const { signal } = new AbortController()
 /** All checks in the order of a request. */
 async function checked(other: typeof model, asked: VideoQueueRequest) {
   checkVideo(other, asked)
-  return (await new VideoMedia({ fetcher, probe: new PacketProbe(), log }).take(asked, signal)).media
+  return (await new VideoMedia({ probe: new PacketProbe(), log }).take(asked, { fetcher, signal })).media
 }
 
 async function problemOf(run: () => unknown): Promise<{ field: string; message: string }> {

@@ -44,8 +44,9 @@ export async function planChat(call: Call, body: ChatCompletionRequest, service:
   const priced = (asked: ChatCompletionRequest) => limitsOf(asked, { call, model, web, options, spendable })
   // For who can pay alone, and before anything is held.
   if (media.length) priced(withMedia(request, new Map(media.map(({ part }) => [part, null]))))
-  const { fetcher, documents, log } = service
-  const parts = await fetchMedia(media, { fetcher, documents, log, model, signal: call.signal })
+  const { documents, log } = service
+  const { fetcher, signal } = call
+  const parts = await fetchMedia(media, { fetcher, documents, log, model, signal })
   const asked = withMedia(request, parts)
   return { model, options, web, request: asked, ...priced(asked) }
 }

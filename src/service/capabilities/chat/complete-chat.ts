@@ -36,7 +36,7 @@ export async function completeChat(
   const { value, charged } = await withCharge(service.charges, plan.order, async () => {
     call.goOn()
     const { signal } = call
-    const prepared = await prepareChat(plan, signal, service)
+    const prepared = await prepareChat(plan, call, service)
     const asked = engineCall(plan, prepared.request)
     const completion = await boundedWait(plan.model.engine.complete({ ...asked, signal }), { signal })
     const counted = usageOfCompletion(prepared.request, completion)

@@ -1,8 +1,8 @@
-import type { Fetcher } from '#engines/fetch/fetcher.ts'
 import { type PageReader, PageUnread, type SearchEngine, type SearchResult, type Web } from '#engines/ports/engine.ts'
 import { boundedWait } from '#host/bounded-wait.ts'
 import type { Log } from '#host/log.ts'
 import type { Line } from '#ledger/store/units.ts'
+import type { CountedFetcher } from '../../http/counted-fetcher.ts'
 import type { TextModel } from '../../models/model.ts'
 import { webLines } from '../web/price-web.ts'
 import { pageReaderOf, searchEngineOf } from '../web/web-engines.ts'
@@ -24,7 +24,7 @@ export interface Findings {
 }
 
 export interface LookUp {
-  fetcher: Fetcher
+  fetcher: CountedFetcher
   web: Web
   model: TextModel
   log: Log
@@ -81,7 +81,7 @@ async function readPages(reader: PageReader, urls: readonly string[], parts: Loo
   const { signal, log, fetcher } = parts
   const late = AbortSignal.any([signal, AbortSignal.timeout(scrapingMs)])
   const outcomes = await Promise.allSettled(
-    urls.map(url => boundedWait(reader.read({ url, fetcher, signal: late }), { signal: late })),
+    urls.map(url => boundedWait(reader.read({ url, fetcher, count: fetcher.count, signal: late }), { signal: late })),
   )
   const sources: SearchResult[] = []
   const missing: string[] = []

@@ -6,6 +6,7 @@ import type { FetchedFile } from '#engines/fetch/guarded-fetcher.ts'
 import { fromBase64, imageFileBytes, readImageBytes } from '#engines/images/image-file.ts'
 import { fetchMs, videoBytes } from '#engines/video-media/bounds.ts'
 import { isVideoFormat, mediaFormat, mimeTypes } from '#engines/video-media/media-format.ts'
+import type { Call } from '../../http/call.ts'
 import type { Service } from '../../http/service.ts'
 import type { TextModel } from '../../models/model.ts'
 import { readDocument } from '../documents/text-parser.ts'
@@ -56,7 +57,7 @@ export function mediaNamedIn({ messages }: ChatCompletionRequest, model: TextMod
   )
 }
 
-type Fetching = Pick<Service, 'fetcher' | 'documents' | 'log'> & { model: TextModel; signal: AbortSignal }
+type Fetching = Pick<Service, 'documents' | 'log'> & Pick<Call, 'fetcher' | 'signal'> & { model: TextModel }
 
 /**
  * What stands in the place of each part, for an engine that is given bytes and no address of a caller: it may stand within

@@ -2,6 +2,7 @@ import type { ChatCompletionRequest } from '#contract/operations/chat.ts'
 import type { ServiceParametersEcho } from '#contract/operations/service-parameters.ts'
 import type { SearchResult } from '#engines/ports/engine.ts'
 import type { Line } from '#ledger/store/units.ts'
+import type { Call } from '../../http/call.ts'
 import type { Service } from '../../http/service.ts'
 import { citedCharacters } from './bounds.ts'
 import type { ChatPlan } from './chat-plan.ts'
@@ -19,11 +20,14 @@ export interface PreparedChat {
 }
 
 /** Looks at the web where the plan says so; after its hold was taken, before its engine is asked. */
-export async function prepareChat(plan: ChatPlan, signal: AbortSignal, service: Service): Promise<PreparedChat> {
+export async function prepareChat(
+  plan: ChatPlan,
+  { fetcher, signal }: Pick<Call, 'fetcher' | 'signal'>,
+  service: Service,
+): Promise<PreparedChat> {
   const { request, options, web, model } = plan
   const { echo } = options
-  const findings =
-    web && (await lookUp(web, { web: service.web, log: service.log, fetcher: service.fetcher, model, signal }))
+  const findings = web && (await lookUp(web, { web: service.web, log: service.log, fetcher, model, signal }))
   if (!web || !findings) return { request, echo, sources: [], lines: [] }
   const { sources, lines } = findings
   const context = webContext(findings, echo.enable_web_citations, web.contextBytes)

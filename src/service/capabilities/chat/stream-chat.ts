@@ -103,7 +103,7 @@ function meteredChat(call: Call, plan: ChatPlan, charge: Charge, service: Servic
   const tab = new ChatTab(plan, service.clock)
   const prepared: PreparedChat = { request: plan.request, echo: plan.options.echo, sources: [], lines: [] }
   const prepare = async (signal: AbortSignal) => {
-    tab.prepared(Object.assign(prepared, await prepareChat(plan, signal, service)))
+    tab.prepared(Object.assign(prepared, await prepareChat(plan, { fetcher: call.fetcher, signal }, service)))
     return engineCall(plan, prepared.request)
   }
   const run = new EngineRun(plan.model.engine, prepare, call.signal, call.hasKey)

@@ -40,7 +40,7 @@ async function edit(call: Call, { body, sources }: EditOrder, service: Service) 
   const pictures: ImageFile[] = []
   // One after the other: each may be fetched, and all of them are in memory.
   for (const source of sources) {
-    pictures.push(await sourceImage(source, { model, fetcher: service.fetcher, signal: call.signal }))
+    pictures.push(await sourceImage(source, { model, fetcher: call.fetcher, signal: call.signal }))
   }
   const { engineModel } = model
   const make = () => model.engine.edit({ request: { ...asked, pictures }, engineModel, signal: call.signal })
@@ -105,7 +105,7 @@ export async function answerUpscaleImage(call: Call, body: UpscaleImageRequest, 
   const enhance = enhanceOf(model, body)
   const amount = upscalePrice(model, scale)
   await requireFunds(call, amount)
-  const { fetcher } = service
+  const { fetcher } = call
   const picture = await sourceImage({ path: ['image'], input: body.image }, { model, fetcher, signal: call.signal })
   requireRoom(model, picture, scale)
   const request = { picture, scale, ...(enhance ? { enhance } : {}) }

@@ -52,8 +52,8 @@ async function answerRemoveBackground(call: Call, body: BackgroundRemoveImageReq
   const source = sourceOf(body)
   const amount = model.price.perPictureMicroUsd
   await requireFunds(call, amount)
-  const { signal } = call
-  const picture = await sourceImage(source, { model, fetcher: service.fetcher, signal })
+  const { fetcher, signal } = call
+  const picture = await sourceImage(source, { model, fetcher, signal })
   const make = () => model.engine.removeBackground({ picture, engineModel: model.engineModel, signal })
   const order = {
     model,

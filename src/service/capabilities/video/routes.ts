@@ -18,14 +18,14 @@ import { answerVideoTranscription } from './transcription.ts'
  * and is fetched for nobody who has not the least credit that a paid call takes.
  */
 export const quoteVideoRoute = route(quoteVideo, async (call, service) => {
-  const { body, signal } = call
+  const { body } = call
   const model = service.catalogue.video(body.model)
   checkVideoPrice(model, body)
   const isFetched = isUpscaler(model) && body.video_url !== undefined && !body.video_url.startsWith('data:')
   if (isFetched) await requireFunds(call, admissionFloor)
   const references = body.reference_video_total_duration ?? 0
   const { lengths } = isUpscaler(model)
-    ? await service.media.take({ ...body, prompt: noPrompt }, signal)
+    ? await service.media.take({ ...body, prompt: noPrompt }, call)
     : { lengths: { ...noMedia, references } }
   return json({ quote: toUsdNumber(priceOf(model, body, lengths).total) })
 })
@@ -39,7 +39,7 @@ export const queueVideoRoute = route(queueVideo, async (call, service) => {
   const model = service.catalogue.video(call.body.model)
   checkVideo(model, call.body)
   await requireFunds(call, priceVideo(model, call.body, shortestMedia).total)
-  const { request, media, lengths } = await service.media.take(call.body, call.signal)
+  const { request, media, lengths } = await service.media.take(call.body, call)
   const shown = { account: principal.account, model, request, media, signal: call.signal }
   const marks = await service.consent.require(shown)
   const replyOf = ({ jobId, downloadUrl }: QueuedJob) =>

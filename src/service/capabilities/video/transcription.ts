@@ -32,7 +32,7 @@ export async function answerVideoTranscription(call: Call, body: VideoTranscript
   }
   return sell(call, { model: null, amount: microUsd(augmentMicroUsd) }, service, async () => {
     const { signal } = call
-    const video = await fetchVideo(body.url, signal, service)
+    const video = await fetchVideo(body.url, call)
     const transcript = await boundedWait(transcriber.transcribe({ ...video, signal }), {
       signal,
       timeoutMs: transcriptMs,
@@ -47,7 +47,7 @@ export async function answerVideoTranscription(call: Call, body: VideoTranscript
   })
 }
 
-async function fetchVideo(url: string, signal: AbortSignal, { fetcher }: Service) {
+async function fetchVideo(url: string, { fetcher, signal }: Pick<Call, 'fetcher' | 'signal'>) {
   const order = { url, mostBytes: transcribedBytes, timeoutMs: transcribedFetchMs, accept: 'video/*', signal }
   const { bytes, mimeType } = await fetcher.fetch(order).catch(error => {
     throw error instanceof FetchRefused ? fieldError(['url'], error.message) : error

@@ -28,7 +28,12 @@ export const webScrapeRoute = route(webScrape, async (call, service) => {
   const { url } = call.body
   const reader = pageReaderOf(service.web)
   return sell(call, { model: null, amount: webPrice(onePage) }, service, async () => {
-    const { content } = await readPage(reader, { url, fetcher: service.fetcher, signal: call.signal }).catch(refused)
+    const { content } = await readPage(reader, {
+      url,
+      fetcher: call.fetcher,
+      count: call.fetcher.count,
+      signal: call.signal,
+    }).catch(refused)
     const reply = json({ url, content, format: 'markdown' } satisfies WebPage)
     return { value: reply, lines: webLines(onePage), alsoCommit: () => call.keep(() => reply) }
   })
