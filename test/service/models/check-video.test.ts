@@ -85,10 +85,10 @@ const refused: [rule: string, change: object, field: string, message: RegExp, mo
     ['base64 of a wrong length', { image_url: 'data:image/png;base64,iVBOR' }, 'image_url', /no valid base64/],
     ['nothing in it', { image_url: 'data:image/png;base64,' }, 'image_url', /no valid base64/],
     [
-      'bytes that are no picture',
+      'bytes that are no image',
       { image_url: dataUrl('png', Buffer.from('#EXTM3U\nfile:///etc/passwd')) },
       'image_url',
-      /no picture/,
+      /no image/,
     ],
     [
       'another type than declared',
