@@ -261,4 +261,17 @@ export const httpThreats: readonly Threat[] = [
       ),
     ],
   },
+  {
+    id: 'G23',
+    threat: 'audio or video of a chat that is cut off, or of another format than is said, and charged all the same',
+    answer: 'known by its bytes and whole, or 400 before anything is held',
+    shownBy: [
+      shown(
+        'service/chat-sent-media.test.ts',
+        'G23: an MP3 that is cut off is refused before anything is held',
+        'G23: an MP4 that is cut off is refused before anything is held',
+        'G23: an MP3 that is said to be a WAV is refused before anything is held',
+      ),
+    ],
+  },
 ]

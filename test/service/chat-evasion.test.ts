@@ -105,7 +105,10 @@ describe('what an engine honestly reports is paid while there is credit, and not
   test('an hour of near-silence, which is far more tokens than its bytes look like', async () => {
     desk.engine.play([{ text: 'nothing' }, { usage: used(115_200, 1) }])
     const customer = await desk.customer(10)
-    const audio = { type: 'input_audio', input_audio: { data: 'A'.repeat(64_000), format: 'mp3' } }
+    // Frames of 24 bytes, 8,000 bits a second.
+    const frame = Buffer.concat([Buffer.from('fff314c4', 'hex'), Buffer.alloc(20)])
+    const data = Buffer.concat(Array<Buffer>(2_000).fill(frame)).toString('base64')
+    const audio = { type: 'input_audio', input_audio: { data, format: 'mp3' } }
     const answer = await desk.chat(customer, { max_tokens: 1, messages: [{ role: 'user', content: [audio] }] })
     expect(answer.status).toBe(200)
     expect(await desk.books(customer.account)).toMatchObject({ charged: 115_210n, writtenOff: 0n })

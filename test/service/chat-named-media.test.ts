@@ -10,7 +10,14 @@ import { used } from './chat-script.ts'
 import { textModel } from './models/example-models.ts'
 
 const ftyp = (brand: string) => Buffer.concat([Buffer.from([0, 0, 0, 16]), Buffer.from(`ftyp${brand}\0\0\0\0`)])
-const mp4 = Buffer.concat([ftyp('isom'), Buffer.alloc(64)])
+/** Boxes of no track: whole, and nothing to see. */
+const boxes = (brand: string, bytes = 0) => {
+  const head = Buffer.alloc(8)
+  head.writeUInt32BE(bytes + 8)
+  head.write('free', 4, 'latin1')
+  return Buffer.concat([ftyp(brand), Buffer.from('\0\0\0\x08moov', 'latin1'), head, Buffer.alloc(bytes)])
+}
+const mp4 = boxes('isom')
 const html = Buffer.from('<!doctype html><p>The fare is <b>two</b> crowns.</p>')
 
 let found: Partial<FetchedFile> | FetchRefused = {}
@@ -83,8 +90,8 @@ test('§5.1 a video at an address is fetched once, within its bytes, and given a
 })
 
 test.each([
-  ['MOV', ftyp('qt  '), 'video/quicktime'],
-  ['WebM', Buffer.from('1a45dfa39f4282847765626d', 'hex'), 'video/webm'],
+  ['MOV', boxes('qt  '), 'video/quicktime'],
+  ['WebM', Buffer.from('1a45dfa3874282847765626d', 'hex'), 'video/webm'],
   ['MPEG', Buffer.from('000001ba44000400', 'hex'), 'video/mpeg'],
 ])('§5.1 %s is one of the formats', async (_name, bytes, type) => {
   found = { bytes }
@@ -104,7 +111,7 @@ test.each<[rule: string, what: Partial<FetchedFile> | FetchRefused, parts: objec
 
 test('the hold of a video is that of its bytes, and who cannot pay at all has nothing fetched', async () => {
   // A token for 32 characters of base64, at a micro-USD each.
-  found = { bytes: Buffer.concat([mp4, Buffer.alloc(1_200_000)]) }
+  found = { bytes: boxes('isom', 1_200_000) }
   expect([(await send(videos, [video()], 0.03)).status, orders.length]).toEqual([402, 1])
   expect([(await send(videos, [video()], 0.000_001)).status, orders.length]).toEqual([402, 1])
   expect((await send(videos, [video()], 1)).status).toBe(200)

@@ -13,6 +13,7 @@ import { checkChat } from './check-chat.ts'
 import { engineRequest } from './engine-request.ts'
 import { fetchMedia, mediaNamedIn, withMedia } from './named-media.ts'
 import { estimateChat, mostWithMedia } from './price-chat.ts'
+import { checkSentMedia, sentMediaIn } from './sent-media.ts'
 import { type WebPlan, webPlan } from './web-plan.ts'
 
 /** All that is decided before an engine is asked. */
@@ -42,10 +43,12 @@ export async function planChat(call: Call, body: ChatCompletionRequest, service:
   const web = webPlan(options, model, body)
   const spendable = await call.spendable()
   const priced = (asked: ChatCompletionRequest) => limitsOf(asked, { call, model, web, options, spendable })
+  const sent = sentMediaIn(body)
   // For who can pay alone, and before anything is held.
-  if (media.length) priced(withMedia(request, new Map(media.map(({ part }) => [part, null]))))
+  if (media.length + sent.length) priced(withMedia(request, new Map(media.map(({ part }) => [part, null]))))
   const { documents, log } = service
   const { fetcher, signal } = call
+  await checkSentMedia(sent, signal)
   const parts = await fetchMedia(media, { fetcher, documents, log, model, signal })
   const asked = withMedia(request, parts)
   return { model, options, web, request: asked, ...priced(asked) }

@@ -5,13 +5,13 @@ import { FetchRefused } from '#engines/fetch/fetcher.ts'
 import type { FetchedFile } from '#engines/fetch/guarded-fetcher.ts'
 import { fromBase64, imageFileBytes, readImageBytes } from '#engines/images/image-file.ts'
 import { fetchMs, videoBytes } from '#engines/video-media/bounds.ts'
-import { isVideoFormat, mediaFormat, mimeTypes } from '#engines/video-media/media-format.ts'
 import type { Call } from '../../http/call.ts'
 import type { Service } from '../../http/service.ts'
 import type { TextModel } from '../../models/model.ts'
 import { readDocument } from '../documents/text-parser.ts'
 import { imageFetchMs } from '../images/source-image.ts'
 import { namedMediaBytes, namedMediaCount } from './bounds.ts'
+import { checkedVideoType } from './sent-media.ts'
 
 type MediaPart = Exclude<ContentPart, { type: 'text' | 'input_audio' }>
 
@@ -127,8 +127,7 @@ async function given({ path, part }: NamedMedium, { bytes, mimeType }: File, fet
       return { ...part, image_url: { ...part.image_url, url: dataUrl(`image/${read.picture.type}`) } }
     }
     case 'video_url': {
-      const type = videoType(bytes)
-      if (!type) throw fieldError(path, 'the bytes are no MP4, MPEG, MOV or WebM')
+      const type = await checkedVideoType(path, bytes, fetching.signal)
       return { ...part, video_url: { ...part.video_url, url: dataUrl(type) } }
     }
     case 'file': {
@@ -142,15 +141,6 @@ async function given({ path, part }: NamedMedium, { bytes, mimeType }: File, fet
       return { type: 'text', text: `${head}\n\n${text}`, ...(cached ? { cache_control: cached } : {}) }
     }
   }
-}
-
-/** The packs of an MPEG stream begin so, and the sequences of one without packs. */
-const mpeg = [Buffer.from('000001ba', 'hex'), Buffer.from('000001b3', 'hex')]
-
-function videoType(bytes: Buffer): string | null {
-  const format = mediaFormat(bytes)
-  if (format && isVideoFormat(format)) return mimeTypes[format]
-  return mpeg.some(start => bytes.subarray(0, 4).equals(start)) ? 'video/mpeg' : null
 }
 
 /** The same bytes beside what else this part says. */
