@@ -321,7 +321,7 @@ export interface RequestMedium {
   role: FaceMediaRole | null
 }
 
-/** Every medium of a request, in the order of the brief's table. Those that a face may be in have the contract's role. */
+/** Every medium of a request, in their published order. Those that a face may be in have the contract's role. */
 export function mediaOfRequest(request: VideoQueueRequest): RequestMedium[] {
   const media: RequestMedium[] = []
   const add = (path: RequestMedium['path'], url: string | undefined, rest: Pick<RequestMedium, 'kind' | 'role'>) => {
