@@ -1,9 +1,9 @@
-import { randomInt, randomUUID } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import { inferenceFailed } from '#contract/errors/errors.ts'
 import type { ImageFormat } from '#contract/operations/images.ts'
 import { typeOfBytes } from '#contract/wire/image-header.ts'
 import { threadUrl } from '#host/threads/thread-url.ts'
-import type { UpstreamOptions } from '../http/upstream.ts'
+import type { UpstreamOptions } from '../http/upstream-options.ts'
 import { type ImageFile, imageFileBytes } from '../images/image-file.ts'
 import { ImageWorker } from '../images/image-worker.ts'
 import type { Carries, EditChoice, ImageChoice, UpscaleChoice } from '../ports/carried-choices.ts'
@@ -18,7 +18,8 @@ import type {
   UpscaleEngine,
 } from '../ports/image-engines.ts'
 import { comfyPollMs, comfyRunMs } from './bounds.ts'
-import { ComfyServer, type MadeFile } from './server.ts'
+import { runWorkflow } from './run-workflow.ts'
+import { ComfyServer } from './server.ts'
 import { type Placeholder, Workflow, type WorkflowValues } from './workflow.ts'
 
 export interface ComfyOptions extends UpstreamOptions {
@@ -173,38 +174,4 @@ function sizeOf([picture]: readonly ImageFile[]): Pick<WorkflowValues, 'width' |
 function one([picture]: readonly Buffer[]): Buffer {
   if (!picture) throw inferenceFailed()
   return picture
-}
-
-interface WorkflowRun {
-  server: ComfyServer
-  /** With its values. */
-  workflow: object
-  /** How often the server is asked beside listening to it. */
-  pollMs: number
-  signal: AbortSignal
-}
-
-/** What a workflow makes while its caller waits. Throws `inferenceFailed` where it fails or is lost. */
-export async function runWorkflow({ server, workflow, pollMs, signal }: WorkflowRun): Promise<readonly MadeFile[]> {
-  const clientId = randomUUID()
-  const watch = server.watch(clientId)
-  let id = randomUUID() as string
-  try {
-    await watch.opened(signal)
-    id = await server.submit(workflow, { id, clientId }, signal)
-    for (;;) {
-      signal.throwIfAborted()
-      const found = await server.look(id, signal)
-      if (found.state === 'done') return found.files
-      // One that it does not know any more was lost when it was started anew.
-      if (found.state !== 'waiting') throw inferenceFailed()
-      await watch.next(pollMs, signal)
-    }
-  } catch (error) {
-    // Its caller has left; work that goes on all the same costs only its time.
-    if (signal.aborted) server.cancel(id, AbortSignal.timeout(comfyPollMs * 5)).catch(() => undefined)
-    throw error
-  } finally {
-    watch.close()
-  }
 }

@@ -7,8 +7,9 @@ import { headBytes, type SniffedType, sniffType } from '#contract/wire/media-typ
 import { bytesWithin } from '#host/bytes-within.ts'
 import { unreachable } from '#host/unreachable.ts'
 import * as bounds from '../bounds.ts'
-import { authorization, type UpstreamOptions, urlOf } from '../http/upstream.ts'
+import { authorization, urlOf } from '../http/upstream.ts'
 import { codeOf, isObject, readObject } from '../http/upstream-error.ts'
+import type { JobUpstreamOptions } from '../http/upstream-options.ts'
 import type { JobProgress } from '../ports/media-engines.ts'
 import { NotTaken } from './once-sent.ts'
 
@@ -29,13 +30,6 @@ export const jobQuestionMs = 30_000
 
 /** Answers in a row that say that a job is not there or failed, until they are believed: some servers say so while they start. */
 export const believedRefusals = 20
-
-export interface JobUpstreamOptions extends UpstreamOptions {
-  /** Finished files lie here as `JOB.mp4`, or `.mp3`, `.wav` and `.flac`, until the caller takes them. */
-  workFolder: string
-  /** What is handed over; a video where absent. */
-  makes?: 'video' | 'sound'
-}
 
 interface JobQuestion {
   method: 'GET' | 'POST' | 'DELETE'

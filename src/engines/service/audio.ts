@@ -1,6 +1,7 @@
 import { FormData } from 'undici'
 import { voiceAnswerBytes } from '../bounds.ts'
-import { OpenAiUpstream, type UpstreamOptions } from '../http/upstream.ts'
+import { OpenAiUpstream } from '../http/upstream.ts'
+import type { UpstreamOptions } from '../http/upstream-options.ts'
 import { OpenAiSpeech, OpenAiTranscription } from '../openai/audio.ts'
 import type { VoiceCall } from '../ports/media-engines.ts'
 

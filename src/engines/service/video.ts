@@ -1,10 +1,10 @@
 import { isNoPrompt, VideoQueueRequest } from '#contract/operations/video.ts'
+import type { JobUpstreamOptions } from '../http/upstream-options.ts'
 import {
   believedRefusals,
   errorWords,
   type JobAnswer,
   JobUpstream,
-  type JobUpstreamOptions,
   jobQuestionMs,
   submissionMs,
 } from '../jobs/job-upstream.ts'
