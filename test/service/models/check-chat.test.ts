@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ChatCompletionRequest } from '#contract/operations/chat.ts'
-import { checkChat } from '#service/capabilities/chat/check-chat.ts'
+import { checkChat } from '#service/capabilities/chat/chat-options.ts'
 import { textModel } from './example-models.ts'
 import { dataUrl, png } from './example-pictures.ts'
 

@@ -1,12 +1,15 @@
 import { fieldError } from '#contract/errors/issues.ts'
-import type { ChatCompletionRequest } from '#contract/operations/chat.ts'
+import type { ChatCompletionRequest, ContentPart } from '#contract/operations/chat.ts'
 import {
   parseModelSuffix,
   type ServiceParameters,
   type ServiceParametersEcho,
   type SuffixedModel,
 } from '#contract/operations/service-parameters.ts'
+import { readImage } from '#engines/images/image-file.ts'
 import type { Web } from '#engines/ports/engine.ts'
+import { requestFor } from '#engines/ports/published-members.ts'
+import { askedTokens } from '#engines/tokens/asked-tokens.ts'
 import type { TextModel } from '../../models/model.ts'
 
 /** The options of a request with the defaults of brief §2.8; a suffix of the model's name wins over the body. */
@@ -76,3 +79,92 @@ function refuseInvalid(suffixed: SuffixedModel): void {
 
 const refusal = (option: string, reason: string, path = ['service_parameters', option]) =>
   fieldError(path, `${option}: ${reason}`)
+
+interface Asked {
+  model: TextModel
+  options: ChatOptions
+  prompts: { service: string; character: string }
+}
+
+/**
+ * What the engine is asked: the members that it may be told, the caller's messages after the service's own prompt (brief
+ * §1.5) and that of the character, thinking off where asked, and without the tools that the service itself is.
+ */
+export function engineRequest(
+  request: ChatCompletionRequest,
+  { model, options: { echo }, prompts }: Asked,
+): ChatCompletionRequest {
+  const { service_parameters: _own, tools, ...forwarded } = requestFor(model.engine, request)
+  const instructions = [echo.include_service_system_prompt ? prompts.service : '', prompts.character].filter(Boolean)
+  const ownTools = tools?.filter(({ type }) => type !== 'web_search' && type !== 'x_search')
+  // Some clients write the limit in a way that only this service knows.
+  const limit = askedTokens(request)
+  return {
+    ...forwarded,
+    ...(ownTools?.length ? { tools: ownTools } : {}),
+    ...(limit === undefined || limit === askedTokens(forwarded) ? {} : { max_completion_tokens: limit }),
+    model: model.id,
+    messages: [...instructions.map(content => ({ role: 'system' as const, content })), ...forwarded.messages],
+    ...(echo.disable_thinking ? { reasoning: undefined, reasoning_effort: effortOfNone(model) } : {}),
+  }
+}
+
+/** The value that turns thinking off, for a model whose record has it; others would refuse it. */
+export const effortOfNone = ({ capabilities }: TextModel): 'none' | undefined => {
+  const { supportsReasoningEffort, reasoningEffortOptions } = capabilities
+  return supportsReasoningEffort && (reasoningEffortOptions?.includes('none') ?? true) ? 'none' : undefined
+}
+
+/** Media in a conversation: of a kind that the model takes, as bytes or at an address. Throws `invalidRequest`. */
+export function checkChat(model: TextModel, request: ChatCompletionRequest): void {
+  checkTools(model, request)
+  let pictures = 0
+  for (const [index, { content }] of request.messages.entries()) {
+    if (!Array.isArray(content)) continue
+    for (const [place, part] of content.entries()) {
+      if (part.type === 'text') continue
+      const path = ['messages', index, 'content', place]
+      checkPart(model, part, path)
+      if (part.type === 'image_url') pictures++
+      if (pictures > 1 && !model.capabilities.supportsMultipleImages) {
+        throw fieldError(path, `${model.id} takes one picture a request`)
+      }
+    }
+  }
+}
+
+/** `web_search` is the service's own search; one that the engine would run and bill by itself has no price here. */
+function checkTools({ id, capabilities }: TextModel, { tools }: ChatCompletionRequest): void {
+  for (const [index, { type }] of (tools ?? []).entries()) {
+    const isTaken =
+      type === undefined ||
+      type === 'function' ||
+      (type === 'web_search' && capabilities.supportsWebSearch) ||
+      (type === 'x_search' && capabilities.supportsXSearch)
+    if (!isTaken) throw fieldError(['tools', index, 'type'], `${id} takes tools of the type function only`)
+  }
+}
+
+function checkPart(model: TextModel, part: Exclude<ContentPart, { type: 'text' }>, path: (string | number)[]): void {
+  const { supportsVision, supportsAudioInput, supportsVideoInput } = model.capabilities
+  const taken = {
+    image_url: supportsVision,
+    input_audio: supportsAudioInput,
+    video_url: supportsVideoInput,
+    file: model.files !== undefined,
+  }
+  if (!taken[part.type]) {
+    const types = ['text', ...Object.entries(taken).flatMap(([type, takes]) => (takes ? [type] : []))]
+    throw fieldError([...path, 'type'], `${model.id} does not take ${part.type}; allowed values: ${types.join(', ')}`)
+  }
+  if (part.type === 'image_url' && !/^https?:/i.test(part.image_url.url)) {
+    const read = readImage(part.image_url.url)
+    if (!read.ok) throw fieldError([...path, 'image_url', 'url'], read.problem)
+  }
+  if (part.type === 'video_url' && !/^(https?:|data:video\/)/i.test(part.video_url.url)) {
+    throw fieldError([...path, 'video_url', 'url'], 'must be an address or a data URL (data:video/mp4;base64,…)')
+  }
+  if (part.type === 'file' && !/^(https?:|data:[^,]{0,200};base64,)/i.test(part.file.file_data)) {
+    throw fieldError([...path, 'file', 'file_data'], 'must be an address or a data URL (data:application/pdf;base64,…)')
+  }
+}

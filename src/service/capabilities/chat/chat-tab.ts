@@ -6,8 +6,15 @@ import { RunningCount } from '#engines/tokens/running-count.ts'
 import { oneCharge } from '#ledger/charges/one-charge.ts'
 import type { Line } from '#ledger/store/units.ts'
 import type { ChatPlan } from './chat-plan.ts'
-import { believed, type CountedUsage, isPossible, runningTokens, usageLines, usageOf } from './chat-usage.ts'
-import { generatedText } from './generated-text.ts'
+import {
+  believed,
+  type CountedUsage,
+  generatedText,
+  isPossible,
+  runningTokens,
+  usageLines,
+  usageOf,
+} from './chat-usage.ts'
 import { OwnSearch } from './own-search.ts'
 import type { PreparedChat } from './prepare-chat.ts'
 import { ThinkingTime } from './thinking-time.ts'

@@ -9,7 +9,6 @@ import { countGenerated } from '#engines/tokens/running-count.ts'
 import type { Line } from '#ledger/store/units.ts'
 import { reportedTokens } from '../../models/bounds.ts'
 import type { ChatPlan } from './chat-plan.ts'
-import { generatedText } from './generated-text.ts'
 import { chatLines } from './price-chat.ts'
 
 /** Tokens of a call, by the engine's word or by our own count. */
@@ -64,3 +63,27 @@ export const usageOf = (prompt: number, completion: number): TokenUsage => ({
 /** What that comes to. It may be more than the hold: then the rest is the service's loss, and booked as such. */
 export const usageLines = ({ model }: ChatPlan, { usage, counted }: CountedUsage): Line[] =>
   chatLines(model, usage, counted)
+
+/** A message or a piece of one, with whatever else its engine put beside the members that we know. */
+type Generated = { content?: unknown; tool_calls?: unknown; [member: string]: unknown }
+
+/** Names under which engines send the same reasoning, some of them under two at once. */
+const reasoningMembers = ['reasoning_content', 'reasoning', 'reasoning_details'] as const
+
+/** Not generated: what says whose words follow, and what is told about them. */
+const silentMembers: ReadonlySet<string> = new Set(['role', 'annotations', 'logprobs', ...reasoningMembers])
+
+/** All of a message that was generated, under whatever name, because all of it reaches the caller. */
+export function generatedText(message: Generated): string {
+  const reasoning = reasoningMembers.map(name => written(message[name])).reduce(longer)
+  const others = Object.entries(message).filter(([name]) => !silentMembers.has(name))
+  return reasoning + others.map(([, value]) => written(value)).join('')
+}
+
+const longer = (one: string, other: string): string => (other.length > one.length ? other : one)
+
+function written(value: unknown): string {
+  if (typeof value === 'string') return value
+  if (value === undefined || value === null || (Array.isArray(value) && value.length === 0)) return ''
+  return JSON.stringify(value)
+}

@@ -10,9 +10,8 @@ import { tellRemaining } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'
 import { type ChatPlan, engineCall } from './chat-plan.ts'
 import { usageLines, usageOfCompletion } from './chat-usage.ts'
-import { echoWith, OwnSearch } from './own-search.ts'
+import { echoWith, OwnSearch, withDocuments } from './own-search.ts'
 import { type PreparedChat, prepareChat } from './prepare-chat.ts'
-import { withDocuments } from './search-documents.ts'
 import { stripThinking, withoutReasoning } from './strip-thinking.ts'
 
 interface Completed {

@@ -8,11 +8,9 @@ import { webLines } from '../web/price-web.ts'
 import { pageReaderOf, searchEngineOf } from '../web/web-engines.ts'
 import { decisionTokens, scrapingMs, searchedResults, searchingMs } from './bounds.ts'
 import { usageOfCompletion } from './chat-usage.ts'
-import { textOfChoice } from './message-text.ts'
 import { chatLines } from './price-chat.ts'
-import { decidedQuery } from './search-decision.ts'
 import { stripThinking } from './strip-thinking.ts'
-import type { WebPlan } from './web-plan.ts'
+import { decidedQuery, textOfChoice, type WebPlan } from './web-plan.ts'
 
 /** What was found, and what of it is charged: only what succeeded. */
 export interface Findings {

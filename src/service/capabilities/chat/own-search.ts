@@ -1,11 +1,12 @@
 import type { ChatCompletion, ChatCompletionChunk } from '#contract/operations/chat.ts'
 import type { ServiceParametersEcho } from '#contract/operations/service-parameters.ts'
 import { xSearchResults } from '#contract/operations/web.ts'
+import { searchDocumentsTool } from '#contract/wire/vendor.ts'
 import type { SearchResult } from '#engines/ports/engine.ts'
 import type { Line } from '#ledger/store/units.ts'
 import { xSearchLines } from '../web/price-web.ts'
 import { citedCharacters, sourceHeadCharacters } from './bounds.ts'
-import { citationsOf } from './web-context.ts'
+import { citationsOf } from './prepare-chat.ts'
 
 /** What an engine says of its own search, in an answer or in the chunks of one: xAI's words, and those of gateways. */
 export class OwnSearch {
@@ -63,13 +64,13 @@ function sourceOf(citation: unknown): SearchResult | null {
   if (typeof url !== 'string' || !/^https?:/i.test(url)) return null
   return {
     url: url.slice(0, sourceHeadCharacters),
-    title: textOf(title).slice(0, sourceHeadCharacters / 4) || url.slice(0, sourceHeadCharacters / 4),
-    content: textOf(content),
-    date: textOf(date).slice(0, 40),
+    title: stringOf(title).slice(0, sourceHeadCharacters / 4) || url.slice(0, sourceHeadCharacters / 4),
+    content: stringOf(content),
+    date: stringOf(date).slice(0, 40),
   }
 }
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+const stringOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /** Counts of a usage: what was used, what was searched for, and what was fetched. */
 function figuresOf(usage: object): number[] {
@@ -86,3 +87,51 @@ function figuresOf(usage: object): number[] {
 
 const isCount = (value: unknown): value is number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+
+type Choice = ChatCompletion['choices'][number]
+
+/** What was found as the call of a tool that nobody has to answer (brief §2.8; its arguments as published, §5.3). */
+const documentsCall = (sources: readonly SearchResult[]) => ({
+  id: 'web_search_call',
+  type: 'function',
+  function: {
+    name: searchDocumentsTool,
+    arguments: JSON.stringify({
+      documents: sources.map(({ title, url, content, date }, index) => ({
+        id: String(index),
+        title,
+        url,
+        snippet: content,
+        ...(date ? { published_at: date } : {}),
+      })),
+    }),
+  },
+})
+
+/** Beside whatever tools the model itself calls. */
+export const withDocuments = (choice: Choice, sources: readonly SearchResult[]): Choice => ({
+  ...choice,
+  message: { ...choice.message, tool_calls: [documentsCall(sources), ...(choice.message.tool_calls ?? [])] },
+})
+
+/** The same as a piece of a stream's first choice. */
+export const documentsDelta = (sources: readonly SearchResult[]): ChatCompletionChunk['choices'][number] => ({
+  index: 0,
+  delta: { role: 'assistant', tool_calls: [{ index: 0, ...documentsCall(sources) }] },
+  finish_reason: null,
+})
+
+/** A client joins the pieces of a call by its place, and the first place of the first choice is taken. */
+export const behindDocuments = (chunk: ChatCompletionChunk): ChatCompletionChunk => ({
+  ...chunk,
+  choices: chunk.choices.map(choice =>
+    choice.index === 0 && choice.delta.tool_calls?.length
+      ? { ...choice, delta: { ...choice.delta, tool_calls: choice.delta.tool_calls.map(oneFurther) } }
+      : choice,
+  ),
+})
+
+const oneFurther = <Call extends object>(call: Call): Call => {
+  const index = 'index' in call && typeof call.index === 'number' ? call.index : 0
+  return { ...call, index: index + 1 }
+}

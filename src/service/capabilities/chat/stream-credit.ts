@@ -6,8 +6,7 @@ import type { Refusal } from '#ledger/store/outcome.ts'
 import { extendFromShare, overrunFactor } from './bounds.ts'
 import { asideOf, type ChatPlan } from './chat-plan.ts'
 import type { ChatTab } from './chat-tab.ts'
-import { runningTokens } from './chat-usage.ts'
-import { generatedText } from './generated-text.ts'
+import { generatedText, runningTokens } from './chat-usage.ts'
 import { tokensFor } from './price-chat.ts'
 
 /** Keeps the hold of a stream ahead of what the engine delivers, and has it written down from time to time. */

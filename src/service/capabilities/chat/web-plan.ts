@@ -1,13 +1,20 @@
 import { type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
-import type { ChatCompletionRequest } from '#contract/operations/chat.ts'
+import type { ChatCompletion, ChatCompletionRequest, ChatMessage } from '#contract/operations/chat.ts'
 import { addressCharacters } from '#engines/fetch/fetcher.ts'
 import type { TextModel } from '../../models/model.ts'
 import { type WebUse, webPrice } from '../web/price-web.ts'
-import { contextShare, pagesContextBytes, queryCharacters, scrapedAddresses, searchContextBytes } from './bounds.ts'
-import type { ChatOptions } from './chat-options.ts'
-import { newestText } from './message-text.ts'
+import {
+  contextShare,
+  decidedCharacters,
+  decidedMessages,
+  decisionTokens,
+  pagesContextBytes,
+  queryCharacters,
+  scrapedAddresses,
+  searchContextBytes,
+} from './bounds.ts'
+import { type ChatOptions, effortOfNone } from './chat-options.ts'
 import { estimateChat } from './price-chat.ts'
-import { decisionRequest } from './search-decision.ts'
 
 /** What is to be looked at on the web before the model is asked; pages go before a search (brief §2.8). */
 export type WebPlan =
@@ -67,4 +74,49 @@ function withoutPunctuation(text: string): string {
   let end = text.length
   while (punctuation.has(text[end - 1] ?? '')) end--
   return text.slice(0, end)
+}
+
+const instruction = [
+  'You decide whether a search of the web is needed before the newest message of this conversation can be answered well:',
+  'for what is recent, for facts that you are not sure of, or where the user asks for one. Do not answer the message itself.',
+  'Reply with one line: either NO, or SEARCH: followed by the words to search for.',
+].join(' ')
+
+/** Asks the model itself whether to search (`auto`: its discretion), and for what. */
+function decisionRequest(model: TextModel, messages: readonly ChatMessage[]): ChatCompletionRequest {
+  const newest = messages.filter(({ role }) => role === 'user' || role === 'assistant').slice(-decidedMessages)
+  const conversation = newest.map(message => ({
+    role: message.role,
+    text: textOf(message).slice(0, decidedCharacters),
+  }))
+  return {
+    model: model.id,
+    messages: [
+      { role: 'system', content: instruction },
+      { role: 'user', content: conversation.map(each => JSON.stringify(each)).join('\n') },
+    ],
+    max_tokens: decisionTokens,
+    reasoning_effort: effortOfNone(model),
+  }
+}
+
+/** The words to search for; null for an answer that asks for no search in the agreed form. */
+export function decidedQuery(answer: string): string | null {
+  const query = /^[^\w\n]*SEARCH:\s*(\S.*)$/m.exec(answer)?.[1]?.trim().slice(0, queryCharacters)
+  return query || null
+}
+
+function newestText(messages: readonly ChatMessage[]): string {
+  const newest = messages.findLast(({ role }) => role === 'user')
+  return newest ? textOf(newest) : ''
+}
+
+function textOf({ content }: ChatMessage): string {
+  if (typeof content === 'string') return content
+  return (content ?? []).flatMap(part => (part.type === 'text' ? [part.text] : [])).join('\n')
+}
+
+export function textOfChoice({ choices }: ChatCompletion): string {
+  const content = choices[0]?.message.content
+  return typeof content === 'string' ? content : ''
 }
