@@ -84,11 +84,15 @@ function named(path: readonly string[], reason: string): RefusedValue[] {
 
 const memberName = /^[a-z][a-zA-Z0-9_]{0,39}(?:\.[a-zA-Z0-9_]{1,40}){0,8}$/
 
+/** What is read of a page: the patterns below take time by the square of it, and a service may send megabytes. */
+const pageCharacters = 16_384
+
 /** The words of a page: its title where it has one. */
-function textOfPage(text: string): string {
+function textOfPage(whole: string): string {
+  const text = whole.slice(0, pageCharacters)
   if (!/<(?:!doctype|html|head|body|title)\b/i.test(text)) return text
-  const title = /<title[^>]*>([^<]*)<\/title>/i.exec(text)?.[1]?.trim()
-  return title || text.replaceAll(/<(script|style)\b[\s\S]*?<\/\1>/gi, ' ').replaceAll(/<[^>]*>/g, ' ')
+  const title = /<title[^<>]*>([^<]*)<\/title>/i.exec(text)?.[1]?.trim()
+  return title || text.replaceAll(/<(script|style)\b[\s\S]*?<\/\1>/gi, ' ').replaceAll(/<[^<>]*>/g, ' ')
 }
 
 const bounded = (text: string, characters: number): string => {

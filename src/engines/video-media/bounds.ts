@@ -18,7 +18,7 @@ export const picturesPerSecond = 120
 /** Packets of audio of a second: Opus has no shorter ones. */
 export const soundPacketsPerSecond = 400
 
-/** Packets of all tracks of a video, the longest one that is taken; reading so many takes some two seconds. */
+/** Packets of all tracks of a video, the longest one that is taken; reading so many takes some four seconds. */
 export const videoPackets = (upscaledSeconds + 1) * (picturesPerSecond + soundPacketsPerSecond)
 
 /** All media of one request, decoded: they are one row of the store, which others write to at the same time. */
