@@ -16,7 +16,7 @@ import type { Store } from '#ledger/store/store.ts'
 import type { Line } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import type { ChatPlan } from '#service/capabilities/chat/chat-plan.ts'
-import { ChatTab } from '#service/capabilities/chat/chat-tab.ts'
+import { StreamUsage } from '#service/capabilities/chat/stream-usage.ts'
 import { checkVideo } from '#service/capabilities/video/check-video.ts'
 import { priceVideo, settledRequest } from '#service/capabilities/video/price-video.ts'
 import { textModel, videoModel } from '../models/example-models.ts'
@@ -167,7 +167,7 @@ describe('tokens of a text that is still coming', () => {
     } as unknown as ChatPlan
     fc.assert(
       fc.property(fc.array(fc.tuple(word, fc.nat(2)), { minLength: 1, maxLength: 60 }), pieces => {
-        const tab = new ChatTab(plan, new TestClock())
+        const tab = new StreamUsage(plan, new TestClock())
         let before = -1n
         for (const [piece, index] of pieces) {
           const choices = [{ index, delta: { content: ` ${piece}` } }]

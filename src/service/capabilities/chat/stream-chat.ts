@@ -7,15 +7,14 @@ import type { Call, EventsReply } from '../../http/call.ts'
 import { tellRemaining } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'
 import { type ChatPlan, engineCall } from './chat-plan.ts'
-import { ChatTab } from './chat-tab.ts'
-import { EngineRun } from './engine-run.ts'
+import { EngineRun, failureError, refusalError, type StreamError } from './engine-run.ts'
 import { behindDocuments, documentsDelta, echoWith } from './own-search.ts'
 import { type PreparedChat, prepareChat } from './prepare-chat.ts'
 import { StreamCredit } from './stream-credit.ts'
-import { failureError, refusalError, type StreamError } from './stream-errors.ts'
+import { StreamUsage } from './stream-usage.ts'
 import { ThinkingStripper, withoutReasoning } from './strip-thinking.ts'
 
-/** A streamed answer; see `ChatTab` for what it owes. */
+/** A streamed answer; see `StreamUsage` for what it owes. */
 export async function streamChat(call: Call, plan: ChatPlan, service: Service): Promise<EventsReply> {
   const { charge, events } = await streamWithCharge(service.charges, plan.order, call.signal, open =>
     meteredChat(call, plan, open, service),
@@ -91,7 +90,7 @@ interface Streaming {
   call: Call
   plan: ChatPlan
   charge: Charge
-  tab: ChatTab
+  tab: StreamUsage
   run: EngineRun
   credit: StreamCredit
   /** As the plan has it until the engine was asked. */
@@ -99,7 +98,7 @@ interface Streaming {
 }
 
 function meteredChat(call: Call, plan: ChatPlan, charge: Charge, service: Service): Metered<unknown> {
-  const tab = new ChatTab(plan, service.clock)
+  const tab = new StreamUsage(plan, service.clock)
   const prepared: PreparedChat = { request: plan.request, echo: plan.options.echo, sources: [], lines: [] }
   const prepare = async (signal: AbortSignal) => {
     tab.prepared(Object.assign(prepared, await prepareChat(plan, { fetcher: call.fetcher, signal }, service)))

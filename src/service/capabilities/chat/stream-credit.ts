@@ -5,15 +5,15 @@ import type { Charge } from '#ledger/charges/charge.ts'
 import type { Refusal } from '#ledger/store/outcome.ts'
 import { extendFromShare, overrunFactor } from './bounds.ts'
 import { asideOf, type ChatPlan } from './chat-plan.ts'
-import type { ChatTab } from './chat-tab.ts'
 import { generatedText, runningTokens } from './chat-usage.ts'
 import { tokensFor } from './price-chat.ts'
+import type { StreamUsage } from './stream-usage.ts'
 
 /** Keeps the hold of a stream ahead of what the engine delivers, and has it written down from time to time. */
 export class StreamCredit {
   readonly #plan: ChatPlan
   readonly #charge: Charge
-  readonly #tab: ChatTab
+  readonly #tab: StreamUsage
   /** Completion tokens that the hold covers. */
   #covered = 0
   /** Tokens when they were last counted, and the most that may have come since: one for each byte, or for an empty piece. */
@@ -23,7 +23,7 @@ export class StreamCredit {
   #refusedAt: number | null = null
   #refusal: Refusal | null = null
 
-  constructor(plan: ChatPlan, charge: Charge, tab: ChatTab) {
+  constructor(plan: ChatPlan, charge: Charge, tab: StreamUsage) {
     this.#plan = plan
     this.#charge = charge
     this.#tab = tab

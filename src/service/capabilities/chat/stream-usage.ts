@@ -5,6 +5,7 @@ import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
 import { RunningCount } from '#engines/tokens/running-count.ts'
 import { oneCharge } from '#ledger/charges/one-charge.ts'
 import type { Line } from '#ledger/store/units.ts'
+import { assumedTokensASecond, pacedPieces, thinkingAfterMs } from './bounds.ts'
 import type { ChatPlan } from './chat-plan.ts'
 import {
   believed,
@@ -17,14 +18,13 @@ import {
 } from './chat-usage.ts'
 import { OwnSearch } from './own-search.ts'
 import type { PreparedChat } from './prepare-chat.ts'
-import { ThinkingTime } from './thinking-time.ts'
 
 /**
  * Counts what an engine has made. A stream that has ended owes its usage. One that broke off owes the prompt and what was
  * delivered until then, and nothing before the first piece of content. One whose reader left owes what its engine made,
  * from the first sign of its work.
  */
-export class ChatTab {
+export class StreamUsage {
   readonly #plan: ChatPlan
   readonly #thinking: ThinkingTime
   /** Of each choice. */
@@ -159,5 +159,45 @@ export class ChatTab {
     const known = this.#counts.get(index) ?? new RunningCount()
     this.#counts.set(index, known)
     return known
+  }
+}
+
+/** Estimates the tokens that a silent engine may have thought, from its silences and the pace of its stream. */
+class ThinkingTime {
+  readonly #clock: Clock
+  #beganAtMs: number | null = null
+  #heardAtMs = 0
+  #silentMs = 0
+  #pieces = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** The engine is asked. */
+  begin(): void {
+    this.#beganAtMs = this.#clock.now()
+    this.#heardAtMs = this.#beganAtMs
+  }
+
+  /** It sent so many pieces, most of which are a token. */
+  heard(pieces: number): void {
+    const nowMs = this.#clock.now()
+    const silentMs = nowMs - this.#heardAtMs
+    if (this.#beganAtMs !== null && silentMs > thinkingAfterMs) this.#silentMs += silentMs
+    this.#heardAtMs = nowMs
+    this.#pieces += pieces
+  }
+
+  /** What it can have thought in its silences, the present one included. */
+  get tokens(): number {
+    if (this.#beganAtMs === null) return 0
+    const nowMs = this.#clock.now()
+    const silentNowMs = nowMs - this.#heardAtMs
+    const silentMs = this.#silentMs + (silentNowMs > thinkingAfterMs ? silentNowMs : 0)
+    const speakingMs = nowMs - this.#beganAtMs - silentMs
+    const isPaced = this.#pieces >= pacedPieces && speakingMs > 0
+    const aSecond = isPaced ? (this.#pieces * 1_000) / speakingMs : assumedTokensASecond
+    return Math.floor((silentMs * aSecond) / 1_000)
   }
 }
