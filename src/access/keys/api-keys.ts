@@ -3,7 +3,7 @@ import { microUsd } from '#contract/money.ts'
 import type { KeyRole } from '#contract/operations/keys.ts'
 import type { Clock } from '#contract/time.ts'
 import { RecentMap } from '#host/recent-map.ts'
-import type { KeyBudget } from '#ledger/store/account-ops.ts'
+import type { KeyBudget, KeyState } from '#ledger/store/account-ops.ts'
 import { commitSurely } from '#ledger/store/commit-surely.ts'
 import { groupedRead } from '#ledger/store/grouped-read.ts'
 import type { Refusal } from '#ledger/store/outcome.ts'
@@ -83,7 +83,7 @@ export interface KeyChange {
   label?: string
   expiresAtMs?: number | null
   /** The budget that the change was made for: where it is another by now, the change is refused as `key_moved`. */
-  before?: KeyBudget | null
+  before?: KeyState
 }
 
 interface Found {

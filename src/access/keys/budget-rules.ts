@@ -63,13 +63,13 @@ export async function createWithin(parts: Parts, creatorId: string, order: NewKe
     const before = creator.budget
     await requireLeft(parts, creator, before, order.budget ?? null)
     const lowered = without(before, order.budget ?? null)
-    if (!(await moved(keys, creatorId, before, lowered))) continue
+    if (!(await moved(keys, creator, before, lowered))) continue
     try {
       // A call that began meanwhile may have taken what was left; from now on it is held against the lower budget.
       await requireLeft(parts, creator, before, order.budget ?? null)
       return await keys.create(order)
     } catch (error) {
-      await moved(keys, creatorId, lowered, before)
+      await moved(keys, creator, lowered, before)
       throw error
     }
   }
@@ -110,9 +110,14 @@ function without(budget: KeyBudget, given: KeyBudget | null): KeyBudget {
 }
 
 /** False where another change came between. */
-async function moved(keys: Parts['keys'], id: string, before: KeyBudget, after: KeyBudget): Promise<boolean> {
+async function moved(
+  keys: Parts['keys'],
+  { id, expiresAtMs }: ApiKeyRecord,
+  budget: KeyBudget,
+  after: KeyBudget,
+): Promise<boolean> {
   try {
-    await keys.setBudget(id, after, { before })
+    await keys.setBudget(id, after, { before: { budget, expiresAtMs } })
     return true
   } catch (error) {
     if (error instanceof KeyRefused && error.why === 'key_moved') return false

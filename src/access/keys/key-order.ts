@@ -32,7 +32,7 @@ export function keyChange(
   return {
     budget: budgetAfter(key.budget, request),
     more: {
-      before: key.budget,
+      before: { budget: key.budget, expiresAtMs: key.expiresAtMs },
       ...(description === undefined ? {} : { label: description }),
       ...(expiresAt === undefined ? {} : { expiresAtMs: endOf(expiresAt, nowMs) }),
     },

@@ -1,11 +1,10 @@
 import { type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
 import { dayMs } from '#contract/time.ts'
-import type { BudgetPeriod, KeyBudget } from '../store/account-ops.ts'
+import type { BudgetPeriod, KeyBudget, PeriodStarts } from '../store/account-ops.ts'
 import type { Store } from '../store/store.ts'
-import type { HoldKey } from '../store/units.ts'
 
 /** Starts of the UTC day and month that `atMs` lies in. */
-export function periodStarts(atMs: number): Omit<HoldKey, 'key'> {
+export function periodStarts(atMs: number): PeriodStarts {
   const date = new Date(atMs)
   return { epochStartMs: atMs - (atMs % dayMs), monthStartMs: Date.UTC(date.getUTCFullYear(), date.getUTCMonth()) }
 }

@@ -4,7 +4,8 @@ import type { Store } from '../store/store.ts'
 
 /**
  * What an open hold may still be extended by. It draws on its own day of staking credit and its own period of the key's
- * budget, whatever day it is by now. Another call may take it first: only the extension decides.
+ * budget, whatever day it is by now, within the limits that it was opened with and those that its key has now. Another
+ * call may take it first: only the extension decides.
  */
 export async function leftForHold(store: Store, hold: string): Promise<MicroUsd> {
   const row = await store.read
@@ -13,10 +14,7 @@ export async function leftForHold(store: Store, hold: string): Promise<MicroUsd>
     .leftJoin('staking_credit as s', join =>
       join.onRef('s.account', '=', 'h.account').onRef('s.day_ms', '=', 'h.staking_day_ms'),
     )
-    // A budget that goes by another period by now says nothing about this one.
-    .leftJoin('api_key as k', join =>
-      join.onRef('k.id', '=', 'h.api_key').onRef('k.budget_period', '=', 'h.budget_period'),
-    )
+    .leftJoin('api_key as k', 'k.id', 'h.api_key')
     .leftJoin('key_use as u', join =>
       join
         .onRef('u.key', '=', 'h.api_key')
@@ -27,15 +25,25 @@ export async function leftForHold(store: Store, hold: string): Promise<MicroUsd>
     .select([
       sql<bigint>`a.posted - a.held`.as('account_usd'),
       sql<bigint | null>`s.granted_usd - s.spent_usd - s.held_usd`.as('day_usd'),
-      sql<bigint | null>`k.budget_usd - u.spent_usd - u.held_usd`.as('key_usd'),
-      sql<bigint | null>`k.budget_staking_usd - u.spent_staking_usd - u.held_staking_usd`.as('key_staking_usd'),
+      // Null where the hold had no budget, because then it counts in no period.
+      sql<bigint | null>`u.spent_usd + u.held_usd`.as('used_usd'),
+      sql<bigint | null>`u.spent_staking_usd + u.held_staking_usd`.as('used_staking_usd'),
+      'h.budget_usd',
+      'h.budget_staking_usd',
+      'k.budget_usd as now_usd',
+      'k.budget_staking_usd as now_staking_usd',
     ])
     .executeTakeFirst()
   if (!row) return microUsd(0n)
-  const staking = atMost(row.key_staking_usd, row.day_usd ?? 0n)
-  return microUsd(notBelowZero(staking) + notBelowZero(atMost(row.key_usd, row.account_usd)))
+  const staking = within([row.budget_staking_usd, row.now_staking_usd], row.used_staking_usd, row.day_usd ?? 0n)
+  return microUsd(staking + within([row.budget_usd, row.now_usd], row.used_usd, row.account_usd))
 }
 
-const atMost = (limit: bigint | null, amount: bigint): bigint => (limit !== null && limit < amount ? limit : amount)
+/** What of an amount the limits leave, of which so much is used. */
+function within(limits: (bigint | null)[], used: bigint | null, amount: bigint): bigint {
+  let most = amount
+  for (const limit of limits) if (limit !== null && used !== null && limit - used < most) most = limit - used
+  return notBelowZero(most)
+}
 
 const notBelowZero = (amount: bigint): bigint => (amount > 0n ? amount : 0n)

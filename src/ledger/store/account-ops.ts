@@ -49,13 +49,31 @@ export interface KeyBudget {
 /** A UTC day, a UTC month, or all of a key's life. */
 export type BudgetPeriod = 'epoch' | 'month' | 'lifetime'
 
-/** Replaces a key's budget; it counts what is held from now on, and within one kind of period what was held before. */
+/** Starts of a UTC day and of its month. */
+export interface PeriodStarts {
+  epochStartMs: number
+  monthStartMs: number
+}
+
+/** What of a key a change of it depends on. */
+export interface KeyState {
+  budget: KeyBudget | null
+  expiresAtMs: number | null
+}
+
+/**
+ * Replaces a key's budget; it counts what is held from now on, and within one kind of period what was held before. A hold
+ * that is open keeps the limits that it was opened with, where the new ones are not lower.
+ */
 export interface SetKeyBudget {
   op: 'keyBudget'
   key: string
   budget: KeyBudget | null
-  /** Where they are there: the budget that was read (else refused as `key_moved`), what the key is for, when it ends. */
-  before?: KeyBudget | null
+  /** The key as it was read: where it is another by now, or revoked, the change is refused as `key_moved`. */
+  before?: KeyState
+  /** The present day and month: where the key has used more of its period than the new limits, `over_budget`. */
+  covers?: PeriodStarts
+  /** What the key is for and when it ends; each stays as it is where it is absent. */
   label?: string
   expiresAtMs?: number | null
   atMs: number

@@ -96,6 +96,9 @@ export interface HoldTable {
   /** Null where the key had no budget. */
   budget_period: BudgetPeriod | null
   budget_start_ms: number | null
+  /** The limits of the key when the hold was opened; null is without. */
+  budget_usd: bigint | null
+  budget_staking_usd: bigint | null
   /** JSON: what the work has cost so far; see `owed.ts`. */
   owed: string | null
   lease_owner: string

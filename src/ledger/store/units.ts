@@ -1,7 +1,7 @@
 /** Units of work: the only way the service writes. A unit is plain data, applied whole or refused; the same id again
  * returns its first outcome. A unit that was refused left no trace, so a retry is judged anew. */
 import type { MicroUsd } from '#contract/money.ts'
-import type { AddKey, LinkWallet, OpenAccount, RevokeKey, SetKeyBudget } from './account-ops.ts'
+import type { AddKey, LinkWallet, OpenAccount, PeriodStarts, RevokeKey, SetKeyBudget } from './account-ops.ts'
 
 export interface Unit {
   /** Ordered by time (starts with a UUIDv7), because random ids make the table of outcomes slow as it grows. */
@@ -57,10 +57,8 @@ export interface Hold {
 }
 
 /** Starts of the UTC day and month that this hold counts in, whichever of them the key's budget goes by. */
-export interface HoldKey {
+export interface HoldKey extends PeriodStarts {
   key: string
-  epochStartMs: number
-  monthStartMs: number
 }
 
 export interface StakingDay {
@@ -70,7 +68,7 @@ export interface StakingDay {
   granted: MicroUsd
 }
 
-/** Grows an open hold by `amount`, out of the same sources and the same budget. */
+/** Grows an open hold by `amount`, out of the same sources, within the limits that it was opened with and those of now. */
 export interface Extend {
   op: 'extend'
   hold: string

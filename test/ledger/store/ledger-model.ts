@@ -13,6 +13,8 @@ interface OpenHold {
   key: string
   /** Name of the key's period, of `uses`; empty where the key had no budget. */
   use: string
+  /** Of its key when it was opened. */
+  limits: Limits
   owner: string
   untilMs: number
 }
@@ -21,6 +23,11 @@ interface Use {
   usd: bigint
   staking: bigint
 }
+
+/** Null is without. */
+type Limits = Pick<KeyBudget, 'usd' | 'staking'>
+
+const noLimits: Limits = { usd: null, staking: null }
 
 export interface Books {
   accounts: Map<string, { posted: bigint; held: bigint }>
@@ -120,7 +127,8 @@ function hold(books: Books, op: Hold, touched: Set<string>): Refusal | null {
   const startMs = period === 'epoch' ? op.key?.epochStartMs : period === 'month' ? op.key?.monthStartMs : 0
   const use = op.key && period ? `${op.key.key} ${period} ${startMs}` : ''
   const day = op.staking ? `${op.account} ${op.staking.dayMs}` : ''
-  const fresh = { account: op.account, usd: 0n, staking: 0n, day, key: op.key?.key ?? '', use, ...op.lease }
+  const limits = key?.budget ?? noLimits
+  const fresh = { account: op.account, usd: 0n, staking: 0n, day, key: op.key?.key ?? '', use, limits, ...op.lease }
   const why = draw(books, fresh, op.amount, op.staking?.granted ?? null, touched)
   if (why) return why
   books.usedHolds.add(op.hold)
@@ -131,17 +139,16 @@ function hold(books: Books, op: Hold, touched: Set<string>): Refusal | null {
 /** Takes an amount for a hold: the day's credit within the key's share of it, then USD within the key's budget. */
 function draw(books: Books, hold: OpenHold, amount: bigint, granted: bigint | null, touched: Set<string>) {
   const balance = books.accounts.get(hold.account)
-  const today = books.keys.get(hold.key)?.budget
-  const limits = hold.use.includes(` ${today?.period} `) ? today : null
+  const limits = hold.use ? [hold.limits, books.keys.get(hold.key)?.budget ?? noLimits] : []
   const use = books.uses.get(hold.use) ?? { usd: 0n, staking: 0n }
   const day = books.days.get(hold.day) ?? { granted: 0n, used: 0n }
   const free = [amount, (granted ?? day.granted) - day.used]
-  if (limits?.staking != null) free.push(limits.staking - use.staking)
+  for (const limit of limits) if (limit.staking !== null) free.push(limit.staking - use.staking)
   const least = free.reduce((one, other) => (one < other ? one : other))
   const staking = least < 0n ? 0n : least
   const usd = amount - staking
   if (!balance || balance.posted - balance.held < usd) return 'insufficient_funds'
-  if (limits?.usd != null && limits.usd - use.usd < usd) return 'over_budget'
+  if (limits.some(limit => limit.usd !== null && limit.usd - use.usd < usd)) return 'over_budget'
   balance.held += usd
   touched.add(hold.account)
   if (hold.day) books.days.set(hold.day, { granted: granted ?? day.granted, used: day.used + staking })

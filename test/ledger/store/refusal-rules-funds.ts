@@ -6,6 +6,7 @@ import {
   by,
   capture,
   claim,
+  covers,
   extend,
   grant,
   hold,
@@ -13,6 +14,7 @@ import {
   keyBudget,
   lease,
   ledger,
+  nowMs,
   release,
   revokeKey,
   staked,
@@ -78,6 +80,76 @@ const keys: RefusalRule[] = [
     before: [keyed],
     ops: [hold('h', 13n, 'ada', lease(), { ...small, ...staked(100n) })],
     why: 'insufficient_funds',
+  },
+]
+
+/** A hold of a key with 5 micro-USD a day, of which it has 3, and which has another budget by now. */
+const openWith = (now: ReturnType<typeof budget> | null) => [
+  [...keyed, hold('h', 3n, 'ada', lease(), small), keyBudget('small', now)],
+]
+const asMade = { budget: budget(5n, 2n), expiresAtMs: null }
+const used = [...keyed, hold('h', 3n, 'ada', lease(), small), capture('h', [2n]), hold('i', 1n, 'ada', lease(), small)]
+
+const changes: RefusalRule[] = [
+  ...(
+    [
+      ['another period', budget(9n, null, 'month')],
+      ['no limit', budget(null)],
+      ['no budget', null],
+      ['a higher limit', budget(9n)],
+    ] as const
+  ).map(([now, to]): RefusalRule => {
+    const rule = `an extension above the budget that its hold was opened with, where its key has ${now} by now`
+    return { rule, before: openWith(to), ops: [extend('h', 3n)], why: 'over_budget' }
+  }),
+  {
+    rule: 'an extension above a budget that was lowered since its hold was opened',
+    before: openWith(budget(4n)),
+    ops: [extend('h', 2n)],
+    why: 'over_budget',
+  },
+  {
+    rule: 'an extension above a lower budget of another period',
+    before: openWith(budget(4n, null, 'month')),
+    ops: [extend('h', 2n)],
+    why: 'over_budget',
+  },
+  {
+    rule: 'a budget that does not cover what its key has spent and holds',
+    before: [used],
+    ops: [keyBudget('small', budget(2n), covers)],
+    why: 'over_budget',
+  },
+  {
+    rule: 'a budget that does not cover the staking credit that its key holds',
+    before: [[...keyed, hold('h', 2n, 'ada', lease(), { ...small, ...staked(9n) })]],
+    ops: [keyBudget('small', budget(9n, 1n), covers)],
+    why: 'over_budget',
+  },
+  ...(
+    [
+      ['has another limit', keyBudget('small', budget(4n, 2n))],
+      ['has another period', keyBudget('small', budget(5n, 2n, 'month'))],
+      ['has no budget', keyBudget('small', null)],
+      ['has another end', keyBudget('small', budget(5n, 2n), { expiresAtMs: nowMs + 1 })],
+      ['is revoked', revokeKey('small')],
+    ] as const
+  ).map(([by, moved]): RefusalRule => {
+    const rule = `a change of a key that ${by} by now`
+    const ops = [keyBudget('small', budget(1n), { before: asMade })]
+    return { rule, before: [[...keyed, moved]], ops, why: 'key_moved' }
+  }),
+  {
+    rule: 'an unknown key, before what it was',
+    before: [funded],
+    ops: [keyBudget('k', null, { before: asMade, ...covers })],
+    why: 'no_key',
+  },
+  {
+    rule: 'what a key was, before what it has used',
+    before: [[...used, keyBudget('small', budget(4n))]],
+    ops: [keyBudget('small', budget(2n), { before: asMade, ...covers })],
+    why: 'key_moved',
   },
 ]
 
@@ -193,4 +265,12 @@ const texts: RefusalRule[] = [
   { rule: 'half a surrogate pair in a name', before: [], ops: [account('a\ud800')], why: 'invalid' },
 ]
 
-export const fundRefusals: RefusalRule[] = [...keys, ...sources, ...endings, ...claims, ...standstill, ...texts]
+export const fundRefusals: RefusalRule[] = [
+  ...keys,
+  ...changes,
+  ...sources,
+  ...endings,
+  ...claims,
+  ...standstill,
+  ...texts,
+]

@@ -27,11 +27,13 @@ const released: Record<string, string> = {
   'postgres/0009-key-roles': '4dd6e64001e789d1',
   'postgres/0010-key-changes': '2f45b1610cef4592',
   'postgres/0011-limit-ring': '73694d247dad1df4',
+  'postgres/0012-limits-of-holds': '4922e7e7d08ea7b0',
   'sqlite/0001-first-tables': '826390911ef5a827',
   'sqlite/0002-budgets-staking-claims': 'cfddc14de8981b44',
   'sqlite/0003-secret-marks': '1862a339d68c9442',
   'sqlite/0004-receipt-keys': '59ac5bc65a95ec0d',
   'sqlite/0005-key-roles': 'ba8987e3056ef346',
+  'sqlite/0006-limits-of-holds': '8f4d1de2b448cbd9',
 }
 
 const folder = (engine: string) => new URL(`../../../src/ledger/store/${engine}/migrations/`, import.meta.url)

@@ -1,6 +1,6 @@
 /** Operations and units of tests, with what does not matter filled in. */
 import { microUsd } from '#contract/money.ts'
-import type { KeyBudget } from '#ledger/store/account-ops.ts'
+import type { KeyBudget, SetKeyBudget } from '#ledger/store/account-ops.ts'
 import type { Outcome } from '#ledger/store/outcome.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type {
@@ -37,12 +37,14 @@ export const budget = (usd: bigint | null, staking: bigint | null = null, period
   staking: staking === null ? null : microUsd(staking),
 })
 
-export const keyBudget = (id: string, to: KeyBudget | null): Op => ({
-  op: 'keyBudget',
-  key: id,
-  budget: to,
-  atMs: nowMs,
-})
+export const keyBudget = (
+  id: string,
+  to: KeyBudget | null,
+  more: Pick<SetKeyBudget, 'before' | 'covers' | 'expiresAtMs'> = {},
+): Op => ({ op: 'keyBudget', key: id, budget: to, ...more, atMs: nowMs })
+
+/** Where no use of the present period may be more than the new limits. */
+export const covers = { covers: { epochStartMs: 20_000 * 86_400_000, monthStartMs: 19_990 * 86_400_000 } }
 
 export const revokeKey = (id: string): Op => ({ op: 'revokeKey', key: id, atMs: nowMs })
 

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { readOwed } from '#ledger/store/owed.ts'
 import type { Store } from '#ledger/store/store.ts'
+import type { Op } from '#ledger/store/units.ts'
 import {
   account,
   budget,
@@ -10,6 +11,7 @@ import {
   checkpoint,
   claim,
   commitOps,
+  covers,
   dayMs,
   extend,
   grant,
@@ -150,6 +152,36 @@ export function fundsContract(opened: () => Store): void {
     expect(await rows.orderBy('seq').execute()).toEqual([
       { api_key: 'k', budget_period: null },
       { api_key: 'k', budget_period: 'epoch' },
+    ])
+  })
+
+  test('a budget that is lowered within what its key has used in other periods is set', async () => {
+    const store = opened()
+    await mustCommit(store, account(), grant(100n), key('k', 'hash', 'ada', budget(9n)))
+    await mustCommit(
+      store,
+      hold('h', 8n, 'ada', lease(), by('k', 19_999 * dayMs)),
+      hold('i', 3n, 'ada', lease(), by('k')),
+    )
+    await mustCommit(store, keyBudget('k', budget(3n), covers))
+    expect(await commitOps(store, keyBudget('k', budget(2n), covers))).toMatchObject({ why: 'over_budget' })
+    await mustCommit(store, keyBudget('k', budget(2n)))
+  })
+
+  test('a key gives a part of its budget to a new one, or neither changes', async () => {
+    const store = opened()
+    const limits = () => store.read.selectFrom('api_key').select(['id', 'budget_usd']).orderBy('id').execute()
+    await mustCommit(store, account(), grant(100n), key('k', 'hash', 'ada', budget(5n)))
+    const gives = (from: bigint, to: bigint) =>
+      keyBudget('k', budget(to), { before: { budget: budget(from), expiresAtMs: null }, ...covers })
+    await mustCommit(store, gives(5n, 3n), key('new', 'hash of new', 'ada', budget(2n)))
+    const again = key('newer', 'hash of new', 'ada', budget(1n))
+    expect(await commitOps(store, gives(3n, 2n), again)).toMatchObject({ why: 'key_exists' })
+    const full = { ...key('newer', 'hash of newer', 'ada', budget(1n)), mostActive: 2 } as Op
+    expect(await commitOps(store, gives(3n, 2n), full)).toMatchObject({ why: 'too_many_keys' })
+    expect(await limits()).toEqual([
+      { id: 'k', budget_usd: 3n },
+      { id: 'new', budget_usd: 2n },
     ])
   })
 

@@ -275,7 +275,8 @@ function rareRowOf(op: RareOp): OpRow {
           ...budgetOf(op.budget),
           label: op.label,
           expiresAtMs: op.expiresAtMs,
-          before: op.before === undefined ? undefined : budgetOf(op.before),
+          before: op.before && { ...budgetOf(op.before.budget), expiresAtMs: op.before.expiresAtMs },
+          covers: op.covers,
         }),
       }
     case 'revokeKey':

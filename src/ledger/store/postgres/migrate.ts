@@ -13,6 +13,7 @@ import { movedHolds } from './migrations/0008-moved-holds.ts'
 import { keyRoles } from './migrations/0009-key-roles.ts'
 import { keyChanges } from './migrations/0010-key-changes.ts'
 import { limitRing } from './migrations/0011-limit-ring.ts'
+import { limitsOfHolds } from './migrations/0012-limits-of-holds.ts'
 
 /** In order of their names. A migration that has been released is never changed; the next one mends it. */
 export const migrations: Record<string, Migration> = {
@@ -27,6 +28,7 @@ export const migrations: Record<string, Migration> = {
   '0009-key-roles': keyRoles,
   '0010-key-changes': keyChanges,
   '0011-limit-ring': limitRing,
+  '0012-limits-of-holds': limitsOfHolds,
 }
 
 /** Any number, as long as nothing else in the database locks it. */

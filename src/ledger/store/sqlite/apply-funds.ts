@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { BudgetPeriod } from '../account-ops.ts'
+import type { BudgetPeriod, PeriodStarts } from '../account-ops.ts'
 import type { Hold } from '../units.ts'
 import type { Known } from './known-rows.ts'
 import { prepareExact } from './work.ts'
@@ -10,7 +10,7 @@ export interface Sources {
   budget: { key: string; period: BudgetPeriod; startMs: number; limits: Limits } | null
 }
 
-interface Limits {
+export interface Limits {
   usd: bigint | null
   staking: bigint | null
 }
@@ -32,6 +32,8 @@ export interface Funds {
   split(amount: bigint, sources: Sources): Split
   /** Whether the key's budget covers the USD part. */
   covers(usd: bigint, sources: Sources): boolean
+  /** Whether a period's limits cover what has been used of it. */
+  coversUsed(period: NonNullable<Sources['budget']>): boolean
   reserve(split: Split, sources: Sources): void
   /** Ends what was held; some of it was spent. */
   settle(held: Split, spent: Split, sources: Sources): void
@@ -59,6 +61,11 @@ export function fundsIn(database: DatabaseSync, known: Known<ApiKey>): Funds {
     },
     covers: (usd, { budget }) =>
       !budget || budget.limits.usd === null || budget.limits.usd - uses.read(budget).usd >= usd,
+    coversUsed(period) {
+      const used = uses.read(period)
+      const { usd, staking } = period.limits
+      return (usd === null || used.usd <= usd) && (staking === null || used.staking <= staking)
+    },
     reserve(split, { staking, budget }) {
       if (staking) days.reserve(staking, split.staking)
       if (budget) uses.reserve(budget, split)
@@ -79,9 +86,11 @@ export function sourcesOf(op: Hold, key: ApiKey | null): Sources {
   const staking = op.staking ? { account: op.account, ...op.staking } : null
   if (!op.key || !key?.budget) return { staking, budget: null }
   const { period, limits } = key.budget
-  const startMs = { epoch: op.key.epochStartMs, month: op.key.monthStartMs, lifetime: 0 }[period]
-  return { staking, budget: { key: op.key.key, period, startMs, limits } }
+  return { staking, budget: { key: op.key.key, period, startMs: startOf(period, op.key), limits } }
 }
+
+export const startOf = (period: BudgetPeriod, { epochStartMs, monthStartMs }: PeriodStarts): number =>
+  ({ epoch: epochStartMs, month: monthStartMs, lifetime: 0 })[period]
 
 function keyReader(database: DatabaseSync): (id: string) => ApiKey | null {
   const select = prepareExact(

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { BudgetPeriod } from '../account-ops.ts'
 import { storeOwed } from '../owed.ts'
 import type { Hold } from '../units.ts'
-import { type Funds, type Sources, type Split, sourcesOf } from './apply-funds.ts'
+import { type Funds, type Limits, type Sources, type Split, sourcesOf } from './apply-funds.ts'
 import type { Known } from './known-rows.ts'
 import { type Appliers, type Balances, prepareExact, type Work } from './work.ts'
 
@@ -15,6 +15,8 @@ export interface OpenHold {
   api_key: string | null
   budget_period: BudgetPeriod | null
   budget_start_ms: number | null
+  budget_usd: bigint | null
+  budget_staking_usd: bigint | null
   lease_owner: string
   lease_until_ms: number
 }
@@ -32,16 +34,27 @@ export interface OpenHolds {
 export const heldOf = (hold: OpenHold): Split => ({ usd: hold.amount - hold.staking_usd, staking: hold.staking_usd })
 
 const noSplit: Split = { usd: 0n, staking: 0n }
-const noLimits = { usd: null, staking: null }
 
 /** What an open hold draws on. What its day granted is not known here; an extension asks for it. */
-const sourcesOfHold = ({ account, staking_day_ms, api_key, budget_period, budget_start_ms }: OpenHold): Sources => ({
+const sourcesOfHold = ({ account, staking_day_ms, api_key, budget_period, ...hold }: OpenHold): Sources => ({
   staking: staking_day_ms === null ? null : { account, dayMs: staking_day_ms, granted: 0n },
   budget:
     api_key === null || budget_period === null
       ? null
-      : { key: api_key, period: budget_period, startMs: budget_start_ms ?? 0, limits: noLimits },
+      : {
+          key: api_key,
+          period: budget_period,
+          startMs: hold.budget_start_ms ?? 0,
+          limits: { usd: hold.budget_usd, staking: hold.budget_staking_usd },
+        },
 })
+
+const lowerLimits = (one: Limits, other: Limits | undefined): Limits =>
+  other ? { usd: lower(one.usd, other.usd), staking: lower(one.staking, other.staking) } : one
+
+/** Null is without a limit. */
+const lower = (one: bigint | null, other: bigint | null): bigint | null =>
+  one === null || (other !== null && other < one) ? other : one
 
 export function openHoldsIn(
   database: DatabaseSync,
@@ -50,7 +63,8 @@ export function openHoldsIn(
   const read = holdReader(database)
   const insert = database.prepare(
     `INSERT INTO hold (id, account, amount, staking_usd, staking_day_ms, api_key, budget_period, budget_start_ms,
-      lease_owner, lease_until_ms, created_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      budget_usd, budget_staking_usd, lease_owner, lease_until_ms, created_at_ms)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const grow = database.prepare('UPDATE hold SET amount = ?, staking_usd = ? WHERE id = ?')
   const renew = database.prepare('UPDATE hold SET lease_until_ms = ?, owed = coalesce(?, owed) WHERE id = ?')
@@ -65,7 +79,8 @@ export function openHoldsIn(
     open(hold, atMs) {
       const { id, account, amount, staking_usd, staking_day_ms, api_key, budget_period, budget_start_ms } = hold
       const drawnOn = [staking_usd, staking_day_ms, api_key, budget_period, budget_start_ms] as const
-      insert.run(id, account, amount, ...drawnOn, hold.lease_owner, hold.lease_until_ms, atMs)
+      const limits = [hold.budget_usd, hold.budget_staking_usd] as const
+      insert.run(id, account, amount, ...drawnOn, ...limits, hold.lease_owner, hold.lease_until_ms, atMs)
       known.set(id, hold)
     },
     grow(hold, amount, staking) {
@@ -93,8 +108,8 @@ export function openHoldsIn(
 function holdReader(database: DatabaseSync): (id: string) => OpenHold | null {
   const select = prepareExact(
     database,
-    `SELECT id, account, amount, staking_usd, staking_day_ms, api_key, budget_period, budget_start_ms, lease_owner,
-      lease_until_ms FROM hold WHERE id = ?`,
+    `SELECT id, account, amount, staking_usd, staking_day_ms, api_key, budget_period, budget_start_ms, budget_usd,
+      budget_staking_usd, lease_owner, lease_until_ms FROM hold WHERE id = ?`,
   )
   return id => {
     const row = select.get(id) as StoredHold | undefined
@@ -132,15 +147,15 @@ export function holdAppliers(
 ): Appliers<'hold' | 'extend' | 'renew' | 'release'> {
   const { idUsed, readOnly, openOf, grantedOn } = holdQuestions(database)
 
-  /** What an extension draws on: the hold's own day and period, within the limits of today. */
+  /** What an extension draws on: the hold's own day and period, within its own limits and those that its key has now. */
   function sourcesNow(hold: OpenHold): Sources {
     const { staking, budget } = sourcesOfHold(hold)
     const granted = staking && (grantedOn.get(staking.account, staking.dayMs) as { granted: bigint }).granted
-    const today = budget && funds.key(budget.key)?.budget
+    const now = budget && funds.key(budget.key)?.budget
     return {
       staking: staking && { ...staking, granted: granted ?? 0n },
-      // A budget that goes by another period by now says nothing about this one.
-      budget: budget && { ...budget, limits: today?.period === budget.period ? today.limits : noLimits },
+      // Lower ones of another period count as well: whoever lowers a budget means the call in flight, too.
+      budget: budget && { ...budget, limits: lowerLimits(budget.limits, now?.limits) },
     }
   }
 
@@ -203,6 +218,8 @@ const freshHold = (op: Hold, split: Split, { staking, budget }: Sources): OpenHo
   api_key: op.key?.key ?? null,
   budget_period: budget?.period ?? null,
   budget_start_ms: budget?.startMs ?? null,
+  budget_usd: budget?.limits.usd ?? null,
+  budget_staking_usd: budget?.limits.staking ?? null,
   lease_owner: op.lease.owner,
   lease_until_ms: op.lease.untilMs,
 })

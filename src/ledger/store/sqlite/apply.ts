@@ -58,7 +58,7 @@ function allAppliers(database: DatabaseSync, known: KnownRows): Appliers<Op['op'
   const holds = openHoldsIn(database, { balances, funds, known: known.holds })
   const books = { balances, funds, holds }
   return {
-    ...accountAppliers(database, known.keys),
+    ...accountAppliers(database, { keys: known.keys, funds }),
     ...holdAppliers(database, books),
     ...entryAppliers(database, books),
     ...refundAppliers(database, books),

@@ -8,6 +8,7 @@ import { budgetsStakingClaims } from './migrations/0002-budgets-staking-claims.t
 import { secretMarks } from './migrations/0003-secret-marks.ts'
 import { receiptKeys } from './migrations/0004-receipt-keys.ts'
 import { keyRoles } from './migrations/0005-key-roles.ts'
+import { limitsOfHolds } from './migrations/0006-limits-of-holds.ts'
 
 /** In order of their names. A migration that has been released is never changed; the next one mends it. */
 export const migrations: Record<string, Migration> = {
@@ -16,6 +17,7 @@ export const migrations: Record<string, Migration> = {
   '0003-secret-marks': secretMarks,
   '0004-receipt-keys': receiptKeys,
   '0005-key-roles': keyRoles,
+  '0006-limits-of-holds': limitsOfHolds,
 }
 
 /** Brings the tables up to date, whole or not at all. The database stays open. */

@@ -1,7 +1,7 @@
 import { balanceParameters, readBalance } from './verdict.ts'
 
 /** Checks come first and in the order of the contract; whatever refuses has written nothing. */
-const applyHold = `CREATE FUNCTION apply_hold(
+export const applyHold = `CREATE FUNCTION apply_hold(
   hold_id text, of_account text, amount bigint, owner text, until_ms bigint, of_key text, epoch_ms bigint,
   month_ms bigint, of_day_ms bigint, granted bigint, most_open bigint, is_read_only boolean, at_ms bigint,
   unwritten text[], ${balanceParameters}
@@ -55,7 +55,7 @@ BEGIN${readBalance('of_account', 'no_account')}
 END $$`
 
 /** Out of the hold's own day and period, within what its key may spend today. */
-const applyExtend = `CREATE FUNCTION apply_extend(
+export const applyExtend = `CREATE FUNCTION apply_extend(
   hold_id text, more bigint, is_read_only boolean, ${balanceParameters}
 ) RETURNS verdict LANGUAGE plpgsql AS $$
 DECLARE
