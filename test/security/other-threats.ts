@@ -113,6 +113,21 @@ export const otherThreats: readonly Threat[] = [
     shownBy: [shown('service/admin.test.ts', 'a wrong token makes nothing, and guessing is blocked')],
   },
   {
+    id: 'A11',
+    threat: 'a leaked ADMIN key with a small budget: spending it twice, living longer, locking the owner out',
+    answer:
+      'it changes and deletes only itself, keeps its limits, its period and its end, and creates keys out of what it has left',
+    shownBy: [
+      shown(
+        'service/accounts/budget-rules.test.ts',
+        'and no change of its period lets it spend the same budget again',
+        'one without an end gives itself one, and cannot take it back',
+        'ends an ADMIN key without a budget: 403, and nothing changes',
+        'what it gives is taken from its own, so that many keys spend no more than one',
+      ),
+    ],
+  },
+  {
     id: 'S1',
     threat: 'more calls at once than the credit pays for',
     answer: 'as many as it pays for',

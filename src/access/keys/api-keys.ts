@@ -3,6 +3,7 @@ import { microUsd } from '#contract/money.ts'
 import type { KeyRole } from '#contract/operations/keys.ts'
 import type { Clock } from '#contract/time.ts'
 import { RecentMap } from '#host/recent-map.ts'
+import { periodStarts } from '#ledger/accounts/budget-periods.ts'
 import type { KeyBudget, KeyState } from '#ledger/store/account-ops.ts'
 import { commitSurely } from '#ledger/store/commit-surely.ts'
 import { groupedRead } from '#ledger/store/grouped-read.ts'
@@ -60,6 +61,8 @@ export interface NewKey {
   mostActive?: number
   /** What has to exist before the key does, in the same unit: its account, and the credit of that. */
   opening?: readonly Op[]
+  /** The key that gives the new one its budget, and what it keeps of its own: set in the same unit, or neither is. */
+  giver?: { key: ApiKeyRecord; keeps: KeyBudget }
 }
 
 /** `secret` is the only copy there is. */
@@ -82,7 +85,7 @@ export class KeyRefused extends Error {
 export interface KeyChange {
   label?: string
   expiresAtMs?: number | null
-  /** The budget that the change was made for: where it is another by now, the change is refused as `key_moved`. */
+  /** The key that the change was made for: where it is another by now, the change is refused as `key_moved`. */
   before?: KeyState
 }
 
@@ -124,9 +127,12 @@ export class ApiKeys {
     await secretToNote(this.#store, [current.mark, ...former.map(({ mark }) => mark)], this.#clock.now())
   }
 
-  /** The account must exist. Throws `KeyRefused` where the store does not take it. */
+  /**
+   * The account must exist. Throws `KeyRefused` where the store does not take it: as `key_moved` where the giver is another
+   * by now, as `over_budget` where it has used more than it would keep.
+   */
   async create(order: NewKey): Promise<CreatedKey> {
-    const { account, role = 'INFERENCE', expiresAtMs, budget = null, opening = [] } = order
+    const { account, role = 'INFERENCE', expiresAtMs, budget = null, opening = [], giver } = order
     const atMs = this.#clock.now()
     const secret = newKeySecret()
     const id = uuidV7(atMs)
@@ -134,7 +140,9 @@ export class ApiKeys {
     const key = { account, ...shown, role, expiresAtMs, budget }
     const most = order.mostActive === undefined ? {} : { mostActive: order.mostActive }
     const made: Op = { op: 'key', key: id, hash: this.#hashes[0].hash(secret), atMs, ...key, ...most }
-    await this.#apply(`${id}:key`, ...opening, made)
+    const lowered = giver ? [loweredTo(giver.key, giver.keeps, atMs)] : []
+    await this.#apply(`${id}:key`, ...opening, ...lowered, made)
+    if (giver) this.#forget()
     return { id, ...key, createdAtMs: atMs, revokedAtMs: null, needs: 'current', secret }
   }
 
@@ -142,8 +150,7 @@ export class ApiKeys {
   async revoke(id: string): Promise<void> {
     const atMs = this.#clock.now()
     await this.#apply(`${uuidV7(atMs)}:revoke`, { op: 'revokeKey', key: id, atMs })
-    this.#changes++
-    this.#found.clear()
+    this.#forget()
   }
 
   /**
@@ -154,6 +161,10 @@ export class ApiKeys {
     const atMs = this.#clock.now()
     const label = more.label === undefined ? {} : { label: labelOf(more.label) }
     await this.#apply(`${uuidV7(atMs)}:budget`, { op: 'keyBudget', key: id, budget, ...more, ...label, atMs })
+    this.#forget()
+  }
+
+  #forget(): void {
     this.#changes++
     this.#found.clear()
   }
@@ -242,9 +253,19 @@ export class ApiKeys {
   }
 }
 
+const loweredTo = ({ id, budget, expiresAtMs }: ApiKeyRecord, keeps: KeyBudget, atMs: number): Op => ({
+  op: 'keyBudget',
+  key: id,
+  budget: keeps,
+  before: { budget, expiresAtMs },
+  covers: periodStarts(atMs),
+  atMs,
+})
+
 const labelOf = (label: string): string => label.slice(0, keyLabelCharacters)
 
-const counts = (record: ApiKeyRecord, nowMs: number): boolean =>
+/** Neither revoked nor expired. */
+export const counts = (record: ApiKeyRecord, nowMs: number): boolean =>
   record.revokedAtMs === null && (record.expiresAtMs === null || nowMs < record.expiresAtMs)
 
 const limitOf = (amount: bigint | null) => (amount === null ? null : microUsd(amount))

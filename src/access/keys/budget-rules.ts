@@ -1,14 +1,16 @@
+import { keyHasBudget } from '#contract/errors/errors.ts'
 import { fieldError } from '#contract/errors/issues.ts'
 import { type MicroUsd, microUsd, toUsdNumber } from '#contract/money.ts'
-import type { Clock } from '#contract/time.ts'
 import { budgetLeft } from '#ledger/accounts/budget-periods.ts'
 import type { BudgetPeriod, KeyBudget } from '#ledger/store/account-ops.ts'
 import type { Store } from '#ledger/store/store.ts'
-import { type ApiKeyRecord, type ApiKeys, type CreatedKey, KeyRefused, type NewKey } from './api-keys.ts'
+import type { ApiKeyRecord, KeyChange, NewKey } from './api-keys.ts'
+import { shownPeriod, shownTime } from './shown-key.ts'
 
 /**
- * A key with a budget cannot make more spendable than that budget: it raises none, its own or another's, and what it
- * gives to a new key is taken from its own.
+ * A key with a budget makes nothing more spendable than that budget, nor for longer than it lives. It touches no key but
+ * itself; of itself it raises no limit, changes no period and puts off no end; and what a key that it creates may spend is
+ * taken from its own.
  */
 
 const currencies = ['usd', 'staking'] as const
@@ -21,22 +23,32 @@ const shown = { usd: { member: 'usd', word: 'USD' }, staking: { member: 'diem', 
 const periods: readonly BudgetPeriod[] = ['lifetime', 'month', 'epoch']
 const isOftener = (one: BudgetPeriod, other: BudgetPeriod): boolean => periods.indexOf(one) > periods.indexOf(other)
 
-export const hasLimit = (budget: KeyBudget | null): budget is KeyBudget =>
+/** A key without a budget does the same with any of them. */
+const instead = 'use an ADMIN key without a budget'
+
+const hasLimit = (budget: KeyBudget | null): budget is KeyBudget =>
   budget !== null && (budget.usd !== null || budget.staking !== null)
 
-/** Throws 400 where the change lets its key spend more. For callers with a budget. */
-export function requireNoRaise(before: KeyBudget | null, after: KeyBudget | null): void {
-  if (!before) return
+/** Throws 403 where the caller has a budget and this is another key. */
+export function requireMayTouch(caller: ApiKeyRecord, id: string): void {
+  if (hasLimit(caller.budget) && id !== caller.id) throw keyHasBudget()
+}
+
+/** Throws 400 where a caller with a budget would give itself more to spend, or more time. */
+export function requireNoRaise(caller: ApiKeyRecord, budget: KeyBudget | null, { expiresAtMs }: KeyChange): void {
+  const before = caller.budget
+  if (!hasLimit(before)) return
   for (const currency of currencies) {
     const limit = before[currency]
-    if (limit === null) continue
-    const wanted = after?.[currency] ?? null
-    if (wanted === null || wanted > limit) throw raised(currency, wanted, limit)
-    if (wanted > 0n && after && isOftener(after.period, before.period)) {
-      const problem = `would start this limit anew more often than ${before.period} does; a key with a budget raises none. Leave it out, or use a key without a budget.`
-      throw fieldError(['limitPeriod'], problem)
-    }
+    const wanted = budget?.[currency] ?? null
+    if (limit !== null && (wanted === null || wanted > limit)) throw raised(currency, wanted, limit)
   }
+  // What was spent is counted by the period, so another one would begin with nothing spent.
+  if (budget && budget.period !== before.period) {
+    const period = shownPeriod(before)
+    throw fieldError(['limitPeriod'], `Must stay ${period}, because this key has a budget. Leave it out, or ${instead}`)
+  }
+  if (expiresAtMs !== undefined) requireEndBy(caller, expiresAtMs)
 }
 
 function raised(currency: Currency, wanted: MicroUsd | null, limit: MicroUsd) {
@@ -44,45 +56,43 @@ function raised(currency: Currency, wanted: MicroUsd | null, limit: MicroUsd) {
   const value = wanted === null ? 'is no limit' : `is ${toUsdNumber(wanted)} ${word}`
   return fieldError(
     ['consumptionLimit', member],
-    `${value}, and this key's budget is ${toUsdNumber(limit)}; a key with a budget raises none. Ask for ${toUsdNumber(limit)} or less, or use a key without a budget.`,
+    `${value}, and this key's budget is ${toUsdNumber(limit)}; a key with a budget raises none. Ask for ${toUsdNumber(limit)} or less, or ${instead}`,
   )
 }
 
-interface Parts {
-  keys: Pick<ApiKeys, 'keptOne' | 'create' | 'setBudget'>
-  store: Store
-  clock: Clock
+/** Throws 400 where an end lies after the caller's. */
+function requireEndBy({ expiresAtMs: ownMs }: ApiKeyRecord, endMs: number | null): void {
+  if (ownMs === null || (endMs !== null && endMs <= ownMs)) return
+  const value = endMs === null ? 'is never' : `is ${shownTime(endMs)}`
+  throw fieldError(
+    ['expiresAt'],
+    `${value}, and the key that asks has a budget and ends at ${shownTime(ownMs)}. Ask for that time or an earlier one, or ${instead}`,
+  )
 }
 
-/** A new key by order of another one; what it may spend is taken from the budget of that one. Throws 400, `KeyRefused`. */
-export async function createWithin(parts: Parts, creatorId: string, order: NewKey): Promise<CreatedKey> {
-  const { keys } = parts
-  for (;;) {
-    const creator = await keys.keptOne(order.account, creatorId)
-    if (!creator || !hasLimit(creator.budget)) return keys.create(order)
-    const before = creator.budget
-    await requireLeft(parts, creator, before, order.budget ?? null)
-    const lowered = without(before, order.budget ?? null)
-    if (!(await moved(keys, creator, before, lowered))) continue
-    try {
-      // A call that began meanwhile may have taken what was left; from now on it is held against the lower budget.
-      await requireLeft(parts, creator, before, order.budget ?? null)
-      return await keys.create(order)
-    } catch (error) {
-      await moved(keys, creator, lowered, before)
-      throw error
-    }
+/**
+ * The order of a new key, with what its creator gives it where that has a budget. Throws 400 where the new key could spend
+ * more than its creator has left, or outlive it.
+ */
+export async function orderBy(
+  caller: ApiKeyRecord,
+  order: NewKey,
+  { store, nowMs }: { store: Pick<Store, 'read'>; nowMs: number },
+): Promise<NewKey> {
+  const { budget } = caller
+  if (!hasLimit(budget)) return order
+  const given = order.budget ?? null
+  requireLeft(await budgetLeft(store, caller.id, budget, nowMs), given)
+  if (given && isOftener(given.period, budget.period)) {
+    const period = shownPeriod(budget)
+    const problem = `Must start anew no more often than the budget of the key that asks (${period}). Ask for ${period}, or ${instead}`
+    throw fieldError(['limitPeriod'], problem)
   }
+  requireEndBy(caller, order.expiresAtMs)
+  return { ...order, giver: { key: caller, keeps: without(budget, given) } }
 }
 
-/** Throws 400 where the new key could spend more than the creator has left. */
-async function requireLeft(
-  { store, clock }: Parts,
-  { id }: ApiKeyRecord,
-  budget: KeyBudget,
-  wanted: KeyBudget | null,
-): Promise<void> {
-  const left = await budgetLeft(store, id, budget, clock.now())
+function requireLeft(left: Record<Currency, MicroUsd | null>, wanted: KeyBudget | null): void {
   for (const currency of currencies) {
     const most = left[currency]
     if (most === null) continue
@@ -92,12 +102,8 @@ async function requireLeft(
     const value = amount === null ? 'is no limit' : `is ${toUsdNumber(amount)} ${word}`
     throw fieldError(
       ['consumptionLimit', member],
-      `${value}, and the key that asks has ${toUsdNumber(most)} left of its own budget. Ask for ${toUsdNumber(most)} or less, or use a key without a budget.`,
+      `${value}, and the key that asks has ${toUsdNumber(most)} left of its own budget. Ask for ${toUsdNumber(most)} or less, or ${instead}`,
     )
-  }
-  if (wanted && isOftener(wanted.period, budget.period)) {
-    const problem = `would start anew more often than the budget of the key that asks (${budget.period}). Ask for that period, or use a key without a budget.`
-    throw fieldError(['limitPeriod'], problem)
   }
 }
 
@@ -107,20 +113,4 @@ function without(budget: KeyBudget, given: KeyBudget | null): KeyBudget {
     return limit === null ? null : microUsd(limit - (given?.[currency] ?? 0n))
   }
   return { period: budget.period, usd: less('usd'), staking: less('staking') }
-}
-
-/** False where another change came between. */
-async function moved(
-  keys: Parts['keys'],
-  { id, expiresAtMs }: ApiKeyRecord,
-  budget: KeyBudget,
-  after: KeyBudget,
-): Promise<boolean> {
-  try {
-    await keys.setBudget(id, after, { before: { budget, expiresAtMs } })
-    return true
-  } catch (error) {
-    if (error instanceof KeyRefused && error.why === 'key_moved') return false
-    throw error
-  }
 }

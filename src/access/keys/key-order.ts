@@ -77,8 +77,9 @@ export const createdKey = (key: CreatedKey) => ({
   },
 })
 
-/** Another change came between: what it set has to be read first. */
-export const keyMoved = (error: unknown): boolean => error instanceof KeyRefused && error.why === 'key_moved'
+/** Another change or call came between: what it left has to be read first. */
+export const keyMoved = (error: unknown): boolean =>
+  error instanceof KeyRefused && (error.why === 'key_moved' || error.why === 'over_budget')
 
 /** For a caller who has as many keys as one may have; null where it is another refusal. */
 export const tooManyKeys = (error: unknown): ServiceError | null =>

@@ -113,6 +113,13 @@ export const walletMismatch = defineStandard(
   'You can only access resources for your own wallet',
   'never',
 )
+/** A budget is for keys that are handed out: such a key must not lock out the account that it belongs to. */
+export const keyHasBudget = defineStandard(
+  'API_KEY_HAS_BUDGET',
+  403,
+  'This API key has a budget, so it may change and delete only itself. Use an ADMIN key without a budget for other keys.',
+  'never',
+)
 
 export const modelNotFound = defineExplained('MODEL_NOT_FOUND', 404, 'Specified model not found', 'after-change')
 export const characterNotFound = defineStandard(

@@ -129,6 +129,8 @@ export const adminFailures = {
 
 const shared = { tag: 'API Keys', auth: ['apiKey'], adminKey: true, charge: 'free' } as const
 const withoutBody = { ...adminFailures, 404: StandardError }
+/** 403: a key with a budget touches no other. */
+const changeFailures = { ...withoutBody, 403: StandardError }
 const bodyFailures = { 413: PayloadTooLarge, 415: StandardError }
 
 export const listKeys = defineOperation({
@@ -147,7 +149,7 @@ export const createKey = defineOperation({
   id: 'createApiKey',
   method: 'POST',
   path: '/api_keys',
-  summary: 'Make a key of the account; it is shown this once',
+  summary: 'Make a key of the account; it is shown this once. What a key with a budget creates is taken from its own',
   ...shared,
   limit: 'keys.create',
   request: { body: CreateKeyRequest },
@@ -159,24 +161,24 @@ export const updateKey = defineOperation({
   id: 'updateApiKey',
   method: 'PATCH',
   path: '/api_keys',
-  summary: 'Change what a key is for, what it may spend, or when it ends',
+  summary: 'Change what a key is for, what it may spend, or when it ends; a key with a budget lowers its own',
   ...shared,
   limit: 'read',
   request: { body: UpdateKeyRequest },
   answer: { json: z.strictObject({ success: z.literal(true), data: ChangedKey }).meta({ id: 'UpdatedApiKey' }) },
-  failures: { ...withoutBody, ...bodyFailures },
+  failures: { ...changeFailures, ...bodyFailures },
 })
 
 export const deleteKey = defineOperation({
   id: 'deleteApiKey',
   method: 'DELETE',
   path: '/api_keys',
-  summary: 'End a key for good; nothing can be charged to it from then on',
+  summary: 'End a key for good; nothing can be charged to it from then on. A key with a budget ends only itself',
   ...shared,
   limit: 'read',
   request: { query: z.object({ id: z.string().min(1).max(100) }) },
   answer: { json: z.strictObject({ success: z.literal(true) }).meta({ id: 'DeletedApiKey' }) },
-  failures: withoutBody,
+  failures: changeFailures,
 })
 
 export const getKey = defineOperation({

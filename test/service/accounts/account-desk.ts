@@ -53,11 +53,15 @@ export class AccountDesk {
   }
 
   async order(body: object): Promise<{ key: string; keyId: string; account: string }> {
-    const headers = { authorization: `Bearer ${adminToken}` }
-    const init = { method: 'POST', headers, body: JSON.stringify(body) }
-    const answer = await this.chats.service.request('/admin/v1/keys', init)
+    const answer = await this.operator('keys', body)
     if (answer.status !== 200) throw new Error(await answer.text())
     return (await answer.json()) as { key: string; keyId: string; account: string }
+  }
+
+  /** A command of the operator. */
+  operator(command: string, body: object): Promise<Response> {
+    const headers = { authorization: `Bearer ${adminToken}` }
+    return this.chats.service.request(`/admin/v1/${command}`, { method: 'POST', headers, body: JSON.stringify(body) })
   }
 
   chat(key: string): Promise<Response> {

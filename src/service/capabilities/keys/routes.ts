@@ -1,10 +1,10 @@
-import type { ApiKeyRecord } from '#access/keys/api-keys.ts'
-import { createWithin, hasLimit, requireNoRaise } from '#access/keys/budget-rules.ts'
+import { type ApiKeyRecord, counts } from '#access/keys/api-keys.ts'
+import { orderBy, requireMayTouch, requireNoRaise } from '#access/keys/budget-rules.ts'
 import { createdKey, keyChange, keyMoved, keyOrder, tooManyKeys } from '#access/keys/key-order.ts'
 import { keyUses } from '#access/keys/key-uses.ts'
 import { shownKey } from '#access/keys/shown-key.ts'
 import { callerLimits, type ListedModel, limitFor } from '#access/limits/limit-rules.ts'
-import { keyNotFound } from '#contract/errors/errors.ts'
+import { authenticationFailed, keyNotFound } from '#contract/errors/errors.ts'
 import { admissionFloorUsd } from '#contract/limits.ts'
 import { addUsd, toUsdNumber } from '#contract/money.ts'
 import {
@@ -37,12 +37,38 @@ export const createKeyRoute = route(createKey, async (call, service) => {
   const principal = principalOf(call)
   const order = keyOrder(principal.account, call.body, service.clock.now())
   await service.keys.requireSecret()
-  const making = principal.kind === 'key' ? createWithin(service, principal.keyId, order) : service.keys.create(order)
-  const created = await making.catch(error => {
+  const creating = untilUnmoved(call.signal, async () => {
+    const caller = await callerKey(service, principal)
+    const nowMs = service.clock.now()
+    return service.keys.create(await orderBy(caller, order, { store: service.store, nowMs }))
+  })
+  const created = await creating.catch(error => {
     throw tooManyKeys(error) ?? error
   })
   return json(createdKey(created))
 })
+
+/** The key that the request came with, as it is now: what was found with its secret may be a second old. Throws 401. */
+async function callerKey(
+  { keys, clock }: Pick<Service, 'keys' | 'clock'>,
+  principal: Principal,
+): Promise<ApiKeyRecord> {
+  const key = principal.kind === 'key' ? await keys.keptOne(principal.account, principal.keyId) : null
+  if (!key || !counts(key, clock.now())) throw authenticationFailed()
+  return key
+}
+
+/** Tries again wherever another change came between, which is then a part of what this one reads. */
+async function untilUnmoved<Result>(signal: AbortSignal, attempt: () => Promise<Result>): Promise<Result> {
+  for (;;) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!keyMoved(error)) throw error
+      signal.throwIfAborted()
+    }
+  }
+}
 
 export const getKeyRoute = route(getKey, async (call, service) => {
   const key = await ownKey(service, principalOf(call).account, call.params.id)
@@ -64,30 +90,26 @@ async function withUse({ store, clock }: Pick<Service, 'store' | 'clock'>, key: 
 export const updateKeyRoute = route(updateKey, async (call, service) => {
   const principal = principalOf(call)
   const { account } = principal
-  while (!(await changed(service, principal, call.body))) call.signal.throwIfAborted()
+  await untilUnmoved(call.signal, () => change(service, principal, call.body))
   const shown = await withUse(service, await ownKey(service, account, call.body.id))
   const { usage: _usage, currentPeriodUsage: _current, ...data } = shown
   return json({ success: true, data: data satisfies ChangedKey })
 })
 
-/** False where another change came between, which is then a part of what this one changes. */
-async function changed(service: Service, principal: Principal, request: UpdateKeyRequest): Promise<boolean> {
-  const { account } = principal
-  const key = await ownKey(service, account, request.id)
+async function change(service: Service, principal: Principal, request: UpdateKeyRequest): Promise<void> {
+  const caller = await callerKey(service, principal)
+  const key = caller.id === request.id ? caller : await ownKey(service, principal.account, request.id)
+  requireMayTouch(caller, key.id)
   const { budget, more } = keyChange(key, request, service.clock.now())
-  if (principal.kind === 'key' && hasLimit((await ownKey(service, account, principal.keyId)).budget))
-    requireNoRaise(key.budget, budget)
-  try {
-    await service.keys.setBudget(key.id, budget, more)
-    return true
-  } catch (error) {
-    if (keyMoved(error)) return false
-    throw error
-  }
+  if (caller === key) requireNoRaise(caller, budget, more)
+  await service.keys.setBudget(key.id, budget, more)
 }
 
 export const deleteKeyRoute = route(deleteKey, async (call, service) => {
-  const key = await ownKey(service, principalOf(call).account, call.query.id)
+  const principal = principalOf(call)
+  const caller = await callerKey(service, principal)
+  const key = await ownKey(service, principal.account, call.query.id)
+  requireMayTouch(caller, key.id)
   await service.keys.revoke(key.id)
   return json({ success: true })
 })
