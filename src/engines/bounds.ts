@@ -46,7 +46,10 @@ export const silenceMs = 60_000
 /** The longest stream; at ten tokens a second it is 18,000. */
 export const streamMs = 1_800_000
 
-/** A whole answer: sixteen choices of 32,000 tokens with log probabilities stay below it. */
+/**
+ * A whole answer: sixteen choices of 32,000 tokens stay below it. With log probabilities, of which twenty take 2,000 bytes a
+ * token and more, it is 12,000 tokens: the service refuses requests for larger ones before it asks.
+ */
 export const answerBytes = 32 * 1024 * 1024
 
 /** All of a stream; every event repeats some 200 bytes of frame. */

@@ -98,7 +98,7 @@ describe('complete', () => {
       prompt + 60n,
       ['chat.input.estimated', 'chat.output.estimated'],
     ],
-    ['with usage and no content: what it says', [{ usage: used(20, 3) }], 50n, ['chat.input', 'chat.output']],
+    ['with usage and no content: what it says', [role, { usage: used(20, 3) }], 50n, ['chat.input', 'chat.output']],
     [
       'with a usage of nothing beside a text: counted here',
       [...sixWords, { usage: used(0, 0) }],
@@ -111,11 +111,9 @@ describe('complete', () => {
       80n,
       ['chat.input.estimated', 'chat.output.estimated'],
     ],
-    ['with nothing at all: nothing', [], 0n, []],
   ]
   test.each(complete)('%s', async (_rule, beats, charged, skus) => {
     for (const stream of [false, true]) {
-      if (!beats.length && !stream) continue
       desk.engine.play(beats)
       const customer = await desk.customer(1)
       const answer = await desk.chat(customer, { stream, stream_options: { include_usage: true } })
@@ -123,9 +121,16 @@ describe('complete', () => {
       const text = await answer.text()
       const books = await desk.books(customer.account)
       expect([books.charged, books.skus, books.writtenOff]).toEqual([charged, skus, 0n])
-      if (charged > 0n && beats.length > 1)
-        expect(costIn(text, stream)).toEqual({ usd: Number(charged) / 1e6, diem: 0 })
+      expect(costIn(text, stream)).toEqual({ usd: Number(charged) / 1e6, diem: 0 })
     }
+  })
+
+  test('with nothing at all: it is no answer, and free', async () => {
+    desk.engine.play([])
+    const customer = await desk.customer(1)
+    expect((await desk.chat(customer, { stream: true })).status).toBe(500)
+    expect((await desk.books(customer.account)).charged).toBe(0n)
+    desk.service.logged.length = 0
   })
 
   const costIn = (text: string, stream: boolean) => JSON.parse(stream ? (eventsOf(text).at(-2) ?? '') : text).cost

@@ -238,7 +238,7 @@ describe('the caller of a whole answer leaves', () => {
     expect((await desk.books(customer.account)).charged).toBe(0n)
   })
 
-  test('an engine that never answers is given up after three quarters of an hour', async () => {
+  test('an engine that does not answer is given up after three quarters of an hour, for its prompt', async () => {
     desk.engine.play(['silence'])
     const customer = await desk.customer(1)
     const client = new AbortController()
@@ -247,6 +247,6 @@ describe('the caller of a whole answer leaves', () => {
     client.abort()
     await vi.advanceTimersByTimeAsync(46 * 60_000)
     await answer
-    expect([await desk.openHolds(), (await desk.books(customer.account)).charged]).toEqual([0, 0n])
+    expect([await desk.openHolds(), (await desk.books(customer.account)).charged]).toEqual([0, prompt])
   })
 })

@@ -15,6 +15,7 @@ import { ChatCompletion, ChatCompletionChunk, TokenUsage } from '#contract/opera
 import { parseJson } from '#contract/wire/json.ts'
 import { unreachable } from '#host/unreachable.ts'
 import { answerDepth, retryAfterSeconds } from '../bounds.ts'
+import { cutByUs } from '../own-bound.ts'
 
 interface Refusal {
   status: number
@@ -62,13 +63,19 @@ export function eventError(error: unknown, request: object): ServiceError {
   return /overloaded|rate_limit/.test(`${code} ${type}`) ? modelOverloaded() : inferenceFailed()
 }
 
-const late = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT'])
+/** More came than we take. */
+export class AnswerTooLarge extends Error {}
+
+/** Our own time-outs, by their client. */
+const late = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
 
 /** Our error for a connection that failed. */
 export function transportError(error: unknown): ServiceError {
   const code = codeOf(error)
+  if (error instanceof AnswerTooLarge) return cutByUs(inferenceFailed(), 'size')
   if (unreachable.has(code) || /CERT|TLS|SSL/.test(code)) return blameless(modelOffline())
-  if (late.has(code) || (error instanceof Error && error.name === 'TimeoutError')) return requestTimeout()
+  if (late.has(code) || (error instanceof Error && error.name === 'TimeoutError')) return cutByUs(requestTimeout())
+  if (code === 'ETIMEDOUT') return requestTimeout()
   return inferenceFailed()
 }
 
@@ -109,10 +116,13 @@ export function readObject(text: string): Record<string, unknown> | null {
   return parsed.ok && isObject(parsed.value) ? parsed.value : null
 }
 
-/** A whole answer; null where it is none. */
-export const readCompletion = (value: Record<string, unknown>, nowSeconds: number): ChatCompletion | null =>
-  ChatCompletion.safeParse({ ...framed(value, nowSeconds), object: 'chat.completion', choices: value.choices }).data ??
-  null
+/** A whole answer; null where it is none, as without a single choice. */
+export function readCompletion(value: Record<string, unknown>, nowSeconds: number): ChatCompletion | null {
+  const { choices } = value
+  const answer = { ...framed(value, nowSeconds), object: 'chat.completion', choices }
+  const completion = ChatCompletion.safeParse(answer).data
+  return completion?.choices.length ? completion : null
+}
 
 /** One event of an answer; null where it is none. */
 export function readChunk(value: Record<string, unknown>, nowSeconds: number): ChatCompletionChunk | null {

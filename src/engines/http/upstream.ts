@@ -3,7 +3,7 @@ import { ServiceError } from '#contract/errors/service-error.ts'
 import { bytesWithin } from '#host/bytes-within.ts'
 import { upstreamHeaders } from '#host/tracing/request-context.ts'
 import * as bounds from '../bounds.ts'
-import { codeOf, readObject, refusalError, transportError } from './upstream-error.ts'
+import { AnswerTooLarge, codeOf, readObject, refusalError, transportError } from './upstream-error.ts'
 import type { EngineProblem, EngineTimeouts, UpstreamOptions } from './upstream-options.ts'
 
 export type UpstreamResponse = Dispatcher.ResponseData
@@ -141,6 +141,6 @@ const readText = async (response: UpstreamResponse, most: number): Promise<strin
 
 async function readBytes(response: UpstreamResponse, most: number): Promise<Buffer> {
   const bytes = await bytesWithin(response.body, most)
-  if (!bytes) throw new Error('The engine’s answer is too large.')
+  if (!bytes) throw new AnswerTooLarge('The engine’s answer is too large.')
   return bytes
 }

@@ -2,7 +2,7 @@ import type { ChatCompletion, ChatCompletionChunk } from '#contract/operations/c
 import { type Clock, systemClock } from '#contract/time.ts'
 import * as bounds from '../bounds.ts'
 import { OpenAiUpstream, type UpstreamResponse } from '../http/upstream.ts'
-import { eventError, readChunk, readCompletion, readObject } from '../http/upstream-error.ts'
+import { AnswerTooLarge, eventError, readChunk, readCompletion, readObject } from '../http/upstream-error.ts'
 import type { UpstreamOptions } from '../http/upstream-options.ts'
 import type { ChatCall, ChatEngine } from '../ports/engine.ts'
 import { EventReader } from './event-reader.ts'
@@ -174,7 +174,7 @@ async function* eventsOf(body: UpstreamResponse['body']): AsyncGenerator<string>
   let bytes = 0
   for await (const piece of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     bytes += piece.length
-    if (bytes > bounds.streamBytes) throw new Error('The engine’s stream is too large.')
+    if (bytes > bounds.streamBytes) throw new AnswerTooLarge('The engine’s stream is too large.')
     yield* reader.push(piece)
   }
   yield* reader.end()

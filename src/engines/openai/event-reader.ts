@@ -1,7 +1,8 @@
 import { eventCharacters } from '../bounds.ts'
+import { AnswerTooLarge } from '../http/upstream-error.ts'
 
 /** A stream that no reader should hold in memory. */
-export class EventTooLong extends Error {
+export class EventTooLong extends AnswerTooLarge {
   constructor() {
     super(`An event of the engine is longer than ${eventCharacters} characters.`)
     this.name = 'EventTooLong'

@@ -2,6 +2,7 @@ import { modelOffline, modelOverloaded, requestTimeout } from '#contract/errors/
 import type { Clock } from '#contract/time.ts'
 import { callingAccount, noteRetry } from '#host/tracing/request-context.ts'
 import { childSpan, inSpan, spanFailed, withSpan } from '#host/tracing/spans.ts'
+import { cutByUs } from '../own-bound.ts'
 import { failoverMs, usualIdleMs } from './bounds.ts'
 import { type Asker, type Member, PoolMembers } from './pool-members.ts'
 import {
@@ -264,7 +265,7 @@ export class UpstreamPool<Engine> {
 async function within<Value>(work: Promise<Value>, timeoutMs: number | undefined): Promise<Value> {
   if (timeoutMs === undefined) return work
   const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(requestTimeout()), timeoutMs)
+  const timer = setTimeout(() => reject(cutByUs(requestTimeout())), timeoutMs)
   try {
     return await Promise.race([work, late])
   } finally {

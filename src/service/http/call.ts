@@ -44,6 +44,8 @@ export interface Work {
    * place among those of its caller.
    */
   stay(): () => void
+  /** Whether its caller has left. */
+  hasLeft(): boolean
   /** Nobody reads this stream any more, though its caller may still be there: it counts as left until it has ended. */
   unread(): void
   /** Whether the same key brings the answer again: then one that is not kept must not look whole. */

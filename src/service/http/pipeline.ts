@@ -205,6 +205,7 @@ const callOf = ({ exchange, request, spendable, fetcher, grant, take, work }: Ca
     goOn: () => work.goOn(),
     stay: () => work.stay(),
     unread: () => work.unread(),
+    hasLeft: () => work.hasLeft(),
     hasKey: work.hasKey,
     keep: reply => work.keep(reply),
     keepStream: lastEvents => work.keepStream(lastEvents),

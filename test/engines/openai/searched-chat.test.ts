@@ -1,7 +1,7 @@
 /** A chat with the model's own search, by xAI's Responses: what is asked, and what an answer becomes. */
 import { expect, test } from 'vitest'
 import { call, engineFor, read } from './asked-engine.ts'
-import { asEvents, asJson, event } from './upstream.ts'
+import { asEvents, asJson, completion, event } from './upstream.ts'
 
 const searching = { searchesX: true, maxCompletionTokens: 40 }
 const usage = {
@@ -86,7 +86,7 @@ test('a conversation, its functions, format and effort are asked in the words of
 })
 
 test('without the search the same upstream is asked for a chat', async () => {
-  const [engine, server] = await engineFor(asJson({ choices: [] }), { xSearch: 'responses' })
+  const [engine, server] = await engineFor(asJson(completion), { xSearch: 'responses' })
   await engine.complete(call())
   expect(server.seen[0]?.url).toBe('/v1/chat/completions')
 })

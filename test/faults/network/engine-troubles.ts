@@ -91,6 +91,8 @@ async function call(service: OpenedService, key: string, book: Book, stream: boo
   const requestId = requestIdOf(response)
   if (response.status !== 200) {
     if (response.status < 500) book.surprise('chat', `${response.status} ${await response.text()}`)
+    // A whole answer that a time of ours has cut owes its prompt: the engine may have been at work.
+    if (!stream && response.status === 504) return void book.open.add(requestId)
     return void book.refused.set(requestId, response.status)
   }
   if (!stream) return book.charge('chat', requestId, costOf((await response.json()) as object))

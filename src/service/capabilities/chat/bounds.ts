@@ -4,6 +4,16 @@ export const unreadStreamMs = 30_000
 /** A reasoning model that sends nothing for longer than this is thinking, not slow. */
 export const thinkingAfterMs = 5_000
 
+/**
+ * What a token of a whole answer may take: its text, escaped as JSON, and each of its log probabilities, with a token, a
+ * figure and the token's bytes as a list. Common engines send some 5 and 90.
+ */
+export const tokenBytes = 16
+export const logprobBytes = 128
+
+/** The longest text of a token: a run of 128 blanks. */
+export const longTokenBytes = 128
+
 /** What a model thinks in a second where its stream has had fewer pieces than this: below most engines' pace. */
 export const assumedTokensASecond = 20
 export const pacedPieces = 16

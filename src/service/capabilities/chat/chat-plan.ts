@@ -7,6 +7,7 @@ import { type Call, principalOf } from '../../http/call.ts'
 import type { Service } from '../../http/service.ts'
 import type { TextModel } from '../../models/model.ts'
 import { mostOfXSearch } from '../web/price-web.ts'
+import { checkAnswerSize, tokensOfAnswer } from './answer-size.ts'
 import { contextShare, searchContextBytes } from './bounds.ts'
 import { type ChatOptions, chatOptions, checkChat, checkOptions, engineRequest } from './chat-options.ts'
 import { fetchMedia, mediaNamedIn, withMedia } from './named-media.ts'
@@ -37,6 +38,7 @@ export async function planChat(call: Call, body: ChatCompletionRequest, service:
   const prompts = { service: service.settings.systemPrompt, character }
   const request = engineRequest(body, { model, options, prompts })
   checkChat(model, body)
+  checkAnswerSize(model, request)
   const media = mediaNamedIn(request, model, request.messages.length - body.messages.length)
   const web = webPlan(options, model, body)
   const spendable = await call.spendable()
@@ -79,7 +81,11 @@ function limitsOf(request: ChatCompletionRequest, { call, model, web, options, s
     amount: addUsd(estimate.hold, aside),
     most: addUsd(mostWithMedia(model, request, reach, options.searchesX), aside),
   }
-  return { order, maxPromptTokens: estimate.maxPromptTokens, maxCompletionTokens: reach.maxCompletionTokens }
+  return {
+    order,
+    maxPromptTokens: estimate.maxPromptTokens,
+    maxCompletionTokens: Math.min(reach.maxCompletionTokens, tokensOfAnswer(request)),
+  }
 }
 
 /** Set aside for what is looked at on the web, here or by the engine; it buys no tokens. */

@@ -1,17 +1,20 @@
 import type { ChatCompletion, TokenUsage } from '#contract/operations/chat.ts'
 import type { ServiceParametersEcho } from '#contract/operations/service-parameters.ts'
+import { ownBoundOf } from '#engines/own-bound.ts'
 import type { SearchResult } from '#engines/ports/engine.ts'
-import { boundedWait } from '#host/bounded-wait.ts'
-import { type Cost, printedCost } from '#ledger/charges/charge.ts'
+import { type Charge, type Cost, printedCost } from '#ledger/charges/charge.ts'
 import { withCharge } from '#ledger/charges/charges.ts'
 import { oneCharge } from '#ledger/charges/one-charge.ts'
 import { type Call, type JsonReply, json } from '../../http/call.ts'
 import { tellRemaining } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'
+import { tokensOfTooLarge } from './answer-size.ts'
+import { answeredBy, isRefused } from './answered-by.ts'
 import { type ChatPlan, engineCall } from './chat-plan.ts'
 import { usageLines, usageOfCompletion } from './chat-usage.ts'
 import { echoWith, OwnSearch, withDocuments } from './own-search.ts'
 import { type PreparedChat, prepareChat } from './prepare-chat.ts'
+import { StreamUsage } from './stream-usage.ts'
 import { stripThinking, withoutReasoning } from './strip-thinking.ts'
 
 interface Completed {
@@ -32,12 +35,10 @@ export async function completeChat(
   service: Service,
   told: Told = asItIs,
 ): Promise<JsonReply> {
-  const { value, charged } = await withCharge(service.charges, plan.order, async () => {
+  const { value, charged } = await withCharge(service.charges, plan.order, async charge => {
     call.goOn()
-    const { signal } = call
     const prepared = await prepareChat(plan, call, service)
-    const asked = engineCall(plan, prepared.request)
-    const completion = await boundedWait(plan.model.engine.complete({ ...asked, signal }), { signal })
+    const completion = await completed({ call, plan, service, prepared, charge })
     const counted = usageOfCompletion(prepared.request, completion)
     const search = plan.options.searchesX ? new OwnSearch() : null
     search?.read(completion)
@@ -49,6 +50,36 @@ export async function completeChat(
   call.tokensUsed(value.usage.total_tokens)
   tellRemaining(call, charged.availableMicroUsd)
   return json(told(answerOf(plan, value, charged)))
+}
+
+interface Completing {
+  call: Call
+  plan: ChatPlan
+  service: Service
+  prepared: PreparedChat
+  charge: Charge
+}
+
+/**
+ * The engine's answer. One that a limit of ours has cut is charged as a stream whose reader left, and so is one that nobody
+ * waits for when this process ends; of one that the engine refused, what was found for it.
+ */
+async function completed({ call, plan, service, prepared, charge }: Completing): Promise<ChatCompletion> {
+  const { signal } = call
+  const tab = new StreamUsage(plan, service.clock)
+  tab.prepared(prepared)
+  tab.begin()
+  // Under a key a restart begins it again, and nothing of it is lost.
+  charge.meter(() => (call.hasLeft() && !call.hasKey ? tab.lines(true) : []))
+  try {
+    return await answeredBy(plan.model, { ...engineCall(plan, prepared.request), signal })
+  } catch (error) {
+    const bound = ownBoundOf(error)
+    if (bound === 'size') tab.madeAtLeast(Math.min(plan.maxCompletionTokens, tokensOfTooLarge(prepared.request)))
+    if (bound || signal.aborted) await charge.capture(tab.lines(true))
+    else if (isRefused(error)) await charge.capture(oneCharge(prepared.lines))
+    throw error
+  }
 }
 
 const withOwnSources = (prepared: PreparedChat, own: readonly SearchResult[]): PreparedChat => ({

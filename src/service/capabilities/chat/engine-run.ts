@@ -58,6 +58,11 @@ export class EngineRun {
     return this.#left
   }
 
+  /** Whether it goes on though its reader has left. */
+  get isUnread(): boolean {
+    return this.#left && !this.#over
+  }
+
   /** Whether the engine was aborted: from then on only its usage counts. */
   get stopped(): boolean {
     return this.#abort.signal.aborted

@@ -6,6 +6,7 @@ import type { CountedFetcher } from '../../http/counted-fetcher.ts'
 import type { TextModel } from '../../models/model.ts'
 import { webLines } from '../web/price-web.ts'
 import { pageReaderOf, searchEngineOf } from '../web/web-engines.ts'
+import { answeredBy } from './answered-by.ts'
 import { decisionTokens, scrapingMs, searchedResults, searchingMs } from './bounds.ts'
 import { usageOfCompletion } from './chat-usage.ts'
 import { chatLines } from './price-chat.ts'
@@ -58,7 +59,7 @@ async function searchIfWanted(plan: WebPlan & { kind: 'auto' }, parts: LookUp): 
   const { model, signal, log } = parts
   const { decision: request } = plan
   const asked = { request, engineModel: model.engineModel, maxCompletionTokens: decisionTokens, signal }
-  const completion = await boundedWait(model.engine.complete(asked), { signal }).catch((error: unknown) => {
+  const completion = await answeredBy(model, asked).catch((error: unknown) => {
     if (!signal.aborted)
       log.warn({ err: error }, 'A chat is answered without the search that its model was to decide on.')
     return null

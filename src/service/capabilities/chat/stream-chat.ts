@@ -1,11 +1,14 @@
+import { inferenceFailed } from '#contract/errors/errors.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import type { ChatCompletionChunk } from '#contract/operations/chat.ts'
 import type { ServiceParametersEcho } from '#contract/operations/service-parameters.ts'
+import { ownBoundOf } from '#engines/own-bound.ts'
 import { type Charge, type Cost, printedCost } from '#ledger/charges/charge.ts'
 import { type Metered, streamWithCharge } from '#ledger/charges/charges.ts'
 import type { Call, EventsReply } from '../../http/call.ts'
 import { tellRemaining } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'
+import { isRefused } from './answered-by.ts'
 import { type ChatPlan, engineCall } from './chat-plan.ts'
 import { EngineRun, failureError, refusalError, type StreamError } from './engine-run.ts'
 import { behindDocuments, documentsDelta, echoWith } from './own-search.ts'
@@ -109,7 +112,8 @@ function meteredChat(call: Call, plan: ChatPlan, charge: Charge, service: Servic
   charge.whenEnded(call.stay())
   return {
     events: chatEvents({ call, plan, charge, tab, run, credit, prepared }),
-    owed: () => tab.lines(),
+    // Under a key a restart begins it again, and nothing of it is lost.
+    owed: () => (run.isUnread && !call.hasKey ? tab.lines(true) : tab.lines()),
     leave() {
       run.leave()
       call.unread()
@@ -142,6 +146,8 @@ async function* chatEvents(streaming: Streaming): AsyncGenerator<unknown> {
       if (chunk.choices.length) yield shownChunk(streaming, strippers ? strippedChunk(chunk, strippers, echo) : chunk)
     }
   } catch (error) {
+    if (ownBoundOf(error)) tab.leave()
+    if (isRefused(error)) tab.oweSources()
     if (!tab.delivered || run.left) throw error
     yield* brokenOff(streaming, last, failureError(error))
     return
@@ -149,6 +155,7 @@ async function* chatEvents(streaming: Streaming): AsyncGenerator<unknown> {
     await readOn(streaming)
   }
   if (run.left) return
+  if (!tab.hasChoice) throw inferenceFailed()
   tab.complete()
   yield* ownSourceEvents(streaming, last)
   const lastEvents = (cost: Cost) => usageEvents(streaming, last, cost)
@@ -175,11 +182,11 @@ async function readOn(streaming: Streaming): Promise<void> {
   try {
     run.leave()
     for (let step = await run.next(); !step.done; step = await run.next()) await countUnread(streaming, step.value)
-  } catch {
-    hasFailed = true
+  } catch (error) {
+    hasFailed = !ownBoundOf(error)
   }
   if (!run.left || (hasFailed && !run.stopped)) return
-  if (!run.stopped) tab.complete()
+  if (!run.stopped && !run.failed) tab.complete()
   // Under a key nothing is left early, but by a key that ended: what the engine made until its time was up is kept.
   if (!call.hasKey || charge.stopped) tab.leave()
   if (tab.lines().length) call.tokensUsed(tab.usage().total_tokens)
@@ -194,7 +201,7 @@ function* sourceEvents({ plan, tab, prepared }: Streaming, first: ChatCompletion
     ...(echo.return_search_results_as_documents ? [{ choices: [documentsDelta(sources)] }] : []),
   ]
   for (const event of events) {
-    tab.showSources()
+    tab.oweSources()
     yield { ...publicChunk(plan, first), ...event }
   }
 }

@@ -34,11 +34,13 @@ export class StreamUsage {
   #contentSince = false
   #delivered = false
   #hasBegun = false
+  #hasChoice = false
+  #least = 0
   #isLeft = false
   #whole = false
   #request: ChatCompletionRequest
   #besideLines: readonly Line[] = []
-  #hasShown = false
+  #owesSources = false
   /** The engine's, where it was asked to search by itself. */
   readonly #search: OwnSearch | null
 
@@ -54,6 +56,11 @@ export class StreamUsage {
     return this.#delivered
   }
 
+  /** Whether there was a piece of any choice; an answer without one is none. */
+  get hasChoice(): boolean {
+    return this.#hasChoice
+  }
+
   /** What the engine has found by itself so far. */
   get ownSources(): readonly SearchResult[] {
     return this.#search?.sources ?? []
@@ -66,12 +73,22 @@ export class StreamUsage {
     this.#thinking.begin()
   }
 
-  /** What was found on the web has been delivered. */
-  showSources(): void {
-    this.#hasShown = true
+  /** What was found on the web is owed: it has been delivered, or the engine would not take what it was found for. */
+  oweSources(): void {
+    this.#owesSources = true
   }
 
-  /** Its reader has left: from now on work is owed that was not delivered. */
+  /** So many tokens of completion there were at least, though nobody could read them. */
+  madeAtLeast(tokens: number): void {
+    this.#least = tokens
+  }
+
+  /** Of an answer that comes whole nothing is seen before its end: it counts as begun once it was asked for. */
+  begin(): void {
+    this.#hasBegun = true
+  }
+
+  /** Its reader has left, or a limit of ours has cut it: from now on work is owed that was not delivered. */
   leave(): void {
     this.#isLeft = true
   }
@@ -79,6 +96,7 @@ export class StreamUsage {
   read(chunk: ChatCompletionChunk): void {
     this.#search?.read(chunk)
     this.#hasBegun = true
+    this.#hasChoice ||= chunk.choices.length > 0
     for (const { index, delta, finish_reason: finish } of chunk.choices) {
       const text = generatedText(delta)
       if (text) {
@@ -118,34 +136,36 @@ export class StreamUsage {
   }
 
   usage(): TokenUsage {
-    return this.#usage().usage
+    return this.#usage(this.#isLeft).usage
   }
 
-  lines(): Line[] {
-    const owes = this.#delivered || (this.#whole && this.#reported !== null) || (this.#isLeft && this.#hasBegun)
-    if (owes)
+  /** What is owed; with `isLeft` if it were left now. */
+  lines(isLeft = this.#isLeft): Line[] {
+    const isNone = this.#whole && !this.#hasChoice
+    const owes = this.#delivered || (this.#whole && this.#reported !== null) || (isLeft && this.#hasBegun)
+    if (owes && !isNone)
       return oneCharge([
-        ...usageLines(this.#plan, this.#usage()),
+        ...usageLines(this.#plan, this.#usage(isLeft)),
         ...this.#besideLines,
         ...(this.#search?.lines() ?? []),
       ])
-    return this.#hasShown || this.#isLeft ? oneCharge(this.#besideLines) : []
+    return this.#owesSources || isLeft ? oneCharge(this.#besideLines) : []
   }
 
-  #usage(): CountedUsage {
+  #usage(isLeft: boolean): CountedUsage {
     const reported = this.#reported
     const prompt = () => (this.#prompt ??= countPromptTokens(this.#request))
     if (reported && (this.#whole || !this.#contentSince))
       return believed(reported, { hasText: this.#delivered, prompt, completion: () => this.#tokens() })
-    const counted = this.#tokens() + (reported || this.#whole ? 0 : this.#thought())
-    const completion = Math.max(counted, reported?.completion_tokens ?? 0)
+    const counted = this.#tokens() + (reported || this.#whole || !isLeft ? 0 : this.#thought())
+    const completion = Math.max(counted, this.#least, reported?.completion_tokens ?? 0)
     return { usage: usageOf(reported?.prompt_tokens || prompt(), completion), counted: 'estimated' }
   }
 
   /** What a reasoning model thought without showing it, where its reader left and its engine said nothing of its usage. */
   #thought(): number {
     const { model, maxCompletionTokens } = this.#plan
-    if (!this.#isLeft || !model.capabilities.supportsReasoning) return 0
+    if (!model.capabilities.supportsReasoning) return 0
     return Math.max(0, Math.min(this.#thinking.tokens, maxCompletionTokens - this.#tokens()))
   }
 

@@ -63,6 +63,10 @@ export class KeyedWork implements Work {
 
   stay = () => () => undefined
 
+  hasLeft(): boolean {
+    return this.#keyed.exchange.signal.aborted
+  }
+
   /** Its caller waits for the end of it, which is kept. */
   unread = () => undefined
 

@@ -144,6 +144,10 @@ class UnkeyedWork implements Work {
     return () => this.#end()
   }
 
+  hasLeft(): boolean {
+    return this.#exchange.signal.aborted
+  }
+
   unread(): void {
     this.#exchange.outlivesAnswer = true
     this.#count()
