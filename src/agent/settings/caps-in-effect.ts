@@ -6,14 +6,14 @@ import { stopFileName } from '#wallet/rules/stop-switch.ts'
 import { type AgentEnvironment, policyOf } from './wallet-settings.ts'
 
 export interface CapInEffect {
-  /** What it bounds, as in `At most for …`. */
+  /** What it bounds, before its amount: `per payment`. */
   of: string
   amountMicroUsd: MicroUsd
-  /** The variable or the file that says it; null where nobody does. */
+  /** The variable or the file that sets it; null for the default. */
   saidBy: string | null
 }
 
-/** Each cap as it holds, and by whose word; and what keeps the wallet from paying at all. Throws the wallet's refusal. */
+/** Each cap in force with where it comes from, and what keeps the wallet from paying. Throws the wallet's refusal. */
 export function capsInEffect(env: AgentEnvironment, folder: string) {
   const given = policyOf(env)
   const policy = tightenByFile(given, folder)
@@ -22,13 +22,13 @@ export function capsInEffect(env: AgentEnvironment, folder: string) {
     amountMicroUsd: policy[member],
     saidBy: policy[member] < given[member] ? settingsFileName : env[variable]?.trim() ? variable : null,
   }))
-  return { caps, isDryRun: policy.dryRun, isStopped: existsSync(join(folder, stopFileName)) }
+  return { caps, isDryRun: policy.dryRun, hasStopFile: existsSync(join(folder, stopFileName)) }
 }
 
 const names = [
-  ['maxPaymentMicroUsd', 'FAREBOX_MAX_PAYMENT_USD', 'a payment'],
-  ['maxDayMicroUsd', 'FAREBOX_MAX_DAY_USD', 'all payments of 24 hours'],
-  ['maxTotalMicroUsd', 'FAREBOX_MAX_TOTAL_USD', 'all payments ever'],
-  ['maxCallMicroUsd', 'FAREBOX_MAX_CALL_USD', 'a call'],
-  ['askAboveMicroUsd', 'FAREBOX_ASK_ABOVE_USD', 'what nobody is asked about'],
+  ['maxPaymentMicroUsd', 'FAREBOX_MAX_PAYMENT_USD', 'per payment'],
+  ['maxDayMicroUsd', 'FAREBOX_MAX_DAY_USD', 'in 24 hours'],
+  ['maxTotalMicroUsd', 'FAREBOX_MAX_TOTAL_USD', 'in total'],
+  ['maxCallMicroUsd', 'FAREBOX_MAX_CALL_USD', 'per call'],
+  ['askAboveMicroUsd', 'FAREBOX_ASK_ABOVE_USD', 'ask above'],
 ] as const

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { systemClock } from '#contract/time.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import { attestations, sayQuestion } from '#toolkit/approval.ts'
@@ -9,7 +11,7 @@ import { findPayment, listPayments, type Payment } from '#wallet/records/journal
 import { comparedWithNote, defaultNotesFolder, moveJournal } from '#wallet/records/journal-of-key.ts'
 import { ownJournal, refuseOther } from '#wallet/records/journal-owner.ts'
 import { openRecords } from '#wallet/records/open-records.ts'
-import { openState } from '#wallet/records/state.ts'
+import { openState, stateFileName } from '#wallet/records/state.ts'
 import { addPayee } from '#wallet/rules/payees.ts'
 import { defaultRails, isAddressOn, sameRail, serviceOrigin } from '#wallet/rules/policy.ts'
 import { listRefusals, type RefusalRecord } from '#wallet/rules/refusals.ts'
@@ -153,6 +155,18 @@ export function openOwnerDesk(folder: string, env: AgentEnvironment): OwnerDesk 
     start: () => records.decide(start),
     ...movingOf(folder, env, records),
     close: () => records.close(),
+  }
+}
+
+/** What the journal says of the wallet; null without a wallet, and where nothing was written yet: looking makes no journal. */
+export async function journalStatus(folder: string, env: AgentEnvironment): Promise<WalletStatus | null> {
+  if (journalUrlOf(env) === undefined && !existsSync(join(folder, stateFileName))) return null
+  const desk = openOwnerDesk(folder, env)
+  try {
+    const [first, ...others] = await desk.addresses()
+    return first === undefined ? null : await desk.status([first, ...others])
+  } finally {
+    await desk.close()
   }
 }
 

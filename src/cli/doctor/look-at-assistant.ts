@@ -35,7 +35,7 @@ export async function lookAtAssistant(
 function looks(settings: AgentSettings, folder: string, passphrase: string | null): Promise<readonly Finding[]>[] {
   return [
     import('./look-at-payer.ts').then(({ lookAtPayer }) => lookAtPayer(settings, folder, passphrase)),
-    import('./look-at-caps.ts').then(({ lookAtCaps }) => lookAtCaps(settings, folder)),
+    import('./look-at-caps.ts').then(({ lookAtCaps }) => lookAtCaps(settings.env, folder)),
     import('./look-at-service.ts').then(({ lookAtService }) => lookAtService(settings)),
   ]
 }

@@ -1,12 +1,13 @@
 /** `farebox doctor --assistant`: what an assistant would find who is started with the same settings. */
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { createKeyFile } from '#wallet/keys/key-file.ts'
 import { canaryApiKey, canaryEvmKey, canaryPassphrase } from '../../canary/canaries.ts'
+import { fakeClock, fakeService, order, sampleWallet, usd } from '../../wallet/sample-wallet.ts'
 import { runCommand } from '../run-command.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
@@ -58,9 +59,7 @@ test('all that is well is said in lines', async () => {
     /ok settings: They can be read: FAREBOX_API_KEY, FAREBOX_BASE_URL, FAREBOX_DATA, FAREBOX_MAX_DAY_USD\./,
   )
   expect(told).toMatch(/ok who pays: The account of FAREBOX_API_KEY/)
-  expect(told).toMatch(
-    /ok caps: .*a payment 5\.00 USD \(unless set\), all payments of 24 hours 3\.00 USD \(FAREBOX_MAX_DAY_USD\)/,
-  )
+  expect(told).toMatch(/ok caps: .*per payment 5\.00 USD \(default\), in 24 hours 3\.00 USD \(FAREBOX_MAX_DAY_USD\)/)
   expect(told).toMatch(/ok service: .* answers\./)
   expect(told).toMatch(/ok api key: The service takes it\./)
   expect(told).toMatch(/ok clock: It is that of the service\./)
@@ -129,12 +128,40 @@ test('a wallet is told with its caps, locked or open', async () => {
   chmodSync(passphrase, 0o600)
   const locked = await look({}, '--data', data)
   expect(locked.told).toMatch(new RegExp(`note who pays: The wallet in ${data} \\(${address}\\) is locked\\.`))
-  expect(locked.told).toMatch(/24 hours 2\.00 USD \(policy\.json\)/)
-  expect(locked.told).toMatch(/note caps: A file `stop` in .* switches the wallet off/)
+  expect(locked.told).toMatch(/in 24 hours 2\.00 USD \(policy\.json\)/)
+  expect(locked.told).toMatch(/note caps: The wallet is switched off by the file `stop`/)
   expect((await look({}, '--data', data, '--passphrase-file', passphrase)).told).toMatch(/ok who pays: .*it opens/)
   writeFileSync(passphrase, 'another one')
   const wrong = await look({}, '--data', data, '--passphrase-file', passphrase)
   expect([wrong.code, wrong.told]).toEqual([1, expect.stringMatching(/broken who pays: .* does not open: /)])
+})
+
+test('a wallet that was switched off, and a cap that is used up, are told', async () => {
+  const clock = fakeClock(Date.now())
+  const { wallet, folder: data, dispose } = await sampleWallet({}, { clock })
+  onTestFinished(dispose)
+  const env = { FAREBOX_WALLET_KEY: canaryEvmKey, FAREBOX_DATA: data }
+  await wallet.pay(order({ amountMicroUsd: usd(5) }), fakeService(wallet.address, 'credit').send)
+  const open = await look(env)
+  expect(open.told).toMatch(
+    /ok caps: Paid or reserved: 5\.00 USD of 10\.00 USD in 24 hours, 5\.00 USD of 20\.00 USD in total/,
+  )
+  expect(open.told).not.toMatch(/note caps/)
+  const until = new Date(clock.now() + 24 * 3_600_000).toISOString()
+  expect((await look({ ...env, FAREBOX_MAX_DAY_USD: '9.99' })).told).toMatch(
+    new RegExp(`note caps: .*in 24 hours leaves 4\\.99 USD.* until ${until}.*FAREBOX_MAX_DAY_USD`),
+  )
+  expect((await look({ ...env, FAREBOX_MAX_TOTAL_USD: '5' })).told).toMatch(
+    /note caps: .*in total leaves 0\.00 USD.*FAREBOX_MAX_TOTAL_USD/,
+  )
+  await runCommand(['wallet', 'stop', '--data', data])
+  expect((await look(env)).told).toMatch(/note caps: The wallet is switched off since .* `farebox wallet start/)
+})
+
+test('looking at caps makes no journal', async () => {
+  const data = walletIn('without-journal')
+  await look({ FAREBOX_WALLET_KEY: canaryEvmKey, FAREBOX_DATA: data })
+  expect(existsSync(data)).toBe(false)
 })
 
 test('without the flag it looks at an assistant where one is set up here, and is silent elsewhere', async () => {
