@@ -69,12 +69,13 @@ test('create makes an encrypted wallet that pays where the service wants it', as
   const status = await run(['status', '--data', data], null, { FAREBOX_BASE_URL: url, FAREBOX_MAX_DAY_USD: '7' })
   expect(status.stdout).toContain(`may pay: ${payTo} on eip155:8453`)
   expect(status.stdout).toContain('0.00 USD of 7.00 USD')
-  expect(status.stdout).toContain(`service: ${new URL(url).origin}\n`)
+  expect(status.stdout).toContain(`service: ${new URL(url).origin} (set by FAREBOX_BASE_URL)\n`)
   const unset = await run(['status', '--data', data])
-  expect(unset.stdout).toContain(
-    'service: http://127.0.0.1:8402, because FAREBOX_BASE_URL names no other one\n' +
-      `may be paid too: ${new URL(url).origin}; to use it, set FAREBOX_BASE_URL to its address\n`,
-  )
+  expect(unset.stdout).toContain(`service: ${new URL(url).origin} (set by \`wallet create --service\`)\n`)
+  const other = await run(['status', '--data', data], null, { FAREBOX_BASE_URL: 'http://127.0.0.1:9/api/v1' })
+  expect(other.stdout).toContain(`may be paid too: ${new URL(url).origin};`)
+  const none = await run(['status', '--data', temporaryFolder()], null, { FAREBOX_WALLET_KEY: secret })
+  expect(none.stdout).toContain('service: http://127.0.0.1:8402 (the default, ')
   const again = await run(['create', '--data', data, passphraseFile()])
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('already') })
 })
@@ -167,6 +168,68 @@ test('the key of the environment is never printed', async () => {
   const wrong = await run(['address'], null, { ...env, FAREBOX_WALLET_KEY: `${secret}ff` })
   expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('not an EVM private key') })
   expect(wrong.stderr).not.toContain(secret.slice(0, 16))
+})
+
+/** A service and a node of Base, which say how much there is. */
+async function fundedWorld() {
+  const asked: string[] = []
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? '')
+    let body = ''
+    request.on('data', chunk => {
+      body += chunk
+    })
+    request.on('end', () => response.end(JSON.stringify(answerOf(request.url ?? '', body))))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  closing.push(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { asked, env: { FAREBOX_BASE_URL: `${url}/api/v1`, FAREBOX_EVM_RPC_URL: `${url}/node` } }
+}
+
+function answerOf(url: string, body: string): object {
+  if (url === '/node') {
+    const { id, method } = JSON.parse(body)
+    return {
+      jsonrpc: '2.0',
+      id,
+      result: method === 'eth_chainId' ? '0x2105' : `0x${(7_250_000).toString(16).padStart(64, '0')}`,
+    }
+  }
+  const [, walletAddress] = /x402\/balance\/(0x\w+)/.exec(url) ?? []
+  const data = { walletAddress, balanceUsd: 1.5, canConsume: true, minimumTopUpUsd: 5, suggestedTopUpUsd: 10 }
+  return walletAddress === undefined ? {} : { success: true, data }
+}
+
+test('status shows the balance on the chain and the credit at the service', async () => {
+  const { env } = await fundedWorld()
+  const given = { ...env, FAREBOX_WALLET_KEY: secret, FAREBOX_DATA: temporaryFolder() }
+  const { stdout } = await run(['status'], null, given)
+  expect(stdout).toMatch(/^wallet: 0x\w+ on Base, balance 7\.25 USD$/m)
+  expect(stdout).toContain('\ncredit at the service: 1.50 USD\n')
+  const json = JSON.parse((await run(['status', '--json'], null, given)).stdout)
+  expect(json).toMatchObject({ creditMicroUsd: '1500000', onChain: [{ amountMicroUsd: '7250000', unknown: null }] })
+  expect((await run(['status'], null, { ...given, FAREBOX_API_KEY: 'a-key' })).stdout).toContain(' 1.50 USD\n')
+})
+
+test('status says why a balance or the credit is unknown, and that a passphrase shows the credit', async () => {
+  const { env, asked } = await fundedWorld()
+  const data = temporaryFolder()
+  await run(['create', '--data', data, passphraseFile()])
+  const locked = (await run(['status', '--data', data], null, env)).stdout
+  expect(locked).toMatch(/^credit at the service: unknown \(.*--passphrase-file FILE/m)
+  expect(locked).toMatch(/^wallet: 0x\w+ on Base, balance 7\.25 USD$/m)
+  expect(locked).toMatch(/^wallet: \w+ on Solana, balance unknown \(.*no node/m)
+  expect(asked.filter(url => url.includes('balance'))).toEqual([])
+  const open = (await run(['status', '--data', data, passphraseFile()], null, env)).stdout
+  expect(open).toContain('credit at the service: 1.50 USD')
+  const wrong = (await run(['status', '--data', data, passphraseFile('wrong')], null, env)).stdout
+  expect(wrong).toMatch(/on Base, balance 7\.25 USD\n[\s\S]*credit at the service: unknown \(.*passphrase/)
+  const away = { ...env, FAREBOX_BASE_URL: 'http://127.0.0.1:9/api/v1', FAREBOX_EVM_RPC_URL: 'http://127.0.0.1:9' }
+  const alone = await run(['status', '--data', data, passphraseFile()], null, away)
+  expect(alone.code).toBe(0)
+  expect(alone.stdout).toMatch(/on Base, balance unknown \(.*node.*\)$/m)
+  expect(alone.stdout).toMatch(/^credit at the service: unknown \(.+\)$/m)
 })
 
 test('resolve takes the passphrase of a wallet with a key file', async () => {

@@ -2,7 +2,9 @@ import { ServiceError } from '#contract/errors/service-error.ts'
 import { fromUsdNumber, type MicroUsd } from '#contract/money.ts'
 import { getRateLimits } from '#contract/operations/rate-limits.ts'
 import { getWalletBalance } from '#contract/operations/wallet.ts'
+import type { SeenAmount } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { creditLookMs } from '../bounds.ts'
 import type { Core } from '../core.ts'
 import { circumstancesOf, explain } from '../words/explain.ts'
 import { withoutOperation } from './limits-view.ts'
@@ -10,20 +12,34 @@ import { withoutOperation } from './limits-view.ts'
 export interface CreditSeen {
   /** Null where it cannot be seen. */
   creditMicroUsd: MicroUsd | null
-  /** Why, where a person can mend it: a key that the service does not take, a service that is not there. */
+  /** Why it cannot be seen, where the user can fix that: a key that the service refuses, a service that does not answer. */
+  why: string | null
+  /** The same with what to do. */
   problem: string | null
 }
 
-/** Credit at the service. A status is told even while the service is away. */
+/** What a status shows of it: the time, or why it is unknown. A status is shown while the service is away. */
+export async function seeCredit(core: Core): Promise<CreditSeen & { seen: Pick<SeenAmount, 'atMs' | 'unknown'> }> {
+  const timeout = AbortSignal.timeout(creditLookMs)
+  const credit = await lookAtCredit(core, timeout).catch(error => {
+    if (timeout.aborted) return { creditMicroUsd: null, problem: null, why: null }
+    throw error
+  })
+  if (credit.creditMicroUsd !== null) return { ...credit, seen: { atMs: core.clock.now(), unknown: null } }
+  const silent = timeout.aborted ? 'the service did not answer in time' : 'the service does not tell it'
+  const unknown = core.pays === 'nothing' ? 'nothing is open here that could ask for it' : (credit.why ?? silent)
+  return { ...credit, seen: { atMs: null, unknown } }
+}
+
+/** Credit at the service. */
 export async function lookAtCredit(core: Core, signal?: AbortSignal): Promise<CreditSeen> {
   try {
-    return { creditMicroUsd: await askCredit(core, signal), problem: null }
+    return { creditMicroUsd: await askCredit(core, signal), why: null, problem: null }
   } catch (error) {
     const said = hasNoSuchList(error) ? null : explain(error, circumstancesOf(core, false))
-    return {
-      creditMicroUsd: null,
-      problem: said instanceof ToolFailure ? `${said.facts.happened} ${said.facts.next}` : null,
-    }
+    if (!(said instanceof ToolFailure)) return { creditMicroUsd: null, why: null, problem: null }
+    const { happened, next } = said.facts
+    return { creditMicroUsd: null, why: happened, problem: `${happened} ${next}` }
   }
 }
 

@@ -13,14 +13,14 @@ import { keyFileAddresses } from '#wallet/keys/key-file.ts'
 import { listPayments, type Payment } from '#wallet/records/journal.ts'
 import { railOf } from '#wallet/rules/policy.ts'
 import { type WalletStatus, walletStatus } from '#wallet/wallet-status.ts'
-import { creditLookMs, sameCallMs } from '../bounds.ts'
+import { sameCallMs } from '../bounds.ts'
 import type { Core } from '../core.ts'
 import { chargeReceipt } from '../receipts/charge-receipt.ts'
 import type { ReceiptDesk } from '../receipts/receipt-desk.ts'
 import { asTyped, placeOf } from '../words/as-typed.ts'
 import { nobodyPays } from '../words/explain.ts'
 import { Balances } from './balances.ts'
-import { lookAtCredit } from './credit.ts'
+import { seeCredit } from './credit.ts'
 import { fundFirst } from './fund-first.ts'
 import { refillOf } from './limits-view.ts'
 import { sayRefill } from './say-refill.ts'
@@ -81,18 +81,9 @@ export class ToolWallet implements WalletClient {
 
   /** Of now, else what was seen last, with its time. */
   async #credit() {
-    const { clock, pays } = this.#core
-    const timeout = AbortSignal.timeout(creditLookMs)
-    const { creditMicroUsd, problem } = await lookAtCredit(this.#core, timeout).catch(error => {
-      if (timeout.aborted) return { creditMicroUsd: null, problem: null }
-      throw error
-    })
-    if (creditMicroUsd !== null) this.#credited = { amountMicroUsd: creditMicroUsd, atMs: clock.now(), unknown: null }
-    else if (this.#credited === null) {
-      const silent = timeout.aborted ? 'the service did not answer in time' : 'the service does not tell it'
-      const unknown = pays === 'nothing' ? 'nothing is open here that could ask for it' : (problem ?? silent)
-      return { creditMicroUsd, problem, seen: { atMs: null, unknown } }
-    }
+    const { creditMicroUsd, problem, seen } = await seeCredit(this.#core)
+    if (creditMicroUsd !== null) this.#credited = { amountMicroUsd: creditMicroUsd, ...seen }
+    if (this.#credited === null) return { creditMicroUsd, problem, seen }
     const { amountMicroUsd, atMs, unknown } = this.#credited
     return { creditMicroUsd: amountMicroUsd, problem, seen: { atMs, unknown } }
   }

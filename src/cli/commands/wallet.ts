@@ -14,7 +14,7 @@ const name = 'farebox wallet'
 
 const usage = `Usage: farebox wallet create [--service URL] [--keychain] [--passphrase-file FILE | --passphrase-fd N] [--data DIR]
        farebox wallet address [--rail base|solana] [--qr] [--data DIR]
-       farebox wallet status [--json] [--data DIR]
+       farebox wallet status [--json] [--passphrase-file FILE | --passphrase-fd N] [--data DIR]
        farebox wallet receipts [--refused] [--json | --csv] [--passphrase-file FILE | --passphrase-fd N] [--data DIR]
        farebox wallet approve|refuse [ID] [--data DIR]
        farebox wallet open [--no-browser] [--data DIR]
@@ -24,7 +24,7 @@ const usage = `Usage: farebox wallet create [--service URL] [--keychain] [--pass
 
 create    makes a key for Base and one for Solana, encrypted with a passphrase, and prints their addresses
 address   prints the addresses, Base first
-status    caps, what is left of them, payees, and what waits for a person
+status    balance on each chain, credit at the service, caps and what they leave, payees, and approvals that wait
 receipts  the last payments and what came of them, and what services charged, with checked receipts
 approve   shows what an assistant asked and records your answer, also to take back a no; for a person at a terminal
 refuse    answers no; either takes the one question that waits where no ID is given

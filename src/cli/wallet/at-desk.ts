@@ -20,7 +20,9 @@ export async function atDesk(
   const { strangeVariables } = await import('#agent/settings/strange-variables.ts')
   const strange = takesAnyVariable ? [] : strangeVariables(Object.keys(io.env))
   if (strange.length > 0) throw new CliError(strange.join(' '), 'Mend it in the environment, then try again.', 2)
-  const desk = module.openOwnerDesk(stateFolderOf(withDataFlag(io.env, data)), io.env)
+  // The folder that a flag names has a service of its own.
+  const env = withDataFlag(io.env, data)
+  const desk = module.openOwnerDesk(stateFolderOf(env), env)
   try {
     return await work(desk, module)
   } catch (error) {

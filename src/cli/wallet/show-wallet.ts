@@ -1,29 +1,41 @@
+import type { Holdings } from '#agent/wallet/holdings.ts'
 import type { OwnerDesk } from '#agent/wallet/owner-desk.ts'
 import { displayUsd } from '#contract/money.ts'
+import type { SeenAmount } from '#toolkit/tool-context.ts'
 import { parseArguments } from '../arguments.ts'
 import type { CommandIo } from '../command.ts'
 import { asJson } from './as-json.ts'
 import { addressesOf, atDesk } from './at-desk.ts'
+import { dataFlag, withDataFlag } from './data-flag.ts'
+import { givenPassphrase, passphraseFlags } from './given-passphrase.ts'
 import { questionLine } from './question-line.ts'
 import { railName } from './rail-name.ts'
 import { plainText } from './terminal.ts'
 
 const approve = 'farebox wallet approve'
 
-const options = { data: { type: 'string' }, json: { type: 'boolean', default: false } } as const
+const command = 'farebox wallet status'
+const options = { ...dataFlag, ...passphraseFlags, json: { type: 'boolean', default: false } } as const
 
 export async function showStatus(args: readonly string[], io: CommandIo): Promise<number> {
-  const { values } = parseArguments(args, { command: 'farebox wallet status', options })
+  const { values } = parseArguments(args, { command, options })
+  const passphrase = await givenPassphrase(command, values, io.env)
   return atDesk(io, values.data, async desk => {
-    const status = await desk.status(await addressesOf(desk))
+    const addresses = await addressesOf(desk)
+    const status = await desk.status(addresses)
     const [questions, refused] = [await desk.questions(), await desk.refused()]
-    if (values.json) io.output.print(asJson({ ...status, questions, refused }))
+    const env = withDataFlag(io.env, values.data)
+    const holdings = await holdingsOf(env, addresses, passphrase)
+    if (values.json) io.output.print(asJson({ ...status, ...holdings, questions, refused }))
     else {
-      const { asTyped } = await import('#agent/words/as-typed.ts')
+      const [{ asTyped }, { isServiceNamed }] = await Promise.all([
+        import('#agent/words/as-typed.ts'),
+        import('#agent/settings/wallet-settings.ts'),
+      ])
       const place = { folder: desk.folder, isJournalShared: Boolean(io.env.FAREBOX_JOURNAL_URL?.trim()) }
       const typed = (line: string) => asTyped(line, place)
       for (const line of [
-        ...statusLines(status, io.env).map(typed),
+        ...statusLines(status, holdings, namedBy(env, isServiceNamed(env))).map(typed),
         ...questions.map(each => `waits for a person: ${questionLine(each, approve, typed)}`),
         ...refused.map(each => `refused, and may be taken back: ${questionLine(each, approve, typed)}`),
       ])
@@ -35,12 +47,28 @@ export async function showStatus(args: readonly string[], io: CommandIo): Promis
 
 type Status = Awaited<ReturnType<OwnerDesk['status']>>
 
-function statusLines(status: Status, env: CommandIo['env']): string[] {
+/** With the nodes of the local chains, where the wallet is one of `farebox up`. */
+async function holdingsOf(
+  env: CommandIo['env'],
+  addresses: readonly string[],
+  passphrase: string | null,
+): Promise<Holdings> {
+  const [{ lookAtHoldings }, { baseUrlOf, stateFolderOf }, { withLocalNodes }] = await Promise.all([
+    import('#agent/wallet/holdings.ts'),
+    import('#agent/settings/wallet-settings.ts'),
+    import('./local-nodes.ts'),
+  ])
+  return lookAtHoldings(await withLocalNodes(env, baseUrlOf(env), stateFolderOf(env)), addresses, passphrase)
+}
+
+function statusLines(status: Status, holdings: Holdings, serviceNamedBy: string): string[] {
   const { caps } = status
   return [
-    ...status.addresses.map(address => `wallet: ${address} on ${railName(address)}`),
+    ...status.addresses.map(address => `wallet: ${address} on ${railName(address)}${holds(address, holdings)}`),
     ...payerLines(status),
-    ...serviceLines(status, env),
+    `service: ${status.origin} (${serviceNamedBy})`,
+    ...status.otherServices.map(other => `may be paid too: ${other}; to use it, set FAREBOX_BASE_URL to its address`),
+    `credit at the service: ${seenAmount({ amountMicroUsd: holdings.creditMicroUsd, ...holdings.creditSeen })}`,
     ...stoppedLines(status),
     ...(status.isDryRun ? ['dry run: no payment is signed'] : []),
     `paid or reserved in 24 hours: ${displayUsd(status.spentDayMicroUsd)} of ${displayUsd(caps.maxDayMicroUsd)}${ofItReserved(status.reservedDayMicroUsd)}`,
@@ -59,13 +87,20 @@ function statusLines(status: Status, env: CommandIo['env']): string[] {
 const ofItReserved = (reserved: Status['reservedDayMicroUsd']): string =>
   reserved > 0n ? `, of it only reserved ${displayUsd(reserved)}` : ''
 
-/** A wallet is made for the service that its owner names; which one an assistant uses is said by its environment alone. */
-function serviceLines({ origin, otherServices }: Status, env: CommandIo['env']): string[] {
-  const why = env.FAREBOX_BASE_URL ? '' : ', because FAREBOX_BASE_URL names no other one'
-  return [
-    `service: ${origin}${why}`,
-    ...otherServices.map(other => `may be paid too: ${other}; to use it, set FAREBOX_BASE_URL to its address`),
-  ]
+function holds(address: string, { onChain }: Holdings): string {
+  const seen = onChain.find(each => each.address === address)
+  return seen === undefined ? '' : `, balance ${seenAmount(seen)}`
+}
+
+const seenAmount = ({ amountMicroUsd, unknown }: Omit<SeenAmount, 'atMs'>): string =>
+  amountMicroUsd === null
+    ? `unknown${unknown === null ? '' : ` (${unknown.replace(/\.$/, '')})`}`
+    : displayUsd(amountMicroUsd)
+
+/** What says which service is used. */
+function namedBy(env: CommandIo['env'], isNamed: boolean): string {
+  if (env.FAREBOX_BASE_URL) return 'set by FAREBOX_BASE_URL'
+  return isNamed ? 'set by `wallet create --service`' : 'the default, because FAREBOX_BASE_URL is not set'
 }
 
 function refillLines({ refill }: Status): string[] {
