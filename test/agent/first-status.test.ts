@@ -74,6 +74,18 @@ test.each([
   expect(JSON.stringify(status.next)).not.toContain(canaryApiKey)
 })
 
+test('wallet_status names the time until which calls are held back, and says why in the middle of a sentence', async () => {
+  const baseUrl = await answering(400, { error: 'no' })
+  const { desks } = await desksOf({ apiKey, baseUrl })
+  const call = { params: undefined, query: undefined, body: undefined }
+  for (let count = 0; count < breakerFailures; count++)
+    await desks.core.client.call(getRateLimits, call, { attempts: 1 }).catch(() => undefined)
+  const { next, creditSeen } = await desks.wallet.status()
+  expect(next).toMatch(/ Retry after \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\. /)
+  expect(next).not.toMatch(/then on|until then|\.\.(?:\s|$)/)
+  expect(creditSeen.unknown).toMatch(/^[a-z].*[^.]$/)
+})
+
 /** A service where every wallet has that credit. */
 const credited =
   (balanceUsd: number): typeof fetch =>

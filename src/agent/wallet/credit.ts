@@ -38,10 +38,15 @@ export async function lookAtCredit(core: Core, signal?: AbortSignal): Promise<Cr
   } catch (error) {
     const said = hasNoSuchList(error) ? null : explain(error, circumstancesOf(core, false))
     if (!(said instanceof ToolFailure)) return { creditMicroUsd: null, why: null, problem: null }
-    const { happened, next } = said.facts
-    return { creditMicroUsd: null, why: happened, problem: `${happened} ${next}` }
+    const { happened, retryAtMs, next } = said.facts
+    const when = retryAtMs === undefined ? '' : `Retry after ${new Date(retryAtMs).toISOString()}. `
+    return { creditMicroUsd: null, why: asClause(happened), problem: `${happened} ${when}${next}` }
   }
 }
+
+/** Of a sentence, for the middle of another one. */
+const asClause = (sentence: string): string =>
+  sentence.replace(/^\p{Lu}(?=\p{Ll}|\s)/u, first => first.toLowerCase()).replace(/\.$/, '')
 
 async function askCredit({ client, wallet, pays }: Core, signal?: AbortSignal): Promise<MicroUsd | null> {
   if (wallet) {

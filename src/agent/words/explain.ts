@@ -115,11 +115,11 @@ const clientWords: Readonly<Record<ClientError['kind'], readonly [string, string
   ],
   'breaker-open': [
     'The service answered too many requests with a failure, so this one was held back.',
-    'Wait until then, and change what failed.',
+    'Change what failed, then try again.',
   ],
   'limit-reached': [
     'The limits of the service leave no room for this call yet, so it was not sent.',
-    'Wait until then; limits shows what is left.',
+    'Try again when the limit resets; `limits` shows when.',
   ],
   'not-allowed': [
     'This request would go where this client does not send.',
@@ -146,7 +146,7 @@ const isSilent = ({ kind, cause }: ClientError): boolean =>
 
 const silentWords = [
   'The service did not answer the last requests, so this one was held back.',
-  'Check FAREBOX_BASE_URL and whether the service runs, then try again from then on.',
+  'Check FAREBOX_BASE_URL and whether the service runs, then try again.',
 ] as const
 
 const nobodyThere = (usual: string): readonly [string, string] => [

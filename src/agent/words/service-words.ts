@@ -58,10 +58,13 @@ export const serviceWords: Readonly<Record<string, readonly [string, string]>> =
   PAYLOAD_TOO_LARGE: ['The request is larger than the service takes.', 'Send smaller or fewer files.'],
   CONTENT_POLICY_VIOLATION: ["The request is against the service's content policy.", 'Change what is asked for.'],
   PROVIDER_CONTENT_POLICY: ["The work was refused by its provider's content policy.", 'Change what is asked for.'],
-  RATE_LIMIT_EXCEEDED: ['The limit of requests or tokens is used up.', 'Wait until then; limits shows what is left.'],
+  RATE_LIMIT_EXCEEDED: [
+    'The limit of requests or tokens is used up.',
+    'Try again when the limit resets; `limits` shows when.',
+  ],
   FAILED_REQUESTS: [
     'The service blocks this caller for a while, because too many requests failed.',
-    'Wait until then, and change what failed.',
+    'Change what failed, then try again.',
   ],
   X402_CONCURRENCY_LIMIT: ['Too many requests of this wallet are under way.', 'Wait for them, then try again.'],
   TOO_MANY_UNREAD_CALLS: [

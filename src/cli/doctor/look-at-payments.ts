@@ -17,7 +17,7 @@ const skewMs = 30_000
 export async function lookAtPayments(payments: Payments | undefined): Promise<Finding[]> {
   if (!payments)
     return [
-      note('payments', 'No top-ups are set up: credit comes with keys alone.', 'See `payments` in docs/operations.md.'),
+      note('payments', 'No top-ups are set up: credit comes with keys alone.', 'See docs/payments.md.'),
     ]
   const found = await Promise.all([
     evmNode(payments.evm),

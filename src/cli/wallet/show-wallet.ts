@@ -94,7 +94,7 @@ function holds(address: string, { onChain }: Holdings): string {
 
 const seenAmount = ({ amountMicroUsd, unknown }: Omit<SeenAmount, 'atMs'>): string =>
   amountMicroUsd === null
-    ? `unknown${unknown === null ? '' : ` (${unknown.replace(/\.$/, '')})`}`
+    ? `unknown${unknown === null ? '' : ` (${unknown})`}`
     : displayUsd(amountMicroUsd)
 
 /** What says which service is used. */
