@@ -48,10 +48,11 @@ export function fillIn(value: unknown, environment: Environment): FilledIn {
       faults.push({ path, sentence: `This address has a password in it; write \${NAME}, and set that variable to it.` })
       return inside
     }
-    return inside.replaceAll(reference, (_, name: string) => {
+    return inside.replaceAll(reference, (whole, name: string) => {
       const found = valueOfVariable(name, environment)
       if ('sentence' in found) faults.push({ path, sentence: found.sentence })
-      if (!('value' in found)) return ''
+      // As it is written, so that a rule about several settings takes this one for set.
+      if (!('value' in found)) return whole
       given.add(found.value)
       if (isSecret || URL.canParse(found.value)) secrets.add(found.value)
       return found.value

@@ -1,4 +1,15 @@
-import { type Document, type ErrorCode, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
+import {
+  type CST,
+  type Document,
+  type ErrorCode,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  Parser,
+  parseDocument,
+} from 'yaml'
 import { configAliases, configBytes } from './bounds.ts'
 import { type ConfigFault, type ConfigPath, ConfigRefused, fieldOf } from './config-fault.ts'
 
@@ -50,16 +61,26 @@ export class YamlFile {
   constructor(text: string) {
     if (text.length > configBytes) throw new ConfigRefused([atStart(`The file is larger than ${configBytes} bytes.`)])
     this.#document = parseDocument(text, { lineCounter: this.#lines, merge: true, prettyErrors: false })
-    const faults = this.#document.errors.map(({ code, pos: [offset] }) => ({
-      ...this.#place(offset),
-      ...{ field: '', sentence: yamlSentence(code) },
-    }))
-    if (faults.length) throw new ConfigRefused(faults)
+    if (this.#document.errors.length) throw new ConfigRefused(this.#grammarFaults(text))
     try {
       this.value = this.#document.toJS({ maxAliasCount: configAliases })
     } catch {
       throw new ConfigRefused([atStart('The file’s aliases do not resolve, or are too many.')])
     }
+  }
+
+  /** A bracket that is never closed is the fault where it opens; what seems to be set in wrongly follows from it. */
+  #grammarFaults(text: string): ConfigFault[] {
+    const open = openBrackets(text)
+    const first = Math.min(...open.map(({ offset }) => offset))
+    const others = this.#document.errors.filter(({ code, pos: [offset] }) => code !== 'BAD_INDENT' || offset < first)
+    const found = [
+      ...open.map(({ offset, sign }) => ({ offset, sentence: unclosed(sign) })),
+      ...others.map(({ code, pos: [offset] }) => ({ offset, sentence: yamlSentence(code) })),
+    ]
+    return found
+      .sort((one, other) => one.offset - other.offset)
+      .map(({ offset, sentence }) => ({ ...this.#place(offset), field: '', sentence }))
   }
 
   /** A fault at the value of a path, or at the nearest one around it that is there. */
@@ -107,6 +128,29 @@ export class YamlFile {
   #resolved(node: unknown): unknown {
     return isAlias(node) ? node.resolve(this.#document) : node
   }
+}
+
+const closing = { '[': ']', '{': '}' } as const
+type Opening = keyof typeof closing
+
+const unclosed = (sign: Opening): string =>
+  `The bracket ${sign} that opens here is never closed; end it with ${closing[sign]}.`
+
+/** The brackets of lists and maps that nothing closes, as the parser met them. */
+function openBrackets(text: string): { sign: Opening; offset: number }[] {
+  const waiting: (CST.Token | null | undefined)[] = [...new Parser().parse(text)]
+  const found: { sign: Opening; offset: number }[] = []
+  for (let token = waiting.pop(); waiting.length > 0 || token; token = waiting.pop()) {
+    if (!token) continue
+    if (token.type === 'document') waiting.push(token.value)
+    if (!('items' in token)) continue
+    for (const item of token.items) waiting.push(item.key, item.value)
+    if (token.type !== 'flow-collection') continue
+    const sign = token.start.source as Opening
+    if (!token.end.some(({ type, ...end }) => 'source' in end && end.source === closing[sign]))
+      found.push({ sign, offset: token.start.offset })
+  }
+  return found
 }
 
 type Ranged = { range?: readonly [number, number, number] | null } | null | undefined

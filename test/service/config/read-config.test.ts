@@ -332,3 +332,30 @@ test('whatever stands in a file, only faults come of it', () => {
     { numRuns: 300 },
   )
 })
+
+/** Of a text that is refused, where and with what sentence. */
+function faultsIn(text: string, variables: Record<string, string> = environment): string[] {
+  try {
+    readConfig(text, variables)
+  } catch (error) {
+    if (error instanceof ConfigRefused) return error.faults.map(fault => faultLine('f.yaml', fault))
+    throw error
+  }
+  return []
+}
+
+test.each([
+  ['a list', 'models:\n  - id: a\n    traits: [default\n    contextTokens: 5\n', [/^f\.yaml:3:13 .*\[.*\]/]],
+  ['a map within a list', 'models: [{ id: a }, { id: b ]\n', [/^f\.yaml:1:9 .*\[.*\]/, /^f\.yaml:1:21 .*\{.*\}/]],
+  ['a list at the end', 'models: [\n', [/^f\.yaml:1:9 .*\[.*\]/]],
+] as const)('%s that is never closed is told where it opens', (_, text, told) => {
+  expect(faultsIn(text)).toEqual(told.map(line => expect.stringMatching(line)))
+})
+
+test('a variable that is not set is the one fault, also where a rule wants that setting or another', () => {
+  const text = whole.replace(/facilitator: .*/, () => `facilitatorKey: '\${GAS_KEY}'`)
+  expect(faultsIn(text)).toEqual([
+    expect.stringMatching(/payments\.evm\.facilitatorKey: The variable GAS_KEY is not set/),
+  ])
+  expect(faultsIn(text, { ...environment, GAS_KEY: `0x${'1'.repeat(64)}` })).toEqual([])
+})
