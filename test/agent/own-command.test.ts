@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { asTyped } from '#agent/words/as-typed.ts'
 import { ownCommand } from '#agent/words/own-command.ts'
 
@@ -88,4 +88,11 @@ test.each([
   ],
 ])('as typed: %s', (_, at, isJournalShared, sentence, typed) => {
   expect(asTyped(sentence, { folder: at, isJournalShared })).toBe(typed)
+})
+
+test.each(['--help', 'keys --help'])('the command `farebox %s` is typed as what starts this installation', words => {
+  vi.stubEnv('PATH', '')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  expect(ownCommand()).not.toBe('farebox')
+  expect(asTyped(`Run \`farebox ${words}\`.`)).toBe(`Run \`${ownCommand()} ${words}\`.`)
 })

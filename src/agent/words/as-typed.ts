@@ -23,7 +23,7 @@ export function asTyped(sentence: string, { folder, isJournalShared }: WalletPla
   return needsJournal ? `${typed} That terminal needs this wallet’s FAREBOX_JOURNAL_URL.` : typed
 }
 
-const commandIn = /`farebox ([a-z][^`]*)`/g
+const commandIn = /`farebox ((?:--)?[a-z][^`]*)`/g
 
 const usualPlace = (): WalletPlace => ({ folder: defaultStateFolder(), isJournalShared: false })
 
