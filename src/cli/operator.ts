@@ -142,7 +142,7 @@ export async function openOnBooks(books: Books, secrets: Secrets): Promise<Books
   return {
     createKey: (order: KeyOrder) => createKey({ keys, now }, order).catch(inWords),
     setBudget: (id, budget) => keys.setBudget(id, budget).catch(inWords),
-    listKeys: async account => (await keys.list(account)).map(listedKey),
+    listKeys: async account => (await keys.list(account).catch(inWords)).map(listedKey),
     revokeKey: id => keys.revoke(id).catch(inWords),
     async reopenLedger() {
       const { LedgerWatch } = await import('#ledger/watch/ledger-watch.ts')

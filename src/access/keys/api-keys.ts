@@ -179,11 +179,17 @@ export class ApiKeys {
     return record && counts(record, nowMs) ? record : null
   }
 
-  /** Newest first, revoked ones included; of one account, or of all. At most `listedKeys`. */
+  /** Newest first, revoked ones included; of one account, or of all. At most `listedKeys`. Throws `KeyRefused` for no account. */
   async list(account?: string): Promise<ApiKeyRecord[]> {
     const newest = this.#store.read.selectFrom('api_key').selectAll().orderBy('id', 'desc').limit(listedKeys)
     const rows = await (account === undefined ? newest : newest.where('account', '=', account)).execute()
+    if (rows.length === 0 && account !== undefined) await this.#requireAccount(account)
     return rows.map(row => this.#recordOf(row))
+  }
+
+  async #requireAccount(id: string): Promise<void> {
+    const found = await this.#store.read.selectFrom('account').select('id').where('id', '=', id).executeTakeFirst()
+    if (!found) throw new KeyRefused('no_account')
   }
 
   /** Of one account, newest first, without those that were revoked. At most `listedKeys`. */
