@@ -8,7 +8,9 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 /** Where the configuration is: as told, by FAREBOX_CONFIG, or beside where the command is run. */
 export const configPath = (told: string | undefined, env: Environment): string =>
-  told ?? (env.FAREBOX_CONFIG || 'farebox.yaml')
+  told ?? (env.FAREBOX_CONFIG || defaultConfig)
+
+const defaultConfig = 'farebox.yaml'
 
 /** Throws a `CliError` where there is none, and `ConfigRefused` with what is wrong in it. */
 export async function loadConfig(path: string, env: Environment): Promise<Config> {
@@ -41,7 +43,9 @@ export async function orTellFaults<Value>(path: string, output: Output, run: () 
     const { faultLine } = await import('#service/config/config-fault.ts')
     for (const fault of faults) output.note(faultLine(path, fault))
     const many = faults.length === 1 ? 'a fault' : `${faults.length} faults`
-    throw new CliError(`${path} has ${many}.`, 'Mend it, and look with `farebox serve --check`.')
+    const { inShell } = await import('#agent/words/own-command.ts')
+    const named = path === defaultConfig ? '' : ` --config ${inShell(path)}`
+    throw new CliError(`${path} has ${many}.`, `Fix it, then run \`farebox serve --check${named}\`.`)
   }
 }
 

@@ -60,7 +60,7 @@ test.each([
   [
     'a fault',
     config(model('one', '{ engine: demo, wait: 3 }')),
-    /:8:33 models\[0\]\.upstreams\[0\]\.wait: There is no such setting.*\n.*has a fault\. Mend it/,
+    /:8:33 models\[0\]\.upstreams\[0\]\.wait: There is no such setting.*\n.*has a fault\. .*`farebox serve --check --config \S+farebox\.yaml`/,
   ],
   [
     'a key that is not set',
