@@ -279,6 +279,17 @@ describe('a restore', () => {
     expect((await stat(join(target, 'service'))).mode & 0o777).toBe(0o700)
   })
 
+  test.each([
+    ['no database', 'this is text'],
+    ['a database without a ledger', ''],
+  ])('of %s advises another backup, because another folder changes nothing', async (_, text) => {
+    const broken = join(root, 'broken.db')
+    await writeFile(broken, text)
+    const { code, stderr } = await restore(join(root, 'target'), broken)
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/broken\.db .*another backup/)])
+    expect(stderr).not.toContain('--data')
+  })
+
   test('touches no folder that has books, nor one that is in use', async () => {
     const { database } = dataFolder(source)
     const before = await readFile(database)

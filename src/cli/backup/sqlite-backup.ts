@@ -38,8 +38,8 @@ export async function restoreSqlite(folder: DataFolder, database: string, file: 
     import('#ledger/store/sqlite/backup.ts'),
     import('#ledger/store/sqlite/folder-lock.ts'),
   ])
+  requireSoundBackup(path, requireSoundFile)
   try {
-    requireSoundFile(path)
     const running = await runningService(folder)
     if (running) throw folderInUse(folder, running)
     await makeFolder(dirname(database))
@@ -59,6 +59,16 @@ export async function restoreSqlite(folder: DataFolder, database: string, file: 
     throw await folderFailure(error, folder)
   }
   await restoreSecret(folder, path)
+}
+
+/** What is wrong with a backup no other folder can change. */
+function requireSoundBackup(path: string, require: (path: string) => void): void {
+  try {
+    require(path)
+  } catch (error) {
+    if (!isStoreError(error)) throw error
+    throw new CliError(error.message, 'Restore another backup; `farebox backup` made each of them.')
+  }
 }
 
 /** SQLite would take the log of a former database for the restored one's, and change it by what stands there. */
