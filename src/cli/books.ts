@@ -6,6 +6,7 @@ import { requireBooksHere } from './books-place.ts'
 import { CliError } from './cli-error.ts'
 import { type DataFolder, dataFolder, readFileIfThere } from './data-folder.ts'
 import { environmentSecrets, readFolderSecrets, type Secrets } from './folder-secrets.ts'
+import { configPath } from './serve/load-config.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -29,11 +30,14 @@ export async function booksOf(data: string, env: Environment): Promise<Books> {
   }
 }
 
-const noService = ({ folder }: Books): CliError =>
+const noService = ({ folder, env }: Books): CliError =>
   new CliError(
     `There is no service in ${folder.root}.`,
-    'Start one with `farebox up`, or name its folder with `--data`.',
+    `Start one with \`${starting(env)}\`, or name its folder with \`--data\`.`,
   )
+
+/** A folder with a configuration is that of a service of its own; `up` would start a trial beside it. */
+const starting = (env: Environment): string => (existsSync(configPath(undefined, env)) ? 'farebox serve' : 'farebox up')
 
 /** Throws where the folder holds no service. What holds one of another machine is told by opening it. */
 export async function requireBooks(books: Books): Promise<void> {
@@ -43,10 +47,10 @@ export async function requireBooks(books: Books): Promise<void> {
 }
 
 /** A service that keeps its books in PostgreSQL leaves a folder with its secret and no database. */
-const booksElsewhere = ({ root }: DataFolder): CliError =>
+const booksElsewhere = ({ folder: { root }, env }: Books): CliError =>
   new CliError(
     `The books of the service in ${root} are not there.`,
-    'If it keeps them in PostgreSQL, set DATABASE_URL as the service has it; else start it once with `farebox up`.',
+    `If it keeps them in PostgreSQL, set DATABASE_URL as the service has it; else start it once with \`${starting(env)}\`.`,
   )
 
 /** What the service hashes and signs with: of the environment where it is set there, else the folder's. */
@@ -76,7 +80,7 @@ export async function openReader(books: Books): Promise<AuditReader> {
   const { sqliteAuditReader, postgresAuditReader } = await import('#ledger/audit/audit-reader.ts')
   const { database } = books
   if (database.engine === 'sqlite') {
-    if (!existsSync(database.path)) throw booksElsewhere(books.folder)
+    if (!existsSync(database.path)) throw booksElsewhere(books)
     return sqliteAuditReader(database.path)
   }
   const reader = await postgresAuditReader(database.url).catch(error => {

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -63,6 +63,13 @@ describe.each([
       expect(await statusOf(service, first.key)).toBe(401)
       expect(await statusOf(service, second.key)).toBe(200)
     })
+  })
+
+  test('the keys of an account that is not there are refused, and one without keys has none', async () => {
+    const { code, stdout, stderr } = await during(() => keys('list', '--account', 'zork'))
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(/no such account/i)])
+    const { account } = await during(() => created('--usd', '1'))
+    expect(await during(() => listed('--account', account))).toHaveLength(1)
   })
 
   test('an ADMIN key lists the keys of its customer over the API', async () => {
@@ -177,6 +184,19 @@ describe('a new secret', () => {
     const { code, stderr } = await keys('rotate-secret')
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^There is no service in .+\. Start one with/)])
   })
+})
+
+test.each([
+  ['keys', 'create', '--usd', '1'],
+  ['ledger', 'balance'],
+])('before the first start, `%s %s` names `serve` where a configuration is there, else `up`', async (...words) => {
+  await rm(dataFolder(root).secret)
+  const config = join(root, 'farebox.yaml')
+  const next = async () =>
+    /`farebox (serve|up)`/.exec((await runCommand([...words, '--data', root], { FAREBOX_CONFIG: config })).stderr)?.[1]
+  expect(await next()).toBe('up')
+  await writeFile(config, 'listen: 127.0.0.1:0')
+  expect(await next()).toBe('serve')
 })
 
 describe('a secret of the environment', () => {

@@ -16,9 +16,7 @@ const skewMs = 30_000
 /** Nodes, facilitators and gas of the rails that are set. */
 export async function lookAtPayments(payments: Payments | undefined): Promise<Finding[]> {
   if (!payments)
-    return [
-      note('payments', 'No top-ups are set up: credit comes with keys alone.', 'See docs/payments.md.'),
-    ]
+    return [note('payments', 'No top-ups are set up: credit comes with keys alone.', 'See docs/payments.md.')]
   const found = await Promise.all([
     evmNode(payments.evm),
     facilitator(payments.evm.facilitator),

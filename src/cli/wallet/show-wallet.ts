@@ -93,9 +93,7 @@ function holds(address: string, { onChain }: Holdings): string {
 }
 
 const seenAmount = ({ amountMicroUsd, unknown }: Omit<SeenAmount, 'atMs'>): string =>
-  amountMicroUsd === null
-    ? `unknown${unknown === null ? '' : ` (${unknown})`}`
-    : displayUsd(amountMicroUsd)
+  amountMicroUsd === null ? `unknown${unknown === null ? '' : ` (${unknown})`}` : displayUsd(amountMicroUsd)
 
 /** What says which service is used. */
 function namedBy(env: CommandIo['env'], isNamed: boolean): string {
