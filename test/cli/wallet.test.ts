@@ -105,8 +105,9 @@ test.each([
   [
     'local money for a service of this machine',
     { service: 'http://127.0.0.1:1/api/v1' },
-    /farebox local fund 0xa --usd/,
+    /on Base first: `farebox local fund 0xa --usd.*policy\.json/,
   ],
+  ['which address to fund first', { networks: [] }, /Fund Base first/],
   ['no passphrase where a keychain has it', { isInKeychain: true }, /start `farebox mcp` with .*keychain/],
   [
     'the file that the passphrase is in',

@@ -70,6 +70,28 @@ test.each(rows)('before the first payment, %s', async (_, given, pays) => {
   expect(await wallet.status()).toMatchObject({ address: receipt?.address, isPayerDecided: true })
 })
 
+test('a payment refused for lack of funds names the other address, and how to pay from there', async () => {
+  const refuse: Send = async () => ({ kind: 'rejected', status: 400, reason: 'insufficient_funds' })
+  const { wallet, evmAddress } = await walletOf({ base: 'unknown', solana: 'unknown' })
+  const refusal = await wallet.pay(order({ accepts: both }), refuse).catch(error => error)
+  expect(refusal).toMatchObject({ rule: 'payment-rejected', sentence: expect.stringContaining(evmAddress) })
+  for (const fact of [
+    solanaKey.address,
+    'FAREBOX_EVM_RPC_URL',
+    'FAREBOX_SOLANA_RPC_URL',
+    `"networks": ["${solanaNetwork}"]`,
+    'policy.json',
+  ])
+    expect(refusal.nextStep).toContain(fact)
+  // The way out holds: with that setting the other address pays.
+  const alone = await walletOf({ base: 'unknown', solana: 'unknown' })
+  writeFileSync(`${alone.folder}/policy.json`, JSON.stringify({ networks: [solanaNetwork] }), { mode: 0o600 })
+  const restricted = await alone.open()
+  const again = await restricted.pay(order({ accepts: both }), refuse).catch(error => error)
+  expect(again.sentence).toContain(solanaKey.address)
+  expect(again.nextStep).not.toContain('policy.json')
+})
+
 test('the account that has paid stays, whatever the addresses hold later, and no other one is looked at', async () => {
   const { wallet, evmAddress, asked, clock, open } = await walletOf({ base: 0n, solana: five })
   expect(await wallet.status()).toMatchObject({ address: evmAddress, isPayerDecided: false })

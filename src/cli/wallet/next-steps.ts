@@ -25,14 +25,15 @@ export const nextSteps = (wallet: NewWallet): string[] => [
 /** A service on this machine is paid on a chain of this machine, however much it looks like Base. */
 function funding({ service, address, solanaAddress, networks }: NewWallet): string {
   if (service !== undefined && isLoopback(new URL(service).hostname))
-    return `Fund it: that service is on this machine, so its money is most likely that of a local chain: \`farebox local fund ${address} --usd 10 --data FOLDER\`, where FOLDER is that of the running \`farebox up\` (its start says "Everything is kept in" it). Send it no real USDC.`
+    return `Fund the address on Base first: \`farebox local fund ${address} --usd 10 --data FOLDER\`. FOLDER is that of the running \`farebox up\`, which prints "Everything is kept in" it. The service is on this machine, so its chain is most likely a local one. Send it no real USDC. The wallet pays from Base as long as no node tells what either address holds; to pay from Solana, set "networks": ["${solanaNetwork}"] in policy.json.`
   const rails = [
     { network: evmNetwork, place: `to ${address} on Base (${evmNetwork}, token ${usdcOnEvm})` },
     { network: solanaNetwork, place: `to ${solanaAddress} on Solana (token ${usdcOnSolana})` },
   ]
   const taken = rails.filter(({ network }) => networks.length === 0 || networks.includes(network))
   const places = taken.map(({ place }) => place).join(', or ')
-  return `Send the few USDC that you mean to spend ${places}; they are all that can ever be lost.`
+  const first = taken.length > 1 ? ' Fund Base first if you have no preference: it pays when no node answers.' : ''
+  return `Send the few USDC that you mean to spend ${places}; they are all that can ever be lost.${first}`
 }
 
 function starting({ service, isInKeychain, passphraseFile }: NewWallet): string {

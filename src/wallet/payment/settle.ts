@@ -1,5 +1,6 @@
 import { displayUsd } from '#contract/money.ts'
 import { paymentSignature } from '#contract/wire/headers.ts'
+import { networkName } from '#contract/wire/networks.ts'
 import { giveBackApproval } from '../approvals/approvals.ts'
 import { evmEnd } from '../chains/evm.ts'
 import { nodesInUse } from '../chains/nodes.ts'
@@ -8,7 +9,7 @@ import * as limits from '../limits.ts'
 import { deadMarginMs } from '../limits.ts'
 import * as journal from '../records/journal.ts'
 import type { Work } from '../records/records.ts'
-import { defaultRails, namespaceOf } from '../rules/policy.ts'
+import { defaultRails, namespaceOf, railOf } from '../rules/policy.ts'
 import { refuseWhenStopped } from '../rules/stop-switch.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
 import type { PayContext } from './payer.ts'
@@ -19,7 +20,7 @@ import { type TopUpLease, withTopUpLease } from './top-up-lease.ts'
 export async function settle(context: PayContext, lease: TopUpLease, id: string, send: Send): Promise<journal.Payment> {
   const payment = await sendUntilAnswered(context, lease, id, send)
   if (payment.state === 'confirmed') return payment
-  throw stillOpen(payment)
+  throw stillOpen(payment, context)
 }
 
 /** Sends all open payments of this service again. The last one that was credited; null where none is open any more. */
@@ -29,7 +30,7 @@ export async function finishOpen(context: PayContext, lease: TopUpLease, send: S
   for (const { id } of await openHere(context)) {
     const payment = await sendUntilAnswered(context, lease, id, send)
     if (payment.state === 'confirmed') credited = payment
-    else if (!(await buryRejected(context, lease, payment))) throw stillOpen(payment)
+    else if (!(await buryRejected(context, lease, payment))) throw stillOpen(payment, context)
   }
   return credited
 }
@@ -150,10 +151,11 @@ async function endOf({ nodes, records, policy }: PayContext, payment: journal.Pa
 export const isOver = ({ validBeforeMs }: journal.Payment, nowMs: number, marginMs: number): boolean =>
   validBeforeMs !== null && nowMs > validBeforeMs + marginMs
 
-export function stillOpen(payment: journal.Payment): WalletRefusal {
+function stillOpen(payment: journal.Payment, context: Pick<PayContext, 'keys' | 'policy'>): WalletRefusal {
   const amount = displayUsd(payment.amountMicroUsd)
   const until = payment.validBeforeMs === null ? 'then' : new Date(payment.validBeforeMs).toISOString()
-  if (payment.isRejected && /\binsufficient_funds$/.test(payment.reason ?? '')) return noFunds(payment, until)
+  if (payment.isRejected && /\binsufficient_funds$/.test(payment.reason ?? ''))
+    return noFunds(payment, until, otherPlaces(payment, context))
   if (payment.isRejected)
     return new WalletRefusal({
       rule: 'payment-rejected',
@@ -169,14 +171,34 @@ export function stillOpen(payment: journal.Payment): WalletRefusal {
 }
 
 /** As an empty wallet meets it at its first call: nothing is lost, and what is missing is money. */
-function noFunds({ id, amountMicroUsd, address, network }: journal.Payment, until: string): WalletRefusal {
+function noFunds(
+  { id, amountMicroUsd, address, network }: journal.Payment,
+  until: string,
+  others: readonly Place[],
+): WalletRefusal {
   const amount = displayUsd(amountMicroUsd)
   return new WalletRefusal({
     rule: 'payment-rejected',
-    sentence: `The service refused the payment ${id} of ${amount}, because the wallet holds too little USDC; it stays reserved, because it could still be collected until ${until}.`,
-    nextStep: `Send at least ${amount} in USDC to ${address} on ${network}, then try again: the same payment is sent, never a second one.`,
+    sentence: `The service refused the payment ${id} of ${amount}, because ${address} on ${networkName(network)} holds too little USDC; it stays reserved, because it could still be collected until ${until}.`,
+    nextStep: `Send at least ${amount} in USDC to ${address}, then try again: the same payment is sent, never a second one.${others.map(elsewhere).join('')}`,
   })
 }
+
+interface Place {
+  address: string
+  network: string
+}
+
+/** The wallet's other addresses that may pay. */
+const otherPlaces = ({ address }: journal.Payment, { keys, policy }: Pick<PayContext, 'keys' | 'policy'>): Place[] =>
+  keys.flatMap(key => {
+    const rail = key.address === address ? null : railOf(policy, key.address)
+    return rail ? [{ address: key.address, network: rail.network }] : []
+  })
+
+/** Where no node was asked, the wallet could not see which of its addresses has the money. */
+const elsewhere = ({ address, network }: Place): string =>
+  ` If the USDC is at ${address} on ${networkName(network)}, pay from there: name the nodes of both chains in FAREBOX_EVM_RPC_URL and FAREBOX_SOLANA_RPC_URL, or set "networks": ["${network}"] in policy.json.`
 
 /** What the token is called that a payment was signed for; null of one on Solana. */
 function tokenNameIn(header: string): string | null {
