@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Fetch } from '#agent/fetch/fetch.ts'
 import { refusalHeader } from '#agent/fetch/fetch.ts'
 import { type PretendOptions, pretendService } from './pretend-service.ts'
-import { chat, fetches, messages, type Opened, post, video } from './program-fetch.ts'
+import { chat, fetches, messages, type Opened, person, post, video, yes } from './program-fetch.ts'
 
 const { open, closing } = fetches()
 
@@ -67,6 +67,20 @@ describe('a call is held against the caps before it is sent', () => {
     const answer = await refused(await post(opened, path, body))
     expect(answer).toMatchObject({ status: 403, again: 'false', error: { type: 'farebox_refusal', code } })
     expect(answer.header).toBe(answer.error.message.replace(/[“”]/g, '"'))
+    expect(opened.server.countOf(path)).toBe(0)
+  })
+
+  test.each([
+    ['/images/edits', '/image/edit'],
+    ['/image/edits', '/image/edit'],
+    ['/embedding', '/embeddings'],
+    ['/chat/completion', '/chat/completions'],
+  ])('a request to %s is told to go to %s, and nobody is asked about it', async (path, meant) => {
+    const { ask, asked } = person(yes)
+    const opened = await open({ rules: { ask } })
+    const { status, error } = await refused(await post(opened, path, { model: 'm' }))
+    expect([status, error.code, asked]).toEqual([403, 'not-allowed', []])
+    expect(error.message.split(/[ ;.]/)).toEqual(expect.arrayContaining([path, meant]))
     expect(opened.server.countOf(path)).toBe(0)
   })
 

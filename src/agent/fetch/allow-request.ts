@@ -14,7 +14,7 @@ import type { Core } from '../core.ts'
 import type { ModelRecords } from '../prices/model-records.ts'
 import { priceCall } from '../prices/price-call.ts'
 import type { PricedCall } from '../prices/priced-call.ts'
-import { operationOf } from './operation-of.ts'
+import { operationOf, pathMeant } from './operation-of.ts'
 import type { ProgramRequest } from './program-request.ts'
 import type { UnpricedCalls } from './unpriced-calls.ts'
 
@@ -45,6 +45,7 @@ export async function allowRequest(
   const allowed = { attempt, operation, hash: hashOf(core, request, operation, body) }
   if (isFree(operation, request.method)) return { ...allowed, price: null, about: askedAbout(body, null, zeroUsd) }
   if (operation?.request.body && !readsAs(operation, request, body)) throw unreadable(operation)
+  if (!operation) refuseMisspelt(core, request)
   const price = operation ? await priceCall(core.client, models, operation, body) : unknownPrice(request)
   const about = askedAbout(body, null, price.amountMicroUsd)
   const mayBeUnpriced = unpriced === 'allow' && price.amountMicroUsd === null
@@ -87,6 +88,17 @@ const isFree = (operation: Operation | null, method: string): boolean =>
 const readsAs = (operation: Operation, { isForm }: ProgramRequest, body: unknown): boolean =>
   bodyTypesOf(operation).includes(isForm ? 'multipart' : 'json') &&
   operation.request.body?.safeParse(body).success === true
+
+/** A path that only its number of words keeps from the contract is a mistake, and no question for a person. */
+function refuseMisspelt({ client }: Core, { method, url }: ProgramRequest): void {
+  const { baseUrl } = client.address
+  const meant = pathMeant(baseUrl, method, url)
+  if (meant === null) return
+  const asked = named(new URL(url).pathname.slice(new URL(baseUrl).pathname.length), shownIdCharacters)
+  throw new ClientError('not-allowed', `The service has no path ${asked}; it has ${meant}. Send the request there.`, {
+    wasSent: false,
+  })
+}
 
 /** Its service may read more into it than anybody here can. */
 function unreadable(operation: Operation): ClientError {
