@@ -27,9 +27,13 @@ interface Refusal {
 export async function explainRefusal(error: unknown, refusal: Refusal): Promise<unknown> {
   if (!(error instanceof ToolFailure) || !error.facts.refused) return error
   const { facts } = error
-  const refused = error.facts.refused.map(value => ({ ...value, name: argumentOf(refusal.tool, value.name) }))
+  const refused = error.facts.refused.map(value => ({
+    ...value,
+    name: argumentOf(refusal.tool, value.name, value.reason),
+  }))
   const names = [...new Set(refused.map(({ name }) => name))]
-  const next = await nextStep(names, facts.said ?? '', refusal).catch(() => null)
+  const isDamaged = refused.some(({ reason }) => damaged.test(reason))
+  const next = isDamaged ? anotherFile(names) : await nextStep(names, facts.said ?? '', refusal).catch(() => null)
   const hasWords = Boolean(facts.said) || refused.some(({ reason }) => reason !== '')
   return new ToolFailure({
     ...facts,
@@ -47,17 +51,35 @@ const sayRefused = (happened: string, names: readonly string[]): string =>
 const changed = (names: readonly string[]): string =>
   `Change ${names.length > 0 ? listed(names) : 'the arguments'} as the service says below, then call again.`
 
+/** Said of a file's bytes, whatever the model's record allows. */
+const damaged = /\b(?:cut off|truncated|damaged|corrupt(?:ed)?)\b/i
+
+const anotherFile = (names: readonly string[]): string =>
+  `The file in ${listed(names)} is damaged or cut off, as the service says below. Give another file.`
+
 const listed = (names: readonly string[]): string => names.map(name => `\`${name}\``).join(', ')
 
-/** Of a path the innermost part that is an argument, or is made of one; what the tool sets by itself keeps its name. */
-export function argumentOf({ input, sentAs = {} }: Pick<Tool, 'input' | 'sentAs'>, path: RefusedValue['name']): string {
-  const parts = path.split('..').reverse()
-  for (const part of parts) {
-    if (Object.hasOwn(sentAs, part)) return sentAs[part] ?? part
-    if (Object.hasOwn(input.shape, part)) return part
+/**
+ * Of a path the innermost part that is an argument, or is made of one; what the tool sets by itself keeps its name. A part
+ * of a message is named by its reason, because its place says only which message: `m does not take video_url`.
+ */
+export function argumentOf(
+  { input, sentAs = {} }: Pick<Tool, 'input' | 'sentAs'>,
+  path: RefusedValue['name'],
+  reason = '',
+): string {
+  const parts = path.split('.').reverse()
+  for (const [depth, part] of parts.entries()) {
+    const isMadeOf = Object.hasOwn(sentAs, part)
+    if (!isMadeOf && !Object.hasOwn(input.shape, part)) continue
+    const inside = depth > 0 && isMadeOf ? memberNamed(Object.keys(sentAs), reason) : undefined
+    return sentAs[inside ?? part] ?? part
   }
   return path
 }
+
+const memberNamed = (members: readonly string[], reason: string): string | undefined =>
+  members.find(member => new RegExp(`\\b${member}\\b`).test(reason.split(';')[0] ?? ''))
 
 async function nextStep(names: readonly string[], said: string, refusal: Refusal): Promise<string | null> {
   const { tool, given, context } = refusal
