@@ -7,6 +7,7 @@ import { dataFolder } from '#cli/data-folder.ts'
 import { folderSecrets } from '#cli/folder-secrets.ts'
 import { loadConfig } from '#cli/serve/load-config.ts'
 import { startServing } from '#cli/serve/start-serving.ts'
+import type { Log } from '#host/log.ts'
 import { lockFolderOf } from '#ledger/store/sqlite/folder-lock.ts'
 import { runCommand } from './run-command.ts'
 
@@ -35,7 +36,8 @@ beforeEach(async () => {
 })
 afterEach(() => rm(root, { recursive: true, force: true }))
 
-const serve = async () => startServing({ path, config: await loadConfig(path, {}), env: {}, log, hide() {} })
+const serve = async (given: Log = log) =>
+  startServing({ path, config: await loadConfig(path, {}), env: {}, log: given, hide() {} })
 const createKey = () => runCommand(['keys', 'create', '--usd', '1', '--data', data])
 
 /** What another process does: it has the folder for so long. */
@@ -47,8 +49,13 @@ function hold(forMs: number): void {
 test('a service that starts waits for a command that has its folder', async () => {
   // Longer than all that comes before its turn.
   hold(4_000)
-  const serving = await serve()
+  const warned: { fields: object; message: string }[] = []
+  const serving = await serve({ ...log, warn: (fields, message) => void warned.push({ fields, message }) })
   await serving.close()
+  // One line, which says what it waits for.
+  expect(warned).toEqual([
+    { fields: { folder: dataFolder(data).root }, message: expect.stringMatching(/uses the data folder; waiting/) },
+  ])
 })
 
 test('a command waits for a service that is starting or ending', async () => {

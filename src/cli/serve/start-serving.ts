@@ -9,7 +9,7 @@ import type { OpenService } from '#service/running/open-service.ts'
 import { booksOf } from '../books.ts'
 import { noteBooksPlace, requireNoBooksHere } from '../books-place.ts'
 import { type DataFolder, dataFolder, removeFile, writePrivateFile } from '../data-folder.ts'
-import { openWhenFree } from '../folder-in-use.ts'
+import { folderWaitMs, openWhenFree, requireNoService } from '../folder-in-use.ts'
 import { secretsToStart } from '../folder-secrets.ts'
 import { listenFailure } from './listen-failure.ts'
 import { listenForFigures } from './listen-for-figures.ts'
@@ -160,9 +160,24 @@ async function open(
       adminToken,
       log,
     })
-  const service = await openWhenFree(folder, opening)
+  const service = await openWhenFree(folder, opening, waitLogged(log))
   await noteBooksPlace(folder, books.database)
   return service
+}
+
+/** Requests are answered with 503 meanwhile, so the log says once what the start waits for. */
+function waitLogged(log: Log): (folder: DataFolder) => Promise<void> {
+  let isLogged = false
+  return async folder => {
+    await requireNoService(folder)
+    if (isLogged) return
+    isLogged = true
+    const seconds = folderWaitMs / 1_000
+    log.warn(
+      { folder: folder.root },
+      `Another farebox process uses the data folder; waiting up to ${seconds} s for it to end.`,
+    )
+  }
 }
 
 async function listen({ listen: at, vendor }: Pick<ConfigFile, 'listen' | 'vendor'>) {
