@@ -30,6 +30,23 @@ test('each document with commands by their word says what the word is', () => {
   const named = documents.filter(path => /```sh\n(?:(?!```)[\s\S])*^farebox /m.test(read(path)))
   expect(named).toEqual(expect.arrayContaining(['docs/operations.md', 'docs/wallet.md']))
   expect(named.filter(path => !/`farebox` is `node bin\/farebox\.mjs`/.test(read(path)))).toEqual([])
+  // And nothing else: one way to type a command.
+  expect(named.filter(path => /`npx`/.test(read(path)))).toEqual([])
+})
+
+test('what a command points to is a heading of that document, or the document as a whole', () => {
+  const pointers = sources.flatMap(path =>
+    [...read(path).matchAll(/(?:["`]([^"`\n]{1,60})["`] in )?(docs\/[a-z-]+\.md)/g)].map(
+      ([, words, document = '']) => ({
+        ...{ path, words, document },
+      }),
+    ),
+  )
+  expect(pointers.length).toBeGreaterThan(2)
+  const headings = (document: string) => read(document).match(/^#+ .*$/gm) ?? []
+  const isThere = ({ words, document }: (typeof pointers)[number]) =>
+    documents.includes(document) && (words === undefined || headings(document).some(each => each.includes(words)))
+  expect(pointers.filter(pointer => !isThere(pointer))).toEqual([])
 })
 
 test('the documents name each other as they are', () => {
