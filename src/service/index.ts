@@ -42,13 +42,14 @@ export { ServiceVideo, type ServiceVideoOptions } from '#engines/service/video.t
 export { SearxngSearch, type SearxngSearchOptions } from '#engines/web/searxng-search.ts'
 export { WebPages, type WebPagesOptions } from '#engines/web/web-pages.ts'
 export type { Log } from '#host/log.ts'
-export type { FacilitatorHeaders, FacilitatorRequest } from '#payments/facilitators/facilitator-http.ts'
+export type { EvmStakeOptions } from '#payments/evm/evm-stake-reader.ts'
 export type {
-  PaymentSettings,
+  FacilitatorHeaders,
+  FacilitatorRequest,
   RemoteFacilitatorSettings,
-  SolanaPaymentSettings,
-} from '#payments/payment-settings.ts'
-export type { EvmStakeOptions } from '#payments/staking/evm-stake-reader.ts'
+} from '#payments/facilitators/facilitator-http.ts'
+export type { PaymentSettings } from '#payments/rails/rails.ts'
+export type { SolanaPaymentSettings } from '#payments/solana/svm-rail.ts'
 export type { Character, CharacterReview } from './capabilities/characters/characters.ts'
 export { demoCharacters } from './capabilities/characters/demo-characters.ts'
 export { type DemoEngines, demoModels } from './models/demo-models.ts'

@@ -11,8 +11,8 @@ export const parts: Readonly<Record<string, Readonly<Record<string, readonly str
     facilitators: ['payment'],
     evm: ['payment', 'facilitators'],
     solana: ['payment', 'facilitators'],
-    'top-ups': ['payment', 'facilitators', 'evm', 'solana'],
-    staking: [],
+    rails: ['payment', 'facilitators', 'evm', 'solana'],
+    'top-ups': ['payment', 'facilitators', 'rails'],
   },
 }
 

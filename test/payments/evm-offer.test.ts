@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { evmNetwork, usdcOnEvm } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
-import { offerProblem } from '#payments/evm/evm-offer-problem.ts'
+import { offerProblem } from '#payments/evm/evm-checks.ts'
 
 const payTo = `0x${'cC'.repeat(20)}`
 const option: PaymentOption = {

@@ -5,9 +5,9 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterEach, describe, expect, test } from 'vitest'
 import { evmNetwork, usdcOnEvm } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
-import { EvmSignatures } from '#payments/evm/evm-signatures.ts'
-import { ChainUnavailable } from '#payments/payment/chain-unavailable.ts'
-import type { EvmPayment } from '#payments/payment/signed-payment.ts'
+import { EvmSignatures } from '#payments/evm/evm-checks.ts'
+import type { EvmPayment } from '#payments/evm/evm-rail.ts'
+import { ChainUnavailable } from '#payments/payment/payment-chain.ts'
 import { type Question, type Said, startToldNode } from './told-node.ts'
 
 const owner = privateKeyToAccount(generatePrivateKey())

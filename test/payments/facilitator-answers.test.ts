@@ -5,10 +5,10 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { evmNetwork, usdcOnEvm } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
+import type { EvmPayment } from '#payments/evm/evm-rail.ts'
 import { FacilitatorHttp, type FacilitatorRequest } from '#payments/facilitators/facilitator-http.ts'
 import { RemoteFacilitator, type RemoteRail } from '#payments/facilitators/remote-facilitator.ts'
-import { ChainUnavailable } from '#payments/payment/chain-unavailable.ts'
-import type { EvmPayment } from '#payments/payment/signed-payment.ts'
+import { ChainUnavailable } from '#payments/payment/payment-chain.ts'
 
 const payTo = `0x${'c'.repeat(40)}`
 const option: PaymentOption = {

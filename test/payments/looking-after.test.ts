@@ -4,14 +4,15 @@ import { microUsd } from '#contract/money.ts'
 import { evmNetwork, solanaNetwork, usdcOnEvm } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import { birthMarginMs, completionIntervalMs, watchIntervalMs } from '#payments/bounds.ts'
+import type { EvmPayment } from '#payments/evm/evm-rail.ts'
 import type { Facilitator } from '#payments/facilitators/facilitator.ts'
 import type { OnChain } from '#payments/payment/payment-chain.ts'
-import type { EvmPayment, SignedPayment } from '#payments/payment/signed-payment.ts'
-import { RailChains, RailFacilitators } from '#payments/payment-rails.ts'
-import { ChainOfBooks } from '#payments/top-ups/chain-of-books.ts'
+import type { SignedPayment } from '#payments/payment/signed-payment.ts'
+import { RailChains, RailFacilitators } from '#payments/rails/rails.ts'
 import { Completer } from '#payments/top-ups/completer.ts'
-import { NoTopUps } from '#payments/top-ups/no-top-ups.ts'
 import { PaymentWatch } from '#payments/top-ups/payment-watch.ts'
+import { LedgerChain } from '#payments/top-ups/top-up.ts'
+import { NoTopUps } from '#payments/top-ups/top-up-offer.ts'
 import { openTemporaryStore } from '../ledger/store/sqlite-folder.ts'
 
 const option: PaymentOption = {
@@ -169,7 +170,7 @@ describe('a chain as these books see it', () => {
   test.each(rows)('%s', async (_rule, seen, found) => {
     const { store, tamper, dispose } = await openTemporaryStore()
     await tamper(`UPDATE kysely_migration SET timestamp = '${new Date(madeAtMs).toISOString()}'`)
-    const chain = new ChainOfBooks({ find: async () => seen }, store)
+    const chain = new LedgerChain({ find: async () => seen }, store)
     expect([await chain.find(evm, null), await chain.find(evm, null)]).toEqual([found ?? seen, found ?? seen])
     await dispose()
   })
@@ -178,8 +179,8 @@ describe('a chain as these books see it', () => {
     const dated = { ...evm, key: 'dated' }
     const store = {} as never
     const find = async (): Promise<OnChain> => ({ state: 'open' })
-    expect(await new ChainOfBooks({ find, dated: async () => dated }, store).dated(evm)).toBe(dated)
-    expect(await new ChainOfBooks({ find }, store).dated(evm)).toBe(evm)
+    expect(await new LedgerChain({ find, dated: async () => dated }, store).dated(evm)).toBe(dated)
+    expect(await new LedgerChain({ find }, store).dated(evm)).toBe(evm)
   })
 })
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import { payeeNoteMs } from '#payments/bounds.ts'
-import { PayeeWatch } from '#payments/top-ups/payee-watch.ts'
+import { PayeeWatch } from '#payments/top-ups/payment-watch.ts'
 import { testOption } from '../service/open-service.ts'
 import { type DriverWorld, openDriverWorld } from './driver-world.ts'
 

@@ -1,10 +1,9 @@
 /** What becomes of a new payment by what its facilitator says and what the chain shows; both are told here, the books are real. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { ChainUnavailable } from '#payments/payment/chain-unavailable.ts'
-import type { OnChain } from '#payments/payment/payment-chain.ts'
-import { paymentIdOf } from '#payments/payment/payment-key.ts'
-import type { EvmPayment } from '#payments/payment/signed-payment.ts'
+import type { EvmPayment } from '#payments/evm/evm-rail.ts'
+import { ChainUnavailable, type OnChain } from '#payments/payment/payment-chain.ts'
+import { paymentIdOf } from '#payments/payment/signed-payment.ts'
 import { refusalOf } from '#payments/top-ups/payment-rows.ts'
 import { mustCommit } from '../ledger/store/sample-ops.ts'
 import { away, type DriverWorld, landed, open, openDriverWorld, refused, type Told } from './driver-world.ts'

@@ -5,10 +5,9 @@ import { paymentHeaderNames } from '#contract/wire/headers.ts'
 import { evmNetwork, usdcOnEvm } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import { readPayment } from '#payments/payment/payment-header.ts'
-import { paymentIdOf } from '#payments/payment/payment-key.ts'
 import { isPaymentReason } from '#payments/payment/payment-reasons.ts'
-import { readStoredPayment, type SignedPayment, storePayment } from '#payments/payment/signed-payment.ts'
-import { checkTerms, decodePayment, untimely } from '#payments/top-ups/check-payment.ts'
+import { paymentIdOf, type SignedPayment, storePayment } from '#payments/payment/signed-payment.ts'
+import { checkTerms, decodePayment, readStoredPayment, untimely } from '#payments/rails/rails.ts'
 
 const payTo = `0x${'Ab'.repeat(20)}`
 const extra = { name: 'USD Coin (local)', version: '2' }

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import type { Store } from '#ledger/store/store.ts'
-import type { EvmPayment, SignedPayment } from '#payments/payment/signed-payment.ts'
+import type { EvmPayment } from '#payments/evm/evm-rail.ts'
+import type { SignedPayment } from '#payments/payment/signed-payment.ts'
 import { Completer } from '#payments/top-ups/completer.ts'
 import { away, type DriverWorld, landed, open, openDriverWorld, type Told } from './driver-world.ts'
 

@@ -8,8 +8,8 @@ import { solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/wire/networks.
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import { usdcAccountOf } from '#local/solana/usdc.ts'
 import type { ReceivedPayment } from '#payments/payment/payment-header.ts'
-import { isSamePayment, type SignedPayment } from '#payments/payment/signed-payment.ts'
-import { checkTerms, decodePayment, untimely } from '#payments/top-ups/check-payment.ts'
+import type { SignedPayment } from '#payments/payment/signed-payment.ts'
+import { checkTerms, decodePayment, isSamePayment, untimely } from '#payments/rails/rails.ts'
 import { newSvmAccount, type SvmAccount } from './svm-chain.ts'
 import { compile, type Draft, limit, memo, named, price, transferOf } from './svm-transactions.ts'
 

@@ -4,8 +4,8 @@ import type { ServiceError } from '#contract/errors/service-error.ts'
 import { usdcOnEvm } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import type { ReceivedPayment } from '#payments/payment/payment-header.ts'
-import { refusalOfError } from '#payments/solana/svm-refusal.ts'
-import { checkTerms, decodePayment, untimely } from '#payments/top-ups/check-payment.ts'
+import { checkTerms, decodePayment, untimely } from '#payments/rails/rails.ts'
+import { refusalOfError } from '#payments/solana/local-svm-facilitator.ts'
 
 const payTo = `0x${'c'.repeat(40)}`
 const network = 'eip155:8453'

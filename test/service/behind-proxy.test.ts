@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterEach, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
+import type { EvmPayment } from '#payments/evm/evm-rail.ts'
 import type { Facilitator } from '#payments/facilitators/facilitator.ts'
 import { TopUps } from '#payments/top-ups/top-up.ts'
 import { adminToken, type OpenedService, openService, TestClock, testOption } from './open-service.ts'
@@ -69,11 +70,9 @@ const hex = (bytes: number) => `0x${randomBytes(bytes).toString('hex')}`
 const payer = hex(20)
 
 /** Signed at the port of the facilitator: payers other than `payer` have nothing. */
-const facilitator: Facilitator = {
+const facilitator: Facilitator<EvmPayment> = {
   verify: async payment =>
-    payment.rail === 'evm' && payment.authorization.from === payer
-      ? { valid: true }
-      : { valid: false, reason: 'insufficient_funds' },
+    payment.authorization.from === payer ? { valid: true } : { valid: false, reason: 'insufficient_funds' },
   settle: async () => ({ state: 'settled', transaction: '0xfeed' }),
   supported: () => [testOption.network],
   problem: async () => null,

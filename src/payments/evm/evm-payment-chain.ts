@@ -1,9 +1,8 @@
 import type { Log, PublicClient, TransactionReceipt } from 'viem'
 import { microUsd } from '#contract/money.ts'
 import { logWindowBlocks, logWindows, mostConfirmations, rpcRetries, rpcTimeoutMs } from '../bounds.ts'
-import { ChainUnavailable } from '../payment/chain-unavailable.ts'
-import type { OnChain, PaymentChain } from '../payment/payment-chain.ts'
-import type { EvmPayment } from '../payment/signed-payment.ts'
+import { ChainUnavailable, type OnChain, type PaymentChain } from '../payment/payment-chain.ts'
+import type { EvmPayment } from './evm-rail.ts'
 
 const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 /** keccak256 of `AuthorizationUsed(address,bytes32)` and `AuthorizationCanceled(address,bytes32)` (EIP-3009). */

@@ -2,10 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Abi, TransactionSerializable } from 'viem'
 import { type Clock, systemClock } from '#contract/time.ts'
 import { feesPerHourWei, receiptPollMs, rpcRetries, rpcTimeoutMs, sendInTurnMs, sendsInTurn } from '../bounds.ts'
-import { type CountedFee, FeeBudget } from '../facilitators/fee-budget.ts'
-import { OneAtATime } from '../facilitators/one-at-a-time.ts'
-import { failureWords } from '../payment/failure-words.ts'
-import { chainIdOf } from './evm-chain-id.ts'
+import { type CountedFee, FeeBudget, OneAtATime } from '../facilitators/fee-budget.ts'
+import { failureWords } from '../payment/payment-chain.ts'
+import { chainIdOf } from './evm-rail.ts'
 
 type Viem = typeof import('viem')
 type Hex = `0x${string}`

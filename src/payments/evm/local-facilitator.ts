@@ -1,14 +1,12 @@
 import { x402Version } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import { receiptTimeoutMs, settlementGas, settlementsInReserve, walletSettlementGas } from '../bounds.ts'
-import type { Facilitator, Settlement, Verdict } from '../facilitators/facilitator.ts'
-import { SettlementPaused } from '../facilitators/settlement-paused.ts'
-import { ChainUnavailable } from '../payment/chain-unavailable.ts'
+import { type Facilitator, type Settlement, SettlementPaused, type Verdict } from '../facilitators/facilitator.ts'
+import { ChainUnavailable } from '../payment/payment-chain.ts'
 import type { PaymentReason } from '../payment/payment-reasons.ts'
-import type { EvmPayment } from '../payment/signed-payment.ts'
-import { offerProblem } from './evm-offer-problem.ts'
+import { EvmSignatures, offerProblem } from './evm-checks.ts'
+import type { EvmPayment } from './evm-rail.ts'
 import { type ContractCall, EvmSender, type EvmSenderOptions, newAttempt, type SendAttempt } from './evm-sender.ts'
-import { EvmSignatures } from './evm-signatures.ts'
 
 type Hex = `0x${string}`
 type Scheme = InstanceType<typeof import('@x402/evm/exact/facilitator').ExactEvmScheme>

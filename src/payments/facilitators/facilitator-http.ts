@@ -25,6 +25,13 @@ export type FacilitatorHeaders = (
   request: FacilitatorRequest,
 ) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>
 
+export interface RemoteFacilitatorSettings {
+  /** Of any facilitator of x402 version 2, with its path where it has one; https, or http on this machine. */
+  url: string
+  /** What signs us in there, made for each request anew; nothing when absent. Never logged. */
+  headers?: FacilitatorHeaders
+}
+
 export interface FacilitatorAnswer {
   status: number
   /** The JSON of the body; undefined where it is none. */

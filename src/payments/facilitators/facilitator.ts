@@ -33,3 +33,8 @@ export type Settlement =
   | { state: 'refused'; reason: PaymentReason }
   /** Nothing moved and nothing is on its way; the payment is not to blame. `why` is for the operator. */
   | { state: 'unsent'; why: string }
+
+/** A good payment cannot be brought to the chain for a while; nothing was taken. `message` is one sentence for the payer. */
+export class SettlementPaused extends Error {
+  override readonly name = 'SettlementPaused'
+}

@@ -21,3 +21,17 @@ export type OnChain =
   | { state: 'open'; chainTimeSeconds?: number }
   /** It has not landed, and never can any more. */
   | { state: 'over' }
+
+/** The chain could not be asked, so nothing is known about the payment. The cause is for the operator. */
+export class ChainUnavailable extends Error {
+  override readonly name = 'ChainUnavailable'
+}
+
+/** Names of an error and its causes, for a log: the words of a node's client hold its address and what was signed. */
+export function failureWords(error: unknown): string {
+  const names: string[] = []
+  for (let each = error; each instanceof Error && names.length < namesAtMost; each = each.cause) names.push(each.name)
+  return names.join(' < ') || typeof error
+}
+
+const namesAtMost = 6

@@ -3,19 +3,16 @@ import { z } from 'zod'
 import { encodeBase58 } from '#contract/wire/base58.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import { lamportsPerSignature, receiptTimeoutMs, resendMs, solanaPollMs } from '../bounds.ts'
-import type { Facilitator, Settlement, Verdict } from '../facilitators/facilitator.ts'
-import type { FeeBudget } from '../facilitators/fee-budget.ts'
-import { OneAtATime } from '../facilitators/one-at-a-time.ts'
-import { SettlementPaused } from '../facilitators/settlement-paused.ts'
-import { ChainUnavailable } from '../payment/chain-unavailable.ts'
-import type { SvmPayment } from '../payment/signed-payment.ts'
+import { type Facilitator, type Settlement, SettlementPaused, type Verdict } from '../facilitators/facilitator.ts'
+import { type FeeBudget, OneAtATime } from '../facilitators/fee-budget.ts'
+import { ChainUnavailable } from '../payment/payment-chain.ts'
+import type { PaymentReason } from '../payment/payment-reasons.ts'
 import { isSignedBy, type SolanaKey } from './solana-key.ts'
-import { readMessage } from './solana-message.ts'
+import { readMessage, wireOf } from './solana-message.ts'
 import { SolanaRefusal, SolanaRpc } from './solana-rpc.ts'
 import { svmOfferProblem } from './svm-offer-problem.ts'
-import { refusalOfError, type SvmRefusal } from './svm-refusal.ts'
+import type { SvmPayment } from './svm-rail.ts'
 import { readTransfer, type SvmTransfer } from './svm-transfer.ts'
-import { wireOf } from './svm-wire.ts'
 
 export interface LocalSvmFacilitatorOptions {
   /** CAIP-2. */
@@ -182,3 +179,32 @@ function transferOf(payment: SvmPayment): SvmTransfer {
 /** Two signatures, and what the payer offered for a place in a block. */
 const feeOf = ({ computeUnits, microLamportsPerUnit }: SvmTransfer): bigint =>
   2n * lamportsPerSignature + (BigInt(computeUnits) * microLamportsPerUnit + 999_999n) / 1_000_000n
+
+/** What an error of the chain says about a transaction that was not executed. */
+export type SvmRefusal =
+  | { by: 'payment'; reason: PaymentReason }
+  /** Our fee payer or our account is at fault; for the operator. */
+  | { by: 'us'; why: string }
+  /** A program refused it, for either's fault. */
+  | { by: 'program' }
+
+/** Fee payers that are unknown to the chain, too poor, or not fit to pay. */
+const feeErrors = ['AccountNotFound', 'InsufficientFundsForFee', 'InvalidAccountForFee']
+
+/** `Custom(1)` of the token program, the only one that a payment runs beside a memo. */
+const InsufficientTokens = z.object({
+  InstructionError: z.tuple([z.number(), z.object({ Custom: z.literal(1) })]),
+})
+
+export function refusalOfError(error: unknown): SvmRefusal {
+  if (error === 'BlockhashNotFound') return { by: 'payment', reason: 'expired' }
+  if (error === 'AlreadyProcessed') return { by: 'payment', reason: 'nonce_used' }
+  if (feeErrors.includes(String(error)) || isRentOf(error)) return { by: 'us', why: poorFeePayer }
+  if (InsufficientTokens.safeParse(error).success) return { by: 'payment', reason: 'insufficient_funds' }
+  return { by: 'program' }
+}
+
+const poorFeePayer = 'The account that pays fees on Solana has too little SOL; send it some.'
+
+const isRentOf = (error: unknown): boolean =>
+  typeof error === 'object' && error !== null && 'InsufficientFundsForRent' in error

@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 import { decodeBase58, encodeBase58 } from '#contract/wire/base58.ts'
 import { ed25519Key } from '#host/ed25519-signature.ts'
 
@@ -42,4 +42,58 @@ export function isSignedBy(address: string, message: Uint8Array, signature: Uint
     // Bytes that are no point of the curve.
     return false
   }
+}
+
+export const computeBudgetProgram = 'ComputeBudget111111111111111111111111111111'
+/** USDC is a mint of this program, not of Token-2022. */
+export const tokenProgram = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'
+export const memoProgram = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr'
+const associatedTokenProgram = 'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL'
+
+const addressBytes = 32
+
+/** Null for a text that is no address. */
+export const addressOf = (text: string): Uint8Array | null => decodeBase58(text, addressBytes)
+
+/** Where a wallet keeps its tokens of a mint: an address that follows from both. Throws where either is no address. */
+export function tokenAccountOf(owner: string, mint: string): string {
+  const seeds = [owner, tokenProgram, mint].map(requireAddress)
+  const program = requireAddress(associatedTokenProgram)
+  for (let bump = 255; bump >= 0; bump--) {
+    const hash = createHash('sha256')
+    for (const part of [...seeds, Buffer.of(bump), program, derivedMark]) hash.update(part)
+    const address = hash.digest()
+    // An address that nobody can have the key of: the first one beside the curve.
+    if (!isOnCurve(address)) return encodeBase58(address)
+  }
+  throw new Error(`${owner} has no token account for ${mint}.`)
+}
+
+const derivedMark = Buffer.from('ProgramDerivedAddress')
+
+function requireAddress(text: string): Uint8Array {
+  const address = addressOf(text)
+  if (!address) throw new Error(`${JSON.stringify(text)} is not an address of Solana.`)
+  return address
+}
+
+const field = 2n ** 255n - 19n
+/** −121665/121666, of the curve −x² + y² = 1 + d·x²·y². */
+const d = 0x52036cee2b6ffe738cc740797779e89800700a4d4141d8ab75eb4dca135978a3n
+
+/** Whether some x goes with this y: x² = (y² − 1)/(d·y² + 1) has a root when numerator times denominator has one. */
+function isOnCurve(address: Uint8Array): boolean {
+  const y = BigInt(`0x${Buffer.from(address).reverse().toString('hex')}`) & (2n ** 255n - 1n)
+  const y2 = (y * y) % field
+  const product = (((y2 + field - 1n) % field) * ((d * y2 + 1n) % field)) % field
+  return product === 0n || power(product, (field - 1n) / 2n) === 1n
+}
+
+function power(base: bigint, exponent: bigint): bigint {
+  let result = 1n
+  for (let [square, left] = [base, exponent]; left > 0n; left >>= 1n) {
+    if (left & 1n) result = (result * square) % field
+    square = (square * square) % field
+  }
+  return result
 }

@@ -1,7 +1,8 @@
 import { encodeBase58 } from '#contract/wire/base58.ts'
 import { transactionBytes } from '../bounds.ts'
+import type { SvmPayment } from './svm-rail.ts'
 
-export interface SolanaTransaction {
+interface SolanaTransaction {
   signatures: readonly Uint8Array[]
   /** What is signed. */
   message: Uint8Array
@@ -125,3 +126,12 @@ class Reader {
     return Array.from({ length: this.count() }, item)
   }
 }
+
+/** The whole transaction, base64: how many signatures, the fee payer's, the payer's, and what they sign. */
+export const wireOf = (feePayerSignature: Uint8Array, { signature, message }: SvmPayment): string =>
+  Buffer.concat([
+    Buffer.of(2),
+    feePayerSignature,
+    Buffer.from(signature, 'base64'),
+    Buffer.from(message, 'base64'),
+  ]).toString('base64')

@@ -9,7 +9,7 @@ import {
   rentLamports,
   settlementsInReserve,
 } from '../bounds.ts'
-import { addressOf, tokenAccountOf, tokenProgram } from './solana-address.ts'
+import { addressOf, tokenAccountOf, tokenProgram } from './solana-key.ts'
 import type { SolanaRpc } from './solana-rpc.ts'
 
 const Account = z.object({ owner: z.string(), data: z.tuple([z.string(), z.literal('base64')]) })

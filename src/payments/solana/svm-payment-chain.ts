@@ -2,14 +2,20 @@ import { z } from 'zod'
 import { microUsd } from '#contract/money.ts'
 import { encodeBase58 } from '#contract/wire/base58.ts'
 import { blockhashBlocks, expiryMarginBlocks } from '../bounds.ts'
-import { ChainUnavailable } from '../payment/chain-unavailable.ts'
-import type { OnChain, PaymentChain } from '../payment/payment-chain.ts'
-import type { SvmPayment } from '../payment/signed-payment.ts'
+import { ChainUnavailable, type OnChain, type PaymentChain } from '../payment/payment-chain.ts'
 import type { SolanaKey } from './solana-key.ts'
 import { readMessage } from './solana-message.ts'
 import { SolanaRpc } from './solana-rpc.ts'
-import { type Executed, executedOf, isOf, type SolanaCommitment, type TokenBalances } from './svm-executed.ts'
-import { type ChainHead, SvmSearch } from './svm-search.ts'
+import type { SvmPayment } from './svm-rail.ts'
+import {
+  type ChainHead,
+  type Executed,
+  executedOf,
+  isOf,
+  type SolanaCommitment,
+  SvmSearch,
+  type TokenBalances,
+} from './svm-search.ts'
 
 export interface SvmPaymentChainOptions {
   rpcUrl: string

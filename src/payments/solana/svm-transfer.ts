@@ -1,6 +1,6 @@
 import { mostComputeUnits, mostMicroLamportsPerUnit } from '../bounds.ts'
 import { refusedPayment } from '../payment/payment-reasons.ts'
-import { computeBudgetProgram, memoProgram, tokenProgram } from './solana-address.ts'
+import { computeBudgetProgram, memoProgram, tokenProgram } from './solana-key.ts'
 import type { SolanaInstruction, SolanaMessage } from './solana-message.ts'
 
 /** All that a payment's transaction does: one transfer, and what it costs whoever pays the fee. */

@@ -1,9 +1,7 @@
 import type { Log } from '#host/log.ts'
 import { completionIntervalMs, completionRows } from '../bounds.ts'
-import { ChainUnavailable } from '../payment/chain-unavailable.ts'
-import { failureWords } from '../payment/failure-words.ts'
-import { paymentIdOf } from '../payment/payment-key.ts'
-import type { Rail } from '../payment/signed-payment.ts'
+import { ChainUnavailable, failureWords } from '../payment/payment-chain.ts'
+import { paymentIdOf } from '../payment/signed-payment.ts'
 import type { PaymentDriver } from './payment-driver.ts'
 import type { AbandonedPayment, PaymentRows } from './payment-rows.ts'
 
@@ -37,7 +35,7 @@ export class Completer {
 
   /** One round. Where a chain cannot be asked the others on its rail come later, since it could not be for them either. */
   async complete(): Promise<void> {
-    const silent = new Set<Rail>()
+    const silent = new Set<string>()
     for (const payment of await this.#rows.abandoned(completionRows)) {
       const rail = payment.row?.payment.rail
       if (rail && silent.has(rail)) await this.#rows.postpone(payment)

@@ -11,13 +11,10 @@ import {
   landingLooksMs,
 } from '../bounds.ts'
 import type { Facilitator, Settlement } from '../facilitators/facilitator.ts'
-import { ChainUnavailable } from '../payment/chain-unavailable.ts'
-import { failureWords } from '../payment/failure-words.ts'
-import type { OnChain, PaymentChain } from '../payment/payment-chain.ts'
-import { paymentIdOf } from '../payment/payment-key.ts'
+import { ChainUnavailable, failureWords, type OnChain, type PaymentChain } from '../payment/payment-chain.ts'
 import { isSigned, refusedPayment } from '../payment/payment-reasons.ts'
-import { type SignedPayment, validBeforeSecondsOf } from '../payment/signed-payment.ts'
-import { untimely } from './check-payment.ts'
+import { paymentIdOf, type SignedPayment } from '../payment/signed-payment.ts'
+import { untimely, validBeforeSecondsOf } from '../rails/rails.ts'
 import type { PaymentRow, PaymentRows } from './payment-rows.ts'
 
 /**

@@ -10,16 +10,9 @@ import type { Op, PaymentFields, PaymentState } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { freedRows, leaseMs } from '../bounds.ts'
 import type { OnChain } from '../payment/payment-chain.ts'
-import { paymentIdOf } from '../payment/payment-key.ts'
 import type { PaymentReason } from '../payment/payment-reasons.ts'
-import {
-  amountOf,
-  payerOf,
-  readStoredPayment,
-  type SignedPayment,
-  storePayment,
-  validBeforeSecondsOf,
-} from '../payment/signed-payment.ts'
+import { amountOf, paymentIdOf, type SignedPayment, storePayment } from '../payment/signed-payment.ts'
+import { payerOf, readStoredPayment, validBeforeSecondsOf } from '../rails/rails.ts'
 
 /** One payment as the books have it. `fence` is what a move must have seen. */
 export interface PaymentRow {

@@ -1,7 +1,11 @@
+import type { Clock } from '#contract/time.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import type { Log } from '#host/log.ts'
-import { watchIntervalMs } from '../bounds.ts'
+import type { Store } from '#ledger/store/store.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
+import { payeeNoteMs, watchIntervalMs } from '../bounds.ts'
 import type { Facilitator } from '../facilitators/facilitator.ts'
+import { payeeOf } from '../rails/rails.ts'
 
 /** Looks whether payments could be settled, before a payer finds out: at the start and then again and again. */
 export class PaymentWatch {
@@ -57,5 +61,90 @@ export class PaymentWatch {
     else this.#problems.delete(network)
     if (problem && problem !== before) this.#log.error({ network, problem }, 'Payments cannot be settled.')
     if (!problem && before) this.#log.info({ network }, 'Payments can be settled again.')
+  }
+}
+
+interface Payee {
+  network: string
+  payTo: string
+}
+
+const prefix = 'payee '
+
+/**
+ * Tells where another service on the same books takes payments for another payee: each would refuse what was signed for
+ * the other, and an audit of the chain needs both. Every service notes its own for some minutes, as a nonce that expires,
+ * so that a payee may be replaced, one process after the other.
+ */
+export class PayeeWatch {
+  readonly #payees: readonly Payee[]
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #told = new Set<string>()
+  #timer: NodeJS.Timeout | null = null
+
+  constructor(parts: { options: readonly PaymentOption[]; store: Store; clock: Clock; log: Log }) {
+    this.#payees = parts.options.map(({ network, payTo }) => ({ network, payTo: payeeOf({ network, payTo }) }))
+    this.#store = parts.store
+    this.#clock = parts.clock
+    this.#log = parts.log
+  }
+
+  /** Before anything is served, and then every minute; books that one process alone has need no watch. */
+  async start(): Promise<void> {
+    if (this.#store.soleOwner) return
+    this.#timer ??= setInterval(() => void this.look(), watchIntervalMs).unref()
+    await this.look()
+  }
+
+  stop(): void {
+    if (this.#timer) clearInterval(this.#timer)
+    this.#timer = null
+  }
+
+  /** Never rejects. */
+  async look(): Promise<void> {
+    try {
+      await this.#note()
+      for (const other of await this.#noted()) this.#tellOf(other)
+    } catch (err) {
+      this.#log.error({ err }, 'It could not be looked whether other services have the same payee.')
+    }
+  }
+
+  async #note(): Promise<void> {
+    const atMs = this.#clock.now()
+    const slot = Math.floor(atMs / watchIntervalMs)
+    await this.#store.commit(
+      this.#payees.map(({ network, payTo }) => {
+        const key = `${prefix}${network} ${payTo} ${slot}`
+        // A sibling with the same payee may have noted it already, which is as good.
+        return { id: `${uuidV7(atMs)}/payee`, ops: [{ op: 'nonce', key, expiresAtMs: atMs + payeeNoteMs }] }
+      }),
+    )
+  }
+
+  async #noted(): Promise<Payee[]> {
+    const rows = await this.#store.read
+      .selectFrom('nonce')
+      .select('id')
+      .where('id', 'like', `${prefix}%`)
+      .where('expires_at_ms', '>', this.#clock.now())
+      .execute()
+    return rows.map(({ id }) => {
+      const [, network = '', payTo = ''] = id.split(' ')
+      return { network, payTo }
+    })
+  }
+
+  #tellOf({ network, payTo }: Payee): void {
+    const own = this.#payees.find(each => each.network === network)
+    if (!own || own.payTo === payTo || this.#told.has(`${network} ${payTo}`)) return
+    this.#told.add(`${network} ${payTo}`)
+    this.#log.error(
+      { network, payee: own.payTo, otherPayee: payTo },
+      'Another service on these books takes payments for another payee; give all of them the same one, or books of their own.',
+    )
   }
 }

@@ -6,26 +6,28 @@ import type { HeaderReader } from '#contract/wire/header-codec.ts'
 import { retryAfter } from '#contract/wire/headers.ts'
 import type { Log } from '#host/log.ts'
 import { awayReason } from '#ledger/store/away-reason.ts'
+import { booksMadeAtMs } from '#ledger/store/books-made-at.ts'
 import type { Store } from '#ledger/store/store.ts'
-import { answerWaitMs, closeMs, pausedRetrySeconds, paymentsInFlight, retryAfterSeconds, rowPollMs } from '../bounds.ts'
-import type { Facilitator } from '../facilitators/facilitator.ts'
-import { SettlementPaused } from '../facilitators/settlement-paused.ts'
-import { ChainUnavailable } from '../payment/chain-unavailable.ts'
-import { failureWords } from '../payment/failure-words.ts'
-import type { PaymentChain } from '../payment/payment-chain.ts'
+import {
+  answerWaitMs,
+  birthMarginMs,
+  closeMs,
+  pausedRetrySeconds,
+  paymentsInFlight,
+  retryAfterSeconds,
+  rowPollMs,
+} from '../bounds.ts'
+import { type Facilitator, SettlementPaused } from '../facilitators/facilitator.ts'
+import { ChainUnavailable, failureWords, type OnChain, type PaymentChain } from '../payment/payment-chain.ts'
 import { readPayment } from '../payment/payment-header.ts'
-import { paymentIdOf } from '../payment/payment-key.ts'
 import { refusedPayment } from '../payment/payment-reasons.ts'
-import { isSamePayment, payerOf, type SignedPayment, storePayment } from '../payment/signed-payment.ts'
-import type { Payments, TopUpRequest, TopUpSettings } from '../payment/top-up-request.ts'
-import { ChainOfBooks } from './chain-of-books.ts'
-import { checkTerms, decodePayment } from './check-payment.ts'
+import { paymentIdOf, type SignedPayment, storePayment } from '../payment/signed-payment.ts'
+import { checkTerms, decodePayment, isSamePayment, payerOf } from '../rails/rails.ts'
 import { Completer } from './completer.ts'
-import { PayeeWatch } from './payee-watch.ts'
 import { PaymentDriver } from './payment-driver.ts'
 import { type PaymentRow, PaymentRows, refusalOf, type TopUpAnswer } from './payment-rows.ts'
-import { PaymentWatch } from './payment-watch.ts'
-import { topUpOffer } from './top-up-offer.ts'
+import { PayeeWatch, PaymentWatch } from './payment-watch.ts'
+import { type Payments, type TopUpRequest, type TopUpSettings, topUpOffer } from './top-up-offer.ts'
 
 export interface TopUpsOptions {
   settings: TopUpSettings
@@ -68,7 +70,7 @@ export class TopUps implements Payments {
     this.#log = options.log
     this.#facilitator = options.facilitator
     this.#rows = new PaymentRows(options)
-    const chain = new ChainOfBooks(options.chain, options.store)
+    const chain = new LedgerChain(options.chain, options.store)
     this.#driver = new PaymentDriver({ ...options, chain, rows: this.#rows })
     this.#waitMs = options.answerWaitMs ?? answerWaitMs
     this.#closeMs = options.closeMs ?? closeMs
@@ -252,5 +254,33 @@ async function counted<Value>(count: TopUpRequest['count'], check: () => Value):
   } catch (error) {
     await count('address')
     throw error
+  }
+}
+
+/**
+ * A chain as these books see it: a transfer that came before they were made was credited in others, or could be. Books
+ * that share a payee from then on cannot know of each other, so a payee belongs to one set of books.
+ */
+export class LedgerChain implements PaymentChain {
+  readonly #chain: PaymentChain
+  readonly #store: Pick<Store, 'read'>
+  #madeAtMs: number | null = null
+
+  constructor(chain: PaymentChain, store: Pick<Store, 'read'>) {
+    this.#chain = chain
+    this.#store = store
+  }
+
+  async find(payment: SignedPayment, transaction: string | null): Promise<OnChain> {
+    const seen = await this.#chain.find(payment, transaction)
+    // Where the chain has forgotten the time, money that came is credited.
+    if (seen.state !== 'landed' || seen.atSeconds === undefined) return seen
+    this.#madeAtMs ??= await booksMadeAtMs(this.#store)
+    const isOlder = seen.atSeconds * 1000 < this.#madeAtMs - birthMarginMs
+    return isOlder ? { state: 'void', reason: 'paid_before' } : seen
+  }
+
+  async dated(payment: SignedPayment): Promise<SignedPayment> {
+    return (await this.#chain.dated?.(payment)) ?? payment
   }
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { evmNetwork, smallestTopUpMicroUsd, usdcNameOnEvm, usdcOnEvm } from '#contract/wire/networks.ts'
-import type { PaymentSettings, RemoteFacilitatorSettings } from '#payments/payment-settings.ts'
+import type { RemoteFacilitatorSettings } from '#payments/facilitators/facilitator-http.ts'
+import type { PaymentSettings } from '#payments/rails/rails.ts'
 import { count, HttpUrl } from './config-values.ts'
 
 const EvmAddress = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'an address: 0x and 40 hexadecimal digits')

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { describeIssues } from '#contract/errors/issues.ts'
 import { nearNames } from '#contract/schemas.ts'
-import { paymentOptionsOf } from '#payments/payment-settings.ts'
+import { paymentOptionsOf } from '#payments/rails/rails.ts'
 import { Catalogue } from '../models/catalogue.ts'
 import type { Model } from '../models/model.ts'
 import { faultsTold, foundCharacters } from './bounds.ts'

@@ -10,8 +10,8 @@ import type { FaceDetector, VideoTranscriber } from '#engines/ports/media-engine
 import type { Log } from '#host/log.ts'
 import { openTracing } from '#host/tracing/spans.ts'
 import type { Store } from '#ledger/store/store.ts'
-import type { PaymentSettings } from '#payments/payment-settings.ts'
-import type { EvmStakeOptions } from '#payments/staking/evm-stake-reader.ts'
+import type { EvmStakeOptions } from '#payments/evm/evm-stake-reader.ts'
+import type { PaymentSettings } from '#payments/rails/rails.ts'
 import type { Character } from '../capabilities/characters/characters.ts'
 import type { MetricsSources } from '../http/service-metrics.ts'
 import type { Model } from '../models/model.ts'
@@ -188,7 +188,7 @@ type Parts = Omit<ConstructorParameters<typeof import('./running-service.ts').Ru
 
 async function openPayments({ payments, ...parts }: Parts & Pick<ServiceOptions, 'payments'>) {
   if (!payments) {
-    const { NoTopUps } = await import('#payments/top-ups/no-top-ups.ts')
+    const { NoTopUps } = await import('#payments/top-ups/top-up-offer.ts')
     return new NoTopUps(parts.settings)
   }
   const { openPayments: open } = await import('#payments/open-payments.ts')
@@ -198,13 +198,13 @@ async function openPayments({ payments, ...parts }: Parts & Pick<ServiceOptions,
 /** What a 402 offers; whoever takes no payments need not load what they take. */
 async function paymentOptions({ payments }: ServiceOptions) {
   if (!payments) return []
-  const { paymentOptionsOf } = await import('#payments/payment-settings.ts')
+  const { paymentOptionsOf } = await import('#payments/rails/rails.ts')
   return paymentOptionsOf(payments)
 }
 
 async function openStakes({ staking }: ServiceOptions) {
   if (!staking) return {}
-  const { openEvmStakeReader } = await import('#payments/staking/evm-stake-reader.ts')
+  const { openEvmStakeReader } = await import('#payments/evm/evm-stake-reader.ts')
   return { stakes: await openEvmStakeReader(staking) }
 }
 

@@ -1,5 +1,5 @@
 import { invalidPayment, topUpRequired } from '#contract/errors/errors.ts'
-import type { Payments } from '#payments/payment/top-up-request.ts'
+import type { Payments } from '#payments/top-ups/top-up-offer.ts'
 import { testOption } from '../../service/open-service.ts'
 
 /** Settles the payment `paid`, refuses every other; payments themselves have tests on chains. */

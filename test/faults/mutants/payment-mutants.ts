@@ -62,10 +62,10 @@ export const paymentMutants: readonly Mutant[] = [
     name: "a payment's key from the raw text of its header",
     patches: [
       {
-        file: `${payments}/evm/check-evm-payment.ts`,
-        find: '  const key = evmPaymentKey(chainIdOf(option.network), option.asset, authorization)',
+        file: `${payments}/evm/evm-rail.ts`,
+        find: "  const key = ['evm', chainIdOf(option.network), option.asset, from, nonce].join(':').toLowerCase()",
         replace: `  const raw = JSON.stringify(payload)
-  const key = \`\${evmPaymentKey(chainIdOf(option.network), option.asset, authorization)}:\${raw}\`.slice(0, 500)`,
+  const key = ['evm', chainIdOf(option.network), option.asset, from, nonce, raw].join(':').toLowerCase().slice(0, 500)`,
       },
     ],
     check: { tests: 'test/payments/payment-attacks.test.ts', title: 'in every other spelling' },

@@ -1,7 +1,8 @@
 import { microUsd } from '#contract/money.ts'
 import type { Facilitator, Settlement } from '#payments/facilitators/facilitator.ts'
 import type { OnChain, PaymentChain } from '#payments/payment/payment-chain.ts'
-import { payerOf, type SignedPayment } from '#payments/payment/signed-payment.ts'
+import type { SignedPayment } from '#payments/payment/signed-payment.ts'
+import { payerOf } from '#payments/rails/rails.ts'
 import type { Transfer } from '../checks/chain-transfers.ts'
 
 /** Settles whatever it is given, once, on a chain that is a list. */

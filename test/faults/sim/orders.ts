@@ -2,7 +2,7 @@ import type { SignedPayment } from '#payments/payment/signed-payment.ts'
 
 /** What a payer has signed, as a chain sees it, whichever rail it is. */
 export interface Order {
-  rail: SignedPayment['rail']
+  rail: 'evm' | 'svm'
   /** The nonce of an authorisation, or the hash of a message: a chain takes it once. The payment's key ends with it. */
   id: string
   from: string

@@ -1,9 +1,9 @@
 import { microUsd } from '#contract/money.ts'
 import { blockhashBlocks } from '#payments/bounds.ts'
 import type { Facilitator, Settlement, Verdict } from '#payments/facilitators/facilitator.ts'
-import { ChainUnavailable } from '#payments/payment/chain-unavailable.ts'
-import type { OnChain, PaymentChain } from '#payments/payment/payment-chain.ts'
+import { ChainUnavailable, type OnChain, type PaymentChain } from '#payments/payment/payment-chain.ts'
 import type { SignedPayment } from '#payments/payment/signed-payment.ts'
+import type { SvmPayment } from '#payments/solana/svm-rail.ts'
 import type { Seeded } from '../seeded.ts'
 import { type Order, orderIdOf } from './orders.ts'
 import type { SimulatedChain } from './simulated-chain.ts'
@@ -155,7 +155,7 @@ export class SimulatedFacilitator implements Facilitator, PaymentChain {
   #open(payment: SignedPayment, lastingBlock: number): OnChain {
     const { blockMs } = this.#options.chain
     if (payment.rail === 'evm') return { state: 'open', chainTimeSeconds: Math.floor((lastingBlock * blockMs) / 1000) }
-    const { lastBlockHeight } = payment
+    const { lastBlockHeight } = payment as SvmPayment
     return { state: lastBlockHeight !== null && lastingBlock > lastBlockHeight ? 'over' : 'open' }
   }
 

@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto'
 import { encodeBase58 } from '#contract/wire/base58.ts'
 import { usdcOnSolana } from '#contract/wire/networks.ts'
-import { addressOf, computeBudgetProgram, tokenAccountOf, tokenProgram } from '#payments/solana/solana-address.ts'
+import { addressOf, computeBudgetProgram, tokenAccountOf, tokenProgram } from '#payments/solana/solana-key.ts'
 
 /** Everything in PKCS #8 of an Ed25519 key before its 32 bytes. */
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex')

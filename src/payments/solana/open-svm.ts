@@ -1,18 +1,36 @@
+import type { Clock } from '#contract/time.ts'
 import { decodeBase58 } from '#contract/wire/base58.ts'
+import { solanaNetwork } from '#contract/wire/networks.ts'
+import { feesPerHourLamports } from '../bounds.ts'
 import {
   answerMs,
   type FacilitatorHeaders,
   FacilitatorHttp,
   type FacilitatorQuestion,
 } from '../facilitators/facilitator-http.ts'
+import { FeeBudget } from '../facilitators/fee-budget.ts'
+import type { OpenRail } from '../facilitators/rail.ts'
 import { RemoteFacilitator } from '../facilitators/remote-facilitator.ts'
-import type { SvmPayment } from '../payment/signed-payment.ts'
-import { isSignedBy } from './solana-key.ts'
+import { LocalSvmFacilitator } from './local-svm-facilitator.ts'
+import { isSignedBy, SolanaKey } from './solana-key.ts'
+import { wireOf } from './solana-message.ts'
 import { SolanaRpc } from './solana-rpc.ts'
 import { svmAccountProblem } from './svm-offer-problem.ts'
-import { wireOf } from './svm-wire.ts'
+import { SvmPaymentChain } from './svm-payment-chain.ts'
+import type { SolanaPaymentSettings, SvmPayment } from './svm-rail.ts'
 
-export interface RemoteSvmFacilitatorOptions {
+/** Asks nothing of the network until it is used. Throws a sentence when it is not clear who settles. */
+export function openSvm(settings: SolanaPaymentSettings, clock: Clock): OpenRail<SvmPayment> {
+  const { rpcUrl, commitment, feePayerKey, facilitator: remote } = settings
+  const feePayer = feePayerKey ? new SolanaKey(feePayerKey) : null
+  const chain = new SvmPaymentChain({ rpcUrl, commitment, feePayer })
+  if (remote) return { chain, facilitator: openRemoteSvmFacilitator({ ...remote, network: solanaNetwork, rpcUrl }) }
+  if (!feePayer) throw new Error('Payments on Solana have nobody who settles them.')
+  const fees = new FeeBudget({ perHour: feesPerHourLamports, clock })
+  return { chain, facilitator: new LocalSvmFacilitator({ network: solanaNetwork, rpcUrl, feePayer, fees }) }
+}
+
+interface RemoteSvmFacilitatorOptions {
   /** With its path where it has one; https, or http on this machine. */
   url: string
   /** CAIP-2, of the network that it settles on. */

@@ -1,14 +1,48 @@
+import type { Clock } from '#contract/time.ts'
 import { rpcRetries, rpcTimeoutMs } from '../bounds.ts'
+import type { Facilitator } from '../facilitators/facilitator.ts'
 import {
   answerMs,
   type FacilitatorHeaders,
   FacilitatorHttp,
   type FacilitatorQuestion,
 } from '../facilitators/facilitator-http.ts'
+import type { OpenRail } from '../facilitators/rail.ts'
 import { RemoteFacilitator } from '../facilitators/remote-facilitator.ts'
-import type { EvmPayment } from '../payment/signed-payment.ts'
-import { offerProblem } from './evm-offer-problem.ts'
-import { EvmSignatures } from './evm-signatures.ts'
+import { EvmSignatures, offerProblem } from './evm-checks.ts'
+import { openEvmPaymentChain } from './evm-payment-chain.ts'
+import type { EvmPayment, EvmPaymentSettings } from './evm-rail.ts'
+import { openLocalFacilitator } from './local-facilitator.ts'
+
+/** Asks no chain before it is used. Throws a sentence when it is not clear who settles. */
+export async function openEvm(settings: EvmPaymentSettings, clock: Clock): Promise<OpenRail<EvmPayment>> {
+  const { rpcUrl, confirmations } = settings
+  const [chain, facilitator] = await Promise.all([
+    openEvmPaymentChain({ rpcUrl, confirmations }),
+    openFacilitator(settings, clock),
+  ])
+  return { chain, facilitator }
+}
+
+function openFacilitator(settings: EvmPaymentSettings, clock: Clock): Promise<Facilitator<EvmPayment>> {
+  const {
+    options,
+    rpcUrl,
+    facilitatorKey: key,
+    facilitator: remote,
+    contractWallets = false,
+    feesPerHourWei,
+  } = settings
+  const { network } = options[0]
+  if (key && !remote) {
+    const fees = feesPerHourWei === undefined ? {} : { feesPerHourWei }
+    return openLocalFacilitator({ network, rpcUrl, key, contractWallets, clock, ...fees })
+  }
+  if (remote && !key) return openRemoteEvmFacilitator({ ...remote, network, rpcUrl, contractWallets })
+  throw new Error(
+    'Payments are settled by a key or by a remote facilitator; set one of facilitatorKey and facilitator.',
+  )
+}
 
 export interface RemoteFacilitatorOptions {
   /** With its path where it has one; https, or http on this machine. */

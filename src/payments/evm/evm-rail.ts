@@ -1,11 +1,56 @@
-import type { ServiceError } from '#contract/errors/service-error.ts'
-import { BaseUnits, type EvmAuthorization, EvmPayload, type PaymentOption } from '#contract/wire/payment.ts'
+import { z } from 'zod'
+import { BaseUnits, EvmAuthorization, EvmPayload, type PaymentOption } from '#contract/wire/payment.ts'
 import { clockSkewSeconds, minimumSecondsLeft, signatureBytes } from '../bounds.ts'
+import type { RemoteFacilitatorSettings } from '../facilitators/facilitator-http.ts'
+import type { Rail, UntimelyPayment } from '../facilitators/rail.ts'
 import { placesOf, type ReceivedPayment } from '../payment/payment-header.ts'
-import { evmPaymentKey } from '../payment/payment-key.ts'
 import { refusedPayment } from '../payment/payment-reasons.ts'
-import type { EvmPayment } from '../payment/signed-payment.ts'
-import { chainIdOf } from './evm-chain-id.ts'
+import { commonMembers } from '../payment/signed-payment.ts'
+
+/** What the service is told of the EVM network that it takes payments on. */
+export interface EvmPaymentSettings {
+  /** What a 402 offers first, all on one EVM network. */
+  options: readonly [PaymentOption, ...PaymentOption[]]
+  rpcUrl: string
+  /** Blocks that must follow a payment's own before it is credited: 0 on a local chain, 5 or more (ten seconds) on Base. */
+  confirmations: number
+  /** Pays the gas of settlements; never the payee's. Absent when `facilitator` settles. */
+  facilitatorKey?: `0x${string}`
+  /** Another service that settles, in place of a key of our own; what is credited the node still decides. */
+  facilitator?: RemoteFacilitatorSettings
+  /** What our own key may spend on gas in an hour, in wei; 0.05 ETH by default. */
+  feesPerHourWei?: bigint
+  /** Takes payments of contracts that check their signatures themselves (EIP-1271): false by default, because untrusted code then runs for each of them. */
+  contractWallets?: boolean
+}
+
+/** An EIP-3009 authorization: addresses, nonce and signature in lower case, numbers without leading zeros. */
+const EvmPayment = z.strictObject({
+  rail: z.literal('evm'),
+  ...commonMembers,
+  authorization: EvmAuthorization,
+  signature: z.string(),
+})
+export type EvmPayment = z.output<typeof EvmPayment>
+
+/** EVM networks, by EIP-3009. */
+export const evmRail: Rail<EvmPayment, EvmPaymentSettings> = {
+  name: 'evm',
+  schema: EvmPayment,
+  serves: network => network.startsWith('eip155:'),
+  decode: decodeEvmPayment,
+  checkTerms: checkEvmTerms,
+  untimely: untimelyEvm,
+  payerOf: ({ authorization }) => authorization.from,
+  validBeforeSecondsOf: ({ authorization }) => Number(authorization.validBefore),
+  signedTextOf({ authorization, signature }) {
+    const { from, to, value, validAfter, validBefore, nonce } = authorization
+    return [from, to, value, validAfter, validBefore, nonce, signature].join(' ')
+  },
+  payee: payTo => payTo.toLowerCase(),
+  options: ({ options }) => options,
+  open: async (settings, clock) => (await import('./open-evm.ts')).openEvm(settings, clock),
+}
 
 /** Half of the order of secp256k1: with a larger `s` a signature is another one, written a second way. */
 const largestS = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
@@ -13,12 +58,14 @@ const largestS = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b2
 const isEvmAddress = (text: string): boolean => /^0x[0-9a-fA-F]{40}$/.test(text)
 
 /** Throws `invalidPayment`. */
-export function decodeEvmPayment({ payload }: ReceivedPayment, option: PaymentOption): EvmPayment {
+function decodeEvmPayment({ payload }: ReceivedPayment, option: PaymentOption): EvmPayment {
   const parsed = EvmPayload.safeParse(payload)
   if (!parsed.success) throw refusedPayment('payload_members', { members: placesOf(parsed.error.issues) })
   const authorization = canonicalAuthorization(parsed.data.authorization)
   const signature = canonicalSignature(parsed.data.signature)
-  const key = evmPaymentKey(chainIdOf(option.network), option.asset, authorization)
+  // The token lets a payer use a nonce once, whatever else the authorisation says.
+  const { from, nonce } = authorization
+  const key = ['evm', chainIdOf(option.network), option.asset, from, nonce].join(':').toLowerCase()
   return { rail: 'evm', key, option: { ...option, amount: authorization.value }, authorization, signature }
 }
 
@@ -70,7 +117,7 @@ function canonicalSignature(written: string): string {
 }
 
 /** Compares all but the amount with our own option, whatever the client says it accepted. Throws `invalidPayment`. */
-export function checkEvmTerms({ option, authorization }: EvmPayment, { accepted }: ReceivedPayment): void {
+function checkEvmTerms({ option, authorization }: EvmPayment, { accepted }: ReceivedPayment): void {
   if (accepted && !isSameAddress(accepted.asset, option.asset)) {
     throw refusedPayment('wrong_asset', { asset: option.asset })
   }
@@ -82,13 +129,8 @@ export function checkEvmTerms({ option, authorization }: EvmPayment, { accepted 
 
 const isSameAddress = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase()
 
-export interface UntimelyPayment {
-  expired: boolean
-  refusal: ServiceError
-}
-
 /** What is wrong with the time of a payment, or null. The chain's own clock decides once it is sent. */
-export function untimelyEvm(payment: EvmPayment, nowMs: number): UntimelyPayment | null {
+function untimelyEvm(payment: EvmPayment, nowMs: number): UntimelyPayment | null {
   const now = Math.floor(nowMs / 1000)
   const validBefore = Number(payment.authorization.validBefore)
   const { maxTimeoutSeconds } = payment.option
@@ -101,3 +143,6 @@ export function untimelyEvm(payment: EvmPayment, nowMs: number): UntimelyPayment
   }
   return null
 }
+
+/** The number in a CAIP-2 name of an EVM chain. */
+export const chainIdOf = (network: string): number => Number(network.slice('eip155:'.length))

@@ -1,0 +1,153 @@
+import { z } from 'zod'
+import { topUpUsd } from '#contract/limits.ts'
+import { microUsd } from '#contract/money.ts'
+import { networkAliases, smallestTopUpMicroUsd } from '#contract/wire/networks.ts'
+import { BaseUnits, type PaymentOption } from '#contract/wire/payment.ts'
+import { type EvmPaymentSettings, evmRail } from '../evm/evm-rail.ts'
+import type { Facilitator, Settlement, Verdict } from '../facilitators/facilitator.ts'
+import type { Rail, UntimelyPayment } from '../facilitators/rail.ts'
+import type { OnChain, PaymentChain } from '../payment/payment-chain.ts'
+import type { ReceivedPayment } from '../payment/payment-header.ts'
+import { refusedPayment } from '../payment/payment-reasons.ts'
+import { amountOf, type SignedPayment } from '../payment/signed-payment.ts'
+import { type SvmPaymentSettings, svmRail } from '../solana/svm-rail.ts'
+
+/** Where top-ups go, and what settles them there: the settings of every rail. */
+export type PaymentSettings = EvmPaymentSettings & SvmPaymentSettings
+
+/** What is offered first stands first. */
+export const rails: readonly Rail<SignedPayment, PaymentSettings>[] = [evmRail, svmRail]
+
+/** The rail of a payment. Throws for one that this release does not know. */
+function railOf({ rail: name }: Pick<SignedPayment, 'rail'>): Rail {
+  const rail = rails.find(each => each.name === name)
+  if (!rail) throw new Error(`This release knows no payments of the rail ${name}.`)
+  return rail
+}
+
+/** All that is offered. Throws where a key cannot be read. */
+export const paymentOptionsOf = (settings: PaymentSettings): readonly PaymentOption[] =>
+  rails.flatMap(rail => rail.options(settings))
+
+/**
+ * What a payment is and by which of our options, in canonical form; its terms are still to be checked. Throws
+ * `invalidPayment`.
+ */
+export function decodePayment(received: ReceivedPayment, options: readonly PaymentOption[]): SignedPayment {
+  const ofScheme = options.filter(option => option.scheme === received.scheme)
+  if (ofScheme.length === 0) throw refusedPayment('unsupported_scheme', { schemes: ['exact'] })
+  const network = Object.hasOwn(networkAliases, received.network) ? networkAliases[received.network] : received.network
+  const option = ofScheme.find(each => each.network === network)
+  const rail = rails.find(each => option && each.serves(option.network))
+  if (!option || !rail) throw refusedPayment('unsupported_network', { networks: ofScheme.map(each => each.network) })
+  return rail.decode(received, option)
+}
+
+/** Compares a payment with our own option, whatever the client says it accepted. Throws `invalidPayment`. */
+export function checkTerms(payment: SignedPayment, received: ReceivedPayment): void {
+  const { accepted } = received
+  if (accepted && !BaseUnits.safeParse(accepted.amount).success) {
+    throw refusedPayment('amount_not_decimal', { member: 'accepted.amount' })
+  }
+  railOf(payment).checkTerms(payment, received)
+  checkAmount(payment, accepted)
+}
+
+const maximum = microUsd(topUpUsd.maximum * 1_000_000)
+
+function checkAmount(payment: SignedPayment, accepted: ReceivedPayment['accepted']): void {
+  const bounds = { minimumAmount: `${smallestTopUpMicroUsd}`, maximumAmount: `${maximum}` }
+  const signed = amountOf(payment)
+  const amounts = accepted ? [BigInt(accepted.amount), signed] : [signed]
+  if (amounts.some(amount => amount < smallestTopUpMicroUsd)) throw refusedPayment('amount_too_low', bounds)
+  if (amounts.some(amount => amount > maximum)) throw refusedPayment('amount_too_high', bounds)
+  if (accepted && BigInt(accepted.amount) !== signed) throw refusedPayment('amount_mismatch')
+}
+
+/** What is wrong with the time of a payment, or null. The chain's own clock decides once it is sent. */
+export const untimely = (payment: SignedPayment, nowMs: number): UntimelyPayment | null =>
+  railOf(payment).untimely(payment, nowMs)
+
+/** Normalised, as an account's wallet is. */
+export const payerOf = (payment: SignedPayment): string => railOf(payment).payerOf(payment)
+
+/** Unix seconds after which it can no longer land; undefined when the chain counts blocks instead. */
+export const validBeforeSecondsOf = (payment: SignedPayment): number | undefined =>
+  railOf(payment).validBeforeSecondsOf(payment)
+
+/** Whether two payments of one key are the same authorisation; an EVM payer can sign several with one nonce. */
+export const isSamePayment = (one: SignedPayment, other: SignedPayment): boolean =>
+  one.rail === other.rail && railOf(one).signedTextOf(one) === railOf(other).signedTextOf(other)
+
+/** A payee in the one spelling that can be compared. */
+export const payeeOf = ({ network, payTo }: Pick<PaymentOption, 'network' | 'payTo'>): string =>
+  rails.find(rail => rail.serves(network))?.payee(payTo) ?? payTo
+
+const Named = z.looseObject({ rail: z.string() })
+
+/** The payment of a row. Throws for a text that is none, or of a later release. */
+export function readStoredPayment(text: string): SignedPayment {
+  const value = JSON.parse(text)
+  return railOf(Named.parse(value)).schema.parse(value)
+}
+
+/** What is served, by the name of its rail; no option offers a rail that is absent. */
+type ByRail<Port> = Readonly<Partial<Record<string, Port>>>
+
+/** Gives every payment to the facilitator of its rail. */
+export class RailFacilitators implements Facilitator {
+  readonly #byRail: ByRail<Facilitator>
+
+  constructor(byRail: ByRail<Facilitator>) {
+    this.#byRail = byRail
+  }
+
+  async verify(payment: SignedPayment): Promise<Verdict> {
+    return served(this.#byRail, payment).verify(payment)
+  }
+
+  async settle(payment: SignedPayment): Promise<Settlement> {
+    return served(this.#byRail, payment).settle(payment)
+  }
+
+  supported(): readonly string[] {
+    return this.#all().flatMap(facilitator => facilitator.supported())
+  }
+
+  async problem(option: PaymentOption): Promise<string | null> {
+    const facilitator = this.#all().find(each => each.supported().includes(option.network))
+    return facilitator ? facilitator.problem(option) : `Nobody settles payments on ${option.network}.`
+  }
+
+  async close(): Promise<void> {
+    for (const facilitator of new Set(this.#all())) await facilitator.close?.()
+  }
+
+  #all(): Facilitator[] {
+    return Object.values(this.#byRail).filter(facilitator => facilitator !== undefined)
+  }
+}
+
+/** Asks the chain of each payment's rail. */
+export class RailChains implements PaymentChain {
+  readonly #byRail: ByRail<PaymentChain>
+
+  constructor(byRail: ByRail<PaymentChain>) {
+    this.#byRail = byRail
+  }
+
+  async find(payment: SignedPayment, transaction: string | null): Promise<OnChain> {
+    return served(this.#byRail, payment).find(payment, transaction)
+  }
+
+  async dated(payment: SignedPayment): Promise<SignedPayment> {
+    return (await served(this.#byRail, payment).dated?.(payment)) ?? payment
+  }
+}
+
+/** A row may outlive the setting of its rail. */
+function served<Port>(byRail: ByRail<Port>, { rail }: SignedPayment): Port {
+  const port = byRail[rail]
+  if (port === undefined) throw new Error(`Payments of the rail ${rail} are not served any more; set it up again.`)
+  return port
+}

@@ -1,0 +1,153 @@
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { smallestTopUpMicroUsd, solanaNetwork, usdcDecimals, usdcOnSolana } from '#contract/wire/networks.ts'
+import { type PaymentOption, SolanaPayload } from '#contract/wire/payment.ts'
+import type { RemoteFacilitatorSettings } from '../facilitators/facilitator-http.ts'
+import type { Rail } from '../facilitators/rail.ts'
+import { placesOf, type ReceivedPayment } from '../payment/payment-header.ts'
+import { refusedPayment } from '../payment/payment-reasons.ts'
+import { commonMembers } from '../payment/signed-payment.ts'
+import { isSignedBy, SolanaKey, tokenAccountOf } from './solana-key.ts'
+import { readMessage, readTransaction } from './solana-message.ts'
+import type { SolanaCommitment } from './svm-search.ts'
+import { checkCost, readTransfer, type SvmTransfer } from './svm-transfer.ts'
+
+export interface SolanaPaymentSettings {
+  /** Receives the money, in a USDC account that must be open. */
+  payTo: string
+  rpcUrl: string
+  /** `confirmed` within a second or two; `finalized` after some thirteen, when no block can be dropped any more. */
+  commitment: SolanaCommitment
+  /**
+   * Pays the fees of settlements, never the payee's: base58 of 64 bytes, as wallets export a key. Absent when
+   * `facilitator` settles.
+   */
+  feePayerKey?: string
+  /** Another service that settles, in place of a key of our own; what is credited the node still decides. */
+  facilitator?: RemoteFacilitatorSettings & {
+    /** The address that it pays fees from. */
+    feePayer: string
+  }
+}
+
+export interface SvmPaymentSettings {
+  /** Absent when payments on Solana are not taken. */
+  solana?: SolanaPaymentSettings
+}
+
+/** A transfer on Solana that its payer has signed and the fee payer has not. */
+const SvmPayment = z.strictObject({
+  rail: z.literal('svm'),
+  ...commonMembers,
+  /** Base58, as all addresses here. */
+  payer: z.string(),
+  feePayer: z.string(),
+  /** The token account that the money goes to. */
+  destination: z.string(),
+  /** Base64 of the bytes that both sign. */
+  message: z.string(),
+  /** The payer's, base64. */
+  signature: z.string(),
+  /** No block above this one can hold it; null until it is claimed. */
+  lastBlockHeight: z.int().nonnegative().nullable(),
+})
+export type SvmPayment = z.output<typeof SvmPayment>
+
+/** Solana, by a transaction whose fee is paid here. */
+export const svmRail: Rail<SvmPayment, SvmPaymentSettings> = {
+  name: 'svm',
+  schema: SvmPayment,
+  serves: network => network.startsWith('solana:'),
+  decode: decodeSvmPayment,
+  checkTerms: checkSvmTerms,
+  // It lives as long as the chain knows its blockhash, which only the chain can tell.
+  untimely: () => null,
+  payerOf: ({ payer }) => payer,
+  validBeforeSecondsOf: () => undefined,
+  // A payer may sign the same message twice in different bytes; the transaction it makes is the same.
+  signedTextOf: ({ message }) => message,
+  payee: payTo => payTo,
+  options: ({ solana }) => (solana ? [solanaOption(solana)] : []),
+  open: ({ solana }, clock) => (solana ? import('./open-svm.ts').then(({ openSvm }) => openSvm(solana, clock)) : null),
+}
+
+/** How long a payer may take, as the published contract has it; the chain forgets a blockhash sooner. */
+const maxTimeoutSeconds = 300
+
+const solanaOption = (solana: SolanaPaymentSettings): PaymentOption => ({
+  scheme: 'exact',
+  network: solanaNetwork,
+  amount: `${smallestTopUpMicroUsd}`,
+  asset: usdcOnSolana,
+  payTo: solana.payTo,
+  maxTimeoutSeconds,
+  extra: { feePayer: feePayerOf(solana) },
+})
+
+/** Throws a sentence when it is not clear who pays the fees. */
+function feePayerOf({ feePayerKey, facilitator }: SolanaPaymentSettings): string {
+  if (feePayerKey && !facilitator) return new SolanaKey(feePayerKey).address
+  if (facilitator && !feePayerKey) return facilitator.feePayer
+  throw new Error(
+    'Payments on Solana are settled by a key or by a remote facilitator; set one of feePayerKey and facilitator.',
+  )
+}
+
+/**
+ * A transaction that does one transfer and is signed by its payer. Whose it is and what it costs is still to be checked.
+ * Throws `invalidPayment`.
+ */
+function decodeSvmPayment({ payload }: ReceivedPayment, option: PaymentOption): SvmPayment {
+  const parsed = SolanaPayload.safeParse(payload)
+  if (!parsed.success) throw refusedPayment('payload_members', { members: placesOf(parsed.error.issues) })
+  const { message, signatures } = decodeTransaction(parsed.data.transaction)
+  const transfer = transferIn(message)
+  // The place of the fee payer's signature is ours to fill; what a client put there says nothing.
+  const [, signature] = signatures
+  if (signatures.length !== 2 || !signature || !isSignedBy(transfer.payer, message, signature)) {
+    throw refusedPayment('invalid_signature')
+  }
+  return {
+    rail: 'svm',
+    // No signature is part of it: the fee payer's place can be filled with anything by anyone.
+    key: ['svm', option.network, createHash('sha256').update(message).digest('hex')].join(':'),
+    option: { ...option, amount: `${transfer.amount}` },
+    payer: transfer.payer,
+    feePayer: transfer.feePayer,
+    destination: transfer.destination,
+    message: base64(message),
+    signature: base64(signature),
+    lastBlockHeight: null,
+  }
+}
+
+/** Compares all but the amount with our own option, whatever the client says it accepted. Throws `invalidPayment`. */
+function checkSvmTerms({ option, message }: SvmPayment, { accepted }: ReceivedPayment): void {
+  const transfer = transferIn(Buffer.from(message, 'base64'))
+  const { asset, payTo, extra } = option
+  if ((accepted && accepted.asset !== asset) || transfer.mint !== asset || transfer.decimals !== usdcDecimals) {
+    throw refusedPayment('wrong_asset', { asset })
+  }
+  const payee = tokenAccountOf(payTo, asset)
+  // From the payee's own account nothing would come in.
+  if ((accepted && accepted.payTo !== payTo) || transfer.destination !== payee || transfer.source === payee) {
+    throw refusedPayment('wrong_recipient', { payTo })
+  }
+  if (transfer.feePayer !== extra?.feePayer) throw refusedPayment('wrong_fee_payer', { feePayer: extra?.feePayer })
+  checkCost(transfer)
+}
+
+function decodeTransaction(text: string) {
+  const bytes = Buffer.from(text, 'base64')
+  const transaction = bytes.toString('base64') === text ? readTransaction(bytes) : null
+  if (!transaction) throw refusedPayment('not_a_transaction')
+  return transaction
+}
+
+function transferIn(bytes: Uint8Array): SvmTransfer {
+  const message = readMessage(bytes)
+  if (!message) throw refusedPayment('not_a_transaction')
+  return readTransfer(message)
+}
+
+const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
