@@ -13,7 +13,7 @@ import { runCommand } from './run-command.ts'
 // Each command opens the books anew, with a thread of its own.
 vi.setConfig({ testTimeout: 60_000 })
 
-const dump = join(import.meta.dirname, '..', 'service', 'store', 'previous-release', '0001-first-tables.sql')
+const dump = join(import.meta.dirname, '..', 'ledger', 'store', 'previous-release', '0001-first-tables.sql')
 
 let root: string
 let old: string
