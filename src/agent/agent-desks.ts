@@ -6,18 +6,16 @@ import { PaidCalls } from './calls/paid-call.ts'
 import { PaidCallRows } from './calls/paid-call-rows.ts'
 import type { Core } from './core.ts'
 import { CallJobs } from './jobs/call-jobs.ts'
-import { FollowedJobs } from './jobs/followed-jobs.ts'
+import { FollowedJobs, resumeJobs } from './jobs/followed-jobs.ts'
 import { JobRows } from './jobs/job-rows.ts'
-import { resumeJobs } from './jobs/resume-jobs.ts'
 import { SavedFiles } from './media/saved-files.ts'
 import { ModelRecords } from './prices/model-records.ts'
-import { ReceiptDesk } from './receipts/receipt-desk.ts'
-import { LimitsDesk } from './wallet/limits-view.ts'
-import { sayRefill } from './wallet/say-refill.ts'
+import { Receipts } from './receipts/receipts.ts'
+import { Limits } from './wallet/limits-view.ts'
+import { sayRefill } from './wallet/refills.ts'
 import { ToolWallet } from './wallet/tool-wallet.ts'
-import { asTyped, placeOf } from './words/as-typed.ts'
 import { circumstancesOf, explain } from './words/explain.ts'
-import { typedWords } from './words/typed-words.ts'
+import { asTyped, placeOf, typedWords } from './words/typed-commands.ts'
 
 /** What all calls of one agent share. */
 export class AgentDesks {
@@ -27,8 +25,8 @@ export class AgentDesks {
   readonly models: ModelRecords
   readonly paidCalls: PaidCalls
   readonly callJobs: CallJobs
-  readonly limits: LimitsDesk
-  readonly receipts: ReceiptDesk
+  readonly limits: Limits
+  readonly receipts: Receipts
   readonly savedFiles: SavedFiles
   readonly wallet: ToolWallet
   readonly resumed: ReturnType<typeof resumeJobs>
@@ -42,8 +40,8 @@ export class AgentDesks {
     this.savedFiles = new SavedFiles(state, clock)
     this.models = new ModelRecords(client)
     this.paidCalls = new PaidCalls(core, this.models, this.rows)
-    this.limits = new LimitsDesk(core)
-    this.receipts = new ReceiptDesk(core)
+    this.limits = new Limits(core)
+    this.receipts = new Receipts(core)
     this.wallet = new ToolWallet(core, this.receipts)
     this.callJobs = new CallJobs(this)
     this.resumed = resumeJobs(this)

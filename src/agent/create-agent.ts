@@ -1,28 +1,20 @@
 import type { WalletClient } from '#toolkit/tool-context.ts'
-import { type PolicySettings, readPolicy } from '#wallet/rules/policy.ts'
+import { readPolicy } from '#wallet/rules/policy.ts'
 import { AgentDesks } from './agent-desks.ts'
-import { agentOf } from './agent-of.ts'
-import type { CoreOptions } from './core-options.ts'
-import type { Fetch } from './fetch/fetch.ts'
-import type { UnpricedCalls } from './fetch/unpriced-calls.ts'
-import { openCore } from './open-core.ts'
-import { checkAgentOptions } from './settings/agent-options.ts'
-import type { AgentTool, AgentToolResult } from './tools/agent-tool.ts'
-import type { AskPerson } from './tools/person-asked.ts'
-
-export interface AgentOptions
-  extends Omit<CoreOptions, 'apiKey' | 'walletKey' | 'solanaKey' | 'policy' | 'secretFiles'> {
-  /** An API key: calls are paid from its account, and nothing is ever topped up. */
-  key?: string
-  /** A wallet of its own: its EVM private key, hex, or one for Solana as wallets export it, or both. */
-  wallet?: { key?: string; solanaKey?: string }
-  /** What the wallet may do by itself; the defaults are 5 USD a payment, 10 a day, 20 in all. */
-  policy?: Omit<PolicySettings, 'serviceUrl'>
-  /** Answers what only a person decides. Without it such a call fails with the question. */
-  onApproval?: AskPerson | undefined
-  /** `allow` lets `fetch` make calls whose price cannot be known beforehand, bounded by the caps of payments; `ask` unless set. */
-  unpricedCalls?: UnpricedCalls | undefined
-}
+import { payingFetch } from './fetch/paying-fetch.ts'
+import type { Fetch } from './fetch/refused-answer.ts'
+import { createDesks, openCore } from './open-agent.ts'
+import {
+  type AgentOptions,
+  checkAgentOptions,
+  checkEnvironmentOptions,
+  type EnvironmentAgentOptions,
+} from './settings/agent-options.ts'
+import { readSettings } from './settings/settings.ts'
+import { type AgentTool, type AgentToolResult, agentTool } from './tools/agent-tool.ts'
+import { catalogue } from './tools/catalogue.ts'
+import { toolContext } from './tools/tool-context.ts'
+import { toolHost } from './tools/tool-host.ts'
 
 /** An agent that pays its own way at one service. */
 export interface Agent {
@@ -53,4 +45,39 @@ export async function createAgent(given: AgentOptions): Promise<Agent> {
     policy: readPolicy({ ...policy, serviceUrl: options.baseUrl }),
   })
   return agentOf(new AgentDesks(core), { onApproval, unpricedCalls })
+}
+
+type Deciding = Pick<AgentOptions, 'onApproval' | 'unpricedCalls'>
+
+/** What a program is given, around desks that are open. */
+async function agentOf(desks: AgentDesks, { onApproval, unpricedCalls }: Deciding): Promise<Agent> {
+  const host = toolHost(desks)
+  const loaded = await Promise.all(Object.values(catalogue.tools).map(load => load()))
+  const tools = loaded.map(tool => agentTool(tool, host, onApproval))
+  const { models, receipts } = desks
+  const rules = { models, receipts, ask: onApproval, unpriced: unpricedCalls, takesConsents: true }
+  return {
+    fetch: payingFetch(desks.core, rules),
+    tools,
+    async call(name, args = {}, options) {
+      const tool = tools.find(each => each.name === name)
+      if (!tool) throw new TypeError(`There is no tool ${name}; there are ${tools.map(each => each.name).join(', ')}.`)
+      return tool.call(args, options)
+    },
+    wallet: toolContext(desks, { signal: new AbortController().signal, report: () => {} }).wallet,
+    close: () => host.close(),
+  }
+}
+
+/**
+ * An agent with the settings that `farebox mcp` takes: FAREBOX_BASE_URL, a wallet or FAREBOX_API_KEY, and the caps.
+ * Throws a `TypeError` that names the variable or the option which is wrong.
+ */
+export async function agentFromEnvironment(given: EnvironmentAgentOptions = {}): Promise<Agent> {
+  checkEnvironmentOptions(given)
+  const { env = process.env, passphrase, onApproval, unpricedCalls } = given
+  const { settings, problems } = readSettings(env)
+  if (problems.length > 0) throw new TypeError(problems.join(' '))
+  const deciding = { onApproval, unpricedCalls: unpricedCalls ?? settings.unpricedCalls }
+  return agentOf(await createDesks(settings, passphrase ?? null), deciding)
 }

@@ -1,3 +1,4 @@
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import type { Output } from './output.ts'
 
 /** What a command meets of the world; handed down by `main`, so that a test can own it. */
@@ -23,4 +24,137 @@ export interface CommandEntry {
   name: string
   summary: string
   load(): Promise<Command>
+}
+
+/** A failure told to the person at the terminal: what happened, what to do next, and the exit code (1 failed, 2 wrong usage). */
+export class CliError extends Error {
+  override readonly name = 'CliError'
+  readonly nextStep: string
+  readonly exitCode: 1 | 2
+
+  constructor(sentence: string, nextStep: string, exitCode: 1 | 2 = 1) {
+    super(sentence)
+    this.nextStep = nextStep
+    this.exitCode = exitCode
+  }
+}
+
+type Values<Options extends ParseArgsOptionsConfig> = ReturnType<
+  typeof parseArgs<{ options: Options; strict: true; allowPositionals: true }>
+>['values']
+
+interface ParsedArguments<Options extends ParseArgsOptionsConfig> {
+  values: Values<Options>
+  positionals: string[]
+}
+
+interface ArgumentShape<Options extends ParseArgsOptionsConfig> {
+  /** The command as typed, for the next step: `farebox up`. */
+  command: string
+  options: Options
+  /** How many words without a flag are taken; 0 unless told. */
+  maxPositionals?: number
+}
+
+/** Reads flags strictly; a wrong one is a `CliError` with exit code 2 that names it. Flags are kebab-case: `'no-journey'`. */
+export function parseArguments<const Options extends ParseArgsOptionsConfig>(
+  args: readonly string[],
+  shape: ArgumentShape<Options>,
+): ParsedArguments<Options> {
+  const { values, positionals } = parse(args, shape)
+  const extra = positionals[shape.maxPositionals ?? 0]
+  if (extra !== undefined) throw wrongUsage(shape.command, `\`${extra}\` is one word too many`)
+  return { values, positionals }
+}
+
+/** The value of a flag that must be a whole number from `min` to `max`; undefined where the flag was not given. */
+export function integerFlag(
+  command: string,
+  flag: string,
+  text: string | undefined,
+  min: number,
+  max: number,
+): number | undefined {
+  if (text === undefined) return undefined
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+  if (value >= min && value <= max) return value
+  throw wrongUsage(command, `\`--${flag}\` takes a whole number from ${min} to ${max}`)
+}
+
+/** Exit code 2, and where to read what is right. */
+export const wrongUsage = (command: string, what: string): CliError =>
+  new CliError(`${what}.`, `Run \`${command} --help\` for what it takes.`, 2)
+
+function parse<Options extends ParseArgsOptionsConfig>(args: readonly string[], shape: ArgumentShape<Options>) {
+  try {
+    const joined = withNegativeValues(args, shape.options)
+    return parseArgs({ args: joined, options: shape.options, strict: true, allowPositionals: true })
+  } catch (error) {
+    throw wrongUsage(shape.command, explain(error, shape.options))
+  }
+}
+
+/** `--usd -5` is meant as a value, though a wrong one: joined, so that the command can say what is wrong with it. */
+function withNegativeValues(args: readonly string[], options: ParseArgsOptionsConfig): string[] {
+  const joined: string[] = []
+  const end = args.indexOf('--')
+  args.forEach((arg, index) => {
+    const flag = joined.at(-1) ?? ''
+    const isInside = end < 0 || index < end
+    const takesValue = flag.startsWith('--') && options[flag.slice(2)]?.type === 'string'
+    if (isInside && takesValue && /^-[\d.]/.test(arg)) joined.splice(-1, 1, `${flag}=${arg}`)
+    else joined.push(arg)
+  })
+  return joined
+}
+
+function explain(error: unknown, options: ParseArgsOptionsConfig): string {
+  const { code, message } = error as NodeJS.ErrnoException
+  const flag = /'[^']*?(--?[\w-]+)[^']*'/.exec(message)?.[1] ?? 'a flag'
+  if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
+    const known = Object.keys(options).map(name => `--${name}`)
+    return `\`${flag}\` is not known${known.length > 0 ? `; the flags are ${known.join(', ')}` : ''}`
+  }
+  if (code === 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE') {
+    return options[flag.replace(/^--/, '')]?.type === 'string'
+      ? `\`${flag}\` needs a value, written \`${flag}=VALUE\``
+      : `\`${flag}\` takes no value`
+  }
+  return 'these arguments cannot be read'
+}
+
+const otherFolder = 'or take another folder: `--data DIR`, and FAREBOX_DATA for the files of an assistant.'
+
+/** What a person can mend about a folder or a disk, by the code of the system's error. */
+const sentences: Readonly<Record<string, (path: string) => [sentence: string, nextStep: string]>> = {
+  EACCES: path => [`This user may not use ${path}.`, `Let this user read and write there, ${otherFolder}`],
+  EPERM: path => [`This user may not use ${path}.`, `Let this user read and write there, ${otherFolder}`],
+  EEXIST: path => [`A file stands where a folder is needed: ${path}.`, `Move it away, ${otherFolder}`],
+  ENOTDIR: path => [`A file stands where a folder is needed, on the way to ${path}.`, `Move it away, ${otherFolder}`],
+  EROFS: path => [`${path} lies on a disk that cannot be written to.`, `Make it writable, ${otherFolder}`],
+  ENOSPC: path => [`The disk of ${path} is full.`, `Make room on it, ${otherFolder}`],
+}
+
+/** SQLite's primary codes of a file that is damaged, and of one that is no database; the store has them too, and is not loaded here. */
+const damageCodes: readonly number[] = [11, 26]
+
+const isDamage = (error: Error): boolean => 'errcode' in error && damageCodes.includes(Number(error.errcode) & 0xff)
+
+/** Commands that only read meet damage at any row; SQLite does not name the file. */
+const damagedDatabase = ({ message }: Error): CliError =>
+  new CliError(
+    `A database in the data folder is damaged (${message}).`,
+    'If it is the ledger of a service, stop the service, move `farebox.db` and the files beside it that begin with that name away, then run `farebox restore BACKUP` with your last backup.',
+  )
+
+/** A failure of the file system as the person at the terminal reads it; null where it is something else. */
+export function fileFailure(error: unknown): CliError | null {
+  if (!(error instanceof Error)) return null
+  if (isDamage(error)) return damagedDatabase(error)
+  const { code, path, syscall } = error as NodeJS.ErrnoException
+  const words = code === undefined ? undefined : sentences[code]
+  // A socket's EACCES and a process's EPERM are other stories; they name no path.
+  if (!words || (path === undefined && code !== 'ENOSPC' && code !== 'EROFS')) return fileFailure(error.cause)
+  if (syscall?.startsWith('spawn')) return null
+  return new CliError(...words(path ?? 'the data folder'))
 }

@@ -1,11 +1,7 @@
 import { version } from '#contract/version.generated.ts'
-import { wrongUsage } from './arguments.ts'
-import { CliError } from './cli-error.ts'
-import type { Command, CommandEntry, CommandIo } from './command.ts'
+import { CliError, type Command, type CommandEntry, type CommandIo, fileFailure, wrongUsage } from './command.ts'
 import { commands } from './commands.ts'
-import { fileFailure } from './file-failure.ts'
 import { processOutput } from './output.ts'
-import { stopSignal } from './stop-signal.ts'
 
 /** Runs one command of the table. Resolves to the exit code: 0 done, 1 failed, 2 wrong usage. */
 export async function main(
@@ -56,7 +52,7 @@ function overview(table: readonly CommandEntry[]): string {
 /** With the commands of its sentences as they are typed here. */
 async function asTyped(error: unknown): Promise<unknown> {
   if (!(error instanceof CliError)) return error
-  const words = await import('#agent/words/as-typed.ts')
+  const words = await import('#agent/words/typed-commands.ts')
   return new CliError(words.asTyped(error.message), words.asTyped(error.nextStep), error.exitCode)
 }
 
@@ -87,4 +83,39 @@ function processIo(): CommandIo {
   // What nobody awaits ends the process as before, in a sentence instead of a line of the bundle.
   process.once('uncaughtException', error => process.exit(tell(error, io)))
   return io
+}
+
+/** A second signal within this time is the same key press, seen by the terminal's group and passed on by a launcher. */
+const SAME_PRESS_MS = 1_000
+
+/** How often an orphan looks for its parent; a question to the system that costs nothing. */
+const PARENT_EVERY_MS = 500
+
+/**
+ * Aborts at the first SIGINT or SIGTERM and leaves the work of stopping to the command; a later one ends the process at once.
+ * `endsWithParent` takes the parent's end for a signal: npm puts a shell between that dies of one without passing it on.
+ */
+export function stopSignal({ endsWithParent = false } = {}): AbortSignal {
+  const controller = new AbortController()
+  let firstAtMs: number | undefined
+  const stop = (signal: NodeJS.Signals) => {
+    const nowMs = performance.now()
+    firstAtMs ??= nowMs
+    if (!controller.signal.aborted) return controller.abort(signal)
+    if (nowMs - firstAtMs > SAME_PRESS_MS) process.exit(1)
+  }
+  process.on('SIGINT', stop)
+  process.on('SIGTERM', stop)
+  if (endsWithParent) whenParentEnds(() => controller.abort('SIGTERM'))
+  return controller.signal
+}
+
+function whenParentEnds(stop: () => void): void {
+  const parent = process.ppid
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(watch)
+    stop()
+  }, PARENT_EVERY_MS)
+  watch.unref()
 }

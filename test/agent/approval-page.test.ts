@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type ApprovalPage, openApprovalPage } from '#agent/approval-page/open-page.ts'
+import { type ApprovalPage, openApprovalPage } from '#agent/approval-page/serve-page.ts'
 import type { ApprovalFacts } from '#wallet/terms/approval.ts'
 import { runCommand } from '../cli/run-command.ts'
 import { closedAfterEach } from '../closed-after-each.ts'

@@ -1,8 +1,8 @@
 /** What our bounds of the prices of vectors and pictures say, held against what our service charges for them. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { embeddingBound } from '#agent/prices/embedding-bound.ts'
-import { imageBound } from '#agent/prices/image-bound.ts'
+import { imageBound } from '#agent/prices/price-images.ts'
+import { embeddingBound } from '#agent/prices/price-text.ts'
 import { microUsd } from '#contract/money.ts'
 import { EmbeddingRequest } from '#contract/operations/embeddings.ts'
 import { GenerateImageRequest, SimpleImageRequest } from '#contract/operations/images.ts'

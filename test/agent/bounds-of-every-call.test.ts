@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { askedAbout } from '#agent/calls/asked-about.ts'
+import { askedAbout } from '#agent/calls/about-request.ts'
 import { ModelRecords } from '#agent/prices/model-records.ts'
 import { priceCall, pricers } from '#agent/prices/price-call.ts'
 import { Client } from '#client/client.ts'

@@ -1,7 +1,7 @@
 /** Coded sound that calls itself samples is longer than its header says; FFmpeg, which services measure by, finds it. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { mostSecondsOf } from '#agent/prices/recording-seconds.ts'
+import { mostSecondsOf } from '#agent/prices/price-audio.ts'
 import type { AudioTrack } from '#host/media/conversion.ts'
 import { made, played, samplesOf } from '../media/made-media.ts'
 import { wavOfChunks } from '../service/wav-of-chunks.ts'

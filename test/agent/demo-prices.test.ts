@@ -1,7 +1,7 @@
 /** The wallet knows beforehand what every paid operation of the demonstrations costs, so nobody is asked for a price. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { UnknownModel } from '#agent/prices/asked-models.ts'
 import { ModelRecords } from '#agent/prices/model-records.ts'
-import { UnknownModel } from '#agent/prices/no-such-model.ts'
 import { priceCall } from '#agent/prices/price-call.ts'
 import { Client } from '#client/client.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { refusalHeader } from '#agent/fetch/fetch.ts'
+import { refusalHeader } from '#agent/fetch/refused-answer.ts'
 import type { PretendOptions } from './pretend-service.ts'
 import { fetches, no, type Opened, person, post, ticked, video, yes } from './program-fetch.ts'
 

@@ -1,7 +1,7 @@
 import OpenAI, { toFile } from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Agent } from '#agent/create-agent.ts'
-import { openProxy } from '#agent/proxy/open-proxy.ts'
+import { openProxy } from '#agent/proxy/create-proxy.ts'
 import { formLimits } from '#contract/limits.ts'
 import { systemClock } from '#contract/time.ts'
 import { type LocalAgent, localAgent } from './local-agent.ts'

@@ -1,4 +1,5 @@
-import { type Agent, type AgentOptions, createAgent } from '#agent/create-agent.ts'
+import { type Agent, createAgent } from '#agent/create-agent.ts'
+import type { AgentOptions } from '#agent/settings/agent-options.ts'
 import { evmNetwork, usdcOnEvm } from '#contract/wire/networks.ts'
 import { localService } from './local-service.ts'
 import { temporaryFolder } from './open-agent.ts'

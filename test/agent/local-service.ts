@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { dataFolder } from '#cli/data-folder.ts'
+import { dataFolder } from '#cli/data/data-folder.ts'
 import { startLocalService } from '#cli/up/local-service.ts'
 
 const silent = { info: () => {}, warn: () => {}, error: () => {} }

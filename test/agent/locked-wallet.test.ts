@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { createDesks } from '#agent/create-desks.ts'
+import { createDesks } from '#agent/open-agent.ts'
 import { readSettings } from '#agent/settings/settings.ts'
 import { toolHost } from '#agent/tools/tool-host.ts'
 import { microUsd } from '#contract/money.ts'

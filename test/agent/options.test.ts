@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { agentFromEnvironment } from '#agent/agent-from-environment.ts'
-import { type AgentOptions, createAgent } from '#agent/create-agent.ts'
+import { agentFromEnvironment, createAgent } from '#agent/create-agent.ts'
+import type { AgentOptions } from '#agent/settings/agent-options.ts'
 import { temporaryFolder } from './open-agent.ts'
 
 const baseUrl = 'https://api.example.com/api/v1'

@@ -2,8 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { homedir, tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { asTyped } from '#agent/words/as-typed.ts'
-import { ownCommand } from '#agent/words/own-command.ts'
+import { asTyped, ownCommand } from '#agent/words/typed-commands.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'farebox-own command-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

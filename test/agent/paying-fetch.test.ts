@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Fetch } from '#agent/fetch/fetch.ts'
-import { refusalHeader } from '#agent/fetch/fetch.ts'
+import { type Fetch, refusalHeader } from '#agent/fetch/refused-answer.ts'
 import { type PretendOptions, pretendService } from './pretend-service.ts'
 import { chat, fetches, messages, type Opened, person, post, video, yes } from './program-fetch.ts'
 

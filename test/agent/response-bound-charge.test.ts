@@ -1,7 +1,7 @@
 /** What our bound of the price of a Response says, held against what our service charges for it. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { responseBound } from '#agent/prices/response-bound.ts'
+import { responseBound } from '#agent/prices/price-text.ts'
 import { listModels, type ModelRecord } from '#contract/operations/models.ts'
 import { ResponsesRequest } from '#contract/operations/responses.ts'
 import type { TextModel } from '#service/models/model.ts'

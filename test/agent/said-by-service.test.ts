@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { saidByService } from '#agent/words/said-by-service.ts'
+import { saidByService } from '#agent/words/service-words.ts'
 
 // Each took time by the square of its length.
 test.each(['<', '<title', '<script ', '<style>', '</script', '-', ' '])(

@@ -3,8 +3,7 @@ import { link, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/p
 import { dirname, join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { Files } from '#agent/media/files.ts'
-import { ReadableFiles } from '#agent/media/readable-files.ts'
-import { isHiddenName, isSecretName } from '#agent/media/secret-names.ts'
+import { isHiddenName, isSecretName, ReadableFiles } from '#agent/media/readable-files.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { temporaryFolder } from './open-agent.ts'
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { agentFromEnvironment } from '#agent/agent-from-environment.ts'
+import { agentFromEnvironment } from '#agent/create-agent.ts'
 import { readSettings } from '#agent/settings/settings.ts'
 import { stateFolderOf } from '#agent/settings/wallet-settings.ts'
 

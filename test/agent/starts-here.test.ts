@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { howToHaveService } from '#agent/words/starts-here.ts'
+import { howToHaveService } from '#agent/words/explain.ts'
 
 test('a service of this machine is offered only where its chain is installed', () => {
   expect(howToHaveService(specifier => `/there/${specifier}`)).toContain('`farebox up`')

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type ApprovalPage, openApprovalPage } from '#agent/approval-page/open-page.ts'
+import { type ApprovalPage, openApprovalPage } from '#agent/approval-page/serve-page.ts'
 import type { ApprovalFacts } from '#wallet/terms/approval.ts'
 import { openAgent } from '../agent/open-agent.ts'
 import { pretendService } from '../agent/pretend-service.ts'

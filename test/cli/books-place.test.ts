@@ -3,8 +3,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { noteBooksPlace } from '#cli/books-place.ts'
-import { dataFolder } from '#cli/data-folder.ts'
+import { dataFolder } from '#cli/data/data-folder.ts'
+import { noteLedgerPlace } from '#cli/data/ledger-place.ts'
 import { withPostgres } from '../postgres/with-postgres.ts'
 import { runCommand } from './run-command.ts'
 import { served } from './served-folder.ts'
@@ -27,7 +27,7 @@ test.each([
   ['a backup', ['backup', 'books.db']],
   ['a restore', ['restore', 'books.db']],
 ])('without DATABASE_URL, %s in a folder whose books are in PostgreSQL is refused', async (_what, args) => {
-  await noteBooksPlace(dataFolder(root), { engine: 'postgres', url })
+  await noteLedgerPlace(dataFolder(root), { engine: 'postgres', url })
   const { code, stderr } = await run(args)
   expect([code, stderr]).toEqual([
     1,
@@ -39,9 +39,9 @@ test.each([
 
 test('what the folder remembers has no user and no password', async () => {
   const folder = dataFolder(root)
-  await noteBooksPlace(folder, { engine: 'postgres', url })
+  await noteLedgerPlace(folder, { engine: 'postgres', url })
   expect(await readFile(join(root, 'service', 'books-in-postgresql'), 'utf8')).toBe('127.0.0.1:1/books\n')
-  await noteBooksPlace(folder, { engine: 'sqlite', path: folder.database })
+  await noteLedgerPlace(folder, { engine: 'sqlite', path: folder.database })
 })
 
 test('a start on PostgreSQL leaves no books behind in its folder, unless nobody has an account there', async () => {

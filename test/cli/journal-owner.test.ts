@@ -1,7 +1,7 @@
 import { linkSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { agentFromEnvironment } from '#agent/agent-from-environment.ts'
+import { agentFromEnvironment } from '#agent/create-agent.ts'
 import { createKeyFile, seal } from '#wallet/keys/key-file.ts'
 import { canaryPassphrase } from '../canary/canaries.ts'
 import { withPostgres } from '../postgres/with-postgres.ts'

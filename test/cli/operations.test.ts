@@ -2,8 +2,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { dataFolder, defaultDataFolder } from '#cli/data-folder.ts'
-import { folderSecrets } from '#cli/folder-secrets.ts'
+import { dataFolder, defaultDataFolder } from '#cli/data/data-folder.ts'
+import { folderSecrets } from '#cli/data/folder-secrets.ts'
 import { runCommand } from './run-command.ts'
 
 // Each command opens the books anew, with a thread of its own.

@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { dataFolder } from '#cli/data-folder.ts'
-import { folderSecrets } from '#cli/folder-secrets.ts'
+import { dataFolder } from '#cli/data/data-folder.ts'
+import { folderSecrets } from '#cli/data/folder-secrets.ts'
 import { Listener } from '#service/http/listener.ts'
 import { type OpenService, openService } from '#service/running/open-service.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { shortened } from '#cli/up/shortened.ts'
+import { shortened } from '#cli/up/journey.ts'
 
 test.each([
   ['all of it', 40, 'all of it'],

@@ -4,8 +4,8 @@
  */
 import { join } from 'node:path'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
-import { dataFolder } from '#cli/data-folder.ts'
-import { folderSecrets } from '#cli/folder-secrets.ts'
+import { dataFolder } from '#cli/data/data-folder.ts'
+import { folderSecrets } from '#cli/data/folder-secrets.ts'
 import { basePath } from '#contract/wire/base-url.ts'
 import { DemoChat } from '#engines/demo/chat.ts'
 import { DemoVideo } from '#engines/demo/video.ts'

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { drawPicture } from '#cli/up/draw-picture.ts'
+import { drawImage } from '#cli/up/journey.ts'
 import { fundFromFaucet } from '#local/faucet.ts'
 import { localService } from '../agent/local-service.ts'
 import { atTerminal } from '../cli/at-terminal.ts'
@@ -83,7 +83,7 @@ for (const [name, { open, asksBy, tags = [] }] of Object.entries(ways))
     /** Buys with a picture that has a face; each has a sky of its own, so that nobody has agreed to it yet. */
     async function buyWithFace(agrees: boolean): Promise<{ answer: ToolAnswer; shown: string }> {
       const image = join(product.folder, 'files', `${name.replaceAll(' ', '-')}-${agrees}.png`)
-      await writeFile(image, await drawPicture(Object.keys(ways).indexOf(name) * 977_000 + (agrees ? 431_000 : 0)))
+      await writeFile(image, await drawImage(Object.keys(ways).indexOf(name) * 977_000 + (agrees ? 431_000 : 0)))
       const given = { ...video, image, again: true }
       person.agrees = agrees
       person.shown = []

@@ -1,4 +1,4 @@
-import type { AskPerson } from '#agent/tools/person-asked.ts'
+import type { AskPerson } from '#agent/settings/agent-options.ts'
 import { call } from './browse.ts'
 import type { HiredAgent } from './hired-agent.ts'
 import { type Reply, ruleOfError, ruleOfResponse, wordsOf } from './rule-of.ts'

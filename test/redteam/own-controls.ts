@@ -1,4 +1,4 @@
-import type { AgentOptions } from '#agent/create-agent.ts'
+import type { AgentOptions } from '#agent/settings/agent-options.ts'
 import { call } from './browse.ts'
 import { knock } from './doors.ts'
 import { playAt, type Scene } from './play-at.ts'

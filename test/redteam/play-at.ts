@@ -1,4 +1,4 @@
-import type { AgentOptions } from '#agent/create-agent.ts'
+import type { AgentOptions } from '#agent/settings/agent-options.ts'
 import { type Evidence, evidence, journalOf } from './evidence.ts'
 import { type HiredAgent, hiredAgent } from './hired-agent.ts'
 import { type MovableClock, movableClock } from './movable-clock.ts'

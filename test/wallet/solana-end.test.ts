@@ -1,6 +1,6 @@
 /** When a payment on Solana is over: its chain says so, whatever clock stands where. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { openOwnerDesk } from '#agent/wallet/owner-desk.ts'
+import { openOwnerWallet } from '#agent/wallet/owner-wallet.ts'
 import { paymentSignature } from '#contract/wire/headers.ts'
 import { solanaNetwork, usdcOnSolana } from '#contract/wire/networks.ts'
 import { SolanaPayload } from '#contract/wire/payment.ts'
@@ -32,7 +32,7 @@ async function unanswered(node: string, said: 'nothing' | 'no' = 'nothing', nowM
   await sample.wallet.pay(order({ accepts: [solanaOption()] }), send).catch(() => undefined)
   const [payment] = await sample.wallet.receipts(1)
   const resolve = async (answer: 'left' | 'stayed', nodeUrl: string | undefined = node) => {
-    const desk = openOwnerDesk(sample.folder, { FAREBOX_SOLANA_RPC_URL: nodeUrl })
+    const desk = openOwnerWallet(sample.folder, { FAREBOX_SOLANA_RPC_URL: nodeUrl })
     try {
       const { state, counts } = await desk.resolve(payment?.id ?? '', answer === 'left', 'ada')
       return { state, counts }

@@ -8,13 +8,13 @@ import { readReceipt } from '#wallet/receipts.ts'
 import { shownIdCharacters } from '../bounds.ts'
 import { type MadeMedia, makesMedia } from '../media/made-media.ts'
 import type { NewSavedFile, SavedFiles } from '../media/saved-files.ts'
-import type { ReceiptDesk } from '../receipts/receipt-desk.ts'
+import type { Receipts } from '../receipts/receipts.ts'
 import type { Keep } from './paid-call.ts'
 import type { PaidCallRow, PaidCallRows } from './paid-call-rows.ts'
 
 interface Keeping {
   rows: PaidCallRows
-  receipts: ReceiptDesk
+  receipts: Receipts
   savedFiles: SavedFiles
 }
 

@@ -1,6 +1,13 @@
-import { displayUsd, type MicroUsd, zeroUsd } from '#contract/money.ts'
+import { ClientError } from '#client/client-error.ts'
+import { ServiceError } from '#contract/errors/service-error.ts'
+import { addUsd, displayUsd, fromUsdNumber, type MicroUsd, zeroUsd } from '#contract/money.ts'
+import { getWalletTransactions } from '#contract/operations/wallet.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
-import type { ShownCharge } from './shown-charge.ts'
+import { chargeShownMs, clockSkewMs, keysKeptMs } from '../bounds.ts'
+import type { Core } from '../core.ts'
+import type { ModelRecords } from '../prices/model-records.ts'
+import { isUnknownCharge } from '../words/explain.ts'
+import type { CallState, PaidCallRow } from './paid-call-rows.ts'
 
 /** What can be told of a call that was sent and whose answer did not come. */
 export class LostCall extends ToolFailure {
@@ -14,7 +21,7 @@ export class LostCall extends ToolFailure {
 }
 
 /** The service gives no answer by a key; `shownAtMs` is from when its records count as whole. */
-export function wasLost(shown: ShownCharge, shownAtMs: number): LostCall {
+function wasLost(shown: ShownCharge, shownAtMs: number): LostCall {
   const isOpen = shown.kind === 'none'
   return new LostCall(
     {
@@ -30,7 +37,7 @@ export function wasLost(shown: ShownCharge, shownAtMs: number): LostCall {
 }
 
 /** Of a call whose answer alone is wanted: it is not bought anew by itself. */
-export const showsNoCharge = (): LostCall =>
+const showsNoCharge = (): LostCall =>
   new LostCall(
     {
       happened: 'Its answer was lost on the way, and the records of the service show no charge for it.',
@@ -90,3 +97,87 @@ function saidOf(shown: ShownCharge): string {
 
 const amountOf = (amount: MicroUsd | null): string =>
   amount === null ? 'a charge' : `a charge of ${displayUsd(amount)}`
+
+/** Whether the service may have done and charged what was asked for. */
+export const isLost = (error: unknown): boolean =>
+  error instanceof ClientError
+    ? error.wasSent && error.kind !== 'redirected'
+    : error instanceof ServiceError && isUnknownCharge(error)
+
+/** What another question may mend. */
+export const isTransient = (error: unknown): boolean =>
+  error instanceof ClientError
+    ? error.kind === 'unreachable' || error.kind === 'no-answer'
+    : error instanceof ServiceError && error.retry === 'later'
+
+/**
+ * What can be known of a call whose answer was lost. Where the service keeps answers by their keys, a request that went
+ * with one is sent again with it, from the same account; otherwise a person decides, once the service's records have had
+ * time to show a charge. Throws where they do, and before.
+ */
+export async function reconcileLostCall(
+  core: Core,
+  models: ModelRecords,
+  row: PaidCallRow,
+  standing: CallState,
+): Promise<void> {
+  const account = await payingAccount(core)
+  const nowMs = core.clock.now()
+  const isKept = row.isKeyed && nowMs < row.createdAtMs + keysKeptMs
+  if (isKept && row.account === account && (await models.takesKeys())) {
+    standing.consents = row.consents
+    standing.allowedMicroUsd = row.allowedMicroUsd
+    return
+  }
+  const shown = await shownCharge(core, row.account ?? account, row.createdAtMs)
+  const shownAtMs = row.updatedAtMs + chargeShownMs
+  if (shown.kind !== 'none' || nowMs < shownAtMs) throw wasLost(shown, shownAtMs)
+  if (standing.isOnlyAsked) throw showsNoCharge()
+  // A service may work on for longer, and charge when it is done.
+  standing.mayBeSecond = true
+}
+
+type ShownCharge =
+  /** All charges since then together; null where their amounts do not read as ones. */
+  { kind: 'some'; amountMicroUsd: MicroUsd | null } | { kind: 'none' } | { kind: 'unknown' }
+
+/**
+ * Whether a service's own records show a charge of this account since then: a wallet has one a rail, and the call was paid
+ * from one of them. `unknown` for an API key, whose charges no caller can list, and where the records cannot be read.
+ */
+async function shownCharge(
+  { client }: Pick<Core, 'client'>,
+  account: string | null,
+  sinceMs: number,
+): Promise<ShownCharge> {
+  if (account === null) return { kind: 'unknown' }
+  try {
+    const call = { params: { walletAddress: account }, query: {}, body: undefined }
+    const { answer } = await client.call(getWalletTransactions, call, { attempts: 2 })
+    const { transactions, pagination } = answer.data
+    const earliestMs = sinceMs - clockSkewMs
+    const isBefore = ({ createdAt }: { createdAt: string }) => Date.parse(createdAt) < earliestMs
+    const charges = transactions.filter(row => row.type === 'CHARGE' && !isBefore(row))
+    // The newest come first; where all of a page are newer, more of them lie on the next.
+    const hasMore = pagination.hasMore && !transactions.some(isBefore)
+    if (charges.length > 0) return { kind: 'some', amountMicroUsd: hasMore ? null : sumOf(charges) }
+    return { kind: hasMore ? 'unknown' : 'none' }
+  } catch {
+    return { kind: 'unknown' }
+  }
+}
+
+/** Charges are negative in the records. */
+function sumOf(charges: readonly { amount: number }[]): MicroUsd | null {
+  let sum: MicroUsd = zeroUsd
+  for (const { amount } of charges) {
+    const charged = fromUsdNumber(-amount)
+    if (charged === null) return null
+    sum = addUsd(sum, charged)
+  }
+  return sum
+}
+
+/** The wallet's address whose account at the service pays now; null with an API key. */
+export const payingAccount = async ({ wallet }: Pick<Core, 'wallet'>): Promise<string | null> =>
+  (await wallet?.account()) ?? null

@@ -4,8 +4,7 @@ import type { Clock } from '#contract/time.ts'
 import { isRunning, newId, thisProcess } from '#wallet/ids.ts'
 import type { State } from '#wallet/records/state.ts'
 import { clockSkewMs, lostCallMs, paidAnswerMs, paidCallsKeptMs, sameCallMs } from '../bounds.ts'
-import { exactly, keptAmount } from '../state/kept-integers.ts'
-import { agentMigrations } from '../state/migrations.ts'
+import { agentMigrations, exactly, keptAmount } from '../state/migrations.ts'
 
 /**
  * `planned`: nothing was sent, or the service said that it did nothing. `sent`: an answer is awaited. `lost`: none came, so
@@ -235,3 +234,58 @@ const read = (row: Record<string, SQLOutputValue>): PaidCallRow => ({
   account: typeof row.account === 'string' ? row.account : null,
   jobId: row.job_id === null ? null : String(row.job_id),
 })
+
+/** What became of calls where it could not be written; until it is, their rows say that this process is at them. */
+export class UnwrittenEnds {
+  readonly #rows: PaidCallRows
+  readonly #ends = new Map<string, 'lost' | 'failed'>()
+
+  constructor(rows: PaidCallRows) {
+    this.#rows = rows
+  }
+
+  ended(id: string, state: 'lost' | 'failed'): void {
+    this.#ends.set(id, state)
+    try {
+      this.write()
+    } catch {
+      // As on a full disk: the next call writes it, and this one says what it came to.
+    }
+  }
+
+  write(): void {
+    for (const [id, state] of this.#ends) {
+      this.#rows.mark(id, state)
+      this.#ends.delete(id)
+    }
+  }
+}
+
+/** What is known of one call while it is made. */
+export interface CallState {
+  /** Only what became of it is wanted: nothing is paid for it or agreed to. */
+  isOnlyAsked: boolean
+  /** The service may have done and charged it. */
+  mayBeCharged: boolean
+  /** To send it again may be to pay for it twice, so a person has to agree. */
+  mayBeSecond: boolean
+  /** It was sent before, and no key with it. */
+  wentWithoutKey: boolean
+  /** JSON of the members that go along by a person's word. */
+  consents: string | null
+  /** The price up to which it needs nobody's word any more. */
+  allowedMicroUsd: MicroUsd | null
+}
+
+export const callStateAtStart = (claim: Claim, isOnlyAsked: boolean): CallState => ({
+  isOnlyAsked,
+  mayBeCharged: claim.kind === 'lost',
+  mayBeSecond: false,
+  wentWithoutKey: claim.kind === 'lost' && !claim.row.isKeyed,
+  consents: null,
+  allowedMicroUsd: null,
+})
+
+/** What is sent again under its key was allowed up to its price: nobody is asked twice for one purchase. */
+export const isAllowedAt = ({ allowedMicroUsd }: CallState, price: MicroUsd | null): boolean =>
+  price !== null && allowedMicroUsd !== null && price <= allowedMicroUsd

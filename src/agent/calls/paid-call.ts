@@ -6,25 +6,25 @@ import type { PaidOptions } from '#toolkit/tool-context.ts'
 import { allowCall } from '#wallet/approvals/allow-call.ts'
 import type { PaidOrder } from '#wallet/payment/pay.ts'
 import type { Core } from '../core.ts'
-import { askedModel, shownModel } from '../prices/asked-models.ts'
+import { askedModel, shownModel, UnknownModel } from '../prices/asked-models.ts'
 import { checkChoices } from '../prices/check-choices.ts'
 import type { ModelRecords } from '../prices/model-records.ts'
-import { UnknownModel } from '../prices/no-such-model.ts'
 import { priceCall } from '../prices/price-call.ts'
 import type { PricedCall } from '../prices/priced-call.ts'
 import { nobodyPays } from '../words/explain.ts'
-import { askedAbout, type ToolAsking } from './asked-about.ts'
-import { isLost } from './is-lost.ts'
-import { isAnothersCall, wasNeverSent } from './lost-call.ts'
-import type { Claim, PaidCallRow, PaidCallRows } from './paid-call-rows.ts'
-import { reconcileLostCall } from './reconcile-lost-call.ts'
-import { recoverOnce } from './recover-once.ts'
-import { requestHash } from './request-hash.ts'
+import { askedAbout, requestHash, type ToolAsking } from './about-request.ts'
+import { isAnothersCall, isLost, reconcileLostCall, wasNeverSent } from './lost-call.ts'
+import {
+  type Claim,
+  callStateAtStart,
+  isAllowedAt,
+  type PaidCallRow,
+  type PaidCallRows,
+  UnwrittenEnds,
+} from './paid-call-rows.ts'
+import { recoverOnce } from './pay-after-402.ts'
 import { PaidSends } from './send-paid-call.ts'
-import { isAllowedAt, standingAtStart } from './standing.ts'
-import { UnwrittenEnds } from './unwritten-ends.ts'
-import type { WaitingCaller } from './waiting-caller.ts'
-import { WaitingCallers } from './waiting-callers.ts'
+import { type WaitingCaller, WaitingCallers } from './waiting-callers.ts'
 
 /** What a paid call came to. */
 export type Bought<O extends Operation> =
@@ -168,7 +168,7 @@ export class PaidCalls {
   async #buy<O extends Operation>(order: Order<O>, id: string, keep: Keep<O>): Promise<Bought<O>> {
     const { operation, call, hash, claim, asking, isOnlyAsked } = order
     const { body } = call as { body?: unknown }
-    const standing = standingAtStart(claim, isOnlyAsked)
+    const standing = callStateAtStart(claim, isOnlyAsked)
     try {
       await this.#recover()
       if (claim.kind === 'lost') await reconcileLostCall(this.#core, this.#models, claim.row, standing)

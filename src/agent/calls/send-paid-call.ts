@@ -4,27 +4,25 @@ import { ServiceError } from '#contract/errors/service-error.ts'
 import type { CallOf, Operation } from '#contract/operations/operation.ts'
 import type { PaidOrder } from '#wallet/payment/pay.ts'
 import type { AskedAbout } from '#wallet/terms/about-call.ts'
+import { paidAnswerMs } from '../bounds.ts'
 import type { Core } from '../core.ts'
 import { makeMedia, makesMedia } from '../media/made-media.ts'
 import type { ModelRecords } from '../prices/model-records.ts'
 import type { PricedCall } from '../prices/priced-call.ts'
-import { wantsCredit } from '../words/wants-credit.ts'
-import { consentAfter409 } from './consent-after-409.ts'
-import { consentBefore, shownMedia } from './consented-media.ts'
-import { isLost } from './is-lost.ts'
-import type { PaidCallRows } from './paid-call-rows.ts'
+import { wantsCredit } from '../words/explain.ts'
+import { consentAfter409, consentBefore, shownMedia } from './consent.ts'
+import { isLost, payingAccount } from './lost-call.ts'
+import type { CallState, PaidCallRows } from './paid-call-rows.ts'
 import { payAfter402 } from './pay-after-402.ts'
-import { payingAccount } from './paying-account.ts'
-import type { Standing } from './standing.ts'
-import { noAnswer, withinTime } from './within-time.ts'
+import { whileWanted } from './waiting-callers.ts'
 
-export interface Sending {
+interface Sending {
   rowId: string
   hash: string
   price: PricedCall
   /** For a person who is asked about it. */
   about: AskedAbout
-  standing: Standing
+  standing: CallState
   /** Takes the payments that the wallet makes for it. */
   payments: PaidOrder[]
   /** Whether anybody still waits for it. */
@@ -138,7 +136,7 @@ export class PaidSends {
    * A new call may go without a key where nobody can say whether it is taken; one that is repeated under its key may not.
    * What went without one once has none for ever, because the service would take it for a new call.
    */
-  async #takesKeys({ mayBeCharged, wentWithoutKey }: Standing): Promise<boolean> {
+  async #takesKeys({ mayBeCharged, wentWithoutKey }: CallState): Promise<boolean> {
     if (wentWithoutKey) return false
     const taken = this.#models.takesKeys()
     return mayBeCharged ? taken : taken.catch(() => false)
@@ -161,3 +159,26 @@ const isClosing = (): ClientError =>
 
 const isUnwanted = (): ClientError =>
   new ClientError('not-allowed', 'The call was cancelled before it was sent.', { wasSent: false })
+
+/**
+ * One paid request, ended when its time is over however it drips, or when `closing` is aborted: its answer then counts as
+ * lost, whatever the request itself is still waiting for.
+ */
+async function withinTime<Result>(
+  { pause }: Pick<Core, 'pause'>,
+  closing: AbortSignal,
+  send: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const ending = new AbortController()
+  const waiting = new AbortController()
+  const over = () => ending.abort(noAnswer('The answer took too long.'))
+  pause(paidAnswerMs, waiting.signal).then(over, () => {})
+  const signal = AbortSignal.any([ending.signal, closing])
+  try {
+    return await whileWanted(send(signal), signal)
+  } finally {
+    waiting.abort()
+  }
+}
+
+const noAnswer = (message: string): ClientError => new ClientError('no-answer', message, { wasSent: true })

@@ -1,4 +1,21 @@
-import type { WaitingCaller } from './waiting-caller.ts'
+/** Whoever waits for a paid call. Who cancels wants it no more; who leaves it to go on as a job, or has its answer, does. */
+export class WaitingCaller {
+  readonly #signal: AbortSignal
+  #isLeft = false
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal
+  }
+
+  get wants(): boolean {
+    return this.#isLeft || !this.#signal.aborted
+  }
+
+  /** The wait is over. A signal that is aborted later is that of a connection which has ended, and no cancel. */
+  leave(): void {
+    this.#isLeft = !this.#signal.aborted
+  }
+}
 
 /** Who waits for the calls of this process, by their rows; nobody for what goes on by itself. */
 export class WaitingCallers {
@@ -20,5 +37,24 @@ export class WaitingCallers {
 
   forget(rowId: string): void {
     this.#callers.delete(rowId)
+  }
+}
+
+/** Stops waiting when nobody wants the result any more; what was bought is kept for the next same call. */
+export async function whileWanted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  // The work may fail after its caller has gone, or before it has come.
+  work.catch(() => {})
+  signal.throwIfAborted()
+  let stop: (() => void) | undefined
+  const unwanted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason)
+    signal.addEventListener('abort', stop, { once: true })
+  })
+  try {
+    const result = await Promise.race([work, unwanted])
+    signal.throwIfAborted()
+    return result
+  } finally {
+    if (stop) signal.removeEventListener('abort', stop)
   }
 }

@@ -1,36 +1,43 @@
 import { bucketOf } from '#client/client.ts'
 import { ClientError } from '#client/client-error.ts'
-import { errorBytes } from '#client/limits.ts'
-import { readBytes } from '#client/wire/body.ts'
+import { answerBytes, errorBytes } from '#client/limits.ts'
+import { answerHeaders } from '#client/wire/answer-headers.ts'
+import { copiedBody, readBytes } from '#client/wire/body.ts'
 import type { WireResponse } from '#client/wire/wire.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
+import { isPaid, type Operation } from '#contract/operations/operation.ts'
+import type { Clock } from '#contract/time.ts'
+import { wantReceipt } from '#contract/wire/headers.ts'
+import { isJsonMediaType } from '#contract/wire/media-type.ts'
 import { isYes } from '#toolkit/approval.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { NeedsApproval } from '#wallet/terms/approval.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
-import { consentAfter409 } from '../calls/consent-after-409.ts'
-import { shownMedia } from '../calls/consented-media.ts'
-import { payAfter402 } from '../calls/pay-after-402.ts'
-import { recoverOnce } from '../calls/recover-once.ts'
+import { consentAfter409, shownMedia } from '../calls/consent.ts'
+import { payAfter402, recoverOnce } from '../calls/pay-after-402.ts'
 import type { Core } from '../core.ts'
 import type { ModelRecords } from '../prices/model-records.ts'
-import type { ReceiptDesk } from '../receipts/receipt-desk.ts'
-import type { AskPerson } from '../tools/person-asked.ts'
-import { asTyped, placeOf, type WalletPlace } from '../words/as-typed.ts'
-import { personFor } from '../words/person-for.ts'
-import { typedQuestion } from '../words/typed-words.ts'
-import { wantsCredit } from '../words/wants-credit.ts'
+import type { Receipts } from '../receipts/receipts.ts'
+import type { AskPerson, UnpricedCalls } from '../settings/agent-options.ts'
+import { personFor } from '../words/approval-words.ts'
+import { wantsCredit } from '../words/explain.ts'
+import { asTyped, placeOf, typedQuestion, type WalletPlace } from '../words/typed-commands.ts'
 import { type AllowedRequest, allowRequest } from './allow-request.ts'
-import { type Fetch, refusalHeader } from './fetch.ts'
-import { type ProgramRequest, readProgramRequest, withMembers, withoutConsents } from './program-request.ts'
-import { isReceipted, wantingReceipt, withReceiptKept } from './receipt-of-fetch.ts'
-import { headerText, messageOf, nobodyPaysAnswer, type Refusing, refusedAnswer } from './refused-answer.ts'
-import type { UnpricedCalls } from './unpriced-calls.ts'
+import { type ProgramRequest, readProgramRequest, withMembers, withoutConsents } from './caller-request.ts'
+import {
+  type Fetch,
+  headerText,
+  messageOf,
+  nobodyPaysAnswer,
+  type Refusing,
+  refusalHeader,
+  refusedAnswer,
+} from './refused-answer.ts'
 
 export interface FetchRules {
   models: ModelRecords
   /** Where receipts of what is bought are kept. */
-  receipts: ReceiptDesk
+  receipts: Receipts
   /** Who decides what only a person decides; where nobody does, such a request is answered with a refusal. */
   ask?: AskPerson | undefined
   unpriced?: UnpricedCalls | undefined
@@ -185,4 +192,41 @@ function asResponse({ status, headers, body, discard }: WireResponse): Response 
     return new Response(null, { status, headers })
   }
   return new Response(ReadableStream.from<Uint8Array>(body), { status, headers })
+}
+
+/** Whether what a program calls is charged, so that its receipt is worth keeping. */
+const isReceipted = (operation: Operation | null): operation is Operation => operation !== null && isPaid(operation)
+
+/** The same request, asking for the receipt with the answer as a tool's call does. */
+const wantingReceipt = (request: ProgramRequest): ProgramRequest => ({
+  ...request,
+  headers: { ...request.headers, [wantReceipt.name]: wantReceipt.format(true) },
+})
+
+/**
+ * The answer as it passes to the program; when that has read it, its receipt is kept. Of a stream, whose receipt comes
+ * later, it is kept that there was one.
+ */
+function withReceiptKept(
+  receipts: Receipts,
+  { attempt, operation, price }: AllowedRequest & { operation: Operation },
+  response: WireResponse,
+  clock: Clock,
+): WireResponse {
+  if (!price) return response
+  const headers = answerHeaders(response.headers, clock.now())
+  const keep = (answer: unknown, comesLater: boolean) =>
+    receipts.keep(attempt, operation, { answer: answer as never, headers }, price, { comesLater })
+  if (isJsonMediaType(response.headers.get('content-type') ?? undefined))
+    return copiedBody(response, answerBytes, body => keep(body && jsonOf(body), false))
+  keep(null, true)
+  return response
+}
+
+function jsonOf(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(body).toString())
+  } catch {
+    return null
+  }
 }

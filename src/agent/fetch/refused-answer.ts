@@ -3,9 +3,13 @@ import { ServiceError } from '#contract/errors/service-error.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { NeedsApproval } from '#wallet/terms/approval.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
-import { asTyped, type WalletPlace } from '../words/as-typed.ts'
-import { personFor } from '../words/person-for.ts'
-import { refusalHeader } from './fetch.ts'
+import { personFor } from '../words/approval-words.ts'
+import { asTyped, type WalletPlace } from '../words/typed-commands.ts'
+
+export type Fetch = typeof globalThis.fetch
+
+/** Says on an answer 402 why the wallet did not pay. */
+export const refusalHeader = 'x-farebox-refusal'
 
 /** Why a request of a program did not go out. */
 export type Refusing = WalletRefusal | NeedsApproval | ClientError | ServiceError | ToolFailure

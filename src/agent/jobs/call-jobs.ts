@@ -1,30 +1,33 @@
+import { ClientError } from '#client/client-error.ts'
 import { retryAtMs } from '#client/retry/retry.ts'
-import { zeroUsd } from '#contract/money.ts'
+import { ServiceError } from '#contract/errors/service-error.ts'
+import { type MicroUsd, zeroUsd } from '#contract/money.ts'
 import type { CallOf, Operation } from '#contract/operations/operation.ts'
 import { operations } from '#contract/operations/operations.ts'
-import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { NeedsPerson } from '#toolkit/approval.ts'
+import { failureAsText, ToolFailure } from '#toolkit/tool-failure.ts'
 import type { CalledTool, Invocation } from '#toolkit/tool-host.ts'
 import { untrustedId, withoutHidden } from '#toolkit/values/untrusted.ts'
 import { jobFaults, pollMs, shownIdCharacters } from '../bounds.ts'
-import { isPassing } from '../calls/is-passing.ts'
 import { keepAnswer } from '../calls/kept-answer.ts'
-import { wasForgotten, wasNotDone } from '../calls/lost-call.ts'
+import { isTransient, LostCall, wasForgotten, wasNotDone } from '../calls/lost-call.ts'
 import type { PaidCalls } from '../calls/paid-call.ts'
 import type { PaidCallRow, PaidCallRows } from '../calls/paid-call-rows.ts'
 import type { Core } from '../core.ts'
 import type { SavedFiles } from '../media/saved-files.ts'
 import { askedModel } from '../prices/asked-models.ts'
-import type { ReceiptDesk } from '../receipts/receipt-desk.ts'
-import { endOfCall, notYetAnswered } from './call-job-words.ts'
+import type { Receipts } from '../receipts/receipts.ts'
+import { circumstancesOf, explain } from '../words/explain.ts'
+import { placeOf, typedWords } from '../words/typed-commands.ts'
 import type { JobRow, JobRows } from './job-rows.ts'
 
 /** What the jobs of calls are made of. */
-export interface CallDesks {
+interface CallDesks {
   core: Core
   paidCalls: PaidCalls
   rows: PaidCallRows
   jobRows: JobRows
-  receipts: ReceiptDesk
+  receipts: Receipts
   savedFiles: SavedFiles
 }
 
@@ -78,7 +81,7 @@ export class CallJobs {
       } catch (error) {
         signal.throwIfAborted()
         if (this.#end(job, error)) continue
-        if (!isPassing(error) || ++faults > jobFaults) throw notYetAnswered(error, this.#desks.core)
+        if (!isTransient(error) || ++faults > jobFaults) throw notYetAnswered(error, this.#desks.core)
         waitMs = Math.max(pollMs.most, (retryAtMs(error, clock.now()) ?? 0) - clock.now())
       }
       if (clock.now() + waitMs >= endMs) return this.#row(jobId)
@@ -185,4 +188,52 @@ async function hasEnded(work: Promise<unknown>, ms: number, { pause }: Core, sig
     waiting.abort()
     late.catch(() => {})
   }
+}
+
+/**
+ * How a job ends by an error of its call, or null where it goes on. `isRefused`: the call's row says that nothing was done.
+ * `approvalId` names the question that kept it from being made.
+ */
+function endOfCall(
+  error: unknown,
+  isRefused: boolean,
+  core: Core,
+): { failure: string; chargedMicroUsd: MicroUsd | null; approvalId?: string } | null {
+  if (!isRefused && !isLastWord(error)) return null
+  const worded = inWords(error, core)
+  if (isRefused && worded instanceof NeedsPerson) {
+    return { failure: sayEnd(worded), chargedMicroUsd: zeroUsd, approvalId: worded.question.approvalId }
+  }
+  const costNothing = isRefused || (worded instanceof LostCall && worded.facts.charged === zeroUsd)
+  return { failure: sayEnd(worded), chargedMicroUsd: costNothing ? zeroUsd : null }
+}
+
+/**
+ * The job goes on: what one question came to says nothing of what its call was charged. What has to be mended first is told
+ * before that; the advice for a lost call is for who has no job of it. A person is asked as ever.
+ */
+function notYetAnswered(error: unknown, core: Core): unknown {
+  const worded = inWords(error, core)
+  if (!(worded instanceof ToolFailure)) return error
+  const isLost = error instanceof LostCall || (error instanceof ClientError && error.wasSent)
+  const next = `${isLost ? '' : `${worded.facts.next} `}The job goes on: call job_wait with it again.`
+  return new ToolFailure({ ...worded.facts, charged: 'unknown', next })
+}
+
+/** Of its answer, whoever asks for it again. */
+const lastWords: ReadonlySet<string> = new Set(['IDEMPOTENCY_ANSWER_NOT_KEPT', 'IDEMPOTENCY_KEY_REUSED'])
+
+function isLastWord(error: unknown): boolean {
+  if (error instanceof LostCall) return error.isFinal
+  if (error instanceof ServiceError) return lastWords.has(error.kind)
+  return error instanceof ClientError && (error.kind === 'unreadable' || error.kind === 'too-large')
+}
+
+const inWords = (error: unknown, core: Core): unknown =>
+  typedWords(explain(error, circumstancesOf(core, true)), placeOf(core))
+
+function sayEnd(worded: unknown): string {
+  if (worded instanceof ToolFailure) return failureAsText(worded.facts)
+  if (worded instanceof NeedsPerson) return 'A person has to decide about it first: the same call asks them.'
+  return 'A fault of this program ended it. The same call makes it anew.'
 }

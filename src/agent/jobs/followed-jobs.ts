@@ -1,8 +1,8 @@
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { AgentDesks } from '../agent-desks.ts'
-import { followedJobs } from '../bounds.ts'
-import { followJob } from './follow-job.ts'
+import { followedJobs, resumedJobMs, resumedJobs } from '../bounds.ts'
 import type { JobRow } from './job-rows.ts'
+import { Jobs, type JobWorld, type Waiting } from './jobs.ts'
 
 /** `message` is what was last heard of it. */
 interface Followed {
@@ -65,3 +65,40 @@ export class FollowedJobs {
     return this.#followed.size < followedJobs
   }
 }
+
+/**
+ * Asks, once in a process, after the jobs that earlier ones left running, and saves what they made: media and answers at
+ * the service do not wait for ever for somebody who asks. Whoever waits for such a job meanwhile waits for the same one.
+ */
+export function resumeJobs(world: JobWorld): { once(): void; stop(): void } {
+  const { core, jobRows } = world
+  const stopping = new AbortController()
+  const beganMs = core.clock.now()
+  let isBegun = false
+  // What is saved here has reached nobody yet.
+  const waiting = { signal: stopping.signal, report: () => {}, whenDelivered: () => {} }
+  return {
+    once() {
+      if (isBegun || core.pays === 'nothing') return
+      isBegun = true
+      const started = { afterMs: beganMs - resumedJobMs, beforeMs: beganMs }
+      for (const { jobId, kind } of jobRows.running(core.client.address.baseUrl, started, resumedJobs)) {
+        // Whoever waits for it is told what stands in its way.
+        followJob(world, { jobId, kind }, waiting).catch(() => {})
+      }
+    },
+    stop: () => stopping.abort(),
+  }
+}
+
+/** Asks after a job until it has ended, and keeps what it made; nobody is told the result here. */
+async function followJob(
+  world: JobWorld,
+  { jobId, kind }: Pick<JobRow, 'jobId' | 'kind'>,
+  waiting: Waiting,
+): Promise<void> {
+  if (kind === 'call') await world.callJobs.follow(jobId, resumedJobMs, waiting)
+  else await new Jobs(world, waiting, nobodyIsThere).wait(jobId, resumedJobMs)
+}
+
+const nobodyIsThere = () => Promise.reject(new Error('A call is followed, not delivered.'))

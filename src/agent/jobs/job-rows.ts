@@ -8,8 +8,7 @@ import { isRunning, newId, thisProcess } from '#wallet/ids.ts'
 import type { State } from '#wallet/records/state.ts'
 import { finishedJobsKeptMs, keptFinishedJobs, listedJobs, savingLeaseMs } from '../bounds.ts'
 import { insertSavedFile } from '../media/saved-files.ts'
-import { exactly, keptAmount } from '../state/kept-integers.ts'
-import { agentMigrations } from '../state/migrations.ts'
+import { agentMigrations, exactly, keptAmount } from '../state/migrations.ts'
 
 /** A job as it is kept: what is shown, and what only we need to ask after it. */
 export interface JobRow extends JobView {

@@ -7,10 +7,8 @@ import type { ToolFailure } from '#toolkit/tool-failure.ts'
 import { FormFile } from '#toolkit/values/form-file.ts'
 import type { AskedFile } from '#wallet/terms/about-call.ts'
 import { inputFileBytes, pathCharacters } from '../bounds.ts'
-import { mediumGiven } from './medium-given.ts'
-import { ReadableFiles, refused, tooLarge } from './readable-files.ts'
-import { saveText } from './save-text.ts'
-import { isDocumentName, isSecretName } from './secret-names.ts'
+import { isDocumentName, isSecretName, mediumGiven, ReadableFiles, refused, tooLarge } from './readable-files.ts'
+import { saveText } from './save-file.ts'
 
 export interface FileFolders {
   /** The only folder that is written to; made when it is first needed. */

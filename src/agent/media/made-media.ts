@@ -6,9 +6,8 @@ import { madeBytes } from '#client/limits.ts'
 import { type CallOf, isPaid, type Operation } from '#contract/operations/operation.ts'
 import type { Made, SavedFile } from '#toolkit/tool-context.ts'
 import { askedModel } from '../prices/asked-models.ts'
-import { inFolder } from './file-name.ts'
 import type { Files } from './files.ts'
-import { freePath } from './free-path.ts'
+import { freePath, inFolder } from './save-file.ts'
 
 /** What is kept of an answer that is pictures or sound, in place of their bytes. */
 export type MadeMedia = Omit<Made, 'paid'>

@@ -1,17 +1,20 @@
-import type { MicroUsd } from '#contract/money.ts'
-import { type ModelRecord, modelsNamed } from '#contract/operations/models.ts'
+import { type MicroUsd, zeroUsd } from '#contract/money.ts'
+import { type ModelRecord, type ModelType, modelsNamed } from '#contract/operations/models.ts'
 import { parseModelSuffix } from '#contract/operations/service-parameters.ts'
+import { nearNames } from '#contract/schemas.ts'
+import { nearModels } from '#toolkit/bounds.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { untrustedId, untrustedName } from '#toolkit/values/untrusted.ts'
 import { named } from '#wallet/terms/about-call.ts'
 import { shownIdCharacters } from '../bounds.ts'
 import type { ModelRecords } from './model-records.ts'
-import { mostOf } from './most-of-answering.ts'
-import { noSuchModel, type PricedType } from './no-such-model.ts'
+import { mostOf } from './priced-call.ts'
 
 /** The trait that a service takes where a request names no model. */
 export const defaultModel = 'default'
 
 /** The models that may answer to a name, among all that the service lists. */
-export interface AskedModels {
+interface AskedModels {
   /** Empty where the service has the name and lists no model for it, so that its price is not known. */
   records: readonly ModelRecord[]
   all: readonly ModelRecord[]
@@ -66,4 +69,61 @@ export function askedModel(call: object): string {
   const { model, modelId } = (call as { body?: { model?: unknown; modelId?: unknown } }).body ?? {}
   const asked = model ?? modelId
   return typeof asked === 'string' ? asked : ''
+}
+
+/** The service has no model of the type by this name, so nothing was asked, sent or paid. */
+export class UnknownModel extends ToolFailure {}
+
+/**
+ * Why there is nothing of that type to be bought by this id: `record` is what the service has by it, null for nothing. It
+ * names the models of the type that are most like it, or some where none is.
+ */
+export function noSuchModel(
+  type: PricedType,
+  id: string,
+  record: ModelRecord | null,
+  records: readonly ModelRecord[],
+): UnknownModel {
+  // The caller's own word, not the service's.
+  const named = untrustedName(id, shownIdCharacters)
+  const { one, many } = kinds[type]
+  const names = records.filter(each => each.type === type).map(model => untrustedId(model.id, shownIdCharacters))
+  // One that exists is no slip of the pen, so what its name is like tells nothing.
+  const near = record ? [] : nearNames(id, names, nearModels)
+  const [which, ids] = near.length > 0 ? ['Similar ones', near] : [many, names.slice(0, nearModels)]
+  return new UnknownModel({
+    happened: record ? `${named} is no ${one}; it ${doings[record.type]}.` : `The service has no model ${named}.`,
+    charged: zeroUsd,
+    next: ids.length > 0 ? `${which} are ${ids.join(', ')}; models_find has them all.` : 'Look at models_find for ids.',
+  })
+}
+
+const kinds = {
+  text: { one: 'text model', many: 'Text models' },
+  embedding: { one: 'model of embeddings', many: 'Models of embeddings' },
+  image: { one: 'model of pictures', many: 'Models of pictures' },
+  inpaint: { one: 'model that edits pictures', many: 'Models that edit pictures' },
+  upscale: { one: 'model that enlarges pictures', many: 'Models that enlarge pictures' },
+  background: { one: 'model that removes backgrounds', many: 'Models that remove backgrounds' },
+  tts: { one: 'model that speaks', many: 'Models that speak' },
+  music: { one: 'model of music', many: 'Models of music' },
+  video: { one: 'video model', many: 'Video models' },
+  asr: { one: 'model that writes down speech', many: 'Models that write down speech' },
+} as const
+
+/** Types whose models are looked up here before they are paid. */
+type PricedType = keyof typeof kinds
+
+/** What models do, as the end of a sentence on one of them. */
+const doings: Readonly<Record<ModelType, string>> = {
+  asr: 'writes down speech',
+  embedding: 'makes vectors of texts',
+  image: 'makes pictures',
+  music: 'makes music',
+  text: 'writes text',
+  tts: 'speaks',
+  upscale: 'enlarges pictures',
+  inpaint: 'edits pictures',
+  video: 'makes videos',
+  background: 'removes backgrounds',
 }

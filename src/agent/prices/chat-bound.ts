@@ -3,7 +3,7 @@ import type { ChatCompletionRequest, ChatMessage, ContentPart } from '#contract/
 import { type ModelRecord, tokenPricing } from '#contract/operations/models.ts'
 import { messageTokens, templateTokens } from '../bounds.ts'
 import { hasCharacter, hasUnboundedExtras } from './chat-extras.ts'
-import { mostOfAnswering } from './most-of-answering.ts'
+import { mostOfAnswering } from './priced-call.ts'
 
 /**
  * The most that a chat can cost: a token is a byte at least, answers end at their limit, of several prices of one kind the

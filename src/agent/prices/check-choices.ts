@@ -7,9 +7,8 @@ import type { Operation } from '#contract/operations/operation.ts'
 import { queueVideo, quoteVideo } from '#contract/operations/video.ts'
 import { unsentValues } from '#toolkit/input/explain-refusal.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
-import { defaultModel } from './asked-models.ts'
+import { defaultModel, noSuchModel } from './asked-models.ts'
 import type { ModelRecords } from './model-records.ts'
-import { noSuchModel } from './no-such-model.ts'
 
 /**
  * Holds a tool's call against the record of its model before anything is sent or paid. Throws `ToolFailure` that names the

@@ -1,7 +1,9 @@
 import type { Client } from '#client/client.ts'
+import { ServiceError } from '#contract/errors/service-error.ts'
+import { fromUsdNumber, type MicroUsd, microUsd } from '#contract/money.ts'
 import { createSpeech, createTranscription, queueAudio } from '#contract/operations/audio.ts'
 import { createChatCompletion } from '#contract/operations/chat.ts'
-import { createTextParser } from '#contract/operations/documents.ts'
+import { createTextParser, TextParserRequest } from '#contract/operations/documents.ts'
 import { createEmbedding } from '#contract/operations/embeddings.ts'
 import {
   backgroundRemoveImage,
@@ -13,17 +15,68 @@ import {
 } from '#contract/operations/images.ts'
 import type { Operation } from '#contract/operations/operation.ts'
 import { createResponse } from '#contract/operations/responses.ts'
-import { cryptoRpcProxy } from '#contract/operations/rpc.ts'
-import { queueVideo } from '#contract/operations/video.ts'
-import { createVideoTranscription } from '#contract/operations/video-transcription.ts'
-import { webScrape, webSearch } from '#contract/operations/web.ts'
+import { cryptoRpcProxy, type RpcRequest, rpcCredits } from '#contract/operations/rpc.ts'
+import { queueVideo, quoteVideo, VideoQueueRequest } from '#contract/operations/video.ts'
+import { createVideoTranscription, VideoTranscriptionRequest } from '#contract/operations/video-transcription.ts'
+import { augmentMicroUsd, WebScrapeRequest, WebSearchRequest, webScrape, webSearch } from '#contract/operations/web.ts'
+import { wantsCredit } from '../words/explain.ts'
+import { shownModel } from './asked-models.ts'
+import { hasOtherMembers } from './chat-extras.ts'
 import type { ModelRecords } from './model-records.ts'
-import { priceDocument, priceRpc, priceScrape, priceSearch, priceVideoTranscript } from './price-look-ups.ts'
-import { priceBackground, priceEdit, priceOwnPictures, priceSimplePictures, priceUpscale } from './price-pictures.ts'
-import { priceMusic, priceSpeech, priceTranscription } from './price-sound.ts'
+import { priceMusic, priceSpeech, priceTranscription } from './price-audio.ts'
+import { priceBackground, priceEdit, priceOwnPictures, priceSimplePictures, priceUpscale } from './price-images.ts'
 import { priceChat, priceEmbedding, priceResponse } from './price-text.ts'
-import { priceVideo } from './price-video.ts'
-import type { PricedCall, Pricer } from './priced-call.ts'
+import { type PricedCall, type Pricer, unitsAt } from './priced-call.ts'
+
+const priceVideo: Pricer = async ({ client }, call) => {
+  const asked = call as VideoQueueRequest
+  const what = `A video of ${asked.duration} by ${shownModel(asked.model)}`
+  if (costsMoreThanQuoted(asked)) return { what, amountMicroUsd: null }
+  const { model, duration, aspect_ratio, resolution, upscale_factor, audio, video_url } = asked
+  const body = { model, duration, aspect_ratio, resolution, upscale_factor, audio, video_url }
+  const quoting = client.call(quoteVideo, { params: undefined, query: undefined, body })
+  const quoted = await quoting.catch((error: unknown) => {
+    // A video is fetched for nobody without credit; the call itself says what is missing.
+    if (error instanceof ServiceError && wantsCredit(error)) return null
+    throw error
+  })
+  const quote = quoted && fromUsdNumber(quoted.answer.quote)
+  return { what, amountMicroUsd: quote !== null && quote >= 0n ? quote : null }
+}
+
+/** A quote wants the length of the reference videos, which nobody here knows, and takes no other members. */
+const costsMoreThanQuoted = (body: VideoQueueRequest): boolean =>
+  hasOtherMembers(body, VideoQueueRequest.shape) ||
+  Boolean(body.reference_video_urls?.length) ||
+  Boolean(body.elements?.some(element => hasOtherMembers(element, pictureMembers)))
+
+/** Members of an element that are pictures; any other is a video, or unknown. */
+const pictureMembers = { frontal_image_url: true, reference_image_urls: true }
+
+/** What the contract itself prices, one by one (published contract §15). */
+const onePiece =
+  (what: string, { shape }: { shape: object }): Pricer =>
+  async (_parts, call) => ({
+    what,
+    amountMicroUsd: hasOtherMembers(call as object, shape) ? null : microUsd(augmentMicroUsd),
+  })
+
+const priceSearch = onePiece('A search of the web', WebSearchRequest)
+const priceScrape = onePiece('A page of the web', WebScrapeRequest)
+const priceDocument = onePiece('The text of a document', TextParserRequest)
+const priceVideoTranscript = onePiece('The words of a video', VideoTranscriptionRequest)
+
+const priceRpc: Pricer = async (_parts, call) => {
+  const calls = [call as RpcRequest].flat()
+  return {
+    what: calls.length === 1 ? 'A call of a blockchain’s node' : `${calls.length} calls of a blockchain’s node`,
+    amountMicroUsd: rpcBound(call as RpcRequest),
+  }
+}
+
+/** The most that calls of a node can cost: which method has which tier is its service's to say, so each counts as the dearest. */
+const rpcBound = (body: RpcRequest): MicroUsd | null =>
+  unitsAt([body].flat().length * rpcCredits.mostBase * rpcCredits.mostTier, rpcCredits.picoUsd)
 
 /** How each operation that costs is named and priced. */
 export const pricers: ReadonlyMap<Operation['id'], Pricer> = new Map<Operation['id'], Pricer>([

@@ -1,14 +1,17 @@
 import { randomBytes } from 'node:crypto'
+import { ClientError } from '#client/client-error.ts'
+import type { Clock } from '#contract/time.ts'
+import { isLoopback } from '#contract/wire/network-address.ts'
+import { isSameSecret } from '#host/same-secret.ts'
 import type { AgentDesks } from '../agent-desks.ts'
-import { createDesks } from '../create-desks.ts'
 import { payingFetch } from '../fetch/paying-fetch.ts'
+import { type Fetch, notAgain } from '../fetch/refused-answer.ts'
+import { openLoopbackServer } from '../loopback/loopback-server.ts'
+import { createDesks } from '../open-agent.ts'
 import type { AgentSettings } from '../settings/settings.ts'
-import { placeOf } from '../words/as-typed.ts'
 import { nobodyPays } from '../words/explain.ts'
-import { typedWords } from '../words/typed-words.ts'
-import { tokenBytes } from './bounds.ts'
-import { openProxy } from './open-proxy.ts'
-import { asProxyProblem } from './proxy-problem.ts'
+import { asTyped, placeOf, typedWords, type WalletPlace } from '../words/typed-commands.ts'
+import { asProxyProblem, proxyDrainMs, tokenBytes } from './proxy-problem.ts'
 
 /** A proxy that runs, and what the person who started it has to know. */
 export interface RunningProxy {
@@ -55,4 +58,144 @@ async function open(settings: AgentSettings, desks: AgentDesks, port: number): P
     await desks.close()
     throw error
   }
+}
+
+export interface Proxy {
+  /** What a client of OpenAI takes as its base URL. */
+  url: string
+  /** Takes no more requests, and lets running answers end for a moment. */
+  close(): Promise<void>
+}
+
+/** Listens on this machine alone; port 0 lets the system choose. Rejects with Node's own error where the port is taken. */
+export async function openProxy({ port, ...options }: ProxyOptions & { port: number }): Promise<Proxy> {
+  const server = await openLoopbackServer(port, (request, ours) => proxyAnswer(request, ours, options))
+  return { url: `http://127.0.0.1:${server.port}/v1`, close: () => server.close(proxyDrainMs) }
+}
+
+export interface ProxyOptions {
+  /** Pays for what passes. */
+  fetch: Fetch
+  /** Of the service, with its path. */
+  baseUrl: string
+  token: string
+  clock: Clock
+  /** Of the wallet that pays, for what a person can look at. */
+  place?: WalletPlace
+}
+
+const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])
+
+/** Where the API lies behind the proxy: what clients of OpenAI call their base URL, and what those of the service do. */
+const prefix = /^\/(?:api\/)?v1(?=\/|$)/
+
+/** Answers one request to the proxy: the service's own answer, or an error in the shape that clients of OpenAI read. */
+export async function proxyAnswer(request: Request, port: number, options: ProxyOptions): Promise<Response> {
+  const away = turnedAway({ headers: request.headers, port }, options.token)
+  if (away) return failed(away.status, away.code, away.message)
+  const { pathname, search } = new URL(request.url)
+  if (!prefix.test(pathname))
+    return failed(404, 'not_found', 'Everything here lies under /v1, as in /v1/chat/completions.')
+  if (!methods.has(request.method))
+    return failed(405, 'method_not_allowed', 'Use GET, HEAD, POST, PUT, PATCH or DELETE.')
+  const target = `${options.baseUrl}${pathname.replace(prefix, '')}${search}`
+  try {
+    return ofConnection(await options.fetch(target, forwarded(request)))
+  } catch (error) {
+    // Nobody reads it; whoever left is not told that anything went wrong.
+    if (request.signal.aborted) return failed(499, 'client_left', 'The program has left.')
+    if (error instanceof ClientError) return clientFailure(error, options)
+    throw error
+  }
+}
+
+/** The body goes on as it comes: whoever pays reads it, and no more of it than a request may have. */
+const forwarded = ({ method, headers, signal, body }: Request): RequestInit => ({
+  ...{ method, headers, signal },
+  ...(body ? { body, duplex: 'half' } : {}),
+})
+
+/** Headers that belong to one connection, of which there are two. */
+const hopHeaders = ['connection', 'keep-alive', 'proxy-authenticate', 'te', 'trailer', 'transfer-encoding', 'upgrade']
+
+function ofConnection(answer: Response): Response {
+  for (const name of hopHeaders) answer.headers.delete(name)
+  return answer
+}
+
+interface ClientFailure {
+  status: number
+  message: string
+}
+
+/** The error's own sentence stands for what is not here. */
+const failures: Readonly<Partial<Record<ClientError['kind'], ClientFailure>>> = {
+  unreachable: { status: 502, message: 'The service cannot be reached. Nothing was charged; look whether it runs.' },
+  'no-answer': {
+    status: 502,
+    message:
+      'The service took the request and gave no answer; it may have been charged. Look at `farebox wallet receipts`.',
+  },
+  redirected: { status: 502, message: 'The service answered by a redirect, which is not followed. Check its address.' },
+  unreadable: { status: 502, message: 'The service answered what its contract does not know. Check its address.' },
+  'too-large': { status: 413, message: 'The request or its answer is too large. Ask for less at once.' },
+  'not-allowed': { status: 403, message: 'The request would go to another address than the service’s.' },
+}
+
+/** Clients repeat a 5xx by themselves, so it says no to that wherever the first one may have been charged. */
+function clientFailure(error: ClientError, { clock, place }: ProxyOptions): Response {
+  const waits = error.retryAtMs !== null
+  const { status, message } = failures[error.kind] ?? { status: waits ? 429 : 502, message: error.message }
+  const seconds = error.retryAtMs === null ? null : Math.max(1, Math.ceil((error.retryAtMs - clock.now()) / 1_000))
+  return failed(status, error.kind, asTyped(message, place), {
+    ...(error.wasSent ? notAgain : {}),
+    ...(seconds === null ? {} : { 'retry-after': `${seconds}` }),
+  })
+}
+
+const failed = (status: number, code: string, message: string, headers: Record<string, string> = {}): Response =>
+  Response.json({ error: { message, type: 'farebox_proxy', param: null, code } }, { status, headers })
+
+export interface DoorRequest {
+  headers: Headers
+  /** The port that the proxy listens on. */
+  port: number
+}
+
+/** Why a request is not let in: it spends money, so it has to come from a program on this machine that knows the token. */
+export interface TurnedAway {
+  status: 401 | 403
+  code: string
+  message: string
+}
+
+/**
+ * Null for a request that may pass. A page in a browser can reach loopback under any name that its owner's DNS gives it,
+ * so the name has to be a loopback one, and a page's `Origin` is never taken.
+ */
+export function turnedAway({ headers, port }: DoorRequest, token: string): TurnedAway | null {
+  const host = headers.get('host') ?? ''
+  const asked = URL.canParse(`http://${host}`) ? new URL(`http://${host}`) : null
+  if (!asked || !isLoopback(asked.hostname) || Number(asked.port || 80) !== port) return wrongHost
+  if (headers.has('origin')) return fromPage
+  const given = /^bearer +(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1] ?? ''
+  return isSameSecret(given, token) ? null : wrongToken
+}
+
+const wrongHost: TurnedAway = {
+  status: 403,
+  code: 'wrong_host',
+  message: 'This proxy answers to 127.0.0.1 and localhost alone. Use the address that `farebox proxy` printed.',
+}
+
+const fromPage: TurnedAway = {
+  status: 403,
+  code: 'from_a_page',
+  message: 'This proxy serves programs, and no page of a browser. Let a program of yours make the call.',
+}
+
+const wrongToken: TurnedAway = {
+  status: 401,
+  code: 'wrong_token',
+  message: 'Send the token that `farebox proxy` printed as `Authorization: Bearer TOKEN`.',
 }

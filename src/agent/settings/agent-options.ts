@@ -1,7 +1,11 @@
 import { z } from 'zod'
-import type { EnvironmentAgentOptions } from '../agent-from-environment.ts'
-import type { AgentOptions } from '../create-agent.ts'
-import { checkOptions } from './check-options.ts'
+import type { Pause } from '#client/retry/wait-budget.ts'
+import { issueSentence, kindWord } from '#contract/errors/issue-sentence.ts'
+import { nearNames } from '#contract/schemas.ts'
+import type { Clock } from '#contract/time.ts'
+import type { PersonAnswer, Question } from '#toolkit/approval.ts'
+import type { Policy, PolicySettings } from '#wallet/rules/policy.ts'
+import type { AgentEnvironment } from './wallet-settings.ts'
 
 const text = z.string().optional()
 const anyFunction = z.custom(value => typeof value === 'function', 'must be a function').optional()
@@ -38,3 +42,110 @@ export const checkAgentOptions = (given: unknown): void => checkOptions('createA
 
 export const checkEnvironmentOptions = (given: unknown): void =>
   checkOptions('agentFromEnvironment', ofEnvironment, given)
+
+export interface AgentOptions
+  extends Omit<CoreOptions, 'apiKey' | 'walletKey' | 'solanaKey' | 'policy' | 'secretFiles'> {
+  /** An API key: calls are paid from its account, and nothing is ever topped up. */
+  key?: string
+  /** A wallet of its own: its EVM private key, hex, or one for Solana as wallets export it, or both. */
+  wallet?: { key?: string; solanaKey?: string }
+  /** What the wallet may do by itself; the defaults are 5 USD a payment, 10 a day, 20 in all. */
+  policy?: Omit<PolicySettings, 'serviceUrl'>
+  /** Answers what only a person decides. Without it such a call fails with the question. */
+  onApproval?: AskPerson | undefined
+  /** `allow` lets `fetch` make calls whose price cannot be known beforehand, bounded by the caps of payments; `ask` unless set. */
+  unpricedCalls?: UnpricedCalls | undefined
+}
+
+export interface EnvironmentAgentOptions extends Pick<AgentOptions, 'onApproval' | 'unpricedCalls'> {
+  /** `process.env` unless told. */
+  env?: AgentEnvironment
+  /** Opens the wallet of `farebox wallet create` in the data folder. */
+  passphrase?: string
+}
+
+export interface CoreOptions {
+  /** With its path: `https://host/api/v1`. */
+  baseUrl: string
+  /** Pays from an account; nothing is ever topped up with it. */
+  apiKey?: string | undefined
+  /** EVM private key, hex; pays from the wallet. It wins where both are given. */
+  walletKey?: string | undefined
+  /** Solana private key, base58 of 64 bytes; for the rail of Solana, beside the other key or instead of it. */
+  solanaKey?: string | undefined
+  /** Nodes of the chains: the public ones where absent, and `none` asks nobody. Without one of Solana nothing is paid there. */
+  nodes?: { eip155?: string | undefined; solana?: string | undefined } | undefined
+  /** The defaults where absent. */
+  policy?: Policy | undefined
+  stateFolder?: string | undefined
+  /** A journal that other processes share with its caps: `postgres://…`. The state folder's own where absent. */
+  journalUrl?: string | undefined
+  /** Where it is noted which journal counts for a key; the user's own on this machine where absent. */
+  notesFolder?: string | undefined
+  /** The only folder that is written to; `output` in the state folder where absent. */
+  outputFolder?: string | undefined
+  /** Folders whose files may be sent, beside the output folder. */
+  inputFolders?: readonly string[] | undefined
+  /** Files that are never read, wherever they lie. */
+  secretFiles?: readonly string[] | undefined
+  vendor?: string | undefined
+  clock?: Clock | undefined
+  /** How the agent waits for jobs and answers; a test owns it. */
+  pause?: Pause | undefined
+  /** Takes the place of the agent's own connections. */
+  fetch?: ((request: Request) => Response | Promise<Response>) | undefined
+}
+
+/** What becomes of a call whose price nobody can know beforehand: a person is asked, or payments' caps alone bound it. */
+export type UnpricedCalls = 'ask' | 'allow'
+
+/** Asks whoever decides; a program's own answer counts as the person's who wrote it. */
+export type AskPerson = (question: Question) => PersonAnswer | Promise<PersonAnswer>
+
+/**
+ * Throws a `TypeError` for options that are not what `createAgent` and its like take: one sentence that names the option
+ * and what is allowed, because a cap that is misspelt would hold nothing. No value is repeated.
+ */
+function checkOptions(command: string, shape: z.ZodRawShape, given: unknown): void {
+  const [issue] = z.strictObject(shape).safeParse(given).error?.issues ?? []
+  if (issue) throw new TypeError(`${command}: ${sayIssue(shape, given, issue)}`)
+}
+
+function sayIssue(shape: z.ZodRawShape, given: unknown, issue: z.core.$ZodIssue): string {
+  const place = issue.path.map(String).join('.')
+  switch (issue.code) {
+    case 'unrecognized_keys': {
+      const name = String(issue.keys[0]).slice(0, nameCharacters)
+      const known = namesAt(shape, issue.path)
+      const [near] = nearNames(name, known, 1)
+      const meant = near === undefined ? '' : ` Did you mean \`${near}\`?`
+      return `\`${place === '' ? '' : `${place}.`}${name}\` is no option; there are ${known.join(', ')}.${meant}`
+    }
+    case 'invalid_value':
+      return `\`${place}\` must be one of ${issue.values.map(String).join(', ')}.`
+    case 'invalid_type':
+      if (place === '') return `Its options are an object with ${Object.keys(shape).join(', ')}.`
+      return valueAt(given, issue.path) === undefined
+        ? `\`${place}\` is missing (${kindWord(issue.expected)}).`
+        : `\`${place}\` must be of type ${kindWord(issue.expected)}.`
+    default:
+      return `\`${place}\` ${issueSentence(issue).replace(/^Must\b/, 'must')}.`
+  }
+}
+
+/** A stranger's name in a sentence. */
+const nameCharacters = 80
+
+/** Names that the object at a path has. */
+function namesAt(shape: z.ZodRawShape, [first, ...rest]: readonly PropertyKey[]): string[] {
+  if (first === undefined) return Object.keys(shape)
+  const member = shape[String(first)]
+  const inner = member instanceof z.ZodOptional ? member.unwrap() : member
+  return inner instanceof z.ZodObject ? namesAt(inner.shape, rest) : []
+}
+
+const valueAt = (given: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>(
+    (value, name) => (Object(value) === value ? Reflect.get(value as object, name) : undefined),
+    given,
+  )

@@ -6,10 +6,9 @@ import { noNode } from '#wallet/chains/nodes.ts'
 import { defaultCaps, highestCapMicroUsd } from '#wallet/limits.ts'
 import { isEvmAddress, isSolanaAddress, refillProblem, refillVariables } from '#wallet/rules/policy.ts'
 import { proxyTokenCharacters } from '../bounds.ts'
-import { atHome } from './at-home.ts'
-import { amounts, strangeVariables } from './strange-variables.ts'
 import { filledIn } from './unfilled.ts'
-import type { AgentEnvironment } from './wallet-settings.ts'
+import { amounts, unknownVariables } from './unknown-variables.ts'
+import { type AgentEnvironment, atHome } from './wallet-settings.ts'
 
 /** What an environment says, checked and not yet acted on: nothing of the wallet or the client is loaded by it. */
 export interface AgentSettings {
@@ -56,7 +55,7 @@ export function readSettings(whole: AgentEnvironment): { settings: AgentSettings
       ...checks.flatMap(check => check(given) ?? []),
       ...amounts.flatMap(name => capProblem(name, given(name))),
       ...refillProblems(given),
-      ...strangeVariables(Object.keys(whole)),
+      ...unknownVariables(Object.keys(whole)),
     ],
   }
 }

@@ -1,3 +1,5 @@
+import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
+import { isCredibleUsd, type MicroUsd, microUsd } from '#contract/money.ts'
 import type { Migration } from '#wallet/records/state.ts'
 
 /** The client's part of the state file: paid calls until they are delivered, jobs, and what all processes know of limits. */
@@ -117,3 +119,16 @@ export const agentMigrations: readonly Migration[] = [
     `,
   },
 ]
+
+/** Reads integers as bigints: a plain read throws at one beyond 2⁵³, and with it every look at a table that has one. */
+export function exactly(db: DatabaseSync, sql: string): StatementSync {
+  const statement = db.prepare(sql)
+  statement.setReadBigInts(true)
+  return statement
+}
+
+/** Of a column; null where none is kept, and where it is more than anybody means. */
+export function keptAmount(value: SQLOutputValue | undefined): MicroUsd | null {
+  const amount = typeof value === 'bigint' ? microUsd(value) : null
+  return amount !== null && isCredibleUsd(amount) ? amount : null
+}

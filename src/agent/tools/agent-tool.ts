@@ -6,7 +6,7 @@ import { runTool, type ToolResult } from '#toolkit/run-tool.ts'
 import type { Shown } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
-import type { AskPerson } from './person-asked.ts'
+import type { AskPerson } from '../settings/agent-options.ts'
 
 export interface AgentToolResult {
   output: Record<string, unknown>

@@ -1,24 +1,27 @@
 import { displayUsd, type MicroUsd, zeroUsd } from '#contract/money.ts'
-import type { CallOf, Operation } from '#contract/operations/operation.ts'
+import { type CallOf, isPaid, type Operation } from '#contract/operations/operation.ts'
 import { jobOutput, sayBecameJob } from '#toolkit/output/job.ts'
 import { paidOutput } from '#toolkit/output/paid.ts'
-import { ResultInstead } from '#toolkit/run-tool.ts'
+import { ResultInstead, runTool, type ToolResult } from '#toolkit/run-tool.ts'
 import type { Answered, Paid, PaidOptions, ToolContext } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
+import type { CalledTool, Invocation } from '#toolkit/tool-host.ts'
+import { FormFile } from '#toolkit/values/form-file.ts'
 import type { PaidOrder } from '#wallet/payment/pay.ts'
+import type { AskedFile } from '#wallet/terms/about-call.ts'
 import type { AgentDesks } from '../agent-desks.ts'
 import { longCallMs } from '../bounds.ts'
+import type { ToolAsking } from '../calls/about-request.ts'
 import { chargedFor, creditLeft, keepAnswer, keptAnswer } from '../calls/kept-answer.ts'
 import { stillRunning } from '../calls/lost-call.ts'
 import type { Bought, Buying } from '../calls/paid-call.ts'
-import { WaitingCaller } from '../calls/waiting-caller.ts'
-import { whileWanted } from '../calls/while-wanted.ts'
+import { WaitingCaller, whileWanted } from '../calls/waiting-callers.ts'
 import { type JobRow, jobView } from '../jobs/job-rows.ts'
+import type { MadeMedia } from '../media/made-media.ts'
 import { askedModel } from '../prices/asked-models.ts'
 import { checkChoices } from '../prices/check-choices.ts'
 import { nobodyPays } from '../words/explain.ts'
-import { type Asked, askingOf } from './asked.ts'
-import { canReplay, replayTool } from './replay-tool.ts'
+import { catalogue } from './catalogue.ts'
 
 /** One call whose answer comes whole. One that costs and takes too long goes on as a job, whose id is thrown as the result. */
 export async function answerCall<O extends Operation>(
@@ -127,3 +130,62 @@ const stillAtWork = (): ToolFailure =>
     charged: 'unknown',
     next: 'Make the same call again: it waits for that answer, and pays nothing more.',
   })
+
+/** Whether the result of such a call can be made again once its answer is there. */
+const canReplay = ({ name }: CalledTool): boolean => Object.hasOwn(catalogue.tools, name)
+
+/** What a tool makes of an answer that came later: it runs once more, with that answer in place of its paid call. */
+async function replayTool(
+  context: ToolContext,
+  { name, given }: CalledTool,
+  operation: string,
+  answered: Answered<Operation>,
+): Promise<ToolResult> {
+  const tool = await catalogue.tools[name]?.()
+  if (!tool) throw new Error(`The catalogue has no ${name} any more.`)
+  const outcome = await runTool(tool, given, () => answeredContext(context, operation, answered))
+  if (outcome.kind === 'done') {
+    const { kind: _kind, ...result } = outcome
+    return result
+  }
+  if (outcome.kind === 'failed') throw new ToolFailure(outcome.facts)
+  throw outcome.kind === 'fault' ? outcome.error : new Error(`${name} asked a person where nothing is bought.`)
+}
+
+/** Nothing is bought in it. What was sent has been sent, so files that were read for it may be gone. */
+const answeredContext = (context: ToolContext, answeredId: string, answered: Answered<Operation>): ToolContext => ({
+  ...context,
+  call(operation, call, options) {
+    if (operation.id === answeredId) return Promise.resolve(answered as never)
+    if (isPaid(operation)) throw new Error(`${operation.id} would be bought once more.`)
+    return context.call(operation, call, options)
+  },
+  make(operation) {
+    if (operation.id === answeredId) return Promise.resolve({ ...(answered.answer as MadeMedia), paid: answered.paid })
+    throw new Error(`${operation.id} would be bought once more.`)
+  },
+  start(operation) {
+    throw new Error(`${operation.id} would be bought once more.`)
+  },
+  files: {
+    asMediaUrl: async source => source,
+    asFormFile: async path => new FormFile(new Uint8Array(), path, ''),
+    saveText: (...given) => context.files.saveText(...given),
+    preview: file => context.files.preview(file),
+    saved: limit => context.files.saved(limit),
+    readSaved: address => context.files.readSaved(address),
+  },
+})
+
+/** One call of a tool, as its effects need it. */
+export interface Asked {
+  desks: AgentDesks
+  signal: AbortSignal
+  whenDelivered: NonNullable<Invocation['whenDelivered']>
+  called: Invocation['called']
+  /** What it has read so far, in the order in which it asked for it. */
+  files: () => readonly AskedFile[]
+}
+
+/** What a person is told of a call that this one makes. */
+export const askingOf = ({ called, files }: Asked): ToolAsking => ({ tool: called?.name ?? null, files: files() })

@@ -11,14 +11,12 @@ import { shownIdCharacters } from '../bounds.ts'
 import { chargedFor, creditLeft } from '../calls/kept-answer.ts'
 import { stillRunning } from '../calls/lost-call.ts'
 import type { Keep } from '../calls/paid-call.ts'
-import { WaitingCaller } from '../calls/waiting-caller.ts'
-import { whileWanted } from '../calls/while-wanted.ts'
-import { Jobs } from '../jobs/job-desk.ts'
+import { WaitingCaller, whileWanted } from '../calls/waiting-callers.ts'
 import { jobView } from '../jobs/job-rows.ts'
+import { Jobs } from '../jobs/jobs.ts'
 import type { MadeMedia } from '../media/made-media.ts'
 import { ToolFiles } from '../media/tool-files.ts'
-import { answerCall, deliverCall, paidFor } from './answer-call.ts'
-import { type Asked, askingOf } from './asked.ts'
+import { type Asked, answerCall, askingOf, deliverCall, paidFor } from './answer-call.ts'
 
 /** All effects of one call of a tool. What is thrown has been put into words; `NeedsPerson` passes. */
 export function toolContext(desks: AgentDesks, invocation: Invocation): ToolContext {

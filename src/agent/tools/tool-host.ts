@@ -1,8 +1,20 @@
+import { displayUsd, zeroUsd } from '#contract/money.ts'
 import { isYes } from '#toolkit/approval.ts'
-import type { ToolHost } from '#toolkit/tool-host.ts'
+import { questionsInARow } from '#toolkit/bounds.ts'
+import type { Tool } from '#toolkit/define.ts'
+import { jobOutput } from '#toolkit/output/job.ts'
+import { paidOutput } from '#toolkit/output/paid.ts'
+import { outcomeOf, type ToolOutcome } from '#toolkit/run-tool.ts'
+import { failureFromText, ToolFailure } from '#toolkit/tool-failure.ts'
+import type { Invocation, Task, TaskState, TaskStore, ToolHost } from '#toolkit/tool-host.ts'
+import { untrustedId } from '#toolkit/values/untrusted.ts'
 import type { AgentDesks } from '../agent-desks.ts'
-import { answerKept } from '../words/answer-kept.ts'
-import { Tasks } from './tasks.ts'
+import { pollMs, taskTtlMs } from '../bounds.ts'
+import { isQueued, type JobRow, jobView } from '../jobs/job-rows.ts'
+import { answerKept, personFor } from '../words/approval-words.ts'
+import { placeOf, typedQuestion } from '../words/typed-commands.ts'
+import { withReceipt } from './answer-call.ts'
+import { catalogue } from './catalogue.ts'
 import { toolContext } from './tool-context.ts'
 
 /** Who answers a question in an assistant's own dialogue, as the approval's row tells it. */
@@ -22,3 +34,161 @@ export const toolHost = (desks: AgentDesks): ToolHost => ({
   tasks: new Tasks(desks),
   close: () => desks.close(),
 })
+
+type Looking = Pick<Invocation, 'signal' | 'whenDelivered'>
+
+/** Jobs as clients of MCP follow them by themselves. All that is known of a task stands in the row of its job. */
+class Tasks implements TaskStore {
+  readonly #desks: AgentDesks
+
+  constructor(desks: AgentDesks) {
+    this.#desks = desks
+  }
+
+  async begin(tool: string, jobId: string): Promise<Task | null> {
+    const found = this.#find(taskId(tool, jobId))
+    if (!found || this.#isOver(found.job)) return null
+    this.#desks.jobRows.wanted(jobId)
+    return this.#task(found.id, found.job, this.#working(found.job))
+  }
+
+  async look(id: string, looking: Looking): Promise<Task | 'expired' | null> {
+    const found = await this.#known(id)
+    if (found === null || found === 'expired') return found
+    const state = await this.#state(found.tool, found.job, looking)
+    // What was asked for may have changed the row.
+    return this.#task(id, this.#desks.jobRows.find(found.job.jobId) ?? found.job, state)
+  }
+
+  async cancel(id: string): Promise<'acknowledged' | 'expired' | null> {
+    const found = await this.#known(id)
+    if (found === null || found === 'expired') return found
+    this.#desks.jobRows.cancelled(found.job.jobId)
+    return 'acknowledged'
+  }
+
+  /** The tool and the job of a task that can still be looked at. Asks nobody and begins nothing. */
+  async #known(id: string): Promise<{ tool: Tool; job: JobRow } | 'expired' | null> {
+    const found = this.#find(id)
+    const tool = found && (await catalogue.tools[found.tool]?.())
+    // A tool that begins no jobs has none of a service's queue.
+    if (!found || !tool || (isQueued(found.job) && !tool.goesOnAs)) return null
+    return this.#isOver(found.job) ? 'expired' : { tool, job: found.job }
+  }
+
+  /** A job that this wallet started at this service; of another one's tasks nothing is told. */
+  #find(id: string): { id: string; tool: string; job: JobRow } | null {
+    const { core, jobRows } = this.#desks
+    const named = readTaskId(id)
+    if (!named || !Object.hasOwn(catalogue.tools, named.tool)) return null
+    const job = jobRows.find(named.jobId)
+    return job?.service === core.client.address.baseUrl ? { id, tool: named.tool, job } : null
+  }
+
+  #isOver({ startedAtMs }: JobRow): boolean {
+    return this.#desks.core.clock.now() >= startedAtMs + taskTtlMs
+  }
+
+  #task(id: string, { startedAtMs, changedAtMs, cancelledAtMs }: JobRow, state: TaskState): Task {
+    const endedAtMs = state.kind === 'working' ? null : (cancelledAtMs ?? changedAtMs)
+    return {
+      ...{ id, state, ttlMs: taskTtlMs, pollMs: pollMs.most },
+      createdAtMs: startedAtMs,
+      changedAtMs: endedAtMs ?? this.#desks.core.clock.now(),
+    }
+  }
+
+  async #state(tool: Tool, job: JobRow, looking: Looking): Promise<TaskState> {
+    if (job.cancelledAtMs !== null) return { kind: 'cancelled', message: sayGivenUp(job) }
+    if (job.asks !== null) return this.#asked(job, job.asks)
+    if (job.state === 'running') return this.#working(job)
+    return { kind: 'ended', outcome: await taskOutcome(this.#desks, tool, job, looking) }
+  }
+
+  #working(job: JobRow): TaskState {
+    const { clock } = this.#desks.core
+    const heard = this.#desks.followed.follow(job)
+    const message = heard ?? `${untrustedId(job.model)}: ${Math.round((clock.now() - job.startedAtMs) / 1_000)} s`
+    return { kind: 'working', message: job.priceMicroUsd === null ? message : `${message}. ${sayCharged(job)}` }
+  }
+
+  /** A call that was not made, because a person had to decide first. */
+  async #asked(job: JobRow, approvalId: string): Promise<TaskState> {
+    const { core } = this.#desks
+    const { approvals } = core
+    const approval = await approvals.get(approvalId)
+    if (approval?.state === 'denied') return { kind: 'declined', approvalId, kept: answerKept(approval, core) }
+    if (job.timesAsked > questionsInARow) return unanswered(job.failure ?? nobodyAnswered)
+    if (approval?.state === 'approved') {
+      this.#desks.callJobs.goOn(job)
+      return this.#working(this.#desks.jobRows.find(job.jobId) ?? job)
+    }
+    if (approval?.state !== 'pending') return unanswered(nobodyAnswered)
+    const { question } = personFor(approvals.asQuestion(approval))
+    return { kind: 'asks', questions: [typedQuestion(question, placeOf(core))] }
+  }
+}
+
+const nobodyAnswered = 'A person was asked, and nobody answered in time.'
+
+const unanswered = (happened: string): TaskState => ({
+  kind: 'ended',
+  outcome: outcomeOf(new ToolFailure({ happened, charged: zeroUsd, next: 'The same call asks again.' })),
+})
+
+const sayCharged = ({ priceMicroUsd }: JobRow): string =>
+  priceMicroUsd === null ? 'What it is charged is not known yet.' : `Charged ${displayUsd(priceMicroUsd)}.`
+
+const sayGivenUp = (job: JobRow): string =>
+  job.asks !== null
+    ? 'Given up before anything was sent or charged.'
+    : `Given up. A service cannot stop what it has begun, so it may go on there. ${sayCharged(job)} Call job_wait with ${job.jobId} for its result.`
+
+/** What the call of a tool came to whose job has ended: the same as for a caller who waited. Never throws. */
+async function taskOutcome(
+  desks: AgentDesks,
+  tool: Tool,
+  job: JobRow,
+  invocation: Pick<Invocation, 'signal' | 'whenDelivered'>,
+): Promise<ToolOutcome> {
+  try {
+    // A call that is done throws the result of the tool that was called.
+    await toolContext(desks, { ...invocation, report: () => {} }).jobs.wait(job.jobId, 0)
+    return tool.goesOnAs ? await jobOutcome(desks, tool, job) : failedCall(job)
+  } catch (error) {
+    return outcomeOf(error)
+  }
+}
+
+/** Of a tool whose output is a job; it has members for what was paid where the tool pays. */
+async function jobOutcome(desks: AgentDesks, tool: Tool, job: JobRow): Promise<ToolOutcome> {
+  const row = isQueued(job) ? desks.rows.ofJob(job.jobId) : null
+  const charged = job.refunded ? zeroUsd : job.priceMicroUsd
+  const paid = await desks.paid(charged, row?.creditLeftMicroUsd ?? null)
+  const told = row ? await withReceipt(desks, row.id, paid) : paid
+  const output = tool.output.parse({ ...jobOutput(jobView(job)), ...paidOutput(told) })
+  return { kind: 'done', output, text: tool.say(output), files: tool.files?.(output) ?? [] }
+}
+
+function failedCall({ jobId, failure, priceMicroUsd }: JobRow): ToolOutcome {
+  const { happened, ...words } = failureFromText(failure ?? 'the reason is not known.')
+  return outcomeOf(
+    new ToolFailure({
+      happened: `The call went on as job ${jobId} and failed: ${happened}`,
+      ...words,
+      charged: priceMicroUsd ?? 'unknown',
+      next: 'Make the same call again if it is still needed.',
+    }),
+  )
+}
+
+/** The job's own id is 80 random bits; the tool's name before it says whose result the task comes to. */
+const form = /^([a-z][a-z0-9_]{0,63})\.(job_[0-9a-z]{16})$/
+
+const taskId = (tool: string, jobId: string): string => `${tool}.${jobId}`
+
+/** Null for what is no id of ours. */
+function readTaskId(id: string): { tool: string; jobId: string } | null {
+  const [, tool, jobId] = form.exec(id) ?? []
+  return tool !== undefined && jobId !== undefined ? { tool, jobId } : null
+}

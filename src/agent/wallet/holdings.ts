@@ -1,5 +1,5 @@
 import type { WalletView } from '#toolkit/tool-context.ts'
-import { openCore } from '../open-core.ts'
+import { openCore } from '../open-agent.ts'
 import {
   type AgentEnvironment,
   baseUrlOf,
@@ -9,7 +9,7 @@ import {
   stateFolderOf,
 } from '../settings/wallet-settings.ts'
 import { Balances } from './balances.ts'
-import { seeCredit } from './credit.ts'
+import { seeCredit } from './limits-view.ts'
 import { environmentKeys, folderKeys } from './wallet-keys.ts'
 
 /** What a wallet has: its credit at the service and its balance on each chain, each with its time or why it is unknown. */

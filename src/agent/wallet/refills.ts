@@ -3,8 +3,10 @@ import type { TopUpClient } from '#client/top-up.ts'
 import { type AnswerHeaders, answerHeaders } from '#client/wire/answer-headers.ts'
 import type { WireResponse } from '#client/wire/wire.ts'
 import type { Clock } from '#contract/time.ts'
+import { isoTime } from '#toolkit/values/amounts.ts'
 import type { SeenCredit } from '#wallet/terms/order.ts'
 import type { Wallet } from '#wallet/wallet.ts'
+import type { RefillStatus } from '#wallet/wallet-status.ts'
 
 interface Noticed extends Pick<SeenCredit, 'balanceMicroUsd' | 'beforeCallMicroUsd'> {
   sentAtMs: number
@@ -13,7 +15,7 @@ interface Noticed extends Pick<SeenCredit, 'balanceMicroUsd' | 'beforeCallMicroU
 /** As the headers of an answer say it. */
 type ToldCredit = Pick<AnswerHeaders, 'balanceRemaining' | 'balanceBefore'>
 
-export interface RefillParts {
+interface RefillParts {
   client: Client
   topUps: TopUpClient
   wallet: Wallet | null
@@ -71,4 +73,13 @@ export class Refills {
     this.#last = null
     return last
   }
+}
+
+/** What stands against refilling credit ahead of need; null where nothing does. Calls are paid after a 402 meanwhile. */
+export function sayRefill({ isHalted, note, againAtMs }: RefillStatus): string | null {
+  if (isHalted)
+    return `Credit is not refilled ahead of need any more. ${note ?? ''} The person should look at what the service charges, and can run \`farebox wallet start\` to go on.`
+  if (note === null) return null
+  const again = againAtMs === null ? '' : ` The next refill is thought of after ${isoTime(againAtMs)}.`
+  return `Credit was not refilled ahead of need: ${note}${again}`
 }

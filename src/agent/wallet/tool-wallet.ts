@@ -1,4 +1,6 @@
 import { displayUsd, type MicroUsd, zeroUsd } from '#contract/money.ts'
+import { isLoopback } from '#contract/wire/network-address.ts'
+import { networkName } from '#contract/wire/networks.ts'
 import type {
   ChargeReceipt,
   PaidOptions,
@@ -11,28 +13,26 @@ import type {
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { keyFileAddresses } from '#wallet/keys/key-file.ts'
 import { listPayments, type Payment } from '#wallet/records/journal.ts'
-import { railOf } from '#wallet/rules/policy.ts'
+import { defaultRails, railOf } from '#wallet/rules/policy.ts'
 import { type WalletStatus, walletStatus } from '#wallet/wallet-status.ts'
 import { sameCallMs } from '../bounds.ts'
 import type { Core } from '../core.ts'
-import { chargeReceipt } from '../receipts/charge-receipt.ts'
-import type { ReceiptDesk } from '../receipts/receipt-desk.ts'
-import { asTyped, placeOf } from '../words/as-typed.ts'
+import { chargeReceipt } from '../receipts/kept-charges.ts'
+import type { Receipts } from '../receipts/receipts.ts'
 import { nobodyPays } from '../words/explain.ts'
+import { asTyped, placeOf } from '../words/typed-commands.ts'
 import { Balances } from './balances.ts'
-import { seeCredit } from './credit.ts'
-import { fundFirst } from './fund-first.ts'
-import { refillOf } from './limits-view.ts'
-import { sayRefill } from './say-refill.ts'
+import { refillOf, seeCredit } from './limits-view.ts'
+import { sayRefill } from './refills.ts'
 
 /** The wallet as tools see it. */
 export class ToolWallet implements WalletClient {
   readonly #core: Core
-  readonly #receipts: ReceiptDesk
+  readonly #receipts: Receipts
   readonly #balances: Balances
   #credited: SeenAmount | null = null
 
-  constructor(core: Core, receipts: ReceiptDesk) {
+  constructor(core: Core, receipts: Receipts) {
     this.#core = core
     this.#receipts = receipts
     this.#balances = new Balances(core)
@@ -189,3 +189,19 @@ const keyIsNeverToppedUp = (): ToolFailure =>
     charged: zeroUsd,
     next: 'Whoever runs the account has to add credit.',
   })
+
+/**
+ * What a person does before a new wallet can pay: where nothing was ever paid or reserved, to which address money has to
+ * come. What it holds there is the chain's to say, so the sentence holds for a wallet that was funded just now too.
+ */
+function fundFirst(status: WalletStatus): string | null {
+  if (status.spentTotalMicroUsd > 0n || status.isDryRun || status.isStopped) return null
+  const addresses = status.isPayerDecided ? [status.address] : status.addresses
+  if (isLoopback(new URL(status.origin).hostname))
+    return `Nothing was ever paid and there is no credit. If the wallet was not funded yet, \`farebox local fund ${addresses[0]} --usd 10\` does it on the local chain of that service; send it no real USDC.`
+  const places = addresses.map(address => {
+    const rail = railOf({ rails: defaultRails }, address)
+    return rail ? `${address} on ${networkName(rail.network)}` : address
+  })
+  return `Nothing was ever paid and there is no credit. If the wallet was not funded yet, let the person first send USDC to ${places.join(', or to ')}.`
+}

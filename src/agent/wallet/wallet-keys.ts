@@ -11,7 +11,8 @@ import { systemKeychain } from '#wallet/keys/keychain.ts'
 import { keyFromHex, type WalletKey } from '#wallet/keys/keys.ts'
 import { localKey, localKeyAddress } from '#wallet/keys/local-key-file.ts'
 import { solanaKeyFrom } from '#wallet/keys/solana-key.ts'
-import type { AgentEnvironment } from '../settings/wallet-settings.ts'
+import type { AgentSettings } from '../settings/settings.ts'
+import { type AgentEnvironment, baseUrlOf, stateFolderOf } from '../settings/wallet-settings.ts'
 
 export interface FoundKeys {
   /** One a rail, Base first. */
@@ -61,3 +62,11 @@ export const createKeys = async (
 
 /** The folder's secret keys, for a person who knows the passphrase; null where there is no encrypted wallet. */
 export const exportKeys = exportKeyFile
+
+/** Whether nothing pays because the folder's wallet is encrypted and only its passphrase opens it. */
+export async function isWalletLocked({ env, apiKey }: AgentSettings): Promise<boolean> {
+  if (apiKey || (await environmentKeys(env)).length > 0) return false
+  const found = await folderKeys(stateFolderOf(env), baseUrlOf(env), null).catch(() => null)
+  // A keychain that does not answer leaves the passphrase as the only way.
+  return found === null || found.lockedWallet !== null
+}

@@ -1,5 +1,7 @@
+import { createRequire } from 'node:module'
 import { ClientError } from '#client/client-error.ts'
 import { retryAtMs } from '#client/retry/retry.ts'
+import { KeyLimitReached } from '#contract/errors/failures.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { fromUsdNumber, type MicroUsd, zeroUsd } from '#contract/money.ts'
 import { NeedsPerson } from '#toolkit/approval.ts'
@@ -8,13 +10,10 @@ import { type FailureFacts, ToolFailure } from '#toolkit/tool-failure.ts'
 import { NeedsApproval } from '#wallet/terms/approval.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import type { Core } from '../core.ts'
-import { keyLimitWords } from './key-limit-words.ts'
-import { personFor } from './person-for.ts'
-import { saidByService } from './said-by-service.ts'
-import { serviceWords } from './service-words.ts'
-import { howToHaveService } from './starts-here.ts'
+import { personFor } from './approval-words.ts'
+import { saidByService, serviceWords } from './service-words.ts'
 
-export interface Circumstances {
+interface Circumstances {
   nowMs: number
   /** Whether the call could have cost something. */
   isPaid: boolean
@@ -243,3 +242,55 @@ const noCredit = (pays: Circumstances['pays']): readonly [string, string] =>
         'The service still asks for more credit.',
         'Look at wallet_status and wallet_receipts before anything else is paid.',
       ]
+
+type Resolve = (specifier: string) => string
+
+/** What to do where no service answers: `farebox up` is named only where its chain is installed, which a bundle lacks. */
+export function howToHaveService(resolve: Resolve = createRequire(import.meta.url).resolve): string {
+  const named = 'set FAREBOX_BASE_URL in the settings of this server to the address of a service'
+  return startsHere(resolve) ? `${named}, or start one on this machine by \`farebox up\`` : named
+}
+
+/** Looked for on the disk alone: nothing is loaded. */
+function startsHere(resolve: Resolve): boolean {
+  try {
+    resolve('@foundry-rs/anvil/package.json')
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Whether an answer 402 is one that credit mends: not one that did not know the caller, nor one of the top-up itself. */
+export const wantsCredit = ({ status, kind }: ServiceError): boolean =>
+  status === 402 && (kind === 'PAYMENT_REQUIRED' || kind === 'INSUFFICIENT_BALANCE')
+
+/**
+ * A key that has reached its own limit: what is left of which budget, and when it starts anew, where the service says it.
+ * Its numbers are told and none of its words.
+ */
+function keyLimitWords(kind: string, body: unknown): readonly [string, string] | null {
+  const currency = currencies.get(kind)
+  if (currency === undefined) return null
+  const budget = KeyLimitReached.safeParse(body).data?.budget
+  return [
+    `What is left of the ${currency} budget of this API key is too little for this call.${budget ? ` ${saidOf(budget)}` : ''}`,
+    'Let the owner of the key raise its budget, or give another key; credit alone does not help.',
+  ]
+}
+
+const currencies: ReadonlyMap<string, string> = new Map([
+  ['API_KEY_USD_SPEND_LIMIT_EXCEEDED', 'USD'],
+  ['API_KEY_DIEM_SPEND_LIMIT_EXCEEDED', 'staking'],
+])
+
+const periods = { epoch: 'for a day of UTC', month: 'for a month of UTC', lifetime: 'for all of its life' } as const
+
+function saidOf({ currency, period, limit, left, startsAnewAt }: NonNullable<KeyLimitReached['budget']>): string {
+  const unit = currency === 'USD' ? ' USD' : ''
+  const startMs = startsAnewAt === null ? Number.NaN : Date.parse(startsAnewAt)
+  const start = Number.isNaN(startMs)
+    ? 'it does not start anew'
+    : `it starts anew at ${new Date(startMs).toISOString()}`
+  return `Of ${limit}${unit} ${periods[period]} ${left}${unit} ${left === 1 ? 'is' : 'are'} left; ${start}.`
+}

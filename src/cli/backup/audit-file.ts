@@ -1,5 +1,5 @@
 import type { AuditReader } from '#ledger/audit/audit-reader.ts'
-import { type Books, isOtherSchema, openReader } from '../books.ts'
+import { isOtherSchema, type LedgerPlace, openReader } from '../data/ledger-place.ts'
 
 export interface Audited {
   ok: boolean
@@ -10,7 +10,7 @@ export interface Audited {
 export const auditFile = (file: string): Promise<Audited> => auditIn(file, 'in it')
 
 /** Audits the books as they are now. */
-export async function auditBooks(books: Books): Promise<Audited> {
+export async function auditBooks(books: LedgerPlace): Promise<Audited> {
   const reader = await openReader(books)
   try {
     return await auditIn(reader, 'in the database')

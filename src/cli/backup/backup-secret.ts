@@ -1,16 +1,16 @@
 import { rmSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { type Books, isOtherSchema, openReader, requireSecrets } from '../books.ts'
-import type { CliError } from '../cli-error.ts'
-import { type DataFolder, readFileIfThere } from '../data-folder.ts'
-import { wrongSecret } from '../folder-in-use.ts'
-import { environmentSecrets, readFolderSecrets, type Secrets } from '../folder-secrets.ts'
+import type { CliError } from '../command.ts'
+import { type DataFolder, readFileIfThere } from '../data/data-folder.ts'
+import { wrongSecret } from '../data/folder-in-use.ts'
+import { environmentSecrets, readFolderSecrets, type Secrets } from '../data/folder-secrets.ts'
+import { isOtherSchema, type LedgerPlace, openReader, requireSecrets } from '../data/ledger-place.ts'
 
 /** Beside a backup: the secrets of its service, where they were asked for. */
 export const secretFileOf = (file: string): string => `${file}.secret`
 
 /** Runs a backup into this path with the service's secrets beside it, both or neither. Throws where they are not the books' own. */
-export async function withSecretBeside(books: Books, path: string, backUp: () => Promise<void>): Promise<void> {
+export async function withSecretBeside(books: LedgerPlace, path: string, backUp: () => Promise<void>): Promise<void> {
   const secrets = await requireSecrets(books)
   const problem = await problemOf(books, secrets)
   if (problem) throw problem
@@ -26,12 +26,12 @@ export async function withSecretBeside(books: Books, path: string, backUp: () =>
 export async function restoreSecret(folder: DataFolder, path: string): Promise<void> {
   const kept = await readFileIfThere(secretFileOf(path))
   if (kept === null || (await readFileIfThere(folder.secret)) !== null) return
-  const { writePrivateFile } = await import('../data-folder.ts')
+  const { writePrivateFile } = await import('../data/data-folder.ts')
   await writePrivateFile(folder.secret, kept)
 }
 
 /** What stands between restored books and their first start; null where the secret at hand is theirs. */
-export async function missingSecret(books: Books): Promise<string | null> {
+export async function missingSecret(books: LedgerPlace): Promise<string | null> {
   const { folder, env } = books
   const secrets = env.FAREBOX_SECRET ? environmentSecrets(env) : await readFolderSecrets(folder)
   if (secrets) {
@@ -42,7 +42,7 @@ export async function missingSecret(books: Books): Promise<string | null> {
 }
 
 /** Null where the books know one of these secrets, or, being of an older release, none. */
-async function problemOf(books: Books, secrets: Secrets): Promise<CliError | null> {
+async function problemOf(books: LedgerPlace, secrets: Secrets): Promise<CliError | null> {
   const { marksOf, requireKnown, WrongSecret } = await import('#access/keys/secret-of-books.ts')
   const known = await lastMark(books)
   try {
@@ -54,7 +54,7 @@ async function problemOf(books: Books, secrets: Secrets): Promise<CliError | nul
   }
 }
 
-async function lastMark(books: Books): Promise<{ mark: string; place: string } | null> {
+async function lastMark(books: LedgerPlace): Promise<{ mark: string; place: string } | null> {
   const reader = await openReader(books)
   try {
     const newest = 'SELECT mark, place FROM secret_mark ORDER BY generation DESC LIMIT 1'

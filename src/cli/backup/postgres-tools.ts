@@ -3,11 +3,10 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { resolve } from 'node:path'
-import type { Books } from '../books.ts'
-import { CliError } from '../cli-error.ts'
+import { CliError } from '../command.ts'
+import type { LedgerPlace } from '../data/ledger-place.ts'
 import { withSecretBeside } from './backup-secret.ts'
-import { kindOfBackup } from './kind-of-backup.ts'
-import { backupFailure } from './sqlite-backup.ts'
+import { backupFailure, kindOfBackup } from './sqlite-backup.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -15,7 +14,12 @@ type Environment = Readonly<Record<string, string | undefined>>
 const schema = 'farebox'
 
 /** Copies the database into a new file, and the secrets into another where they are asked for. */
-export async function backUpPostgres(books: Books, url: string, file: string, withSecret: boolean): Promise<void> {
+export async function backUpPostgres(
+  books: LedgerPlace,
+  url: string,
+  file: string,
+  withSecret: boolean,
+): Promise<void> {
   const path = resolve(file)
   const dump = () => dumpInto(path, url, books.env)
   try {

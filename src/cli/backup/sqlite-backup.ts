@@ -1,20 +1,19 @@
 import { createReadStream, createWriteStream, existsSync, rmSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { basename, dirname, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { makeFolder } from '#host/durable-files.ts'
-import { type Books, requireBooks } from '../books.ts'
-import { CliError } from '../cli-error.ts'
-import type { DataFolder } from '../data-folder.ts'
-import { fileFailure } from '../file-failure.ts'
-import { folderFailure, folderInUse, isStoreError } from '../folder-in-use.ts'
-import { runningService } from '../service-admin.ts'
+import { CliError, fileFailure } from '../command.ts'
+import type { DataFolder } from '../data/data-folder.ts'
+import { folderFailure, folderInUse, isStoreError } from '../data/folder-in-use.ts'
+import { type LedgerPlace, requireLedger } from '../data/ledger-place.ts'
+import { runningService } from '../data/service-admin.ts'
 import { restoreSecret, withSecretBeside } from './backup-secret.ts'
-import { kindOfBackup } from './kind-of-backup.ts'
 
 /** Copies the books into a new file, and the secrets into another where they are asked for. */
-export async function backUpSqlite(books: Books, from: string, file: string, withSecret: boolean): Promise<void> {
+export async function backUpSqlite(books: LedgerPlace, from: string, file: string, withSecret: boolean): Promise<void> {
   const path = resolve(file)
-  await requireBooks(books)
+  await requireLedger(books)
   const { backupSqlite } = await import('#ledger/store/sqlite/backup.ts')
   const copy = () => backupSqlite(from, path)
   try {
@@ -101,4 +100,20 @@ export function backupFailure(error: unknown, path: string): unknown {
   if ([sqliteFull, sqliteIoError].includes(errcode & 0xff))
     return new CliError(`The disk for ${basename(path)} is full or failing.`, 'Make room, or name a file elsewhere.')
   return fileFailure(error) ?? error
+}
+
+/** How a file of each kind begins: `pg_dump`'s own format, and SQLite's. */
+const beginnings = { postgres: 'PGDMP', sqlite: 'SQLite format 3\0' } as const
+
+/** Which books a backup is of, by its first bytes; null where it is of neither. */
+export async function kindOfBackup(path: string): Promise<keyof typeof beginnings | null> {
+  const file = await open(path)
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(16), 0, 16, 0)
+    const start = buffer.toString('latin1', 0, bytesRead)
+    for (const kind of ['postgres', 'sqlite'] as const) if (start.startsWith(beginnings[kind])) return kind
+    return null
+  } finally {
+    await file.close()
+  }
 }

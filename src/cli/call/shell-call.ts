@@ -5,6 +5,8 @@ import { runTool } from '#toolkit/run-tool.ts'
 import { sayFailure } from '#toolkit/tool-failure.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
 import { oneLine } from '#toolkit/values/untrusted.ts'
+import type { CommandIo } from '../command.ts'
+import { approveQuestion } from '../wallet/approve.ts'
 
 /** What a call from the shell meets of the terminal. */
 export interface Shell {
@@ -85,5 +87,33 @@ function progressTo({ signal, note }: Shell) {
     last = line
     nextAtMs = nowMs + progressEveryMs
     note(line)
+  }
+}
+
+/**
+ * Asks the person at the terminal as `farebox wallet approve` does, with the wallet's passphrase where there is one. All of
+ * it goes to stderr, because stdout is for the result. Rejects with the signal's reason where the person stops the command.
+ */
+export async function decideAtTerminal(
+  { approvalId }: Question,
+  data: string | undefined,
+  io: CommandIo,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { output } = io
+  const aside: CommandIo = { ...io, output: { ...output, print: output.note, note: output.note } }
+  const flags = data === undefined ? [] : ['--data', data]
+  const stopped = Promise.withResolvers<never>()
+  const stop = () => {
+    // Whoever waits for a line would keep the process.
+    io.stdin.pause()
+    stopped.reject(signal.reason)
+  }
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    const answered = approveQuestion([approvalId, ...flags], aside)
+    return (await Promise.race([answered, stopped.promise])) === 0
+  } finally {
+    signal.removeEventListener('abort', stop)
   }
 }

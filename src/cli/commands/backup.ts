@@ -1,10 +1,9 @@
-import { parseArguments, wrongUsage } from '../arguments.ts'
 import { auditBooks, auditFile } from '../backup/audit-file.ts'
 import { secretFileOf } from '../backup/backup-secret.ts'
 import { backUpSqlite } from '../backup/sqlite-backup.ts'
-import { type Books, booksOf } from '../books.ts'
-import type { Command, CommandIo } from '../command.ts'
-import { defaultDataFolder } from '../data-folder.ts'
+import { type Command, type CommandIo, parseArguments, wrongUsage } from '../command.ts'
+import { defaultDataFolder } from '../data/data-folder.ts'
+import { type LedgerPlace, ledgerPlaceOf } from '../data/ledger-place.ts'
 
 const name = 'farebox backup'
 
@@ -31,7 +30,7 @@ export const backup: Command = {
     })
     const [file] = positionals
     if (file === undefined) throw wrongUsage(name, 'The name of the new file is missing')
-    const books = await booksOf(values.data, io.env)
+    const books = await ledgerPlaceOf(values.data, io.env)
     const withSecret = values['with-secret']
     const { database } = books
     if (database.engine === 'sqlite') await backUpSqlite(books, database.path, file, withSecret)
@@ -40,7 +39,7 @@ export const backup: Command = {
   },
 }
 
-async function tell(books: Books, file: string, withSecret: boolean, io: CommandIo): Promise<number> {
+async function tell(books: LedgerPlace, file: string, withSecret: boolean, io: CommandIo): Promise<number> {
   io.output.print(file)
   if (withSecret) io.output.note(`The service's secret is in ${secretFileOf(file)}; keep it apart from the backup.`)
   else io.output.note("The service's secret is not in it: without it no API key of then opens anything again.")

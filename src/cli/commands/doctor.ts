@@ -1,14 +1,12 @@
 import { dirname, resolve } from 'node:path'
 import type { Config } from '#service/config/read-config.ts'
-import { parseArguments, wrongUsage } from '../arguments.ts'
-import { CliError } from '../cli-error.ts'
-import type { Command, CommandIo } from '../command.ts'
-import { dataFolder, defaultDataFolder } from '../data-folder.ts'
+import { CliError, type Command, type CommandIo, parseArguments, wrongUsage } from '../command.ts'
+import { dataFolder, defaultDataFolder } from '../data/data-folder.ts'
 import { broken, type Finding, findingLine, note, ok } from '../doctor/finding.ts'
-import { proxyAdvice } from '../proxy-advice.ts'
 import { configPath, faultsOf, loadConfig } from '../serve/load-config.ts'
-import { dataFlag, withDataFlag } from '../wallet/data-flag.ts'
-import { givenPassphrase, passphraseFlags } from '../wallet/given-passphrase.ts'
+import { proxyAdvice } from '../serve/say-config.ts'
+import { dataFlag, withDataFlag } from '../wallet/owner-wallet.ts'
+import { givenPassphrase, passphraseFlags } from '../wallet/terminal.ts'
 
 const name = 'farebox doctor'
 
@@ -62,7 +60,7 @@ export const doctor: Command = {
 }
 
 async function tellFindings(found: readonly Finding[], isJson: boolean, { output }: CommandIo): Promise<number> {
-  const { asTyped } = await import('#agent/words/as-typed.ts')
+  const { asTyped } = await import('#agent/words/typed-commands.ts')
   for (const finding of found) {
     const typed = finding.next === undefined ? finding : { ...finding, next: asTyped(finding.next) }
     if (isJson) output.printJson(typed)
@@ -134,11 +132,11 @@ async function lookAtRest(
   data: string | undefined,
   { env }: CommandIo,
 ): Promise<Finding[]> {
-  const [{ lookAtBooks }, { lookAtData, lookAtWallet }, { lookAtPrograms }, { lookAtPort }, { stateFolderOf }] =
+  const [{ lookAtLedger }, { lookAtData, lookAtWallet }, { lookAtExecutables }, { lookAtPort }, { stateFolderOf }] =
     await Promise.all([
-      import('../doctor/look-at-books.ts'),
+      import('../doctor/look-at-ledger.ts'),
       import('../doctor/look-at-folders.ts'),
-      import('../doctor/look-at-programs.ts'),
+      import('../doctor/look-at-executables.ts'),
       import('../doctor/look-at-port.ts'),
       import('#agent/settings/wallet-settings.ts'),
     ])
@@ -147,9 +145,9 @@ async function lookAtRest(
   const database = file?.database ?? env.DATABASE_URL
   const found = await Promise.all([
     lookAtData(folder),
-    lookAtBooks(folder.root, { ...env, DATABASE_URL: database }),
+    lookAtLedger(folder.root, { ...env, DATABASE_URL: database }),
     ...(file ? [lookAtPort(file.listen, folder), ...(await lookAtServers(config as Config))] : []),
-    lookAtPrograms(file),
+    lookAtExecutables(file),
     lookAtWallet(stateFolderOf(env)),
   ])
   return found.flat()

@@ -1,7 +1,5 @@
 import { writeFile } from 'node:fs/promises'
-import { integerFlag, parseArguments } from '../arguments.ts'
-import { CliError } from '../cli-error.ts'
-import type { Command } from '../command.ts'
+import { CliError, type Command, integerFlag, parseArguments } from '../command.ts'
 import { configPath } from '../serve/load-config.ts'
 
 const name = 'farebox init'
@@ -45,7 +43,7 @@ export const init: Command = {
       io.output.print(`Left out: ${oneLine(model)}, of ${baseUrl}; ${why}.`)
     if (!found.length)
       io.output.print('No server with models was found on this machine; there is a demonstration in it.')
-    const { asTyped } = await import('#agent/words/as-typed.ts')
+    const { asTyped } = await import('#agent/words/typed-commands.ts')
     const next = asTyped(`run \`farebox serve --config ${path}\``)
     io.output.print(`Written to ${path}. Its prices are guesses: set yours, then ${next}.`)
     return 0

@@ -1,12 +1,11 @@
+import type { KeyNeeds } from '#access/keys/api-keys.ts'
+import type { ListedKey } from '#access/keys/listed-key.ts'
 import { parseUsd } from '#contract/money.ts'
-import { parseArguments, wrongUsage } from '../arguments.ts'
-import { booksOf } from '../books.ts'
-import type { Command, CommandIo } from '../command.ts'
-import { defaultDataFolder } from '../data-folder.ts'
-import { budgetOf, budgetOptions } from '../keys/budget.ts'
-import { sayKeys } from '../keys/say-keys.ts'
-import { dropSecrets, rotateSecret } from '../keys/secrets.ts'
-import { openOperator } from '../operator.ts'
+import { budgetOf, budgetOptions, openOperator } from '../admin/operator.ts'
+import { dropSecrets, rotateSecret } from '../admin/secrets.ts'
+import { type Command, type CommandIo, parseArguments, wrongUsage } from '../command.ts'
+import { defaultDataFolder } from '../data/data-folder.ts'
+import { ledgerPlaceOf } from '../data/ledger-place.ts'
 
 const name = 'farebox keys'
 
@@ -80,7 +79,7 @@ async function create(args: readonly string[], io: CommandIo): Promise<number> {
   const amountMicroUsd = parseUsd(usd)
   if (amountMicroUsd === null || amountMicroUsd < 0n)
     throw wrongUsage(name, '`--usd` takes an amount such as 5 or 0.25, or 0')
-  const operator = await openOperator(await booksOf(values.data, io.env))
+  const operator = await openOperator(await ledgerPlaceOf(values.data, io.env))
   try {
     const more = {
       ...(values.account === undefined ? {} : { account: values.account }),
@@ -106,7 +105,7 @@ async function budget(args: readonly string[], io: CommandIo): Promise<number> {
   if (id === undefined) throw wrongUsage(name, 'The id of the key is missing; `farebox keys list` shows it')
   const limits = budgetOf(values, name)
   if ((limits === null) !== values.none) throw wrongUsage(name, 'Say the limits, or `--none`')
-  const operator = await openOperator(await booksOf(values.data, io.env))
+  const operator = await openOperator(await ledgerPlaceOf(values.data, io.env))
   try {
     await operator.setBudget(id, limits)
     io.output.print(limits ? `Key ${id} has its limits.` : `Key ${id} has no limit of its own.`)
@@ -121,7 +120,7 @@ async function list(args: readonly string[], io: CommandIo): Promise<number> {
     command: name,
     options: { account: { type: 'string' }, data, json: { type: 'boolean', default: false } },
   })
-  const operator = await openOperator(await booksOf(values.data, io.env))
+  const operator = await openOperator(await ledgerPlaceOf(values.data, io.env))
   try {
     const listed = await operator.listKeys(values.account)
     if (values.json) io.output.printJson(listed)
@@ -136,7 +135,7 @@ async function revoke(args: readonly string[], io: CommandIo): Promise<number> {
   const { values, positionals } = parseArguments(args, { command: name, options: { data }, maxPositionals: 1 })
   const [id] = positionals
   if (id === undefined) throw wrongUsage(name, 'The id of the key is missing; `farebox keys list` shows it')
-  const operator = await openOperator(await booksOf(values.data, io.env))
+  const operator = await openOperator(await ledgerPlaceOf(values.data, io.env))
   try {
     await operator.revokeKey(id)
     io.output.print(`Key ${id} has ended.`)
@@ -151,7 +150,7 @@ async function rotate(args: readonly string[], io: CommandIo): Promise<number> {
     command: name,
     options: { 'break-keys': { type: 'boolean', default: false }, data },
   })
-  io.output.print(await rotateSecret(await booksOf(values.data, io.env), values['break-keys']))
+  io.output.print(await rotateSecret(await ledgerPlaceOf(values.data, io.env), values['break-keys']))
   return 0
 }
 
@@ -160,6 +159,51 @@ async function drop(args: readonly string[], io: CommandIo): Promise<number> {
     command: name,
     options: { 'break-keys': { type: 'boolean', default: false }, data },
   })
-  io.output.print(await dropSecrets(await booksOf(values.data, io.env), values['break-keys']))
+  io.output.print(await dropSecrets(await ledgerPlaceOf(values.data, io.env), values['break-keys']))
   return 0
 }
+
+/** What a list says of the secret that a key needs; nothing where all is as it should be. */
+const needs: Readonly<Record<KeyNeeds, string>> = {
+  current: '',
+  former: 'needs a former secret',
+  missing: 'needs a secret that is not here',
+  unmarked: 'made by the first release, perhaps under a former secret',
+}
+
+/** One line a key, newest first, for a person. */
+export function sayKeys(keys: readonly ListedKey[], nowMs: number): string[] {
+  if (keys.length === 0) return ['There are no keys.']
+  return keys.map(key =>
+    [
+      key.id,
+      `${key.prefix}…`,
+      key.account,
+      `made ${dayOf(key.createdAtMs)}`,
+      key.role === 'ADMIN' ? 'ADMIN' : '',
+      stateOf(key, nowMs),
+      needs[key.needs],
+      limitsOf(key),
+      JSON.stringify(key.label),
+    ]
+      .filter(part => part !== '')
+      .join('  '),
+  )
+}
+
+function stateOf({ revokedAtMs, expiresAtMs }: ListedKey, nowMs: number): string {
+  if (revokedAtMs !== null) return `revoked ${dayOf(revokedAtMs)}`
+  if (expiresAtMs === null) return 'active'
+  return `${expiresAtMs <= nowMs ? 'expired' : 'active until'} ${dayOf(expiresAtMs)}`
+}
+
+const periods = { epoch: 'a day', month: 'a month', lifetime: 'in all' } as const
+
+function limitsOf({ budget }: ListedKey): string {
+  if (!budget) return ''
+  const { usd, staking, period } = budget
+  const limits = [usd === null ? '' : `${usd} USD`, staking === null ? '' : `${staking} of staking credit`]
+  return `at most ${limits.filter(Boolean).join(' and ')} ${periods[period]}`
+}
+
+const dayOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, 10)

@@ -1,11 +1,9 @@
 import type { ChainAuditReport } from '#ledger/audit/audit-chain.ts'
 import type { AuditReader } from '#ledger/audit/audit-reader.ts'
-import { parseArguments, wrongUsage } from '../arguments.ts'
-import { type Books, booksOf, openReader, withSameSchema } from '../books.ts'
-import { CliError } from '../cli-error.ts'
-import type { Command, CommandIo } from '../command.ts'
-import { defaultDataFolder } from '../data-folder.ts'
-import { sayAudit, sayChainAudit } from '../say-audit.ts'
+import { sayAudit, sayChainAudit } from '../admin/say-ledger.ts'
+import { CliError, type Command, type CommandIo, parseArguments, wrongUsage } from '../command.ts'
+import { defaultDataFolder } from '../data/data-folder.ts'
+import { type LedgerPlace, ledgerPlaceOf, openReader, withSameSchema } from '../data/ledger-place.ts'
 
 const name = 'farebox ledger'
 
@@ -53,7 +51,7 @@ async function audit(args: readonly string[], io: CommandIo): Promise<number> {
     command: name,
     options: { chain: { type: 'boolean', default: false }, data, json: { type: 'boolean', default: false } },
   })
-  const books = await booksOf(values.data, io.env)
+  const books = await ledgerPlaceOf(values.data, io.env)
   const reader = await openReader(books)
   try {
     const { audit: auditBooks } = await import('#ledger/audit/audit.ts')
@@ -74,11 +72,11 @@ async function balance(args: readonly string[], io: CommandIo): Promise<number> 
     options: { data, json: { type: 'boolean', default: false } },
     maxPositionals: 1,
   })
-  const reader = await openReader(await booksOf(values.data, io.env))
+  const reader = await openReader(await ledgerPlaceOf(values.data, io.env))
   try {
     const [{ listBalances }, { balanceAsJson, sayBalance }] = await Promise.all([
       import('#ledger/accounts/list-balances.ts'),
-      import('../say-balances.ts'),
+      import('../admin/say-ledger.ts'),
     ])
     const [account] = positionals
     const say = async () => {
@@ -105,11 +103,11 @@ async function requireAccount(reader: AuditReader, account: string): Promise<voi
 const asJson = (value: object): string =>
   JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? `${member}` : member))
 
-async function auditChains(reader: AuditReader, books: Books): Promise<ChainAuditReport> {
+async function auditChains(reader: AuditReader, books: LedgerPlace): Promise<ChainAuditReport> {
   const [{ auditChain }, { NodeFailed }, { transferSource }] = await Promise.all([
     import('#ledger/audit/audit-chain.ts'),
     import('#ledger/audit/audit-transfers.ts'),
-    import('../chain-nodes.ts'),
+    import('../wallet/local-nodes.ts'),
   ])
   try {
     return await auditChain(reader, network => transferSource(network, books))
@@ -119,16 +117,16 @@ async function auditChains(reader: AuditReader, books: Books): Promise<ChainAudi
   }
 }
 
-async function noteOtherChain({ payees }: ChainAuditReport, books: Books, io: CommandIo): Promise<void> {
-  const { otherChain } = await import('../chain-nodes.ts')
+async function noteOtherChain({ payees }: ChainAuditReport, books: LedgerPlace, io: CommandIo): Promise<void> {
+  const { otherChain } = await import('../wallet/local-nodes.ts')
   const sentence = otherChain(payees, books)
   if (sentence) io.output.note(sentence)
 }
 
 async function reopen(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, { command: name, options: { data } })
-  const { reopenBooks } = await import('../reopen-books.ts')
-  return reopenBooks(await booksOf(values.data, io.env), io)
+  const { reopenLedger } = await import('../admin/reopen-ledger.ts')
+  return reopenLedger(await ledgerPlaceOf(values.data, io.env), io)
 }
 
 async function exportBooks(args: readonly string[], io: CommandIo): Promise<number> {
@@ -143,7 +141,7 @@ async function exportBooks(args: readonly string[], io: CommandIo): Promise<numb
   }
   if (filter.fromMs !== undefined && filter.toMs !== undefined && filter.fromMs >= filter.toMs)
     throw wrongUsage(name, '`--from` has to be before `--to`')
-  const reader = await openReader(await booksOf(values.data, io.env))
+  const reader = await openReader(await ledgerPlaceOf(values.data, io.env))
   try {
     const { exportCsv } = await import('#ledger/audit/export-csv.ts')
     if (filter.account !== undefined) await withSameSchema(requireAccount(reader, filter.account))

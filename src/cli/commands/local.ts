@@ -1,9 +1,7 @@
 import { displayUsd, microUsd, parseUsd } from '#contract/money.ts'
-import { parseArguments, wrongUsage } from '../arguments.ts'
-import { CliError } from '../cli-error.ts'
-import type { Command, CommandIo } from '../command.ts'
-import { dataFolder, defaultDataFolder } from '../data-folder.ts'
-import { runningService } from '../service-admin.ts'
+import { CliError, type Command, type CommandIo, parseArguments, wrongUsage } from '../command.ts'
+import { dataFolder, defaultDataFolder } from '../data/data-folder.ts'
+import { runningService } from '../data/service-admin.ts'
 
 const name = 'farebox local'
 

@@ -6,13 +6,11 @@ import type { EndpointOptions } from '#mcp/endpoint.ts'
 import { listing } from '#mcp/listing.generated.ts'
 import { chooseTools } from '#mcp/listing.ts'
 import { serveMcp } from '#mcp/stdio.ts'
-import { integerFlag, parseArguments, wrongUsage } from '../arguments.ts'
-import { CliError } from '../cli-error.ts'
-import type { Command, CommandIo } from '../command.ts'
+import { CliError, type Command, type CommandIo, integerFlag, parseArguments, wrongUsage } from '../command.ts'
 import { agentHost } from '../mcp/agent-host.ts'
-import { readPassphraseFile } from '../passphrase-file.ts'
-import { dataFlag, withDataFlag } from '../wallet/data-flag.ts'
-import { givenPassphrase, passphraseFlags } from '../wallet/given-passphrase.ts'
+import { dataFlag, withDataFlag } from '../wallet/owner-wallet.ts'
+import { readPassphraseFile } from '../wallet/passphrase-file.ts'
+import { givenPassphrase, passphraseFlags } from '../wallet/terminal.ts'
 
 const name = 'farebox mcp'
 
@@ -58,7 +56,7 @@ export const mcp: Command = {
     // A client that starts this with what a person was asked for writes the flags of answers that nobody gave, too.
     const values = filledIn(written)
     if (written['print-config'] !== undefined) {
-      const { printConfig } = await import('../assistants/print-config.ts')
+      const { printConfig } = await import('../assistants/clients.ts')
       await printConfig(name, written['print-config'], values, io)
       return 0
     }

@@ -1,12 +1,9 @@
-import { proxyPort } from '#agent/proxy/bounds.ts'
-import { ProxyProblem } from '#agent/proxy/proxy-problem.ts'
+import { ProxyProblem, proxyPort } from '#agent/proxy/proxy-problem.ts'
 import { readSettings } from '#agent/settings/settings.ts'
-import { integerFlag, parseArguments } from '../arguments.ts'
-import { CliError } from '../cli-error.ts'
-import type { Command, CommandIo } from '../command.ts'
-import { dataFlag, withDataFlag } from '../wallet/data-flag.ts'
-import { givenPassphrase, passphraseFlags } from '../wallet/given-passphrase.ts'
+import { CliError, type Command, type CommandIo, integerFlag, parseArguments } from '../command.ts'
 import { withLocalNodes } from '../wallet/local-nodes.ts'
+import { dataFlag, withDataFlag } from '../wallet/owner-wallet.ts'
+import { givenPassphrase, passphraseFlags } from '../wallet/terminal.ts'
 
 const name = 'farebox proxy'
 

@@ -1,13 +1,11 @@
 import { resolve } from 'node:path'
-import { parseArguments, wrongUsage } from '../arguments.ts'
 import { auditBooks, auditFile } from '../backup/audit-file.ts'
 import { missingSecret, restoreSecret } from '../backup/backup-secret.ts'
 import { restoreSqlite } from '../backup/sqlite-backup.ts'
-import { type Books, booksOf } from '../books.ts'
-import { noteBooksPlace } from '../books-place.ts'
-import type { Command } from '../command.ts'
-import { defaultDataFolder } from '../data-folder.ts'
-import { readFolderSecrets } from '../folder-secrets.ts'
+import { type Command, parseArguments, wrongUsage } from '../command.ts'
+import { defaultDataFolder } from '../data/data-folder.ts'
+import { readFolderSecrets } from '../data/folder-secrets.ts'
+import { type LedgerPlace, ledgerPlaceOf, noteLedgerPlace } from '../data/ledger-place.ts'
 
 const name = 'farebox restore'
 
@@ -28,7 +26,7 @@ export const restore: Command = {
     })
     const [file] = positionals
     if (file === undefined) throw wrongUsage(name, 'The name of the backup is missing')
-    const books = await booksOf(values.data, io.env)
+    const books = await ledgerPlaceOf(values.data, io.env)
     const { database, folder } = books
     if (database.engine === 'sqlite') {
       await restoreSqlite(folder, database.path, file)
@@ -46,10 +44,10 @@ export const restore: Command = {
 }
 
 /** The secret lies in the folder whatever the books lie in. */
-async function restoreDatabase({ folder, env }: Books, url: string, file: string): Promise<void> {
+async function restoreDatabase({ folder, env }: LedgerPlace, url: string, file: string): Promise<void> {
   const { restorePostgres } = await import('../backup/postgres-tools.ts')
   await restorePostgres(url, file, env)
   await restoreSecret(folder, resolve(file))
   // A folder that got nothing is none of this service.
-  if ((await readFolderSecrets(folder)) !== null) await noteBooksPlace(folder, { engine: 'postgres', url })
+  if ((await readFolderSecrets(folder)) !== null) await noteLedgerPlace(folder, { engine: 'postgres', url })
 }

@@ -1,10 +1,8 @@
-import { parseArguments, wrongUsage } from '../arguments.ts'
-import type { Command } from '../command.ts'
+import { type Command, parseArguments, wrongUsage } from '../command.ts'
 import { configPath, loadConfig, orTellFaults } from '../serve/load-config.ts'
-import { onReloadSignal } from '../serve/reload-signal.ts'
 import { sayConfig } from '../serve/say-config.ts'
 import { startServing } from '../serve/start-serving.ts'
-import { stderrLog } from '../stderr-log.ts'
+import { stderrLog } from '../serve/stderr-log.ts'
 
 const name = 'farebox serve'
 
@@ -80,4 +78,14 @@ async function checkWhole(config: Awaited<ReturnType<typeof loadConfig>>): Promi
   const log = { info: nothing, warn: nothing, error: nothing }
   config.openModels({ folder: '.', log, keep: (_, make) => make() })
   config.checkPayments()
+}
+
+/** Runs at each SIGHUP, one after the other, until the result is called; systems without that signal have no reload. */
+export function onReloadSignal(run: () => Promise<void>): () => void {
+  let last = Promise.resolve()
+  const reload = () => {
+    last = last.then(run)
+  }
+  process.on('SIGHUP', reload)
+  return () => void process.off('SIGHUP', reload)
 }

@@ -1,15 +1,11 @@
 import { flushCompileCache } from 'node:module'
-import { integerFlag, parseArguments } from '../arguments.ts'
-import { booksOf } from '../books.ts'
-import { noteBooksPlace, requireNoBooksHere } from '../books-place.ts'
-import { CliError } from '../cli-error.ts'
-import type { Command, CommandIo } from '../command.ts'
-import { dataFolder, defaultDataFolder } from '../data-folder.ts'
-import { folderFailure } from '../folder-in-use.ts'
-import { type Report, reportAsJson, reportInWords } from '../up/events.ts'
+import { CliError, type Command, type CommandIo, integerFlag, parseArguments } from '../command.ts'
+import { dataFolder, defaultDataFolder } from '../data/data-folder.ts'
+import { folderFailure } from '../data/folder-in-use.ts'
+import { ledgerPlaceOf, noteLedgerPlace, requireNoLedgerHere } from '../data/ledger-place.ts'
+import { type Report, reportAsJson, reportInWords, sayServing } from '../up/events.ts'
 import type { JourneyEnd } from '../up/journey.ts'
 import type { LocalService } from '../up/local-service.ts'
-import { sayServing } from '../up/say-serving.ts'
 
 const name = 'farebox up'
 
@@ -105,14 +101,14 @@ async function start(
 ): Promise<LocalService> {
   const [{ startLocalService }, { stderrLog }, { LocalChainError }] = await Promise.all([
     import('../up/local-service.ts'),
-    import('../stderr-log.ts'),
+    import('../serve/stderr-log.ts'),
     import('#local/chain/folder.ts'),
   ])
   const { tokenName, data, ...where } = options
   // By the environment alone, because its address may carry a password.
   const database = io.env.DATABASE_URL
-  const books = await booksOf(data, io.env)
-  if (books.database.engine === 'postgres') await requireNoBooksHere(books.folder)
+  const books = await ledgerPlaceOf(data, io.env)
+  if (books.database.engine === 'postgres') await requireNoLedgerHere(books.folder)
   try {
     const service = await startLocalService({
       ...where,
@@ -122,7 +118,7 @@ async function start(
       ...(tokenName === undefined ? {} : { tokenName }),
       ...(database ? { database } : {}),
     })
-    await noteBooksPlace(books.folder, books.database)
+    await noteLedgerPlace(books.folder, books.database)
     return service
   } catch (error) {
     if (error instanceof LocalChainError) throw new CliError(error.message, 'Then start again.')

@@ -1,3 +1,71 @@
+/** Nobody waits longer for somebody who may not be there. */
+const askMs = 5_000
+
+/** The most of an answer that is read. */
+const answerCharacters = 64 * 1024
+
+export interface Told {
+  /** 0 where nobody answered. */
+  status: number
+  body: unknown
+  /** Of its `Date`, or null. */
+  atMs: number | null
+  /** Why nobody answered: `ECONNREFUSED`, `time-out`; never the address. */
+  reason: string
+}
+
+/** One question over HTTP, without following to another place. Never rejects. */
+export async function ask(url: string, init: { headers?: Record<string, string>; body?: unknown } = {}): Promise<Told> {
+  try {
+    const response = await fetch(url, {
+      method: init.body === undefined ? 'GET' : 'POST',
+      headers: { ...init.headers, ...(init.body === undefined ? {} : { 'content-type': 'application/json' }) },
+      ...(init.body === undefined ? {} : { body: JSON.stringify(init.body) }),
+      redirect: 'manual',
+      signal: AbortSignal.timeout(askMs),
+    })
+    const date = Date.parse(response.headers.get('date') ?? '')
+    const text = await textOf(response)
+    return { status: response.status, body: parsed(text), atMs: Number.isFinite(date) ? date : null, reason: '' }
+  } catch (error) {
+    return { status: 0, body: null, atMs: null, reason: reasonOf(error) }
+  }
+}
+
+async function textOf(response: Response): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const piece of response.body ?? []) {
+    text += decoder.decode(piece as Uint8Array, { stream: true })
+    if (text.length > answerCharacters) break
+  }
+  return text
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Error && error.name === 'TimeoutError') return 'no answer in time'
+  const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
+  return code ?? 'no answer'
+}
+
+/** The answer to a question over JSON-RPC; null where there was none. */
+export async function askNode(url: string, method: string, params: readonly unknown[] = []) {
+  const told = await ask(url, { body: { jsonrpc: '2.0', id: 1, method, params } })
+  const { result = null } = (told.body ?? {}) as { result?: unknown }
+  return { ...told, result }
+}
+
+/** Of an address whose path, query and user may be secret. */
+export const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : 'its address')
+
 /** What one check found, as one line; never with a secret, nor with more of an address than its host. */
 export interface Finding {
   /** What was looked at: `configuration`, `engine`, … */
@@ -7,9 +75,6 @@ export interface Finding {
   /** What to do, where there is something. */
   next?: string
 }
-
-/** One thing that is looked at. It finds several things where there are several, and none where it does not matter. */
-export type Check = () => Promise<readonly Finding[]>
 
 export const ok = (check: string, says: string): Finding => ({ check, state: 'ok', says })
 /** Works, and somebody had better know. */

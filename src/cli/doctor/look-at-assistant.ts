@@ -34,15 +34,15 @@ export async function lookAtAssistant(
 
 function looks(settings: AgentSettings, folder: string, passphrase: string | null): Promise<readonly Finding[]>[] {
   return [
-    import('./look-at-payer.ts').then(({ lookAtPayer }) => lookAtPayer(settings, folder, passphrase)),
-    import('./look-at-caps.ts').then(({ lookAtCaps }) => lookAtCaps(settings.env, folder)),
+    import('./look-at-wallet.ts').then(({ lookAtPayer }) => lookAtPayer(settings, folder, passphrase)),
+    import('./look-at-wallet.ts').then(({ lookAtCaps }) => lookAtCaps(settings.env, folder)),
     import('./look-at-service.ts').then(({ lookAtService }) => lookAtService(settings)),
   ]
 }
 
 /** Names alone: some of their values are secrets. */
 async function settingsOf(env: CommandIo['env'], problemCount: number): Promise<Finding[]> {
-  const { isAgentVariable } = await import('#agent/settings/strange-variables.ts')
+  const { isAgentVariable } = await import('#agent/settings/unknown-variables.ts')
   const names = Object.keys(env).filter(name => isAgentVariable(name) && env[name]?.trim())
   if (names.length === 0)
     return [
@@ -56,7 +56,7 @@ async function settingsOf(env: CommandIo['env'], problemCount: number): Promise<
 }
 
 async function unreadVariables(env: CommandIo['env']): Promise<Finding[]> {
-  const { unreadVariables } = await import('#agent/settings/strange-variables.ts')
+  const { unreadVariables } = await import('#agent/settings/unknown-variables.ts')
   return unreadVariables(Object.keys(env)).map(({ name, near }) =>
     note(
       'settings',

@@ -1,6 +1,5 @@
 import type { ConfigFile } from '#service/config/config-schema.ts'
-import { ask, hostOf } from './ask.ts'
-import { broken, type Finding, note, ok } from './finding.ts'
+import { ask, broken, type Finding, hostOf, note, ok } from './finding.ts'
 
 interface Server {
   baseUrl: string

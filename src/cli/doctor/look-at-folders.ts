@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { access, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { DataFolder } from '../data-folder.ts'
+import type { DataFolder } from '../data/data-folder.ts'
 import { broken, type Finding, note, ok } from './finding.ts'
 
 /** Less is a day of videos, or an hour of a log. */
@@ -41,7 +41,7 @@ export async function lookAtWallet(folder: string): Promise<Finding[]> {
     return [
       note(check, `There is none in ${folder}.`, 'Only an assistant needs one: `farebox wallet create --service URL`.'),
     ]
-  const { secretFileNames } = await import('#agent/wallet/secret-files.ts')
+  const { secretFileNames } = await import('#agent/media/readable-files.ts')
   const files = secretFileNames.map(name => join(folder, name))
   const open = await openToOthers(files)
   if (open.length)

@@ -1,6 +1,5 @@
 import type { ConfigFile } from '#service/config/config-schema.ts'
-import { ask, askNode, hostOf } from './ask.ts'
-import { broken, type Finding, note, ok } from './finding.ts'
+import { ask, askNode, broken, type Finding, hostOf, note, ok } from './finding.ts'
 
 type Payments = NonNullable<ConfigFile['payments']>
 

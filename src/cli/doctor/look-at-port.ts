@@ -1,11 +1,10 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { CliError } from '../cli-error.ts'
-import type { DataFolder } from '../data-folder.ts'
-import { listenFailure } from '../serve/listen-failure.ts'
-import { runningService } from '../service-admin.ts'
-import { ask } from './ask.ts'
-import { broken, type Finding, ok } from './finding.ts'
+import { CliError } from '../command.ts'
+import type { DataFolder } from '../data/data-folder.ts'
+import { runningService } from '../data/service-admin.ts'
+import { listenFailure } from '../serve/listen.ts'
+import { ask, broken, type Finding, ok } from './finding.ts'
 
 /** Whether the service could listen where it is to, or does already. */
 export async function lookAtPort(at: { host: string; port: number }, folder: DataFolder): Promise<Finding[]> {

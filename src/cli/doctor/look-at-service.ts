@@ -1,7 +1,6 @@
 import type { AgentSettings } from '#agent/settings/settings.ts'
-import { howToHaveService } from '#agent/words/starts-here.ts'
-import { ask, type Told } from './ask.ts'
-import { broken, type Finding, note, ok } from './finding.ts'
+import { howToHaveService } from '#agent/words/explain.ts'
+import { ask, broken, type Finding, note, ok, type Told } from './finding.ts'
 
 const check = 'service'
 

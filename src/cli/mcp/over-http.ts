@@ -1,8 +1,7 @@
 import type { AgentSettings } from '#agent/settings/settings.ts'
 import type { ServeHttp } from '#mcp/http/serve.ts'
-import { CliError } from '../cli-error.ts'
-import type { CommandIo } from '../command.ts'
-import { isRefusal } from '../wallet/at-desk.ts'
+import { CliError, type CommandIo } from '../command.ts'
+import { isRefusal } from '../wallet/owner-wallet.ts'
 
 /** Where `farebox mcp --http` listens unless told; next to the service and the proxy. */
 export const httpPort = 8404

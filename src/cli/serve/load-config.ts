@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { ConfigFault } from '#service/config/config-fault.ts'
 import type { Config } from '#service/config/read-config.ts'
-import { CliError } from '../cli-error.ts'
+import { CliError } from '../command.ts'
 import type { Output } from '../output.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -43,7 +43,7 @@ export async function orTellFaults<Value>(path: string, output: Output, run: () 
     const { faultLine } = await import('#service/config/config-fault.ts')
     for (const fault of faults) output.note(faultLine(path, fault))
     const many = faults.length === 1 ? 'a fault' : `${faults.length} faults`
-    const { inShell } = await import('#agent/words/own-command.ts')
+    const { inShell } = await import('#agent/words/typed-commands.ts')
     const named = path === defaultConfig ? '' : ` --config ${inShell(path)}`
     throw new CliError(`${path} has ${many}.`, `Fix it, then run \`farebox serve --check${named}\`.`)
   }

@@ -6,19 +6,16 @@ import type { ConfigFile } from '#service/config/config-schema.ts'
 import type { BesideModels } from '#service/config/open-beside-models.ts'
 import type { Config } from '#service/config/read-config.ts'
 import type { OpenService } from '#service/running/open-service.ts'
-import { booksOf } from '../books.ts'
-import { noteBooksPlace, requireNoBooksHere } from '../books-place.ts'
-import { type DataFolder, dataFolder, removeFile, writePrivateFile } from '../data-folder.ts'
-import { folderWaitMs, openWhenFree, requireNoService } from '../folder-in-use.ts'
-import { secretsToStart } from '../folder-secrets.ts'
-import { listenFailure } from './listen-failure.ts'
-import { listenForFigures } from './listen-for-figures.ts'
+import { type DataFolder, dataFolder, removeFile, writePrivateFile } from '../data/data-folder.ts'
+import { folderWaitMs, openWhenFree, requireNoService } from '../data/folder-in-use.ts'
+import { secretsToStart } from '../data/folder-secrets.ts'
+import { ledgerPlaceOf, noteLedgerPlace, requireNoLedgerHere } from '../data/ledger-place.ts'
+import { listenFailure, listenForFigures } from './listen.ts'
 import { faultsOf, loadConfig } from './load-config.ts'
-import { settingsThatWait } from './settings-that-wait.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-export interface ServingOptions {
+interface ServingOptions {
   path: string
   config: Config
   env: Environment
@@ -28,7 +25,7 @@ export interface ServingOptions {
 }
 
 /** A service that runs by its configuration. */
-export interface Serving {
+interface Serving {
   baseUrl: string
   models: number
   /** Takes models, their upstreams, limits and the system prompt from the file anew. A faulty one changes nothing, and is told in the log. */
@@ -136,8 +133,8 @@ async function open(
 ): Promise<OpenService> {
   const database = file.database ?? env.DATABASE_URL
   const valkey = file.valkey ?? env.VALKEY_URL
-  const books = await booksOf(folder.root, { ...env, DATABASE_URL: database })
-  if (books.database.engine === 'postgres') await requireNoBooksHere(folder)
+  const books = await ledgerPlaceOf(folder.root, { ...env, DATABASE_URL: database })
+  if (books.database.engine === 'postgres') await requireNoLedgerHere(folder)
   const { paymentSettings } = await import('#service/config/payment-config.ts')
   const [first, ...former] = file.secrets ?? (await secretsToStart(folder, env))
   const opening = () =>
@@ -161,7 +158,7 @@ async function open(
       log,
     })
   const service = await openWhenFree(folder, opening, waitLogged(log))
-  await noteBooksPlace(folder, books.database)
+  await noteLedgerPlace(folder, books.database)
   return service
 }
 
@@ -197,3 +194,15 @@ function loopbackOf(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   return host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host
 }
+
+/** What a reload takes over; the rest is read once, at the start. */
+const reloaded: ReadonlySet<string> = new Set(['models', 'systemPrompt', 'plan', 'limits'])
+
+/** Names of settings that were changed and count only from the next start on. */
+const settingsThatWait = (inForce: ConfigFile, next: ConfigFile): string[] =>
+  Object.keys({ ...inForce, ...next }).filter(
+    name => !reloaded.has(name) && asText(inForce[name as keyof ConfigFile]) !== asText(next[name as keyof ConfigFile]),
+  )
+
+const asText = (value: unknown): string | undefined =>
+  JSON.stringify(value, (_, inside) => (typeof inside === 'bigint' ? `${inside}` : inside))

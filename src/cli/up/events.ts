@@ -1,9 +1,11 @@
+import type { DataFolder } from '../data/data-folder.ts'
 import type { Output } from '../output.ts'
+import type { LocalService } from './local-service.ts'
 
 /** What `up` tells, one JSON object a line with `--json`, words without. */
-export type UpEvent = ReadyEvent | StepEvent | FileEvent | DoneEvent
+type UpEvent = ReadyEvent | StepEvent | FileEvent | DoneEvent
 
-export interface ReadyEvent {
+interface ReadyEvent {
   event: 'ready'
   baseUrl: string
   evmRpcUrl: string
@@ -13,7 +15,7 @@ export interface ReadyEvent {
   dataDir: string
 }
 
-export interface StepEvent {
+interface StepEvent {
   event: 'step'
   name: string
   ok: boolean
@@ -23,14 +25,14 @@ export interface StepEvent {
   detail: string
 }
 
-export interface FileEvent {
+interface FileEvent {
   event: 'file'
   path: string
   mimeType: string
   bytes: number
 }
 
-export interface DoneEvent {
+interface DoneEvent {
   event: 'done'
   ok: boolean
 }
@@ -64,3 +66,31 @@ function words(event: UpEvent): string[] {
 }
 
 const cost = ({ costUsd }: StepEvent): string => (costUsd === null ? 'free'.padStart(12) : `${costUsd.toFixed(6)} USD`)
+
+/** What a person has before them once `up` serves, and what to try next. */
+export async function sayServing(
+  { baseUrl, models, wallet }: Pick<LocalService, 'baseUrl' | 'models' | 'wallet'>,
+  folder: DataFolder,
+): Promise<string[]> {
+  const { ownCommand } = await import('#agent/words/typed-commands.ts')
+  const farebox = ownCommand()
+  const data = `--data ${/\s/.test(folder.root) ? `"${folder.root}"` : folder.root}`
+  const longest = Math.max(...models.map(({ id }) => id.length))
+  return [
+    '',
+    `Serving at ${baseUrl} until Ctrl-C. Everything is kept in ${folder.root}.`,
+    'Models:',
+    ...models.map(({ id, type }) => `  ${id.padEnd(longest)}  ${type}`),
+    'In another terminal:',
+    '  # an API key with 5 USD of test credit',
+    `  ${farebox} keys create --usd 5 ${data}`,
+    '  # test money for a wallet of yours',
+    `  ${farebox} local fund ADDRESS --usd 25 ${data}`,
+    '  # 2 USD of credit each day for the test wallet, spent before its USDC; an answer shows it as x-service-balance-diem',
+    `  ${farebox} local stake ${wallet.address} --tokens 2 ${data}`,
+    '  # lets your programs, and the proxy, pay by the test wallet',
+    `  eval "$(${farebox} local env ${data})"`,
+    '  # adds the books up',
+    `  ${farebox} ledger audit ${data}`,
+  ]
+}

@@ -1,12 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { DataFolder } from '../data-folder.ts'
+import type { DataFolder } from '../data/data-folder.ts'
 import { type Assistant, openAssistant, type Person, type ToolAnswer } from './assistant.ts'
-import { drawPicture } from './draw-picture.ts'
 import type { Report } from './events.ts'
 import type { LocalService } from './local-service.ts'
-import { shortened } from './shortened.ts'
 
 export interface JourneyOptions {
   service: LocalService
@@ -40,7 +38,7 @@ export async function runJourney(options: JourneyOptions): Promise<JourneyEnd> {
   if (signal.aborted) return 'stopped'
   await mkdir(folder.output, { recursive: true })
   const picture = join(folder.output, 'journey-picture.png')
-  await writeFile(picture, await drawPicture(Date.now()))
+  await writeFile(picture, await drawImage(Date.now()))
   const person = new JourneyPerson()
   try {
     const assistant = await openAssistant({
@@ -274,3 +272,48 @@ interface Receipt {
 const usd = (value: unknown): number | null => (typeof value === 'number' ? value : null)
 
 const short = (transaction: string | null): string => (transaction ? `${transaction.slice(0, 10)}…` : 'no transaction')
+
+/**
+ * A small drawn face as a PNG, so that the journey has a picture to ask consent for without shipping anybody's. The sky
+ * takes its colour from the time in milliseconds, so that each run brings a picture that nobody has agreed to yet.
+ */
+export async function drawImage(atMs: number): Promise<Buffer> {
+  const { encodePng } = await import('#engines/images/png.ts')
+  const side = 256
+  const sky = skyAt(atMs)
+  const rgb = Buffer.alloc(side * side * 3)
+  for (let y = 0; y < side; y++) {
+    for (let x = 0; x < side; x++) rgb.set(colourAt(x - side / 2, y - side / 2, sky), (y * side + x) * 3)
+  }
+  return encodePng({ width: side, height: side, rgb })
+}
+
+type Colour = [red: number, green: number, blue: number]
+
+const skin: Colour = [236, 200, 160]
+const ink: Colour = [60, 44, 40]
+
+/** Six bits of the time a channel: another blue each millisecond, for more than four minutes. */
+const skyAt = (atMs: number): Colour => [
+  90 + (atMs % 64),
+  130 + (Math.floor(atMs / 64) % 64),
+  190 + (Math.floor(atMs / 4096) % 64),
+]
+
+/** Relative to the middle. */
+function colourAt(x: number, y: number, sky: Colour): Colour {
+  if (Math.hypot(x, y) > 100) return sky
+  const isEye = Math.hypot(Math.abs(x) - 36, y + 26) < 12
+  const isMouth = Math.abs(Math.hypot(x, y - 4) - 58) < 5 && y > 26
+  return isEye || isMouth ? ink : skin
+}
+
+/** A text of at most so many characters; a longer one ends after a whole word, with a mark that says so. */
+export function shortened(text: string, mostCharacters: number): string {
+  if (text.length <= mostCharacters) return text
+  const room = text.slice(0, mostCharacters - 1)
+  const isBetweenWords = /\s/.test(text.charAt(room.length))
+  const whole = isBetweenWords ? room : room.replace(/\S+$/, '')
+  // One word that is longer than the room has no end to stop at.
+  return `${(whole.trim() ? whole : room).trimEnd().toWellFormed()}…`
+}

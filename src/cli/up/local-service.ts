@@ -1,17 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import { dirname } from 'node:path'
 import type { PaymentOption } from '#contract/wire/payment.ts'
+import type { LocalPlace } from '#engines/openai/find-local-servers.ts'
 import { makeFolder } from '#host/durable-files.ts'
 import type { Log } from '#host/log.ts'
 import type { LocalEvmChain } from '#local/evm/chain.ts'
+import type { Model } from '#service/models/model.ts'
 import type { ServiceOptions } from '#service/running/open-service.ts'
-import { CliError } from '../cli-error.ts'
-import { type DataFolder, removeFile, writePrivateFile } from '../data-folder.ts'
-import { folderInUse, isWrongSecret, openWhenFree } from '../folder-in-use.ts'
-import { readFolderSecrets, secretsToStart } from '../folder-secrets.ts'
-import { runningService } from '../service-admin.ts'
+import { CliError } from '../command.ts'
+import { type DataFolder, removeFile, writePrivateFile } from '../data/data-folder.ts'
+import { folderInUse, isWrongSecret, openWhenFree } from '../data/folder-in-use.ts'
+import { readFolderSecrets, secretsToStart } from '../data/folder-secrets.ts'
+import { runningService } from '../data/service-admin.ts'
 import type { Stops } from './local-chains.ts'
-import { localModels, withLocalModels } from './local-models.ts'
 
 export interface LocalServiceOptions {
   folder: DataFolder
@@ -216,3 +217,33 @@ const optionOf = (chain: LocalEvmChain, payTo: string): PaymentOption => ({
   maxTimeoutSeconds: 300,
   extra: { name: chain.tokenName, version: chain.tokenVersion },
 })
+
+/**
+ * Chat models of servers that run on this machine, ready to be sold; none where something goes wrong, because whoever
+ * tries farebox must not fail on them.
+ */
+export async function localModels(
+  { folder, log }: { folder: string; log: Log },
+  ...where: [places?: readonly LocalPlace[], timeoutMs?: number]
+): Promise<Model[]> {
+  try {
+    const { findLocalServers } = await import('#engines/openai/find-local-servers.ts')
+    const servers = await findLocalServers(...where)
+    if (!servers.length) return []
+    const [{ foundModels, localModelConfigs }, { openModel }] = await Promise.all([
+      import('#service/config/local-models.ts'),
+      import('#service/config/open-models.ts'),
+    ])
+    const around = { folder, log, keep: <Engine>(_: string, make: () => Engine) => make() }
+    return localModelConfigs(foundModels(servers)).map(config => openModel(config, around))
+  } catch (error) {
+    log.warn({ err: error }, 'The servers of this machine could not be looked for.')
+    return []
+  }
+}
+
+/** The first with those of the others whose id is still free. */
+export const withLocalModels = (models: readonly Model[], local: readonly Model[]): Model[] => {
+  const taken = new Set(models.map(({ id }) => id))
+  return [...models, ...local.filter(({ id }) => !taken.has(id))]
+}

@@ -1,14 +1,22 @@
 import { userInfo } from 'node:os'
-import { parseArguments } from '../arguments.ts'
-import { CliError } from '../cli-error.ts'
-import type { CommandIo } from '../command.ts'
-import { atDesk } from './at-desk.ts'
-import { dataFlag } from './data-flag.ts'
-import { givenPassphrase, passphraseFlags } from './given-passphrase.ts'
-import { nextSteps } from './next-steps.ts'
-import { readOffer } from './read-offer.ts'
-import { askHidden, askYes, plainText, requireTerminal } from './terminal.ts'
-import { tokenName } from './token-name.ts'
+import { resolve } from 'node:path'
+import { quoted } from '#agent/words/typed-commands.ts'
+import { parseJson } from '#contract/wire/json.ts'
+import { isLoopback } from '#contract/wire/network-address.ts'
+import { evmNetwork, normalizeWallet, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/wire/networks.ts'
+import { type PaymentOption, TopUpRequired } from '#contract/wire/payment.ts'
+import { CliError, type CommandIo, parseArguments } from '../command.ts'
+import { dataFlag, withOwnerWallet } from './owner-wallet.ts'
+import {
+  askHidden,
+  askYes,
+  givenPassphrase,
+  offerBytes,
+  offerTimeoutMs,
+  passphraseFlags,
+  plainText,
+  requireTerminal,
+} from './terminal.ts'
 
 const command = 'farebox wallet create'
 
@@ -25,7 +33,7 @@ export async function createWallet(args: readonly string[], io: CommandIo): Prom
   })
   const given = await givenPassphrase(command, values, {})
   if (given === null) requireTerminal(io, command)
-  return atDesk(io, values.data, async (desk, { payeesOffered }) => {
+  return withOwnerWallet(io, values.data, async (desk, { payeesOffered }) => {
     const { service } = values
     // Before a person has answered anything in vain.
     desk.refuseSecond()
@@ -39,7 +47,7 @@ export async function createWallet(args: readonly string[], io: CommandIo): Prom
     io.output.print(address)
     io.output.print(solanaAddress)
     io.output.note(`The keys are in ${path}, encrypted. Keep the passphrase: nobody can recover it.`)
-    const { asTyped } = await import('#agent/words/as-typed.ts')
+    const { asTyped } = await import('#agent/words/typed-commands.ts')
     const networks = payees.map(({ network }) => network)
     const wallet = {
       address,
@@ -80,3 +88,85 @@ async function newPassphrase(io: CommandIo): Promise<string> {
   if (passphrase === (await askHidden(io, 'The same again:'))) return passphrase
   throw new CliError('The two passphrases differ.', 'Run the command again.')
 }
+
+interface NewWallet {
+  address: string
+  solanaAddress: string
+  /** Absent where none was named. */
+  service: string | undefined
+  /** CAIP-2 networks on which the service is paid; empty where none was named. */
+  networks: readonly string[]
+  isInKeychain: boolean
+  /** The file that its passphrase came from, where it came from one. */
+  passphraseFile?: string | undefined
+}
+
+/** All that is left to do before an assistant can pay, one step a line, in the order in which it is done. */
+export const nextSteps = (wallet: NewWallet): string[] => [
+  `1. ${funding(wallet)}`,
+  `2. ${starting(wallet)}`,
+  `3. Look at \`farebox wallet status\`: the caps, what is left of them, and what waits for you.`,
+]
+
+/** A service on this machine is paid on a chain of this machine, however much it looks like Base. */
+function funding({ service, address, solanaAddress, networks }: NewWallet): string {
+  if (service !== undefined && isLoopback(new URL(service).hostname))
+    return `Fund the address on Base first: \`farebox local fund ${address} --usd 10 --data FOLDER\`. FOLDER is that of the running \`farebox up\`, which prints "Everything is kept in" it. The service is on this machine, so its chain is most likely a local one. Send it no real USDC. The wallet pays from Base as long as no node tells what either address holds; to pay from Solana, set "networks": ["${solanaNetwork}"] in policy.json.`
+  const rails = [
+    { network: evmNetwork, place: `to ${address} on Base (${evmNetwork}, token ${usdcOnEvm})` },
+    { network: solanaNetwork, place: `to ${solanaAddress} on Solana (token ${usdcOnSolana})` },
+  ]
+  const taken = rails.filter(({ network }) => networks.length === 0 || networks.includes(network))
+  const places = taken.map(({ place }) => place).join(', or ')
+  const first = taken.length > 1 ? ' Fund Base first if you have no preference: it pays when no node answers.' : ''
+  return `Send the few USDC that you mean to spend ${places}; they are all that can ever be lost.${first}`
+}
+
+function starting({ service, isInKeychain, passphraseFile }: NewWallet): string {
+  const address = service === undefined ? 'the FAREBOX_BASE_URL of the service' : `FAREBOX_BASE_URL=${service}`
+  const start = `let the assistant start \`farebox mcp`
+  if (isInKeychain) return `In its settings, ${start}\` with ${address}; the keychain of this system opens the wallet.`
+  return passphraseFile !== undefined
+    ? `In its settings, ${start} --passphrase-file ${quoted(resolve(passphraseFile))}\` with ${address}.`
+    : `Write the passphrase to a file that only you may read (chmod 600); then, in its settings, ${start} --passphrase-file FILE\` with ${address}.`
+}
+
+/** Asks a service what it takes for a top-up (brief §4.1: a POST without a payment is answered 402). No redirect is followed. */
+async function readOffer(serviceUrl: string): Promise<readonly PaymentOption[]> {
+  const url = `${serviceUrl.replace(/\/+$/, '')}/x402/top-up`
+  const text = await fetchOffer(url)
+  const json = parseJson(text, 16)
+  const offer = TopUpRequired.safeParse(json.ok ? json.value : undefined)
+  if (offer.success) return offer.data.accepts
+  throw new CliError(`${url} does not answer as a service of this contract.`, 'Check the address; it ends in /api/v1.')
+}
+
+async function fetchOffer(url: string): Promise<string> {
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      redirect: 'error',
+      signal: AbortSignal.timeout(offerTimeoutMs),
+    })
+    const chunks: Uint8Array[] = []
+    let bytes = 0
+    for await (const chunk of response.body ?? []) {
+      bytes += chunk.length
+      if (bytes > offerBytes) break
+      chunks.push(chunk)
+    }
+    return response.status === 402 ? Buffer.concat(chunks).toString() : ''
+  } catch {
+    throw new CliError(`${url} cannot be reached.`, 'Check the address, and whether the service runs.')
+  }
+}
+
+const known = [
+  { network: evmNetwork, asset: normalizeWallet(usdcOnEvm), name: 'USDC on Base' },
+  { network: solanaNetwork, asset: usdcOnSolana, name: 'USDC on Solana' },
+]
+
+/** The two tokens that everybody knows by their names; of any other the whole address, because anybody may call one USDC. */
+export const tokenName = ({ network, asset }: { network: string; asset: string }): string =>
+  known.find(token => token.network === network && token.asset === normalizeWallet(asset))?.name ??
+  `the token ${asset} on ${network}`

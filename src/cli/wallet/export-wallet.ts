@@ -1,7 +1,5 @@
-import { parseArguments } from '../arguments.ts'
-import { CliError } from '../cli-error.ts'
-import type { CommandIo } from '../command.ts'
-import { addressesOf, atDesk } from './at-desk.ts'
+import { CliError, type CommandIo, parseArguments } from '../command.ts'
+import { addressesOf, withOwnerWallet } from './owner-wallet.ts'
 import { askHidden, askLine, requireTerminal } from './terminal.ts'
 
 const command = 'farebox wallet export'
@@ -14,7 +12,7 @@ export async function exportWallet(args: readonly string[], io: CommandIo): Prom
   requireTerminal(io, command)
   if (!io.output.isTerminal)
     throw new CliError(`\`${command}\` shows keys on a terminal alone.`, 'Run it without redirecting its output.')
-  return atDesk(io, values.data, async desk => {
+  return withOwnerWallet(io, values.data, async desk => {
     const [address] = await addressesOf(desk)
     if (!desk.hasKeyFile())
       throw new CliError(

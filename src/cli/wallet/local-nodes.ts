@@ -1,7 +1,11 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { isLoopback } from '#contract/wire/network-address.ts'
-import { localEvm, localSolana } from '../chain-nodes.ts'
+import type { PayeeCounts } from '#ledger/audit/audit-chain.ts'
+import type { TransferSource } from '#ledger/audit/audit-transfers.ts'
+import { CliError } from '../command.ts'
+import type { DataFolder } from '../data/data-folder.ts'
+import type { LedgerPlace } from '../data/ledger-place.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -18,4 +22,72 @@ export async function withLocalNodes(env: Environment, baseUrl: string, stateFol
     env.FAREBOX_SOLANA_RPC_URL || localSolana(root),
   ])
   return { ...env, FAREBOX_EVM_RPC_URL: evm ?? undefined, FAREBOX_SOLANA_RPC_URL: solana ?? undefined }
+}
+
+/** Node addresses come by the environment alone, because theirs often have a key in them. */
+const rails = {
+  eip155: { variable: 'FAREBOX_EVM_RPC_URL', local: localEvm },
+  solana: { variable: 'FAREBOX_SOLANA_RPC_URL', local: localSolana },
+} as const
+
+/** Whom to ask about a network: the node that the environment names, else the local chain that runs for this folder. */
+export async function transferSource(network: string, { env, folder }: LedgerPlace): Promise<TransferSource> {
+  const rail = network.startsWith('eip155:') ? 'eip155' : network.startsWith('solana:') ? 'solana' : null
+  if (!rail) throw new CliError(`The network ${network} is not known.`, 'Use the release that took its payments.')
+  const { variable, local } = rails[rail]
+  const url = env[variable] || (await local(folder.root))
+  if (!url && !existsSync(chainFolderPath(folder))) {
+    throw new CliError(
+      `These books have payments on ${network}, no node is known for it, and this folder has no local chain.`,
+      `Set ${variable} to a node; where they are the books of a trial, copy \`chain\` of its folder here: without it its transfers are gone.`,
+    )
+  }
+  if (!url) {
+    throw new CliError(
+      `No node is known for ${network}.`,
+      `Set ${variable} to one, or start the local chain with \`farebox up\`.`,
+    )
+  }
+  if (!URL.canParse(url)) throw new CliError(`${variable} is no address.`, 'Write it as https://HOST/PATH.')
+  if (rail === 'eip155') return (await import('#ledger/audit/audit-transfers-evm.ts')).evmTransfers(url)
+  return (await import('#ledger/audit/audit-transfers-svm.ts')).svmTransfers(url)
+}
+
+const chainFolderPath = ({ root }: DataFolder): string => join(root, 'chain')
+
+/**
+ * Said of payees whose every credit is missing on a local chain that has nothing else for them either: then it is not the
+ * chain that they were paid on, as after a restore without it. Null where that is not so.
+ */
+export function otherChain(payees: readonly PayeeCounts[], { env, folder }: LedgerPlace): string | null {
+  const isOther = ({ network, credits, transfers }: PayeeCounts) => {
+    const rail = network.startsWith('solana:') ? rails.solana : rails.eip155
+    return !env[rail.variable] && credits > 0 && transfers === 0
+  }
+  const networks = [...new Set(payees.filter(isOther).map(({ network }) => network))]
+  if (networks.length === 0) return null
+  return `The local chain of this folder never saw these payments (${networks.join(', ')}), so it is a new one: copy \`chain\` of the folder that was backed up to ${chainFolderPath(folder)} while nothing runs; without it the transfers are gone.`
+}
+
+/** Where the local chain of a data folder listens; null where none runs. */
+export async function localEvm(dataDir: string): Promise<string | null> {
+  const [{ findChain }, { chainFolderOf }, { loopbackUrl }, { anvil }] = await Promise.all([
+    import('#local/chain/process.ts'),
+    import('#local/chain/folder.ts'),
+    import('#local/chain/probe.ts'),
+    import('#local/evm/anvil.ts'),
+  ])
+  const chain = await findChain(anvil, chainFolderOf(dataDir))
+  return chain && loopbackUrl(chain.port)
+}
+
+export async function localSolana(dataDir: string): Promise<string | null> {
+  const [{ findChain }, { solanaFolderOf }, { loopbackUrl }, { solana }] = await Promise.all([
+    import('#local/chain/process.ts'),
+    import('#local/chain/folder.ts'),
+    import('#local/chain/probe.ts'),
+    import('#local/solana/subprocess.ts'),
+  ])
+  const chain = await findChain(solana, solanaFolderOf(dataDir))
+  return chain && loopbackUrl(chain.port)
 }

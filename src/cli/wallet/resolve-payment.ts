@@ -1,13 +1,9 @@
 import { userInfo } from 'node:os'
 import { displayUsd } from '#contract/money.ts'
-import { parseArguments, wrongUsage } from '../arguments.ts'
-import { CliError } from '../cli-error.ts'
-import type { CommandIo } from '../command.ts'
-import { atDesk } from './at-desk.ts'
-import { confirmOwner } from './confirm-owner.ts'
-import { withDataFlag } from './data-flag.ts'
+import { CliError, type CommandIo, parseArguments, wrongUsage } from '../command.ts'
 import { withLocalNodes } from './local-nodes.ts'
-import { askLine, plainText, requireTerminal } from './terminal.ts'
+import { withDataFlag, withOwnerWallet } from './owner-wallet.ts'
+import { askLine, confirmOwner, plainText, requireTerminal } from './terminal.ts'
 
 const command = 'farebox wallet resolve'
 
@@ -21,7 +17,7 @@ export async function resolvePayment(args: readonly string[], io: CommandIo): Pr
   const [id] = positionals
   if (id === undefined) throw wrongUsage(command, 'The id of the payment is missing')
   requireTerminal(io, command)
-  return atDesk(await besideChain(io, values.data), values.data, async desk => {
+  return withOwnerWallet(await besideChain(io, values.data), values.data, async desk => {
     const payment = await desk.payment(id)
     if (!payment) throw new CliError('There is no such payment.', '`farebox wallet status` names what can be resolved.')
     const { address, payTo, network, nonce, amountMicroUsd } = payment

@@ -1,15 +1,10 @@
 import type { KeptCharge } from '#agent/receipts/kept-charges.ts'
-import type { OwnerDesk } from '#agent/wallet/owner-desk.ts'
+import type { OwnerWallet } from '#agent/wallet/owner-wallet.ts'
 import { displayUsd, formatUsd } from '#contract/money.ts'
-import { parseArguments, wrongUsage } from '../arguments.ts'
-import type { CommandIo } from '../command.ts'
-import { asJson } from './as-json.ts'
-import { addressesOf, atDesk } from './at-desk.ts'
-import { type Columns, csvTable } from './csv-table.ts'
-import { passphraseFlags } from './given-passphrase.ts'
-import { listedReceipts, shownReceipts } from './limits.ts'
-import { showRefusals } from './show-refusals.ts'
-import { plainText } from './terminal.ts'
+import { type CommandIo, parseArguments, wrongUsage } from '../command.ts'
+import { asJson, type Columns, csvTable } from './output-formats.ts'
+import { addressesOf, withOwnerWallet } from './owner-wallet.ts'
+import { askHidden, givenPassphrase, listedReceipts, passphraseFlags, plainText, shownReceipts } from './terminal.ts'
 
 const command = 'farebox wallet receipts'
 const options = {
@@ -25,7 +20,7 @@ export async function showReceipts(args: readonly string[], io: CommandIo): Prom
   const { values } = parseArguments(args, { command, options })
   if (values.json && values.csv) throw wrongUsage(command, 'Choose one of `--json` and `--csv`')
   if (values.refused) return showRefusals(command, values, io)
-  return atDesk(io, values.data, async desk => {
+  return withOwnerWallet(io, values.data, async desk => {
     const { keptCharges } = await import('#agent/receipts/kept-charges.ts')
     const most = values.json || values.csv ? listedReceipts : shownReceipts
     const payments = (await desk.receipts(most)).map(topUp)
@@ -56,7 +51,7 @@ interface Shown {
   whole: object
 }
 
-type Payment = Awaited<ReturnType<OwnerDesk['receipts']>>[number]
+type Payment = Awaited<ReturnType<OwnerWallet['receipts']>>[number]
 
 const topUp = (payment: Payment): Shown => ({
   kind: 'top-up',
@@ -99,4 +94,72 @@ const columns: Columns<Shown> = [
   ['transaction', ({ transaction }) => transaction],
   ['problem', ({ problem }) => problem],
   ['receipt', ({ receipt }) => receipt],
+]
+
+interface Values {
+  data?: string | undefined
+  json: boolean
+  csv: boolean
+  'passphrase-file'?: string | undefined
+  'passphrase-fd'?: string | undefined
+}
+
+/** What the wallet refused to pay, newest first; as JSON with a statement of each, signed by the key that would have paid. */
+async function showRefusals(command: string, values: Values, io: CommandIo): Promise<number> {
+  const passphrase = values.json ? await givenPassphrase(command, values, io.env) : null
+  return withOwnerWallet(io, values.data, async desk => {
+    const refusals = await desk.refusals(values.json || values.csv ? listedReceipts : shownReceipts)
+    if (values.json) io.output.print(asJson(await signed(io, desk, refusals, passphrase)))
+    else if (values.csv) await io.output.stream(csvTable(refusalColumns, refusals))
+    else if (refusals.length === 0) {
+      await addressesOf(desk)
+      io.output.print('The wallet has not refused anything yet.')
+    } else for (const refusal of refusals) io.output.print(plainText(refusalLine(refusal)))
+    return 0
+  })
+}
+
+type Refusal = Awaited<ReturnType<OwnerWallet['refusals']>>[number]
+
+async function signed(io: CommandIo, desk: OwnerWallet, refusals: readonly Refusal[], given: string | null) {
+  if (refusals.length === 0) return []
+  const opened = await desk.openKeys(given)
+  const mayAsk = opened.length === 0 && desk.hasKeyFile() && io.stdin.isTTY
+  const keys = mayAsk ? await desk.openKeys(await askHidden(io, 'Passphrase of the wallet (it is not shown):')) : opened
+  const { signedRefusals } = await import('#agent/wallet/owner-wallet.ts')
+  const statements = await signedRefusals(refusals, keys)
+  const without = statements.filter(({ signature }) => signature === null).length
+  if (without > 0)
+    io.output.note(
+      `${without} of ${statements.length} are not signed, because the key of their wallet is not open here; a wallet's file opens with --passphrase-file.`,
+    )
+  return statements.map(statement => ({ ...statement, kind: 'refused' }))
+}
+
+function refusalLine({ lastAtMs, rule, amountMicroUsd, origin, operation, times, sentence }: Refusal): string {
+  const amount = amountMicroUsd === null ? 'unknown amount' : displayUsd(amountMicroUsd)
+  const counted = times === 1 ? null : `${times} times`
+  const parts = [new Date(lastAtMs).toISOString(), 'refused', amount, rule, origin, operation, counted, sentence]
+  return parts.filter(Boolean).join('  ')
+}
+
+const usdOf = (amount: bigint | null): string | null => (amount === null ? null : formatUsd(amount))
+
+const refusalColumns: Columns<Refusal> = [
+  ['first', ({ firstAtMs }) => new Date(firstAtMs).toISOString()],
+  ['last', ({ lastAtMs }) => new Date(lastAtMs).toISOString()],
+  ['times', ({ times }) => String(times)],
+  ['rule', ({ rule }) => rule],
+  ['amount_usd', ({ amountMicroUsd }) => usdOf(amountMicroUsd)],
+  ['limit_usd', ({ limitMicroUsd }) => usdOf(limitMicroUsd)],
+  ['left_usd', ({ leftMicroUsd }) => usdOf(leftMicroUsd)],
+  ['service', ({ origin }) => origin],
+  ['operation', ({ operation }) => operation],
+  ['network', ({ network }) => network],
+  ['asset', ({ asset }) => asset],
+  ['payee', ({ payTo }) => payTo],
+  ['wallet', ({ address }) => address],
+  ['request', ({ requestHash }) => requestHash],
+  ['id', ({ id }) => id],
+  ['said', ({ sentence }) => sentence],
 ]

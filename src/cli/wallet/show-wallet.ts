@@ -1,16 +1,14 @@
 import type { Holdings } from '#agent/wallet/holdings.ts'
-import type { OwnerDesk } from '#agent/wallet/owner-desk.ts'
+import type { OwnerWallet } from '#agent/wallet/owner-wallet.ts'
 import { displayUsd } from '#contract/money.ts'
+import { isLoopback } from '#contract/wire/network-address.ts'
+import { evmNetwork, usdcOnEvm, usdcOnSolana } from '#contract/wire/networks.ts'
 import type { SeenAmount } from '#toolkit/tool-context.ts'
-import { parseArguments } from '../arguments.ts'
-import type { CommandIo } from '../command.ts'
-import { asJson } from './as-json.ts'
-import { addressesOf, atDesk } from './at-desk.ts'
-import { dataFlag, withDataFlag } from './data-flag.ts'
-import { givenPassphrase, passphraseFlags } from './given-passphrase.ts'
-import { questionLine } from './question-line.ts'
-import { railName } from './rail-name.ts'
-import { plainText } from './terminal.ts'
+import { type CommandIo, parseArguments, wrongUsage } from '../command.ts'
+import { questionLine } from './approve.ts'
+import { asJson, railName } from './output-formats.ts'
+import { addressesOf, dataFlag, withDataFlag, withOwnerWallet } from './owner-wallet.ts'
+import { givenPassphrase, passphraseFlags, plainText } from './terminal.ts'
 
 const approve = 'farebox wallet approve'
 
@@ -20,7 +18,7 @@ const options = { ...dataFlag, ...passphraseFlags, json: { type: 'boolean', defa
 export async function showStatus(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, { command, options })
   const passphrase = await givenPassphrase(command, values, io.env)
-  return atDesk(io, values.data, async desk => {
+  return withOwnerWallet(io, values.data, async desk => {
     const addresses = await addressesOf(desk)
     const status = await desk.status(addresses)
     const [questions, refused] = [await desk.questions(), await desk.refused()]
@@ -29,7 +27,7 @@ export async function showStatus(args: readonly string[], io: CommandIo): Promis
     if (values.json) io.output.print(asJson({ ...status, ...holdings, questions, refused }))
     else {
       const [{ asTyped }, { isServiceNamed }] = await Promise.all([
-        import('#agent/words/as-typed.ts'),
+        import('#agent/words/typed-commands.ts'),
         import('#agent/settings/wallet-settings.ts'),
       ])
       const place = { folder: desk.folder, isJournalShared: Boolean(io.env.FAREBOX_JOURNAL_URL?.trim()) }
@@ -45,7 +43,7 @@ export async function showStatus(args: readonly string[], io: CommandIo): Promis
   })
 }
 
-type Status = Awaited<ReturnType<OwnerDesk['status']>>
+type Status = Awaited<ReturnType<OwnerWallet['status']>>
 
 /** With the nodes of the local chains, where the wallet is one of `farebox up`. */
 async function holdingsOf(
@@ -130,4 +128,47 @@ function openLine({ receiptId, amountMicroUsd, validBeforeMs, isRejected }: Stat
   const until = validBeforeMs === null ? '' : ` after ${new Date(validBeforeMs).toISOString()}`
   const what = isRejected ? 'refused by the service, could still be collected' : 'outcome unknown'
   return `${what}: ${receiptId}, ${displayUsd(amountMicroUsd)}; it is sent again before anything else is paid, or look at the chain and run \`farebox wallet resolve ${receiptId}\`${until}`
+}
+
+const addressCommand = 'farebox wallet address'
+
+const rails = ['base', 'solana'] as const
+
+export async function showAddress(args: readonly string[], io: CommandIo): Promise<number> {
+  const { values } = parseArguments(args, {
+    command: addressCommand,
+    options: { ...dataFlag, rail: { type: 'string' }, qr: { type: 'boolean', default: false } },
+  })
+  const { rail } = values
+  if (rail !== undefined && !rails.some(name => name === rail))
+    throw wrongUsage(addressCommand, `\`--rail\` is ${rails.join(' or ')}`)
+  return withOwnerWallet(io, values.data, async desk => {
+    const addresses = (await addressesOf(desk)).filter(
+      address => rail === undefined || railName(address).toLowerCase() === rail,
+    )
+    if (values.qr && isLocal(io.env.FAREBOX_BASE_URL))
+      io.output.note('The service of this wallet is on this machine, and so is its money: send it no real USDC.')
+    for (const address of addresses) {
+      if (values.qr) await printQr(address, io)
+      io.output.print(address)
+    }
+    return addresses.length > 0 ? 0 : 1
+  })
+}
+
+const isLocal = (url: string | undefined): boolean =>
+  url !== undefined && URL.canParse(url) && isLoopback(new URL(url).hostname)
+
+/** What a wallet on a telephone reads: EIP-681 for a transfer of USDC on Base, a transfer request of Solana Pay there. */
+const paymentUri = (address: string): string =>
+  railName(address) === 'Base'
+    ? `ethereum:${usdcOnEvm}@${evmNetwork.split(':')[1]}/transfer?address=${address}`
+    : `solana:${address}?spl-token=${usdcOnSolana}`
+
+/** White on black, with the margin that scanners need; half a character a module. */
+async function printQr(address: string, io: CommandIo): Promise<void> {
+  const { renderUnicodeCompact } = await import('uqr')
+  const uri = paymentUri(address)
+  io.output.print(`USDC on ${railName(address)}: ${uri}`)
+  io.output.print(renderUnicodeCompact(uri, { border: 2 }))
 }

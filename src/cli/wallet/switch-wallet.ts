@@ -1,9 +1,7 @@
 import { userInfo } from 'node:os'
-import { parseArguments } from '../arguments.ts'
-import type { CommandIo } from '../command.ts'
-import { addressesOf, atDesk } from './at-desk.ts'
-import { confirmOwner } from './confirm-owner.ts'
-import { askYes, requireTerminal } from './terminal.ts'
+import { type CommandIo, parseArguments } from '../command.ts'
+import { addressesOf, withOwnerWallet } from './owner-wallet.ts'
+import { askYes, confirmOwner, requireTerminal } from './terminal.ts'
 
 const options = { data: { type: 'string' } } as const
 const byPerson = () => `terminal, ${userInfo().username}`
@@ -11,7 +9,7 @@ const byPerson = () => `terminal, ${userInfo().username}`
 /** Anybody may stop a wallet, a script too. */
 export async function stopWallet(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, { command: 'farebox wallet stop', options })
-  return atDesk(
+  return withOwnerWallet(
     io,
     values.data,
     async desk => {
@@ -28,7 +26,7 @@ export async function startWallet(args: readonly string[], io: CommandIo): Promi
   const command = 'farebox wallet start'
   const { values } = parseArguments(args, { command, options })
   requireTerminal(io, command)
-  return atDesk(io, values.data, async desk => {
+  return withOwnerWallet(io, values.data, async desk => {
     await confirmOwner(io, desk)
     await desk.start()
     io.output.print('Switched on. A file `stop` in a data folder still stops the processes on that folder.')
@@ -41,7 +39,7 @@ export async function moveWallet(args: readonly string[], io: CommandIo): Promis
   const command = 'farebox wallet move'
   const { values } = parseArguments(args, { command, options })
   requireTerminal(io, command)
-  return atDesk(io, values.data, async desk => {
+  return withOwnerWallet(io, values.data, async desk => {
     const addresses = await addressesOf(desk)
     const found = await desk.moved()
     if (found.length === 0) {

@@ -1,8 +1,8 @@
 import { readSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
-import { CliError } from '../cli-error.ts'
-import type { CommandIo } from '../command.ts'
-import { answerCharacters } from './limits.ts'
+import type { OwnerWallet } from '#agent/wallet/owner-wallet.ts'
+import { CliError, type CommandIo, integerFlag, wrongUsage } from '../command.ts'
+import { readPassphraseFile } from './passphrase-file.ts'
 
 /** Commands by which a person decides: a program that pipes its answer in is no person. */
 export function requireTerminal({ stdin }: Pick<CommandIo, 'stdin'>, command: string): void {
@@ -66,7 +66,7 @@ export function askHidden(io: CommandIo, question: string): Promise<string> {
 }
 
 /** The first line of an open file descriptor: how a program hands over a passphrase without showing it to others. */
-export function readDescriptor(descriptor: number): string {
+function readDescriptor(descriptor: number): string {
   const bytes = Buffer.alloc(answerCharacters + 2)
   let length = 0
   try {
@@ -87,3 +87,47 @@ export const plainText = (text: string): string =>
   text.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}]/gu, character => (character === '\n' ? character : ' '))
 
 const stoppedByPerson = (): CliError => new CliError('Nothing was decided.', 'Run the command again when you like.')
+
+/**
+ * A program can open a terminal of its own, but does not know the passphrase. Where no encrypted wallet has used the
+ * journal, there is none to ask for: whoever holds such a wallet's key in plain can spend it anyway.
+ */
+export async function confirmOwner(io: CommandIo, desk: OwnerWallet): Promise<void> {
+  if (await desk.isGuarded()) await desk.proveOwner(await askHidden(io, 'Passphrase of the wallet (it is not shown):'))
+}
+
+/** Flags of every command that takes a passphrase from a program. */
+export const passphraseFlags = { 'passphrase-file': { type: 'string' }, 'passphrase-fd': { type: 'string' } } as const
+
+interface Given {
+  'passphrase-file'?: string | undefined
+  'passphrase-fd'?: string | undefined
+}
+
+/**
+ * The passphrase that a program hands over by an open descriptor or a file, else by the systemd credential of `env`; null
+ * where there is none. `lowest` is the first descriptor that the command has no use for itself.
+ */
+export async function givenPassphrase(
+  command: string,
+  given: Given,
+  env: Readonly<Record<string, string | undefined>>,
+  lowest = 0,
+): Promise<string | null> {
+  const descriptor = integerFlag(command, 'passphrase-fd', given['passphrase-fd'], lowest, 255)
+  if (descriptor === undefined) return readPassphraseFile(given['passphrase-file'], env)
+  if (given['passphrase-file'] !== undefined)
+    throw wrongUsage(command, 'A passphrase comes by `--passphrase-fd` or by `--passphrase-file`, not by both')
+  return readDescriptor(descriptor)
+}
+
+/** How long a service may take to say what it wants; a person waits for it. */
+export const offerTimeoutMs = 15_000
+/** A list of two payment options is a few hundred bytes. */
+export const offerBytes = 65_536
+/** What a person types at most in answer to a question. */
+const answerCharacters = 1_024
+/** Receipts that `farebox wallet receipts` prints unless told. */
+export const shownReceipts = 50
+/** Receipts that it gives a program at once; more than anybody keeps. */
+export const listedReceipts = 20_000

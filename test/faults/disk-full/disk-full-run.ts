@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { dataFolder } from '../../../src/cli/data-folder.ts'
+import { dataFolder } from '#cli/data/data-folder.ts'
 import { diskFullMs, fullErrors } from '../bounds.ts'
 import { Campaign } from '../campaign.ts'
 import type { RunEnd, RunOrder } from '../fault-run.ts'

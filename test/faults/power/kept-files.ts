@@ -1,13 +1,13 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { dataFolder } from '#cli/data/data-folder.ts'
+import { folderSecrets, rotateFolderSecret } from '#cli/data/folder-secrets.ts'
+import { noteLedgerPlace } from '#cli/data/ledger-place.ts'
 import { finishPart } from '#client/download/part-file.ts'
 import { writeWhole } from '#ledger/store/sqlite/backup.ts'
 import { openSqliteStore } from '#ledger/store/sqlite/open.ts'
 import { FolderMediaStore } from '#service/jobs/media-store.ts'
 import { ensurePrivateFolder, replacePrivateFile, writeNewPrivateFile } from '#wallet/private-file.ts'
-import { noteBooksPlace } from '../../../src/cli/books-place.ts'
-import { dataFolder } from '../../../src/cli/data-folder.ts'
-import { folderSecrets, rotateFolderSecret } from '../../../src/cli/folder-secrets.ts'
 
 /** One file outside of the database that must survive a loss of power, and the product's own way to write it. */
 interface KeptFile {
@@ -28,7 +28,7 @@ export const keptFiles: Readonly<Record<string, KeptFile>> = {
     await rotateFolderSecret(dataFolder(root))
   }),
   'the note that the ledger is in PostgreSQL': inService('books-in-postgresql', root =>
-    noteBooksPlace(dataFolder(root), { engine: 'postgres', url: 'postgres://one@db.example/two' }),
+    noteLedgerPlace(dataFolder(root), { engine: 'postgres', url: 'postgres://one@db.example/two' }),
   ),
   'the folder of a new service': {
     followed: '',

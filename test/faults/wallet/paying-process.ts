@@ -1,7 +1,7 @@
 /** A process with a wallet, which works through one order after the other until it is killed or let go. */
 import { flushCompileCache } from 'node:module'
 import { createAgent } from '#agent/create-agent.ts'
-import { openCore } from '#agent/open-core.ts'
+import { openCore } from '#agent/open-agent.ts'
 import { ClientError } from '#client/client-error.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { microUsd } from '#contract/money.ts'

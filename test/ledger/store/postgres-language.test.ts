@@ -1,6 +1,6 @@
 /** What a store and its readers decide where the server speaks another language than English. */
 import { expect, test } from 'vitest'
-import { isOtherSchema } from '#cli/books.ts'
+import { isOtherSchema } from '#cli/data/ledger-place.ts'
 import { openPostgresStore } from '#ledger/store/postgres/open.ts'
 import { openPostgresReader } from '#ledger/store/postgres/reader.ts'
 import { watchedStore } from '#ledger/watch/watched-store.ts'

@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto'
+import type { MicroUsd } from '#contract/money.ts'
+import type { Operation } from '#contract/operations/operation.ts'
+import { canonicalJson } from '#contract/wire/json.ts'
+import { FormFile } from '#toolkit/values/form-file.ts'
+import type { AskedAbout, AskedFile } from '#wallet/terms/about-call.ts'
+import { askedFiles } from '../bounds.ts'
+import { mediumGiven } from '../media/readable-files.ts'
+import { askedModel } from '../prices/asked-models.ts'
+
+/** What a tool's call has read before it asks. */
+export interface ToolAsking {
+  /** The tool's name. */
+  tool: string | null
+  /** Absent where nobody knows any more what they were called: what the body tells of them counts then. */
+  files?: readonly AskedFile[]
+}
+
+/** What a call is about, for the person who decides; of a program's request as far as its body tells. */
+export function askedAbout(body: unknown, asking: ToolAsking | null, mostMicroUsd: MicroUsd | null): AskedAbout {
+  const files = asking?.files ?? filesIn(body)
+  const prompt = promptOf(body)
+  const [first] = [body].flat()
+  return {
+    tool: asking?.tool ?? null,
+    model: askedModel({ body: isObject(first) ? first : {} }) || null,
+    prompt: prompt === '' ? null : prompt,
+    files,
+    moreFiles: 0,
+    mostMicroUsd,
+  }
+}
+
+/** Files of a form, and media that stand in the body, in its order. */
+function filesIn(body: unknown): AskedFile[] {
+  const found: AskedFile[] = []
+  const look = (value: unknown, depth: number): void => {
+    if (found.length >= askedFiles.most || depth > askedFiles.depth) return
+    if (value instanceof File) found.push({ name: value.name, bytes: value.size })
+    else if (typeof value === 'string') {
+      const medium = /^data:[a-z]+\//i.test(value) ? mediumGiven(value) : null
+      if (medium) found.push(medium)
+    } else if (typeof value === 'object' && value !== null)
+      for (const each of Object.values(value)) look(each, depth + 1)
+  }
+  look(body, 0)
+  return found
+}
+
+/**
+ * The text that a body is about: its prompt, its first input, the last message of a conversation, what is looked for or
+ * read, or the first method of a batch; empty where none is.
+ */
+function promptOf(body: unknown): string {
+  const [first] = [body].flat()
+  const { prompt, input, messages, query, url, method } = isObject(first) ? first : {}
+  const texts = [prompt, textOf(input), textOf(messages), query, pageOf(url), method]
+  return texts.find(text => typeof text === 'string') ?? ''
+}
+
+/** Without what may be a key in it. */
+function pageOf(url: unknown): string | undefined {
+  if (typeof url !== 'string' || !URL.canParse(url)) return undefined
+  const { host, pathname } = new URL(url)
+  return `${host}${pathname}`
+}
+
+/** A list is one of texts, of parts with a text, or of messages. */
+function textOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return value
+  if (!Array.isArray(value)) return undefined
+  const last = value.at(-1)
+  if (isObject(last) && last.content !== undefined) return textOf(last.content)
+  return value.map(part => (isObject(part) ? part.text : part)).find(part => typeof part === 'string')
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+
+/**
+ * What makes two paid calls the same one: the service, who pays, the operation and what is sent, in whatever order it was
+ * written. A person's consent is not part of what is asked, so it is left out.
+ */
+export function requestHash(
+  service: string,
+  principal: string,
+  operation: Pick<Operation, 'id'>,
+  call: unknown,
+): string {
+  const text = canonicalJson([service, principal, operation.id, withoutConsents(call)])
+  return createHash('sha256').update(text).digest('hex')
+}
+
+function withoutConsents(call: unknown): unknown {
+  const { params, query, body } = call as { params?: unknown; query?: unknown; body?: unknown }
+  if (typeof body !== 'object' || body === null) return { params, query, body }
+  const { consents: _, ...rest } = body as Record<string, unknown>
+  return {
+    params,
+    query,
+    body: Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, inShort(value)])),
+  }
+}
+
+/** A file is known by its bytes, which may be many; a form may have several of one name. */
+function inShort(value: unknown): unknown {
+  if (Array.isArray(value) && value.some(each => each instanceof FormFile)) return value.map(inShort)
+  return value instanceof FormFile
+    ? { name: value.name, type: value.type, sha256: createHash('sha256').update(value.content).digest('hex') }
+    : value
+}

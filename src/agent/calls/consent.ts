@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto'
+import { NeedsConsent } from '#contract/errors/failures.ts'
+import type { ServiceError } from '#contract/errors/service-error.ts'
+import type { Operation } from '#contract/operations/operation.ts'
+import {
+  type ConsentAttestation,
+  mediaOfRequest,
+  queueVideo,
+  type RequestMedium,
+  type VideoQueueRequest,
+} from '#contract/operations/video.ts'
+import type { ConsentedMedium } from '#wallet/approvals/attested-media.ts'
+import { NeedsApproval } from '#wallet/terms/approval.ts'
+import type { Order } from '#wallet/terms/order.ts'
+import type { Core } from '../core.ts'
+
+/** A medium in which a person may be shown, as the wallet knows it again. */
+type ShownMedium = ConsentedMedium & { role: NonNullable<RequestMedium['role']> }
+
+/** Those of a request whose body has passed its schema; none of other operations, about which no service asks. */
+export function shownMedia(operation: Pick<Operation, 'id'> | null, body: unknown): ShownMedium[] {
+  if (operation?.id !== queueVideo.id) return []
+  return mediaOfRequest(body as VideoQueueRequest).flatMap(({ url, role }) => (role === null ? [] : [known(url, role)]))
+}
+
+/** The same bytes are one medium, however they are sent; of an address only the address is known here. */
+function known(url: string, role: ShownMedium['role']): ShownMedium {
+  const isAddress = !/^data:/i.test(url)
+  const content = isAddress ? url : Buffer.from(url.slice(url.indexOf(',') + 1), 'base64')
+  return { hash: createHash('sha256').update(content).digest('hex'), isAddress, role }
+}
+
+/**
+ * Throws the question where the request has media that went to this service with a consent to another request: the service
+ * may know them by that and ask nobody, but an approval counts for its own request alone.
+ */
+export async function consentBefore(
+  { approvals, policy, wallet }: Core,
+  media: readonly ShownMedium[],
+  { operation, requestHash, about }: NonNullable<Order['call']>,
+): Promise<void> {
+  const found = await approvals.attested(policy.origin, media)
+  if (!found) return
+  const faceMediaRoles = [...new Set(media.filter(({ hash }) => found.hashes.has(hash)).map(({ role }) => role))]
+  const facts = { ...found.facts, faceMediaRoles }
+  if (await approvals.isApproved(facts, requestHash, about)) return
+  const call = { origin: policy.origin, operation, address: wallet?.address ?? null, about }
+  throw new NeedsApproval(await approvals.ask(facts, requestHash, call))
+}
+
+/** A provider's key becomes the name of a member that we send. */
+const providerPattern = /^[a-z][a-z0-9_-]{0,63}$/i
+
+const agreed: ConsentAttestation = {
+  confirmed_terms_and_privacy: true,
+  confirmed_legal_right: true,
+  confirmed_screening_acknowledged: true,
+}
+
+/**
+ * The members with which a person's consent goes along, where they have agreed to exactly this text for exactly this
+ * request; throws the question where not. Null for another error.
+ */
+export async function consentAfter409(
+  { approvals, policy, wallet }: Core,
+  error: ServiceError,
+  { operation, requestHash: hash, about }: NonNullable<Order['call']>,
+  media: readonly ShownMedium[],
+) {
+  if (error.kind !== 'needs_consent') return null
+  const {
+    consent_flow: provider,
+    consent,
+    docs_url: docsUrl,
+    face_media_roles: faceMediaRoles,
+  } = NeedsConsent.parse(error.body)
+  if (!providerPattern.test(provider) || provider === '__proto__') return null
+  const { policy_text: policyText, consent_version: policyVersion } = consent
+  const facts = { kind: 'consent', provider, policyText, policyVersion, docsUrl, faceMediaRoles } as const
+  const call = { origin: policy.origin, operation, address: wallet?.address ?? null, about }
+  if (!(await approvals.isApproved(facts, hash, about))) throw new NeedsApproval(await approvals.ask(facts, hash, call))
+  const consented = media.filter(({ role }) => faceMediaRoles.length === 0 || faceMediaRoles.includes(role))
+  await approvals.noteAttested(policy.origin, facts, consented)
+  return { consents: { [provider]: agreed } }
+}

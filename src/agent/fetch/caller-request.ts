@@ -1,0 +1,182 @@
+import { createHash } from 'node:crypto'
+import { ClientError } from '#client/client-error.ts'
+import { jsonDepth } from '#contract/limits.ts'
+import { type FormFields, type FormPart, fieldsOf, formBoundary, formParts } from '#contract/wire/form.ts'
+import { paymentHeaderNames } from '#contract/wire/headers.ts'
+import { parseJsonWithUniqueNames } from '#contract/wire/json.ts'
+import { isJsonMediaType } from '#contract/wire/media-type.ts'
+import { FormFile } from '#toolkit/values/form-file.ts'
+import { fetchBodyBytes } from '../bounds.ts'
+import type { Core } from '../core.ts'
+
+/** A request as a program wrote it, without what only the agent may add. */
+export interface ProgramRequest {
+  method: string
+  url: string
+  headers: Record<string, string>
+  body: Uint8Array | undefined
+  /** The body where it is a JSON object, in the words of the service. */
+  json: Record<string, unknown> | undefined
+  /** What a price is read from: that object, a list of JSON, or the fields of a form; undefined where it is none of them. */
+  read: unknown
+  isForm: boolean
+}
+
+/** Only the agent's own are sent, and none that tells a service or a proxy on the way that the request is another one. */
+const ownHeaders = new Set<string>([
+  ...['authorization', 'proxy-authorization', 'sign-in-with-x', 'x-sign-in-with-x', ...paymentHeaderNames],
+  ...['cookie', 'origin', 'referer', 'forwarded', 'via', 'x-real-ip'],
+  ...['x-http-method', 'x-http-method-override', 'x-method-override'],
+])
+/** The connection's own, and an encoding that nobody here would undo. */
+const hopHeaders = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'accept-encoding'])
+
+const isPassed = (name: string): boolean =>
+  !ownHeaders.has(name) && !hopHeaders.has(name) && !name.startsWith('x-forwarded-')
+
+/** Checked before a body is read or a credential made: another origin gets neither. */
+export async function readProgramRequest({ client }: Core, request: Request): Promise<ProgramRequest> {
+  if (new URL(request.url).origin !== client.address.origin) {
+    throw new ClientError(
+      'not-allowed',
+      `This fetch is for ${client.address.origin} only; use another for other addresses.`,
+      { wasSent: false },
+    )
+  }
+  const headers = Object.fromEntries([...request.headers].filter(([name]) => isPassed(name)))
+  const body = await bodyOf(request)
+  const asked = { method: request.method, url: request.url, headers }
+  const form = body && readForm(headers['content-type'], body)
+  if (form) return { ...asked, ...asForm(headers, form) }
+  const read = jsonOf(headers, body)
+  // What was read as JSON is sent as nothing else, whatever a service makes of other names for it.
+  if (read !== undefined) headers['content-type'] = 'application/json'
+  return { ...asked, body, json: isObject(read) ? read : undefined, read, isForm: false }
+}
+
+/** What was read is what is sent, in bytes of our own: no other reader finds another form in it. */
+function asForm(headers: Record<string, string>, parts: readonly FormPart[]) {
+  const { type, body } = writeForm(parts)
+  return {
+    ...{ headers: { ...headers, 'content-type': type }, body },
+    ...{ json: undefined, read: formFields(parts), isForm: true },
+  }
+}
+
+async function bodyOf(request: Request): Promise<Uint8Array | undefined> {
+  if (!request.body) return undefined
+  const pieces: Uint8Array[] = []
+  let size = Number(request.headers.get('content-length') ?? 0)
+  if (size <= fetchBodyBytes) {
+    size = 0
+    for await (const piece of request.body) {
+      size += piece.byteLength
+      if (size > fetchBodyBytes) break
+      pieces.push(piece)
+    }
+  }
+  if (size <= fetchBodyBytes) return Buffer.concat(pieces)
+  throw new ClientError('too-large', `The request is larger than ${fetchBodyBytes} bytes.`, { wasSent: false })
+}
+
+/** A name that is there twice would be read as the first by one reader and as the last by another. */
+function jsonOf(headers: Record<string, string>, body: Uint8Array | undefined): unknown {
+  if (!body || !isJsonMediaType(headers['content-type'])) return undefined
+  const text = textOf(body)
+  if (text === null) return undefined
+  const parsed = parseJsonWithUniqueNames(text, jsonDepth)
+  return parsed.ok && (isObject(parsed.value) || Array.isArray(parsed.value)) ? parsed.value : undefined
+}
+
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function textOf(body: Uint8Array): string | null {
+  try {
+    return strictUtf8.decode(body)
+  } catch {
+    return null
+  }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The same request with other members in its body. */
+export const withMembers = (
+  request: ProgramRequest,
+  { consents: _, ...json }: Record<string, unknown>,
+  consents?: object,
+): ProgramRequest => {
+  const next = consents ? { ...json, consents } : json
+  return { ...request, json: next, read: next, body: Buffer.from(JSON.stringify(next)) }
+}
+
+/** The same request without a consent that its writer has put in. */
+export function withoutConsents(request: ProgramRequest): ProgramRequest {
+  if (request.json?.consents !== undefined) return withMembers(request, request.json)
+  const parts = request.isForm && request.body ? readForm(request.headers['content-type'], request.body) : null
+  const others = parts?.filter(({ name }) => !/^consents\b/i.test(name))
+  return !others || others.length === parts?.length ? request : { ...request, ...asForm(request.headers, others) }
+}
+
+/** Names of every contract's fields; a list ends in `[]`. Others could be quoted in more ways than one. */
+const fieldName = /^[\w.-]{1,100}(\[[\w.-]{0,100}\]){0,4}$/
+
+/** The parts of a form that a program wrote; null where the body is none, or one that cannot be read in one way alone. */
+export function readForm(contentType: string | undefined, body: Uint8Array): FormPart[] | null {
+  const boundary = formBoundary(contentType)
+  if (boundary === null) return null
+  const read = formParts(Buffer.from(body.buffer, body.byteOffset, body.byteLength), boundary)
+  if (!read.ok || !read.parts.every(({ name }) => fieldName.test(name) && !name.startsWith('__proto__'))) return null
+  return read.parts.map(({ name, content }) => ({
+    name,
+    content:
+      typeof content === 'string'
+        ? content
+        : { ...content, ...plainName(content.filename), ...plainType(content.type) },
+  }))
+}
+
+/** A name that needs no quoting, so that it ends where we end it. */
+const plainName = (filename: string) => ({
+  filename:
+    filename
+      .slice(0, fileNameCharacters)
+      .toWellFormed()
+      .replaceAll(/[\p{Cc}"\\%;]/gu, '_') || 'file',
+})
+
+const fileNameCharacters = 255
+
+/** Without its parameters, which may be quoted, too. */
+const plainType = (type: string) => ({
+  type: /^([\w.+-]{1,100}\/[\w.+-]{1,100})\s*(;|$)/.exec(type)?.[1]?.toLowerCase() ?? 'application/octet-stream',
+})
+
+/** The same names and texts and files are the same fields, whatever stood between them. */
+export const formFields = (parts: readonly FormPart[]): FormFields =>
+  fieldsOf(parts, ({ filename, type, bytes }) => new FormFile(new Uint8Array(bytes), filename, type))
+
+/**
+ * A form of these parts. Its boundary is the hash of what it bounds: nobody can write it into a part, and the same form
+ * has the same bytes again, for services that compare those of a repeat.
+ */
+export function writeForm(parts: readonly FormPart[]): { type: string; body: Uint8Array } {
+  const pieces = parts.map(part => [Buffer.from(headOf(part)), bytesOf(part)] as const)
+  const hash = createHash('sha256')
+  for (const [head, bytes] of pieces) hash.update(`${head.byteLength} ${bytes.byteLength} `).update(head).update(bytes)
+  const boundary = `farebox-${hash.digest('hex').slice(0, 48)}`
+  const body = Buffer.concat([
+    ...pieces.flatMap(([head, bytes]) => [Buffer.from(`--${boundary}\r\n`), head, bytes, Buffer.from('\r\n')]),
+    Buffer.from(`--${boundary}--\r\n`),
+  ])
+  return { type: `multipart/form-data; boundary=${boundary}`, body }
+}
+
+function headOf({ name, content }: FormPart): string {
+  const disposition = `Content-Disposition: form-data; name="${name}"`
+  if (typeof content === 'string') return `${disposition}\r\n\r\n`
+  return `${disposition}; filename="${content.filename}"\r\nContent-Type: ${content.type}\r\n\r\n`
+}
+
+const bytesOf = ({ content }: FormPart): Buffer => (typeof content === 'string' ? Buffer.from(content) : content.bytes)

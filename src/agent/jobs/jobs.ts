@@ -1,0 +1,282 @@
+import type { Client, OpenedAnswer } from '#client/client.ts'
+import { ClientError } from '#client/client-error.ts'
+import { type Downloaded, download, saveBody } from '#client/download/download.ts'
+import { retryAtMs } from '#client/retry/retry.ts'
+import { ProviderContentPolicy } from '#contract/errors/failures.ts'
+import { ServiceError } from '#contract/errors/service-error.ts'
+import { zeroUsd } from '#contract/money.ts'
+import { completeAudio, retrieveAudio } from '#contract/operations/audio.ts'
+import { completeVideo, retrieveVideo, type VideoStatus } from '#contract/operations/video.ts'
+import { getWalletTransactions } from '#contract/operations/wallet.ts'
+import type { SniffedType } from '#contract/wire/media-type.ts'
+import type { JobStore, JobView } from '#toolkit/tool-context.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
+import type { Invocation } from '#toolkit/tool-host.ts'
+import { untrustedId } from '#toolkit/values/untrusted.ts'
+import { jobFaults, pollMs } from '../bounds.ts'
+import { isTransient } from '../calls/lost-call.ts'
+import type { Core } from '../core.ts'
+import type { Files } from '../media/files.ts'
+import { freePath, inFolder } from '../media/save-file.ts'
+import type { CallJobs } from './call-jobs.ts'
+import { isQueued, type JobRow, type JobRows, jobView, type QueuedJobRow, type SavedMedia } from './job-rows.ts'
+
+export type Waiting = Required<Omit<Invocation, 'called'>>
+
+export interface JobWorld {
+  core: Core
+  jobRows: JobRows
+  callJobs: CallJobs
+}
+
+/** Asks after jobs and saves what they made. */
+export class Jobs implements JobStore {
+  readonly #core: Core
+  readonly #rows: JobRows
+  readonly #calls: CallJobs
+  readonly #waiting: Waiting
+  readonly #deliver: (job: JobRow) => Promise<never>
+
+  /** `deliver` throws the result of a call that is done, as the tool that was called says it. */
+  constructor({ core, jobRows, callJobs }: JobWorld, waiting: Waiting, deliver: (job: JobRow) => Promise<never>) {
+    this.#core = core
+    this.#rows = jobRows
+    this.#calls = callJobs
+    this.#waiting = waiting
+    this.#deliver = deliver
+  }
+
+  async list(limit: number): Promise<JobView[]> {
+    return this.#rows.list(limit).map(jobView)
+  }
+
+  async wait(jobId: string, timeoutMs: number): Promise<JobView> {
+    if (!isQueued(this.#own(jobId))) {
+      const job = await this.#calls.follow(jobId, timeoutMs, this.#waiting)
+      return job.state === 'completed' ? this.#deliver(job) : jobView(job)
+    }
+    const { clock, pause } = this.#core
+    const endMs = clock.now() + timeoutMs
+    let pauseMs: number = pollMs.first
+    let faults = 0
+    for (;;) {
+      this.#waiting.signal.throwIfAborted()
+      const nextAtMs = await this.#ask(this.#own(jobId), () => ++faults)
+      const job = this.#own(jobId)
+      if (job.state !== 'running') return this.#delivered(job)
+      const untilMs = Math.max(nextAtMs ?? 0, clock.now() + pauseMs)
+      if (untilMs >= endMs) return jobView(job)
+      await pause(untilMs - clock.now(), this.#waiting.signal)
+      pauseMs = Math.min(pollMs.most, pauseMs * pollMs.growth)
+    }
+  }
+
+  async delete(jobId: string): Promise<JobView> {
+    const found = this.#own(jobId)
+    if (!isQueued(found)) throw keepsNothing()
+    await this.#ask(found, () => jobFaults + 1)
+    const job = this.#own(jobId)
+    if (job.state === 'running') throw stillRuns()
+    if (job.state === 'completed' && isQueued(job)) {
+      await forgetMedia(this.#core.client, job, this.#waiting.signal)
+      this.#rows.deleted(jobId)
+    }
+    return jobView(this.#own(jobId))
+  }
+
+  /** A job that we started; of another service's jobs this one knows nothing. */
+  #own(jobId: string): JobRow {
+    const job = this.#rows.find(jobId)
+    if (job && job.service === this.#core.client.address.baseUrl) return job
+    throw new ToolFailure({
+      happened: job ? 'This job belongs to another service than the configured one.' : 'There is no such job.',
+      charged: zeroUsd,
+      next: 'Look at job_list for the ids.',
+    })
+  }
+
+  #delivered(job: JobRow): JobView {
+    if (job.file && !this.#waiting.signal.aborted) this.#waiting.whenDelivered(() => this.#rows.delivered(job.jobId))
+    return jobView(job)
+  }
+
+  /** One question to the service. The time before which another is useless, where it said one. */
+  async #ask(job: JobRow, countFault: () => number): Promise<number | null> {
+    if (job.state !== 'running' || !isQueued(job)) return null
+    try {
+      const { signal } = this.#waiting
+      const answer = await this.#core.client.open(retrieving[job.kind], queued(job), { signal, attempts: 1 })
+      if (answer.kind === 'json' && answer.answer.status === 'PROCESSING') this.#progress(job, answer.answer)
+      else await this.#save(job, answer)
+      return null
+    } catch (error) {
+      this.#waiting.signal.throwIfAborted()
+      if (await this.#end(job, error)) return null
+      const nowMs = this.#core.clock.now()
+      if (isTransient(error) && countFault() <= jobFaults) return retryAtMs(error, nowMs)
+      throw error
+    }
+  }
+
+  #progress(job: JobRow, { average_execution_time: typicalMs, execution_duration: runMs }: VideoStatus): void {
+    if (typicalMs > 0) this.#rows.typical(job.jobId, typicalMs)
+    const done = Math.round(runMs / 1_000)
+    this.#waiting.report({
+      message: `${untrustedId(job.model)}: ${Math.round(runMs / 1_000)} s${typicalMs > 0 ? ` of about ${Math.round(typicalMs / 1_000)} s` : ''}`,
+      ...(typicalMs > 0 ? { done, total: Math.max(done, Math.round(typicalMs / 1_000)) } : {}),
+    })
+  }
+
+  async #save(job: QueuedJobRow, answer: Parameters<typeof saveJobMedia>[3]): Promise<void> {
+    if (!this.#rows.takeSaving(job.jobId)) {
+      if (answer.kind === 'bytes') answer.response.discard()
+      return
+    }
+    try {
+      this.#waiting.report({ message: `${untrustedId(job.model)}: done, saving` })
+      const saved = await saveJobMedia(this.#core.client, this.#core.files, job, answer, this.#waiting.signal)
+      this.#rows.saved(job, saved)
+    } catch (error) {
+      this.#rows.leaveSaving(job.jobId)
+      throw error
+    }
+  }
+
+  /** Whether the error is the end of the job; then it stands in its row. */
+  async #end(job: JobRow, error: unknown): Promise<boolean> {
+    if (!(error instanceof ServiceError)) return false
+    const end = endings[error.kind]
+    if (!end) return false
+    const [state, failure] = end
+    const saysRefund = ProviderContentPolicy.safeParse(error.body).data?.error.credits_refunded === true
+    const isRefunded = saysRefund || (state === 'failed' && (await wasRefunded(this.#core, job.queueId)))
+    this.#rows.ended(job.jobId, state, failure, isRefunded)
+    return true
+  }
+}
+
+/** Answers that are a job's last word (brief §3.1: there is no state for a failure). */
+const endings: Readonly<Record<string, readonly ['failed' | 'deleted', string]>> = {
+  PROVIDER_CONTENT_POLICY: ['failed', "It was refused by its provider's content policy."],
+  INFERENCE_FAILED: ['failed', 'The model failed at it.'],
+  REQUEST_ID_NOT_FOUND: ['failed', 'The service does not know it any more.'],
+  MEDIA_NOT_FOUND: ['deleted', 'Its media are gone: expired or deleted.'],
+  MEDIA_GONE: ['deleted', 'Its media are gone: expired or deleted.'],
+}
+
+const retrieving = { video: retrieveVideo, audio: retrieveAudio } as const
+const completing = { video: completeVideo, audio: completeAudio } as const
+
+const queued = ({ model, queueId }: JobRow) => ({
+  params: undefined,
+  query: undefined,
+  body: { model, queue_id: queueId },
+})
+
+/**
+ * What came from an address of its own is deleted there (brief §3.1), all else by its job: an address that gave no file is
+ * a service's word only. Throws where it may still be there.
+ */
+async function forgetMedia(client: Client, job: QueuedJobRow, signal: AbortSignal): Promise<void> {
+  if (job.downloadUrl === null || !job.isDownloaded) {
+    const { answer } = await client.call(completing[job.kind], queued(job), { signal })
+    if (!answer.success) throw notDeleted()
+    return
+  }
+  const response = await client.download(job.downloadUrl, {}, { signal, method: 'DELETE' })
+  response.discard()
+  const isGone = response.status === 404 || response.status === 410
+  if (!isGone && response.status >= 300) throw notDeleted()
+}
+
+const keepsNothing = (): ToolFailure =>
+  new ToolFailure({
+    happened: 'This job is a call: the service keeps no file of it, and its answer is kept here for a day at most.',
+    charged: zeroUsd,
+    next: 'Nothing has to be deleted; job_wait returns its answer.',
+  })
+
+const stillRuns = (): ToolFailure =>
+  new ToolFailure({
+    happened: 'The job still runs, and a service has no way to stop one.',
+    charged: zeroUsd,
+    next: 'Call job_wait until it has ended, then job_delete again.',
+  })
+
+const notDeleted = (): ToolFailure =>
+  new ToolFailure({
+    happened: 'The service did not delete the file, so it may still be there.',
+    charged: zeroUsd,
+    next: 'Call job_delete again in a minute.',
+  })
+
+/** Whether a wallet's own records show that a job's price came back; false where that cannot be seen. */
+async function wasRefunded({ client, wallet }: Core, queueId: string): Promise<boolean> {
+  if (!wallet) return false
+  try {
+    const call = { params: { walletAddress: await wallet.account() }, query: {}, body: undefined }
+    const { answer } = await client.call(getWalletTransactions, call, { attempts: 1 })
+    return answer.data.transactions.some(({ type, requestId }) => type === 'REFUND' && requestId === queueId)
+  } catch {
+    // Not known is not refunded; the credit shows it in any case.
+    return false
+  }
+}
+
+/** What a service may send of a finished job, by what it says that it is. */
+const jobTypes = {
+  video: ['video/mp4'],
+  audio: ['audio/mpeg', 'audio/wav', 'audio/flac'],
+} as const
+
+type Finished = OpenedAnswer<typeof retrieveVideo | typeof retrieveAudio>
+
+/** Writes what a finished job made into the output folder under a name of ours; a file that is there is never touched. */
+async function saveJobMedia(
+  client: Client,
+  files: Files,
+  job: QueuedJobRow,
+  finished: Finished,
+  signal: AbortSignal,
+): Promise<SavedMedia> {
+  const folder = await files.outputFolder()
+  const types: readonly SniffedType[] = jobTypes[job.kind]
+  const said = finished.kind === 'bytes' ? types.find(type => type === finished.mimeType) : types[0]
+  // Its first bytes have to be of that type, too.
+  const mimeType = said ?? jobTypes[job.kind][0]
+  const madeBy = { startedAtMs: job.startedAtMs, model: job.model, id: job.jobId }
+  const file = { path: freePath(folder, madeBy, mimeType), partPath: inFolder(folder, `.${job.jobId}.part`), mimeType }
+  const { path, bytes, isDownloaded } = await write(client, job, finished, file, signal)
+  return { file: { path, mimeType, bytes }, isDownloaded }
+}
+
+async function write(
+  client: Client,
+  job: JobRow,
+  finished: Finished,
+  file: Parameters<typeof saveBody>[1],
+  signal: AbortSignal,
+): Promise<Downloaded & { isDownloaded: boolean }> {
+  if (finished.kind === 'bytes') return { ...(await saveBody(finished.response, file)), isDownloaded: false }
+  if (job.downloadUrl === null) {
+    const said = 'The service finished a job without its bytes and without an address for them.'
+    throw new ClientError('unreadable', said, { wasSent: true })
+  }
+  try {
+    return { ...(await download(client, job.downloadUrl, file, { signal })), isDownloaded: true }
+  } catch (error) {
+    if (!isOver(error)) throw error
+    // A signed address may end before its file does: the service has the last word, and may send the file itself.
+    const again = await askAgain(client, job, signal)
+    if (again.kind === 'bytes') return { ...(await saveBody(again.response, file)), isDownloaded: false }
+    throw error
+  }
+}
+
+const isOver = (error: unknown): boolean =>
+  error instanceof ServiceError && (error.status === 403 || error.status === 410)
+
+const askAgain = (client: Client, { model, queueId }: JobRow, signal: AbortSignal): Promise<Finished> => {
+  const body = { model, queue_id: queueId }
+  return client.open(retrieveVideo, { params: undefined, query: undefined, body }, { signal, attempts: 1 })
+}

@@ -1,0 +1,138 @@
+import type { MicroUsd } from '#contract/money.ts'
+import {
+  BackgroundRemoveImageRequest,
+  EditImageRequest,
+  GenerateImageRequest,
+  MultiEditImageRequest,
+  SimpleImageRequest,
+  UpscaleImageRequest,
+} from '#contract/operations/images.ts'
+import type { ModelRecord } from '#contract/operations/models.ts'
+import { mostOfAsked, shownModel } from './asked-models.ts'
+import { hasOtherMembers } from './chat-extras.ts'
+import { dearestOf, hasOnly, mostOfAnswering, type Pricer, unitsAt } from './priced-call.ts'
+
+const pictures =
+  (request: typeof GenerateImageRequest | typeof SimpleImageRequest): Pricer =>
+  async ({ models }, call) => {
+    const body = call as ImageRequest
+    return {
+      what: `Pictures by ${shownModel(body.model)}`,
+      amountMicroUsd: await mostOfAsked(models, 'image', body.model, (record, all) =>
+        imageBound(record, body, request, all),
+      ),
+    }
+  }
+
+export const priceOwnPictures = pictures(GenerateImageRequest)
+export const priceSimplePictures = pictures(SimpleImageRequest)
+
+export const priceEdit: Pricer = async ({ models }, call) => {
+  const { model: newer, modelId: older } = call as Partial<EditImageRequest>
+  // The older member counts where the newer says nothing.
+  const name = newer === undefined || newer === 'default' ? (older ?? newer) : newer
+  return {
+    what: `An edited picture by ${shownModel(name)}`,
+    amountMicroUsd: await mostOfAsked(models, 'inpaint', name, (record, all) => editBound(record, call as object, all)),
+  }
+}
+
+export const priceUpscale: Pricer = async ({ models }, call) => {
+  const body = call as Partial<UpscaleImageRequest>
+  return {
+    what: `A larger picture by ${shownModel(body.model)}${atTheDearerPrice(Number(body.scale))}`,
+    amountMicroUsd: await mostOfAsked(models, 'upscale', body.model, (record, all) => upscaleBound(record, body, all)),
+  }
+}
+
+/** Between two and four times the size the price is that of four. */
+const atTheDearerPrice = (scale: number): string =>
+  scale > 2 && scale < 4 ? `, ${scale} times the size at the price of 4` : ''
+
+export const priceBackground: Pricer = async ({ models }, call) => {
+  const body = call as Partial<BackgroundRemoveImageRequest>
+  return {
+    what: `A picture without its background by ${shownModel(body.model)}`,
+    amountMicroUsd: await mostOfAsked(models, 'background', body.model, (record, all) =>
+      backgroundBound(record, body, all),
+    ),
+  }
+}
+
+/**
+ * The most that one changed picture can cost, where several prices stand in the record the dearest. Null where it cannot be
+ * said: no price, one of something else beside it, or a member that nobody here knows.
+ */
+const editBound = (record: ModelRecord, body: object, records: readonly ModelRecord[] = [record]): MicroUsd | null =>
+  isKnownEdit(body) ? mostOfAnswering(record, records, dearestEdit) : null
+
+function dearestEdit({ model_spec: { pricing } }: ModelRecord): MicroUsd | null {
+  if (!pricing || 'output' in pricing || !hasOnly(pricing, ['inpaint', 'resolutions', 'quality'])) return null
+  const qualities = Object.values(pricing.quality ?? {}).flatMap(prices => Object.values(prices))
+  return unitsAt(1, dearestOf([pricing.inpaint, ...Object.values(pricing.resolutions ?? {}), ...qualities]))
+}
+
+/** A request for an edit names one picture, or several. */
+const isKnownEdit = (body: object): boolean =>
+  !hasOtherMembers(body, 'images' in body ? MultiEditImageRequest.shape : EditImageRequest.shape)
+
+/** The same of one larger picture: up to twice the size, and beyond. */
+function upscaleBound(
+  record: ModelRecord,
+  body: { scale?: unknown },
+  records: readonly ModelRecord[] = [record],
+): MicroUsd | null {
+  if (hasOtherMembers(body, UpscaleImageRequest.shape)) return null
+  // In a form it is a text; what is no number is refused, and costs nothing.
+  const step = Number(body.scale ?? defaultScale) <= defaultScale ? '2x' : '4x'
+  return mostOfAnswering(record, records, ({ model_spec: { pricing } }) =>
+    pricing && !('output' in pricing) && hasOnly(pricing, ['upscale'])
+      ? unitsAt(1, dearestOf([pricing.upscale?.[step]]))
+      : null,
+  )
+}
+
+/** The same of one picture without its background. */
+function backgroundBound(
+  record: ModelRecord,
+  body: object,
+  records: readonly ModelRecord[] = [record],
+): MicroUsd | null {
+  if (hasOtherMembers(body, BackgroundRemoveImageRequest.shape)) return null
+  return mostOfAnswering(record, records, ({ model_spec: { pricing } }) =>
+    pricing && !('output' in pricing) && hasOnly(pricing, ['generation'])
+      ? unitsAt(1, dearestOf([pricing.generation]))
+      : null,
+  )
+}
+
+/** Of the contract, where a request names none. */
+const defaultScale = 2
+
+/** What a program asks for pictures with: the service's own request, or that of OpenAI. */
+type ImageRequest = Partial<GenerateImageRequest | SimpleImageRequest> &
+  Pick<Partial<GenerateImageRequest>, 'variants' | 'enable_web_search'>
+
+/**
+ * The most that pictures can cost, where several prices stand in the record the dearest. Null where it cannot be said: no
+ * price, one of something else beside the pictures, a search, or a member that `shape`, the request's own, does not name.
+ */
+export function imageBound(
+  record: ModelRecord,
+  body: ImageRequest,
+  { shape }: typeof GenerateImageRequest | typeof SimpleImageRequest,
+  records: readonly ModelRecord[] = [record],
+): MicroUsd | null {
+  if (hasOtherMembers(body, shape) || body.enable_web_search) return null
+  return mostOfAnswering(record, records, model => unitsAt(body.variants ?? 1, dearestPicture(model)))
+}
+
+/** Pico-USD a picture. Changing a picture afterwards is another call, whose prices stand in the same record. */
+const dearestPicture = ({ model_spec: { pricing } }: ModelRecord): bigint | null =>
+  !pricing || 'output' in pricing || !hasOnly(pricing, ['generation', 'resolutions', 'quality', 'upscale'])
+    ? null
+    : dearestOf([
+        pricing.generation,
+        ...Object.values(pricing.resolutions ?? {}),
+        ...Object.values(pricing.quality ?? {}).flatMap(prices => Object.values(prices)),
+      ])

@@ -1,0 +1,236 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { systemClock } from '#contract/time.ts'
+import type { PaymentOption } from '#contract/wire/payment.ts'
+import { attestations, sayQuestion } from '#toolkit/approval.ts'
+import { type Approval, type Approvals, openApprovals, recordExpired } from '#wallet/approvals/approvals.ts'
+import { type CreatedKeys, keyFileAddresses, refuseSecondKeyFile, unlockKeyFile } from '#wallet/keys/key-file.ts'
+import type { WalletKey } from '#wallet/keys/keys.ts'
+import { resolvePayment } from '#wallet/payment/settle.ts'
+import { findPayment, listPayments, type Payment } from '#wallet/records/journal.ts'
+import { comparedWithNote, defaultNotesFolder, moveJournal } from '#wallet/records/journal-of-key.ts'
+import { ownJournal, refuseOther } from '#wallet/records/journal-owner.ts'
+import { openRecords } from '#wallet/records/open-records.ts'
+import { openState, stateFileName } from '#wallet/records/state.ts'
+import { addPayee } from '#wallet/rules/payees.ts'
+import { defaultRails, isAddressOn, sameAddress, sameRail, serviceOrigin } from '#wallet/rules/policy.ts'
+import {
+  listRefusals,
+  type RefusalRecord,
+  refusalStatement,
+  type SignedStatement,
+  signStatement,
+} from '#wallet/rules/refusals.ts'
+import { tightenByFile } from '#wallet/rules/settings-file.ts'
+import { start, stop } from '#wallet/rules/stop-switch.ts'
+import { questionInShort } from '#wallet/terms/approval.ts'
+import type { Payee } from '#wallet/terms/order.ts'
+import { type WalletStatus, walletStatus } from '#wallet/wallet-status.ts'
+import {
+  type AgentEnvironment,
+  baseUrlOf,
+  journalUrlOf,
+  nodesOf,
+  pinService,
+  policyOf,
+} from '../settings/wallet-settings.ts'
+import { personFor, sayAnswer } from '../words/approval-words.ts'
+import { asTyped, typedQuestion } from '../words/typed-commands.ts'
+import { createKeys, environmentKeys, exportKeys, folderKeys, knownAddresses } from './wallet-keys.ts'
+
+/** The wallet as its owner meets it at a terminal. Nothing here signs; every method throws the wallet's refusal. */
+export interface OwnerWallet {
+  readonly folder: string
+  /** Refused where the folder holds encrypted keys, which are never replaced. */
+  refuseSecond(): void
+  /** New keys, encrypted; with `isForKeychain` in the system's keychain too. */
+  create(passphrase: string, isForKeychain: boolean): Promise<CreatedKeys>
+  /** Of the environment's keys, the encrypted file or the local one, in this order; one a rail, empty where there is none. */
+  addresses(): Promise<readonly string[]>
+  /** Whether the folder holds encrypted keys. */
+  hasKeyFile(): boolean
+  /**
+   * Whether a passphrase tells the owner from a program here: the journal is that of an encrypted wallet, or the folder
+   * holds one. Refused where the journal is that of a wallet whose keys are not in the folder.
+   */
+  isGuarded(): Promise<boolean>
+  /** Refused where the passphrase does not open the keys to whose owner the journal belongs. */
+  proveOwner(passphrase: string): Promise<void>
+  /** Refused where the passphrase does not open the folder's key. */
+  provePassphrase(passphrase: string): Promise<void>
+  /** The secret keys themselves; null where the folder holds none. */
+  exportKeys(passphrase: string): ReturnType<typeof exportKeys>
+  status(addresses: readonly [string, ...string[]]): Promise<WalletStatus>
+  receipts(limit: number): Promise<Payment[]>
+  /** However old it is; null where there is none of that id. */
+  payment(id: string): Promise<Payment | null>
+  /** What the wallet refused to pay, newest first. */
+  refusals(limit: number): Promise<RefusalRecord[]>
+  /** Of the environment, of a local chain, else those that the passphrase or the system's keychain opens; for statements. */
+  openKeys(passphrase: string | null): Promise<readonly WalletKey[]>
+  approvals: Approvals
+  /** What waits for a person, newest first, each with a line for a list. */
+  questions(): Promise<readonly ListedQuestion[]>
+  /** What a person said no to, and may still take back; newest first. */
+  refused(): Promise<readonly ListedQuestion[]>
+  /** What is asked, whole, for a person at a terminal. */
+  sayQuestion(approval: Approval): string
+  /** For how long their answer counts. */
+  sayAnswer(answered: Approval): string
+  pin(payee: Payee, by: string): Promise<void>
+  /** The service that this folder's wallet is for, where the environment names no other. */
+  useService(baseUrl: string): void
+  /** A person's word on a payment whose outcome nobody else can tell. */
+  resolve(id: string, hasLeft: boolean, by: string): Promise<Payment>
+  /** Nothing is signed any more by any process on this journal. */
+  stop(by: string): Promise<void>
+  start(): Promise<void>
+  /** Where this machine has noted another journal of the keys, or more of this one: what was noted, and what is here. */
+  moved(): Promise<readonly { address: string; noted: string; present: string }[]>
+  /** From now on this journal counts what the wallet's keys pay on this machine. */
+  move(): Promise<void>
+  close(): Promise<void>
+}
+
+export type ListedQuestion = Approval & { inShort: string }
+
+const listed = (approval: Approval): ListedQuestion => ({
+  ...approval,
+  inShort: questionInShort(approval.facts, approval),
+})
+
+export function openOwnerWallet(folder: string, env: AgentEnvironment): OwnerWallet {
+  const records = openRecords(openState(folder), systemClock, journalUrlOf(env))
+  const approvals = openApprovals(records, folder)
+  const place = { folder, isJournalShared: records.folder === null }
+  return {
+    folder,
+    refuseSecond: () => refuseSecondKeyFile(folder),
+    async create(passphrase, isForKeychain) {
+      const created = await createKeys(folder, passphrase, isForKeychain)
+      await records.decide(nowMs => ownJournal(created.address, nowMs))
+      return created
+    },
+    addresses: () => knownAddresses(folder, env),
+    hasKeyFile: () => keyFileAddresses(folder) !== null,
+    async isGuarded() {
+      const held = keyFileAddresses(folder)
+      await records.read(() => refuseOther(held ?? [], folder))
+      return held !== null
+    },
+    async proveOwner(passphrase) {
+      const addresses = (await unlockKeyFile(folder, passphrase))?.map(key => key.address) ?? []
+      const [first] = addresses
+      await records.decide(function* (nowMs) {
+        if (first !== undefined) yield* ownJournal(first, nowMs)
+        yield* refuseOther(addresses, folder)
+      })
+    },
+    async provePassphrase(passphrase) {
+      await unlockKeyFile(folder, passphrase)
+    },
+    exportKeys: passphrase => exportKeys(folder, passphrase),
+    status(addresses) {
+      const policy = tightenByFile(policyOf(env), folder)
+      return records.read(nowMs => walletStatus({ folder, policy, addresses }, nowMs))
+    },
+    receipts: limit => records.read(() => listPayments(limit)),
+    payment: id => records.read(() => findPayment(id)),
+    refusals: limit =>
+      records.decide(function* (nowMs) {
+        yield* recordExpired(nowMs)
+        return yield* listRefusals(limit)
+      }),
+    async openKeys(passphrase) {
+      const given = await environmentKeys(env)
+      return given.length > 0 ? given : (await folderKeys(folder, baseUrlOf(env), passphrase)).keys
+    },
+    approvals,
+    questions: async () => (await approvals.list('pending')).map(listed),
+    async refused() {
+      const nowMs = systemClock.now()
+      return (await approvals.list('denied')).filter(({ expiresAtMs }) => expiresAtMs > nowMs).map(listed)
+    },
+    sayQuestion: approval =>
+      sayQuestion(typedQuestion(personFor(approvals.asQuestion(approval)).question, place), systemClock.now()),
+    sayAnswer: answered => asTyped(sayAnswer(answered, approvals, systemClock.now()), place),
+    pin: (payee, by) =>
+      records.decide(function* (nowMs) {
+        yield* refuseOther(keyFileAddresses(folder) ?? [], folder)
+        yield* addPayee(payee, by, nowMs)
+      }),
+    useService: baseUrl => pinService(folder, baseUrl),
+    resolve: (id, hasLeft, by) => resolvePayment({ records, nodes: nodesOf(env) }, id, hasLeft, by),
+    stop: by => records.decide(nowMs => stop(by, nowMs)),
+    start: () => records.decide(start),
+    ...movingOf(folder, env, records),
+    close: () => records.close(),
+  }
+}
+
+/** What the journal says of the wallet; null without a wallet, and where nothing was written yet: looking makes no journal. */
+export async function journalStatus(folder: string, env: AgentEnvironment): Promise<WalletStatus | null> {
+  if (journalUrlOf(env) === undefined && !existsSync(join(folder, stateFileName))) return null
+  const desk = openOwnerWallet(folder, env)
+  try {
+    const [first, ...others] = await desk.addresses()
+    return first === undefined ? null : await desk.status([first, ...others])
+  } finally {
+    await desk.close()
+  }
+}
+
+function movingOf(
+  folder: string,
+  env: AgentEnvironment,
+  records: ReturnType<typeof openRecords>,
+): Pick<OwnerWallet, 'moved' | 'move'> {
+  const notes = defaultNotesFolder()
+  return {
+    async moved() {
+      const addresses = await knownAddresses(folder, env)
+      const compared = addresses.map(async address => {
+        const differing = await comparedWithNote(notes, address, records)
+        return differing ? [{ address, ...differing }] : []
+      })
+      return (await Promise.all(compared)).flat()
+    },
+    async move() {
+      for (const address of await knownAddresses(folder, env)) await moveJournal(notes, address, records)
+    },
+  }
+}
+
+/** What a person states when they consent, for whoever asks them at a terminal. */
+export const consentStatements: readonly string[] = Object.values(attestations)
+
+/** Of what a service offers, the payees that the wallet could pay: known chain, known token, a real address. */
+export function payeesOffered(serviceUrl: string, accepts: readonly PaymentOption[]): Payee[] {
+  const origin = serviceOrigin(serviceUrl)
+  return accepts
+    .filter(option => defaultRails.some(rail => sameRail(rail, option)) && isAddressOn(option.network, option.payTo))
+    .map(({ network, asset, payTo }) => ({ origin, network, asset, payTo }))
+}
+
+/** A refusal for others to check. */
+export interface SignedRefusal extends RefusalRecord, Pick<SignedStatement, 'statement'> {
+  /** Null where the key of its address is not open here, or an API key would have paid. */
+  scheme: SignedStatement['scheme'] | null
+  signature: string | null
+}
+
+/** Each by the key that would have paid. */
+export async function signedRefusals(
+  refusals: readonly RefusalRecord[],
+  keys: readonly WalletKey[],
+): Promise<SignedRefusal[]> {
+  const signed: SignedRefusal[] = []
+  for (const refusal of refusals) {
+    const { address } = refusal
+    const key = address === null ? undefined : keys.find(each => sameAddress(each.address, address))
+    const statement = refusalStatement(refusal)
+    const unsigned = { statement, scheme: null, signature: null }
+    signed.push({ ...refusal, ...(key ? await signStatement(key, statement) : unsigned) })
+  }
+  return signed
+}

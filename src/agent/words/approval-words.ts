@@ -1,0 +1,29 @@
+import { displayUntil } from '#contract/time.ts'
+import { type AnswerKept, NeedsPerson, type Question } from '#toolkit/approval.ts'
+import { type Approval, type Approvals, approveCommand } from '#wallet/approvals/approvals.ts'
+import type { ApprovalQuestion } from '#wallet/terms/approval.ts'
+import type { Core } from '../core.ts'
+import { asTyped, placeOf } from './typed-commands.ts'
+
+/** How long a person's answer counts, and the command that takes a no back, as it is typed here. */
+export function answerKept({ id, expiresAtMs }: Approval, core: Core): AnswerKept {
+  const command = asTyped(`\`${approveCommand(id, core.state.folder)}\``, placeOf(core))
+  return { untilMs: expiresAtMs, takesBack: command.split('`')[1] ?? '' }
+}
+
+/** A question of the wallet as the tools ask it. */
+export const personFor = ({ facts, ...asked }: ApprovalQuestion): NeedsPerson =>
+  new NeedsPerson({ ...facts, ...asked } as Question)
+
+/** What a person is told once they have answered: for how long it counts, and how a no is taken back. */
+export function sayAnswer(answered: Approval, approvals: Pick<Approvals, 'asQuestion'>, nowMs: number): string {
+  const { state, facts, expiresAtMs } = answered
+  const until = displayUntil(expiresAtMs, nowMs)
+  if (state !== 'approved') {
+    const { howToApprove } = approvals.asQuestion(answered)
+    return `Refused: nothing was sent or charged, and the same request is refused until ${until}; afterwards it asks anew. ${howToApprove} That takes the no back.`
+  }
+  if (facts.kind === 'payee')
+    return 'Approved: this address may be paid, now and later, within the caps. The assistant may go on.'
+  return `Approved. The assistant may go on: the yes serves this request until ${until}.`
+}

@@ -1,0 +1,78 @@
+import { displayUsd, formatUsd, microUsd } from '#contract/money.ts'
+import type { ListedBalance } from '#ledger/accounts/list-balances.ts'
+import type { ChainAuditReport } from '#ledger/audit/audit-chain.ts'
+import type { AuditReport } from '#ledger/audit/audit-report.ts'
+
+/** What each count of an audit counts, in words. */
+const counted: Readonly<Record<keyof AuditReport['counts'], string>> = {
+  accounts: 'accounts',
+  entries: 'rows in the books',
+  topUps: '  of top-ups',
+  grants: '  of credit that was given',
+  charges: '  of charges, one for each priced line',
+  refunds: '  of refunds',
+  staking: '  of staking credit, used or given back',
+  writeOffs: '  of losses that were written off',
+  openHolds: 'holds that are open now',
+  payments: 'payments by wallets',
+  jobs: 'jobs',
+  claims: 'idempotency keys',
+}
+
+/** The lines of a report for a person. */
+export function sayAudit(report: AuditReport): string[] {
+  const counts = Object.entries(report.counts) as [keyof AuditReport['counts'], number][]
+  return [
+    ...counts.map(([name, count]) => `${counted[name]}: ${count}`),
+    ...report.findings.map(finding => `${finding.subject}: ${finding.sentence}`),
+    ...(report.findingsLeftOff > 0 ? [`${report.findingsLeftOff} more findings are not shown.`] : []),
+    `drift: ${displayUsd(report.driftMicroUsd)}`,
+    report.ok ? 'The books add up.' : 'The books do not add up.',
+  ]
+}
+
+/** The same of a comparison with the chains. */
+export function sayChainAudit({
+  payees,
+  findings,
+  findingsLeftOff,
+  notes,
+  notesLeftOff,
+  ok,
+}: ChainAuditReport): string[] {
+  return [
+    ...payees.map(
+      ({ network, account, credits, matched, transfers }) =>
+        `${network} to ${account}: ${credits} credits, ${matched} of them on the chain; ${transfers} transfers`,
+    ),
+    ...findings.map(({ sentence }) => sentence),
+    ...(findingsLeftOff > 0 ? [`${findingsLeftOff} more findings are not shown.`] : []),
+    ...notes.map(({ sentence }) => `Note: ${sentence}`),
+    ...(notesLeftOff > 0 ? [`${notesLeftOff} more notes are not shown.`] : []),
+    ok ? 'Every credit has its transfer.' : 'The books and the chain do not agree.',
+  ]
+}
+
+const usd = (amount: bigint): string => formatUsd(microUsd(amount))
+
+/** An account's balance for a person, in one line. */
+export function sayBalance({ account, posted, held, available, staking }: ListedBalance): string {
+  const own = `${account}  ${usd(available)} USD available  ${usd(posted)} posted  ${usd(held)} held`
+  if (!staking) return own
+  return `${own}  ${usd(staking.available)} of ${usd(staking.granted)} of today's staking credit available`
+}
+
+/** The same for a program: amounts as decimal USD. */
+export const balanceAsJson = ({ account, kind, posted, held, available, staking }: ListedBalance) => ({
+  account,
+  kind,
+  postedUsd: usd(posted),
+  heldUsd: usd(held),
+  availableUsd: usd(available),
+  staking: staking && {
+    grantedUsd: usd(staking.granted),
+    spentUsd: usd(staking.spent),
+    heldUsd: usd(staking.held),
+    availableUsd: usd(staking.available),
+  },
+})

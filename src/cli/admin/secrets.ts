@@ -1,0 +1,81 @@
+import { CliError } from '../command.ts'
+import { openWhenFree, requireNoService } from '../data/folder-in-use.ts'
+import { rotateFolderSecret, type Secrets, secretsToStart, writeFolderSecrets } from '../data/folder-secrets.ts'
+import { type LedgerPlace, requireLedger, requireSecrets } from '../data/ledger-place.ts'
+import { type LedgerOperator, openOnLedger } from './operator.ts'
+
+/** A running service reads its secrets at its start alone: what changed under it would end the keys that it makes. */
+const requireStopped = ({ folder }: LedgerPlace): Promise<void> => requireNoService(folder)
+
+const openStopped = (books: LedgerPlace, secrets: Secrets): Promise<LedgerOperator> =>
+  openWhenFree(books.folder, () => openOnLedger(books, secrets))
+
+function requireOwnSecret({ env }: LedgerPlace): void {
+  if (!env.FAREBOX_SECRET) return
+  throw new CliError(
+    'The secret is set by the environment.',
+    'Put a new one into FAREBOX_SECRET and the present one into FAREBOX_FORMER_SECRET, then restart the service.',
+  )
+}
+
+/** Puts a new secret before the others; says what comes next. */
+export async function rotateSecret(books: LedgerPlace, breakKeys: boolean): Promise<string> {
+  if (breakKeys) return replaceLostSecret(books)
+  requireOwnSecret(books)
+  await requireStopped(books)
+  const opened = await openStopped(books, await requireSecrets(books))
+  try {
+    await opened.requireSecret()
+    const rotated = await rotateFolderSecret(books.folder)
+    // Where this does not come to be, the next start does it.
+    await opened.noteSecret(rotated)
+    const [, ...former] = rotated
+    const kept = former.length === 1 ? 'The former one is' : `${former.length} former ones are`
+    return `There is a new secret. ${kept} still accepted, until \`farebox keys drop-secrets\`.`
+  } finally {
+    await opened.close()
+  }
+}
+
+/** The books' secret is gone, so they go by the one at hand, or by a new one where there is none. */
+async function replaceLostSecret(books: LedgerPlace): Promise<string> {
+  await requireStopped(books)
+  await requireLedger(books)
+  const secrets = await secretsToStart(books.folder, books.env)
+  const opened = await openStopped(books, secrets)
+  try {
+    await opened.replaceSecret(secrets)
+    const { missing } = await opened.needs()
+    const where = books.env.FAREBOX_SECRET ? 'FAREBOX_SECRET' : books.folder.secret
+    const ended = missing > 0 ? ` ${counted(missing, 'key')} of another secret ended with that.` : ''
+    return `The books go by the secret in ${where} from now on.${ended}`
+  } finally {
+    await opened.close()
+  }
+}
+
+/** Forgets all former secrets, unless keys would end with them and that was not asked for. */
+export async function dropSecrets(books: LedgerPlace, breakKeys: boolean): Promise<string> {
+  requireOwnSecret(books)
+  await requireStopped(books)
+  const secrets = await requireSecrets(books)
+  if (secrets.length === 1) return 'There is no former secret.'
+  const opened = await openStopped(books, secrets)
+  try {
+    await opened.noteSecret(secrets)
+    const { former, unmarked } = await opened.needs()
+    if (former + unmarked > 0 && !breakKeys) {
+      throw new CliError(
+        `${counted(former + unmarked, 'key')} may still need a former secret.`,
+        'Replace and revoke them (`farebox keys list` shows which), or repeat this with `--break-keys`.',
+      )
+    }
+    await writeFolderSecrets(books.folder, [secrets[0]])
+    const ended = former > 0 ? ` ${counted(former, 'key')} ended with that.` : ''
+    return `${counted(secrets.length - 1, 'former secret')} dropped, and download links signed before.${ended}`
+  } finally {
+    await opened.close()
+  }
+}
+
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`

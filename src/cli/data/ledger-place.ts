@@ -1,0 +1,185 @@
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { AuditReader } from '#ledger/audit/audit-reader.ts'
+import type { DatabasePlace } from '#ledger/store/open-store.ts'
+import type { Store } from '#ledger/store/store.ts'
+import { CliError } from '../command.ts'
+import { configPath } from '../serve/load-config.ts'
+import { type DataFolder, dataFolder, readFileIfThere, writePrivateFile } from './data-folder.ts'
+import { environmentSecrets, readFolderSecrets, type Secrets } from './folder-secrets.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** The books of a service, and the folder that it keeps beside them. */
+export interface LedgerPlace {
+  folder: DataFolder
+  database: DatabasePlace
+  env: Environment
+}
+
+/** Where DATABASE_URL says, else in the folder, unless that remembers that its books are elsewhere. It comes by the environment alone, because it may carry a password. */
+export async function ledgerPlaceOf(data: string, env: Environment): Promise<LedgerPlace> {
+  const { databasePlace } = await import('#ledger/store/open-store.ts')
+  const folder = dataFolder(data)
+  if (!env.DATABASE_URL) await requireLedgerHere(folder)
+  try {
+    const path = `sqlite:${folder.database}`
+    return { folder, database: databasePlace(env.DATABASE_URL || path), env }
+  } catch (error) {
+    throw new CliError(error instanceof Error ? error.message : String(error), 'Mend DATABASE_URL, or unset it.')
+  }
+}
+
+const noService = ({ folder, env }: LedgerPlace): CliError =>
+  new CliError(
+    `There is no service in ${folder.root}.`,
+    `Start one with \`${starting(env)}\`, or name its folder with \`--data\`.`,
+  )
+
+/** A folder with a configuration is that of a service of its own; `up` would start a trial beside it. */
+const starting = (env: Environment): string => (existsSync(configPath(undefined, env)) ? 'farebox serve' : 'farebox up')
+
+/** Throws where the folder holds no service. What holds one of another machine is told by opening it. */
+export async function requireLedger(books: LedgerPlace): Promise<void> {
+  if (books.database.engine === 'postgres') return
+  const hasSecret = (await readFileIfThere(books.folder.secret)) !== null
+  if (!hasSecret && !existsSync(books.database.path)) throw noService(books)
+}
+
+/** A service that keeps its books in PostgreSQL leaves a folder with its secret and no database. */
+const booksElsewhere = ({ folder: { root }, env }: LedgerPlace): CliError =>
+  new CliError(
+    `The books of the service in ${root} are not there.`,
+    `If it keeps them in PostgreSQL, set DATABASE_URL as the service has it; else start it once with \`${starting(env)}\`.`,
+  )
+
+/** What the service hashes and signs with: of the environment where it is set there, else the folder's. */
+export async function requireSecrets(books: LedgerPlace): Promise<Secrets> {
+  if (books.env.FAREBOX_SECRET) return environmentSecrets(books.env)
+  const secrets = await readFolderSecrets(books.folder)
+  if (secrets) return secrets
+  if (books.database.engine === 'postgres') {
+    throw new CliError(
+      'The secret of the service is not known.',
+      'Set FAREBOX_SECRET as the service has it, or name its folder with `--data`.',
+    )
+  }
+  throw existsSync(books.database.path) ? secretMissing(books.folder) : noService(books)
+}
+
+/** As books are that were restored without it. */
+const secretMissing = ({ root, secret }: DataFolder): CliError =>
+  new CliError(
+    `The secret of the books in ${root} is not there.`,
+    `Put the former service’s into ${secret}, or into FAREBOX_SECRET; only where it is lost, run \`farebox keys rotate-secret --break-keys\`.`,
+  )
+
+/** Reads the books as they are now, beside a service that writes. Whoever opens it closes it. */
+export async function openReader(books: LedgerPlace): Promise<AuditReader> {
+  await requireLedger(books)
+  const { sqliteAuditReader, postgresAuditReader } = await import('#ledger/audit/audit-reader.ts')
+  const { database } = books
+  if (database.engine === 'sqlite') {
+    if (!existsSync(database.path)) throw booksElsewhere(books)
+    return sqliteAuditReader(database.path)
+  }
+  const reader = await postgresAuditReader(database.url).catch(error => {
+    throw unreachable(error)
+  })
+  if (await hasBooks(reader)) return reader
+  await reader.close()
+  throw new CliError(
+    'The PostgreSQL database holds no books of a service.',
+    'Start the service on it once, or check DATABASE_URL.',
+  )
+}
+
+/** Whatever their release, books have accounts. */
+async function hasBooks(reader: AuditReader): Promise<boolean> {
+  const there = "SELECT 1 AS there WHERE to_regclass('account') IS NOT NULL"
+  for await (const _ of reader.rows(there)) return true
+  return false
+}
+
+/** The driver's own words may repeat the address with its password. */
+const unreachable = (error: unknown): CliError => {
+  const { code } = error as NodeJS.ErrnoException
+  return new CliError(
+    `The PostgreSQL database cannot be opened${code ? ` (${code})` : ''}.`,
+    'Start it, or check DATABASE_URL.',
+  )
+}
+
+/** Opens the books to write: those of a folder for this process alone. Throws the store's own errors. */
+export async function openLedger({ database }: LedgerPlace): Promise<Store> {
+  const { openStore } = await import('#ledger/store/open-store.ts')
+  const name = database.engine === 'sqlite' ? `sqlite:${database.path}` : database.url
+  return openStore(name)
+}
+
+/** PostgreSQL's codes of a table, a column, a schema and a function that is not there; its words come in any language. */
+const missingCodes: unknown[] = ['42P01', '42703', '3F000', '42883']
+
+/** Whether a statement failed because the tables are those of another release. */
+export const isOtherSchema = (error: unknown): boolean =>
+  error instanceof Error &&
+  ('errcode' in error
+    ? /no such (table|column)/.test(error.message)
+    : 'code' in error && missingCodes.includes(error.code))
+
+/** Answers as `read` does; tables of another release are told in a sentence. */
+export const withSameSchema = <Value>(read: Promise<Value>): Promise<Value> =>
+  read.catch(error => {
+    if (!isOtherSchema(error)) throw error
+    throw new CliError(
+      'The tables are those of another release.',
+      'Start the service of this release once, or run the command of that one.',
+    )
+  })
+
+/** Says that the books of a folder are in PostgreSQL, and in which database: never with a user or a password. */
+const markOf = (folder: DataFolder): string => join(dirname(folder.database), 'books-in-postgresql')
+
+/** Lets a folder remember that its books are elsewhere, so that no empty ones are begun where DATABASE_URL is forgotten. */
+export async function noteLedgerPlace(folder: DataFolder, database: DatabasePlace): Promise<void> {
+  if (database.engine !== 'postgres') return
+  const { host, pathname } = new URL(database.url)
+  const place = `${host}${pathname}\n`
+  if ((await readFileIfThere(markOf(folder))) !== place) await writePrivateFile(markOf(folder), place)
+}
+
+/** Throws where DATABASE_URL is not set, and the books of the folder are in PostgreSQL. */
+async function requireLedgerHere(folder: DataFolder): Promise<void> {
+  const place = await readFileIfThere(markOf(folder))
+  if (place === null) return
+  throw new CliError(
+    `The books of the service in ${folder.root} are in PostgreSQL (${place.trim()}), and DATABASE_URL is not set.`,
+    `Set DATABASE_URL as the service has it, or take another folder with \`--data\`; only where those books are given up, remove ${markOf(folder)}.`,
+  )
+}
+
+/** Throws where a start on PostgreSQL would leave books in the folder behind. */
+export async function requireNoLedgerHere(folder: DataFolder): Promise<void> {
+  if ((await readFileIfThere(markOf(folder))) !== null || !(await hasAccounts(folder.database))) return
+  throw new CliError(
+    `The books of the service in ${folder.root} are in its folder, and DATABASE_URL names another database.`,
+    'Unset DATABASE_URL to go on with them, or take another folder with `--data` for the books in PostgreSQL.',
+  )
+}
+
+/** Nobody has money in books without accounts. Those that cannot be read may have some. */
+async function hasAccounts(path: string): Promise<boolean> {
+  if (!existsSync(path)) return false
+  const { sqliteAuditReader } = await import('#ledger/audit/audit-reader.ts')
+  try {
+    const reader = sqliteAuditReader(path)
+    try {
+      for await (const _ of reader.rows('SELECT id FROM account LIMIT 1')) return true
+      return false
+    } finally {
+      await reader.close()
+    }
+  } catch {
+    return true
+  }
+}

@@ -1,0 +1,75 @@
+import { existsSync } from 'node:fs'
+import type { AuditReader } from '#ledger/audit/audit-reader.ts'
+import { auditBooks } from '../backup/audit-file.ts'
+import { CliError } from '../command.ts'
+import { type LedgerPlace, ledgerPlaceOf, openReader } from '../data/ledger-place.ts'
+import { broken, type Finding, note, ok } from './finding.ts'
+
+const check = 'books'
+
+/** Whether the books open, are those of this release, and add up. */
+export async function lookAtLedger(
+  data: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Finding[]> {
+  try {
+    const books = await ledgerPlaceOf(data, env)
+    const { database } = books
+    if (database.engine === 'sqlite' && !existsSync(database.path))
+      return [ok(check, `There are none in ${books.folder.root} yet; the first start makes them.`)]
+    const { ok: addUp, sentence } = await auditBooks(books)
+    return [
+      addUp
+        ? ok(check, sentence)
+        : broken(check, sentence, 'See "When the ledger is read-only" in docs/operations.md.'),
+      ...(await releaseOf(books)),
+    ]
+  } catch (error) {
+    if (error instanceof CliError) return [broken(check, error.message, error.nextStep)]
+    const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('\n', 1)
+    return [
+      broken(
+        check,
+        `They cannot be read: ${reason.replace(/\.$/, '')}.`,
+        'Restore them from a backup, or name another folder with `--data`.',
+      ),
+    ]
+  }
+}
+
+async function releaseOf(books: LedgerPlace): Promise<Finding[]> {
+  const { migrations } = await (books.database.engine === 'sqlite'
+    ? import('#ledger/store/sqlite/migrate.ts')
+    : import('#ledger/store/postgres/migrate.ts'))
+  const reader = await openReader(books)
+  try {
+    const made = await migrationsIn(reader)
+    const waiting = Object.keys(migrations).filter(name => !made.includes(name))
+    const newer = made.filter(name => !Object.hasOwn(migrations, name))
+    if (newer.length)
+      return [
+        broken(
+          'tables',
+          'They are of a newer release of farebox.',
+          'Run that release; an older one must not write them.',
+        ),
+      ]
+    if (waiting.length)
+      return [
+        note(
+          'tables',
+          `${waiting.length} changes of this release wait for the next start.`,
+          'Back the books up before it.',
+        ),
+      ]
+    return [ok('tables', 'They are those of this release.')]
+  } finally {
+    await reader.close()
+  }
+}
+
+async function migrationsIn(reader: AuditReader): Promise<string[]> {
+  const names: string[] = []
+  for await (const { name } of reader.rows<{ name: string }>('SELECT name FROM kysely_migration')) names.push(name)
+  return names
+}

@@ -1,0 +1,121 @@
+import type { AgentSettings } from '#agent/settings/settings.ts'
+import type { AgentEnvironment } from '#agent/settings/wallet-settings.ts'
+import type { OwnerWallet } from '#agent/wallet/owner-wallet.ts'
+import { addUsd, displayUsd } from '#contract/money.ts'
+import { smallestTopUpMicroUsd } from '#contract/wire/networks.ts'
+import { broken, type Finding, note, ok } from './finding.ts'
+
+const check = 'who pays'
+
+/** Which of the three pays, as the assistant decides it: keys of the environment, an API key, the wallet of the folder. */
+export async function lookAtPayer(
+  { env, apiKey }: AgentSettings,
+  folder: string,
+  passphrase: string | null,
+): Promise<readonly Finding[]> {
+  const [{ environmentKeys, folderKeys, knownAddresses }, { baseUrlOf }] = await Promise.all([
+    import('#agent/wallet/wallet-keys.ts'),
+    import('#agent/settings/wallet-settings.ts'),
+  ])
+  try {
+    const given = await environmentKeys(env)
+    if (given.length > 0) return [ok(check, `The wallet of the environment, ${named(given)}.`)]
+    if (apiKey !== undefined) return [ok(check, 'The account of FAREBOX_API_KEY; nothing is ever topped up.')]
+    const { keys, lockedWallet } = await folderKeys(folder, baseUrlOf(env), passphrase)
+    if (keys.length > 0) return [ok(check, `The wallet in ${folder}, ${named(keys)}; it opens.`)]
+    if (lockedWallet !== null) return [locked(lockedWallet, folder)]
+    return [nobody(folder)]
+  } catch (error) {
+    const addresses = await knownAddresses(folder, env).catch(() => [])
+    const whose = addresses.length > 0 ? ` (${addresses.join(', ')})` : ''
+    return [
+      broken(
+        check,
+        `The wallet in ${folder}${whose} does not open: ${(error as Error).message}`,
+        'Without it an assistant cannot pay.',
+      ),
+    ]
+  }
+}
+
+const named = (keys: readonly { address: string }[]): string => keys.map(({ address }) => address).join(' and ')
+
+const locked = (address: string, folder: string): Finding =>
+  note(
+    check,
+    `The wallet in ${folder} (${address}) is locked.`,
+    'The assistant needs `--passphrase-file FILE` beside `mcp`; `farebox doctor --assistant --passphrase-file FILE` tries one.',
+  )
+
+const nobody = (folder: string): Finding =>
+  note(
+    check,
+    `Nobody: FAREBOX_API_KEY is not set, and no wallet is in ${folder}.`,
+    'Set a key, or run `farebox wallet create --service URL`; what is free works without.',
+  )
+
+const capsCheck = 'caps'
+
+type WalletStatus = Awaited<ReturnType<OwnerWallet['status']>>
+
+/** Each cap with where it comes from, what is used of them, and what keeps the wallet from paying at all. */
+export async function lookAtCaps(env: AgentEnvironment, folder: string): Promise<readonly Finding[]> {
+  const [{ capsInEffect }, { journalStatus }] = await Promise.all([
+    import('#agent/settings/wallet-settings.ts'),
+    import('#agent/wallet/owner-wallet.ts'),
+  ])
+  try {
+    const { caps, isDryRun, hasStopFile } = capsInEffect(env, folder)
+    const rows = caps.map(
+      ({ of, amountMicroUsd, saidBy }) => `${of} ${displayUsd(amountMicroUsd)} (${saidBy ?? 'default'})`,
+    )
+    const status = await journalStatus(folder, env)
+    return [
+      ok(capsCheck, `In force: ${rows.join(', ')}.`),
+      ...(status ? usedOf(status) : []),
+      ...(isDryRun ? [dryRun] : []),
+      ...(hasStopFile
+        ? [note(capsCheck, `The wallet is switched off by the file \`stop\` in ${folder}.`, 'Remove it to pay.')]
+        : []),
+    ]
+  } catch (error) {
+    return [broken(capsCheck, (error as Error).message, 'The wallet pays nothing until this is fixed.')]
+  }
+}
+
+function usedOf(status: WalletStatus): Finding[] {
+  const { stop, caps, spentDayMicroUsd, spentTotalMicroUsd } = status
+  const { maxDayMicroUsd, maxTotalMicroUsd } = caps
+  const used = `${displayUsd(spentDayMicroUsd)} of ${displayUsd(maxDayMicroUsd)} in 24 hours, ${displayUsd(spentTotalMicroUsd)} of ${displayUsd(maxTotalMicroUsd)} in total`
+  return [
+    ok(capsCheck, `Paid or reserved: ${used}.`),
+    ...usedUp(status),
+    ...(stop
+      ? [
+          note(
+            capsCheck,
+            `The wallet is switched off since ${new Date(stop.atMs).toISOString()}, by ${stop.by}.`,
+            'Run `farebox wallet start` to pay again.',
+          ),
+        ]
+      : []),
+  ]
+}
+
+/** A cap is used up when it leaves no room for the smallest top-up. */
+function usedUp({ caps, spentDayMicroUsd, spentTotalMicroUsd, moreFromMs }: WalletStatus): Finding[] {
+  const leaves = (cap: string, left: bigint) =>
+    `The cap ${cap} leaves ${displayUsd(addUsd(left > 0n ? left : 0n))}; the smallest top-up is ${displayUsd(smallestTopUpMicroUsd)}.`
+  const [total, day] = [caps.maxTotalMicroUsd - spentTotalMicroUsd, caps.maxDayMicroUsd - spentDayMicroUsd]
+  if (total < smallestTopUpMicroUsd)
+    return [note(capsCheck, leaves('in total', total), 'Raise FAREBOX_MAX_TOTAL_USD to pay more.')]
+  if (day >= smallestTopUpMicroUsd) return []
+  const wait = moreFromMs === null ? 'Raise' : `Wait until ${new Date(moreFromMs).toISOString()}, or raise`
+  return [note(capsCheck, leaves('in 24 hours', day), `${wait} FAREBOX_MAX_DAY_USD.`)]
+}
+
+const dryRun = note(
+  capsCheck,
+  'This is a dry run: no payment is signed.',
+  'Unset FAREBOX_DRY_RUN, or take `dryRun` out of policy.json, to pay.',
+)

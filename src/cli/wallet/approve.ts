@@ -1,0 +1,111 @@
+import { userInfo } from 'node:os'
+import type { OwnerWallet } from '#agent/wallet/owner-wallet.ts'
+import { displayUntil } from '#contract/time.ts'
+import { CliError, type CommandIo, parseArguments } from '../command.ts'
+import { withOwnerWallet } from './owner-wallet.ts'
+import { askYes, confirmOwner, plainText, requireTerminal } from './terminal.ts'
+
+type Module = typeof import('#agent/wallet/owner-wallet.ts')
+type Approval = NonNullable<Awaited<ReturnType<OwnerWallet['approvals']['get']>>>
+
+/**
+ * Shows what is asked, whole, and records the person's answer. Each of several statements has to be answered with yes, and a
+ * yes takes the wallet's passphrase where there is one. It also takes back a no that still counts.
+ */
+export const approveQuestion = (args: readonly string[], io: CommandIo): Promise<number> =>
+  decide('farebox wallet approve', args, io, false)
+
+/** Shows what is asked and records a no. */
+export const refuseQuestion = (args: readonly string[], io: CommandIo): Promise<number> =>
+  decide('farebox wallet refuse', args, io, true)
+
+async function decide(command: string, args: readonly string[], io: CommandIo, refuses: boolean): Promise<number> {
+  const { values, positionals } = parseArguments(args, {
+    command,
+    options: { data: { type: 'string' }, deny: { type: 'boolean', default: refuses } },
+    maxPositionals: 1,
+  })
+  requireTerminal(io, command)
+  return withOwnerWallet(io, values.data, async (desk, module) => {
+    const [id] = positionals
+    const question = id === undefined ? await onlyOne(desk, command, io) : await asked(desk, id)
+    if (question.state === 'denied') io.output.print(sayTakingBack(question, values.deny))
+    io.output.print(plainText(desk.sayQuestion(question)))
+    const isApproved = !values.deny && (await agrees(io, question.facts, module))
+    if (!isApproved && question.state === 'denied') {
+      io.output.print('The no stands as it was.')
+      return 1
+    }
+    if (isApproved) await confirmOwner(io, desk)
+    const by = `terminal, ${userInfo().username}`
+    const answered = await desk.approvals.resolve(question.id, { isApproved, by, takesBack: true })
+    io.output.print(desk.sayAnswer(answered))
+    return isApproved || values.deny ? 0 : 1
+  })
+}
+
+/** Without an id it is the one that waits; of several nobody guesses. */
+async function onlyOne(desk: OwnerWallet, command: string, { output, env }: CommandIo): Promise<Approval> {
+  const waiting = await desk.questions()
+  const [first, ...others] = waiting
+  if (!first)
+    throw new CliError('Nothing waits for an answer.', '`farebox wallet status` lists what was refused just now.')
+  if (others.length === 0) return first
+  const { asTyped } = await import('#agent/words/typed-commands.ts')
+  const place = { folder: desk.folder, isJournalShared: Boolean(env.FAREBOX_JOURNAL_URL?.trim()) }
+  const typed = (line: string) => asTyped(line, place)
+  for (const question of waiting) output.print(plainText(questionLine(question, command, typed)))
+  throw new CliError(`${waiting.length} questions wait for an answer.`, 'Say which one by its id, as listed above.', 2)
+}
+
+/** By its id, with or without what stands before it. */
+async function asked(desk: OwnerWallet, id: string): Promise<Approval> {
+  const question = (await desk.approvals.get(id)) ?? (await desk.approvals.get(`ask_${id}`))
+  if (question && (question.state === 'pending' || isRefusedStill(question))) return question
+  throw new CliError(
+    question
+      ? `The question ${question.id} ${endOf(question)}.`
+      : `There is no question ${plainText(id).slice(0, 40)}.`,
+    '`farebox wallet status` lists what waits for an answer.',
+  )
+}
+
+const isRefusedStill = ({ state, expiresAtMs }: Approval): boolean => state === 'denied' && expiresAtMs > Date.now()
+
+function sayTakingBack({ id, expiresAtMs }: Approval, refuses: boolean): string {
+  const until = displayUntil(expiresAtMs, Date.now())
+  if (refuses) throw new CliError(`The question ${id} is refused already, until ${until}.`, 'Nothing has to be done.')
+  return `You said no to this, which counts until ${until}. A yes now takes that back.`
+}
+
+const endOf = ({ state, decidedBy }: Approval): string =>
+  state === 'expired' && decidedBy !== null ? `has made room for ${decidedBy}` : ends[state]
+
+const ends: Readonly<Record<Approval['state'], string>> = {
+  pending: 'waits for an answer',
+  approved: 'is approved already',
+  denied: 'was refused, and that no has ended: the same call asks anew',
+  expired: 'has ended without an answer: the same call asks anew',
+}
+
+async function agrees(
+  io: CommandIo,
+  facts: Approval['facts'],
+  { consentStatements: statements }: Module,
+): Promise<boolean> {
+  if (facts.kind !== 'consent') return askYes(io, 'Do you approve this?')
+  for (const statement of statements) if (!(await askYes(io, `${statement} Do you state this?`))) return false
+  return true
+}
+
+type Listed = Awaited<ReturnType<OwnerWallet['questions']>>[number]
+
+/**
+ * One question of a list, with the command that answers it. What is asked may quote a stranger, in whose words no command
+ * is made to work.
+ */
+export const questionLine = (
+  { id, inShort, expiresAtMs }: Listed,
+  command: string,
+  typed: (command: string) => string,
+): string => `${inShort}; until ${displayUntil(expiresAtMs, Date.now())}: ${typed(`\`${command} ${id}\``)}`

@@ -1,0 +1,62 @@
+import type { OwnerWallet } from '#agent/wallet/owner-wallet.ts'
+import { CliError, type CommandIo } from '../command.ts'
+
+type Desk = typeof import('#agent/wallet/owner-wallet.ts')
+
+/**
+ * Opens the wallet's folder for one command; its refusals become what a person at a terminal reads. A misspelt variable is
+ * refused, because a cap that nobody reads would be taken for one that holds; `takesAnyVariable` is for what only stops.
+ */
+export async function withOwnerWallet(
+  io: CommandIo,
+  data: string | undefined,
+  work: (desk: OwnerWallet, module: Desk) => Promise<number> | number,
+  { takesAnyVariable = false } = {},
+): Promise<number> {
+  const module = await import('#agent/wallet/owner-wallet.ts')
+  const { stateFolderOf } = await import('#agent/settings/wallet-settings.ts')
+  const { unknownVariables } = await import('#agent/settings/unknown-variables.ts')
+  const strange = takesAnyVariable ? [] : unknownVariables(Object.keys(io.env))
+  if (strange.length > 0) throw new CliError(strange.join(' '), 'Mend it in the environment, then try again.', 2)
+  // The folder that a flag names has a service of its own.
+  const env = withDataFlag(io.env, data)
+  const desk = module.openOwnerWallet(stateFolderOf(env), env)
+  try {
+    return await work(desk, module)
+  } catch (error) {
+    throw await inItsWords(error, desk.folder, io.env)
+  } finally {
+    await desk.close()
+  }
+}
+
+/** What a person reads, with commands that act on this very wallet. */
+async function inItsWords(error: unknown, folder: string, env: CommandIo['env']): Promise<unknown> {
+  const { asTyped } = await import('#agent/words/typed-commands.ts')
+  const place = { folder, isJournalShared: Boolean(env.FAREBOX_JOURNAL_URL?.trim()) }
+  if (isRefusal(error)) return new CliError(asTyped(error.sentence, place), asTyped(error.nextStep, place))
+  if (!(error instanceof CliError)) return error
+  return new CliError(asTyped(error.message, place), asTyped(error.nextStep, place), error.exitCode)
+}
+
+export const isRefusal = (error: unknown): error is Error & { sentence: string; nextStep: string } =>
+  error instanceof Error && error.name === 'WalletRefusal'
+
+/** The wallet's addresses, one a rail, or what to do where there are none. */
+export async function addressesOf(desk: OwnerWallet): Promise<readonly [string, ...string[]]> {
+  const [first, ...others] = await desk.addresses()
+  if (first !== undefined) return [first, ...others]
+  throw new CliError(
+    `There is no wallet in ${desk.folder}.`,
+    'Make one with `farebox wallet create`, or name its folder with `--data`.',
+  )
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Of every command that uses a wallet's folder. */
+export const dataFlag = { data: { type: 'string' } } as const
+
+/** The folder that a flag names comes before the one of the environment. */
+export const withDataFlag = (env: Environment, data: string | undefined): Environment =>
+  data === undefined ? env : { ...env, FAREBOX_DATA: data }
