@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { CliError, type Command, integerFlag, parseArguments } from '../command.ts'
-import { configPath } from '../serve/load-config.ts'
+import { configPath } from '../data/data-folder.ts'
 
 const name = 'farebox init'
 

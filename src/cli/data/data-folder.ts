@@ -19,6 +19,12 @@ export interface DataFolder {
 
 export const defaultDataFolder = '.farebox'
 
+export const defaultConfig = 'farebox.yaml'
+
+/** Where the configuration is: as told, by FAREBOX_CONFIG, or beside where the command is run. */
+export const configPath = (told: string | undefined, env: Readonly<Record<string, string | undefined>>): string =>
+  told ?? (env.FAREBOX_CONFIG || defaultConfig)
+
 export function dataFolder(path: string): DataFolder {
   const root = resolve(path)
   return {

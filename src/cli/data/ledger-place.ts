@@ -4,8 +4,7 @@ import type { AuditReader } from '#ledger/audit/audit-reader.ts'
 import type { DatabasePlace } from '#ledger/store/open-store.ts'
 import type { Store } from '#ledger/store/store.ts'
 import { CliError } from '../command.ts'
-import { configPath } from '../serve/load-config.ts'
-import { type DataFolder, dataFolder, readFileIfThere, writePrivateFile } from './data-folder.ts'
+import { configPath, type DataFolder, dataFolder, readFileIfThere, writePrivateFile } from './data-folder.ts'
 import { environmentSecrets, readFolderSecrets, type Secrets } from './folder-secrets.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>

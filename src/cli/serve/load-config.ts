@@ -2,15 +2,10 @@ import { readFile } from 'node:fs/promises'
 import type { ConfigFault } from '#service/config/config-fault.ts'
 import type { Config } from '#service/config/read-config.ts'
 import { CliError } from '../command.ts'
+import { defaultConfig } from '../data/data-folder.ts'
 import type { Output } from '../output.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
-
-/** Where the configuration is: as told, by FAREBOX_CONFIG, or beside where the command is run. */
-export const configPath = (told: string | undefined, env: Environment): string =>
-  told ?? (env.FAREBOX_CONFIG || defaultConfig)
-
-const defaultConfig = 'farebox.yaml'
 
 /** Throws a `CliError` where there is none, and `ConfigRefused` with what is wrong in it. */
 export async function loadConfig(path: string, env: Environment): Promise<Config> {
