@@ -1,3 +1,4 @@
+import { unarmedModules } from './armed-rule.ts'
 import { valueCycles } from './cycle-rule.ts'
 import { folderCircles } from './folder-rule.ts'
 import { eagerCommands, wrongArrows, wrongPackages } from './import-rules.ts'
@@ -18,5 +19,6 @@ export const rules: Readonly<Record<string, (files: readonly ParsedFile[]) => Vi
   'a file has at most 400 lines': longFiles,
   'a function has at most 70 lines': longFunctions,
   'only the stdio transport and the output of the commands write to stdout': stdoutWrites,
+  'the harnesses of faults wrap what the product imports': unarmedModules,
   'files are named in kebab-case for what is in them': wrongNames,
 }

@@ -3,6 +3,8 @@ import { pass } from './halts.ts'
 import { beginDecision, type StepWritten } from './steps-written.ts'
 import { tell } from './tell.ts'
 
+export * from '#wallet/records/open-records.ts'
+
 /** Comes by a point after each step whose decision stands. */
 export const openRecords: typeof open = (...where) => {
   const records = open(...where)
