@@ -6,9 +6,9 @@ import { expect, test } from 'vitest'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8')
 
-/** What was decided and what changed are told as they were. */
-const history = ['docs/decisions.md', 'CHANGELOG.md']
-const documents = globSync(['*.md', 'docs/*.md', 'examples/*'], { cwd: root }).filter(path => !history.includes(path))
+const documents = globSync(['*.md', 'docs/**/*.md', 'examples/*'], { cwd: root }).filter(
+  path => path !== 'CHANGELOG.md',
+)
 const sources = globSync(['src/**/*.ts', 'tools/*.ts', 'prompts/*.ts', 'resources/*.ts', 'scripts/**/*.ts'], {
   cwd: root,
 })
@@ -36,7 +36,7 @@ test('each document with commands by their word says what the word is', () => {
 
 test('what a command points to is a heading of that document, or the document as a whole', () => {
   const pointers = sources.flatMap(path =>
-    [...read(path).matchAll(/(?:["`]([^"`\n]{1,60})["`] in )?(docs\/[a-z-]+\.md)/g)].map(
+    [...read(path).matchAll(/(?:["`]([^"`\n]{1,60})["`] in )?(docs\/[a-z/-]+\.md)/g)].map(
       ([, words, document = '']) => ({
         ...{ path, words, document },
       }),
