@@ -28,7 +28,7 @@ export const complaintCharacters = 2_000
 /** Failures that are remembered until their job asks; the oldest are forgotten, and would be tried again. */
 export const rememberedFailures = 1_000
 
-/** Words of a prompt that stand in the picture. */
+/** Characters of a prompt that are drawn into the image. */
 export const captionCharacters = 96
 
 /** How long a server may take to accept a connection; on a healthy network it is milliseconds. */
@@ -83,15 +83,15 @@ export const vectorBytes = 64 * 1024 * 1024
 export const fliteMs = 60_000
 export const flitesWaiting = 100
 
-/** The sound of a video whose words are written down; at this rate speech loses nothing, and two hours are 58 MB as MP3. */
+/** The audio of a video that is transcribed; at this rate speech loses nothing, and two hours are 58 MB as MP3. */
 export const heardRate = 16_000
 export const heardSeconds = 2 * 60 * 60
 
 /** The answer of a transcription: hours of words with their times. */
 export const transcriptBytes = 16 * 1024 * 1024
 
-/** Pictures of one answer as base64: four of some megabytes each. */
-export const pictureAnswerBytes = 64 * 1024 * 1024
+/** Images of one answer as base64: four of some megabytes each. */
+export const imageAnswerBytes = 64 * 1024 * 1024
 
 /** The context of a GGUF file, where its operator says nothing: longer ones cost memory that most prompts never use. */
 export const ggufContextTokens = 8_192

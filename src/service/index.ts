@@ -15,11 +15,15 @@ export { DemoWeb } from '#engines/demo/web.ts'
 export { EsrganUpscale } from '#engines/esrgan/upscale.ts'
 export { HumanFaces, type HumanFacesOptions } from '#engines/faces/human-faces.ts'
 export { GgufChat, type GgufChatOptions } from '#engines/gguf/chat.ts'
-export type { EngineProblem, EngineTimeouts, UpstreamOptions } from '#engines/http/upstream-options.ts'
-export { AudioTranscriber, type AudioTranscriberOptions } from '#engines/local/audio-transcriber.ts'
+export type { EngineProblem, EngineTimeouts, UpstreamOptions } from '#engines/http/upstream.ts'
 export { LocalEmbeddings, type LocalEmbeddingsOptions } from '#engines/local/embeddings.ts'
 export { FliteSpeech, type FliteSpeechOptions, fliteVoices } from '#engines/local/flite-speech.ts'
-export { Pocketsphinx, type PocketsphinxOptions } from '#engines/local/pocketsphinx.ts'
+export {
+  AudioTranscriber,
+  type AudioTranscriberOptions,
+  Pocketsphinx,
+  type PocketsphinxOptions,
+} from '#engines/local/transcription.ts'
 export {
   OpenAiSpeech,
   type OpenAiSpeechOptions,
@@ -30,15 +34,20 @@ export { OpenAiChat, type OpenAiChatOptions } from '#engines/openai/chat.ts'
 export { OpenAiEmbeddings } from '#engines/openai/embeddings.ts'
 export { type OpenAiEditsOptions, OpenAiImageEdits, OpenAiImages } from '#engines/openai/images.ts'
 export { OpenAiVideos, type OpenAiVideosOptions } from '#engines/openai/videos.ts'
-export type * from '#engines/ports/carried-choices.ts'
+export type * from '#engines/ports/engine.ts'
 export type * from '#engines/ports/engine.ts'
 export { PageUnread } from '#engines/ports/engine.ts'
 export type * from '#engines/ports/media-engines.ts'
 export type { FaceDetector, FaceMedium } from '#engines/ports/media-engines.ts'
-export { ServiceSpeech, ServiceTranscription } from '#engines/service/audio.ts'
-export { ServiceChat, type ServiceChatOptions } from '#engines/service/chat.ts'
-export { ServiceImages } from '#engines/service/images.ts'
-export { ServiceVideo, type ServiceVideoOptions } from '#engines/service/video.ts'
+export {
+  ServiceChat,
+  type ServiceChatOptions,
+  ServiceImages,
+  ServiceSpeech,
+  ServiceTranscription,
+  ServiceVideo,
+  type ServiceVideoOptions,
+} from '#engines/service/service-engines.ts'
 export { SearxngSearch, type SearxngSearchOptions } from '#engines/web/searxng-search.ts'
 export { WebPages, type WebPagesOptions } from '#engines/web/web-pages.ts'
 export type { Log } from '#host/log.ts'

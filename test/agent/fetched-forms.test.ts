@@ -37,7 +37,7 @@ describe.each(clients)('the stock client of OpenAI by %s', (_way, client) => {
     })
     const file = await toFile(Buffer.from(await speech.arrayBuffer()), 'mor;"ning.wav')
     const { text } = await openai.audio.transcriptions.create({ model: 'demo-asr', file })
-    expect(text).toContain('hears no words. It was given wav sound of 0.9 seconds.')
+    expect(text).toContain('hears no words. It was given wav audio of 0.9 seconds.')
   }, 60_000)
 
   test('sends a picture and has it changed', async () => {

@@ -7,7 +7,7 @@ import { placeholders } from '#engines/comfy/workflow.ts'
 import { DemoVideo } from '#engines/demo/video.ts'
 import { OpenAiVideos } from '#engines/openai/videos.ts'
 import type { VideoEngine } from '#engines/ports/media-engines.ts'
-import { ServiceVideo } from '#engines/service/video.ts'
+import { ServiceVideo } from '#engines/service/service-engines.ts'
 import { engineKinds } from '#service/config/kinds.ts'
 
 /** The tables of engines in `docs/conformance.md` say what the code does. */

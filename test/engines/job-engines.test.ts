@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { OpenAiVideos } from '#engines/openai/videos.ts'
 import type { JobProgress } from '#engines/ports/media-engines.ts'
-import { ServiceVideo } from '#engines/service/video.ts'
+import { ServiceVideo } from '#engines/service/service-engines.ts'
 import { pooledVideo } from '#engines/upstreams/pooled-engines.ts'
 import { UpstreamPool } from '#engines/upstreams/upstream-pool.ts'
 import { dataUrl, png } from '../service/models/example-pictures.ts'
@@ -235,6 +235,6 @@ describe('what is asked', () => {
     ]) {
       expect(text).toContain(`name="${name}"\r\n\r\n${value}\r\n`)
     }
-    expect(text).toMatch(/name="input_reference"; filename="picture\.png"\r\n[Cc]ontent-[Tt]ype: image\/png/)
+    expect(text).toMatch(/name="input_reference"; filename="image\.png"\r\n[Cc]ontent-[Tt]ype: image\/png/)
   })
 })

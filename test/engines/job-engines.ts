@@ -5,7 +5,7 @@ import { afterEach, beforeEach } from 'vitest'
 import { VideoQueueRequest } from '#contract/operations/video.ts'
 import { OpenAiVideos } from '#engines/openai/videos.ts'
 import type { EngineState, JobProgress, VideoCall, VideoEngine } from '#engines/ports/media-engines.ts'
-import { ServiceVideo } from '#engines/service/video.ts'
+import { ServiceVideo } from '#engines/service/service-engines.ts'
 import { type JobDouble, jobDouble, json } from './job-double.ts'
 
 export type Kind = 'service' | 'openai'

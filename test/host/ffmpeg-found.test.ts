@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { encodableFormats } from '#engines/audio/audio-codec.ts'
 import { Ffmpeg } from '#engines/ffmpeg/ffmpeg.ts'
-import { soundFormats } from '#engines/sound/encode-sound.ts'
 import { soundEncoders, videoEncoders } from '#host/encoders.ts'
 import { requireFfmpeg } from '#host/media/require-ffmpeg.ts'
 
@@ -51,5 +51,5 @@ test.each<[name: string, encoders: readonly string[] | null, formats: readonly s
   ['nothing', null, ['wav', 'pcm']],
 ])('sound is sold in the formats that are made: %s', async (name, encoders, formats) => {
   const program = await having(`formats-${name}`, encoders)
-  expect(await soundFormats(new Ffmpeg({ atOnce: 4, waiting: 4, timeoutMs: 60_000, program }))).toEqual(formats)
+  expect(await encodableFormats(new Ffmpeg({ atOnce: 4, waiting: 4, timeoutMs: 60_000, program }))).toEqual(formats)
 })

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { AudioQueued, AudioStatus } from '#contract/operations/audio.ts'
+import { audioTypeOf } from '#engines/audio/recording.ts'
 import { DemoMusic } from '#engines/demo/audio.ts'
 import type { JobProgress, MusicCall, MusicEngine } from '#engines/ports/media-engines.ts'
-import { soundTypeOf } from '#engines/sound/sound-type.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { demoMusic } from '#service/models/demo-media-models.ts'
 import { demoModels } from '#service/models/demo-models.ts'
@@ -311,6 +311,6 @@ test('the demonstration plays for as long as it was paid for, the same for the s
     return Buffer.from(await (await ended(job)).arrayBuffer())
   }
   const [first, same, other] = [await play('A waltz'), await play('A waltz'), await play('A march')]
-  expect(soundTypeOf(first)).toBe('mp3')
+  expect(audioTypeOf(first)).toBe('mp3')
   expect([same.equals(first), other.equals(first)]).toEqual([true, false])
 }, 60_000)

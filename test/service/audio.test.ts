@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type SpeechFormat, Transcription, Voice } from '#contract/operations/audio.ts'
-import { soundTypeOf } from '#engines/sound/sound-type.ts'
-import { wavHeader, wavOf, wavSeconds } from '#engines/sound/wav.ts'
+import { audioTypeOf } from '#engines/audio/recording.ts'
+import { wavHeader, wavOf, wavSeconds } from '#engines/audio/wav.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { voiceMs } from '#service/capabilities/audio/voice.ts'
 import { demoModels } from '#service/models/demo-models.ts'
@@ -377,7 +377,7 @@ describe('the demonstrations', () => {
   }
   test.each(Object.entries(kinds))('hum a text as %s, and measure it again', async (response_format, kind) => {
     const { response, bytes } = await charged('speech', { input: 'One, two.', response_format })
-    expect([response.status, soundTypeOf(bytes)]).toEqual([200, kind])
+    expect([response.status, audioTypeOf(bytes)]).toEqual([200, kind])
     if (kind === null) return
     const heard = await charged('transcriptions', { file: bytes })
     const { text, duration = 0 } = JSON.parse(heard.bytes.toString())

@@ -1,8 +1,7 @@
 /** Ways to get text that nobody pays for, each of which once worked. */
 
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { countPromptTokens, countTokens, tokenizedCharacters } from '#engines/tokens/count-tokens.ts'
-import { RunningCount } from '#engines/tokens/running-count.ts'
+import { countPromptTokens, countTokens, RunningCount, tokenizedCharacters } from '#engines/tokens/count-tokens.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { type ChatDesk, openDesk } from './chat-desk.ts'
 import { type Beat, used } from './chat-script.ts'

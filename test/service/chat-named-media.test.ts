@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { FetchRefused } from '#engines/fetch/fetcher.ts'
 import type { FetchedFile, FetchOrder } from '#engines/fetch/guarded-fetcher.ts'
-import { videoBytes } from '#engines/video-media/bounds.ts'
+import { videoBytes } from '#engines/video-media/request-media.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import type { TextModel } from '#service/models/model.ts'
 import { type ChatDesk, openDesk } from './chat-desk.ts'

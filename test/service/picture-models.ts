@@ -8,7 +8,7 @@ import type {
   EditEngine,
   UpscaleCall,
   UpscaleEngine,
-} from '#engines/ports/image-engines.ts'
+} from '#engines/ports/media-engines.ts'
 import type { ImageInputModel, UpscaleModel } from '#service/models/model.ts'
 
 /** Of the kinds that an engine answers: enough for whoever looks at the first bytes alone. */

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { leaveOutMs } from '#engines/upstreams/bounds.ts'
+import { leaveOutMs } from '#engines/upstreams/upstream.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { readConfig } from '#service/config/read-config.ts'
 import {

@@ -169,7 +169,7 @@ async function loadParts() {
       import('#engines/demo/audio.ts'),
       import('#engines/demo/web.ts'),
       import('#engines/demo/audio.ts'),
-      import('#engines/local/audio-transcriber.ts'),
+      import('#engines/local/transcription.ts'),
       import('#engines/chain/json-rpc-node.ts'),
       import('#service/models/demo-models.ts'),
       import('#service/capabilities/characters/demo-characters.ts'),

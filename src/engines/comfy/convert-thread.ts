@@ -1,7 +1,6 @@
 /** The thread on which a workflow's images get the format of their request. */
 
-import { answerImageTasks } from '../images/image-thread.ts'
-import { convertImage } from '../images/raster.ts'
+import { answerImageTasks, convertImage } from '../images/raster.ts'
 import type { ConvertTask } from './images.ts'
 
 answerImageTasks(({ image, format }: ConvertTask): Promise<Buffer> => convertImage(image, format))

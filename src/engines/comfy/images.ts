@@ -3,10 +3,10 @@ import { inferenceFailed } from '#contract/errors/errors.ts'
 import type { ImageFormat } from '#contract/operations/images.ts'
 import { typeOfBytes } from '#contract/wire/image-header.ts'
 import { threadUrl } from '#host/threads/thread-url.ts'
-import type { UpstreamOptions } from '../http/upstream-options.ts'
+import type { UpstreamOptions } from '../http/upstream.ts'
 import { type ImageFile, imageFileBytes } from '../images/image-file.ts'
 import { ImageWorker } from '../images/image-worker.ts'
-import type { Carries, EditChoice, ImageChoice, UpscaleChoice } from '../ports/carried-choices.ts'
+import type { Carries, EditChoice, ImageChoice, UpscaleChoice } from '../ports/engine.ts'
 import type {
   BackgroundCall,
   BackgroundEngine,
@@ -16,10 +16,8 @@ import type {
   ImageEngine,
   UpscaleCall,
   UpscaleEngine,
-} from '../ports/image-engines.ts'
-import { comfyPollMs, comfyRunMs } from './bounds.ts'
-import { runWorkflow } from './run-workflow.ts'
-import { ComfyServer } from './server.ts'
+} from '../ports/media-engines.ts'
+import { ComfyServer, comfyPollMs, comfyRunMs, runWorkflow } from './server.ts'
 import { type Placeholder, Workflow, type WorkflowValues } from './workflow.ts'
 
 export interface ComfyOptions extends UpstreamOptions {
@@ -31,7 +29,7 @@ export interface ComfyOptions extends UpstreamOptions {
 
 interface Work {
   values: WorkflowValues
-  pictures: readonly ImageFile[]
+  images: readonly ImageFile[]
   format: ImageFormat
   most: number
   signal: AbortSignal
@@ -75,7 +73,7 @@ const placeOf: Record<
 /** The largest seed that all samplers take. */
 const seeds = 2 ** 32 - 1
 
-/** Pictures, edits, larger pictures and removed backgrounds by a workflow on a ComfyUI server. */
+/** Images, edits, larger images and removed backgrounds by a workflow on a ComfyUI server. */
 export class ComfyImages implements ImageEngine, EditEngine, UpscaleEngine, BackgroundEngine {
   readonly carries: Carries<ImageChoice | EditChoice | UpscaleChoice> = (field, value) => {
     if (field === 'format' || field === 'output_format') return true
@@ -103,34 +101,34 @@ export class ComfyImages implements ImageEngine, EditEngine, UpscaleEngine, Back
       ...(request.cfgScale === undefined ? {} : { cfg_scale: request.cfgScale }),
       ...(request.style === undefined ? {} : { style: request.style }),
     }
-    return this.#make({ values, pictures: [], format, most: count, signal })
+    return this.#make({ values, images: [], format, most: count, signal })
   }
 
   async edit({ request, engineModel, signal }: EditCall): Promise<Buffer> {
-    const { prompt, pictures, format, aspectRatio, resolution, quality } = request
+    const { prompt, images, format, aspectRatio, resolution, quality } = request
     const values = {
       ...{ prompt, negative_prompt: '', seed: randomInt(seeds), model: engineModel },
-      ...sizeOf(pictures),
+      ...sizeOf(images),
       ...(aspectRatio === undefined ? {} : { aspect_ratio: aspectRatio }),
       ...(resolution === undefined ? {} : { resolution }),
       ...(quality === undefined ? {} : { quality }),
     }
-    return one(await this.#make({ values, pictures, format, most: 1, signal }))
+    return one(await this.#make({ values, images, format, most: 1, signal }))
   }
 
-  async upscale({ request: { picture, scale, enhance }, engineModel, signal }: UpscaleCall): Promise<Buffer> {
+  async upscale({ request: { image, scale, enhance }, engineModel, signal }: UpscaleCall): Promise<Buffer> {
     const values = {
       ...{ scale, seed: randomInt(seeds), model: engineModel, prompt: enhance?.prompt ?? '', negative_prompt: '' },
-      ...sizeOf([picture]),
+      ...sizeOf([image]),
       creativity: enhance?.creativity ?? 0,
       replication: enhance?.replication ?? 1,
     }
-    return one(await this.#make({ values, pictures: [picture], format: 'png', most: 1, signal }))
+    return one(await this.#make({ values, images: [image], format: 'png', most: 1, signal }))
   }
 
-  async removeBackground({ picture, engineModel, signal }: BackgroundCall): Promise<Buffer> {
-    const values = { model: engineModel, seed: randomInt(seeds), ...sizeOf([picture]) }
-    return one(await this.#make({ values, pictures: [picture], format: 'png', most: 1, signal }))
+  async removeBackground({ image, engineModel, signal }: BackgroundCall): Promise<Buffer> {
+    const values = { model: engineModel, seed: randomInt(seeds), ...sizeOf([image]) }
+    return one(await this.#make({ values, images: [image], format: 'png', most: 1, signal }))
   }
 
   /** Ends all connections and the thread. */
@@ -138,10 +136,10 @@ export class ComfyImages implements ImageEngine, EditEngine, UpscaleEngine, Back
     await Promise.all([this.#server.close(), this.#worker.close()])
   }
 
-  async #make({ values, pictures, format, most, signal: caller }: Work): Promise<Buffer[]> {
+  async #make({ values, images, format, most, signal: caller }: Work): Promise<Buffer[]> {
     const signal = AbortSignal.any([caller, AbortSignal.timeout(comfyRunMs)])
     try {
-      const workflow = this.#workflow.filled({ ...values, ...(await this.#uploaded(pictures, signal)) })
+      const workflow = this.#workflow.filled({ ...values, ...(await this.#uploaded(images, signal)) })
       const files = await runWorkflow({ server: this.#server, workflow, pollMs: this.#pollMs, signal })
       const made: Buffer[] = []
       for (const file of files.slice(0, most)) {
@@ -154,24 +152,24 @@ export class ComfyImages implements ImageEngine, EditEngine, UpscaleEngine, Back
     }
   }
 
-  /** Every picture of a request has to have its place in the workflow: one that is left out would be paid for nothing. */
-  async #uploaded(pictures: readonly ImageFile[], signal: AbortSignal): Promise<WorkflowValues> {
+  /** Every image of a request has to have its place in the workflow: one that is left out would be paid for nothing. */
+  async #uploaded(images: readonly ImageFile[], signal: AbortSignal): Promise<WorkflowValues> {
     const values: Partial<Record<(typeof imageNames)[number], string>> = {}
-    for (const [index, picture] of pictures.entries()) {
+    for (const [index, image] of images.entries()) {
       const name = imageNames[index]
-      if (!name || !this.#workflow.names.has(name)) throw new Error('The workflow has no place for all pictures.')
-      const { type, bytes } = picture
+      if (!name || !this.#workflow.names.has(name)) throw new Error('The workflow has no place for all images.')
+      const { type, bytes } = image
       values[name] = await this.#server.upload({ extension: type, mimeType: `image/${type}`, bytes }, signal)
     }
     return values
   }
 }
 
-function sizeOf([picture]: readonly ImageFile[]): Pick<WorkflowValues, 'width' | 'height'> {
-  return picture ? { width: picture.width, height: picture.height } : {}
+function sizeOf([image]: readonly ImageFile[]): Pick<WorkflowValues, 'width' | 'height'> {
+  return image ? { width: image.width, height: image.height } : {}
 }
 
-function one([picture]: readonly Buffer[]): Buffer {
-  if (!picture) throw inferenceFailed()
-  return picture
+function one([image]: readonly Buffer[]): Buffer {
+  if (!image) throw inferenceFailed()
+  return image
 }

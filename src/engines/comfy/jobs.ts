@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto'
-import type { JobUpstreamOptions } from '../http/upstream-options.ts'
-import { JobUpstream, submissionMs } from '../jobs/job-upstream.ts'
+import { JobUpstream, type JobUpstreamOptions, submissionMs } from '../jobs/job-upstream.ts'
 import { OnceSent } from '../jobs/once-sent.ts'
-import type { Carries, MusicChoice } from '../ports/carried-choices.ts'
+import type { Carries, MusicChoice } from '../ports/engine.ts'
 import type { EngineState, JobProgress, MusicCall, MusicEngine } from '../ports/media-engines.ts'
-import { comfyBeginnings, comfyQuestionMs } from './bounds.ts'
-import { ComfyServer, type MadeFile } from './server.ts'
+import { ComfyServer, comfyBeginnings, comfyQuestionMs, type MadeFile } from './server.ts'
 import { type Placeholder, type UploadedFile, Workflow, type WorkflowValues } from './workflow.ts'
 
 export interface ComfyJobsOptions extends JobUpstreamOptions {
@@ -132,7 +130,7 @@ export class ComfyMusic implements MusicEngine {
   /** Throws a sentence where the address, the key or the workflow cannot be used. */
   constructor(options: ComfyJobsOptions) {
     const kind = { valuesOf: musicValuesOf, files: /\.(mp3|wav|flac)$/i, fileWord: 'MP3, WAV or FLAC' }
-    this.#jobs = new ComfyJobs({ ...options, makes: 'sound' }, kind)
+    this.#jobs = new ComfyJobs({ ...options, makes: 'audio' }, kind)
     const bare = optional.find(name => this.#jobs.workflow.needed.has(name))
     if (bare) throw new Error(`A request may leave out {{${bare}}}: write {{${bare}|a default}} into the workflow.`)
   }

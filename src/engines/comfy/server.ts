@@ -4,11 +4,33 @@ import { inferenceFailed, modelOffline, modelOverloaded } from '#contract/errors
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { bytesWithin } from '#host/bytes-within.ts'
 import * as bounds from '../bounds.ts'
-import { authorization, urlOf } from '../http/upstream.ts'
+import { authorization, type UpstreamOptions, urlOf } from '../http/upstream.ts'
 import { codeOf, isObject, readObject, transportError } from '../http/upstream-error.ts'
-import type { UpstreamOptions } from '../http/upstream-options.ts'
-import { comfyAnswerBytes, comfyHistoryBytes, comfyHistoryEntries, comfyQuestionMs } from './bounds.ts'
 import type { UploadedFile } from './workflow.ts'
+
+/** A workflow of some hundred nodes has tens of kilobytes. */
+export const workflowBytes = 4 * 1024 * 1024
+
+/** An answer about a job repeats its workflow. */
+const comfyAnswerBytes = 8 * 1024 * 1024
+
+/** How long the server may take to answer a question, or to take in an image. */
+export const comfyQuestionMs = 30_000
+
+/** Work of late among which a lost one is looked for: the server keeps ten thousand, and each repeats its workflow. */
+const comfyHistoryEntries = 32
+
+/** Of their list; work of the server's own page brings the image of its workflow as well, some hundred kilobytes. */
+const comfyHistoryBytes = 64 * 1024 * 1024
+
+/** A image from its submission to its last byte; others may stand in line before it. */
+export const comfyRunMs = 600_000
+
+/** The server says when work ends; it is asked this often all the same, because what it says may be lost. */
+export const comfyPollMs = 2_000
+
+/** How often a video is begun anew whose server has forgotten it: its line lives in memory and ends with it. */
+export const comfyBeginnings = 3
 
 /** A file that a node has made, in the server's words. */
 export interface MadeFile {
@@ -51,7 +73,7 @@ export class ComfyServer {
     return new ComfyWatch(url, { headers: this.#headers, dispatcher: this.#agent })
   }
 
-  /** The name under which a workflow finds the file; ComfyUI's own page sends sound and video by the route of images too. */
+  /** The name under which a workflow finds the file; ComfyUI's own page sends audio and video by the route of images too. */
   async upload({ extension, mimeType, bytes }: UploadedFile, signal: AbortSignal): Promise<string> {
     const form = new FormData()
     form.set('image', new Blob([new Uint8Array(bytes)], { type: mimeType }), `farebox-${randomUUID()}.${extension}`)
@@ -263,4 +285,38 @@ function isEnd(text: string): boolean {
   if (!message) return false
   const data = message.data as { node?: unknown } | null | undefined
   return ends.has(String(message.type)) || (message.type === 'executing' && data?.node === null)
+}
+
+interface WorkflowRun {
+  server: ComfyServer
+  /** With its values. */
+  workflow: object
+  /** How often the server is asked beside listening to it. */
+  pollMs: number
+  signal: AbortSignal
+}
+
+/** What a workflow makes while its caller waits. Throws `inferenceFailed` where it fails or is lost. */
+export async function runWorkflow({ server, workflow, pollMs, signal }: WorkflowRun): Promise<readonly MadeFile[]> {
+  const clientId = randomUUID()
+  const watch = server.watch(clientId)
+  let id = randomUUID() as string
+  try {
+    await watch.opened(signal)
+    id = await server.submit(workflow, { id, clientId }, signal)
+    for (;;) {
+      signal.throwIfAborted()
+      const found = await server.look(id, signal)
+      if (found.state === 'done') return found.files
+      // One that it does not know any more was lost when it was started anew.
+      if (found.state !== 'waiting') throw inferenceFailed()
+      await watch.next(pollMs, signal)
+    }
+  } catch (error) {
+    // Its caller has left; work that goes on all the same costs only its time.
+    if (signal.aborted) server.cancel(id, AbortSignal.timeout(comfyPollMs * 5)).catch(() => undefined)
+    throw error
+  } finally {
+    watch.close()
+  }
 }

@@ -1,17 +1,13 @@
 import { randomInt } from 'node:crypto'
 import { inferenceFailed } from '#contract/errors/errors.ts'
 import type { SpeechFormat } from '#contract/operations/audio.ts'
-import type { Carries, SpeechChoice } from '../ports/carried-choices.ts'
+import { decodeAudio, encodableFormats, encodeAudio, pcmRate } from '../audio/audio-codec.ts'
+import { audioTypeOf, longestRecordingSeconds, speechBytes } from '../audio/recording.ts'
+import { audioOfWav } from '../audio/wav.ts'
+import type { Carries, SpeechChoice } from '../ports/engine.ts'
 import type { SpeechCall, SpeechEngine, VoiceCall } from '../ports/media-engines.ts'
-import { longestRecordingSeconds, speechBytes } from '../sound/bounds.ts'
-import { decodeSound } from '../sound/decode-sound.ts'
-import { encodeSound, pcmRate, soundFormats } from '../sound/encode-sound.ts'
-import { soundTypeOf } from '../sound/sound-type.ts'
-import { soundOfWav } from '../sound/wav.ts'
-import { comfyPollMs, comfyRunMs } from './bounds.ts'
 import type { ComfyOptions } from './images.ts'
-import { runWorkflow } from './run-workflow.ts'
-import { ComfyServer } from './server.ts'
+import { ComfyServer, comfyPollMs, comfyRunMs, runWorkflow } from './server.ts'
 import { type Placeholder, Workflow, type WorkflowValues } from './workflow.ts'
 
 /** Where a field of a request stands in a workflow. */
@@ -28,11 +24,11 @@ const placeOf: Record<SpeechChoice, Placeholder> = {
 const seeds = 2 ** 32 - 1
 
 /**
- * Speech by a workflow on a ComfyUI server. Its voices are names of sound files in the server's input folder, which a
+ * Speech by a workflow on a ComfyUI server. Its voices are names of audio files in the server's input folder, which a
  * node loads by `{{voice}}`; a voice made of a recording is such a file too.
  */
 export class ComfySpeech implements SpeechEngine {
-  readonly formats = soundFormats
+  readonly formats = encodableFormats
   readonly #server: ComfyServer
   readonly #workflow: Workflow
   readonly #pollMs: number
@@ -87,15 +83,15 @@ export class ComfySpeech implements SpeechEngine {
 
 /** A workflow saves in a format of its own. */
 async function converted(bytes: Buffer, format: SpeechFormat, signal: AbortSignal): Promise<Buffer> {
-  const type = soundTypeOf(bytes)
+  const type = audioTypeOf(bytes)
   if (type === null) throw inferenceFailed()
   if (type === format) return bytes
-  const wav = type === 'wav' ? soundOfWav(bytes) : null
-  if (wav) return encodeSound(wav, format, signal)
+  const wav = type === 'wav' ? audioOfWav(bytes) : null
+  if (wav) return encodeAudio(wav, format, signal)
   const asked = { rate: pcmRate, atMostSeconds: longestRecordingSeconds, to: 'pcm', signal } as const
-  const decoded = await decodeSound({ bytes, type }, asked)
+  const decoded = await decodeAudio({ bytes, type }, asked)
   if (typeof decoded === 'string') throw inferenceFailed()
   const { buffer, byteOffset, byteLength } = decoded.bytes
   const samples = new Int16Array(buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer)
-  return encodeSound({ samples, rate: pcmRate }, format, signal)
+  return encodeAudio({ samples, rate: pcmRate }, format, signal)
 }

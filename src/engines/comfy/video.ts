@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { isNoPrompt } from '#contract/operations/video.ts'
 import { shortSideOf, videoPlan } from '../demo/video-drawing.ts'
 import { readImage } from '../images/image-file.ts'
-import type { Carries, VideoChoice } from '../ports/carried-choices.ts'
+import type { Carries, VideoChoice } from '../ports/engine.ts'
 import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../ports/media-engines.ts'
-import { mediaFormat, mimeTypes } from '../video-media/media-format.ts'
+import { mediaFormat, mimeTypes } from '../video-media/request-media.ts'
 import { ComfyJobs, type ComfyJobsOptions, type ComfyStage } from './jobs.ts'
 import { type Placeholder, referencePlaces, type UploadedFile, type WorkflowValues } from './workflow.ts'
 
@@ -75,7 +75,7 @@ async function valuesOf(
   }
   for (const [place, field, url] of mediaOf(request)) {
     if (!workflow.names.has(place)) return `The engine has no place for ${field}.`
-    const file = field.includes('image') ? pictureOf(url) : mediumOf(url)
+    const file = field.includes('image') ? imageOf(url) : mediumOf(url)
     if (typeof file === 'string') return `${field} cannot be used: ${file}.`
     values[place] = await server.upload(file, signal)
   }
@@ -101,10 +101,10 @@ function mediaOf(request: VideoCall['request']): PlacedMedium[] {
   ]
 }
 
-function pictureOf(url: string): UploadedFile | string {
+function imageOf(url: string): UploadedFile | string {
   const read = readImage(url)
   if (!read.ok) return read.problem
-  const { type, bytes } = read.picture
+  const { type, bytes } = read.image
   return { extension: type, mimeType: `image/${type}`, bytes }
 }
 

@@ -3,7 +3,10 @@ import { existsSync } from 'node:fs'
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { carriesOnly, type MusicChoice, type SpeechChoice, type TranscriptionChoice } from '../ports/carried-choices.ts'
+import { audioLength, encodableFormats, encodeAudio, pcmRate } from '../audio/audio-codec.ts'
+import { longestRecordingSeconds } from '../audio/recording.ts'
+import type { PcmAudio } from '../audio/wav.ts'
+import { carriesOnly, type MusicChoice, type SpeechChoice, type TranscriptionChoice } from '../ports/engine.ts'
 import type {
   JobProgress,
   MusicCall,
@@ -14,10 +17,6 @@ import type {
   TranscriptionCall,
   TranscriptionEngine,
 } from '../ports/media-engines.ts'
-import { longestRecordingSeconds } from '../sound/bounds.ts'
-import { encodeSound, pcmRate, soundFormats } from '../sound/encode-sound.ts'
-import { soundLength } from '../sound/sound-seconds.ts'
-import type { Sound } from '../sound/wav.ts'
 
 const jobPattern = /^[A-Za-z0-9-]{1,64}$/
 
@@ -25,7 +24,7 @@ const jobPattern = /^[A-Za-z0-9-]{1,64}$/
 const noteSeconds = 0.25
 /** Of each letter that is sung. */
 const sungLetterSeconds = 0.125
-/** A scale in which nothing sounds wrong, in half tones. */
+/** A scale in which no two notes clash, in half tones. */
 const scale = [0, 2, 4, 7, 9, 12, 14, 16]
 
 /**
@@ -51,13 +50,13 @@ export class DemoMusic implements MusicEngine {
 
   async #make({ request, jobId, signal }: MusicCall): Promise<JobProgress> {
     if (!jobPattern.test(jobId)) throw new Error('A job is named by letters, digits and dashes.')
-    const format = (await soundFormats()).includes('mp3') ? 'mp3' : 'wav'
+    const format = (await encodableFormats()).includes('mp3') ? 'mp3' : 'wav'
     const path = join(this.#workFolder, `${jobId}.${format}`)
     const mimeType = format === 'mp3' ? 'audio/mpeg' : 'audio/wav'
     if (!existsSync(path)) {
-      const samples = await soundSamples(tonesOf(request), pcmRate, signal)
-      addTo(samples, await soundSamples(sungTones(request), pcmRate, signal))
-      const bytes = await encodeSound({ samples, rate: pcmRate }, format, signal)
+      const samples = await toneSamples(tonesOf(request), pcmRate, signal)
+      addTo(samples, await toneSamples(sungTones(request), pcmRate, signal))
+      const bytes = await encodeAudio({ samples, rate: pcmRate }, format, signal)
       await mkdir(this.#workFolder, { recursive: true, mode: 0o700 })
       const part = `${path}.${randomBytes(4).toString('hex')}.part`
       await writeFile(part, bytes, { mode: 0o600, flush: true })
@@ -103,22 +102,22 @@ const pitches = { 'demo-low': 110, 'demo-middle': 165, 'demo-high': 220 }
 
 export const demoVoices = ['demo-middle', 'demo-low', 'demo-high'] as const
 
-/** How long a letter sounds, and how long is silent what is none; in seconds at normal speed. */
+/** How long a letter lasts, and the pause for any other character; in seconds at normal speed. */
 const spokenLetterSeconds = 0.07
 const pauseSeconds = 0.09
 
 /**
- * Sings each letter as a tone of its own, like a toy: the rhythm of the words without their sounds. Nothing is spoken; it
- * shows the path of a request. The same text and voice give the same sound.
+ * Sings each letter as a tone of its own, like a toy: the rhythm of the words without the words. Nothing is spoken; it
+ * shows the path of a request. The same text and voice give the same audio.
  */
 export class DemoSpeech implements SpeechEngine {
-  readonly formats = soundFormats
+  readonly formats = encodableFormats
   readonly carries = carriesOnly<SpeechChoice>('voice', 'speed')
 
   async speak({ request, signal }: SpeechCall): Promise<Buffer> {
     const { text, voice, speed, format } = request
     const pitch = pitchOf(voice)
-    return encodeSound(await hummed(text, { pitch, speed }, signal), format, signal)
+    return encodeAudio(await hummed(text, { pitch, speed }, signal), format, signal)
   }
 }
 
@@ -132,14 +131,14 @@ async function hummed(
   text: string,
   { pitch, speed }: { pitch: number; speed: number },
   signal: AbortSignal,
-): Promise<Sound> {
+): Promise<PcmAudio> {
   const tones = [...text.toLowerCase()].map(character => {
     const isLetter = /[\p{L}\p{N}]/u.test(character)
     const step = (character.codePointAt(0) ?? 0) % 13
     const seconds = (isLetter ? spokenLetterSeconds : pauseSeconds) / speed
     return { seconds, hertz: pitch * 2 ** (step / 12), loudness: isLetter ? 0.3 : 0 }
   })
-  return { samples: await soundSamples(tones, pcmRate, signal), rate: pcmRate }
+  return { samples: await toneSamples(tones, pcmRate, signal), rate: pcmRate }
 }
 
 /** Understands no word, and says so: only how long a recording is, and of which type. It shows the path of a request. */
@@ -147,11 +146,11 @@ export class DemoTranscription implements TranscriptionEngine {
   readonly carries = carriesOnly<TranscriptionChoice>('language')
 
   async transcribe({ recording, language, signal }: TranscriptionCall): Promise<TranscribedSpeech> {
-    const length = await soundLength(recording, { atMostSeconds: longestRecordingSeconds, signal })
+    const length = await audioLength(recording, { atMostSeconds: longestRecordingSeconds, signal })
     const seconds = typeof length === 'string' ? null : length.seconds
     const long = seconds === null ? 'of unknown length' : `of ${seconds.toFixed(1)} seconds`
     const asked = language === undefined ? '' : `, said to be in ${JSON.stringify(language)}`
-    const text = `[This demonstration hears no words. It was given ${recording.type} sound ${long}${asked}.]`
+    const text = `[This demonstration hears no words. It was given ${recording.type} audio ${long}${asked}.]`
     return { text, seconds }
   }
 }
@@ -161,7 +160,7 @@ export interface Tone {
   hertz: number
   /** From 0 to 1. */
   loudness: number
-  /** Others that sound with it, as multiples of its frequency. */
+  /** Other tones played with it, as multiples of its frequency. */
   chord?: readonly number[]
 }
 
@@ -169,7 +168,7 @@ export interface Tone {
 const tonesAtOnce = 8
 
 /** Tones one after the other, each rising and falling so that none clicks. */
-export async function soundSamples(tones: readonly Tone[], rate: number, signal: AbortSignal): Promise<Int16Array> {
+export async function toneSamples(tones: readonly Tone[], rate: number, signal: AbortSignal): Promise<Int16Array> {
   const counts = tones.map(({ seconds }) => Math.max(1, Math.round(seconds * rate)))
   const samples = new Int16Array(counts.reduce((sum, count) => sum + count, 0))
   let start = 0

@@ -11,8 +11,7 @@ import type {
 } from '#contract/operations/chat.ts'
 import { type Clock, systemClock } from '#contract/time.ts'
 import { chunkPauseMs, countedNumbers, quotedCharacters, streamPauseMs } from '../bounds.ts'
-import type { ChatCall, ChatEngine } from '../ports/engine.ts'
-import { askedTokens } from '../tokens/asked-tokens.ts'
+import { askedTokens, type ChatCall, type ChatEngine } from '../ports/engine.ts'
 import { countPromptTokens, countTokens, tokenizedPieceCharacters } from '../tokens/count-tokens.ts'
 
 export interface DemoChatOptions {

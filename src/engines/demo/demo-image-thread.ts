@@ -1,8 +1,7 @@
 /** The thread on which the demonstrations draw and edit images. */
 
-import { answerImageTasks } from '../images/image-thread.ts'
 import { encodePng } from '../images/png.ts'
-import { convertImage, rasterOf, resample } from '../images/raster.ts'
+import { answerImageTasks, convertImage, rasterOf, resample } from '../images/raster.ts'
 import { drawImage } from './draw-image.ts'
 import { clearBackground, editRaster } from './image-edits.ts'
 import type { DemoImageTask } from './images.ts'

@@ -1,7 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { fieldError } from '#contract/errors/issues.ts'
-import { carriesAll } from '../ports/carried-choices.ts'
-import type { EmbeddingCall, EmbeddingEngine, EmbeddingResult } from '../ports/engine.ts'
+import { carriesAll, type EmbeddingCall, type EmbeddingEngine, type EmbeddingResult } from '../ports/engine.ts'
 import { TokenCounter } from '../tokens/count-tokens.ts'
 
 /** Of the demonstration's vectors. */

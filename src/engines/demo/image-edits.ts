@@ -1,6 +1,6 @@
 import type { Raster } from '../images/png.ts'
 import { resample } from '../images/raster.ts'
-import type { EditRequest } from '../ports/image-engines.ts'
+import type { EditRequest } from '../ports/media-engines.ts'
 import { drawCaption } from './caption.ts'
 
 /** `resolution` is such as `2K`, the thousands of pixels of the longer side. */

@@ -1,12 +1,6 @@
 import { threadUrl } from '#host/threads/thread-url.ts'
 import { ImageWorker } from '../images/image-worker.ts'
-import {
-  type Carries,
-  carriesOnly,
-  type EditChoice,
-  type ImageChoice,
-  type UpscaleChoice,
-} from '../ports/carried-choices.ts'
+import { type Carries, carriesOnly, type EditChoice, type ImageChoice, type UpscaleChoice } from '../ports/engine.ts'
 import type {
   BackgroundCall,
   BackgroundEngine,
@@ -17,14 +11,13 @@ import type {
   ImageEngine,
   UpscaleCall,
   UpscaleEngine,
-} from '../ports/image-engines.ts'
-import type { ImageDrawing } from './draw-image.ts'
-import { usualCfgScale } from './draw-image.ts'
+} from '../ports/media-engines.ts'
+import { type ImageDrawing, usualCfgScale } from './draw-image.ts'
 
 /** A task of the demonstrations' thread. Images are files, in and out. */
 export type DemoImageTask =
   | { kind: 'draw'; drawing: ImageDrawing }
-  | { kind: 'edit'; images: readonly Uint8Array[]; edit: Omit<EditRequest, 'pictures'> }
+  | { kind: 'edit'; images: readonly Uint8Array[]; edit: Omit<EditRequest, 'images'> }
   | { kind: 'upscale'; image: Uint8Array; scale: number }
   | { kind: 'background'; image: Uint8Array }
 
@@ -87,16 +80,16 @@ export class DemoImageEdits implements EditEngine, UpscaleEngine, BackgroundEngi
   }
 
   async edit({ request, signal }: EditCall): Promise<Buffer> {
-    const { pictures, ...edit } = request
-    return this.#worker.run({ kind: 'edit', images: pictures.map(({ bytes }) => bytes), edit }, signal)
+    const { images, ...edit } = request
+    return this.#worker.run({ kind: 'edit', images: images.map(({ bytes }) => bytes), edit }, signal)
   }
 
-  async upscale({ request: { picture, scale }, signal }: UpscaleCall): Promise<Buffer> {
-    return this.#worker.run({ kind: 'upscale', image: picture.bytes, scale }, signal)
+  async upscale({ request: { image, scale }, signal }: UpscaleCall): Promise<Buffer> {
+    return this.#worker.run({ kind: 'upscale', image: image.bytes, scale }, signal)
   }
 
-  async removeBackground({ picture, signal }: BackgroundCall): Promise<Buffer> {
-    return this.#worker.run({ kind: 'background', image: picture.bytes }, signal)
+  async removeBackground({ image, signal }: BackgroundCall): Promise<Buffer> {
+    return this.#worker.run({ kind: 'background', image: image.bytes }, signal)
   }
 
   /** Ends the thread. */

@@ -6,9 +6,14 @@ import type { Conversion, ConversionInput } from '#host/media/conversion.ts'
 import { MediaFailed, type RunMediaTask } from '#host/media/media-workers.ts'
 import { complaintCharacters, encodedBytes, encodeMs } from '../bounds.ts'
 import { imagePixels, readImage } from '../images/image-file.ts'
-import { upscaledSeconds } from '../video-media/bounds.ts'
-import { type MediaFormat, mediaFormat, type VideoFormat } from '../video-media/media-format.ts'
-import { type NamedMedium, namedMedia } from '../video-media/named-media.ts'
+import {
+  type MediaFormat,
+  mediaFormat,
+  type NamedMedium,
+  namedMedia,
+  upscaledSeconds,
+  type VideoFormat,
+} from '../video-media/request-media.ts'
 
 /** The media of a request as the drawing uses them. */
 export interface DrawnMedia {
@@ -19,7 +24,7 @@ export interface DrawnMedia {
   /** Small, side by side: references, elements and scenes, in the order of the contract. */
   tiles: readonly Tile[]
   /** Heard together, in the place of the chord. */
-  sounds: readonly ConversionInput[]
+  audio: readonly ConversionInput[]
 }
 
 interface Tile {
@@ -50,8 +55,8 @@ export async function drawnMedia(folder: string, request: VideoQueueRequest): Pr
   const tiles = written.flatMap(({ medium, input }): Tile[] =>
     medium.rule.kind === 'audio' || whole.has(String(medium.path[0])) ? [] : [{ name: nameOf(medium.path), input }],
   )
-  const sounds = written.filter(({ medium }) => medium.rule.kind === 'audio').map(({ input }) => input)
-  return { base: video ?? of('image_url'), end: of('end_image_url'), tiles, sounds }
+  const audio = written.filter(({ medium }) => medium.rule.kind === 'audio').map(({ input }) => input)
+  return { base: video ?? of('image_url'), end: of('end_image_url'), tiles, audio }
 }
 
 async function writeMedium(path: string, { url, rule, path: field }: NamedMedium): Promise<ConversionInput> {
@@ -59,8 +64,8 @@ async function writeMedium(path: string, { url, rule, path: field }: NamedMedium
   if (rule.kind === 'image') {
     const read = readImage(url)
     if (!read.ok) throw new EncodeFailed(`${name} cannot be used: ${read.problem}.`, read.problem)
-    await writeFile(path, read.picture.bytes)
-    return { path, reader: imageReaders[read.picture.type], isStill: true }
+    await writeFile(path, read.image.bytes)
+    return { path, reader: imageReaders[read.image.type], isStill: true }
   }
   // It came whole, and was recognised when it was taken.
   const bytes = Buffer.from(url.slice(url.indexOf(',') + 1), 'base64')
@@ -96,7 +101,7 @@ export interface Upscaling {
   outputPath: string
 }
 
-/** Enlarges a video by a sharp filter and keeps its pace and its sound. */
+/** Enlarges a video by a sharp filter and keeps its pace and its audio. */
 export function upscaling({ sourcePath, format, factor, outputPath }: Upscaling): Conversion {
   // Half of the colour's resolution must be whole.
   const even = (side: string) => `trunc(${side}*${factor}/2)*2`

@@ -3,7 +3,7 @@ import type { VideoQueueRequest } from '#contract/operations/video.ts'
 import type { Conversion, Track } from '#host/media/conversion.ts'
 import { encodedBytes } from '../bounds.ts'
 import { imagePixels } from '../images/image-file.ts'
-import { secondsOf } from '../video-media/asked-seconds.ts'
+import { secondsOf } from '../video-media/request-media.ts'
 import type { RawImage } from './caption.ts'
 import type { DrawnMedia } from './video-conversion.ts'
 
@@ -24,7 +24,7 @@ export interface VideoDrawing {
 export function drawnVideo({ plan, caption, captionPath, media, outputPath }: VideoDrawing): Conversion {
   const { width, height } = caption
   const raw = { pixel_format: 'rgba', video_size: `${width}x${height}`, framerate: `${framesPerSecond}` }
-  const { base, end, tiles, sounds } = media
+  const { base, end, tiles, audio } = media
   const seen = [
     { path: captionPath, reader: 'rawvideo', options: raw, isStill: true },
     ...(base ? [base] : []),
@@ -32,7 +32,7 @@ export function drawnVideo({ plan, caption, captionPath, media, outputPath }: Vi
     ...(end ? [end] : []),
   ]
   return {
-    inputs: [...seen, ...sounds],
+    inputs: [...seen, ...audio],
     tracks: [
       {
         ...{ kind: 'video', reads: seen.map((_, index) => index), graph: layers(plan, media) },
@@ -40,9 +40,9 @@ export function drawnVideo({ plan, caption, captionPath, media, outputPath }: Vi
       },
       ...(plan.audio
         ? [
-            soundOf(
+            audioTrack(
               plan,
-              sounds.map((_, index) => seen.length + index),
+              audio.map((_, index) => seen.length + index),
             ),
           ]
         : []),
@@ -52,12 +52,12 @@ export function drawnVideo({ plan, caption, captionPath, media, outputPath }: Vi
   }
 }
 
-const soundOf = (plan: VideoPlan, reads: readonly number[]): Track => ({
+const audioTrack = (plan: VideoPlan, reads: readonly number[]): Track => ({
   ...{ kind: 'audio', reads, graph: `${reads.length ? mixed(reads.length) : chord(plan)},atrim=end=${plan.seconds}` },
   ...{ encoder: 'aac', options: { b: '96k' }, rate: 44_100, channels: 1 },
 })
 
-/** Given sounds at once; silence follows those that end before the video. */
+/** Given audio at once; silence follows what end before the video. */
 function mixed(count: number): string {
   const each = Array.from({ length: count }, (_, index) => {
     const plain = `[in${index}]aresample=44100,aformat=sample_fmts=fltp:channel_layouts=mono,apad`

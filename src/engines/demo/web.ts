@@ -94,6 +94,6 @@ export const demoPages: readonly DemoPage[] = [
   page(
     'operations',
     'Running farebox',
-    'The books are in SQLite or in PostgreSQL, append-only and double entry; farebox ledger audit recomputes them. The probe of life is at /healthz, that of readiness at /readyz.',
+    'The ledger is in SQLite or in PostgreSQL, append-only and double entry; farebox ledger audit recomputes it. The liveness probe is /healthz, the readiness probe /readyz.',
   ),
 ]

@@ -1,6 +1,6 @@
 import { inflateRawSync } from 'node:zlib'
 
-/** What a packed document unfolds to; a book with its pictures stays below. */
+/** What a packed document unfolds to; a book with its images stays below. */
 export const unpackedBytes = 200 * 1024 * 1024
 
 /** Files within a packed document. */

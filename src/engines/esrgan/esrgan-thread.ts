@@ -4,10 +4,8 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, sep } from 'node:path'
 import { optionalPackage } from '#host/optional-package.ts'
-import { answerImageTasks } from '../images/image-thread.ts'
-import type { Raster } from '../images/png.ts'
-import { encodePng } from '../images/png.ts'
-import { rasterOf, resample } from '../images/raster.ts'
+import { encodePng, type Raster } from '../images/png.ts'
+import { answerImageTasks, rasterOf, resample } from '../images/raster.ts'
 import type { EsrganTask } from './upscale.ts'
 
 /** A side of the squares in which an image is worked on: memory grows with the square, and not with the image. */

@@ -1,7 +1,7 @@
 import { threadUrl } from '#host/threads/thread-url.ts'
 import { ImageWorker } from '../images/image-worker.ts'
-import { carriesOnly, type UpscaleChoice } from '../ports/carried-choices.ts'
-import type { UpscaleCall, UpscaleEngine } from '../ports/image-engines.ts'
+import { carriesOnly, type UpscaleChoice } from '../ports/engine.ts'
+import type { UpscaleCall, UpscaleEngine } from '../ports/media-engines.ts'
 
 /** A task of the thread. */
 export interface EsrganTask {
@@ -17,8 +17,8 @@ export class EsrganUpscale implements UpscaleEngine {
   readonly carries = carriesOnly<UpscaleChoice>('scale')
   readonly #worker = new ImageWorker<EsrganTask>(threadUrl('esrgan-thread', import.meta.url))
 
-  async upscale({ request: { picture, scale }, signal }: UpscaleCall): Promise<Buffer> {
-    return this.#worker.run({ image: picture.bytes, scale }, signal)
+  async upscale({ request: { image, scale }, signal }: UpscaleCall): Promise<Buffer> {
+    return this.#worker.run({ image: image.bytes, scale }, signal)
   }
 
   /** Ends the thread. */

@@ -25,7 +25,7 @@ export const looksWaiting = 400
 /** Memory of the thread, beside what the model keeps outside of it. */
 export const threadHeapMb = 512
 
-/** Taking the frames out of a video, without its sound. */
+/** Taking the frames out of a video, without its audio. */
 export const framesMs = 60_000
 
 /** All frames of one video; each is some 200 kB. */
@@ -135,7 +135,7 @@ async function firstWanted(
   return false
 }
 
-const noImage = 'The video has no picture that can be read.'
+const noImage = 'The video has no frame that can be read.'
 
 /** Two a second of a short clip, and fewer of a longer one. */
 function framing(path: string, folder: string, seconds: number, reader: 'mov' | 'matroska'): Conversion {

@@ -5,8 +5,15 @@ import type { ChatCompletion, ChatCompletionChunk, TokenUsage } from '#contract/
 import { type Clock, systemClock } from '#contract/time.ts'
 import type { ChatCall, ChatEngine } from '../ports/engine.ts'
 import { type Generation, planGeneration, seedOf } from './generation.ts'
-import type { LlamaChat, LlamaChunk, LlamaResponse, LlamaSequence } from './llama-package.ts'
-import { type GgufOptions, ModelFile, type OpenModel } from './model-file.ts'
+import {
+  type GgufOptions,
+  type LlamaChat,
+  type LlamaChunk,
+  type LlamaResponse,
+  type LlamaSequence,
+  ModelFile,
+  type OpenModel,
+} from './model-file.ts'
 
 export interface GgufChatOptions extends GgufOptions {
   clock?: Clock

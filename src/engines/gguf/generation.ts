@@ -2,8 +2,7 @@ import { randomInt } from 'node:crypto'
 import { contextTooLong } from '#contract/errors/errors.ts'
 import { fieldError } from '#contract/errors/issues.ts'
 import type { ChatCompletionRequest, ChatMessage } from '#contract/operations/chat.ts'
-import type { ChatCall } from '../ports/engine.ts'
-import { askedTokens } from '../tokens/asked-tokens.ts'
+import { askedTokens, type ChatCall } from '../ports/engine.ts'
 import type {
   GenerateOptions,
   LlamaChat,
@@ -11,8 +10,8 @@ import type {
   LlamaFunctions,
   LlamaGrammar,
   LlamaTurn,
-} from './llama-package.ts'
-import type { OpenModel } from './model-file.ts'
+  OpenModel,
+} from './model-file.ts'
 
 /** How to make one choice of an answer. */
 export interface Generation {

@@ -15,7 +15,6 @@ import { ChatCompletion, ChatCompletionChunk, TokenUsage } from '#contract/opera
 import { parseJson } from '#contract/wire/json.ts'
 import { unreachable } from '#host/unreachable.ts'
 import { answerDepth, retryAfterSeconds } from '../bounds.ts'
-import { cutByUs } from '../own-bound.ts'
 
 interface Refusal {
   status: number
@@ -161,3 +160,21 @@ function mayBeRequests<Thrown extends Error>(error: Thrown): Thrown {
 }
 
 export const isMaybeRequests = (error: Error): boolean => made.has(error)
+
+/** It came too late, or was more than we take. */
+type OwnBound = 'time' | 'size'
+
+const cut = new WeakMap<Error, OwnBound>()
+
+/**
+ * Notes of an error that a limit of ours has caused: the engine may have been at work until then, for longer or for more
+ * than we take. Callers choose such answers, so whoever sells them charges for what was made, as for a caller who left.
+ */
+export function cutByUs<Thrown extends Error>(error: Thrown, bound: OwnBound = 'time'): Thrown {
+  cut.set(error, bound)
+  return error
+}
+
+/** Which limit of ours it was; null where the engine failed by itself. */
+export const ownBoundOf = (error: unknown): OwnBound | null =>
+  error instanceof Error ? (cut.get(error) ?? null) : null

@@ -19,7 +19,7 @@ export interface ImageFile {
   height: number
 }
 
-type ImageRead = { ok: true; picture: ImageFile } | { ok: false; problem: string }
+type ImageRead = { ok: true; image: ImageFile } | { ok: false; problem: string }
 
 const dataUrl = /^data:image\/([a-z0-9.+-]{1,40});base64,/i
 const notBase64 = /[^A-Za-z0-9+/=]/
@@ -54,7 +54,7 @@ export function readImageBytes(declared: PictureType | null, bytes: Buffer): Ima
   const size = pictureSize(type, bytes)
   if (!size || !isWholePicture(type, bytes)) return problem('the image is cut off or damaged')
   if (size.width * size.height > imagePixels) return problem(`the image may have ${imagePixels} pixels at most`)
-  return { ok: true, picture: { type, bytes, ...size } }
+  return { ok: true, image: { type, bytes, ...size } }
 }
 
 function declaredType(word: string): PictureType | undefined {

@@ -1,7 +1,9 @@
 import type { ImageFormat } from '#contract/operations/images.ts'
 import { typeOfBytes } from '#contract/wire/image-header.ts'
 import { optionalPackage } from '#host/optional-package.ts'
+import { answerTasks } from '#host/threads/answer-tasks.ts'
 import { imagePixels } from './image-file.ts'
+import type { ImageAnswer } from './image-worker.ts'
 import { decodePng, type Raster } from './png.ts'
 
 /** The part of sharp that is used here. */
@@ -22,7 +24,7 @@ interface SharpImage {
 }
 
 /** An image whose bytes cannot be decoded. */
-export class UnreadableImage extends Error {
+class UnreadableImage extends Error {
   override readonly name = 'UnreadableImage'
 }
 
@@ -126,4 +128,16 @@ export async function blurImage(bytes: Uint8Array, format: ImageFormat): Promise
     .blur(Math.max(1, Math.max(width, height) * blurShare))
     .toFormat(format)
     .toBuffer()
+}
+
+/** The other side of an `ImageWorker`: the thread of an engine begins with it. */
+export function answerImageTasks<Task>(work: (task: Task) => Promise<Buffer>): void {
+  answerTasks(async (task: Task): Promise<ImageAnswer> => {
+    try {
+      return { ok: true, bytes: await work(task) }
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error)
+      return { ok: false, isUnreadable: error instanceof UnreadableImage, message }
+    }
+  })
 }

@@ -7,9 +7,8 @@ import { headBytes, type SniffedType, sniffType } from '#contract/wire/media-typ
 import { bytesWithin } from '#host/bytes-within.ts'
 import { unreachable } from '#host/unreachable.ts'
 import * as bounds from '../bounds.ts'
-import { authorization, urlOf } from '../http/upstream.ts'
+import { authorization, type UpstreamOptions, urlOf } from '../http/upstream.ts'
 import { codeOf, isObject, readObject } from '../http/upstream-error.ts'
-import type { JobUpstreamOptions } from '../http/upstream-options.ts'
 import type { JobProgress } from '../ports/media-engines.ts'
 import { NotTaken } from './once-sent.ts'
 
@@ -156,7 +155,7 @@ export class JobUpstream {
   }
 
   get #fileWord(): string {
-    return this.#options.makes === 'sound' ? 'MP3, WAV or FLAC' : 'MP4'
+    return this.#options.makes === 'audio' ? 'MP3, WAV or FLAC' : 'MP4'
   }
 }
 
@@ -165,10 +164,10 @@ type HandedOver = Partial<Record<SniffedType, { extension: string; mimeType: str
 
 const mp4 = { extension: 'mp4', mimeType: 'video/mp4' }
 
-const handedOver: Record<'video' | 'sound', HandedOver> = {
+const handedOver: Record<'video' | 'audio', HandedOver> = {
   // Some write a QuickTime brand into what players take for the same.
   video: { 'video/mp4': mp4, 'video/quicktime': mp4 },
-  sound: {
+  audio: {
     'audio/mpeg': { extension: 'mp3', mimeType: 'audio/mpeg' },
     'audio/wav': { extension: 'wav', mimeType: 'audio/wav' },
     'audio/flac': { extension: 'flac', mimeType: 'audio/flac' },
@@ -225,4 +224,11 @@ export function errorWords(body: Record<string, unknown>): string {
   const { error } = body
   const parts = isObject(error) ? [error.code, error.type, error.message] : [error, body.code, body.message]
   return parts.filter(part => typeof part === 'string').join(' ')
+}
+
+export interface JobUpstreamOptions extends UpstreamOptions {
+  /** Finished files lie here as `JOB.mp4`, or `.mp3`, `.wav` and `.flac`, until the caller takes them. */
+  workFolder: string
+  /** What is handed over; a video where absent. */
+  makes?: 'video' | 'audio'
 }

@@ -3,8 +3,13 @@ import { fieldError } from '#contract/errors/issues.ts'
 import { TaskFailed, TaskThread } from '#host/threads/task-thread.ts'
 import { threadUrl } from '#host/threads/thread-url.ts'
 import { embedHeapMb, embedMs, embedsWaiting } from '../bounds.ts'
-import { carriesOnly, type EmbeddingChoice } from '../ports/carried-choices.ts'
-import type { EmbeddingCall, EmbeddingEngine, EmbeddingResult } from '../ports/engine.ts'
+import {
+  carriesOnly,
+  type EmbeddingCall,
+  type EmbeddingChoice,
+  type EmbeddingEngine,
+  type EmbeddingResult,
+} from '../ports/engine.ts'
 import type { EmbeddingAnswer } from './embedding-thread.ts'
 
 /** Of its vectors; they have the length 1. */

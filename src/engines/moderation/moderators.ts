@@ -2,9 +2,8 @@ import { z } from 'zod'
 import { optionalPackage } from '#host/optional-package.ts'
 import { TaskThread } from '#host/threads/task-thread.ts'
 import { threadUrl } from '#host/threads/thread-url.ts'
-import { OpenAiUpstream } from '../http/upstream.ts'
-import type { UpstreamOptions } from '../http/upstream-options.ts'
-import type { ImageFinding, Moderator } from '../ports/image-engines.ts'
+import { OpenAiUpstream, type UpstreamOptions } from '../http/upstream.ts'
+import type { ImageFinding, Moderator } from '../ports/media-engines.ts'
 import type { NsfwAnswer } from './nsfw-thread.ts'
 
 /** One image on the local model: 60 to 120 ms, its first one loads the model, and the machine may be busy. */

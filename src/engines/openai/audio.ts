@@ -3,11 +3,11 @@ import { z } from 'zod'
 import { unreadableSpeech } from '#contract/errors/errors.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { type SpeechFormat, speechTypes, type Transcription } from '#contract/operations/audio.ts'
+import { speechBytes } from '../audio/recording.ts'
 import { transcriptBytes } from '../bounds.ts'
-import { OpenAiUpstream } from '../http/upstream.ts'
+import { OpenAiUpstream, type UpstreamOptions } from '../http/upstream.ts'
 import { eventError } from '../http/upstream-error.ts'
-import type { UpstreamOptions } from '../http/upstream-options.ts'
-import { carriesAll } from '../ports/carried-choices.ts'
+import { carriesAll } from '../ports/engine.ts'
 import type {
   SpeechCall,
   SpeechEngine,
@@ -15,7 +15,6 @@ import type {
   TranscriptionCall,
   TranscriptionEngine,
 } from '../ports/media-engines.ts'
-import { speechBytes } from '../sound/bounds.ts'
 
 export interface OpenAiSpeechOptions extends UpstreamOptions {
   /** What a word on how to speak is called there; `instructions`, as OpenAI has it, where absent. */
@@ -61,7 +60,7 @@ export class OpenAiSpeech implements SpeechEngine {
   }
 }
 
-/** Servers name formats in several ways; what is no sound is never handed on. */
+/** Servers name formats in several ways; what is no audio is never passed on. */
 const typeOf = (format: SpeechFormat): RegExp =>
   format === 'opus'
     ? /^(audio|application)\//i
@@ -135,7 +134,7 @@ export class OpenAiTranscription implements TranscriptionEngine {
 function formOf({ recording, language, timestamps, engineModel }: TranscriptionCall, times: TimesMember): FormData {
   const form = new FormData()
   const extension = recording.type === 'mp4' ? 'm4a' : recording.type
-  form.set('file', new File([new Uint8Array(recording.bytes)], `sound.${extension}`))
+  form.set('file', new File([new Uint8Array(recording.bytes)], `audio.${extension}`))
   form.set('model', engineModel)
   form.set('response_format', timestamps && times !== 'timestamps' ? 'verbose_json' : 'json')
   if (language !== undefined) form.set('language', language)

@@ -1,13 +1,11 @@
 import type { ChatCompletion, ChatCompletionChunk } from '#contract/operations/chat.ts'
 import { type Clock, systemClock } from '#contract/time.ts'
 import * as bounds from '../bounds.ts'
-import { OpenAiUpstream, type UpstreamResponse } from '../http/upstream.ts'
+import { OpenAiUpstream, type UpstreamOptions, type UpstreamResponse } from '../http/upstream.ts'
 import { AnswerTooLarge, eventError, readChunk, readCompletion, readObject } from '../http/upstream-error.ts'
-import type { UpstreamOptions } from '../http/upstream-options.ts'
-import type { ChatCall, ChatEngine } from '../ports/engine.ts'
-import { EventReader } from './event-reader.ts'
-import { type Forwarding, forwardedMembers, forwardedRequest } from './forwarded-request.ts'
-import { askedRunningUsage, RunningUsage, type RunningUsageName } from './running-usage.ts'
+import { askedTokens, type ChatCall, type ChatEngine } from '../ports/engine.ts'
+import { chatMembers, handedOn, type Members, withoutNames } from '../ports/published-members.ts'
+import { askedRunningUsage, EventReader, RunningUsage, type RunningUsageName } from './chat-stream.ts'
 import { SearchedEvents, searchedCompletion, searchedRequest } from './searched-chat.ts'
 
 export interface OpenAiChatOptions extends UpstreamOptions {
@@ -178,4 +176,38 @@ async function* eventsOf(body: UpstreamResponse['body']): AsyncGenerator<string>
     yield* reader.push(piece)
   }
   yield* reader.end()
+}
+
+interface Forwarding {
+  stream: boolean
+  /** The name under which the engine takes the limit of an answer's tokens. */
+  lengthMember: 'max_tokens' | 'max_completion_tokens'
+  members: Members
+}
+
+/** Members that this service writes itself: what is asked of whom, how long the answer may be, and in which form it comes. */
+export const ownMembers: readonly string[] = [
+  'model',
+  'max_tokens',
+  'max_completion_tokens',
+  'stream',
+  'stream_options',
+  'service_parameters',
+]
+
+/** What of a caller's request a server with OpenAI's API is told: the published members, and what its operator adds. */
+const forwardedMembers = (passMembers: readonly string[] = []): Members =>
+  withoutNames(chatMembers(passMembers), ownMembers)
+
+/** A request in the engine's own names. What is in `members` passes as it is, and nothing else of the caller's does. */
+function forwardedRequest(call: ChatCall, { stream, lengthMember, members }: Forwarding): Record<string, unknown> {
+  const { request, engineModel, maxCompletionTokens } = call
+  const each = Math.max(1, Math.floor(maxCompletionTokens / (request.n ?? 1)))
+  return {
+    ...handedOn<object>(request, members),
+    model: engineModel,
+    [lengthMember]: Math.min(each, askedTokens(request) ?? each),
+    stream,
+    ...(stream ? { stream_options: { include_usage: true } } : {}),
+  }
 }

@@ -1,15 +1,14 @@
 import { FormData } from 'undici'
 import { z } from 'zod'
-import { pictureAnswerBytes } from '../bounds.ts'
-import { OpenAiUpstream } from '../http/upstream.ts'
+import { imageAnswerBytes } from '../bounds.ts'
+import { OpenAiUpstream, type UpstreamOptions } from '../http/upstream.ts'
 import { eventError } from '../http/upstream-error.ts'
-import type { UpstreamOptions } from '../http/upstream-options.ts'
-import { type Carries, carriesAllBut, type EditChoice, type ImageChoice } from '../ports/carried-choices.ts'
-import type { EditCall, EditEngine, EditRequest, ImageCall, ImageEngine } from '../ports/image-engines.ts'
+import { type Carries, carriesAllBut, type EditChoice, type ImageChoice } from '../ports/engine.ts'
+import type { EditCall, EditEngine, EditRequest, ImageCall, ImageEngine } from '../ports/media-engines.ts'
 
 const Answer = z.looseObject({ data: z.array(z.looseObject({ b64_json: z.base64().min(1) })).min(1) })
 
-/** Any server that speaks OpenAI's image generation. A picture by its address is not fetched. */
+/** Any server that speaks OpenAI's image generation. A image by its address is not fetched. */
 export class OpenAiImages implements ImageEngine {
   /** OpenAI's `style` has two words of its own, which are no presets. */
   readonly carries = carriesAllBut<ImageChoice>('style_preset')
@@ -23,7 +22,7 @@ export class OpenAiImages implements ImageEngine {
   async generate({ request, engineModel, signal }: ImageCall): Promise<Buffer[]> {
     const body = { model: engineModel, ...bodyOf(request), response_format: 'b64_json' }
     try {
-      const value = await this.#upstream.json({ body, request: namesOf(request), signal }, pictureAnswerBytes)
+      const value = await this.#upstream.json({ body, request: namesOf(request), signal }, imageAnswerBytes)
       if (value?.error && !value.data) throw eventError(value.error, namesOf(request))
       return imagesOf(value)
     } catch (error) {
@@ -40,7 +39,7 @@ export class OpenAiImages implements ImageEngine {
 /** Those of an answer. Throws where it has none. */
 function imagesOf(value: unknown): Buffer[] {
   const answer = Answer.safeParse(value).data
-  if (!answer) throw new Error('The engine answered no pictures.')
+  if (!answer) throw new Error('The engine returned no images.')
   return answer.data.map(({ b64_json }) => Buffer.from(b64_json, 'base64'))
 }
 
@@ -82,7 +81,7 @@ export interface OpenAiEditsOptions extends UpstreamOptions {
 
 const openAiSizes: Readonly<Record<string, string>> = { '1:1': '1024x1024', '3:2': '1536x1024', '2:3': '1024x1536' }
 
-/** Any server that speaks OpenAI's image edits. A picture by its address is not fetched. */
+/** Any server that speaks OpenAI's image edits. A image by its address is not fetched. */
 export class OpenAiImageEdits implements EditEngine {
   /** A ratio is asked for by its size; a resolution has no place in the form. */
   readonly carries: Carries<EditChoice> = (field, value) =>
@@ -102,11 +101,11 @@ export class OpenAiImageEdits implements EditEngine {
     const { prompt } = request
     try {
       const body = this.#formOf(request, engineModel)
-      const value = await this.#upstream.json({ body, request: { prompt }, signal }, pictureAnswerBytes)
+      const value = await this.#upstream.json({ body, request: { prompt }, signal }, imageAnswerBytes)
       if (value?.error && !value.data) throw eventError(value.error, { prompt })
-      const [picture] = imagesOf(value)
-      if (!picture) throw new Error('The engine answered no picture.')
-      return picture
+      const [image] = imagesOf(value)
+      if (!image) throw new Error('The engine returned no image.')
+      return image
     } catch (error) {
       throw this.#upstream.known(error, signal)
     }
@@ -117,7 +116,7 @@ export class OpenAiImageEdits implements EditEngine {
     return this.#upstream.close()
   }
 
-  #formOf({ prompt, pictures, format, aspectRatio, quality }: EditRequest, engineModel: string): FormData {
+  #formOf({ prompt, images, format, aspectRatio, quality }: EditRequest, engineModel: string): FormData {
     const form = new FormData()
     const size = aspectRatio === undefined ? undefined : this.#sizes[aspectRatio]
     const fields = {
@@ -129,9 +128,9 @@ export class OpenAiImageEdits implements EditEngine {
       ...(this.#responseFormat ? { response_format: 'b64_json' } : {}),
     }
     for (const [name, value] of Object.entries(fields)) form.append(name, value)
-    for (const { type, bytes } of pictures) {
-      const file = new File([new Uint8Array(bytes)], `picture.${type}`, { type: `image/${type}` })
-      form.append(pictures.length > 1 ? 'image[]' : 'image', file)
+    for (const { type, bytes } of images) {
+      const file = new File([new Uint8Array(bytes)], `image.${type}`, { type: `image/${type}` })
+      form.append(images.length > 1 ? 'image[]' : 'image', file)
     }
     return form
   }

@@ -1,8 +1,7 @@
 import { fieldError } from '#contract/errors/issues.ts'
 import type { ChatCompletionRequest, ChatMessage } from '#contract/operations/chat.ts'
 import { isObject } from '../http/upstream-error.ts'
-import type { ChatCall } from '../ports/engine.ts'
-import { askedTokens } from '../tokens/asked-tokens.ts'
+import { askedTokens, type ChatCall } from '../ports/engine.ts'
 
 /**
  * A chat with a search of the model's own, as a request to xAI's Responses and back: xAI's chat completions answer 410 to

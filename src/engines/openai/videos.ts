@@ -1,19 +1,19 @@
 import { FormData } from 'undici'
 import { isNoPrompt } from '#contract/operations/video.ts'
 import { shortSideOf, videoPlan } from '../demo/video-drawing.ts'
-import type { JobUpstreamOptions } from '../http/upstream-options.ts'
 import {
   believedRefusals,
   errorWords,
   type JobAnswer,
   JobUpstream,
+  type JobUpstreamOptions,
   jobQuestionMs,
   submissionMs,
 } from '../jobs/job-upstream.ts'
 import { NotTaken, OnceSent } from '../jobs/once-sent.ts'
-import type { Carries, VideoChoice } from '../ports/carried-choices.ts'
+import type { Carries, VideoChoice } from '../ports/engine.ts'
 import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../ports/media-engines.ts'
-import { secondsOf } from '../video-media/asked-seconds.ts'
+import { secondsOf } from '../video-media/request-media.ts'
 
 export interface OpenAiVideosOptions extends JobUpstreamOptions {
   /** Whether the server makes one video of two requests with the same `Idempotency-Key`; most do not. */
@@ -81,7 +81,7 @@ export class OpenAiVideos implements VideoEngine {
   }
 }
 
-/** OpenAI's own members. A picture is a file of the form, never an address. */
+/** OpenAI's own members. A image is a file of the form, never an address. */
 function formOf({ request, engineModel }: VideoCall): FormData {
   const { width, height } = videoPlan(request)
   const form = new FormData()
@@ -92,7 +92,7 @@ function formOf({ request, engineModel }: VideoCall): FormData {
   const { image_url: image } = request
   const [, type, base64] = /^data:(image\/[a-z0-9.+-]+);base64,(.*)$/is.exec(image ?? '') ?? []
   if (type && base64) {
-    form.set('input_reference', new Blob([Buffer.from(base64, 'base64')], { type }), `picture.${type.slice(6)}`)
+    form.set('input_reference', new Blob([Buffer.from(base64, 'base64')], { type }), `image.${type.slice(6)}`)
   }
   return form
 }

@@ -1,9 +1,20 @@
-/** What models of sound run on; as the other engines, these know neither accounts nor money. */
+/** Ports of media engines. Like all engines, they know neither accounts nor money. */
 import type { SpeechFormat, Transcription } from '#contract/operations/audio.ts'
+import type { ImageFormat } from '#contract/operations/images.ts'
 import type { VideoQueueRequest } from '#contract/operations/video.ts'
-import type { Recording } from '../sound/sound-type.ts'
-import type { MediaFormat } from '../video-media/media-format.ts'
-import type { Carries, MusicChoice, SpeechChoice, TranscriptionChoice, VideoChoice } from './carried-choices.ts'
+import type { Recording } from '../audio/recording.ts'
+import type { ImageFile } from '../images/image-file.ts'
+import type { MediaFormat } from '../video-media/request-media.ts'
+import type {
+  Carries,
+  EditChoice,
+  ImageChoice,
+  MusicChoice,
+  SpeechChoice,
+  TranscriptionChoice,
+  UpscaleChoice,
+  VideoChoice,
+} from './engine.ts'
 
 /** What is to be said, with nothing that its model does not take. */
 export interface SpokenText {
@@ -128,11 +139,11 @@ export interface VideoEngine {
   poll(call: VideoCall, engineState: EngineState): Promise<JobProgress>
 }
 
-/** A picture or a video whose type is known. */
+/** An image or a video whose type is known. */
 export interface FaceMedium {
   kind: 'image' | 'video'
   bytes: Buffer
-  /** Null for pictures. */
+  /** Null for images. */
   format: MediaFormat | null
 }
 
@@ -143,3 +154,112 @@ export interface FaceDetector {
 
 /** Without a detector every medium counts as one with a face: consent is asked too often rather than too seldom. */
 export const everyMediumHasAFace: FaceDetector = { hasFace: async () => true }
+
+/** What an image is made of, with nothing that its model does not take. */
+export interface ImageRequest {
+  prompt: string
+  negativePrompt?: string
+  width: number
+  height: number
+  count: number
+  format: ImageFormat
+  seed?: number
+  steps?: number
+  cfgScale?: number
+  style?: string
+  /** Whether the caller wants sexual images blurred; for engines that can do so themselves. */
+  safeMode?: boolean
+}
+
+/** What an engine says that it found in its images. */
+export interface EngineFinding {
+  isBlurred?: boolean
+  isViolation?: boolean
+  isAdultViolation?: boolean
+  containsMinor?: boolean
+}
+
+export interface ImageCall {
+  request: ImageRequest
+  engineModel: string
+  signal: AbortSignal
+  found?: (finding: EngineFinding) => void
+}
+
+export interface ImageEngine {
+  readonly carries: Carries<ImageChoice>
+  /** Images in the format of the request, one at least and no more than were asked for; only those are charged. */
+  generate(call: ImageCall): Promise<Buffer[]>
+}
+
+/** What is made of images, with nothing that its model does not take. */
+export interface EditRequest {
+  prompt: string
+  /** One at least, the first is the one to change. */
+  images: readonly ImageFile[]
+  format: ImageFormat
+  /** Absent where the image keeps its own. */
+  aspectRatio?: string
+  resolution?: string
+  quality?: 'low' | 'medium' | 'high'
+}
+
+export interface EditCall {
+  request: EditRequest
+  engineModel: string
+  signal: AbortSignal
+}
+
+export interface EditEngine {
+  readonly carries: Carries<EditChoice>
+  /** An image in the format of the request. */
+  edit(call: EditCall): Promise<Buffer>
+}
+
+export interface UpscaleRequest {
+  image: ImageFile
+  /** From 1 to 4; 1 is for a model that enhances. */
+  scale: number
+  /** Only for a model that has it; each from 0 to 1. */
+  enhance?: { creativity: number; replication: number; prompt?: string }
+}
+
+export interface UpscaleCall {
+  request: UpscaleRequest
+  engineModel: string
+  signal: AbortSignal
+}
+
+export interface UpscaleEngine {
+  readonly carries: Carries<UpscaleChoice>
+  /** A PNG. */
+  upscale(call: UpscaleCall): Promise<Buffer>
+}
+
+export interface BackgroundCall {
+  image: ImageFile
+  engineModel: string
+  signal: AbortSignal
+}
+
+export interface BackgroundEngine {
+  /** A PNG whose background is transparent. */
+  removeBackground(call: BackgroundCall): Promise<Buffer>
+}
+
+/** What a moderator found in an image. Null is what it cannot tell. */
+export interface ImageFinding {
+  /** Sexual content: what safe mode blurs. */
+  isAdult: boolean
+  /** Anything else that its policy forbids, such as gore. */
+  isViolation: boolean | null
+  containsMinor: boolean | null
+}
+
+/** Looks at images that were made here, before they are sold. */
+export interface Moderator {
+  /** Throws where it cannot look: then the image is not sold. */
+  judge(image: Uint8Array, signal: AbortSignal): Promise<ImageFinding>
+  /** Ends its threads and connections. */
+  close?(): Promise<void>
+}

@@ -1,14 +1,16 @@
 import { type SpeechFormat, speechFormats } from '#contract/operations/audio.ts'
 import { isFromEngine, wasAway, wasNotTaken } from '../jobs/once-sent.ts'
-import type { Carries } from '../ports/carried-choices.ts'
-import type { ChatEngine, EmbeddingEngine } from '../ports/engine.ts'
-import type { BackgroundEngine, EditEngine, ImageEngine, UpscaleEngine } from '../ports/image-engines.ts'
+import type { Carries, ChatEngine, EmbeddingEngine } from '../ports/engine.ts'
 import type {
+  BackgroundEngine,
+  EditEngine,
   EngineState,
+  ImageEngine,
   JobProgress,
   MusicEngine,
   SpeechEngine,
   TranscriptionEngine,
+  UpscaleEngine,
   VideoEngine,
   VoiceCall,
 } from '../ports/media-engines.ts'
@@ -81,7 +83,7 @@ const pooledJobs = <Call extends { engineModel: string; signal: AbortSignal }>(
 const ofUpstream = (progress: JobProgress, upstream: string): JobProgress =>
   progress.state === 'running' ? { ...progress, engineState: { upstream, state: progress.engineState } } : progress
 
-/** Engines of sound, over several upstreams. */
+/** Audio engines, over several upstreams. */
 
 /** A voice of a recording is known to the upstream alone that made it, so none is made over several. */
 export const pooledSpeech = (pool: UpstreamPool<SpeechEngine>): SpeechEngine => ({
@@ -113,7 +115,7 @@ export const pooledMusic = (pool: UpstreamPool<MusicEngine>): MusicEngine => ({
   ...pooledJobs(pool as UpstreamPool<JobEngine<Parameters<MusicEngine['start']>[0]>>),
 })
 
-/** The ports of models that begin with a picture, over several upstreams. */
+/** The ports of models that begin with an image, over several upstreams. */
 
 export const pooledEdits = (pool: UpstreamPool<EditEngine>): EditEngine => ({
   carries: carriedByAll(pool),

@@ -2,19 +2,19 @@ import { modelOffline, modelOverloaded, requestTimeout } from '#contract/errors/
 import type { Clock } from '#contract/time.ts'
 import { callingAccount, noteRetry } from '#host/tracing/request-context.ts'
 import { childSpan, inSpan, spanFailed, withSpan } from '#host/tracing/spans.ts'
-import { cutByUs } from '../own-bound.ts'
-import { failoverMs, usualIdleMs } from './bounds.ts'
-import { type Asker, type Member, PoolMembers } from './pool-members.ts'
+import { cutByUs } from '../http/upstream-error.ts'
+import { type Asker, type Member, PoolMembers, WaitingLine } from './pool-members.ts'
 import {
   askedWaitMs,
+  failoverMs,
   failureWord,
   isNotBegun,
   type PoolOptions,
   type Upstream,
   type UpstreamState,
+  usualIdleMs,
   verdictOf,
 } from './upstream.ts'
-import { WaitingLine } from './waiting-line.ts'
 
 interface AnyCall {
   engineModel: string

@@ -1,20 +1,28 @@
 import { inFile } from '#host/in-folder.ts'
 import { FfmpegMissing } from '#host/media/ffmpeg-missing.ts'
 import { MediaFailed } from '#host/media/media-workers.ts'
+import { takeRecording } from '../audio/audio-codec.ts'
+import { musicRate } from '../audio/recording.ts'
 import { Ffmpeg, type FfmpegOptions, isUnreadable } from '../ffmpeg/ffmpeg.ts'
-import { musicRate } from '../sound/bounds.ts'
-import { takeSound } from '../sound/take-sound.ts'
-import { musicSeconds, probeMs, probesAtOnce, probesWaiting, videoPackets } from './bounds.ts'
-import { isVideoFormat, type MediaFormat, type VideoFormat } from './media-format.ts'
+import {
+  isVideoFormat,
+  type MediaFormat,
+  musicSeconds,
+  probeMs,
+  probesAtOnce,
+  probesWaiting,
+  type VideoFormat,
+  videoPackets,
+} from './request-media.ts'
 
 export interface Probed {
   /** The medium anew: what was measured of it and nothing else, as an engine gets it. */
   bytes: Buffer
   format: MediaFormat
-  /** Up to the end of its last picture or sample. */
+  /** Up to the end of its last frame or sample. */
   seconds: number
-  /** Pictures of a video; null for sound. */
-  pictures: number | null
+  /** Frames of a video; null for audio. */
+  frames: number | null
 }
 
 /** A whole medium that is not taken: the reason follows the name of its field. */
@@ -40,7 +48,7 @@ export class PacketProbe implements MediaProbe {
   }
 
   probe(bytes: Buffer, format: MediaFormat, signal: AbortSignal): Promise<Probed | Refused | null> {
-    return isVideoFormat(format) ? this.#video(bytes, format, signal) : sound(bytes, format, signal)
+    return isVideoFormat(format) ? this.#video(bytes, format, signal) : probeAudio(bytes, format, signal)
   }
 
   async #video(given: Buffer, format: VideoFormat, signal: AbortSignal): Promise<Probed | Refused | null> {
@@ -49,7 +57,7 @@ export class PacketProbe implements MediaProbe {
         run => inFile('media', given, path => run('video', { path, format, mostPackets: videoPackets })),
         signal,
       )
-      return seconds > 0 ? { bytes: Buffer.from(bytes), format, seconds, pictures: frames } : null
+      return seconds > 0 ? { bytes: Buffer.from(bytes), format, seconds, frames } : null
     } catch (error) {
       if (isUnreadable(error)) return null
       if (error instanceof MediaFailed && error.problem === 'excessive') return { refused: error.message }
@@ -58,12 +66,12 @@ export class PacketProbe implements MediaProbe {
   }
 }
 
-async function sound(bytes: Buffer, type: 'wav' | 'mp3', signal: AbortSignal): Promise<Probed | null> {
+async function probeAudio(bytes: Buffer, type: 'wav' | 'mp3', signal: AbortSignal): Promise<Probed | null> {
   const taking = { rate: musicRate, channels: 2, atMostSeconds: musicSeconds + 1, signal } as const
-  const taken = await takeSound({ bytes, type }, taking)
+  const taken = await takeRecording({ bytes, type }, taking)
   if (taken === 'unknown') throw new FfmpegMissing()
   if (taken === 'broken') return null
-  return { bytes: taken.recording.bytes, format: 'wav', seconds: taken.seconds, pictures: null }
+  return { bytes: taken.recording.bytes, format: 'wav', seconds: taken.seconds, frames: null }
 }
 
 export const isProbeMissing = (error: unknown): boolean => error instanceof FfmpegMissing

@@ -1,22 +1,33 @@
 import { createHash } from 'node:crypto'
-import { modelOffline, payloadTooLarge } from '#contract/errors/errors.ts'
+import { modelOffline, payloadTooLarge, videoTooLong, videoTooShort } from '#contract/errors/errors.ts'
 import { fieldError } from '#contract/errors/issues.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import type { VideoQueueRequest } from '#contract/operations/video.ts'
 import type { Log } from '#host/log.ts'
-import * as bounds from './bounds.ts'
-import { checkPictures, checkReferenceTotals, checkSeconds } from './check-seconds.ts'
-import { mimeTypes } from './media-format.ts'
-import type { MediaLengths } from './media-lengths.ts'
-import { isProbeMissing, type MediaProbe } from './media-probe.ts'
-import { type NamedMedium, namedMedia } from './named-media.ts'
-import { type Reading, type ReadMedium, readMedium } from './read-medium.ts'
+import { type Fetcher, FetchRefused } from '../fetch/fetcher.ts'
+import { fromBase64, imageFileBytes, readImage, readImageBytes } from '../images/image-file.ts'
+import { isProbeMissing, type MediaProbe, type Probed } from './media-probe.ts'
+
+import {
+  fetchMs,
+  type MediaFormat,
+  type MediaLengths,
+  type MediumRule,
+  mediaFormat,
+  mimeTypes,
+  type NamedMedium,
+  namedMedia,
+  referenceTotalSeconds,
+  requestMediaBytes,
+  secondsTolerance,
+  videoFramesPerSecond,
+} from './request-media.ts'
 
 /** A medium whose bytes were read and found to be what its field takes. */
 export interface TakenMedium extends Pick<NamedMedium, 'path' | 'rule' | 'role'>, ReadMedium {
   /** Of the bytes that the caller sent, SHA-256 in hex. */
   hash: string
-  /** Null for pictures. */
+  /** Null for images. */
   seconds: number | null
 }
 
@@ -47,7 +58,7 @@ export class VideoMedia {
   ): Promise<TakenMedia> {
     const media: TakenMedium[] = []
     const pinned = structuredClone(request)
-    let room = bounds.requestMediaBytes
+    let room = requestMediaBytes
     // One after the other, so that a request has the memory of one fetch beside what it keeps.
     for (const named of namedMedia(request)) {
       const read = await readMedium(named, { fetcher, mostBytes: room, signal })
@@ -66,7 +77,7 @@ export class VideoMedia {
     return { request: pinned, media, lengths: lengthsOf(media) }
   }
 
-  /** The medium as an engine gets it: a picture as it is, any other anew from what was measured of it. */
+  /** The medium as an engine gets it: an image as it is, any other anew from what was measured of it. */
   async #measured({ path, rule }: NamedMedium, read: ReadMedium, signal: AbortSignal) {
     const { bytes, format } = read
     if (rule.kind === 'image' || format === null) return { ...read, seconds: null }
@@ -79,7 +90,7 @@ export class VideoMedia {
     if (!probed) throw fieldError(path, `the ${format} file is cut off or damaged, or its codec is not supported`)
     if ('refused' in probed) throw fieldError(path, probed.refused)
     checkSeconds(path, probed.seconds, rule)
-    checkPictures(path, probed)
+    checkFrames(path, probed)
     return { bytes: probed.bytes, format: probed.format, mimeType: mimeTypes[probed.format], seconds: probed.seconds }
   }
 }
@@ -102,5 +113,110 @@ function pin(request: VideoQueueRequest, path: NamedMedium['path'], url: string)
 const tooMuch = () =>
   payloadTooLarge({
     code: 'PAYLOAD_TOO_LARGE',
-    error: `All media of a request may have ${bounds.requestMediaBytes} bytes together.`,
+    error: `All media of a request may have ${requestMediaBytes} bytes together.`,
   })
+
+type Timed = Exclude<MediumRule, { kind: 'image' }>
+
+/** Throws 422 for a video, as published, and 400 for audio. */
+function checkSeconds(path: NamedMedium['path'], seconds: number, { kind, least, most }: Timed): void {
+  const isLong = seconds > most + secondsTolerance
+  const isShort = seconds < least - secondsTolerance
+  if (!isLong && !isShort) return
+  const said = `has ${shown(seconds)} s; ${least ? `${least} to ${most}` : `at most ${most}`} s are taken`
+  if (kind === 'audio') throw fieldError(path, said)
+  throw isLong
+    ? videoTooLong({ error: `Video duration exceeds the maximum allowed. ${path.join('.')} ${said}.` })
+    : videoTooShort({ error: `Video duration is too short. ${path.join('.')} ${said}.` })
+}
+
+/** A second is priced, and worked on frame by frame; cinema has 24 frames a second, games 120. Throws `invalidRequest`. */
+function checkFrames(path: NamedMedium['path'], { seconds, frames }: Probed): void {
+  if (frames === null || frames <= Math.max(seconds, 1) * videoFramesPerSecond) return
+  throw fieldError(
+    path,
+    `has ${frames} frames in ${shown(seconds)} s; at most ${videoFramesPerSecond} a second are taken`,
+  )
+}
+
+/** Brief §2.6: reference clips have 15 s together, videos and audio apart. */
+function checkReferenceTotals(media: readonly TakenMedium[]): void {
+  for (const field of ['reference_video_urls', 'reference_audio_urls'] as const) {
+    const clips = media.filter(({ path }) => path[0] === field)
+    const total = clips.reduce((sum, { seconds }) => sum + (seconds ?? 0), 0)
+    if (total <= referenceTotalSeconds + secondsTolerance) continue
+    const said = `have ${shown(total)} s together; at most ${referenceTotalSeconds} s are taken`
+    if (field === 'reference_audio_urls') throw fieldError([field], said)
+    throw videoTooLong({ error: `Video duration exceeds the maximum allowed. ${field} ${said}.` })
+  }
+}
+
+const shown = (seconds: number): string => seconds.toFixed(1)
+
+interface ReadMedium {
+  bytes: Buffer
+  mimeType: string
+  /** Null for images. */
+  format: MediaFormat | null
+}
+
+interface Reading {
+  fetcher: Fetcher
+  /** What is left to the request. */
+  mostBytes: number
+  signal: AbortSignal
+}
+
+/** The bytes of a medium, of a type that its field takes. Throws `invalidRequest`, which names the field. */
+async function readMedium(named: NamedMedium, reading: Reading): Promise<ReadMedium> {
+  const { path, url, rule } = named
+  if (rule.kind === 'image') return imageMedium(named, reading)
+  const mostBytes = Math.min(rule.mostBytes, reading.mostBytes)
+  const bytes = isAddress(url) ? await fetched(named, { ...reading, mostBytes }) : fromDataUrl(path, url, rule.kind)
+  if (bytes.length > rule.mostBytes) throw fieldError(path, `may have ${rule.mostBytes} bytes at most`)
+  const format = mediaFormat(bytes)
+  if (format === null || !rule.formats.includes(format)) throw wrongFormat(path, rule)
+  return { bytes, format, mimeType: mimeTypes[format] }
+}
+
+async function imageMedium(named: NamedMedium, reading: Reading): Promise<ReadMedium> {
+  const mostBytes = Math.min(imageFileBytes, reading.mostBytes)
+  const read = isAddress(named.url)
+    ? readImageBytes(null, await fetched(named, { ...reading, mostBytes }))
+    : readImage(named.url)
+  if (!read.ok) throw fieldError(named.path, read.problem)
+  const { bytes, type } = read.image
+  return { bytes, mimeType: `image/${type}`, format: null }
+}
+
+const isAddress = (url: string): boolean => /^https?:/i.test(url)
+
+async function fetched({ path, url, rule }: NamedMedium, { fetcher, mostBytes, signal }: Reading): Promise<Buffer> {
+  try {
+    const accept = `${rule.kind}/*`
+    return (await fetcher.fetch({ url, mostBytes, timeoutMs: fetchMs, accept, signal })).bytes
+  } catch (error) {
+    if (error instanceof FetchRefused) throw fieldError(path, error.message)
+    throw error
+  }
+}
+
+const dataUrlHead = /^data:(video|audio)\/[a-z0-9.+-]{1,40}((?:;[a-z0-9=._-]{1,60}){0,4});base64,/i
+
+function fromDataUrl(path: NamedMedium['path'], url: string, kind: 'video' | 'audio'): Buffer {
+  const head = dataUrlHead.exec(url)
+  if (head?.[1]?.toLowerCase() !== kind) {
+    throw fieldError(path, `must be an address, or a data URL with base64: data:${kind}/TYPE;base64,…`)
+  }
+  const bytes = fromBase64(url.slice(head[0].length))
+  if (!bytes) throw fieldError(path, 'the data URL holds no valid base64')
+  return bytes
+}
+
+/** The published sentences, for the formats that the field takes. */
+function wrongFormat(path: NamedMedium['path'], rule: Exclude<MediumRule, { kind: 'image' }>): ServiceError {
+  const list = rule.formats.map(format => ({ mp4: 'MP4', mov: 'MOV', webm: 'WebM', wav: 'WAV', mp3: 'MP3' })[format])
+  const formats = `${list.slice(0, -1).join(', ')} and ${list.at(-1)}`
+  const error = `Invalid ${rule.kind} format. Supported formats are ${formats}.`
+  return fieldError(path, `the bytes are none of the formats ${list.join(', ')}`, error)
+}

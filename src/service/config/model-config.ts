@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { usualConcurrency, usualWaiting, usualWaitMs } from '#engines/upstreams/bounds.ts'
+import { usualConcurrency, usualWaiting, usualWaitMs } from '#engines/upstreams/upstream.ts'
 import { modelCount } from '../models/bounds.ts'
 import { upstreamsOfModel } from './bounds.ts'
 import { count, Milliseconds, Moment, Text } from './config-values.ts'

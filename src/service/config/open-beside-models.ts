@@ -74,13 +74,13 @@ async function openNode({ urls, timeoutMs }: z.output<typeof NetworkConfigs>[num
 }
 
 async function openTranscriber(config: TranscriberConfig, log: Log) {
-  const { AudioTranscriber } = await import('#engines/local/audio-transcriber.ts')
+  const { AudioTranscriber } = await import('#engines/local/transcription.ts')
   if (config.engine === 'demo') {
     const { DemoTranscription } = await import('#engines/demo/audio.ts')
     return new AudioTranscriber({ engine: new DemoTranscription(), engineModel: 'demo' })
   }
   if (config.engine === 'local') {
-    const { Pocketsphinx } = await import('#engines/local/pocketsphinx.ts')
+    const { Pocketsphinx } = await import('#engines/local/transcription.ts')
     const onProblem = (problem: string) => log.warn({ upstream: 'transcriber', problem }, 'A program failed.')
     return new AudioTranscriber({ engine: new Pocketsphinx({ onProblem }), engineModel: 'pocketsphinx' })
   }

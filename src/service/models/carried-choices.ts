@@ -1,5 +1,5 @@
 import { fieldError } from '#contract/errors/issues.ts'
-import type { Carries } from '#engines/ports/carried-choices.ts'
+import type { Carries } from '#engines/ports/engine.ts'
 import {
   type EditModel,
   type ImageModel,

@@ -1,8 +1,7 @@
 import { microUsd } from '#contract/money.ts'
 import { editAspectRatios } from '#contract/operations/images.ts'
 import { DemoSpeech, DemoTranscription, demoVoices } from '#engines/demo/audio.ts'
-import type { BackgroundEngine, EditEngine, UpscaleEngine } from '#engines/ports/image-engines.ts'
-import type { MusicEngine } from '#engines/ports/media-engines.ts'
+import type { BackgroundEngine, EditEngine, MusicEngine, UpscaleEngine } from '#engines/ports/media-engines.ts'
 import type {
   BackgroundModel,
   EditModel,

@@ -10,9 +10,12 @@ import type {
   EditEngine,
   EditRequest,
   ImageEngine,
+  MusicEngine,
+  SpeechEngine,
+  TranscriptionEngine,
   UpscaleEngine,
-} from '#engines/ports/image-engines.ts'
-import type { MusicEngine, SpeechEngine, TranscriptionEngine, VideoEngine } from '#engines/ports/media-engines.ts'
+  VideoEngine,
+} from '#engines/ports/media-engines.ts'
 import type { UpstreamState } from '#engines/upstreams/upstream.ts'
 
 /** A model as the service sells it: its public record, its price and the engine behind it. */

@@ -18,8 +18,12 @@ import { baseUrl, docsUrl } from '#contract/wire/base-url.ts'
 import { DocumentFiles } from '#engines/documents/document-files.ts'
 import { type Fetcher, FirstUseFetcher } from '#engines/fetch/fetcher.ts'
 import type { ChainNetwork, PageReader, SearchEngine } from '#engines/ports/engine.ts'
-import type { Moderator } from '#engines/ports/image-engines.ts'
-import { everyMediumHasAFace, type FaceDetector, type VideoTranscriber } from '#engines/ports/media-engines.ts'
+import {
+  everyMediumHasAFace,
+  type FaceDetector,
+  type Moderator,
+  type VideoTranscriber,
+} from '#engines/ports/media-engines.ts'
 import { type MediaProbe, PacketProbe } from '#engines/video-media/media-probe.ts'
 import { VideoMedia } from '#engines/video-media/video-media.ts'
 import { Underway } from '#host/in-flight.ts'

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest'
 import { ComfyImages } from '#engines/comfy/images.ts'
 import { Workflow } from '#engines/comfy/workflow.ts'
 import type { ImageFile } from '#engines/images/image-file.ts'
-import type { ImageCall } from '#engines/ports/image-engines.ts'
+import type { ImageCall } from '#engines/ports/media-engines.ts'
 import { colouredPng } from '../../service/picture-models.ts'
 import { type ComfyBehaviour, comfyDouble, entryOf } from './comfy-double.ts'
 
@@ -78,24 +78,24 @@ test.each([
   expect(await made).toHaveLength(1)
 })
 
-const picture = async (side: number): Promise<ImageFile> => ({
+const image = async (side: number): Promise<ImageFile> => ({
   type: 'png',
   bytes: await colouredPng(side, side),
   width: side,
   height: side,
 })
 
-test('pictures are sent first, and stand in the workflow by the server’s names', async () => {
+test('images are sent first, and stand in the workflow by the server’s names', async () => {
   const files = { 'output/a.png': await colouredPng(2, 2) }
   const { server, engine } = await engineFor(editing, { files })
   const submitted = server.submitted()
-  const pictures = [await picture(4), await picture(5)]
-  const request = { prompt: 'mix', pictures, format: 'png' as const }
+  const images = [await image(4), await image(5)]
+  const request = { prompt: 'mix', images, format: 'png' as const }
   const made = engine.edit({ request, engineModel: 'm', signal: new AbortController().signal })
   const { id, workflow: filled } = await submitted
   expect(server.seen.map(({ path }) => path)).toEqual(['/upload/image', '/upload/image', '/prompt'])
   const sent = server.seen[0]?.body as { image: File } | undefined
-  expect(Buffer.from((await sent?.image.arrayBuffer()) ?? new ArrayBuffer(0))).toEqual(pictures[0]?.bytes)
+  expect(Buffer.from((await sent?.image.arrayBuffer()) ?? new ArrayBuffer(0))).toEqual(images[0]?.bytes)
   expect(filled).toMatchObject({
     1: { inputs: { image: 'in/stored-1.png' } },
     2: { inputs: { image: 'in/stored-2.png' } },
@@ -112,7 +112,7 @@ test.each([
 ])('%s', async (_name, entry, kind) => {
   const { server, engine } = await engineFor(editing)
   const submitted = server.submitted()
-  const request = { picture: await picture(4), scale: 2 }
+  const request = { image: await image(4), scale: 2 }
   const made = engine.upscale({ request, engineModel: 'm', signal: new AbortController().signal })
   const refused = expect(made).rejects.toMatchObject({ kind })
   server.finish((await submitted).id, entry, 'execution_error')
@@ -159,10 +159,10 @@ test.each([
   expect(await ended).toEqual(body(item.id))
 })
 
-test('more pictures than the workflow has places for are not sold', async () => {
+test('more images than the workflow has places for are not sold', async () => {
   const { engine } = await engineFor({ 1: { class_type: 'LoadImage', inputs: { image: '{{image}}' } } })
-  const pictures = [await picture(4), await picture(4)]
-  const request = { prompt: 'x', pictures, format: 'png' as const }
+  const images = [await image(4), await image(4)]
+  const request = { prompt: 'x', images, format: 'png' as const }
   const made = engine.edit({ request, engineModel: 'm', signal: new AbortController().signal })
   await expect(made).rejects.toMatchObject({ kind: 'INFERENCE_FAILED' })
 })

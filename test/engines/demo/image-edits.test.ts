@@ -33,22 +33,22 @@ const pixel = ({ width, rgba }: Raster, x: number, y: number) => [
   ...rgba.subarray((y * width + x) * 4, (y * width + x) * 4 + 4),
 ]
 
-const edit = (pictures: ImageFile[], prompt: string, change: object = {}) =>
-  engine.edit({ request: { pictures, prompt, format: 'png', ...change }, engineModel: '', signal: never })
+const edit = (images: ImageFile[], prompt: string, change: object = {}) =>
+  engine.edit({ request: { images, prompt, format: 'png', ...change }, engineModel: '', signal: never })
 
 test(
   'an edit does what the words say, and writes them over the lower edge',
   async () => {
-    const picture = await square(64, 64, [200, 0, 0])
-    const grey = rasterOf(await edit([picture], 'in black and white'))
+    const image = await square(64, 64, [200, 0, 0])
+    const grey = rasterOf(await edit([image], 'in black and white'))
     const [red, green, blue] = pixel(grey, 32, 20)
     expect([red === green && green === blue, red]).toEqual([true, 59])
-    const inverted = rasterOf(await edit([picture], 'Invert it'))
+    const inverted = rasterOf(await edit([image], 'Invert it'))
     expect([pixel(inverted, 32, 20), pixel(inverted, 0, 0)]).toEqual([
       [55, 255, 255, 255],
       [0, 0, 0, 255],
     ])
-    const untouched = rasterOf(await edit([picture], 'a boat'))
+    const untouched = rasterOf(await edit([image], 'a boat'))
     expect(pixel(untouched, 32, 20)).toEqual([200, 0, 0, 255])
     expect(pixel(untouched, 0, 63)).not.toEqual([...white, 255])
   },
@@ -58,18 +58,18 @@ test(
 test(
   'several stand side by side, and a ratio takes the middle of them',
   async () => {
-    const pictures = [await square(40, 20, [0, 0, 0]), await square(24, 32, [0, 0, 0])]
-    expect(pictureSize('png', await edit(pictures, 'both'))).toEqual({ width: 64, height: 32 })
-    expect(pictureSize('png', await edit(pictures, 'both', { aspectRatio: '1:1' }))).toEqual({ width: 32, height: 32 })
+    const images = [await square(40, 20, [0, 0, 0]), await square(24, 32, [0, 0, 0])]
+    expect(pictureSize('png', await edit(images, 'both'))).toEqual({ width: 64, height: 32 })
+    expect(pictureSize('png', await edit(images, 'both', { aspectRatio: '1:1' }))).toEqual({ width: 32, height: 32 })
   },
   threadMs,
 )
 
 test(
-  'a larger picture has the size that was asked for and the same colours',
+  'a larger image has the size that was asked for and the same colours',
   async () => {
-    const picture = await square(16, 12, [10, 200, 30])
-    const request = { picture, scale: 2.5 }
+    const image = await square(16, 12, [10, 200, 30])
+    const request = { image, scale: 2.5 }
     const large = rasterOf(await engine.upscale({ request, engineModel: '', signal: never }))
     expect([large.width, large.height, pixel(large, 0, 0), pixel(large, 20, 15)]).toEqual([
       40,
@@ -84,22 +84,22 @@ test(
 test(
   'what has the border’s colour becomes transparent, and the subject stays',
   async () => {
-    const picture = await square(32, 32, [0, 0, 120], [250, 250, 245])
-    const cut = rasterOf(await engine.removeBackground({ picture, engineModel: '', signal: never }))
+    const image = await square(32, 32, [0, 0, 120], [250, 250, 245])
+    const cut = rasterOf(await engine.removeBackground({ image, engineModel: '', signal: never }))
     expect([pixel(cut, 1, 1)[3], pixel(cut, 16, 16)]).toEqual([0, [0, 0, 120, 255]])
   },
   threadMs,
 )
 
 test(
-  'a picture that is broken inside is the caller’s fault, and one who leaves keeps nobody waiting',
+  'an image that is broken inside is the caller’s fault, and one who leaves keeps nobody waiting',
   async () => {
     const whole = await square(64, 64, [0, 0, 0])
     const broken = Buffer.from(whole.bytes)
     broken.fill(0, 50, 80)
     const signal = AbortSignal.abort(new Error('left'))
     await expect(edit([{ ...whole, bytes: broken }], 'x')).rejects.toMatchObject({ kind: 'CORRUPTED_IMAGE' })
-    const request = { pictures: [whole], prompt: 'x', format: 'png' as const }
+    const request = { images: [whole], prompt: 'x', format: 'png' as const }
     await expect(engine.edit({ request, engineModel: '', signal })).rejects.toThrow('left')
     expect(pictureSize('png', await edit([whole], 'x'))).toEqual({ width: 64, height: 64 })
   },

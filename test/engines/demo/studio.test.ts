@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { VideoQueueRequest } from '#contract/operations/video.ts'
+import { wavOf } from '#engines/audio/wav.ts'
 import { DemoVideo } from '#engines/demo/video.ts'
 import { encodePng } from '#engines/images/png.ts'
 import type { VideoCall } from '#engines/ports/media-engines.ts'
-import { wavOf } from '#engines/sound/wav.ts'
 import { drawn, made, samplesOf } from '../../media/made-media.ts'
 
 /** Every medium of a request is seen or heard in what the demonstration makes of it. */

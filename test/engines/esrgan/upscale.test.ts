@@ -23,11 +23,11 @@ describe('the local upscaler', { tags: ['engines'] }, () => {
   afterAll(() => engine.close())
 
   test.each([2, 2.5])(
-    'makes a picture %d times as large, of the same colours and without seams',
+    'makes an image %d times as large, of the same colours and without seams',
     async scale => {
-      const picture = await halves(112, 16)
+      const image = await halves(112, 16)
       const signal = new AbortController().signal
-      const made = decodePng(await engine.upscale({ request: { picture, scale }, engineModel: '', signal }))
+      const made = decodePng(await engine.upscale({ request: { image, scale }, engineModel: '', signal }))
       expect([made?.width, made?.height]).toEqual([112 * scale, 16 * scale])
       const middle = 8 * scale
       // 96 is where one square ends and the next begins.

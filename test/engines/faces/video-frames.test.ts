@@ -16,7 +16,7 @@ afterAll(async () => {
 })
 
 const video = { kind: 'video', bytes: Buffer.from('x'), format: 'mp4' } as const
-const probe = { probe: async () => ({ ...video, seconds: 1, pictures: 2 }) }
+const probe = { probe: async () => ({ ...video, seconds: 1, frames: 2 }) }
 const never = async () => false
 
 test('a video lies on the disk once it has its turn, and one that is refused never does', async () => {

@@ -2,10 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { audioTaskMs, audioTasksAtOnce, audioTasksWaiting } from '#engines/audio/recording.ts'
 import { Ffmpeg } from '#engines/ffmpeg/ffmpeg.ts'
-import { soundMs, soundsAtOnce, soundsWaiting } from '#engines/sound/bounds.ts'
-import { probesAtOnce, probesWaiting } from '#engines/video-media/bounds.ts'
 import { PacketProbe } from '#engines/video-media/media-probe.ts'
+import { probesAtOnce, probesWaiting } from '#engines/video-media/request-media.ts'
 import { fakeProcess } from '../../media/fake-process.ts'
 
 /** In place of the media process: one that never answers. */
@@ -25,9 +25,9 @@ interface Room {
 
 const rooms: Room[] = [
   {
-    ...{ room: 'sound', mostAtOnce: soundsAtOnce + soundsWaiting },
+    ...{ room: 'sound', mostAtOnce: audioTasksAtOnce + audioTasksWaiting },
     open: timeoutMs => {
-      const ffmpeg = new Ffmpeg({ atOnce: soundsAtOnce, waiting: soundsWaiting, timeoutMs, program })
+      const ffmpeg = new Ffmpeg({ atOnce: audioTasksAtOnce, waiting: audioTasksWaiting, timeoutMs, program })
       return signal => ffmpeg.turn(run => run('whole', { path: '', format: 'wav' }), signal)
     },
   },
@@ -47,7 +47,7 @@ describe.each(rooms)('FFmpeg for $room', { timeout: 60_000 }, ({ mostAtOnce, ope
   })
 
   test('with a full line tells whoever comes next to come again', async () => {
-    const run = open(soundMs)
+    const run = open(audioTaskMs)
     const leaving = new AbortController()
     const waiting = Array.from({ length: mostAtOnce }, () => run(leaving.signal).catch(() => 'left'))
     await expect(run(leaving.signal)).rejects.toMatchObject({ kind: 'MODEL_OVERLOADED', status: 429 })

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
+import { wavSeconds } from '#engines/audio/wav.ts'
 import { FliteSpeech } from '#engines/local/flite-speech.ts'
-import { wavSeconds } from '#engines/sound/wav.ts'
 
 describe('speech by Flite', { timeout: 60_000, tags: ['engines'] }, () => {
   const problems: string[] = []

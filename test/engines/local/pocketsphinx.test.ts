@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, test } from 'vitest'
+import { encodeAudio } from '#engines/audio/audio-codec.ts'
+import type { Recording } from '#engines/audio/recording.ts'
+import { audioOfWav, type PcmAudio } from '#engines/audio/wav.ts'
 import { FliteSpeech } from '#engines/local/flite-speech.ts'
-import { Pocketsphinx, readHeard } from '#engines/local/pocketsphinx.ts'
-import { encodeSound } from '#engines/sound/encode-sound.ts'
-import type { Recording } from '#engines/sound/sound-type.ts'
-import { type Sound, soundOfWav } from '#engines/sound/wav.ts'
+import { Pocketsphinx, readHeard } from '#engines/local/transcription.ts'
 
 const signal = new AbortController().signal
 
@@ -34,7 +34,7 @@ describe('what one engine says', { timeout: 60_000, tags: ['pocketsphinx', 'engi
   })
 
   test('the other hears in other formats too', async () => {
-    const bytes = await encodeSound(soundOfWav(await spoken()) as Sound, 'flac', signal)
+    const bytes = await encodeAudio(audioOfWav(await spoken()) as PcmAudio, 'flac', signal)
     expect((await hear({ bytes, type: 'flac' })).text).toContain('brown')
   })
 

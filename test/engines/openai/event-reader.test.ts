@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { eventCharacters } from '#engines/bounds.ts'
-import { EventReader, EventTooLong } from '#engines/openai/event-reader.ts'
+import { EventReader, EventTooLong } from '#engines/openai/chat-stream.ts'
 
 function readIn(bytes: Buffer, cuts: readonly number[]): string[] {
   const reader = new EventReader()

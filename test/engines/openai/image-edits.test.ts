@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest'
 import { formBoundary, parseForm } from '#contract/wire/form.ts'
 import type { ImageFile } from '#engines/images/image-file.ts'
 import { type OpenAiEditsOptions, OpenAiImageEdits } from '#engines/openai/images.ts'
-import type { EditRequest } from '#engines/ports/image-engines.ts'
+import type { EditRequest } from '#engines/ports/media-engines.ts'
 
 const open: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -55,9 +55,9 @@ async function engineFor(
   return { engine, seen, asked: asked.promise }
 }
 
-const picture: ImageFile = { type: 'png', bytes: Buffer.from('one'), width: 2, height: 2 }
+const image: ImageFile = { type: 'png', bytes: Buffer.from('one'), width: 2, height: 2 }
 const call = (change: Partial<EditRequest> = {}, signal = new AbortController().signal) => ({
-  request: { prompt: 'a boat', pictures: [picture], format: 'png' as const, ...change },
+  request: { prompt: 'a boat', images: [image], format: 'png' as const, ...change },
   engineModel: 'inner',
   signal,
 })
@@ -72,7 +72,7 @@ async function fieldsOf(seen: Seen | undefined) {
   return Object.fromEntries(await Promise.all(entries))
 }
 
-test('a picture goes as a file of a form, in OpenAI’s words', async () => {
+test('an image goes as a file of a form, in OpenAI’s words', async () => {
   const { engine, seen } = await engineFor(answer)
   expect(await engine.edit(call())).toEqual(made)
   expect(seen[0]).toMatchObject({ url: '/v1/images/edits', authorization: 'Bearer secret' })
@@ -84,8 +84,8 @@ test('a picture goes as a file of a form, in OpenAI’s words', async () => {
 
 test('several are a list, and what the caller chose is said', async () => {
   const { engine, seen } = await engineFor(answer, { lacksResponseFormat: true })
-  const pictures = [picture, { ...picture, type: 'jpeg' as const, bytes: Buffer.from('two') }]
-  await engine.edit(call({ pictures, format: 'webp', aspectRatio: '3:2', quality: 'high' }))
+  const images = [image, { ...image, type: 'jpeg' as const, bytes: Buffer.from('two') }]
+  await engine.edit(call({ images, format: 'webp', aspectRatio: '3:2', quality: 'high' }))
   expect(await fieldsOf(seen[0])).toEqual({
     ...{
       model: ['inner'],

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { OpenAiImages } from '#engines/openai/images.ts'
-import type { ImageRequest } from '#engines/ports/image-engines.ts'
+import type { ImageRequest } from '#engines/ports/media-engines.ts'
 import type { Answer } from './asked-engine.ts'
 import { asJson, type Upstream, upstream } from './upstream.ts'
 

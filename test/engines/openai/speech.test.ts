@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { OpenAiSpeech } from '#engines/openai/audio.ts'
 import type { SpokenText } from '#engines/ports/media-engines.ts'
-import { ServiceSpeech } from '#engines/service/audio.ts'
+import { ServiceSpeech } from '#engines/service/service-engines.ts'
 import type { Answer } from './asked-engine.ts'
 import { asJson, type Upstream, upstream } from './upstream.ts'
 

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { OpenAiTranscription } from '#engines/openai/audio.ts'
 import type { TranscriptionCall } from '#engines/ports/media-engines.ts'
-import { ServiceTranscription } from '#engines/service/audio.ts'
+import { ServiceTranscription } from '#engines/service/service-engines.ts'
 import type { Answer } from './asked-engine.ts'
 import { asJson, type Upstream, upstream } from './upstream.ts'
 
@@ -34,7 +34,7 @@ test('a recording goes as a form, under a name of ours', async () => {
   expect(server.seen[0]?.url).toBe('/v1/audio/transcriptions')
   expect(fields).toEqual({ model: 'inner', response_format: 'json', language: 'de' })
   if (!(file instanceof File)) throw new Error('There was no file.')
-  expect([file.name, Buffer.from(await file.arrayBuffer())]).toEqual(['sound.wav', bytes])
+  expect([file.name, Buffer.from(await file.arrayBuffer())]).toEqual(['audio.wav', bytes])
 })
 
 test('times are asked for, and come as the contract has them', async () => {

@@ -2,12 +2,15 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ChatCompletion } from '#contract/operations/chat.ts'
 import { VideoQueued } from '#contract/operations/video.ts'
-import type { UpstreamOptions } from '#engines/http/upstream-options.ts'
+import type { UpstreamOptions } from '#engines/http/upstream.ts'
 import { OpenAiEmbeddings } from '#engines/openai/embeddings.ts'
-import { ServiceSpeech, ServiceTranscription } from '#engines/service/audio.ts'
-import { ServiceChat } from '#engines/service/chat.ts'
-import { ServiceImages } from '#engines/service/images.ts'
-import { ServiceVideo } from '#engines/service/video.ts'
+import {
+  ServiceChat,
+  ServiceImages,
+  ServiceSpeech,
+  ServiceTranscription,
+  ServiceVideo,
+} from '#engines/service/service-engines.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { Listener } from '#service/http/listener.ts'
 import { demoModels } from '#service/models/demo-models.ts'
@@ -118,7 +121,7 @@ describe('what is sold above is made below', () => {
     form.set('file', new File([new Uint8Array(bytes)], 'boat.wav'))
     const headers = { authorization: `Bearer ${key}` }
     const heard = await above.request('/api/v1/audio/transcriptions', { method: 'POST', headers, body: form })
-    expect([heard.status, await heard.text()]).toEqual([200, expect.stringContaining('It was given wav sound')])
+    expect([heard.status, await heard.text()]).toEqual([200, expect.stringContaining('It was given wav audio')])
   })
 
   const film = { prompt: 'a boat', duration: '2s', resolution: '360p', audio: false }

@@ -2,9 +2,9 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { VideoQuote } from '#contract/operations/video.ts'
+import { wavSeconds } from '#engines/audio/wav.ts'
 import { GuardedFetcher } from '#engines/fetch/guarded-fetcher.ts'
 import type { VideoCall, VideoEngine } from '#engines/ports/media-engines.ts'
-import { wavSeconds } from '#engines/sound/wav.ts'
 import { FfmpegMissing } from '#host/media/ffmpeg-missing.ts'
 import { nestedBoxes, videoOfSamples } from '../../media/hostile-media.ts'
 import { drawn, made, played } from '../../media/made-media.ts'
@@ -363,7 +363,7 @@ describe('§2.6 upscaling', () => {
       'a second of more pictures than a second is priced for',
       () => ({ video_url: url('video/mp4', 'crowded') }),
       400,
-      /has 600 pictures in 1\.0 s; at most 120 a second/,
+      /has 600 frames in 1\.0 s; at most 120 a second/,
     ],
   ]
   test.each(rules)('%s', async (_rule, body, status, says) => {

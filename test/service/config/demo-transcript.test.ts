@@ -51,7 +51,7 @@ models:
     const heard = await ask()
     expect([heard.status, await heard.text()]).toEqual([
       200,
-      expect.stringMatching(/hears no words\. It was given mp3 sound of 2\.\d seconds/),
+      expect.stringMatching(/hears no words\. It was given mp3 audio of 2\.\d seconds/),
     ])
     bytes = await drawnVideo(false)
     expect((await ask()).status).toBe(400)

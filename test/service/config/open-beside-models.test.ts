@@ -79,10 +79,10 @@ test('a file sets up words of videos: their server gets the sound alone', { time
   expect([body.model, headers?.authorization]).toEqual(['whisper', 'Bearer key-of-the-server'])
   const file = body.file as File
   const sound = Buffer.from(await file.arrayBuffer())
-  expect([file.name, sound.length > 1_000, sound.includes('ftyp')]).toEqual(['sound.mp3', true, false])
+  expect([file.name, sound.length > 1_000, sound.includes('ftyp')]).toEqual(['audio.mp3', true, false])
   video = await clip(false)
   expect(await answered('/video/transcriptions', { url: 'https://files.example/b.mp4' })).toEqual([
     400,
-    expect.stringContaining('without a sound'),
+    expect.stringContaining('without audio'),
   ])
 })

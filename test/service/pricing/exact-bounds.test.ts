@@ -3,17 +3,17 @@
 import { expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { ChatCompletionRequest } from '#contract/operations/chat.ts'
-import { askedTokens } from '#engines/tokens/asked-tokens.ts'
+import { askedTokens } from '#engines/ports/engine.ts'
 import {
   countPromptTokens,
   countTokens,
   endOfPiece,
   imageTokens,
   mediaTokens,
+  RunningCount,
   TokenCounter,
   tokenizedCharacters,
 } from '#engines/tokens/count-tokens.ts'
-import { RunningCount } from '#engines/tokens/running-count.ts'
 import { chatLines, estimateChat, tokensFor } from '#service/capabilities/chat/price-chat.ts'
 import { priceVideo } from '#service/capabilities/video/price-video.ts'
 import { textModel, videoModel } from '../models/example-models.ts'

@@ -2,10 +2,9 @@ import { payloadTooLarge } from '#contract/errors/errors.ts'
 import { fieldError } from '#contract/errors/issues.ts'
 import { uploadBytes } from '#contract/limits.ts'
 import type { Transcription, TranscriptionRequest } from '#contract/operations/audio.ts'
+import { type TakenRecording, takeLongRecording } from '#engines/audio/audio-codec.ts'
+import { audioTypeNames, type Recording, recordingOf, spokenRate } from '#engines/audio/recording.ts'
 import type { TranscribedSpeech } from '#engines/ports/media-engines.ts'
-import { spokenRate } from '#engines/sound/bounds.ts'
-import { type Recording, recordingOf, soundTypeNames } from '#engines/sound/sound-type.ts'
-import { type TakenSound, takeLongSound } from '#engines/sound/take-sound.ts'
 import { boundedWait } from '#host/bounded-wait.ts'
 import { type Call, json, type WholeReply } from '../../http/call.ts'
 import { requireFunds, sell } from '../../http/sell.ts'
@@ -32,7 +31,7 @@ export async function answerTranscription(
   // Measuring costs a run of a program: it is for those who can pay for the first second.
   await requireFunds(call, transcriptionPrice(model, 1))
   const taking = { rate: spokenRate, atMostSeconds: model.longestSeconds, signal: call.signal }
-  const { recording, seconds } = readable(await takeLongSound(uploaded, taking))
+  const { recording, seconds } = readable(await takeLongRecording(uploaded, taking))
   if (seconds > model.longestSeconds) {
     throw fieldError(['file'], `is too long; ${model.id} takes ${model.longestSeconds} s at most`)
   }
@@ -53,12 +52,12 @@ export async function uploadedRecording(file: File): Promise<Recording> {
     })
   }
   const recording = await recordingOf(file)
-  if (!recording) throw fieldError(['file'], `is no file of sound; send one of ${soundTypeNames}`)
+  if (!recording) throw fieldError(['file'], `is no file of sound; send one of ${audioTypeNames}`)
   return recording
 }
 
 /** Throws `invalidRequest` for what could not be taken. */
-export function readable(taken: TakenSound | 'broken' | 'unknown'): TakenSound {
+export function readable(taken: TakenRecording | 'broken' | 'unknown'): TakenRecording {
   if (taken === 'broken') throw fieldError(['file'], 'has no sound that can be read; is it whole?')
   if (taken === 'unknown') throw fieldError(['file'], 'this service reads WAV files of plain samples alone; send one')
   return taken

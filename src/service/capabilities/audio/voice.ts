@@ -4,9 +4,8 @@ import { requestTimeout } from '#contract/errors/errors.ts'
 import { fieldError } from '#contract/errors/issues.ts'
 import type { VoiceRequest } from '#contract/operations/audio.ts'
 import type { Clock } from '#contract/time.ts'
-import { musicRate, voiceSampleSeconds } from '#engines/sound/bounds.ts'
-import type { Recording } from '#engines/sound/sound-type.ts'
-import { takeSound } from '#engines/sound/take-sound.ts'
+import { takeRecording } from '#engines/audio/audio-codec.ts'
+import { musicRate, type Recording, voiceSampleSeconds } from '#engines/audio/recording.ts'
 import { boundedWait } from '#host/bounded-wait.ts'
 import { admissionFloor } from '#ledger/accounts/admission-floor.ts'
 import { type Call, type JsonReply, json, principalOf } from '../../http/call.ts'
@@ -35,7 +34,7 @@ export async function answerVoice(call: Call, body: VoiceRequest, service: Servi
     ...{ rate: musicRate, atMostSeconds: Math.max(least, voiceSampleSeconds), isCut: true },
     signal: call.signal,
   }
-  const { recording, seconds } = readable(await takeSound(uploaded, taking))
+  const { recording, seconds } = readable(await takeRecording(uploaded, taking))
   if (seconds < least) {
     throw fieldError(['file'], `is ${seconds.toFixed(1)} s long; ${model.id} needs ${least} s at least`)
   }

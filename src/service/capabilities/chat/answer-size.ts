@@ -1,7 +1,7 @@
 import { fieldError } from '#contract/errors/issues.ts'
 import type { ChatCompletionRequest } from '#contract/operations/chat.ts'
 import { answerBytes } from '#engines/bounds.ts'
-import { askedTokens } from '#engines/tokens/asked-tokens.ts'
+import { askedTokens } from '#engines/ports/engine.ts'
 import type { TextModel } from '../../models/model.ts'
 import { logprobBytes, longTokenBytes, tokenBytes } from './bounds.ts'
 

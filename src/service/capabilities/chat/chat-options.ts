@@ -7,9 +7,8 @@ import {
   type SuffixedModel,
 } from '#contract/operations/service-parameters.ts'
 import { readImage } from '#engines/images/image-file.ts'
-import type { Web } from '#engines/ports/engine.ts'
+import { askedTokens, type Web } from '#engines/ports/engine.ts'
 import { requestFor } from '#engines/ports/published-members.ts'
-import { askedTokens } from '#engines/tokens/asked-tokens.ts'
 import type { TextModel } from '../../models/model.ts'
 
 /** The options of a request with the defaults of brief §2.8; a suffix of the model's name wins over the body. */

@@ -4,8 +4,7 @@ import type {
   ChatCompletionRequest,
   TokenUsage,
 } from '#contract/operations/chat.ts'
-import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
-import { countGenerated } from '#engines/tokens/running-count.ts'
+import { countGenerated, countPromptTokens } from '#engines/tokens/count-tokens.ts'
 import type { Line } from '#ledger/store/units.ts'
 import { reportedTokens } from '../../models/bounds.ts'
 import type { ChatPlan } from './chat-plan.ts'

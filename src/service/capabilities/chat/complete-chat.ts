@@ -1,6 +1,6 @@
 import type { ChatCompletion, TokenUsage } from '#contract/operations/chat.ts'
 import type { ServiceParametersEcho } from '#contract/operations/service-parameters.ts'
-import { ownBoundOf } from '#engines/own-bound.ts'
+import { ownBoundOf } from '#engines/http/upstream-error.ts'
 import type { SearchResult } from '#engines/ports/engine.ts'
 import { type Charge, type Cost, printedCost } from '#ledger/charges/charge.ts'
 import { withCharge } from '#ledger/charges/charges.ts'

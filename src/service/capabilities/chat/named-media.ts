@@ -4,7 +4,7 @@ import { documentBytes } from '#contract/operations/documents.ts'
 import { FetchRefused } from '#engines/fetch/fetcher.ts'
 import type { FetchedFile } from '#engines/fetch/guarded-fetcher.ts'
 import { fromBase64, imageFileBytes, readImageBytes } from '#engines/images/image-file.ts'
-import { fetchMs, videoBytes } from '#engines/video-media/bounds.ts'
+import { fetchMs, videoBytes } from '#engines/video-media/request-media.ts'
 import type { Call } from '../../http/call.ts'
 import type { Service } from '../../http/service.ts'
 import type { TextModel } from '../../models/model.ts'
@@ -124,7 +124,7 @@ async function given({ path, part }: NamedMedium, { bytes, mimeType }: File, fet
     case 'image_url': {
       const read = readImageBytes(null, bytes)
       if (!read.ok) throw fieldError(path, read.problem)
-      return { ...part, image_url: { ...part.image_url, url: dataUrl(`image/${read.picture.type}`) } }
+      return { ...part, image_url: { ...part.image_url, url: dataUrl(`image/${read.image.type}`) } }
     }
     case 'video_url': {
       const type = await checkedVideoType(path, bytes, fetching.signal)

@@ -1,7 +1,7 @@
 import { contextTooLong } from '#contract/errors/errors.ts'
 import { addUsd, type MicroUsd, microUsd, type PricedUnits, priceLines } from '#contract/money.ts'
 import type { ChatCompletionRequest, ChatMessage, TokenUsage } from '#contract/operations/chat.ts'
-import { askedTokens } from '#engines/tokens/asked-tokens.ts'
+import { askedTokens } from '#engines/ports/engine.ts'
 import { countPromptTokens, mediaTokens } from '#engines/tokens/count-tokens.ts'
 import type { Line } from '#ledger/store/units.ts'
 import { creditParts, messageFrameTokens, templateTokens, usefulCompletionTokens } from '../../models/bounds.ts'

@@ -1,10 +1,9 @@
 import { fieldError } from '#contract/errors/issues.ts'
 import type { ChatCompletionRequest, ContentPart } from '#contract/operations/chat.ts'
+import { isWhole } from '#engines/audio/audio-codec.ts'
+import { type AudioType, audioTypeNames, audioTypeOf } from '#engines/audio/recording.ts'
 import { fromBase64 } from '#engines/images/image-file.ts'
-import { isWhole } from '#engines/sound/decode-sound.ts'
-import { type SoundType, soundTypeNames, soundTypeOf } from '#engines/sound/sound-type.ts'
-import { soundBytes, videoBytes } from '#engines/video-media/bounds.ts'
-import { isVideoFormat, mediaFormat, mimeTypes } from '#engines/video-media/media-format.ts'
+import { audioBytes, isVideoFormat, mediaFormat, mimeTypes, videoBytes } from '#engines/video-media/request-media.ts'
 
 type AudioPart = Extract<ContentPart, { type: 'input_audio' }>
 type AudioFormat = NonNullable<AudioPart['input_audio']['format']>
@@ -41,7 +40,7 @@ export async function checkSentMedia(media: readonly SentMedium[], signal: Abort
 }
 
 /** Of each format that has a header; the others are told by the caller alone. */
-const soundTypes: Partial<Record<AudioFormat, SoundType>> = {
+const soundTypes: Partial<Record<AudioFormat, AudioType>> = {
   ...{ wav: 'wav', mp3: 'mp3', aac: 'aac', ogg: 'ogg', flac: 'flac', m4a: 'mp4' },
 }
 const sampleBytes: Partial<Record<AudioFormat, number>> = { pcm16: 2, pcm24: 3 }
@@ -49,15 +48,15 @@ const sampleBytes: Partial<Record<AudioFormat, number>> = { pcm16: 2, pcm24: 3 }
 async function checkAudio(path: Path, { data, format }: AudioPart['input_audio'], signal: AbortSignal): Promise<void> {
   const at = [...path, 'data']
   const bytes = bytesOf(at, data)
-  if (bytes.length > soundBytes) throw fieldError(at, `may have ${soundBytes} bytes at most`)
+  if (bytes.length > audioBytes) throw fieldError(at, `may have ${audioBytes} bytes at most`)
   const samples = format && sampleBytes[format]
   if (samples) {
     if (bytes.length % samples) throw fieldError(at, `has no whole number of samples of ${samples} bytes`)
     return
   }
   if (format === 'aiff') return checkAiff(at, bytes)
-  const type = soundTypeOf(bytes)
-  if (!type) throw fieldError(at, `the bytes are none of the formats ${soundTypeNames}`)
+  const type = audioTypeOf(bytes)
+  if (!type) throw fieldError(at, `the bytes are none of the formats ${audioTypeNames}`)
   if (format && soundTypes[format] !== type) {
     throw fieldError([...path, 'format'], `is ${format}, and the bytes are ${type}; name the format that they have`)
   }

@@ -2,7 +2,7 @@ import { imageEditFailed, upscaleFailed } from '#contract/errors/errors.ts'
 import { fieldError } from '#contract/errors/issues.ts'
 import type { EditImageRequest, MultiEditImageRequest, UpscaleImageRequest } from '#contract/operations/images.ts'
 import type { ImageFile } from '#engines/images/image-file.ts'
-import type { EditRequest, UpscaleRequest } from '#engines/ports/image-engines.ts'
+import type { EditRequest, UpscaleRequest } from '#engines/ports/media-engines.ts'
 import type { Call } from '../../http/call.ts'
 import { editModelName } from '../../http/call-limits.ts'
 import { requireFunds } from '../../http/sell.ts'
@@ -43,7 +43,7 @@ async function edit(call: Call, { body, sources }: EditOrder, service: Service) 
     pictures.push(await sourceImage(source, { model, fetcher: call.fetcher, signal: call.signal }))
   }
   const { engineModel } = model
-  const make = () => model.engine.edit({ request: { ...asked, pictures }, engineModel, signal: call.signal })
+  const make = () => model.engine.edit({ request: { ...asked, images: pictures }, engineModel, signal: call.signal })
   const { safe_mode: safeMode } = body
   const order = {
     model,
@@ -60,7 +60,7 @@ async function edit(call: Call, { body, sources }: EditOrder, service: Service) 
 type EditFields = Pick<EditImageRequest, 'prompt' | 'aspect_ratio' | 'resolution' | 'quality' | 'output_format'>
 
 /** What an engine is asked for, beside its images. Throws `invalidRequest` with what the model's record allows. */
-function checkedEdit(model: EditModel, body: EditFields): Omit<EditRequest, 'pictures'> {
+function checkedEdit(model: EditModel, body: EditFields): Omit<EditRequest, 'images'> {
   const { prompt, aspect_ratio: ratio, resolution, quality } = body
   if (prompt.length > model.promptCharacters) {
     const problem = `has ${prompt.length} characters; ${model.id} takes ${model.promptCharacters} at most`
@@ -108,7 +108,7 @@ export async function answerUpscaleImage(call: Call, body: UpscaleImageRequest, 
   const { fetcher } = call
   const picture = await sourceImage({ path: ['image'], input: body.image }, { model, fetcher, signal: call.signal })
   requireRoom(model, picture, scale)
-  const request = { picture, scale, ...(enhance ? { enhance } : {}) }
+  const request = { image: picture, scale, ...(enhance ? { enhance } : {}) }
   const make = () => model.engine.upscale({ request, engineModel: model.engineModel, signal: call.signal })
   const sku = scale <= 2 ? 'image.upscale.2x' : 'image.upscale.4x'
   return sellImage(call, { model, amount, sku, format: 'png', failed: () => upscaleFailed(), make }, service)

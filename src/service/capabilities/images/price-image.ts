@@ -1,5 +1,5 @@
 import { type MicroUsd, microUsd } from '#contract/money.ts'
-import type { EditRequest } from '#engines/ports/image-engines.ts'
+import type { EditRequest } from '#engines/ports/media-engines.ts'
 import type { Line } from '#ledger/store/units.ts'
 import type { EditModel, ImageModel, UpscaleModel } from '../../models/model.ts'
 

@@ -54,7 +54,7 @@ async function answerRemoveBackground(call: Call, body: BackgroundRemoveImageReq
   await requireFunds(call, amount)
   const { fetcher, signal } = call
   const picture = await sourceImage(source, { model, fetcher, signal })
-  const make = () => model.engine.removeBackground({ picture, engineModel: model.engineModel, signal })
+  const make = () => model.engine.removeBackground({ image: picture, engineModel: model.engineModel, signal })
   const order = {
     model,
     amount,

@@ -6,7 +6,7 @@ import { containsMinor, isAdultModelContentViolation, isBlurred, isContentViolat
 import { typeOfBytes } from '#contract/wire/image-header.ts'
 import { imageFileBytes } from '#engines/images/image-file.ts'
 import { blurImage } from '#engines/images/raster.ts'
-import type { EngineFinding, ImageFinding, ImageRequest } from '#engines/ports/image-engines.ts'
+import type { EngineFinding, ImageFinding, ImageRequest } from '#engines/ports/media-engines.ts'
 import { boundedWait } from '#host/bounded-wait.ts'
 import type { BytesReply, Call, JsonReply } from '../../http/call.ts'
 import { sell } from '../../http/sell.ts'

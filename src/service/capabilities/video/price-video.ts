@@ -1,7 +1,6 @@
 import { addUsd, type MicroUsd, microUsd, priceLines } from '#contract/money.ts'
 import type { UpscaleFactor, VideoQueueRequest, VideoQuoteRequest } from '#contract/operations/video.ts'
-import { secondsOf } from '#engines/video-media/asked-seconds.ts'
-import { type MediaLengths, noMedia } from '#engines/video-media/media-lengths.ts'
+import { type MediaLengths, noMedia, secondsOf } from '#engines/video-media/request-media.ts'
 import type { Line } from '#ledger/store/units.ts'
 import { isUpscaler, upscaleFactor, type VideoModel } from '../../models/model.ts'
 

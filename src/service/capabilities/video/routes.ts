@@ -1,7 +1,7 @@
 import { toUsdNumber } from '#contract/money.ts'
 import { completeVideo, noPrompt, queueVideo, quoteVideo, retrieveVideo } from '#contract/operations/video.ts'
 import { createVideoTranscription } from '#contract/operations/video-transcription.ts'
-import { noMedia, shortestMedia } from '#engines/video-media/media-lengths.ts'
+import { noMedia, shortestMedia } from '#engines/video-media/request-media.ts'
 import { admissionFloor } from '#ledger/accounts/admission-floor.ts'
 import { json, principalOf } from '../../http/call.ts'
 import { route } from '../../http/route.ts'

@@ -3,7 +3,7 @@ import { EsrganUpscale } from '#engines/esrgan/upscale.ts'
 import { GgufChat } from '#engines/gguf/chat.ts'
 import { LocalEmbeddings } from '#engines/local/embeddings.ts'
 import { FliteSpeech } from '#engines/local/flite-speech.ts'
-import { Pocketsphinx } from '#engines/local/pocketsphinx.ts'
+import { Pocketsphinx } from '#engines/local/transcription.ts'
 import { count } from '../config-values.ts'
 import { defineEngineKind } from '../define-kind.ts'
 

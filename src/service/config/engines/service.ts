@@ -1,10 +1,13 @@
 import { z } from 'zod'
 import { isVendor } from '#contract/wire/vendor.ts'
 import { OpenAiEmbeddings } from '#engines/openai/embeddings.ts'
-import { ServiceSpeech, ServiceTranscription } from '#engines/service/audio.ts'
-import { ServiceChat } from '#engines/service/chat.ts'
-import { ServiceImages } from '#engines/service/images.ts'
-import { ServiceVideo } from '#engines/service/video.ts'
+import {
+  ServiceChat,
+  ServiceImages,
+  ServiceSpeech,
+  ServiceTranscription,
+  ServiceVideo,
+} from '#engines/service/service-engines.ts'
 import { defineEngineKind } from '../define-kind.ts'
 import { keptVideo, openAiOptions, upstreamOf } from './openai.ts'
 

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { textTiers } from '#contract/limits.ts'
 import { ModelRecord } from '#contract/operations/models.ts'
-import { probeTokens } from '#engines/upstreams/bounds.ts'
 import { pooledChat, pooledEmbeddings } from '#engines/upstreams/pooled-engines.ts'
+import { probeTokens } from '#engines/upstreams/upstream.ts'
 import { count, PerMillionUsd } from '../config-values.ts'
 import { defineModelKind } from '../define-kind.ts'
 

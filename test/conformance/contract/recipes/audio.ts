@@ -1,5 +1,5 @@
 import { unreadableSpeech } from '#contract/errors/errors.ts'
-import { wavOf } from '#engines/sound/wav.ts'
+import { wavOf } from '#engines/audio/wav.ts'
 import { refusedWord } from '../double-video.ts'
 import { deletedJob, queuedJob } from '../queued-job.ts'
 import type { Asked, Recipes } from '../recipe.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { soundLength } from '#engines/sound/sound-seconds.ts'
-import { soundOfWav, wavSeconds } from '#engines/sound/wav.ts'
+import { audioLength } from '#engines/audio/audio-codec.ts'
+import { audioOfWav, wavSeconds } from '#engines/audio/wav.ts'
 import { silentFlac } from '../../../media/hostile-media.ts'
 import { wavOfChunks } from '../../wav-of-chunks.ts'
 
@@ -34,12 +34,12 @@ test('whatever a header claims, a length that is read from it is that of the dec
     fc.asyncProperty(fc.oneof(plain, wild), sizes, async (claimed, data) => {
       const bytes = wavOfChunks(claimed, data)
       const read = wavSeconds(bytes)
-      const sound = soundOfWav(bytes)
+      const sound = audioOfWav(bytes)
       if (sound) expect(sound.samples.length / sound.rate).toBeCloseTo(read ?? -1, 3)
       // What is too short may be nothing once it is sampled anew.
       if (read === null || read < 0.01) return
       compared++
-      const decoded = await soundLength({ bytes, type: 'wav' }, { atMostSeconds: 3_600, signal })
+      const decoded = await audioLength({ bytes, type: 'wav' }, { atMostSeconds: 3_600, signal })
       expect(Math.abs(read - (typeof decoded === 'string' ? -1 : decoded.seconds))).toBeLessThan(0.01)
     }),
     { numRuns: 60 },
@@ -56,12 +56,12 @@ test.each([
   ['a compressed format', { tag: 2 }, [160_000]],
 ] as const)('a WAV with %s is not read by its header', (_claim, claimed, sizes) => {
   const bytes = wavOfChunks(claimed, sizes)
-  expect([wavSeconds(bytes), soundOfWav(bytes)]).toEqual([null, null])
+  expect([wavSeconds(bytes), audioOfWav(bytes)]).toEqual([null, null])
 })
 
 test('G21: hours of silence at the highest rate are not decoded', { timeout: 120_000 }, async () => {
   const length = (seconds: number) =>
-    soundLength({ bytes: silentFlac(655_350, seconds), type: 'flac' }, { atMostSeconds: 7_200, signal })
+    audioLength({ bytes: silentFlac(655_350, seconds), type: 'flac' }, { atMostSeconds: 7_200, signal })
   // Decoding would end at 7,201 s, after a minute.
   expect(await length(8_000)).toEqual({ seconds: expect.closeTo(8_000, 0) })
   // Within the seconds that are taken, and more samples than any such recording has.

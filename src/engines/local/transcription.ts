@@ -1,21 +1,74 @@
 import { inferenceFailed, requestTimeout, unreadableSpeech } from '#contract/errors/errors.ts'
 import { fieldError } from '#contract/errors/issues.ts'
+import { sniffType } from '#contract/wire/media-type.ts'
 import { lineIsFull } from '#host/fair-line.ts'
 import { inFile } from '#host/in-folder.ts'
 import { FfmpegMissing } from '#host/media/ffmpeg-missing.ts'
 import { runProgram } from '#host/run-program.ts'
 import { Slots } from '#host/slots.ts'
-import { heardSeconds, hearingMs, hearingsAtOnce, hearingsWaiting } from '../bounds.ts'
-import type { Carries, TranscriptionChoice } from '../ports/carried-choices.ts'
-import type { TranscribedSpeech, TranscriptionCall, TranscriptionEngine } from '../ports/media-engines.ts'
-import { decodeSound } from '../sound/decode-sound.ts'
-import type { Recording } from '../sound/sound-type.ts'
-import { pcmOf, resampled, soundOfWav } from '../sound/wav.ts'
+import { decodeAudio, encodeAudio } from '../audio/audio-codec.ts'
+import type { Recording } from '../audio/recording.ts'
+import { audioOfWav, pcmOf, resampled } from '../audio/wav.ts'
+import { heardRate, heardSeconds, hearingMs, hearingsAtOnce, hearingsWaiting } from '../bounds.ts'
+import type { Carries, TranscriptionChoice } from '../ports/engine.ts'
+import type {
+  TranscribedSpeech,
+  TranscriptCall,
+  TranscriptionCall,
+  TranscriptionEngine,
+  VideoTranscriber,
+} from '../ports/media-engines.ts'
+
+export interface AudioTranscriberOptions {
+  engine: TranscriptionEngine
+  engineModel: string
+}
+
+/** The words of a video by an engine that hears recordings: it gets the audio alone, as MP3. Takes the package node-av. */
+export class AudioTranscriber implements VideoTranscriber {
+  readonly #engine: TranscriptionEngine
+  readonly #engineModel: string
+
+  constructor({ engine, engineModel }: AudioTranscriberOptions) {
+    this.#engine = engine
+    this.#engineModel = engineModel
+  }
+
+  /** Throws `invalidRequest` where a video has no audio, or too much of it. */
+  async transcribe({ bytes, signal }: TranscriptCall): Promise<{ transcript: string }> {
+    const audio = { samples: await audioOf(bytes, signal), rate: heardRate }
+    const recording = { bytes: await encodeAudio(audio, 'mp3', signal), type: 'mp3' as const }
+    const { text } = await this.#engine.transcribe({
+      ...{ recording, timestamps: false, engineModel: this.#engineModel, signal },
+    })
+    return { transcript: text }
+  }
+
+  /** Ends the engine's connections, where it has some. */
+  async close(): Promise<void> {
+    await (this.#engine as { close?: () => Promise<void> }).close?.()
+  }
+}
+
+async function audioOf(bytes: Buffer, signal: AbortSignal): Promise<Int16Array> {
+  const type = sniffType(bytes) === 'video/webm' ? 'webm' : 'mp4'
+  const asked = { rate: heardRate, atMostSeconds: heardSeconds + 1, to: 'pcm', signal } as const
+  const read = await decodeAudio({ bytes, type }, asked)
+  if (read === 'unknown') throw new FfmpegMissing()
+  if (read === 'broken' || read.samples === 0) {
+    throw fieldError(['url'], 'leads to a video without audio that can be read')
+  }
+  if (read.samples > heardSeconds * heardRate) throw fieldError(['url'], longSentence)
+  const { buffer, byteOffset, byteLength } = read.bytes
+  return new Int16Array(buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer)
+}
+
+const longSentence = `leads to a video with more than ${heardSeconds / 60} minutes of audio; at most ${heardSeconds / 60} are transcribed`
 
 /** What its English model was made from. */
 const rate = 16_000
 
-/** The word list, sound model and language model are where Debian puts them. */
+/** The word list, acoustic model and language model are where Debian puts them. */
 const args = ['-samprate', `${rate}`, '-time', 'yes', '-logfn', '/dev/null']
 
 const isEnglish = (language: unknown): boolean => /^en\b/i.test(String(language))
@@ -79,10 +132,10 @@ export class Pocketsphinx implements TranscriptionEngine {
 
 /** A plain WAV is read here; all else takes FFmpeg. */
 async function samplesOf(recording: Recording, signal: AbortSignal): Promise<Buffer> {
-  const sound = recording.type === 'wav' ? soundOfWav(recording.bytes) : null
-  if (sound && sound.samples.length / sound.rate > heardSeconds) throw tooLong()
-  if (sound) return pcmOf(resampled(sound, rate))
-  const read = await decodeSound(recording, { rate, atMostSeconds: heardSeconds + 1, to: 'pcm', signal })
+  const audio = recording.type === 'wav' ? audioOfWav(recording.bytes) : null
+  if (audio && audio.samples.length / audio.rate > heardSeconds) throw tooLong()
+  if (audio) return pcmOf(resampled(audio, rate))
+  const read = await decodeAudio(recording, { rate, atMostSeconds: heardSeconds + 1, to: 'pcm', signal })
   if (read === 'unknown') throw new FfmpegMissing()
   if (read === 'broken') throw unreadableSpeech()
   if (read.samples / rate > heardSeconds) throw tooLong()

@@ -1,7 +1,7 @@
-import { highestRate } from './bounds.ts'
+import { highestRate } from './recording.ts'
 
-/** Sound as numbers: 16 bits, little-endian, one channel. */
-export interface Sound {
+/** Audio as numbers: 16 bits, little-endian, one channel. */
+export interface PcmAudio {
   samples: Int16Array
   /** A second. */
   rate: number
@@ -28,11 +28,12 @@ export function wavHeader(rate: number, sampleBytes: number = 0xffff_ffff - head
   return header
 }
 
-export const pcmOf = ({ samples }: Sound): Buffer => Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength)
+export const pcmOf = ({ samples }: PcmAudio): Buffer =>
+  Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength)
 
-export function wavOf(sound: Sound): Buffer {
-  const pcm = pcmOf(sound)
-  return Buffer.concat([wavHeader(sound.rate, pcm.byteLength), pcm])
+export function wavOf(audio: PcmAudio): Buffer {
+  const pcm = pcmOf(audio)
+  return Buffer.concat([wavHeader(audio.rate, pcm.byteLength), pcm])
 }
 
 interface PlainWav {
@@ -52,7 +53,7 @@ export function wavSeconds(bytes: Buffer): number | null {
 }
 
 /** The samples of a WAV of 16 bits and one channel; null for any other. */
-export function soundOfWav(bytes: Buffer): Sound | null {
+export function audioOfWav(bytes: Buffer): PcmAudio | null {
   const plain = plainWav(bytes)
   if (!plain || plain.isFloat || plain.bits !== 16 || plain.channels !== 1) return null
   const { rate, data } = plain
@@ -61,7 +62,7 @@ export function soundOfWav(bytes: Buffer): Sound | null {
 }
 
 /** A plain WAV as 16 bits and one channel, the mean of its channels; null for any other. */
-export function plainSound(bytes: Buffer): Sound | null {
+export function plainAudio(bytes: Buffer): PcmAudio | null {
   const plain = plainWav(bytes)
   if (!plain) return null
   const { rate, channels, bits, isFloat, data } = plain
@@ -119,8 +120,8 @@ function onlyData(bytes: Buffer): Buffer | null {
 
 const nameAt = (bytes: Buffer, at: number): string => bytes.subarray(at, at + 4).toString('latin1')
 
-/** The same sound at another rate, by straight lines between its samples. */
-export function resampled({ samples, rate }: Sound, wanted: number): Sound {
+/** The same audio at another rate, by straight lines between its samples. */
+export function resampled({ samples, rate }: PcmAudio, wanted: number): PcmAudio {
   if (rate === wanted) return { samples, rate }
   const count = Math.floor((samples.length * wanted) / rate)
   const result = new Int16Array(count)

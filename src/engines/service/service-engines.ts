@@ -1,0 +1,295 @@
+import { FormData } from 'undici'
+import { z } from 'zod'
+import { isNoPrompt, VideoQueueRequest } from '#contract/operations/video.ts'
+import { containsMinor, isAdultModelContentViolation, isBlurred, isContentViolation } from '#contract/wire/headers.ts'
+import { defaultVendor, fromVendor, toVendor, vendorHeader } from '#contract/wire/vendor.ts'
+import { imageAnswerBytes, voiceAnswerBytes } from '../bounds.ts'
+import { OpenAiUpstream, type UpstreamOptions } from '../http/upstream.ts'
+import {
+  believedRefusals,
+  errorWords,
+  type JobAnswer,
+  JobUpstream,
+  type JobUpstreamOptions,
+  jobQuestionMs,
+  submissionMs,
+} from '../jobs/job-upstream.ts'
+import { NotTaken, OnceSent } from '../jobs/once-sent.ts'
+import { OpenAiSpeech, OpenAiTranscription } from '../openai/audio.ts'
+import { OpenAiChat, type OpenAiChatOptions } from '../openai/chat.ts'
+import { carriesAll } from '../ports/engine.ts'
+import type {
+  EngineFinding,
+  EngineState,
+  ImageCall,
+  ImageEngine,
+  JobProgress,
+  VideoCall,
+  VideoEngine,
+  VoiceCall,
+} from '../ports/media-engines.ts'
+import { handedOn, type Members, membersOf, withPath } from '../ports/published-members.ts'
+
+export interface ServiceChatOptions
+  extends Omit<OpenAiChatOptions, 'optionMembers' | 'xSearch' | 'searchedAnswer' | 'withoutThinking' | 'lengthMember'> {
+  /** The word in the other service's headers and members. */
+  vendor?: string
+}
+
+/** Another service of this contract. Prompts, searches and characters are ours to add, so it is told to add none of its own. */
+export class ServiceChat extends OpenAiChat {
+  /** Throws one sentence where the address or the key cannot be used. */
+  constructor({ vendor = defaultVendor, ...options }: ServiceChatOptions) {
+    const told = (more: object) =>
+      toVendor({ service_parameters: { include_service_system_prompt: false, ...more } }, vendor) as Record<
+        string,
+        unknown
+      >
+    super({
+      ...options,
+      lengthMember: 'max_completion_tokens',
+      optionMembers: ({ isThinkingOff, searchesX }) =>
+        told({ ...(isThinkingOff ? { disable_thinking: true } : {}), ...(searchesX ? { enable_x_search: true } : {}) }),
+      xSearch: {},
+      searchedAnswer: answer => withCitations(answer, fromVendor(answer, vendor)),
+    })
+  }
+}
+
+/** A service of this contract names its sources in the echo of its options, which is not ours to pass on. */
+function withCitations(answer: Record<string, unknown>, named: unknown): Record<string, unknown> {
+  const { service_parameters: echo } = named as { service_parameters?: { web_search_citations?: unknown } | null }
+  const citations = echo?.web_search_citations
+  return Array.isArray(citations) ? { ...answer, citations } : answer
+}
+
+/** Another service of this contract, which has its own word for how to speak, and makes voices of recordings. */
+export class ServiceSpeech extends OpenAiSpeech {
+  readonly #voices: OpenAiUpstream
+
+  /** Throws one sentence where the address or the key cannot be used. */
+  constructor(options: UpstreamOptions) {
+    super({ ...options, styleMember: 'prompt' })
+    this.#voices = new OpenAiUpstream(options, '/audio/voices')
+  }
+
+  /** The voice's id there, which that service keeps for seven days. */
+  async cloneVoice({ sample, engineModel, signal }: VoiceCall): Promise<string> {
+    const form = new FormData()
+    form.set('model', engineModel)
+    form.set('file', new File([new Uint8Array(sample.bytes)], `voice.${sample.type}`, { type: `audio/${sample.type}` }))
+    try {
+      const answer = await this.#voices.json({ body: form, request: {}, signal }, voiceAnswerBytes)
+      if (typeof answer?.id !== 'string' || answer.id === '') throw new Error('The service made a voice without an id.')
+      return answer.id
+    } catch (error) {
+      throw this.#voices.known(error, signal)
+    }
+  }
+
+  /** Ends all connections. */
+  override async close(): Promise<void> {
+    await Promise.all([super.close(), this.#voices.close()])
+  }
+}
+
+/** Another service of this contract, which has its own way to ask for times. */
+export class ServiceTranscription extends OpenAiTranscription {
+  /** Throws one sentence where the address or the key cannot be used. */
+  constructor(options: UpstreamOptions) {
+    super({ ...options, timesMember: 'timestamps' })
+  }
+}
+
+type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
+
+const Answer = z.looseObject({ images: z.array(z.base64().min(1)).min(1) })
+
+/** Another service of this contract: its own route for images takes every choice that ours has. */
+export class ServiceImages implements ImageEngine {
+  readonly carries = carriesAll
+  readonly #upstream: OpenAiUpstream
+  readonly #vendor: string
+
+  /** Throws one sentence where the address or the key cannot be used. */
+  constructor({ vendor = defaultVendor, ...options }: UpstreamOptions & { vendor?: string }) {
+    this.#vendor = vendor
+    this.#upstream = new OpenAiUpstream(options, '/image/generate')
+  }
+
+  async generate({ request, engineModel, signal, found }: ImageCall): Promise<Buffer[]> {
+    const body = { model: engineModel, ...bodyOf(request), return_binary: false }
+    try {
+      const onHeaders = (headers: AnswerHeaders) => found?.(findingOf(headers, this.#vendor))
+      const value = await this.#upstream.json({ body, request: bodyOf(request), signal, onHeaders }, imageAnswerBytes)
+      const answer = Answer.safeParse(value).data
+      if (!answer) throw new Error('The service returned no images.')
+      return answer.images.map(image => Buffer.from(image, 'base64'))
+    } catch (error) {
+      throw this.#upstream.known(error, signal)
+    }
+  }
+
+  /** Ends all connections. */
+  close(): Promise<void> {
+    return this.#upstream.close()
+  }
+}
+
+const bodyOf = ({
+  prompt,
+  width,
+  height,
+  count,
+  format,
+  negativePrompt,
+  seed,
+  steps,
+  cfgScale,
+  style,
+  safeMode,
+}: ImageCall['request']) => ({
+  prompt,
+  width,
+  height,
+  variants: count,
+  format,
+  ...(negativePrompt === undefined ? {} : { negative_prompt: negativePrompt }),
+  ...(seed === undefined ? {} : { seed }),
+  ...(steps === undefined ? {} : { steps }),
+  ...(cfgScale === undefined ? {} : { cfg_scale: cfgScale }),
+  ...(style === undefined ? {} : { style_preset: style }),
+  ...(safeMode === undefined ? {} : { safe_mode: safeMode }),
+})
+
+/** That service's own findings, of the headers that it sends. */
+function findingOf(headers: AnswerHeaders, vendor: string): EngineFinding {
+  const read = ({ name, parse }: typeof isBlurred) =>
+    parse(String(headers[vendorHeader(name, vendor)] ?? '')) ?? undefined
+  const told = {
+    isBlurred: read(isBlurred),
+    isViolation: read(isContentViolation),
+    isAdultViolation: read(isAdultModelContentViolation),
+    containsMinor: read(containsMinor),
+  }
+  return Object.fromEntries(Object.entries(told).filter(([, value]) => value !== undefined))
+}
+
+export interface ServiceVideoOptions extends JobUpstreamOptions {
+  /** Whether the service knows a request again by its `Idempotency-Key`, as farebox does. */
+  takesKeys?: boolean
+  /** Paths of members that it is told of beside the published ones. */
+  passMembers?: readonly string[]
+}
+
+/**
+ * Another service of this contract. What it says of our key, our credit or its load is no verdict on a job, and nothing that
+ * our caller could mend; its consents are those that the caller gave us, under the same provider.
+ */
+export class ServiceVideo implements VideoEngine {
+  readonly carries = carriesAll
+  readonly #upstream: JobUpstream
+  readonly #sent: OnceSent
+  readonly #members: Members
+
+  /** Throws one sentence where the address or the key cannot be used. */
+  constructor(options: ServiceVideoOptions) {
+    this.#upstream = new JobUpstream(options)
+    this.#sent = new OnceSent({ knowsAgain: options.takesKeys ?? true })
+    this.#members = (options.passMembers ?? []).reduce(withPath, membersOf(VideoQueueRequest))
+  }
+
+  async start({ jobId }: VideoCall): Promise<JobProgress> {
+    return this.#upstream.finished(jobId) ?? this.#sent.begin()
+  }
+
+  async poll(call: VideoCall, state: EngineState): Promise<JobProgress> {
+    const kept = this.#upstream.finished(call.jobId)
+    if (kept) return kept
+    if (this.#sent.isPending(state)) return this.#sent.step(call.jobId, state, () => this.#queue(call))
+    return this.#retrieve(call, state)
+  }
+
+  /** Ends all connections. */
+  close(): Promise<void> {
+    return this.#upstream.close()
+  }
+
+  async #queue({ request, engineModel, jobId, signal }: VideoCall): Promise<JobProgress> {
+    const { prompt, ...choices } = handedOn(request, this.#members)
+    const answer = await this.#upstream.ask({
+      method: 'POST',
+      path: '/video/queue',
+      body: { ...choices, ...(isNoPrompt(prompt) ? {} : { prompt }), model: engineModel },
+      headers: { 'idempotency-key': jobId },
+      timeoutMs: submissionMs,
+      signal,
+    })
+    if (answer.kind === 'json' && answer.status === 200) return queuedAs(answer.body)
+    return refusedAs(answer)
+  }
+
+  async #retrieve({ engineModel, jobId, signal }: VideoCall, state: EngineState): Promise<JobProgress> {
+    const body = { model: engineModel, queue_id: state.queueId }
+    const question = { method: 'POST', timeoutMs: jobQuestionMs, signal } as const
+    const answer = await this.#upstream.ask({ ...question, path: '/video/retrieve', body })
+    const file = await this.#fileOf(answer, state, signal)
+    if (!file) return verdictOf(answer, state)
+    const kept = await this.#upstream.keep(jobId, file)
+    // Ours is on disk; what the other service keeps is only a copy, which ends by itself where this is not heard.
+    await this.#upstream.ask({ ...question, path: '/video/complete', body }).catch(() => undefined)
+    return kept
+  }
+
+  async #fileOf(answer: JobAnswer, { downloadUrl }: EngineState, signal: AbortSignal) {
+    if (answer.kind === 'file') return answer
+    const isFinished = answer.status === 200 && answer.body.status === 'COMPLETED'
+    if (!isFinished || typeof downloadUrl !== 'string') return null
+    const file = await this.#upstream.askFor(downloadUrl, signal)
+    if (file.kind !== 'file') throw new Error(`The service answered ${file.status} instead of the video.`)
+    return file
+  }
+}
+
+function queuedAs({ queue_id: queueId, download_url: downloadUrl }: Record<string, unknown>): JobProgress {
+  if (typeof queueId !== 'string') throw new Error('The service took the job and did not say under which name.')
+  return { state: 'running', engineState: { queueId, ...(typeof downloadUrl === 'string' ? { downloadUrl } : {}) } }
+}
+
+const failed = (reason: string): JobProgress => ({ state: 'failed', reason })
+
+/** An answer that took no job: for the caller's content, for a consent that nobody asked for here, or for our own affairs. */
+function refusedAs(answer: JobAnswer): JobProgress {
+  const words = answer.kind === 'json' ? errorWords(answer.body) : ''
+  const { status } = answer
+  if (status === 409 && words.includes('needs_consent')) {
+    return failed('The provider of this model asks for a consent that was not given here.')
+  }
+  if (status === 422 && !/idempotency/i.test(words)) {
+    return { ...refusal('The provider of this model refused the content of this request.'), contentPolicy: true }
+  }
+  if ([400, 404, 410, 413, 415].includes(status))
+    return failed('The provider of this model does not take this request.')
+  if ([401, 402, 403].includes(status)) return failed('The provider of this model cannot be used at the moment.')
+  if (status === 429 || status === 503) throw new NotTaken()
+  throw new Error(`The service answered ${status} to a job.`)
+}
+
+const refusal = (reason: string) => ({ state: 'failed', reason }) as const
+
+/** What an answer without a video says of the job. A failure is an answer of its own in this contract (published contract §4.4). */
+function verdictOf(answer: JobAnswer, state: EngineState): JobProgress {
+  const { refusals: _none, ...engineState } = state
+  const body = answer.kind === 'json' ? answer.body : {}
+  const { status } = answer
+  if (status === 200) return { state: 'running', engineState }
+  if (status === 422) {
+    return { ...refusal('The provider of this model refused the content of this request.'), contentPolicy: true }
+  }
+  if (status === 500 && body.error === 'Inference processing failed')
+    return failed('The provider of this model failed.')
+  if (![400, 404, 410, 500].includes(status)) throw new Error(`The service answered ${status} when asked after a job.`)
+  const refusals = Number(state.refusals ?? 0) + 1
+  if (refusals >= believedRefusals) return failed('The provider of this model lost the job.')
+  return { state: 'running', engineState: { ...engineState, refusals } }
+}
