@@ -28,7 +28,7 @@ test('the commands of the README can be typed as they stand', () => {
 
 test('each document with commands by their word says what the word is', () => {
   const named = documents.filter(path => /```sh\n(?:(?!```)[\s\S])*^farebox /m.test(read(path)))
-  expect(named).toEqual(expect.arrayContaining(['docs/operations.md', 'docs/wallet.md']))
+  expect(named).toEqual(expect.arrayContaining(['docs/operations/run.md', 'docs/wallet.md']))
   expect(named.filter(path => !/`farebox` is `node bin\/farebox\.mjs`/.test(read(path)))).toEqual([])
   // And nothing else: one way to type a command.
   expect(named.filter(path => /`npx`/.test(read(path)))).toEqual([])

@@ -9,8 +9,12 @@ import { runCommand } from './run-command.ts'
 // Each command opens the books anew, with a thread of its own.
 vi.setConfig({ testTimeout: 60_000 })
 
-const page = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'operations.md'), 'utf8')
-const commands = [...page.matchAll(/```sh\n([^`]+)```/g)].flatMap(([, block = '']) => block.trim().split('\n'))
+const folder = join(import.meta.dirname, '..', '..', 'docs', 'operations')
+const pages = await Promise.all(['backup.md', 'monitor.md', 'run.md'].map(name => readFile(join(folder, name), 'utf8')))
+const commands = pages
+  .flatMap(page => [...page.matchAll(/```sh\n([^`]+)```/g)])
+  .flatMap(([, block = '']) => block.trim().split('\n'))
+  .map(line => line.trim())
 
 const here = process.cwd()
 let root: string
@@ -24,7 +28,7 @@ afterEach(async () => {
   await rm(root, { recursive: true, force: true })
 })
 
-test('every command of docs/operations.md does what the page says, in its order', async () => {
+test('every command of the pages on backup, monitoring and running does what they say, in their order', async () => {
   const made = await runCommand(['keys', 'create', '--usd', '5', '--label', 'laptop', '--json'])
   const { account, keyId } = JSON.parse(made.stdout) as { account: string; keyId: string }
   const told: Record<string, string> = {}
@@ -37,7 +41,7 @@ test('every command of docs/operations.md does what the page says, in its order'
     told[args.slice(0, 2).join(' ')] = end.stdout
   }
   expect(Object.keys(told)).toEqual([
-    ...['backup books.db', 'restore books.db', 'ledger balance', 'ledger audit', 'ledger export', 'ledger reopen'],
+    ...['backup ledger.db', 'restore ledger.db', 'ledger audit', 'ledger reopen', 'ledger balance', 'ledger export'],
     ...['keys list', 'keys create', 'keys revoke', 'keys rotate-secret', 'keys drop-secrets'],
   ])
   expect(told['ledger audit']).toMatch(/The books add up\.\nEvery credit has its transfer\.\n$/)
@@ -52,10 +56,10 @@ async function replaceKeys(): Promise<void> {
   for (const { id, needs } of listed) if (needs === 'former') await runCommand(['keys', 'revoke', id])
 }
 
-test('every column of an export is on the page, and no other', async () => {
+test('every column of an export is in docs/operations/run.md, and no other', async () => {
   await runCommand(['keys', 'create', '--usd', '5'])
   const { stdout } = await runCommand(['ledger', 'export'])
-  const table = /\| Column \| What \|\n[^\n]+\n((?:\|.+\n)+)/.exec(page)?.[1] ?? ''
+  const table = /\| Column \| Meaning \|\n[^\n]+\n((?:\|.+\n)+)/.exec(pages.join('\n'))?.[1] ?? ''
   const described = table
     .split('\n')
     .flatMap(row => [...(row.split('|')[1] ?? '').matchAll(/`(\w+)`/g)].map(match => match[1]))

@@ -20,7 +20,7 @@ SIGTERM and Ctrl-C take no more requests, let running ones end and stop within a
 SIGHUP reads the file anew: models, prices, deprecations, upstreams with their keys, plan, limits and the system prompt
 change without breaking a stream off; all else, such as payments, counts from the next start on. A faulty file changes
 nothing.
-docs/operations.md tells more.`
+See docs/operations/run.md.`
 
 const levels = ['error', 'warn', 'info'] as const
 type Level = (typeof levels)[number]

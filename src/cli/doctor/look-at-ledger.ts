@@ -21,7 +21,7 @@ export async function lookAtLedger(
     return [
       addUp
         ? ok(check, sentence)
-        : broken(check, sentence, 'See "When the ledger is read-only" in docs/operations.md.'),
+        : broken(check, sentence, 'See "When the ledger is read-only" in docs/operations/monitor.md.'),
       ...(await releaseOf(books)),
     ]
   } catch (error) {

@@ -84,8 +84,8 @@ const configOf = ({ id, contextTokens, baseUrl, model, server }: FoundModel) => 
 export function firstConfig(found: readonly FoundModel[]): string {
   const models = found.length ? found.map(modelLines) : [demoLines]
   return [
-    '# The service that `farebox serve` runs. `farebox serve --check` says what is wrong with this file, docs/operations.md',
-    '# what else it may say, and examples/farebox.yaml shows it.',
+    '# The configuration of `farebox serve`. Validate it with `farebox serve --check`.',
+    '# docs/operations explains the settings, and examples/farebox.yaml shows each of them.',
     '',
     '# The address that callers use, without a path.',
     'publicUrl: http://127.0.0.1:8402',
