@@ -14,7 +14,7 @@ import { baseUrl, docsUrl } from '#contract/wire/base-url.ts'
 import { paymentRequired } from '#contract/wire/headers.ts'
 import { usdcDecimals, x402Version } from '#contract/wire/networks.ts'
 import type { SignInChallengeInfo } from '#contract/wire/payment-required.ts'
-import type { OverBudget } from '#ledger/charges/refusals.ts'
+import type { OverBudget } from '#ledger/charges/funding.ts'
 import type { AccessSettings } from './settings.ts'
 
 /** What a wallet is asked to sign, with the networks it may sign for. */

@@ -1,3 +1,5 @@
+import { admissionFloorUsd } from '#contract/limits.ts'
+import { microUsd } from '#contract/money.ts'
 import { hourMs } from '#contract/time.ts'
 
 /** How long a hold outlives a process that died; long enough for a slow disk, short enough that credit comes back soon. */
@@ -64,3 +66,6 @@ export const chainClockMs = hourMs
 
 /** How long money that came may wait for its credit before an audit finds fault: the deepest confirmations take half of it. */
 export const settlingMs = hourMs
+
+/** What a caller must have before a service works for it at all. */
+export const admissionFloor = microUsd(Math.round(admissionFloorUsd * 1e6))

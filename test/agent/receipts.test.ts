@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { payingFetch } from '#agent/fetch/paying-fetch.ts'
 import { createChatCompletion } from '#contract/operations/chat.ts'
 import { queueVideo } from '#contract/operations/video.ts'
-import { SigningKey } from '#ledger/receipts/signing-key.ts'
+import { SigningKey } from '#ledger/charges/receipts.ts'
 import { answerMicroUsd, closeAll, hello, type KeyDesk, openKeyDesk } from '../service/http/idempotency/key-desk.ts'
 import { openAgent } from './open-agent.ts'
 

@@ -10,7 +10,7 @@ import type { CommandEntry, CommandIo } from '#cli/command.ts'
 import { commands } from '#cli/commands.ts'
 import { main } from '#cli/main.ts'
 import { createOutput } from '#cli/output.ts'
-import { lockFolderOf } from '#ledger/store/sqlite/folder-lock.ts'
+import { lockFolderOf } from '#ledger/store/sqlite/connection.ts'
 
 let root: string
 beforeEach(async () => {

@@ -8,7 +8,7 @@ import { folderSecrets } from '#cli/data/folder-secrets.ts'
 import { loadConfig } from '#cli/serve/load-config.ts'
 import { startServing } from '#cli/serve/start-serving.ts'
 import type { Log } from '#host/log.ts'
-import { lockFolderOf } from '#ledger/store/sqlite/folder-lock.ts'
+import { lockFolderOf } from '#ledger/store/sqlite/connection.ts'
 import { runCommand } from './run-command.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import { type ReceiptRow, ReceiptRows } from '#agent/receipts/receipt-rows.ts'
-import { SigningKey } from '#ledger/receipts/signing-key.ts'
+import { SigningKey } from '#ledger/charges/receipts.ts'
 import { openState } from '#wallet/records/state.ts'
 import { fakeService, order, sampleWallet, usd } from '../wallet/sample-wallet.ts'
 import { atTerminal as run } from './at-terminal.ts'

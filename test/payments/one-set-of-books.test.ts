@@ -1,8 +1,8 @@
 /** A payee belongs to one set of books: others that are made later credit nothing that came to it before. */
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { balanceOf } from '#ledger/accounts/accounts.ts'
-import { booksMadeAtMs } from '#ledger/store/books-made-at.ts'
+import { balanceOf } from '#ledger/accounts/balances.ts'
+import { booksMadeAtMs } from '#ledger/store/store.ts'
 import { birthMarginMs } from '#payments/bounds.ts'
 import type { Facilitator } from '#payments/facilitators/facilitator.ts'
 import type { TopUps, TopUpsOptions } from '#payments/top-ups/top-up.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ChatCompletion } from '#contract/operations/chat.ts'
-import { balanceOf } from '#ledger/accounts/accounts.ts'
+import { balanceOf } from '#ledger/accounts/balances.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { type OpenedService, openService } from './open-service.ts'
 

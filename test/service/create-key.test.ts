@@ -1,6 +1,6 @@
 /** A key, its customer and its credit: all of them or none. */
 import { expect, onTestFinished, test } from 'vitest'
-import { StoreError } from '#ledger/store/store-error.ts'
+import { StoreError } from '#ledger/store/store.ts'
 import { openService } from './open-service.ts'
 
 test.each([

@@ -6,8 +6,7 @@ import { evmNetwork, normalizeWallet, solanaNetwork } from '#contract/wire/netwo
 import { readSignInHeader, type SignInClaim, type SignInCode } from '#contract/wire/sign-in.ts'
 import { ed25519Key, ed25519Signature, isSignedByKey } from '#host/ed25519-signature.ts'
 import { RecentMap } from '#host/recent-map.ts'
-import type { WalletPrincipal } from '#ledger/accounts/principal.ts'
-import { WalletAccounts, walletAccountId } from '#ledger/accounts/wallet-account.ts'
+import { WalletAccounts, type WalletPrincipal, walletAccountId } from '#ledger/accounts/principal.ts'
 import type { Store } from '#ledger/store/store.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import {

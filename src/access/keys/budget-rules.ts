@@ -1,7 +1,7 @@
 import { keyHasBudget } from '#contract/errors/errors.ts'
 import { fieldError } from '#contract/errors/issues.ts'
 import { type MicroUsd, microUsd, toUsdNumber } from '#contract/money.ts'
-import { budgetLeft } from '#ledger/accounts/budget-periods.ts'
+import { budgetLeft } from '#ledger/accounts/keys.ts'
 import type { BudgetPeriod, KeyBudget } from '#ledger/store/account-ops.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { ApiKeyRecord, KeyChange, NewKey } from './api-keys.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
 import { dayMs } from '#contract/time.ts'
-import { periodStarts } from '#ledger/accounts/budget-periods.ts'
+import { periodStarts } from '#ledger/accounts/keys.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { ApiKeyRecord } from './api-keys.ts'
 

@@ -145,7 +145,7 @@ export async function openOnLedger(books: LedgerPlace, secrets: Secrets): Promis
     listKeys: async account => (await keys.list(account).catch(inWords)).map(listedKey),
     revokeKey: id => keys.revoke(id).catch(inWords),
     async reopenLedger() {
-      const { LedgerWatch } = await import('#ledger/watch/ledger-watch.ts')
+      const { LedgerWatch } = await import('#ledger/ledger-watch.ts')
       const watch = new LedgerWatch({ store, clock: systemClock, log: { info() {}, warn() {}, error() {} } })
       const { state, reason } = await watch.reopen()
       if (state === 'read_only') throw new CliError(`The books stay read-only: ${reason}`, 'Audit them again.')

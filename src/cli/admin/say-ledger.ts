@@ -1,5 +1,5 @@
 import { displayUsd, formatUsd, microUsd } from '#contract/money.ts'
-import type { ListedBalance } from '#ledger/accounts/list-balances.ts'
+import type { ListedBalance } from '#ledger/accounts/balances.ts'
 import type { ChainAuditReport } from '#ledger/audit/audit-chain.ts'
 import type { AuditReport } from '#ledger/audit/audit-report.ts'
 

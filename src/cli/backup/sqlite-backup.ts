@@ -35,7 +35,7 @@ export async function restoreSqlite(folder: DataFolder, database: string, file: 
   }
   const [{ requireSoundFile, writeWhole }, { lockFolderOf }] = await Promise.all([
     import('#ledger/store/sqlite/backup.ts'),
-    import('#ledger/store/sqlite/folder-lock.ts'),
+    import('#ledger/store/sqlite/connection.ts'),
   ])
   requireSoundBackup(path, requireSoundFile)
   try {

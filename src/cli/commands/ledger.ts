@@ -75,7 +75,7 @@ async function balance(args: readonly string[], io: CommandIo): Promise<number> 
   const reader = await openReader(await ledgerPlaceOf(values.data, io.env))
   try {
     const [{ listBalances }, { balanceAsJson, sayBalance }] = await Promise.all([
-      import('#ledger/accounts/list-balances.ts'),
+      import('#ledger/accounts/balances.ts'),
       import('../admin/say-ledger.ts'),
     ])
     const [account] = positionals
@@ -95,7 +95,7 @@ async function balance(args: readonly string[], io: CommandIo): Promise<number> 
 
 /** A name that is not there is a slip of the hand; nothing would look like an account without rows. */
 async function requireAccount(reader: AuditReader, account: string): Promise<void> {
-  const { hasAccount } = await import('#ledger/accounts/list-balances.ts')
+  const { hasAccount } = await import('#ledger/accounts/balances.ts')
   if (await hasAccount(reader, account)) return
   throw new CliError('There is no such account.', '`farebox ledger balance` lists all that there are.')
 }
@@ -143,7 +143,7 @@ async function exportBooks(args: readonly string[], io: CommandIo): Promise<numb
     throw wrongUsage(name, '`--from` has to be before `--to`')
   const reader = await openReader(await ledgerPlaceOf(values.data, io.env))
   try {
-    const { exportCsv } = await import('#ledger/audit/export-csv.ts')
+    const { exportCsv } = await import('#ledger/audit/csv.ts')
     if (filter.account !== undefined) await withSameSchema(requireAccount(reader, filter.account))
     await withSameSchema(io.output.stream(exportCsv(reader, filter)))
     return 0

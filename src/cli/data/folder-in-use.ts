@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WrongSecret } from '#access/keys/secret-of-books.ts'
-import type { StoreError } from '#ledger/store/store-error.ts'
+import type { StoreError } from '#ledger/store/store.ts'
 import { CliError } from '../command.ts'
 import type { DataFolder } from './data-folder.ts'
 import { type AdminRecord, runningService } from './service-admin.ts'

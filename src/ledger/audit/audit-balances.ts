@@ -97,3 +97,116 @@ export async function checkEntries(reader: AuditReader, findings: Findings): Pro
 
 /** The ref is this name of the row's own request. */
 const named = (name: string): string => `coalesce(ref = '${name}:' || request, false)`
+
+/** The side of a request's money that a row is on, by the name that it bears. */
+const amountOf = (name: string): string => `sum(CASE WHEN ref = '${name}:' || request THEN amount ELSE 0 END)`
+const rowsOf = (name: string): string => `sum(CASE WHEN ref = '${name}:' || request THEN 1 ELSE 0 END)`
+
+/** What each request was charged, who paid for it, and what of that was given back. */
+const requests = `(SELECT request, min(account) AS account, max(account) AS last_account,
+  ${rowsOf('charge')} AS lines, ${amountOf('charge')} AS charged, ${amountOf('writeoff')} AS written_off,
+  ${amountOf('staking')} AS staking, ${rowsOf('refund')} AS refunds, ${amountOf('refund')} AS refunded,
+  ${amountOf('staking-back')} AS staking_back,
+  min(api_key) AS api_key, min(budget_period) AS period, min(budget_start_ms) AS start_ms,
+  min(staking_day_ms) AS day_ms, max(staking_day_ms) AS last_day_ms,
+  count(DISTINCT CASE WHEN kind <> 'REFUND' AND ref <> 'staking-back:' || request
+    THEN coalesce(api_key, '') || ' ' || coalesce(budget_period, '') || ' ' || coalesce(budget_start_ms, -1) END) AS payers
+  FROM entry WHERE request IS NOT NULL GROUP BY request)`
+
+interface RequestTotals {
+  request: string
+  charged: bigint
+  written_off: bigint
+  staking: bigint
+  refunds: bigint
+  refunded: bigint
+  staking_back: bigint
+  /** 1 where it is wrong. */
+  funding: bigint
+  refund: bigint
+}
+
+const wrongFunding = 'account <> last_account OR payers > 1 OR staking > charged - written_off'
+const wrongRefund = `(refunds > 0 AND (refunds <> 1 OR lines = 0 OR refunded <> charged - written_off
+    OR staking_back <> staking OR day_ms <> last_day_ms)) OR (refunds = 0 AND staking_back > 0)`
+
+/**
+ * A write-off and staking credit pay for a charge and for no more than it, of one account and one key. A refund gives
+ * back, once, what the account paid, and staking credit to its own day.
+ */
+export async function checkRequests(reader: AuditReader, findings: Findings): Promise<void> {
+  const rows = reader.rows<RequestTotals>(`
+    SELECT request, charged, written_off, staking, refunds, refunded, staking_back,
+      CASE WHEN ${wrongFunding} THEN 1 ELSE 0 END AS funding, CASE WHEN ${wrongRefund} THEN 1 ELSE 0 END AS refund
+    FROM ${requests} r WHERE ${wrongFunding} OR ${wrongRefund}`)
+  for await (const row of rows) {
+    if (row.funding === 1n) tellFunding(row, findings)
+    if (row.refund === 1n) tellRefund(row, findings)
+  }
+}
+
+function tellFunding({ request, charged, written_off, staking }: RequestTotals, findings: Findings): void {
+  const told = `Request ${request} was charged ${charged} micro-USD; a write-off of ${written_off} and staking credit of ${staking} do not go with that, or not with one account and key.`
+  findings.add('funding_differs', request, told)
+}
+
+function tellRefund(row: RequestTotals, findings: Findings): void {
+  const { request, charged, written_off, staking, refunds, refunded, staking_back } = row
+  const paid = `was charged ${charged - written_off} and refunded ${refunded} micro-USD in ${refunds} entries`
+  const told = `Request ${request} ${paid}; of staking credit ${staking} were used and ${staking_back} given back.`
+  findings.add('refund_differs', request, told)
+}
+
+interface Used {
+  spent: bigint
+  held: bigint
+}
+
+/** What a day's staking credit says was spent is in the entries, and what it says is held in open holds. */
+export async function checkStakingCredit(reader: AuditReader, findings: Findings): Promise<void> {
+  const rows = reader.rows<Used & { account: string; day: bigint | null }>(`
+    SELECT account, day_ms AS day, sum(spent) AS spent, sum(held) AS held FROM (
+      SELECT account, day_ms, spent_usd AS spent, held_usd AS held FROM staking_credit
+      UNION ALL SELECT account, staking_day_ms, CASE WHEN credit = account THEN -amount ELSE amount END, 0
+        FROM entry WHERE kind = 'STAKING'
+      UNION ALL SELECT account, staking_day_ms, 0, -staking_usd FROM hold WHERE staking_usd <> 0) d
+    GROUP BY account, day_ms HAVING sum(spent) <> 0 OR sum(held) <> 0`)
+  for await (const { account, day, spent, held } of rows) {
+    findings.addDrift(spent)
+    findings.addDrift(held)
+    const told = `The staking credit of ${account} for the day of ${isoTime(day)} is off by ${spent} spent and ${held} held micro-USD.`
+    findings.add('staking_credit_differs', account, told)
+  }
+}
+
+interface KeyUse extends Used {
+  key: string
+  period: string
+  start: bigint | null
+  spent_staking: bigint
+  held_staking: bigint
+}
+
+/** What a key's budget says was spent and held in a period is in the charges and the open holds that count in it. */
+export async function checkKeyUse(reader: AuditReader, findings: Findings): Promise<void> {
+  const rows = reader.rows<KeyUse>(`
+    SELECT api_key AS key, period, start_ms AS start, sum(spent) AS spent, sum(held) AS held,
+      sum(spent_staking) AS spent_staking, sum(held_staking) AS held_staking FROM (
+      SELECT key AS api_key, period, start_ms, spent_usd AS spent, held_usd AS held,
+        spent_staking_usd AS spent_staking, held_staking_usd AS held_staking FROM key_use
+      UNION ALL SELECT api_key, period, start_ms, staking + written_off - charged, 0, -staking, 0
+        FROM ${requests} r WHERE refunds = 0 AND period IS NOT NULL
+      UNION ALL SELECT api_key, budget_period, budget_start_ms, 0, staking_usd - amount, 0, -staking_usd
+        FROM hold WHERE budget_period IS NOT NULL) d
+    GROUP BY api_key, period, start_ms
+    HAVING sum(spent) <> 0 OR sum(held) <> 0 OR sum(spent_staking) <> 0 OR sum(held_staking) <> 0`)
+  for await (const { key, period, start, spent, held, spent_staking, held_staking } of rows) {
+    for (const difference of [spent, held, spent_staking, held_staking]) findings.addDrift(difference)
+    const usd = `${spent} spent and ${held} held micro-USD`
+    const staking = `${spent_staking} and ${held_staking} of staking credit`
+    const told = `The use of key ${key} in its ${period} from ${isoTime(start)} is off by ${usd}, and ${staking}.`
+    findings.add('key_use_differs', key, told)
+  }
+}
+
+const isoTime = (atMs: bigint | null): string => (atMs === null ? 'no time' : new Date(Number(atMs)).toISOString())

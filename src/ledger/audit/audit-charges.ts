@@ -57,3 +57,72 @@ function tellDifference({ id, amount, units, price }: ChargedLine, expected: big
   const told = `Entry ${id} charged ${amount} micro-USD; ${units} units at ${price} pico-USD make ${expected}.`
   findings.add('charge_differs_from_price', id, told)
 }
+
+/** Every top-up has its credited payment of that amount, and every credited payment its top-up. */
+export async function checkPayments(reader: AuditReader, findings: Findings): Promise<void> {
+  const topUps = reader.rows<{ id: string; ref: string; state: string | null; credited: bigint; paid: bigint | null }>(`
+    SELECT e.id AS id, e.ref AS ref, e.amount AS credited, p.state AS state, p.amount AS paid FROM entry e
+    LEFT JOIN payment p ON 'topup:' || p.id = e.ref
+    WHERE e.kind = 'TOP_UP' AND (p.state IS NULL OR p.state <> 'credited' OR p.amount IS NULL OR p.amount <> e.amount)`)
+  for await (const { id, ref, state, credited, paid } of topUps) {
+    if (state === 'credited') {
+      const told = `Entry ${id} credited ${credited} micro-USD; its payment was ${paid ?? 'of no known amount'}.`
+      findings.add('payment_amount_differs', id, told)
+    } else {
+      const told = `Entry ${id} credited ${credited} micro-USD for ${ref}, whose payment is ${state ?? 'not there'}.`
+      findings.add('top_up_without_payment', id, told)
+    }
+  }
+  const payments = reader.rows<{ id: string }>(`
+    SELECT id FROM payment WHERE state = 'credited'
+      AND NOT EXISTS (SELECT 1 FROM entry WHERE kind = 'TOP_UP' AND ref = 'topup:' || payment.id)`)
+  for await (const { id } of payments)
+    findings.add('payment_not_credited', id, `Payment ${id} is marked as credited, but no entry credits it.`)
+}
+
+/** A job that failed has its charge back; a job that has its charge back failed (and may have been deleted since). */
+export async function checkJobs(reader: AuditReader, findings: Findings): Promise<void> {
+  const failed = reader.rows<{ id: string; request: string }>(`
+    SELECT id, request FROM job WHERE state = 'failed'
+      AND EXISTS (SELECT 1 FROM entry WHERE ref = 'charge:' || job.request)
+      AND NOT EXISTS (SELECT 1 FROM entry WHERE ref = 'refund:' || job.request)`)
+  for await (const { id, request } of failed)
+    findings.add('failed_job_not_refunded', id, `Job ${id} failed, and the charge of its request ${request} stands.`)
+  const refunded = reader.rows<{ id: string; state: string }>(`
+    SELECT id, state FROM job WHERE state <> 'failed' AND NOT (state = 'deleted' AND failure IS NOT NULL)
+      AND EXISTS (SELECT 1 FROM entry WHERE ref = 'refund:' || job.request)`)
+  for await (const { id, state } of refunded)
+    findings.add('refunded_job_not_failed', id, `Job ${id} was refunded, but it is ${state}.`)
+}
+
+/** A hold ends once; and none stays open long after its lease, because recovery releases it. */
+export async function checkHolds(reader: AuditReader, findings: Findings, expiredBeforeMs: number): Promise<void> {
+  const both = reader.rows<{ id: string }>('SELECT id FROM hold WHERE id IN (SELECT id FROM ended_hold)')
+  for await (const { id } of both)
+    findings.add('hold_open_and_ended', id, `Hold ${id} is open, though it has ended before.`)
+  const expired = reader.rows<{ id: string; account: string; amount: bigint; owner: string }>(
+    `SELECT id, account, amount, lease_owner AS owner FROM hold WHERE lease_until_ms < ? ORDER BY lease_until_ms, id`,
+    BigInt(Math.trunc(expiredBeforeMs)),
+  )
+  for await (const { id, account, amount, owner } of expired) {
+    const told = `Hold ${id} of ${owner} keeps ${amount} micro-USD of ${account}, though its lease has ended.`
+    findings.add('hold_expired', id, told)
+  }
+}
+
+/** An `Idempotency-Key` has a request of its own, which is charged to whoever claimed it, and an answer once it is done. */
+export async function checkClaims(reader: AuditReader, findings: Findings): Promise<void> {
+  const shared = reader.rows<{ request: string; n: bigint }>(
+    'SELECT request, count(*) AS n FROM claim GROUP BY request HAVING count(*) > 1',
+  )
+  for await (const { request, n } of shared)
+    findings.add('claim_differs', request, `Request ${request} belongs to ${n} claims; it may belong to one.`)
+  const rows = reader.rows<{ id: string; answers: bigint }>(`
+    SELECT c.id AS id, (SELECT count(*) FROM claim_answer a WHERE a.claim = c.id) AS answers FROM claim c
+    WHERE (c.state = 'done') <> EXISTS (SELECT 1 FROM claim_answer a WHERE a.claim = c.id)
+      OR EXISTS (SELECT 1 FROM entry e WHERE e.ref = 'charge:' || c.request AND e.account <> c.account)`)
+  for await (const { id, answers } of rows) {
+    const told = `Claim ${id} has ${answers} answers, which its state does not allow, or was charged to another account.`
+    findings.add('claim_differs', id, told)
+  }
+}

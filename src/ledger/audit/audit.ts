@@ -1,10 +1,16 @@
 import { type Clock, systemClock } from '#contract/time.ts'
-import { checkBalances, checkEntries, checkHistory, checkSum } from './audit-balances.ts'
-import { checkCharges, checkChargesOnce } from './audit-charges.ts'
-import { checkKeyUse, checkRequests, checkStakingCredit } from './audit-funds.ts'
+import {
+  checkBalances,
+  checkEntries,
+  checkHistory,
+  checkKeyUse,
+  checkRequests,
+  checkStakingCredit,
+  checkSum,
+} from './audit-balances.ts'
+import { checkCharges, checkChargesOnce, checkClaims, checkHolds, checkJobs, checkPayments } from './audit-charges.ts'
 import { type AuditReader, sqliteAuditReader } from './audit-reader.ts'
 import { type AuditCounts, type AuditReport, Findings } from './audit-report.ts'
-import { checkClaims, checkHolds, checkJobs, checkPayments } from './audit-work.ts'
 
 export interface AuditOptions {
   clock?: Clock

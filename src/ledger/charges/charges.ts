@@ -1,12 +1,11 @@
 import { authenticationFailed } from '#contract/errors/errors.ts'
-import { addUsd, type MicroUsd, zeroUsd } from '#contract/money.ts'
+import { addUsd, type MicroUsd, priceLines, zeroUsd } from '#contract/money.ts'
 import type { Clock } from '#contract/time.ts'
 import { forThisSpan, type WithinSpan, withSpan } from '#host/tracing/spans.ts'
-import { availableOf } from '../accounts/available-of.ts'
-import { endedKeys } from '../accounts/ended-keys.ts'
+import { availableOf } from '../accounts/balances.ts'
+import { endedKeys } from '../accounts/keys.ts'
 import { checkpointsATick, holdLeaseMs, renewalTickMs } from '../bounds.ts'
-import { commitSurely } from '../store/commit-surely.ts'
-import type { Store } from '../store/store.ts'
+import { commitSurely, type Store } from '../store/store.ts'
 import type { Line } from '../store/units.ts'
 import { type AlsoCommit, Charge, type ChargeOrder, type ChargeParts } from './charge.ts'
 import type { Funding } from './funding.ts'
@@ -242,3 +241,9 @@ class ChargedEvents<Event> implements AsyncIterableIterator<Event> {
 }
 
 const over = { done: true, value: undefined } as const
+
+/** Lines that were priced apart as those of one request, which is rounded up once over all of them, as the audit counts it. */
+export function oneCharge(lines: readonly Line[]): Line[] {
+  const amounts = priceLines(lines)
+  return lines.map((line, index) => ({ ...line, amount: amounts[index] ?? line.amount }))
+}

@@ -1,19 +1,17 @@
+import { sql } from 'kysely'
 import { authenticationFailed, ledgerReadOnly } from '#contract/errors/errors.ts'
 import type { KeyLimitReached } from '#contract/errors/failures.ts'
 import { tooManyInFlight } from '#contract/errors/retry-after.ts'
 import { walletConcurrency } from '#contract/limits.ts'
-import { addUsd, type MicroUsd, toUsdNumber, zeroUsd } from '#contract/money.ts'
+import { addUsd, type MicroUsd, microUsd, toUsdNumber, zeroUsd } from '#contract/money.ts'
 import type { Clock } from '#contract/time.ts'
-import { balanceOf } from '../accounts/accounts.ts'
-import { budgetLeft, nextPeriodMs, periodStarts } from '../accounts/budget-periods.ts'
-import type { Principal } from '../accounts/principal.ts'
-import type { StakingCredits } from '../accounts/staking-credits.ts'
-import { openWalletAccount } from '../accounts/wallet-account.ts'
+import { balanceOf } from '../accounts/balances.ts'
+import { budgetLeft, nextPeriodMs, periodStarts } from '../accounts/keys.ts'
+import { openWalletAccount, type Principal } from '../accounts/principal.ts'
+import type { StakingCredits } from '../accounts/staking.ts'
 import type { KeyBudget } from '../store/account-ops.ts'
-import type { Refusal } from '../store/outcome.ts'
-import type { Store } from '../store/store.ts'
+import { type Refusal, type Store, StoreError } from '../store/store.ts'
 import type { Hold, Lease, Op, StakingDay } from '../store/units.ts'
-import { InsufficientCredit, OverBudget } from './refusals.ts'
 
 /** What a caller can pay with at this moment. It may be less a moment later: only the hold decides. */
 export interface Spendable {
@@ -27,7 +25,7 @@ export interface Spendable {
 
 export const totalOf = ({ within }: Spendable): MicroUsd => addUsd(within.usd, within.staking)
 
-export interface HoldOrder {
+interface HoldOrder {
   hold: string
   principal: Principal
   amount: MicroUsd
@@ -134,7 +132,7 @@ export function shortage({ usd, staking, within }: Spendable, needed: MicroUsd):
   return new OverBudget(within.usd + all >= needed ? 'staking' : 'usd', needed)
 }
 
-export const budgetOf = (principal: Principal): KeyBudget | null =>
+const budgetOf = (principal: Principal): KeyBudget | null =>
   principal.kind === 'key' ? (principal.budget ?? null) : null
 
 const openingOps = (principal: Principal, staking: StakingDay | null, atMs: number): Op[] =>
@@ -142,3 +140,89 @@ const openingOps = (principal: Principal, staking: StakingDay | null, atMs: numb
 
 const atMost = (limit: MicroUsd | null, amount: MicroUsd): MicroUsd =>
   limit !== null && limit < amount ? limit : amount
+
+/**
+ * What an open hold may still be extended by. It draws on its own day of staking credit and its own period of the key's
+ * budget, whatever day it is by now, within the limits that it was opened with and those that its key has now. Another
+ * call may take it first: only the extension decides.
+ */
+export async function leftForHold(store: Store, hold: string): Promise<MicroUsd> {
+  const row = await store.read
+    .selectFrom('hold as h')
+    .innerJoin('account as a', 'a.id', 'h.account')
+    .leftJoin('staking_credit as s', join =>
+      join.onRef('s.account', '=', 'h.account').onRef('s.day_ms', '=', 'h.staking_day_ms'),
+    )
+    .leftJoin('api_key as k', 'k.id', 'h.api_key')
+    .leftJoin('key_use as u', join =>
+      join
+        .onRef('u.key', '=', 'h.api_key')
+        .onRef('u.period', '=', 'h.budget_period')
+        .onRef('u.start_ms', '=', 'h.budget_start_ms'),
+    )
+    .where('h.id', '=', hold)
+    .select([
+      sql<bigint>`a.posted - a.held`.as('account_usd'),
+      sql<bigint | null>`s.granted_usd - s.spent_usd - s.held_usd`.as('day_usd'),
+      // Null where the hold had no budget, because then it counts in no period.
+      sql<bigint | null>`u.spent_usd + u.held_usd`.as('used_usd'),
+      sql<bigint | null>`u.spent_staking_usd + u.held_staking_usd`.as('used_staking_usd'),
+      'h.budget_usd',
+      'h.budget_staking_usd',
+      'k.budget_usd as now_usd',
+      'k.budget_staking_usd as now_staking_usd',
+    ])
+    .executeTakeFirst()
+  if (!row) return microUsd(0n)
+  const staking = within([row.budget_staking_usd, row.now_staking_usd], row.used_staking_usd, row.day_usd ?? 0n)
+  return microUsd(staking + within([row.budget_usd, row.now_usd], row.used_usd, row.account_usd))
+}
+
+/** What of an amount the limits leave, of which so much is used. */
+function within(limits: (bigint | null)[], used: bigint | null, amount: bigint): bigint {
+  let most = amount
+  for (const limit of limits) if (limit !== null && used !== null && limit - used < most) most = limit - used
+  return notBelowZero(most)
+}
+
+const notBelowZero = (amount: bigint): bigint => (amount > 0n ? amount : 0n)
+
+/** Thrown before anything happened: the account's credit does not cover the hold. */
+export class InsufficientCredit extends Error {
+  readonly neededMicroUsd: MicroUsd
+
+  constructor(neededMicroUsd: MicroUsd) {
+    super('The available credit does not cover this call.')
+    this.name = 'InsufficientCredit'
+    this.neededMicroUsd = neededMicroUsd
+  }
+}
+
+/** Thrown before anything happened: the account may have the credit, but this key's own limit is reached. */
+export class OverBudget extends Error {
+  /** Which of the key's limits. */
+  readonly limit: 'usd' | 'staking'
+  readonly #neededMicroUsd: MicroUsd | null
+
+  constructor(limit: 'usd' | 'staking', neededMicroUsd: MicroUsd | null = null) {
+    super('The budget of this key does not cover this call.')
+    this.name = 'OverBudget'
+    this.limit = limit
+    this.#neededMicroUsd = neededMicroUsd
+  }
+
+  /** What the call would hold. */
+  get neededMicroUsd(): MicroUsd | null {
+    return this.#neededMicroUsd
+  }
+}
+
+/** The work was done, and the books were gone before they answered for its charge: it may stand or not, and a later look will tell. */
+export class ChargeUnknown extends StoreError {
+  constructor(cause: unknown) {
+    super('outcome_unknown', 'The books did not say whether this call was charged; they are asked again later.', {
+      cause,
+    })
+    this.name = 'ChargeUnknown'
+  }
+}

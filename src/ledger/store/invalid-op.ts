@@ -6,8 +6,7 @@ import {
   nameCharacters,
   unitOperations,
 } from './bounds.ts'
-import { isReservedRef } from './entry-refs.ts'
-import type { Line, Op, Unit } from './units.ts'
+import { isReservedRef, type Line, type Op, type Unit } from './units.ts'
 import { startsWithUuidV7 } from './uuid-v7.ts'
 
 /** The place of a refusal that no single operation caused. */

@@ -1,5 +1,4 @@
-import type { Store } from './store.ts'
-import { StoreError } from './store-error.ts'
+import { type Store, StoreError } from './store.ts'
 
 export type DatabasePlace = { engine: 'sqlite'; path: string } | { engine: 'postgres'; url: string }
 

@@ -30,7 +30,7 @@ export interface Tables {
 }
 
 /** Customers only: system accounts store no balance, so that no row is hot for everyone. */
-export interface AccountTable {
+interface AccountTable {
   id: string
   kind: OpenAccount['kind']
   posted: bigint
@@ -38,7 +38,7 @@ export interface AccountTable {
   created_at_ms: number
 }
 
-export interface WalletTable {
+interface WalletTable {
   id: string
   account: string
   created_at_ms: number
@@ -64,7 +64,7 @@ export interface ApiKeyTable {
 }
 
 /** What a key with a budget has held and spent in one period; a key without one has no rows. */
-export interface KeyUseTable {
+interface KeyUseTable {
   key: string
   period: BudgetPeriod
   /** 0 for `lifetime`. */
@@ -76,7 +76,7 @@ export interface KeyUseTable {
 }
 
 /** The daily credit of an account that has used some of it. */
-export interface StakingCreditTable {
+interface StakingCreditTable {
   account: string
   day_ms: number
   granted_usd: bigint
@@ -99,7 +99,7 @@ export interface HoldTable {
   /** The limits of the key when the hold was opened; null is without. */
   budget_usd: bigint | null
   budget_staking_usd: bigint | null
-  /** JSON: what the work has cost so far; see `owed.ts`. */
+  /** JSON: what the work has cost so far; see `readOwed`. */
   owed: string | null
   lease_owner: string
   lease_until_ms: number
@@ -107,13 +107,13 @@ export interface HoldTable {
 }
 
 /** Ids of holds that are over, kept for good: a hold's id is never used twice. */
-export interface EndedHoldTable {
+interface EndedHoldTable {
   id: string
   how: 'captured' | 'released'
 }
 
 /** First outcomes, so that a repeated unit gets its first answer. Pruned by id, which is ordered by time. */
-export interface UnitTable {
+interface UnitTable {
   id: string
   /** JSON: `[[account, posted, held], …]`, amounts as decimal text. */
   balances: string
@@ -135,7 +135,7 @@ export interface EntryTable {
   effect: Generated<bigint>
   /** The customer's balance after this row. */
   posted_after: bigint
-  /** With `line` unique: `charge:<request>` and its like (see `entry-refs.ts`), or what a credit names. */
+  /** With `line` unique: `charge:<request>` and its like (see `entryRefs`), or what a credit names. */
   ref: string
   line: number
   request: string | null
@@ -153,7 +153,7 @@ export interface EntryTable {
   created_at_ms: number
 }
 
-export interface NonceTable {
+interface NonceTable {
   id: string
   expires_at_ms: number
 }
@@ -177,13 +177,13 @@ export interface JobTable {
 }
 
 /** What was asked, while the job may still need it; it holds what callers upload, and goes with the job's end. */
-export interface JobInputTable {
+interface JobInputTable {
   job: string
   /** JSON text. */
   input: string
 }
 
-export interface PaymentTable {
+interface PaymentTable {
   id: string
   state: PaymentState
   /** 1 after the insert; every move adds 1. */
@@ -202,7 +202,7 @@ export interface PaymentTable {
 }
 
 /** One `Idempotency-Key` of one account on one operation. */
-export interface ClaimTable {
+interface ClaimTable {
   id: string
   account: string
   request: string
@@ -217,21 +217,21 @@ export interface ClaimTable {
 }
 
 /** Apart, because an answer may be large and most looks at a claim do not need it. */
-export interface ClaimAnswerTable {
+interface ClaimAnswerTable {
   claim: string
   /** JSON text. */
   answer: string
 }
 
 /** One row at most; none means open. */
-export interface LedgerStateTable {
+interface LedgerStateTable {
   state: 'open' | 'read_only'
   reason: string
   since_ms: number
 }
 
 /** Every secret that made hashes of these books' keys, by its mark; the last one is in use. */
-export interface SecretMarkTable {
+interface SecretMarkTable {
   generation: number
   mark: string
   /** Which service wrote it down. */
@@ -240,7 +240,7 @@ export interface SecretMarkTable {
 }
 
 /** Every public key that receipts of these books were ever signed with. */
-export interface ReceiptKeyTable {
+interface ReceiptKeyTable {
   /** Thumbprint of the key. */
   id: string
   /** Ed25519, base64url. */
@@ -248,7 +248,7 @@ export interface ReceiptKeyTable {
   since_ms: number
 }
 
-export interface LimitLogTable {
+interface LimitLogTable {
   seq: Generated<number>
   account: string
   key: string | null
@@ -262,3 +262,17 @@ const moneyColumns = new Set(['posted', 'held', 'amount', 'effect', 'posted_afte
 
 /** Whether an integer of a result column stays a bigint. */
 export const isMoneyColumn = (name: string): boolean => moneyColumns.has(name) || name.endsWith('_usd')
+
+/** A row whose integers are all bigints, with those that are neither money nor priced units as safe numbers. */
+export function narrowRow(row: Record<string, unknown>): Record<string, unknown> {
+  const narrowed: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(row))
+    narrowed[name] = typeof value === 'bigint' && !isMoneyColumn(name) ? safeNumber(name, value) : value
+  return narrowed
+}
+
+function safeNumber(name: string, value: bigint): number {
+  const number = Number(value)
+  if (Number.isSafeInteger(number)) return number
+  throw new RangeError(`Column ${name} holds ${value}, too large for a number; give it an alias that ends in _usd.`)
+}

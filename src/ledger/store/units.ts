@@ -1,6 +1,6 @@
 /** Units of work: the only way the service writes. A unit is plain data, applied whole or refused; the same id again
  * returns its first outcome. A unit that was refused left no trace, so a retry is judged anew. */
-import type { MicroUsd } from '#contract/money.ts'
+import { type MicroUsd, microUsd } from '#contract/money.ts'
 import type { AddKey, LinkWallet, OpenAccount, PeriodStarts, RevokeKey, SetKeyBudget } from './account-ops.ts'
 
 export interface Unit {
@@ -57,7 +57,7 @@ export interface Hold {
 }
 
 /** Starts of the UTC day and month that this hold counts in, whichever of them the key's budget goes by. */
-export interface HoldKey extends PeriodStarts {
+interface HoldKey extends PeriodStarts {
   key: string
 }
 
@@ -76,7 +76,7 @@ export interface Extend {
 }
 
 /** Moves the end of a hold's lease while its work is alive. Only its owner may. */
-export interface Renew {
+interface Renew {
   op: 'renew'
   hold: string
   lease: Lease
@@ -113,14 +113,14 @@ export interface Line {
 }
 
 /** Frees a hold without a charge. `onlyIfExpired` is for recovery: a live lease is never touched. */
-export interface Release {
+interface Release {
   op: 'release'
   hold: string
   onlyIfExpired?: { atMs: number }
 }
 
 /** Credits an account out of a system account; `ref` is unique, so a payment is credited once. */
-export interface Credit {
+interface Credit {
   op: 'credit'
   account: string
   amount: MicroUsd
@@ -133,7 +133,7 @@ export interface Credit {
  * Gives back what a captured request was charged, once: the lines less their write-off as one entry, of which staking
  * credit returns to its day (and is gone where that day is over), and the key's budget for that period.
  */
-export interface Refund {
+interface Refund {
   op: 'refund'
   request: string
   reason: string
@@ -151,7 +151,7 @@ export interface UseNonce {
  * Compare-and-set of a job's row: `from: null` inserts it. `fence` is the row's number before the move; a move adds 1.
  * An insert is a move from 0, so a fresh row has fence 1. Its account and request never change.
  */
-export interface MoveJob {
+interface MoveJob {
   op: 'job'
   job: string
   from: JobState | null
@@ -181,7 +181,7 @@ export interface JobFields {
 }
 
 /** Compare-and-set of a payment's row by its canonical key; `from: null` claims the key. */
-export interface MovePayment {
+interface MovePayment {
   op: 'payment'
   /** EVM: chain, token, payer and nonce; Solana: hash of the message. Never the header's text. */
   payment: string
@@ -255,7 +255,7 @@ export interface SetLedgerState {
 }
 
 /** Appends to what the books know of the service's secrets, the newest of which is in use. Of two for one place, one is refused. */
-export interface MarkSecret {
+interface MarkSecret {
   op: 'secret'
   /** 1 for the first secret, and one more for each that follows. */
   generation: number
@@ -267,7 +267,7 @@ export interface MarkSecret {
 }
 
 /** Adds a public key that receipts of these books are signed with, for good; one that is there changes nothing. */
-export interface PublishReceiptKey {
+interface PublishReceiptKey {
   op: 'receiptKey'
   /** Its thumbprint (RFC 7638). */
   key: string
@@ -275,3 +275,37 @@ export interface PublishReceiptKey {
   publicKey: string
   atMs: number
 }
+
+/** Names of entries that belong to one request. With the line number they are unique, so nothing is booked twice. */
+export const entryRefs = {
+  charge: (request: string) => `charge:${request}`,
+  writeOff: (request: string) => `writeoff:${request}`,
+  staking: (request: string) => `staking:${request}`,
+  refund: (request: string) => `refund:${request}`,
+  stakingBack: (request: string) => `staking-back:${request}`,
+}
+
+/** A credit may not take one of these names. */
+export const isReservedRef = (ref: string): boolean => /^(charge|writeoff|staking|refund|staking-back):/.test(ref)
+
+/** What a hold's row keeps of work that is still running. Amounts are decimal text, because JSON has no large integers. */
+export const storeOwed = ({ request, model, lines }: Owed): string =>
+  JSON.stringify([
+    request,
+    model,
+    lines.map(({ sku, units, unitPricePicoUsd, amount }) => [sku, `${units}`, `${unitPricePicoUsd}`, `${amount}`]),
+  ])
+
+type StoredOwed = [request: string, model: string | null, lines: [string, string, string, string][]]
+
+export function readOwed(text: string): Owed {
+  const [request, model, lines] = JSON.parse(text) as StoredOwed
+  return { request, model, lines: lines.map(readLine) }
+}
+
+const readLine = ([sku, units, price, amount]: [string, string, string, string]): Line => ({
+  sku,
+  units: BigInt(units),
+  unitPricePicoUsd: BigInt(price),
+  amount: microUsd(BigInt(amount)),
+})

@@ -5,9 +5,7 @@ import type { Clock } from '#contract/time.ts'
 import type { HeaderReader } from '#contract/wire/header-codec.ts'
 import { retryAfter } from '#contract/wire/headers.ts'
 import type { Log } from '#host/log.ts'
-import { awayReason } from '#ledger/store/away-reason.ts'
-import { booksMadeAtMs } from '#ledger/store/books-made-at.ts'
-import type { Store } from '#ledger/store/store.ts'
+import { awayReason, booksMadeAtMs, type Store } from '#ledger/store/store.ts'
 import {
   answerWaitMs,
   birthMarginMs,

@@ -7,7 +7,7 @@ import { createResponse, type ResponsesRequest } from '#contract/operations/resp
 import { parseModelSuffix } from '#contract/operations/service-parameters.ts'
 import { limitRequests, modelId, modelName, modelRouter } from '#contract/wire/headers.ts'
 import { askedTokens } from '#engines/ports/engine.ts'
-import { ChargeUnknown } from '#ledger/charges/charge-unknown.ts'
+import { ChargeUnknown } from '#ledger/charges/funding.ts'
 import type { Catalogue } from '../models/catalogue.ts'
 import { tellDeprecation } from '../models/deprecation.ts'
 import type { ImageInputModel, ImageModel, Model, TextModel } from '../models/model.ts'

@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { HealthState } from '#engines/upstreams/upstream.ts'
+import type { LedgerState } from '#ledger/ledger-watch.ts'
 import type { Store } from '#ledger/store/store.ts'
-import type { LedgerState } from '#ledger/watch/ledger-watch.ts'
 import type { Catalogue } from '../models/catalogue.ts'
 import type { EndedRequest } from './ended-request.ts'
 

@@ -6,8 +6,7 @@ import type { EngineState, JobProgress, MusicRequest } from '#engines/ports/medi
 import { boundedWait } from '#host/bounded-wait.ts'
 import type { Underway } from '#host/in-flight.ts'
 import type { Log } from '#host/log.ts'
-import { isClockShared } from '#ledger/store/is-clock-shared.ts'
-import type { Store } from '#ledger/store/store.ts'
+import { isClockShared, type Store } from '#ledger/store/store.ts'
 import type { Catalogue } from '../models/catalogue.ts'
 import type { MusicModel, VideoModel } from '../models/model.ts'
 import {

@@ -108,7 +108,7 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
     outage = log
     ends.push(async () => log.close())
     const around = { log, clock: systemClock }
-    const { watchedBooks } = await import('#ledger/watch/watched-store.ts')
+    const { watchedBooks } = await import('#ledger/ledger-watch.ts')
     const books = watchedBooks({ ...around, store: opened })
     await noteSecretOf(options, books.store)
     const parts = { ...options, ...around, ...books, settings: await settingsOf(options) }

@@ -1,8 +1,6 @@
 import type { Clock } from '#contract/time.ts'
 import type { Log } from '#host/log.ts'
-import { awayReason } from '#ledger/store/away-reason.ts'
-import type { Store } from '#ledger/store/store.ts'
-import { StoreError } from '#ledger/store/store-error.ts'
+import { awayReason, type Store, StoreError } from '#ledger/store/store.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { awayAskMs, awayTellMs } from './bounds.ts'
 

@@ -70,12 +70,12 @@ export const ledgerMutants: readonly Mutant[] = [
     name: 'refund twice',
     patches: [
       {
-        file: `${store}/apply-refunds.ts`,
+        file: `${store}/apply-entries.ts`,
         find: `      if (refExists.get(entryRefs.refund(request))) return 'refunded'\n`,
         replace: '',
       },
       {
-        file: `${store}/apply-refunds.ts`,
+        file: `${store}/apply-entries.ts`,
         find: `ref: entryRefs.refund(request) } as const`,
         replace: `ref: \`\${entryRefs.refund(request)}:\${work.unit}\` } as const`,
       },
@@ -143,7 +143,7 @@ export const ledgerMutants: readonly Mutant[] = [
     name: 'nonce not stored',
     patches: [
       {
-        file: `${store}/apply-records.ts`,
+        file: `${store}/apply.ts`,
         find: `      return insertNonce.run(op.key, op.expiresAtMs).changes === 0 ? 'nonce_used' : null`,
         replace: `      return insertNonce === null || op.key === '' ? 'nonce_used' : null`,
       },

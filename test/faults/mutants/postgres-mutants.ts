@@ -99,24 +99,28 @@ const ofEntries: readonly Mutant[] = [
 const ofOthers: readonly Mutant[] = [
   mutant(
     'give staking credit again that was spent',
-    change('funds', 'granted - used_of_day(of_account, of_day_ms)', 'granted'),
+    change('entries', 'granted - used_of_day(of_account, of_day_ms)', 'granted'),
   ),
   mutant(
     'forget what a key has spent',
     change(
-      'funds',
+      'entries',
       'held_usd = held_usd - usd_held, spent_usd = spent_usd + usd_spent,',
       'held_usd = held_usd - usd_held,',
     ),
   ),
   mutant(
     'release without compare-and-set',
-    change('moves', 'WHERE p.id = payment_id AND p.state = seen AND p.fence = seen_fence;', 'WHERE p.id = payment_id;'),
+    change(
+      'records',
+      'WHERE p.id = payment_id AND p.state = seen AND p.fence = seen_fence;',
+      'WHERE p.id = payment_id;',
+    ),
   ),
   mutant(
     'move a job without its fence',
     change(
-      'moves',
+      'records',
       'WHERE id = job_id AND state = seen AND fence = seen_fence;',
       'WHERE id = job_id AND state = seen;',
     ),
@@ -124,7 +128,7 @@ const ofOthers: readonly Mutant[] = [
   mutant(
     'end a claim that moved',
     change(
-      'moves',
+      'records',
       '        WHERE id = claim_id AND state = seen AND fence = seen_fence;\n    END IF;',
       '        WHERE id = claim_id;\n    END IF;',
     ),
@@ -133,48 +137,39 @@ const ofOthers: readonly Mutant[] = [
 ]
 
 /** In the functions that judge a run of plain holds, captures and releases in memory. */
-const plainly = (
-  name: string,
-  { title, ...patch }: { title?: string; file: string; find: string; replace?: string },
-) => {
-  const file = `${migrations}/0005-plain-units/${patch.file}.ts`
+const plainly = (name: string, { title, ...patch }: { title?: string; find: string; replace?: string }) => {
+  const file = `${migrations}/0005-plain-units.ts`
   const made = mutant(`${name}, in a run of plain units`, { replace: '', ...patch, file })
   return title === undefined ? made : { ...made, check: contract(title) }
 }
 
 const ofPlainUnits: readonly Mutant[] = [
   plainly('drop the availability check', {
-    file: 'plain',
     find: "        WHEN posted[seat] - held[seat] < amounts[i] THEN 'insufficient_funds'\n",
     title: 'a hold above the credit',
   }),
   plainly('hold while the books are read-only', {
-    file: 'plain',
     find: "WHEN facts.read_only THEN 'read_only'",
     replace: "WHEN false THEN ''",
   }),
   plainly('one open hold more than allowed', {
-    file: 'plain',
     find: '>= most_open[i]',
     replace: '> most_open[i]',
     title: 'one hold more than the account',
   }),
-  plainly('keep what a hold did not need', { file: 'plain', find: 'held[seat] := held[seat] - freed[i];' }),
+  plainly('keep what a hold did not need', { find: 'held[seat] := held[seat] - freed[i];' }),
   plainly('hold for a key that was revoked', {
-    file: 'facts',
     find: ' AND k.revoked_at_ms IS NULL',
     title: 'a hold by a revoked key',
   }),
   plainly('recover unexpired leases', {
-    file: 'facts',
     find: "          WHEN h.lease_until_ms > op.expired_at_ms THEN 'lease_live'\n",
   }),
   plainly('capture beyond the hold', {
-    file: 'facts',
     find: "          WHEN op.amount > h.amount THEN 'over_hold'\n",
   }),
-  plainly('drop the budget of a key', { file: 'facts', find: 'k.budget_period IS NULL AND ' }),
-  plainly('forget the staking part of a charge', { file: 'facts', find: 'h.staking_day_ms IS NULL AND ' }),
+  plainly('drop the budget of a key', { find: 'k.budget_period IS NULL AND ' }),
+  plainly('forget the staking part of a charge', { find: 'h.staking_day_ms IS NULL AND ' }),
 ]
 
 /** Mistakes in the rules that stand in PL/pgSQL, each of which stands in TypeScript as well. */

@@ -1,5 +1,4 @@
-import type { Store } from '#ledger/store/store.ts'
-import { StoreError } from '#ledger/store/store-error.ts'
+import { type Store, StoreError } from '#ledger/store/store.ts'
 import type { Unit } from '#ledger/store/units.ts'
 
 /** How a commit goes wrong; a real writer does all of these. */

@@ -1,4 +1,4 @@
-import type { Balance } from '#ledger/store/outcome.ts'
+import type { Balance } from '#ledger/store/store.ts'
 
 export const databaseName = 'farebox.db'
 

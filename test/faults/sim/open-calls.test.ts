@@ -1,6 +1,6 @@
 /** No failure of the store leaves a call open, or something inside that would keep the service from stopping. */
 import { beforeAll, describe, expect, test } from 'vitest'
-import { StoreError } from '#ledger/store/store-error.ts'
+import { StoreError } from '#ledger/store/store.ts'
 import type { Caller } from './callers.ts'
 import { streamedChat, wholeChat } from './calls/chat.ts'
 import { newKeyedRequest, sendKeyed } from './calls/keyed.ts'

@@ -9,9 +9,8 @@ import {
   SqliteQueryCompiler,
 } from 'kysely'
 import type { AuditReader } from '#ledger/audit/audit-reader.ts'
-import { batchCommitter } from '#ledger/store/sqlite/batch.ts'
+import { batchCommitter, slicePruner } from '#ledger/store/sqlite/batch.ts'
 import { migrateSqlite } from '#ledger/store/sqlite/migrate.ts'
-import { slicePruner } from '#ledger/store/sqlite/prune-slice.ts'
 import { isMoneyColumn, type Tables } from '#ledger/store/tables.ts'
 
 let tables: Promise<string> | null = null

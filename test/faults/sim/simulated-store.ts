@@ -1,6 +1,4 @@
-import type { Outcome } from '#ledger/store/outcome.ts'
-import type { PruneSlice, Store } from '#ledger/store/store.ts'
-import { StoreError } from '#ledger/store/store-error.ts'
+import { type Outcome, type PruneSlice, type Store, StoreError } from '#ledger/store/store.ts'
 import type { Unit } from '#ledger/store/units.ts'
 import type { SimulatedDatabase } from './simulated-database.ts'
 import type { StoreFaults } from './store-faults.ts'

@@ -1,4 +1,4 @@
-import { StoreError } from '#ledger/store/store-error.ts'
+import { StoreError } from '#ledger/store/store.ts'
 import type { Unit } from '#ledger/store/units.ts'
 import type { Seeded } from '../seeded.ts'
 

@@ -1,5 +1,5 @@
 import { holdLeaseMs, recoveryIntervalMs } from '#ledger/bounds.ts'
-import type { Outcome, Refusal } from '#ledger/store/outcome.ts'
+import type { Outcome, Refusal } from '#ledger/store/store.ts'
 import type { Op, Unit } from '#ledger/store/units.ts'
 import type { Machine } from './virtual-machine.ts'
 import type { World } from './world.ts'

@@ -1,4 +1,4 @@
-import type { Outcome } from '#ledger/store/outcome.ts'
+import type { Outcome } from '#ledger/store/store.ts'
 import type { Op, Unit } from '#ledger/store/units.ts'
 import type { InterestingState } from './sometimes.ts'
 import { statesOf, statesOfOutcome } from './state-watch.ts'

@@ -1,6 +1,6 @@
 /** A writer's thread that writes nothing and refuses every unit, at an operation that says how many units came with it. */
 import { parentPort } from 'node:worker_threads'
-import type { WriterAnswer, WriterRequest } from '#ledger/store/sqlite/writer-messages.ts'
+import type { WriterAnswer, WriterRequest } from '#ledger/store/sqlite/writer.ts'
 
 const answer = (message: WriterAnswer) => parentPort?.postMessage(message)
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { balanceOf } from '#ledger/accounts/accounts.ts'
-import { groupedRead } from '#ledger/store/grouped-read.ts'
+import { balanceOf } from '#ledger/accounts/balances.ts'
+import { groupedRead } from '#ledger/store/batching.ts'
 import { openSchemaStore } from '../../postgres/postgres-store.ts'
 import { withPostgres } from '../../postgres/with-postgres.ts'
 import { account, grant, mustCommit } from './sample-ops.ts'

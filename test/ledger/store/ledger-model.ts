@@ -1,7 +1,7 @@
 /** The books in a few lines, to compare a store with. Knows money, budgets and nonces only. */
 
 import type { KeyBudget } from '#ledger/store/account-ops.ts'
-import type { Refusal } from '#ledger/store/outcome.ts'
+import type { Refusal } from '#ledger/store/store.ts'
 import type { Capture, Extend, Hold, Op, Unit } from '#ledger/store/units.ts'
 
 interface OpenHold {

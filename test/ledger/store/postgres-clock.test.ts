@@ -1,11 +1,9 @@
 /** Processes that share a database judge each other's leases by their own clocks, so these have to agree. */
 import { expect, test } from 'vitest'
 import { recoverHolds } from '#ledger/charges/recover-holds.ts'
-import { clockDifference } from '#ledger/store/postgres/clock-difference.ts'
-import { openPostgresStore } from '#ledger/store/postgres/open.ts'
+import { ClockWatch, watchedStore } from '#ledger/ledger-watch.ts'
+import { clockDifference, openPostgresStore } from '#ledger/store/postgres/open.ts'
 import type { Op } from '#ledger/store/units.ts'
-import { ClockWatch } from '#ledger/watch/clock-watch.ts'
-import { watchedStore } from '#ledger/watch/watched-store.ts'
 import { openSchemaStore } from '../../postgres/postgres-store.ts'
 import { withPostgres } from '../../postgres/with-postgres.ts'
 import { account, grant, hold, mustCommit } from './sample-ops.ts'

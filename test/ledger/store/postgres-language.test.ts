@@ -1,9 +1,9 @@
 /** What a store and its readers decide where the server speaks another language than English. */
 import { expect, test } from 'vitest'
 import { isOtherSchema } from '#cli/data/ledger-place.ts'
+import { watchedStore } from '#ledger/ledger-watch.ts'
 import { openPostgresStore } from '#ledger/store/postgres/open.ts'
 import { openPostgresReader } from '#ledger/store/postgres/reader.ts'
-import { watchedStore } from '#ledger/watch/watched-store.ts'
 import { openSchemaStore } from '../../postgres/postgres-store.ts'
 import { withPostgres } from '../../postgres/with-postgres.ts'
 import { GermanProxy } from './postgres-german-proxy.ts'

@@ -1,4 +1,4 @@
-import type { Refusal } from '#ledger/store/outcome.ts'
+import type { Refusal } from '#ledger/store/store.ts'
 import type { Op } from '#ledger/store/units.ts'
 import {
   account,

@@ -1,8 +1,7 @@
 /** Operations and units of tests, with what does not matter filled in. */
 import { microUsd } from '#contract/money.ts'
 import type { KeyBudget, SetKeyBudget } from '#ledger/store/account-ops.ts'
-import type { Outcome } from '#ledger/store/outcome.ts'
-import type { Store } from '#ledger/store/store.ts'
+import type { Outcome, Store } from '#ledger/store/store.ts'
 import type {
   Capture,
   ClaimFields,

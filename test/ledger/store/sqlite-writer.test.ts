@@ -4,7 +4,6 @@ import { batchCharacters, batchUnits, queuedUnits } from '#ledger/store/bounds.t
 import { openForWriting } from '#ledger/store/sqlite/connection.ts'
 import { migrateSqlite } from '#ledger/store/sqlite/migrate.ts'
 import { SqliteWriter } from '#ledger/store/sqlite/writer.ts'
-import { writerThreadUrl } from '#ledger/store/sqlite/writer-thread-url.ts'
 import type { Op, Unit } from '#ledger/store/units.ts'
 import { account, claim, nonce, unit } from './sample-ops.ts'
 import { tamperWith, temporaryFolder } from './sqlite-folder.ts'
@@ -21,7 +20,8 @@ beforeEach(async () => {
 })
 afterEach(() => place.remove())
 
-const start = (url = writerThreadUrl()) => SqliteWriter.start({ path: place.path }, url)
+const start = (url = new URL('../../../src/ledger/store/sqlite/sqlite-writer-thread.ts', import.meta.url)) =>
+  SqliteWriter.start({ path: place.path }, url)
 
 test('a unit that breaks the database fails alone', async () => {
   tamperWith(

@@ -1,8 +1,7 @@
 /** The part of the contract that is about sources of funds, budgets, checkpoints, claims and the ledger's state. */
 import { expect, test } from 'vitest'
-import { readOwed } from '#ledger/store/owed.ts'
 import type { Store } from '#ledger/store/store.ts'
-import type { Op } from '#ledger/store/units.ts'
+import { type Op, readOwed } from '#ledger/store/units.ts'
 import {
   account,
   budget,

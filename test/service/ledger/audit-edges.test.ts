@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { audit } from '#ledger/audit/audit.ts'
-import { lookOverAccounts } from '#ledger/audit/look-over.ts'
+import { lookOverAccounts } from '#ledger/ledger-watch.ts'
 import type { Line } from '#ledger/store/units.ts'
 import { account, claim, grant, hold, mustCommit, nowMs } from '../../ledger/store/sample-ops.ts'
 import { openTemporaryStore } from '../../ledger/store/sqlite-folder.ts'

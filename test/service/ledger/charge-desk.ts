@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import type { KeyPrincipal, WalletPrincipal } from '#ledger/accounts/principal.ts'
-import { StakingCredits } from '#ledger/accounts/staking-credits.ts'
+import { StakingCredits } from '#ledger/accounts/staking.ts'
 import type { ChargeOrder } from '#ledger/charges/charge.ts'
 import { Charges, type ChargesOptions } from '#ledger/charges/charges.ts'
 import { Funding } from '#ledger/charges/funding.ts'

@@ -1,13 +1,13 @@
 /** How far a hold reaches, and what is written down of it, when the day or a commit goes wrong. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { entriesOf } from '#ledger/accounts/accounts.ts'
+import { entriesOf } from '#ledger/accounts/balances.ts'
 import type { Principal } from '#ledger/accounts/principal.ts'
-import { StakingCredits } from '#ledger/accounts/staking-credits.ts'
+import { StakingCredits } from '#ledger/accounts/staking.ts'
 import { Charges } from '#ledger/charges/charges.ts'
 import { Funding } from '#ledger/charges/funding.ts'
-import { readOwed } from '#ledger/store/owed.ts'
 import type { Store } from '#ledger/store/store.ts'
+import { readOwed } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import {
   account,

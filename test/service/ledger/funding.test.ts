@@ -1,13 +1,12 @@
 /** Where the money of a call comes from, and what is said where it is not there. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { balanceOf, entriesOf } from '#ledger/accounts/accounts.ts'
-import { budgetLeft, periodStarts } from '#ledger/accounts/budget-periods.ts'
-import { StakingCredits } from '#ledger/accounts/staking-credits.ts'
-import { Funding, type Spendable, shortage, totalOf } from '#ledger/charges/funding.ts'
-import { InsufficientCredit, OverBudget } from '#ledger/charges/refusals.ts'
+import { balanceOf, entriesOf } from '#ledger/accounts/balances.ts'
+import { budgetLeft, periodStarts } from '#ledger/accounts/keys.ts'
+import { StakingCredits } from '#ledger/accounts/staking.ts'
+import { Funding, InsufficientCredit, OverBudget, type Spendable, shortage, totalOf } from '#ledger/charges/funding.ts'
 import type { BudgetPeriod } from '#ledger/store/account-ops.ts'
-import type { Refusal } from '#ledger/store/outcome.ts'
+import type { Refusal } from '#ledger/store/store.ts'
 import { budget, capture, hold, linesOf, mustCommit, refund, topUp } from '../../ledger/store/sample-ops.ts'
 import { type ChargeDesk, openChargeDesk } from './charge-desk.ts'
 

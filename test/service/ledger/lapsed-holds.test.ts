@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { recoveryIntervalMs } from '#ledger/bounds.ts'
-import { LapsedHolds, lapsedForMs } from '#ledger/charges/lapsed-holds.ts'
+import { LapsedHolds, lapsedForMs } from '#ledger/charges/recover-holds.ts'
 
 /** Looks at one lapsed hold at each of these times, and says at which it was due; null is when it is not there. */
 async function dueAt(times: readonly number[], untilMs: (nowMs: number) => number | null = () => 0): Promise<number[]> {

@@ -1,7 +1,7 @@
 /** What the operator is told of balances, from the books themselves. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { hasAccount, listBalances } from '#ledger/accounts/list-balances.ts'
+import { hasAccount, listBalances } from '#ledger/accounts/balances.ts'
 import { type AuditReader, sqliteAuditReader } from '#ledger/audit/audit-reader.ts'
 import { Funding } from '#ledger/charges/funding.ts'
 import { type ChargeDesk, openChargeDesk } from './charge-desk.ts'

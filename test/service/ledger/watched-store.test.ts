@@ -1,10 +1,8 @@
 /** What the service is told of its own store: a clock that has gone off, and what sound books never answer. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Store } from '#ledger/store/store.ts'
-import { StoreError } from '#ledger/store/store-error.ts'
+import { ClockWatch, watchedBooks, watchedStore } from '#ledger/ledger-watch.ts'
+import { type Store, StoreError } from '#ledger/store/store.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
-import { ClockWatch } from '#ledger/watch/clock-watch.ts'
-import { watchedBooks, watchedStore } from '#ledger/watch/watched-store.ts'
 import { capture, hold, mustCommit, ledger as openBooks, release, unit } from '../../ledger/store/sample-ops.ts'
 import { type ChargeDesk, openChargeDesk } from './charge-desk.ts'
 

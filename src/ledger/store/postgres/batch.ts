@@ -1,17 +1,14 @@
-import type { Outcome } from '../outcome.ts'
-import type { PruneSlice } from '../store.ts'
-import { refusedByRule, StoreError } from '../store-error.ts'
+import type pg from 'pg'
+import { type Outcome, type PruneSlice, refusedByRule, StoreError } from '../store.ts'
 import { batchParameters, batchValues } from './batch-columns.ts'
 import { transientAttempts } from './bounds.ts'
-import { DatabaseAway, type WriterLink } from './link.ts'
-import { pruneStatement } from './prune-slice.ts'
+import { DatabaseAway, isBrokenRule, isTransient, type WriterLink } from './link.ts'
 import { outcomesOf, type SentUnit } from './sent-unit.ts'
-import { isBrokenRule, isTransient } from './sql-state.ts'
 
 const parameters = batchParameters.map((name, index) => `${name} => $${index + 1}`).join(', ')
 const commitText = `SELECT commit_batch(${parameters}) AS answer`
 
-export interface BatchResult {
+interface BatchResult {
   /** One outcome or error a unit. */
   results: (Outcome | StoreError)[]
   /** Set where the database stayed away: what waits would only wait for it in vain, too. */
@@ -83,3 +80,40 @@ const awayError = (error: DatabaseAway): StoreError =>
 
 const unreachable = ({ cause }: DatabaseAway): StoreError =>
   new StoreError('unreachable', 'The database cannot be reached, so nothing was written; try again later.', { cause })
+
+/** Rows that another process is deleting at this moment are passed over. */
+function pruneStatement(slice: PruneSlice, rows: number): pg.QueryConfig {
+  switch (slice.table) {
+    case 'unit':
+      return { text: deleteOldest('unit', 'id < $1', 'id'), values: [slice.beforeId, rows] }
+    case 'nonce':
+      return {
+        text: deleteOldest('nonce', 'expires_at_ms < $1', 'expires_at_ms'),
+        values: [slice.expiredBeforeMs, rows],
+      }
+    case 'claim':
+      // Answers go with their claims. One that is worked under stays, however long the work takes.
+      return {
+        text: deleteOldest(
+          'claim',
+          "created_at_ms < $1 AND (state = 'done' OR lease_until_ms IS NULL OR lease_until_ms < $1)",
+          'created_at_ms',
+        ),
+        values: [slice.createdBeforeMs, rows],
+      }
+    case 'limit_log':
+      return { text: limitLog, values: [slice.createdBeforeMs, slice.keepNewest, rows] }
+  }
+}
+
+const deleteOldest = (table: string, where: string, order: string): string =>
+  `DELETE FROM ${table} WHERE id IN (
+    SELECT id FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT $2 FOR UPDATE SKIP LOCKED)`
+
+// Two searches by index, because one condition joined by OR would read the whole log.
+const limitLog = `DELETE FROM limit_log WHERE seq IN (
+  SELECT seq FROM (
+    (SELECT seq FROM limit_log WHERE created_at_ms < $1 ORDER BY created_at_ms LIMIT $3)
+    UNION
+    (SELECT seq FROM limit_log WHERE seq <= (SELECT max(seq) FROM limit_log) - $2::bigint ORDER BY seq LIMIT $3)
+  ) AS old LIMIT $3)`

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { StoreError } from '../store-error.ts'
+import { StoreError } from '../store.ts'
 import {
   answerTimeoutMs,
   connectTimeoutMs,

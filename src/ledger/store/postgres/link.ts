@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { attempts, attemptsForMs, firstRetryMs, longestRetryMs, troubleAfterMs } from './bounds.ts'
 import { connectForWriting, type Database, UnsuitableDatabase } from './connection.ts'
-import { isNoPrimary, isStatementError } from './sql-state.ts'
 
 /** The database stayed away for all attempts. `sent` tells whether a statement may have reached it. */
 export class DatabaseAway extends Error {
@@ -95,3 +94,46 @@ export function troubleWatch(onTrouble: OnTrouble): (error: unknown) => void {
 /** The first retry comes at once: most often a single connection was cut, and the database is there. */
 export const pauseMs = (attempt: number): number =>
   attempt === 1 ? 0 : Math.min(firstRetryMs * 2 ** (attempt - 2), longestRetryMs)
+
+/** What an error of the database means, by its SQLSTATE alone: severity and message come in the language of the server. */
+
+/** An error that the database itself told. */
+type DatabaseError = Error & { code: string; table?: string }
+
+/** Errors of the system have codes of five letters as well (EPIPE), and a number beside them. */
+const isDatabaseError = (error: unknown): error is DatabaseError =>
+  error instanceof Error &&
+  'code' in error &&
+  typeof error.code === 'string' &&
+  /^[0-9A-Z]{5}$/.test(error.code) &&
+  !('errno' in error)
+
+/**
+ * The connection is lost, or was never made: connection errors, the server's end, a session that it ended, too many
+ * connections, a role or a database that is not there.
+ */
+const lostConnection = /^(08|57P|28|3D|53300|25P03|25P04)/
+
+/** Whether the database refused a statement, so that nothing of it was kept; the connection goes on, but for a panic. */
+export const isStatementError = (error: unknown): error is DatabaseError =>
+  isDatabaseError(error) && !lostConnection.test(error.code)
+
+/** A write was refused because the database has become a standby: another one is the primary now. */
+const isNoPrimary = ({ code }: DatabaseError): boolean => code === '25006'
+
+/** Deadlock, conflict, time or locks run out: they say nothing about the units. */
+const transientCodes = new Set(['40P01', '40001', '55P03', '57014', '53200'])
+
+export const isTransient = (error: unknown): boolean => isStatementError(error) && transientCodes.has(error.code)
+
+const checkViolation = '23514'
+const uniqueViolation = '23505'
+/** Raised by the trigger that keeps entries as they are. */
+const entryChangeRefused = 'FB002'
+
+/** A rule of the tables refused a row. A unit checks before it writes, so sound rows never meet one. */
+export const isBrokenRule = (error: unknown): boolean =>
+  isDatabaseError(error) &&
+  (error.code === checkViolation ||
+    error.code === entryChangeRefused ||
+    (error.code === uniqueViolation && error.table === 'entry'))

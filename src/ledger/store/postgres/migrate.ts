@@ -4,16 +4,17 @@ import type pg from 'pg'
 import { connectForWriting, type Database, unusableDatabase } from './connection.ts'
 import { firstTables } from './migrations/0001-first-tables.ts'
 import { unitFunctions } from './migrations/0002-unit-functions.ts'
-import { entryChangeCode } from './migrations/0003-entry-change-code.ts'
-import { secretMarks } from './migrations/0004-secret-marks.ts'
+import { entryChangeCode, secretMarks } from './migrations/0003-to-0004.ts'
 import { plainUnits } from './migrations/0005-plain-units.ts'
-import { accountsStay } from './migrations/0006-accounts-stay.ts'
-import { receiptKeys } from './migrations/0007-receipt-keys.ts'
-import { movedHolds } from './migrations/0008-moved-holds.ts'
-import { keyRoles } from './migrations/0009-key-roles.ts'
-import { keyChanges } from './migrations/0010-key-changes.ts'
-import { limitRing } from './migrations/0011-limit-ring.ts'
-import { limitsOfHolds } from './migrations/0012-limits-of-holds.ts'
+import {
+  accountsStay,
+  keyChanges,
+  keyRoles,
+  limitRing,
+  limitsOfHolds,
+  movedHolds,
+  receiptKeys,
+} from './migrations/0006-to-0012.ts'
 
 /** In order of their names. A migration that has been released is never changed; the next one mends it. */
 export const migrations: Record<string, Migration> = {

@@ -1,10 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 import { type Clock, systemClock } from '#contract/time.ts'
 import { mostClockDifferenceMs } from '../bounds.ts'
-import type { Store } from '../store.ts'
-import { StoreError } from '../store-error.ts'
+import { type Store, StoreError } from '../store.ts'
 import type { Tables } from '../tables.ts'
-import { clockDifference, databaseTimeText } from './clock-difference.ts'
 import { UnsuitableDatabase, unusableDatabase } from './connection.ts'
 import { type OnTrouble, WriterLink } from './link.ts'
 import { migratePostgres } from './migrate.ts'
@@ -92,4 +90,16 @@ function openingFailure(error: unknown): unknown {
   if (error instanceof UnsuitableDatabase) return unusableDatabase(error.message)
   const why = error instanceof Error && error.message ? error.message : String(error)
   return unusableDatabase(`it cannot be opened (${why})`, error)
+}
+
+/** Milliseconds since 1970, by the database's own clock. */
+export const databaseTimeText = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now_ms'
+
+/** The least by which a clock differs from the database's; `ask` answers what that shows. */
+export async function clockDifference(clock: Clock, ask: () => Promise<number>): Promise<number> {
+  const beforeMs = clock.now()
+  const databaseMs = await ask()
+  const afterMs = clock.now()
+  // The database looked at some moment in between, so a slow answer is no difference.
+  return Math.max(0, beforeMs - databaseMs, databaseMs - afterMs)
 }

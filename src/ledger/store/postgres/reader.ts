@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, PostgresDialect, type PostgresPool } from 'kysely'
 import type pg from 'pg'
-import { narrowRow } from '../narrow-row.ts'
-import { StoreError } from '../store-error.ts'
-import type { Tables } from '../tables.ts'
+import { StoreError } from '../store.ts'
+import { narrowRow, type Tables } from '../tables.ts'
 import {
   attempts,
   attemptsForMs,
@@ -14,8 +13,7 @@ import {
   readTimeoutMs,
 } from './bounds.ts'
 import { applySettings, type Database, searchPath } from './connection.ts'
-import { type OnTrouble, pauseMs, troubleWatch } from './link.ts'
-import { isStatementError } from './sql-state.ts'
+import { isStatementError, type OnTrouble, pauseMs, troubleWatch } from './link.ts'
 
 /** Codes of PostgreSQL's types that hold whole numbers, and of those that may. */
 const integerTypes = new Set([20, 21, 23])

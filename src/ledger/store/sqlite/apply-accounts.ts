@@ -1,8 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { KeyBudget, SetKeyBudget } from '../account-ops.ts'
 import { type ApiKey, type Funds, startOf } from './apply-funds.ts'
-import type { Known } from './known-rows.ts'
-import type { Appliers } from './work.ts'
+import type { Appliers, Known } from './work.ts'
 
 interface KeyParts {
   keys: Known<ApiKey>

@@ -1,10 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { entryRefs } from '../entry-refs.ts'
 import type { EntryTable } from '../tables.ts'
-import type { Capture, Line } from '../units.ts'
+import { type Capture, entryRefs, type Line } from '../units.ts'
+import type { Funds, Sources } from './apply-funds.ts'
 import type { OpenHold, OpenHolds } from './apply-holds.ts'
-import { chargeWriter, type EntryRow, entryWriter, noCause } from './entry-writer.ts'
-import type { Appliers, Balances, Work } from './work.ts'
+import { type Appliers, type Balances, prepareExact, type Work } from './work.ts'
 
 /** The writers of entries, but for refunds. Everything here moves money between a customer and one system account. */
 export function entryAppliers(
@@ -82,3 +81,141 @@ function writeCharge(op: Capture, { hold, posted, staking, write, writeLine, wor
     writeLine({ account, ref, request, model, ...usage, counted, created_at_ms: op.atMs }, work)
   }
 }
+
+/** An entry without what its place in the books makes of it. */
+type EntryRow = Omit<EntryTable, 'seq' | 'id' | 'effect'>
+
+type WriteEntry = (row: EntryRow, work: Work) => void
+
+/** What an entry says of its cause where there is nothing to say. */
+const noCause = {
+  line: 0,
+  request: null,
+  model: null,
+  sku: null,
+  units: null,
+  unit_price_pico_usd: null,
+  reason: null,
+  api_key: null,
+  budget_period: null,
+  budget_start_ms: null,
+  staking_day_ms: null,
+} as const
+
+/** One line of what a request is charged. */
+interface ChargeRow {
+  account: string
+  amount: bigint
+  posted_after: bigint
+  ref: string
+  line: number
+  request: string
+  model: string | null
+  sku: string
+  units: bigint
+  unit_price_pico_usd: bigint
+  /** The hold's own: the key that called, and the period of its budget. */
+  counted: Pick<EntryRow, 'api_key' | 'budget_period' | 'budget_start_ms'>
+  created_at_ms: number
+}
+
+/** Most entries are charges: to bind only what differs among them makes a capture a twentieth cheaper. */
+function chargeWriter(database: DatabaseSync): (row: ChargeRow, work: Work) => void {
+  const insert = database.prepare(
+    `INSERT INTO entry (id, kind, account, debit, credit, amount, posted_after, ref, line, request, model, sku, units,
+      unit_price_pico_usd, api_key, budget_period, budget_start_ms, created_at_ms)
+    VALUES (?1, 'CHARGE', ?2, ?2, 'system:revenue', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`,
+  )
+  return (row, work) => {
+    const id = `${work.unit}.${work.entriesWritten++}`
+    const { ref, line, request, model, sku, units, counted } = row
+    const { api_key, budget_period, budget_start_ms } = counted
+    const place = [id, row.account, row.amount, row.posted_after, ref, line, request, model] as const
+    insert.run(
+      ...place,
+      sku,
+      units,
+      row.unit_price_pico_usd,
+      api_key,
+      budget_period,
+      budget_start_ms,
+      row.created_at_ms,
+    )
+  }
+}
+
+function entryWriter(database: DatabaseSync): WriteEntry {
+  const insert = database.prepare(
+    `INSERT INTO entry (id, kind, account, debit, credit, amount, posted_after, ref, line, request, model, sku, units,
+      unit_price_pico_usd, reason, api_key, budget_period, budget_start_ms, staking_day_ms, created_at_ms)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  return (row, work) => {
+    const { kind, account, debit, credit, amount, posted_after, ref, line, request, model } = row
+    const id = `${work.unit}.${work.entriesWritten++}`
+    const sides = [kind, account, debit, credit, amount, posted_after] as const
+    const usage = [row.sku, row.units, row.unit_price_pico_usd, row.reason] as const
+    const counted = [row.api_key, row.budget_period, row.budget_start_ms, row.staking_day_ms] as const
+    insert.run(id, ...sides, ref, line, request, model, ...usage, ...counted, row.created_at_ms)
+  }
+}
+
+type Charge = Pick<EntryTable, 'account' | 'model' | 'api_key' | 'budget_period'> & {
+  charged: bigint
+  budget_start_ms: bigint | null
+}
+
+const noLimits = { usd: null, staking: null }
+
+/** Gives a charge back to where it came from. */
+export function refundAppliers(
+  database: DatabaseSync,
+  { balances, funds }: { balances: Balances; funds: Funds },
+): Appliers<'refund'> {
+  const refExists = database.prepare('SELECT 1 FROM entry WHERE ref = ? LIMIT 1')
+  const chargeOf = prepareExact(
+    database,
+    `SELECT min(account) AS account, min(model) AS model, min(api_key) AS api_key, min(budget_period) AS budget_period,
+      min(budget_start_ms) AS budget_start_ms,
+      sum(CASE kind WHEN 'CHARGE' THEN amount ELSE -amount END) AS charged
+    FROM entry WHERE ref IN (?, ?) HAVING count(*) > 0`,
+  )
+  const stakingOf = prepareExact(database, 'SELECT amount, staking_day_ms FROM entry WHERE ref = ?')
+  const write = entryWriter(database)
+
+  return {
+    refund(op, work) {
+      const { request, reason } = op
+      const refs = [entryRefs.charge(request), entryRefs.writeOff(request)] as const
+      const charge = chargeOf.get(...refs) as Charge | undefined
+      const balance = charge && balances.read(charge.account, work)
+      if (!charge || !balance) return 'nothing_to_refund'
+      if (refExists.get(entryRefs.refund(request))) return 'refunded'
+      const { account, model, api_key, budget_period, charged } = charge
+      const used = stakingOf.get(entryRefs.staking(request)) as { amount: bigint; staking_day_ms: bigint } | undefined
+      const staking = used?.amount ?? 0n
+      const startMs = charge.budget_start_ms === null ? null : Number(charge.budget_start_ms)
+      const counted = { api_key, budget_period, budget_start_ms: startMs }
+      const cause = { ...noCause, ...counted, account, request, model, reason, created_at_ms: op.atMs }
+      const back = { kind: 'REFUND', debit: 'system:revenue', credit: account, ref: entryRefs.refund(request) } as const
+      write({ ...cause, ...back, amount: charged, posted_after: balance.posted + charged }, work)
+      if (used) {
+        const day = { staking_day_ms: Number(used.staking_day_ms), ref: entryRefs.stakingBack(request) }
+        const gone = { kind: 'STAKING', debit: account, credit: 'system:staking', ...day } as const
+        write({ ...cause, ...gone, amount: staking, posted_after: balance.posted + charged - staking }, work)
+      }
+      const spent = { usd: charged - staking, staking }
+      funds.giveBack(spent, sourcesOfCharge(charge, used?.staking_day_ms ?? null, startMs))
+      balances.move(balance, spent.usd, 0n, work)
+      return null
+    },
+  }
+}
+
+const sourcesOfCharge = (charge: Charge, dayMs: bigint | null, startMs: number | null): Sources => ({
+  staking: dayMs === null ? null : { account: charge.account, dayMs: Number(dayMs), granted: 0n },
+  budget:
+    charge.api_key === null || charge.budget_period === null
+      ? null
+      : { key: charge.api_key, period: charge.budget_period, startMs: startMs ?? 0, limits: noLimits },
+})

@@ -1,8 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { BudgetPeriod, PeriodStarts } from '../account-ops.ts'
 import type { Hold } from '../units.ts'
-import type { Known } from './known-rows.ts'
-import { prepareExact } from './work.ts'
+import { type Known, prepareExact } from './work.ts'
 
 /** What a hold draws on beside its account's USD. */
 export interface Sources {

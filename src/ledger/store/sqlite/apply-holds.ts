@@ -1,10 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { BudgetPeriod } from '../account-ops.ts'
-import { storeOwed } from '../owed.ts'
-import type { Hold } from '../units.ts'
+import { type Hold, storeOwed } from '../units.ts'
 import { type Funds, type Limits, type Sources, type Split, sourcesOf } from './apply-funds.ts'
-import type { Known } from './known-rows.ts'
-import { type Appliers, type Balances, prepareExact, type Work } from './work.ts'
+import { type Appliers, type Balances, type Known, prepareExact, type Work } from './work.ts'
 
 export interface OpenHold {
   id: string

@@ -1,18 +1,15 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { rateLimitLogRows } from '#contract/limits.ts'
 import { microUsd } from '#contract/money.ts'
 import { invalidOp } from '../invalid-op.ts'
-import type { Balance, Outcome, Refusal } from '../outcome.ts'
+import type { Balance, Outcome, Refusal } from '../store.ts'
 import type { Op, Unit } from '../units.ts'
 import { accountAppliers } from './apply-accounts.ts'
-import { claimAppliers } from './apply-claims.ts'
-import { entryAppliers } from './apply-entries.ts'
+import { entryAppliers, refundAppliers } from './apply-entries.ts'
 import { fundsIn } from './apply-funds.ts'
 import { holdAppliers, openHoldsIn } from './apply-holds.ts'
-import { jobAppliers, paymentAppliers } from './apply-moves.ts'
-import { recordAppliers } from './apply-records.ts'
-import { refundAppliers } from './apply-refunds.ts'
-import type { KnownRows } from './known-rows.ts'
-import { type Appliers, type Apply, balancesIn, type Work } from './work.ts'
+import { claimAppliers, jobAppliers, paymentAppliers } from './apply-moves.ts'
+import { type Appliers, type Apply, balancesIn, type KnownRows, type Work } from './work.ts'
 
 /**
  * Applies one unit inside the open transaction, whole or not at all. A unit that comes again, even in the same batch,
@@ -94,3 +91,46 @@ const readBalance = ([account, posted, held]: [string, string, string]): Balance
   posted: microUsd(BigInt(posted)),
   held: microUsd(BigInt(held)),
 })
+
+function recordAppliers(database: DatabaseSync): Appliers<'nonce' | 'limit' | 'ledger' | 'secret' | 'receiptKey'> {
+  const insertNonce = database.prepare('INSERT INTO nonce (id, expires_at_ms) VALUES (?, ?) ON CONFLICT DO NOTHING')
+  const insertLimit = database.prepare(
+    'INSERT INTO limit_log (account, key, model, tier, type, created_at_ms) VALUES (?, ?, ?, ?, ?, ?)',
+  )
+  const dropOldLimits = database.prepare(
+    `DELETE FROM limit_log WHERE account = ?1 AND seq <=
+      (SELECT seq FROM limit_log WHERE account = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ${rateLimitLogRows})`,
+  )
+  const setLedger = database.prepare(
+    `INSERT INTO ledger_state (one, state, reason, since_ms) VALUES (1, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET state = excluded.state, reason = excluded.reason, since_ms = excluded.since_ms`,
+  )
+  const insertSecret = database.prepare(
+    `INSERT INTO secret_mark (generation, mark, place, since_ms) SELECT ?, ?, ?, ?
+    WHERE ? = (SELECT coalesce(max(generation), 0) + 1 FROM secret_mark)`,
+  )
+  const insertReceiptKey = database.prepare(
+    'INSERT INTO receipt_key (id, public_key, since_ms) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+  )
+  return {
+    nonce(op) {
+      return insertNonce.run(op.key, op.expiresAtMs).changes === 0 ? 'nonce_used' : null
+    },
+    limit(op) {
+      insertLimit.run(op.account, op.key, op.model, op.tier, op.type, op.atMs)
+      dropOldLimits.run(op.account)
+      return null
+    },
+    ledger(op) {
+      setLedger.run(op.state, op.reason, op.atMs)
+      return null
+    },
+    secret({ generation, mark, place, atMs }) {
+      return insertSecret.run(generation, mark, place, atMs, generation).changes === 0 ? 'secret_moved' : null
+    },
+    receiptKey({ key, publicKey, atMs }) {
+      insertReceiptKey.run(key, publicKey, atMs)
+      return null
+    },
+  }
+}

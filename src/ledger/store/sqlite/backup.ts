@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { syncFile, syncFolder } from '#host/durable-files.ts'
 import { backupPages, busyTimeoutMs } from '../bounds.ts'
-import { StoreError } from '../store-error.ts'
+import { StoreError } from '../store.ts'
 
 const ownerOnly = 0o600
 

@@ -1,10 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { isAwayOfSqlite, isBusy } from '../away-reason.ts'
-import type { Outcome } from '../outcome.ts'
+import { isAwayOfSqlite, isBusy, type Outcome, type PruneSlice } from '../store.ts'
 import type { Unit } from '../units.ts'
 import { unitApplier } from './apply.ts'
-import { isBrokenRule } from './broken-rule.ts'
-import { knownRows } from './known-rows.ts'
+import { knownRows } from './work.ts'
 
 /** A unit that could not even be judged. It left no trace, unless it was the commit itself that failed. */
 export interface Failed {
@@ -69,6 +67,56 @@ export function batchCommitter(database: DatabaseSync): (units: readonly Unit[])
       // One bad unit must not fail the others. Repeating is safe: a unit that was committed after all answers again.
       const wasCommitting = committing
       return units.flatMap(unit => commitAlone(unit, wasCommitting))
+    }
+  }
+}
+
+/** SQLite's extended result codes of rules: CHECK, a trigger's RAISE, and UNIQUE. */
+const constraintCheck = 275
+const constraintTrigger = 1811
+const constraintUnique = 2067
+
+/** A rule of the tables refused a row. A unit checks before it writes, so sound rows never meet one. */
+function isBrokenRule(error: unknown): boolean {
+  if (!(error instanceof Error && 'errcode' in error)) return false
+  const { errcode, message } = error
+  if (errcode === constraintCheck) return true
+  // Which rule or trigger it was stands in the message alone; SQLite speaks one language, and the trigger ours.
+  if (errcode === constraintTrigger) return message.includes('append-only')
+  return errcode === constraintUnique && message.includes('entry.ref')
+}
+
+export function slicePruner(database: DatabaseSync): (slice: PruneSlice, rows: number) => number {
+  const units = database.prepare('DELETE FROM unit WHERE id IN (SELECT id FROM unit WHERE id < ? ORDER BY id LIMIT ?)')
+  const nonces = database.prepare(
+    'DELETE FROM nonce WHERE id IN (SELECT id FROM nonce WHERE expires_at_ms < ? ORDER BY expires_at_ms LIMIT ?)',
+  )
+  // Answers go with their claims. One that is worked under stays, however long the work takes.
+  const claims = database.prepare(
+    `DELETE FROM claim WHERE id IN (
+      SELECT id FROM claim WHERE created_at_ms < ?1
+        AND (state = 'done' OR lease_until_ms IS NULL OR lease_until_ms < ?1)
+      ORDER BY created_at_ms LIMIT ?2)`,
+  )
+  // Two searches by index, because one condition joined by OR would read the whole log.
+  const limitLog = database.prepare(
+    `DELETE FROM limit_log WHERE seq IN (
+      SELECT seq FROM (SELECT seq FROM limit_log WHERE created_at_ms < ?1 ORDER BY created_at_ms LIMIT ?3)
+      UNION
+      SELECT seq FROM (SELECT seq FROM limit_log
+        WHERE seq <= (SELECT max(seq) FROM limit_log) - ?2 ORDER BY seq LIMIT ?3)
+      LIMIT ?3)`,
+  )
+  return (slice, rows) => {
+    switch (slice.table) {
+      case 'unit':
+        return Number(units.run(slice.beforeId, rows).changes)
+      case 'nonce':
+        return Number(nonces.run(slice.expiredBeforeMs, rows).changes)
+      case 'claim':
+        return Number(claims.run(slice.createdBeforeMs, rows).changes)
+      case 'limit_log':
+        return Number(limitLog.run(slice.createdBeforeMs, slice.keepNewest, rows).changes)
     }
   }
 }

@@ -1,7 +1,8 @@
+import { closeSync, openSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { busyTimeoutMs, checkpointPages, writerCacheKiB } from '../bounds.ts'
-import { StoreError } from '../store-error.ts'
-import { ensurePrivateFile } from './private-file.ts'
+import { StoreError } from '../store.ts'
 
 /** What `PRAGMA synchronous` answers for FULL. */
 const synchronousFull = 2
@@ -29,4 +30,44 @@ export function openForWriting(path: string): DatabaseSync {
 /** A connection that only reads; it sees what was committed when a statement starts, and never waits for the writer. */
 export function openForReading(path: string): DatabaseSync {
   return new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs })
+}
+
+/** SQLite's primary code for "another connection holds the lock". */
+const sqliteBusy = 5
+
+/**
+ * Guards that one service process owns a folder: an exclusive transaction held open on `lock.db`. The operating system
+ * drops it with the process, even after kill -9, so there is no stale lock to clear.
+ */
+export function lockFolderOf(databasePath: string): { release(): void } {
+  const folder = dirname(databasePath)
+  const path = join(folder, 'lock.db')
+  ensurePrivateFile(path)
+  const lock = new DatabaseSync(path, { timeout: 0 })
+  try {
+    lock.exec('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE')
+  } catch (error) {
+    lock.close()
+    if ((error as { errcode?: number }).errcode !== sqliteBusy) throw error
+    throw new StoreError(
+      'folder_in_use',
+      `Another service process is using the folder ${folder}; stop it first, or choose another folder.`,
+      { cause: error },
+    )
+  }
+  return { release: () => lock.close() }
+}
+
+const ownerOnly = 0o600
+
+/**
+ * Makes the file, readable by its owner alone, where there is none. A file that exists is not even opened: closing it
+ * again would drop every POSIX lock that this process holds on it through SQLite.
+ */
+export function ensurePrivateFile(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', ownerOnly))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
 }

@@ -2,15 +2,12 @@ import { closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { Kysely } from 'kysely'
 import { makeFolder, syncFolder } from '#host/durable-files.ts'
-import type { Store } from '../store.ts'
-import { isDamage, StoreError } from '../store-error.ts'
+import { threadUrl } from '#host/threads/thread-url.ts'
+import { isDamage, type Store, StoreError } from '../store.ts'
 import type { Tables } from '../tables.ts'
-import { openForReading, openForWriting } from './connection.ts'
-import { NodeSqliteDialect } from './dialect.ts'
-import { lockFolderOf } from './folder-lock.ts'
-import { migrateSqlite } from './migrate.ts'
+import { lockFolderOf, openForReading, openForWriting } from './connection.ts'
+import { migrateSqlite, NodeSqliteDialect } from './migrate.ts'
 import { SqliteWriter } from './writer.ts'
-import { writerThreadUrl } from './writer-thread-url.ts'
 
 const ownerOnlyFile = 0o600
 
@@ -28,7 +25,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     await requireItsLedger(path)
     await migrate(path)
     await noteLedger(path)
-    const writer = await SqliteWriter.start({ path }, writerThreadUrl())
+    const writer = await SqliteWriter.start({ path }, threadUrl('sqlite-writer-thread', import.meta.url))
     return storeOf(writer, openSqliteReader(path), lock)
   } catch (error) {
     lock.release()

@@ -1,13 +1,10 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
+import { nextBatch } from '../batching.ts'
 import { queuedUnits } from '../bounds.ts'
-import { nextBatch } from '../next-batch.ts'
-import type { Outcome } from '../outcome.ts'
-import type { PruneSlice } from '../store.ts'
-import { refusedByRule, StoreError } from '../store-error.ts'
+import { type Outcome, type PruneSlice, refusedByRule, StoreError } from '../store.ts'
 import type { Unit } from '../units.ts'
 import type { Failed, UnitResult } from './batch.ts'
-import type { WriterAnswer, WriterData, WriterRequest } from './writer-messages.ts'
 
 /** One call of `commit`: its units may travel in several batches. */
 interface Call {
@@ -221,3 +218,19 @@ const queueFull = (): StoreError =>
     'queue_full',
     `More than ${queuedUnits} units are waiting to be written, so the disk does not keep up; try again later.`,
   )
+
+/** One request at a time; each is answered by one message. */
+export type WriterRequest =
+  | { ask: 'commit'; units: readonly Unit[] }
+  | { ask: 'prune'; slice: PruneSlice; rows: number }
+  | { ask: 'close' }
+
+export type WriterAnswer =
+  | { answer: 'ready' }
+  | { answer: 'outcomes'; results: UnitResult[] }
+  | { answer: 'pruned'; rows: number }
+  | { answer: 'failed'; message: string }
+
+export interface WriterData {
+  path: string
+}

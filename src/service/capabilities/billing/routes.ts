@@ -21,7 +21,7 @@ import {
   paymentResponse,
 } from '#contract/wire/headers.ts'
 import { normalizeWallet } from '#contract/wire/networks.ts'
-import { balanceOf, entriesOf } from '#ledger/accounts/accounts.ts'
+import { balanceOf, entriesOf } from '#ledger/accounts/balances.ts'
 import { type Call, json, principalOf } from '../../http/call.ts'
 import { route } from '../../http/route.ts'
 import type { DayRange } from '../../http/service.ts'

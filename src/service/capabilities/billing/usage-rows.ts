@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { fieldError } from '#contract/errors/issues.ts'
 import { formatUsd, toUsdNumber } from '#contract/money.ts'
 import type { UsageRow } from '#contract/operations/billing.ts'
-import { csvText } from '#ledger/audit/csv-text.ts'
+import { csvText } from '#ledger/audit/csv.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { EntryTable } from '#ledger/store/tables.ts'
 

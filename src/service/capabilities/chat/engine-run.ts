@@ -9,8 +9,8 @@ import {
 import { ServiceError } from '#contract/errors/service-error.ts'
 import type { ChatCompletionChunk } from '#contract/operations/chat.ts'
 import type { ChatCall, ChatEngine } from '#engines/ports/engine.ts'
-import { ChargeUnknown } from '#ledger/charges/charge-unknown.ts'
-import type { Refusal } from '#ledger/store/outcome.ts'
+import { ChargeUnknown } from '#ledger/charges/funding.ts'
+import type { Refusal } from '#ledger/store/store.ts'
 import { unreadStreamMs, usageWaitMs } from './bounds.ts'
 
 /** What the engine is asked, which may take a while to be known. */

@@ -2,7 +2,7 @@ import type { ChatCompletionChunk, ChatCompletionRequest, TokenUsage } from '#co
 import type { Clock } from '#contract/time.ts'
 import type { SearchResult } from '#engines/ports/engine.ts'
 import { countPromptTokens, RunningCount } from '#engines/tokens/count-tokens.ts'
-import { oneCharge } from '#ledger/charges/one-charge.ts'
+import { oneCharge } from '#ledger/charges/charges.ts'
 import type { Line } from '#ledger/store/units.ts'
 import { assumedTokensASecond, pacedPieces, thinkingAfterMs } from './bounds.ts'
 import type { ChatPlan } from './chat-plan.ts'

@@ -1,7 +1,5 @@
 import type { Clock } from '#contract/time.ts'
-import { commitSurely } from '#ledger/store/commit-surely.ts'
-import type { Outcome } from '#ledger/store/outcome.ts'
-import type { Store } from '#ledger/store/store.ts'
+import { commitSurely, type Outcome, type Store } from '#ledger/store/store.ts'
 import type { ClaimFields, MoveClaim } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { claimLeaseMs } from './bounds.ts'

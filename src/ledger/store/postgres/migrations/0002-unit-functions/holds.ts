@@ -1,4 +1,4 @@
-import { balanceParameters, readBalance } from './verdict.ts'
+import { balanceParameters, readBalance } from './entries.ts'
 
 /** Checks come first and in the order of the contract; whatever refuses has written nothing. */
 export const applyHold = `CREATE FUNCTION apply_hold(

@@ -2,10 +2,9 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { closingCheckpointMs } from '../bounds.ts'
-import { batchCommitter } from './batch.ts'
+import { batchCommitter, slicePruner } from './batch.ts'
 import { openForWriting } from './connection.ts'
-import { slicePruner } from './prune-slice.ts'
-import type { WriterAnswer, WriterData, WriterRequest } from './writer-messages.ts'
+import type { WriterAnswer, WriterData, WriterRequest } from './writer.ts'
 
 if (parentPort) serve(parentPort, workerData as WriterData)
 

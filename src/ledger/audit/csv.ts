@@ -1,7 +1,6 @@
 import { formatUsd } from '#contract/money.ts'
 import { exportChunkCharacters } from '../bounds.ts'
 import type { AuditReader } from './audit-reader.ts'
-import { csvText } from './csv-text.ts'
 
 export interface ExportFilter {
   /** Of one account; of all where absent. */
@@ -88,3 +87,13 @@ function conditions({ account, fromMs, toMs }: ExportFilter) {
 const picoPerUsd = 1_000_000_000_000n
 
 const picoUsd = (price: bigint): string => `${price / picoPerUsd}.${(price % picoPerUsd).toString().padStart(12, '0')}`
+
+/** What makes a spreadsheet read a text as a formula, its full-width doubles included. */
+const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/
+
+/** A stranger's word in a CSV file (RFC 4180), quoted where it has to be; an apostrophe before it where a spreadsheet would calculate. */
+export function csvText(value: string | null): string {
+  if (value === null) return ''
+  const harmless = formulaStart.test(value) ? `'${value}` : value
+  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
+}

@@ -1,0 +1,247 @@
+import { sql } from 'kysely'
+import type { Clock } from '#contract/time.ts'
+import type { Log } from '#host/log.ts'
+import { withSpan } from '#host/tracing/spans.ts'
+import { slicesAtStart, watchedAccounts, watchedEntries } from './bounds.ts'
+import { mostClockDifferenceMs } from './store/bounds.ts'
+import { commitSurely, isClockShared, type Outcome, type Store, StoreError } from './store/store.ts'
+import type { SetLedgerState } from './store/units.ts'
+import { uuidV7 } from './store/uuid-v7.ts'
+
+export interface LedgerState {
+  state: 'open' | 'read_only'
+  /** For whoever has to look into it; names nobody. */
+  reason: string
+}
+
+/**
+ * Looks the books over, slice by slice, and makes them read-only where something does not add up: nothing new is held
+ * then, what has begun ends, and credits come in. The whole recomputation is the audit's; this finds most of what it
+ * would, soon and cheaply.
+ */
+export class LedgerWatch {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #log: Log
+  #entriesSeen = 0
+  #accountsSeen = ''
+  #closing: Promise<void> | null = null
+
+  constructor(options: { store: Store; clock: Clock; log: Log }) {
+    this.#store = options.store
+    this.#clock = options.clock
+    this.#log = options.log
+  }
+
+  /** As it stands in the store, where another process may have set it. */
+  async state(): Promise<LedgerState> {
+    const row = await this.#store.read.selectFrom('ledger_state').select(['state', 'reason']).executeTakeFirst()
+    return row ?? { state: 'open', reason: '' }
+  }
+
+  /** Before anything is served: small books whole, of larger ones the newest entries and the first accounts. */
+  async lookOverAtStart(): Promise<void> {
+    this.#entriesSeen = await newestEntries(this.#store, slicesAtStart * watchedEntries)
+    const breach = (await this.#entries(slicesAtStart)) ?? (await this.#accounts(slicesAtStart))
+    if (breach) await this.close(breach.sentence, { account: breach.account })
+    const { state, reason } = await this.state()
+    if (state === 'read_only')
+      this.#log.error({ reason }, 'The books are read-only; `farebox ledger reopen` opens them once they add up.')
+  }
+
+  /** One slice of what is new, and one on the way round all accounts. */
+  async lookOver(): Promise<void> {
+    const breach = (await this.#entries(1)) ?? (await this.#accounts(1))
+    if (breach) await this.close(breach.sentence, { account: breach.account })
+  }
+
+  /** Refuses new debits from now on, in every process. Once; a failure is told and tried again by the next look. */
+  close(reason: string, facts: object = {}): Promise<void> {
+    this.#closing ??= this.#close(reason, facts).finally(() => {
+      this.#closing = null
+    })
+    return this.#closing
+  }
+
+  async #close(reason: string, facts: object): Promise<void> {
+    if ((await this.state()).state === 'read_only') return
+    this.#log.error({ ...facts, reason }, 'The books do not add up; new paid calls are refused until they do.')
+    await this.#set('read_only', reason)
+  }
+
+  /** Opens the books again where all of them can be looked over without a breach; otherwise says what is wrong. */
+  async reopen(): Promise<LedgerState> {
+    this.#entriesSeen = 0
+    this.#accountsSeen = ''
+    const breach = (await this.#entries(Number.POSITIVE_INFINITY)) ?? (await this.#accounts(Number.POSITIVE_INFINITY))
+    if (breach) return { state: 'read_only', reason: breach.sentence }
+    await this.#set('open', 'Opened by the operator.')
+    return { state: 'open', reason: '' }
+  }
+
+  async #set(state: SetLedgerState['state'], reason: string): Promise<void> {
+    const atMs = this.#clock.now()
+    await commitSurely(this.#store, { id: `${uuidV7(atMs)}/ledger`, ops: [{ op: 'ledger', state, reason, atMs }] })
+  }
+
+  #entries(slices: number): Promise<Breach | null> {
+    return lookOverSlices(slices, async () => {
+      const slice = await lookOverEntries(this.#store, this.#entriesSeen)
+      this.#entriesSeen = slice.next ?? this.#entriesSeen
+      return slice
+    })
+  }
+
+  #accounts(slices: number): Promise<Breach | null> {
+    return lookOverSlices(slices, async () => {
+      const slice = await lookOverAccounts(this.#store, this.#accountsSeen)
+      this.#accountsSeen = slice.next ?? ''
+      return slice
+    })
+  }
+}
+
+async function lookOverSlices(slices: number, look: () => Promise<Slice<unknown>>): Promise<Breach | null> {
+  for (let looked = 0; looked < slices; looked++) {
+    const { breach, next } = await look()
+    if (breach || next === null) return breach
+  }
+  return null
+}
+
+/** What does not add up, and whose it is; only the sentence is for everybody. */
+export interface Breach {
+  sentence: string
+  account: string
+}
+
+/** One slice that was looked over. */
+export interface Slice<Position> {
+  breach: Breach | null
+  /** Where the next slice begins; null at the end. */
+  next: Position | null
+}
+
+type Reading = Pick<Store, 'read'>
+
+/**
+ * Accounts after `after`: what is posted is what their last entry left, what is held are their open holds. One statement,
+ * so that a commit between two reads cannot look like a difference.
+ */
+export async function lookOverAccounts({ read }: Reading, after: string): Promise<Slice<string>> {
+  const { rows } = await sql<AccountRow>`
+    SELECT id, posted, held,
+      coalesce((SELECT posted_after FROM entry WHERE entry.account = account.id ORDER BY seq DESC LIMIT 1), 0)
+        AS entries_usd,
+      (SELECT CAST(coalesce(sum(amount - staking_usd), 0) AS BIGINT) FROM hold WHERE hold.account = account.id)
+        AS holds_usd
+    FROM account WHERE id > ${after} ORDER BY id LIMIT ${watchedAccounts}`.execute(read)
+  const breach = rows.map(row => breachOf(row)).find(each => each !== null) ?? null
+  return { breach, next: rows.length < watchedAccounts ? null : (rows.at(-1)?.id ?? null) }
+}
+
+interface AccountRow {
+  id: string
+  posted: bigint
+  held: bigint
+  entries_usd: bigint
+  holds_usd: bigint
+}
+
+function breachOf({ id: account, posted, held, entries_usd, holds_usd }: AccountRow): Breach | null {
+  if (posted !== entries_usd) return { account, sentence: 'The balance of an account is not what its entries left.' }
+  if (held !== holds_usd) return { account, sentence: 'What an account holds is not the sum of its open holds.' }
+  if (held < 0n || posted < held) return { account, sentence: 'An account is below zero.' }
+  return null
+}
+
+/** Entries after `after`: each leaves what the one before it left, and its own effect. */
+export async function lookOverEntries({ read }: Reading, after: number): Promise<Slice<number>> {
+  const { rows } = await sql<EntryRow>`
+    SELECT seq, account, effect, posted_after,
+      coalesce((SELECT posted_after FROM entry AS earlier WHERE earlier.account = entry.account
+        AND earlier.seq < entry.seq ORDER BY earlier.seq DESC LIMIT 1), 0) AS before_usd
+    FROM entry WHERE seq > ${after} ORDER BY seq LIMIT ${watchedEntries}`.execute(read)
+  const wrong = rows.find(row => row.before_usd + row.effect !== row.posted_after)
+  const breach = wrong ? { account: wrong.account, sentence: 'An entry does not follow from the one before it.' } : null
+  return { breach, next: rows.at(-1)?.seq ?? null }
+}
+
+interface EntryRow {
+  seq: number
+  account: string
+  effect: bigint
+  posted_after: bigint
+  before_usd: bigint
+}
+
+/** Where the newest `count` entries begin. */
+export async function newestEntries({ read }: Reading, count: number): Promise<number> {
+  const last = await read.selectFrom('entry').select('seq').orderBy('seq', 'desc').limit(1).executeTakeFirst()
+  return Math.max(0, (last?.seq ?? 0) - count)
+}
+
+/** A store for everybody who writes, payments too: what sound books never answer makes them read-only, and is logged. */
+export function watchedBooks(parts: { store: Store; clock: Clock; log: Log }): { store: Store; ledger: LedgerWatch } {
+  const ledger = new LedgerWatch(parts)
+  const store = watchedStore(parts.store, (reason, facts) => {
+    // The commit that failed has a caller of its own, who does not wait for this.
+    ledger
+      .close(reason, facts)
+      .catch(error => parts.log.error({ err: error }, 'The books could not be made read-only.'))
+  })
+  return { store, ledger }
+}
+
+/** The same store; tells of what sound books never answer. What the caller gets is the same. */
+export function watchedStore(store: Store, onBroken: (reason: string, facts: object) => void): Store {
+  return {
+    read: store.read,
+    soleOwner: store.soleOwner,
+    clockDifferenceMs: async () => (await store.clockDifferenceMs?.()) ?? 0,
+    prune: (slice, rows) => store.prune(slice, rows),
+    close: () => store.close(),
+    async commit(units) {
+      const outcomes = await withSpan('commit', { 'farebox.units': units.length }, () => store.commit(units)).catch(
+        error => {
+          if (isBrokenRule(error))
+            onBroken('A change of the books was refused by a rule of their tables.', { err: error })
+          throw error
+        },
+      )
+      for (const [index, outcome] of outcomes.entries())
+        if (isImpossible(outcome)) onBroken('A charge was larger than its hold.', { unit: units[index]?.id })
+      return outcomes
+    },
+  }
+}
+
+/** A unit checks before it writes, so a rule of a table that refuses it found rows that were not as the books left them. */
+const isBrokenRule = (error: unknown): boolean => error instanceof StoreError && error.kind === 'broken_rule'
+
+/** What is charged beyond a hold is written off before, by whoever knows how much is held. */
+const isImpossible = (outcome: Outcome): boolean => !outcome.ok && outcome.why === 'over_hold'
+
+/** Tells, once each, that the clock of this process has gone off the database's, and that it is back. */
+export class ClockWatch {
+  readonly #store: Store
+  readonly #log: Log
+  #wasShared = true
+
+  constructor({ store, log }: { store: Store; log: Log }) {
+    this.#store = store
+    this.#log = log
+  }
+
+  async look(): Promise<void> {
+    const isShared = await isClockShared(this.#store)
+    if (isShared === this.#wasShared) return
+    this.#wasShared = isShared
+    if (isShared)
+      return this.#log.info({}, 'This clock and the database’s agree again; what others leave behind is taken over.')
+    this.#log.error(
+      { mostMs: mostClockDifferenceMs },
+      'This clock differs from the database’s, so nothing of another process is taken over; set the clock by a time server.',
+    )
+  }
+}
