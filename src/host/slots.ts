@@ -1,5 +1,5 @@
 import { FairLine, type InLine } from './fair-line.ts'
-import { callingAccount } from './tracing/request-context.ts'
+import { callingAccount } from './tracing/tracing.ts'
 
 interface Waiting extends InLine {
   begin(): void

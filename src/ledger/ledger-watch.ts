@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Clock } from '#contract/time.ts'
 import type { Log } from '#host/log.ts'
-import { withSpan } from '#host/tracing/spans.ts'
+import { withSpan } from '#host/tracing/tracing.ts'
 import { slicesAtStart, watchedAccounts, watchedEntries } from './bounds.ts'
 import { mostClockDifferenceMs } from './store/bounds.ts'
 import { commitSurely, isClockShared, type Outcome, type Store, StoreError } from './store/store.ts'

@@ -1,7 +1,7 @@
 import { privateKeyToAccount } from 'viem/accounts'
 import { expect, test } from 'vitest'
 import { createChatCompletion } from '#contract/operations/chat.ts'
-import { claimId } from '#service/http/idempotency/keyed-request.ts'
+import { claimId } from '#service/http/idempotency/kept-answer.ts'
 import { Book, type SignedTopUp } from './book.ts'
 import type { Transfer } from './checks/chain-transfers.ts'
 import { checkBudgets } from './checks/check-budgets.ts'

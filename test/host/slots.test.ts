@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Slots } from '#host/slots.ts'
-import { inRequest } from '#host/tracing/request-context.ts'
+import { inRequest } from '#host/tracing/tracing.ts'
 
 const staying = new AbortController().signal
 

@@ -82,7 +82,7 @@ async function start({ path, config, env, log, hide }: ServingOptions, ends: End
   ends.push(() => beside.close())
   const service = await open(openService, { config, folder, env, log, models, beside: beside.options, adminToken })
   ends.push(() => service.close())
-  listener.serve((request, bindings) => service.fetch(request, bindings))
+  listener.serve(service.fetch)
   // Once more, and so before the service: no request may arrive at one that is closing.
   ends.push(() => listener.close(drainMs))
   if (file.metrics?.listen) ends.push(await listenForFigures(file.metrics.listen, file.metrics.token, service))
@@ -178,10 +178,7 @@ function waitLogged(log: Log): (folder: DataFolder) => Promise<void> {
 }
 
 async function listen({ listen: at, vendor }: Pick<ConfigFile, 'listen' | 'vendor'>) {
-  const [{ Listener }, { answerStarting }] = await Promise.all([
-    import('#service/http/listener.ts'),
-    import('#service/http/starting.ts'),
-  ])
+  const { answerStarting, Listener } = await import('#service/http/listener.ts')
   try {
     return await Listener.open({ ...at, starting: answerStarting({ vendor }) })
   } catch (error) {

@@ -124,7 +124,7 @@ async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<L
     })
   const service = await openWhenFree(folder, open)
   stops.push(() => service.close())
-  listener.serve((request, bindings) => service.fetch(request, bindings))
+  listener.serve(service.fetch)
   // Once more, and so before the service: no request may arrive at one that is closing.
   stops.push(() => listener.close(stopGraceMs))
   await writePrivateFile(folder.admin, JSON.stringify({ url: publicUrl, token: adminToken, pid: process.pid }))

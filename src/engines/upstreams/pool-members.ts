@@ -1,7 +1,7 @@
 import { modelOffline, modelOverloaded } from '#contract/errors/errors.ts'
 import { blameless } from '#contract/errors/service-error.ts'
 import type { Clock } from '#contract/time.ts'
-import { inRequest } from '#host/tracing/request-context.ts'
+import { inRequest } from '#host/tracing/tracing.ts'
 import {
   failureWord,
   longestHintMs,

@@ -1,7 +1,6 @@
 import { modelOffline, modelOverloaded, requestTimeout } from '#contract/errors/errors.ts'
 import type { Clock } from '#contract/time.ts'
-import { callingAccount, noteRetry } from '#host/tracing/request-context.ts'
-import { childSpan, inSpan, spanFailed, withSpan } from '#host/tracing/spans.ts'
+import { callingAccount, childSpan, inSpan, noteRetry, spanFailed, withSpan } from '#host/tracing/tracing.ts'
 import { cutByUs } from '../http/upstream-error.ts'
 import { type Asker, type Member, PoolMembers, WaitingLine } from './pool-members.ts'
 import {

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { FairLine, type InLine, lineIsFull } from '../fair-line.ts'
-import { callingAccount } from '../tracing/request-context.ts'
+import { callingAccount } from '../tracing/tracing.ts'
 
 /** Of a page, a picture or some texts. */
 const usualLeftMs = 2_000

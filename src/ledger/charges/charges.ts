@@ -1,7 +1,7 @@
 import { authenticationFailed } from '#contract/errors/errors.ts'
 import { addUsd, type MicroUsd, priceLines, zeroUsd } from '#contract/money.ts'
 import type { Clock } from '#contract/time.ts'
-import { forThisSpan, type WithinSpan, withSpan } from '#host/tracing/spans.ts'
+import { forThisSpan, type WithinSpan, withSpan } from '#host/tracing/tracing.ts'
 import { availableOf } from '../accounts/balances.ts'
 import { endedKeys } from '../accounts/keys.ts'
 import { checkpointsATick, holdLeaseMs, renewalTickMs } from '../bounds.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '#contract/time.ts'
 import type { Log } from '#host/log.ts'
-import { withSpan } from '#host/tracing/spans.ts'
+import { withSpan } from '#host/tracing/tracing.ts'
 import {
   confirmationLookMs,
   expiryMarginSeconds,

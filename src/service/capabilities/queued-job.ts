@@ -1,6 +1,6 @@
 import { extname } from 'node:path'
 import { requestIdNotFound } from '#contract/errors/errors.ts'
-import { type Call, json, principalOf, type Reply } from '../http/call.ts'
+import { type Call, json, principalOf, type Reply } from '../http/route.ts'
 import type { Service } from '../http/service.ts'
 import type { JobRequest } from '../jobs/jobs.ts'
 import type { Catalogue } from '../models/catalogue.ts'

@@ -1,28 +1,18 @@
-import { type Context, Hono } from 'hono'
+import { Hono } from 'hono'
 import { methodNotAllowed, routeNotFound } from '#contract/errors/errors.ts'
 import type { ServiceError } from '#contract/errors/service-error.ts'
 import { operations } from '#contract/operations/operations.ts'
 import { basePath } from '#contract/wire/base-url.ts'
 import { onceLoaded } from '#host/once-loaded.ts'
-import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { type Admin, adminPaths, answerAdmin, answerFigures, type Figures } from './admin.ts'
-import { type BodySource, wholeBody } from './body/read-body.ts'
 import { sendJson, sendText } from './body/send.ts'
 import { readDownload, revokeDownload } from './downloads.ts'
-import { Exchange, requireSingleHeaders, setCommonHeaders } from './exchange.ts'
+import { type Exchange, requireSingleHeaders, setCommonHeaders } from './exchange.ts'
 import { fail } from './failed-answer.ts'
-import type { SocketBindings } from './listener.ts'
-import { answer, type Incoming, told } from './pipeline.ts'
+import { type AppContext, exchangeOf, mount, type ServiceEnvironment, told } from './pipeline.ts'
 import { type Probe, Probes } from './probes.ts'
 import type { Route } from './route.ts'
 import type { Service } from './service.ts'
-
-/** With Node's own messages when it runs on a socket, without them when a client meets it in process. */
-export interface ServiceEnvironment {
-  Bindings: Partial<SocketBindings>
-}
-
-type AppContext = Context<ServiceEnvironment>
 
 /** What is open beside the API, where its operator wants it. */
 export interface Doors {
@@ -77,14 +67,6 @@ export function createApp(
   )
   return app
 }
-
-function mount(app: Hono<ServiceEnvironment>, route: Route, service: Service): void {
-  const { method, path, aliasPath } = route.operation
-  const paths = [path, ...(aliasPath ? [aliasPath] : [])].map(honoPath)
-  app.on(method, paths, context => answer(route, incomingOf(context, service), service))
-}
-
-const honoPath = (path: string): string => `${basePath}${path.replaceAll(/\{(\w+)\}/g, ':$1')}`
 
 /** A path of the contract with another method is a 405 that names the right one. */
 function unknownPath(path: string): ServiceError {
@@ -145,41 +127,6 @@ async function plain(
       )
     }
   })
-}
-
-function incomingOf(context: AppContext, service: Service): Incoming {
-  const exchange = exchangeOf(context, service)
-  const body: BodySource = {
-    header: name => exchange.header(name),
-    read: (limit, arrived) => wholeBody(context.env?.incoming ?? null, context.req.raw, limit, arrived),
-  }
-  return { exchange, params: context.req.param() as Record<string, string>, query: queryOf(context), body }
-}
-
-/** A member that comes several times is all of its values. */
-const queryOf = (context: AppContext): Incoming['query'] =>
-  Object.fromEntries(
-    Object.entries(context.req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
-  )
-
-function exchangeOf(context: AppContext, service: Service): Exchange {
-  const incoming = context.env?.incoming
-  // Node joins repeated headers or drops them silently; a credential that is sent twice has to be seen twice.
-  const header = incoming
-    ? (name: string) => incoming.headersDistinct[name] ?? []
-    : (name: string) => [context.req.raw.headers.get(name) ?? []].flat()
-  const exchange = new Exchange({
-    requestId: uuidV7(service.clock.now()),
-    address: service.proxies.callerOf(incoming?.socket.remoteAddress ?? '127.0.0.1', header),
-    signal: context.req.raw.signal,
-    writeWhole: context.env?.writeWhole ?? null,
-    cut: context.env?.cut ?? null,
-    vendor: service.settings.vendor,
-    requestHeaders: header,
-  })
-  // A body that nobody reads any more is never cancelled by some runtimes; leaving ends the request all the same.
-  exchange.signal.addEventListener('abort', () => exchange.left(), { once: true })
-  return exchange
 }
 
 const yamlType = 'application/yaml; charset=utf-8'

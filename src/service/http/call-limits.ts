@@ -7,7 +7,6 @@ import { createResponse, type ResponsesRequest } from '#contract/operations/resp
 import { parseModelSuffix } from '#contract/operations/service-parameters.ts'
 import { limitRequests, modelId, modelName, modelRouter } from '#contract/wire/headers.ts'
 import { askedTokens } from '#engines/ports/engine.ts'
-import { ChargeUnknown } from '#ledger/charges/funding.ts'
 import type { Catalogue } from '../models/catalogue.ts'
 import { tellDeprecation } from '../models/deprecation.ts'
 import type { ImageInputModel, ImageModel, Model, TextModel } from '../models/model.ts'
@@ -30,21 +29,6 @@ export async function takeLimits(
   const grant = await service.guards.take(exchange, countedFor ? { ...demand, countedFor } : demand)
   exchange.setAll(grant.headers)
   return grant
-}
-
-/** Runs a call that was counted. One that is refused gets its tokens back, and its answer says so. */
-export async function withinLimits<Value>(
-  grant: Grant | null,
-  { exchange, signal }: { exchange: Exchange; signal: AbortSignal },
-  run: () => Promise<Value>,
-): Promise<Value> {
-  try {
-    return await run()
-  } catch (error) {
-    // The engine's tokens of a caller who left, or of a charge in doubt, were made.
-    if (grant && !signal.aborted && !(error instanceof ChargeUnknown)) exchange.setAll(grant.giveBack())
-    throw error
-  }
 }
 
 /**

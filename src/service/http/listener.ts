@@ -1,11 +1,19 @@
 import { once } from 'node:events'
 import type { Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { hostname } from 'node:os'
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
-import { type ConnectionLimits, connectionLimits } from './bounds.ts'
-import type { WriteWhole } from './exchange.ts'
-import { answerStarting } from './starting.ts'
+import { serviceStarting, topUpUnavailable } from '#contract/errors/errors.ts'
+import { topUp } from '#contract/operations/wallet.ts'
+import { type Clock, systemClock } from '#contract/time.ts'
+import { basePath } from '#contract/wire/base-url.ts'
+import { hostName, retryAfter } from '#contract/wire/headers.ts'
+import { defaultVendor } from '#contract/wire/vendor.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
+import { sendJson } from './body/send.ts'
+import { type ConnectionLimits, connectionLimits, startingRetrySeconds } from './bounds.ts'
+import { Exchange, setCommonHeaders, type WriteWhole } from './exchange.ts'
 
 /** Node's own messages, and what a web `Response` cannot do: write a whole answer at once, and break one off. */
 export interface SocketBindings extends HttpBindings {
@@ -127,3 +135,34 @@ const socketBindings = ({ incoming, outgoing }: HttpBindings): SocketBindings =>
   },
   cut: () => void outgoing.destroy(),
 })
+
+export interface StartingOptions {
+  vendor?: string | undefined
+  clock?: Clock
+}
+
+/** Answers requests that arrive before the service can: 503 in the shape and with the headers that every refusal has. */
+export const answerStarting =
+  ({ vendor = defaultVendor, clock = systemClock }: StartingOptions = {}) =>
+  (request: Request): Promise<Response> => {
+    const exchange = new Exchange({
+      requestId: uuidV7(clock.now()),
+      address: '',
+      signal: request.signal,
+      vendor,
+      requestHeaders: name => [request.headers.get(name) ?? []].flat(),
+    })
+    setCommonHeaders(exchange, { clock })
+    exchange.set(hostName, hostname())
+    exchange.set(retryAfter, startingRetrySeconds)
+    const { status, body } = refusalOf(new URL(request.url).pathname)
+    return sendJson(exchange, status, body)
+  }
+
+const refusalOf = (path: string) =>
+  path === `${basePath}${topUp.path}`
+    ? topUpUnavailable({
+        error: 'X402_TOP_UP_UNAVAILABLE',
+        message: `The service is starting; nothing was taken. Send the same request again in ${startingRetrySeconds} seconds; do not sign a new payment.`,
+      })
+    : serviceStarting()

@@ -1,24 +1,33 @@
+import type { Context, Hono } from 'hono'
 import type { Grant } from '#access/limits/guards.ts'
 import { discovery } from '#access/payment-required.ts'
 import { adminKeyRequired, authenticationFailed } from '#contract/errors/errors.ts'
 import type { CountedFor } from '#contract/limits.ts'
 import { zeroUsd } from '#contract/money.ts'
 import { isPaid, type Operation } from '#contract/operations/operation.ts'
+import { basePath } from '#contract/wire/base-url.ts'
 import { balanceDiem, balanceUsd } from '#contract/wire/headers.ts'
 import type { Span } from '#host/tracing/open-telemetry.ts'
-import { inRequest, type RequestContext, traceOf } from '#host/tracing/request-context.ts'
-import { failedStatus, idsOf, inSpan, requestSpan } from '#host/tracing/spans.ts'
+import {
+  failedStatus,
+  idsOf,
+  inRequest,
+  inSpan,
+  type RequestContext,
+  requestSpan,
+  traceOf,
+} from '#host/tracing/tracing.ts'
 import type { Principal } from '#ledger/accounts/principal.ts'
 import { admissionFloor, spendableForMs } from '#ledger/bounds.ts'
-import { InsufficientCredit, type Spendable } from '#ledger/charges/funding.ts'
-import { type BodySource, parseRequest, readBody } from './body/read-body.ts'
-import type { Call, Work } from './call.ts'
-import { readDemand, takeLimits, tellLimits, withinLimits } from './call-limits.ts'
-import { endedRequest } from './ended-request.ts'
-import { type Exchange, requireSingleHeaders, setCommonHeaders } from './exchange.ts'
+import { ChargeUnknown, InsufficientCredit, type Spendable } from '#ledger/charges/funding.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
+import { type BodySource, parseRequest, readBody, wholeBody } from './body/read-body.ts'
+import { readDemand, takeLimits, tellLimits } from './call-limits.ts'
+import { Exchange, endedRequest, requireSingleHeaders, setCommonHeaders } from './exchange.ts'
 import { fail, tellRetries } from './failed-answer.ts'
 import { isKnownKey, oncePerKey } from './idempotency/once-per-key.ts'
-import type { Route } from './route.ts'
+import type { SocketBindings } from './listener.ts'
+import type { Call, Route, Work } from './route.ts'
 import { answerWithReceipt } from './sell.ts'
 import type { Service } from './service.ts'
 
@@ -216,3 +225,68 @@ const callOf = ({ exchange, request, spendable, fetcher, grant, take, work }: Ca
     tokensUsed: tokens => grant?.correct(tokens),
     count: async countedFor => void (await take(countedFor)),
   }) as Call
+
+/** With Node's own messages when it runs on a socket, without them when a client meets it in process. */
+export interface ServiceEnvironment {
+  Bindings: Partial<SocketBindings>
+}
+
+export type AppContext = Context<ServiceEnvironment>
+
+export function mount(app: Hono<ServiceEnvironment>, route: Route, service: Service): void {
+  const { method, path, aliasPath } = route.operation
+  const paths = [path, ...(aliasPath ? [aliasPath] : [])].map(honoPath)
+  app.on(method, paths, context => answer(route, incomingOf(context, service), service))
+}
+
+export const honoPath = (path: string): string => `${basePath}${path.replaceAll(/\{(\w+)\}/g, ':$1')}`
+
+export function incomingOf(context: AppContext, service: Service): Incoming {
+  const exchange = exchangeOf(context, service)
+  const body: BodySource = {
+    header: name => exchange.header(name),
+    read: (limit, arrived) => wholeBody(context.env?.incoming ?? null, context.req.raw, limit, arrived),
+  }
+  return { exchange, params: context.req.param() as Record<string, string>, query: queryOf(context), body }
+}
+
+/** A member that comes several times is all of its values. */
+export const queryOf = (context: AppContext): Incoming['query'] =>
+  Object.fromEntries(
+    Object.entries(context.req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
+  )
+
+export function exchangeOf(context: AppContext, service: Service): Exchange {
+  const incoming = context.env?.incoming
+  // Node joins repeated headers or drops them silently; a credential that is sent twice has to be seen twice.
+  const header = incoming
+    ? (name: string) => incoming.headersDistinct[name] ?? []
+    : (name: string) => [context.req.raw.headers.get(name) ?? []].flat()
+  const exchange = new Exchange({
+    requestId: uuidV7(service.clock.now()),
+    address: service.proxies.callerOf(incoming?.socket.remoteAddress ?? '127.0.0.1', header),
+    signal: context.req.raw.signal,
+    writeWhole: context.env?.writeWhole ?? null,
+    cut: context.env?.cut ?? null,
+    vendor: service.settings.vendor,
+    requestHeaders: header,
+  })
+  // A body that nobody reads any more is never cancelled by some runtimes; leaving ends the request all the same.
+  exchange.signal.addEventListener('abort', () => exchange.left(), { once: true })
+  return exchange
+}
+
+/** Runs a call that was counted. One that is refused gets its tokens back, and its answer says so. */
+export async function withinLimits<Value>(
+  grant: Grant | null,
+  { exchange, signal }: { exchange: Exchange; signal: AbortSignal },
+  run: () => Promise<Value>,
+): Promise<Value> {
+  try {
+    return await run()
+  } catch (error) {
+    // The engine's tokens of a caller who left, or of a charge in doubt, were made.
+    if (grant && !signal.aborted && !(error instanceof ChargeUnknown)) exchange.setAll(grant.giveBack())
+    throw error
+  }
+}

@@ -4,8 +4,8 @@ import { balanceRemaining, receipt, wantReceipt } from '#contract/wire/headers.t
 import { type PaidWork, withCharge } from '#ledger/charges/charges.ts'
 import { shortage, totalOf } from '#ledger/charges/funding.ts'
 import { receiptHeaderCharacters } from '#ledger/charges/receipts.ts'
-import { type Call, principalOf } from './call.ts'
 import type { Exchange } from './exchange.ts'
+import { type Call, principalOf } from './route.ts'
 import type { Service } from './service.ts'
 
 /** What is sold whole, and the most that it may cost. */

@@ -3,7 +3,7 @@ import type { HealthState } from '#engines/upstreams/upstream.ts'
 import type { LedgerState } from '#ledger/ledger-watch.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { Catalogue } from '../models/catalogue.ts'
-import type { EndedRequest } from './ended-request.ts'
+import type { EndedRequest } from './exchange.ts'
 
 /** How long a scrape waits for the books; scrapers give up after ten seconds. */
 export const ledgerPatienceMs = 2_000

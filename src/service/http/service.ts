@@ -26,10 +26,10 @@ import type { Payments } from '#payments/top-ups/top-up-offer.ts'
 import type { Jobs, Links } from '../jobs/jobs.ts'
 import type { Catalogue } from '../models/catalogue.ts'
 import type { VideoModel } from '../models/model.ts'
-import type { CountedFetcher } from './counted-fetcher.ts'
 import type { DeliveredRanges, DownloadStarts } from './downloads.ts'
-import type { EndedRequest } from './ended-request.ts'
+import type { EndedRequest } from './exchange.ts'
 import type { Claims } from './idempotency/claims.ts'
+import type { CountedFetcher } from './route.ts'
 
 /** Everything that answers requests, put together once at start. A route gets it whole and takes what it needs. */
 export interface Service {

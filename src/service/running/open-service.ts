@@ -7,7 +7,7 @@ import { type Clock, systemClock } from '#contract/time.ts'
 import type { ChainNetwork, PageReader, SearchEngine } from '#engines/ports/engine.ts'
 import type { FaceDetector, Moderator, VideoTranscriber } from '#engines/ports/media-engines.ts'
 import type { Log } from '#host/log.ts'
-import { openTracing } from '#host/tracing/spans.ts'
+import { openTracing } from '#host/tracing/tracing.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { EvmStakeOptions } from '#payments/evm/evm-stake-reader.ts'
 import type { PaymentSettings } from '#payments/rails/rails.ts'
@@ -71,7 +71,7 @@ export interface OpenService {
    * The API from `/api/v1` on. Without Node's own messages, which a server hands over as `bindings`, every caller has
    * this machine's address.
    */
-  fetch(request: Request, bindings?: object): Promise<Response>
+  fetch: (request: Request, bindings?: object) => Response | Promise<Response>
   /** The same on a socket; port 0 lets the system choose. Rejects with Node's own error where the port is taken. */
   listen(at: { host: string; port: number }): Promise<{ port: number }>
   /** Loads what the first chat and the first wallet would wait for. */
@@ -124,7 +124,7 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
     ends.push(() => service.close())
     await service.start()
     return {
-      fetch: async (request, bindings) => service.app.fetch(request, bindings),
+      fetch: service.app.fetch,
       warm: () => service.warm(),
       async figures() {
         const { metrics } = service
@@ -135,7 +135,7 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
       async listen(at) {
         const listener = await (await loading.Listener).open(at)
         ends.push(() => listener.close(drainMs))
-        listener.serve((request, bindings) => service.app.fetch(request, bindings))
+        listener.serve(service.app.fetch)
         return { port: listener.port }
       },
       async createKey({ usd, label = '' }) {

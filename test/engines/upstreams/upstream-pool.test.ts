@@ -9,7 +9,7 @@ import {
 import { refusalError } from '#engines/http/upstream-error.ts'
 import { isNotBegun, leaveOutMs, type PoolOptions, probeEveryMs, type Upstream } from '#engines/upstreams/upstream.ts'
 import { UpstreamPool } from '#engines/upstreams/upstream-pool.ts'
-import { callingAccount, inRequest } from '#host/tracing/request-context.ts'
+import { callingAccount, inRequest } from '#host/tracing/tracing.ts'
 import { TestClock } from '../../service/open-service.ts'
 
 /** Answers its name, or what a test says. */

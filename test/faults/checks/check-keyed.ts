@@ -1,5 +1,5 @@
 import { createChatCompletion } from '#contract/operations/chat.ts'
-import { claimId } from '#service/http/idempotency/keyed-request.ts'
+import { claimId } from '#service/http/idempotency/kept-answer.ts'
 import type { Book } from '../book.ts'
 import type { Findings } from './findings.ts'
 import type { LedgerRows } from './ledger-rows.ts'

@@ -32,7 +32,7 @@ export const serviceMutants: readonly Mutant[] = [
     name: 'charge a stream twice that is asked for again',
     patches: [
       {
-        file: 'src/service/http/idempotency/keyed-work.ts',
+        file: 'src/service/http/idempotency/once-per-key.ts',
         find: '    this.requestId = claim.request\n',
         replace: '    this.requestId = keyed.exchange.requestId\n',
       },

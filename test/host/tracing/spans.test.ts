@@ -1,7 +1,7 @@
 import { trace } from '@opentelemetry/api'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { openTracing } from '#host/tracing/spans.ts'
+import { openTracing } from '#host/tracing/tracing.ts'
 import { readConfig } from '#service/config/read-config.ts'
 import { chunk, event, finish, type Upstream, upstream } from '../../engines/openai/upstream.ts'
 import { type OpenedService, openService } from '../../service/open-service.ts'

@@ -10,8 +10,7 @@ import {
   quoteAudio,
   retrieveAudio,
 } from '#contract/operations/audio.ts'
-import { json, principalOf } from '../../http/call.ts'
-import { route } from '../../http/route.ts'
+import { json, principalOf, route } from '../../http/route.ts'
 import { tellRemaining } from '../../http/sell.ts'
 import type { QueuedJob } from '../../jobs/jobs.ts'
 import type { MusicModel } from '../../models/model.ts'

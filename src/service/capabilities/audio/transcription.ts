@@ -6,7 +6,7 @@ import { type TakenRecording, takeLongRecording } from '#engines/audio/audio-cod
 import { audioTypeNames, type Recording, recordingOf, spokenRate } from '#engines/audio/recording.ts'
 import type { TranscribedSpeech } from '#engines/ports/media-engines.ts'
 import { boundedWait } from '#host/bounded-wait.ts'
-import { type Call, json, type WholeReply } from '../../http/call.ts'
+import { type Call, json, type WholeReply } from '../../http/route.ts'
 import { requireFunds, sell } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'
 import { requireCarried } from '../../models/carried-choices.ts'

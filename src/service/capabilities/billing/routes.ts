@@ -22,8 +22,7 @@ import {
 } from '#contract/wire/headers.ts'
 import { normalizeWallet } from '#contract/wire/networks.ts'
 import { balanceOf, entriesOf } from '#ledger/accounts/balances.ts'
-import { type Call, json, principalOf } from '../../http/call.ts'
-import { route } from '../../http/route.ts'
+import { type Call, json, principalOf, route } from '../../http/route.ts'
 import type { DayRange } from '../../http/service.ts'
 import { analyticsDays } from './usage-analytics.ts'
 import {

@@ -1,7 +1,6 @@
 import { getCharacter, getCharacterReviews, listCharacters } from '#contract/operations/characters.ts'
 import { paginationLimit, paginationPage, paginationTotal, paginationTotalPages } from '#contract/wire/headers.ts'
-import { json } from '../../http/call.ts'
-import { route } from '../../http/route.ts'
+import { json, route } from '../../http/route.ts'
 
 export const listCharactersRoute = route(listCharacters, async ({ query }, { characters }) =>
   json({ object: 'list', data: characters.list(query) }),

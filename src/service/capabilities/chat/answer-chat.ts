@@ -1,11 +1,119 @@
-import type { ChatCompletionRequest } from '#contract/operations/chat.ts'
-import type { Call, Reply } from '../../http/call.ts'
+import type { ChatCompletion, ChatCompletionRequest, TokenUsage } from '#contract/operations/chat.ts'
+import type { ServiceParametersEcho } from '#contract/operations/service-parameters.ts'
+import { ownBoundOf } from '#engines/http/upstream-error.ts'
+import type { SearchResult } from '#engines/ports/engine.ts'
+import { type Charge, type Cost, printedCost } from '#ledger/charges/charge.ts'
+import { oneCharge, withCharge } from '#ledger/charges/charges.ts'
+import { type Call, type JsonReply, json, type Reply } from '../../http/route.ts'
+import { tellRemaining } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'
-import { planChat } from './chat-plan.ts'
-import { completeChat } from './complete-chat.ts'
+import { tokensOfTooLarge } from './chat-options.ts'
+import { type ChatPlan, engineCall, planChat } from './chat-plan.ts'
+import { StreamUsage, usageLines, usageOfCompletion } from './chat-usage.ts'
+import { answeredBy, isRefused } from './engine-run.ts'
+import { echoWith, OwnSearch, withDocuments } from './own-search.ts'
+import { type PreparedChat, prepareChat } from './prepare-chat.ts'
 import { streamChat } from './stream-chat.ts'
+import { stripThinking, withoutReasoning } from './strip-thinking.ts'
 
 export async function answerChat(call: Call, body: ChatCompletionRequest, service: Service): Promise<Reply> {
   const plan = await planChat(call, body, service)
   return body.stream ? streamChat(call, plan, service) : completeChat(call, plan, service)
+}
+
+interface Completed {
+  completion: ChatCompletion
+  usage: TokenUsage
+  prepared: PreparedChat
+}
+
+/** The shape in which a caller is told of an answer. */
+type Told = (completion: ChatCompletion) => unknown
+
+const asItIs: Told = completion => completion
+
+/** One whole answer: the engine's, with our model id, our options and what it cost. */
+export async function completeChat(
+  call: Call,
+  plan: ChatPlan,
+  service: Service,
+  told: Told = asItIs,
+): Promise<JsonReply> {
+  const { value, charged } = await withCharge(service.charges, plan.order, async charge => {
+    call.goOn()
+    const prepared = await prepareChat(plan, call, service)
+    const completion = await completed({ call, plan, service, prepared, charge })
+    const counted = usageOfCompletion(prepared.request, completion)
+    const search = plan.options.searchesX ? new OwnSearch() : null
+    search?.read(completion)
+    const value = { completion, usage: counted.usage, prepared: withOwnSources(prepared, search?.sources ?? []) }
+    const alsoCommit = (cost: Cost) => call.keep(() => json(told(answerOf(plan, value, cost))))
+    const lines = [...usageLines(plan, counted), ...prepared.lines, ...(search?.lines() ?? [])]
+    return { value, lines: oneCharge(lines), alsoCommit }
+  })
+  call.tokensUsed(value.usage.total_tokens)
+  tellRemaining(call, charged.availableMicroUsd)
+  return json(told(answerOf(plan, value, charged)))
+}
+
+interface Completing {
+  call: Call
+  plan: ChatPlan
+  service: Service
+  prepared: PreparedChat
+  charge: Charge
+}
+
+/**
+ * The engine's answer. One that a limit of ours has cut is charged as a stream whose reader left, and so is one that nobody
+ * waits for when this process ends; of one that the engine refused, what was found for it.
+ */
+async function completed({ call, plan, service, prepared, charge }: Completing): Promise<ChatCompletion> {
+  const { signal } = call
+  const tab = new StreamUsage(plan, service.clock)
+  tab.prepared(prepared)
+  tab.begin()
+  // Under a key a restart begins it again, and nothing of it is lost.
+  charge.meter(() => (call.hasLeft() && !call.hasKey ? tab.lines(true) : []))
+  try {
+    return await answeredBy(plan.model, { ...engineCall(plan, prepared.request), signal })
+  } catch (error) {
+    const bound = ownBoundOf(error)
+    if (bound === 'size') tab.madeAtLeast(Math.min(plan.maxCompletionTokens, tokensOfTooLarge(prepared.request)))
+    if (bound || signal.aborted) await charge.capture(tab.lines(true))
+    else if (isRefused(error)) await charge.capture(oneCharge(prepared.lines))
+    throw error
+  }
+}
+
+const withOwnSources = (prepared: PreparedChat, own: readonly SearchResult[]): PreparedChat => ({
+  ...prepared,
+  echo: echoWith(prepared.echo, own),
+  sources: [...prepared.sources, ...own],
+})
+
+function answerOf({ model }: ChatPlan, { completion, usage, prepared }: Completed, cost: Cost): ChatCompletion {
+  const { echo, sources } = prepared
+  const shown = completion.choices.map(choice => stripped(choice, echo))
+  const hasDocuments = echo.return_search_results_as_documents && sources.length > 0
+  return {
+    ...completion,
+    model: model.id,
+    choices: hasDocuments ? shown.map(choice => withDocuments(choice, sources)) : shown,
+    usage,
+    cost: printedCost(cost),
+    service_parameters: echo,
+  }
+}
+
+type Choice = ChatCompletion['choices'][number]
+
+function stripped(choice: Choice, echo: ServiceParametersEcho): Choice {
+  if (!echo.strip_thinking_response && !echo.disable_thinking) return choice
+  const message = echo.disable_thinking ? withoutReasoning(choice.message) : choice.message
+  const { content } = message
+  const answer = typeof content === 'string' ? stripThinking(content) : content
+  if (answer === content && message === choice.message) return choice
+  // They would tell the tokens of what was taken away.
+  return { ...choice, message: { ...message, content: answer }, logprobs: null }
 }

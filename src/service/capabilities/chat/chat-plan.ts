@@ -3,17 +3,23 @@ import type { ChatCompletionRequest } from '#contract/operations/chat.ts'
 import type { ChatCall } from '#engines/ports/engine.ts'
 import type { ChargeOrder } from '#ledger/charges/charge.ts'
 import { shortage, totalOf } from '#ledger/charges/funding.ts'
-import { type Call, principalOf } from '../../http/call.ts'
+import { type Call, principalOf } from '../../http/route.ts'
 import type { Service } from '../../http/service.ts'
 import type { TextModel } from '../../models/model.ts'
 import { mostOfXSearch } from '../web/price-web.ts'
-import { checkAnswerSize, tokensOfAnswer } from './answer-size.ts'
 import { contextShare, searchContextBytes } from './bounds.ts'
-import { type ChatOptions, chatOptions, checkChat, checkOptions, engineRequest } from './chat-options.ts'
-import { fetchMedia, mediaNamedIn, withMedia } from './named-media.ts'
+import { checkSentMedia, fetchMedia, mediaNamedIn, sentMediaIn, withMedia } from './chat-media.ts'
+import {
+  type ChatOptions,
+  chatOptions,
+  checkAnswerSize,
+  checkChat,
+  checkOptions,
+  engineRequest,
+  tokensOfAnswer,
+} from './chat-options.ts'
+import { type WebPlan, webPlan } from './chat-web.ts'
 import { estimateChat, mostWithMedia } from './price-chat.ts'
-import { checkSentMedia, sentMediaIn } from './sent-media.ts'
-import { type WebPlan, webPlan } from './web-plan.ts'
 
 /** All that is decided before an engine is asked. */
 export interface ChatPlan {

@@ -4,14 +4,20 @@ import type {
   ChatCompletionRequest,
   TokenUsage,
 } from '#contract/operations/chat.ts'
-import { countGenerated, countPromptTokens } from '#engines/tokens/count-tokens.ts'
+import type { Clock } from '#contract/time.ts'
+import type { SearchResult } from '#engines/ports/engine.ts'
+import { countGenerated, countPromptTokens, RunningCount } from '#engines/tokens/count-tokens.ts'
+import { oneCharge } from '#ledger/charges/charges.ts'
 import type { Line } from '#ledger/store/units.ts'
 import { reportedTokens } from '../../models/bounds.ts'
+import { assumedTokensASecond, pacedPieces, thinkingAfterMs } from './bounds.ts'
 import type { ChatPlan } from './chat-plan.ts'
+import { OwnSearch } from './own-search.ts'
+import type { PreparedChat } from './prepare-chat.ts'
 import { chatLines } from './price-chat.ts'
 
 /** Tokens of a call, by the engine's word or by our own count. */
-export interface CountedUsage {
+interface CountedUsage {
   usage: TokenUsage
   counted: 'reported' | 'estimated'
 }
@@ -34,7 +40,7 @@ interface Counted {
 }
 
 /** The engine's word, and our own count of whatever it did not count: no prompt is empty, and no text is without tokens. */
-export function believed(usage: TokenUsage | undefined, { hasText, prompt, completion }: Counted): CountedUsage {
+function believed(usage: TokenUsage | undefined, { hasText, prompt, completion }: Counted): CountedUsage {
   if (!usage || !isPossible(usage)) return { usage: usageOf(prompt(), completion()), counted: 'estimated' }
   const hasPrompt = usage.prompt_tokens > 0
   const hasCompletion = usage.completion_tokens > 0 || !hasText
@@ -46,14 +52,14 @@ export function believed(usage: TokenUsage | undefined, { hasText, prompt, compl
   return { usage: counted, counted: 'estimated' }
 }
 
-export const isPossible = (usage: TokenUsage): boolean =>
+const isPossible = (usage: TokenUsage): boolean =>
   usage.prompt_tokens <= reportedTokens && usage.completion_tokens <= reportedTokens
 
 /** What the engine says while it goes on; its last word, which comes beside no piece, cuts nothing off any more. */
 export const runningTokens = ({ choices, usage }: ChatCompletionChunk): number =>
   choices.length && usage && isPossible(usage) ? usage.completion_tokens : 0
 
-export const usageOf = (prompt: number, completion: number): TokenUsage => ({
+const usageOf = (prompt: number, completion: number): TokenUsage => ({
   prompt_tokens: prompt,
   completion_tokens: completion,
   total_tokens: prompt + completion,
@@ -85,4 +91,207 @@ function written(value: unknown): string {
   if (typeof value === 'string') return value
   if (value === undefined || value === null || (Array.isArray(value) && value.length === 0)) return ''
   return JSON.stringify(value)
+}
+
+/**
+ * Counts what an engine has made. A stream that has ended owes its usage. One that broke off owes the prompt and what was
+ * delivered until then, and nothing before the first piece of content. One whose reader left owes what its engine made,
+ * from the first sign of its work.
+ */
+export class StreamUsage {
+  readonly #plan: ChatPlan
+  readonly #thinking: ThinkingTime
+  /** Of each choice. */
+  readonly #counts = new Map<number, RunningCount>()
+  #prompt: number | null = null
+  #reported: TokenUsage | null = null
+  #contentSince = false
+  #delivered = false
+  #hasBegun = false
+  #hasChoice = false
+  #least = 0
+  #isLeft = false
+  #whole = false
+  #request: ChatCompletionRequest
+  #besideLines: readonly Line[] = []
+  #owesSources = false
+  /** The engine's, where it was asked to search by itself. */
+  readonly #search: OwnSearch | null
+
+  constructor(plan: ChatPlan, clock: Clock) {
+    this.#plan = plan
+    this.#request = plan.request
+    this.#search = plan.options.searchesX ? new OwnSearch() : null
+    this.#thinking = new ThinkingTime(clock)
+  }
+
+  /** Whether any content has come. */
+  get delivered(): boolean {
+    return this.#delivered
+  }
+
+  /** Whether there was a piece of any choice; an answer without one is none. */
+  get hasChoice(): boolean {
+    return this.#hasChoice
+  }
+
+  /** What the engine has found by itself so far. */
+  get ownSources(): readonly SearchResult[] {
+    return this.#search?.sources ?? []
+  }
+
+  /** What the engine is really asked, and what that cost before it. */
+  prepared({ request, lines }: Pick<PreparedChat, 'request' | 'lines'>): void {
+    this.#request = request
+    this.#besideLines = lines
+    this.#thinking.begin()
+  }
+
+  /** What was found on the web is owed: it has been delivered, or the engine would not take what it was found for. */
+  oweSources(): void {
+    this.#owesSources = true
+  }
+
+  /** So many tokens of completion there were at least, though nobody could read them. */
+  madeAtLeast(tokens: number): void {
+    this.#least = tokens
+  }
+
+  /** Of an answer that comes whole nothing is seen before its end: it counts as begun once it was asked for. */
+  begin(): void {
+    this.#hasBegun = true
+  }
+
+  /** Its reader has left, or a limit of ours has cut it: from now on work is owed that was not delivered. */
+  leave(): void {
+    this.#isLeft = true
+  }
+
+  read(chunk: ChatCompletionChunk): void {
+    this.#search?.read(chunk)
+    this.#hasBegun = true
+    this.#hasChoice ||= chunk.choices.length > 0
+    for (const { index, delta, finish_reason: finish } of chunk.choices) {
+      const text = generatedText(delta)
+      if (text) {
+        this.#delivered = true
+        this.#contentSince = true
+      }
+      // Of a hidden thought some engines send empty pieces; the first and the last of an answer are none.
+      if (text || !(delta.role || finish)) this.#countOf(index).push(text)
+    }
+    this.#thinking.heard(chunk.choices.length)
+    if (chunk.usage) this.report(chunk.usage)
+  }
+
+  /** A later word of the engine counts for all before it. */
+  report(usage: TokenUsage): void {
+    if (!isPossible(usage)) return
+    this.#hasBegun = true
+    this.#reported = usage
+    this.#contentSince = false
+  }
+
+  /** The engine has ended by itself. */
+  complete(): void {
+    this.#whole = true
+  }
+
+  /** Completion tokens as they would be after this chunk, by our count or, where it is more, by the engine's. */
+  tokensWith(chunk: ChatCompletionChunk): number {
+    const texts = new Map(chunk.choices.map(({ index, delta }) => [index, generatedText(delta)]))
+    let tokens = 0
+    for (const index of new Set([...this.#counts.keys(), ...texts.keys()])) {
+      const count = this.#counts.get(index) ?? new RunningCount()
+      const text = texts.get(index)
+      tokens += text ? count.wholeWith(text) : count.whole
+    }
+    return Math.max(tokens, this.#reported?.completion_tokens ?? 0, runningTokens(chunk))
+  }
+
+  usage(): TokenUsage {
+    return this.#usage(this.#isLeft).usage
+  }
+
+  /** What is owed; with `isLeft` if it were left now. */
+  lines(isLeft = this.#isLeft): Line[] {
+    const isNone = this.#whole && !this.#hasChoice
+    const owes = this.#delivered || (this.#whole && this.#reported !== null) || (isLeft && this.#hasBegun)
+    if (owes && !isNone)
+      return oneCharge([
+        ...usageLines(this.#plan, this.#usage(isLeft)),
+        ...this.#besideLines,
+        ...(this.#search?.lines() ?? []),
+      ])
+    return this.#owesSources || isLeft ? oneCharge(this.#besideLines) : []
+  }
+
+  #usage(isLeft: boolean): CountedUsage {
+    const reported = this.#reported
+    const prompt = () => (this.#prompt ??= countPromptTokens(this.#request))
+    if (reported && (this.#whole || !this.#contentSince))
+      return believed(reported, { hasText: this.#delivered, prompt, completion: () => this.#tokens() })
+    const counted = this.#tokens() + (reported || this.#whole || !isLeft ? 0 : this.#thought())
+    const completion = Math.max(counted, this.#least, reported?.completion_tokens ?? 0)
+    return { usage: usageOf(reported?.prompt_tokens || prompt(), completion), counted: 'estimated' }
+  }
+
+  /** What a reasoning model thought without showing it, where its reader left and its engine said nothing of its usage. */
+  #thought(): number {
+    const { model, maxCompletionTokens } = this.#plan
+    if (!model.capabilities.supportsReasoning) return 0
+    return Math.max(0, Math.min(this.#thinking.tokens, maxCompletionTokens - this.#tokens()))
+  }
+
+  #tokens(): number {
+    let tokens = 0
+    for (const count of this.#counts.values()) tokens += this.#whole ? count.whole : count.soFar
+    return tokens
+  }
+
+  #countOf(index: number): RunningCount {
+    const known = this.#counts.get(index) ?? new RunningCount()
+    this.#counts.set(index, known)
+    return known
+  }
+}
+
+/** Estimates the tokens that a silent engine may have thought, from its silences and the pace of its stream. */
+class ThinkingTime {
+  readonly #clock: Clock
+  #beganAtMs: number | null = null
+  #heardAtMs = 0
+  #silentMs = 0
+  #pieces = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** The engine is asked. */
+  begin(): void {
+    this.#beganAtMs = this.#clock.now()
+    this.#heardAtMs = this.#beganAtMs
+  }
+
+  /** It sent so many pieces, most of which are a token. */
+  heard(pieces: number): void {
+    const nowMs = this.#clock.now()
+    const silentMs = nowMs - this.#heardAtMs
+    if (this.#beganAtMs !== null && silentMs > thinkingAfterMs) this.#silentMs += silentMs
+    this.#heardAtMs = nowMs
+    this.#pieces += pieces
+  }
+
+  /** What it can have thought in its silences, the present one included. */
+  get tokens(): number {
+    if (this.#beganAtMs === null) return 0
+    const nowMs = this.#clock.now()
+    const silentNowMs = nowMs - this.#heardAtMs
+    const silentMs = this.#silentMs + (silentNowMs > thinkingAfterMs ? silentNowMs : 0)
+    const speakingMs = nowMs - this.#beganAtMs - silentMs
+    const isPaced = this.#pieces >= pacedPieces && speakingMs > 0
+    const aSecond = isPaced ? (this.#pieces * 1_000) / speakingMs : assumedTokensASecond
+    return Math.floor((silentMs * aSecond) / 1_000)
+  }
 }

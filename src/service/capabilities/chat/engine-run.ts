@@ -7,10 +7,13 @@ import {
   ledgerReadOnly,
 } from '#contract/errors/errors.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
-import type { ChatCompletionChunk } from '#contract/operations/chat.ts'
+import type { ChatCompletion, ChatCompletionChunk } from '#contract/operations/chat.ts'
 import type { ChatCall, ChatEngine } from '#engines/ports/engine.ts'
+import { verdictOf } from '#engines/upstreams/upstream.ts'
+import { boundedWait } from '#host/bounded-wait.ts'
 import { ChargeUnknown } from '#ledger/charges/funding.ts'
 import type { Refusal } from '#ledger/store/store.ts'
+import type { TextModel } from '../../models/model.ts'
 import { unreadStreamMs, usageWaitMs } from './bounds.ts'
 
 /** What the engine is asked, which may take a while to be known. */
@@ -201,3 +204,13 @@ function streamError({ body }: ServiceError): StreamError {
   const code = typeof body === 'object' && body !== null && 'code' in body ? String(body.code) : null
   return { message, type: 'server_error', param: null, code }
 }
+
+/** A whole answer of a model's engine. Throws what the engine throws, and `inferenceFailed` for one without a choice. */
+export async function answeredBy({ engine }: TextModel, call: ChatCall): Promise<ChatCompletion> {
+  const completion = await boundedWait(engine.complete(call), { signal: call.signal })
+  if (!completion.choices.length) throw inferenceFailed()
+  return completion
+}
+
+/** Whether an engine would not take a request for what is in it, which its caller chose, and did not fail by itself. */
+export const isRefused = (error: unknown): boolean => error instanceof ServiceError && verdictOf(error) === 'answered'

@@ -6,7 +6,6 @@ import type { SearchResult } from '#engines/ports/engine.ts'
 import type { Line } from '#ledger/store/units.ts'
 import { xSearchLines } from '../web/price-web.ts'
 import { citedCharacters, sourceHeadCharacters } from './bounds.ts'
-import { citationsOf } from './prepare-chat.ts'
 
 /** What an engine says of its own search, in an answer or in the chunks of one: xAI's words, and those of gateways. */
 export class OwnSearch {
@@ -135,3 +134,15 @@ const oneFurther = <Call extends object>(call: Call): Call => {
   const index = 'index' in call && typeof call.index === 'number' ? call.index : 0
   return { ...call, index: index + 1 }
 }
+
+/** How an answer's echo names what was put before the model. */
+export const citationsOf = (
+  sources: readonly SearchResult[],
+  characters: number,
+): NonNullable<ServiceParametersEcho['web_search_citations']> =>
+  sources.map(({ title, url, content, date }) => ({
+    title,
+    url,
+    content: content.slice(0, characters),
+    ...(date ? { date } : {}),
+  }))

@@ -2,11 +2,12 @@ import type { ChatCompletionRequest } from '#contract/operations/chat.ts'
 import type { ServiceParametersEcho } from '#contract/operations/service-parameters.ts'
 import type { SearchResult } from '#engines/ports/engine.ts'
 import type { Line } from '#ledger/store/units.ts'
-import type { Call } from '../../http/call.ts'
+import type { Call } from '../../http/route.ts'
 import type { Service } from '../../http/service.ts'
 import { citedCharacters, sourceHeadCharacters } from './bounds.ts'
 import type { ChatPlan } from './chat-plan.ts'
-import { type Findings, lookUp } from './look-up.ts'
+import { type Findings, lookUp } from './chat-web.ts'
+import { citationsOf } from './own-search.ts'
 
 /** A plan once the web has been looked at. */
 export interface PreparedChat {
@@ -112,15 +113,3 @@ function within(text: string, bytes: number): string {
 }
 
 const written = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2
-
-/** How an answer's echo names what was put before the model. */
-export const citationsOf = (
-  sources: readonly SearchResult[],
-  characters: number,
-): NonNullable<ServiceParametersEcho['web_search_citations']> =>
-  sources.map(({ title, url, content, date }) => ({
-    title,
-    url,
-    content: content.slice(0, characters),
-    ...(date ? { date } : {}),
-  }))

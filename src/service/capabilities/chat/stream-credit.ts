@@ -5,9 +5,8 @@ import type { Charge } from '#ledger/charges/charge.ts'
 import type { Refusal } from '#ledger/store/store.ts'
 import { extendFromShare, overrunFactor } from './bounds.ts'
 import { asideOf, type ChatPlan } from './chat-plan.ts'
-import { generatedText, runningTokens } from './chat-usage.ts'
+import { generatedText, runningTokens, type StreamUsage } from './chat-usage.ts'
 import { tokensFor } from './price-chat.ts'
-import type { StreamUsage } from './stream-usage.ts'
 
 /** Keeps the hold of a stream ahead of what the engine delivers, and has it written down from time to time. */
 export class StreamCredit {

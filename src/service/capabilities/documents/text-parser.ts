@@ -6,7 +6,7 @@ import { DocumentMissing, type DocumentReader, DocumentUnread } from '#engines/p
 import { countTokens } from '#engines/tokens/count-tokens.ts'
 import { boundedWait } from '#host/bounded-wait.ts'
 import type { Log } from '#host/log.ts'
-import { type Call, json, type WholeReply } from '../../http/call.ts'
+import { type Call, json, type WholeReply } from '../../http/route.ts'
 import { sell } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'
 import { webPiecePrice } from '../web/price-web.ts'

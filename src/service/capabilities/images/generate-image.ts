@@ -1,6 +1,6 @@
 import { fieldError } from '#contract/errors/issues.ts'
 import type { GenerateImageRequest, ImageFormat, SimpleImageRequest } from '#contract/operations/images.ts'
-import { type BytesReply, type Call, type JsonReply, json } from '../../http/call.ts'
+import { type BytesReply, type Call, type JsonReply, json } from '../../http/route.ts'
 import type { Service } from '../../http/service.ts'
 import { requireCarried } from '../../models/carried-choices.ts'
 import type { ImageModel } from '../../models/model.ts'

@@ -10,8 +10,7 @@ import {
   simpleGenerateImage,
   upscaleImage,
 } from '#contract/operations/images.ts'
-import { type Call, json } from '../../http/call.ts'
-import { route } from '../../http/route.ts'
+import { type Call, json, route } from '../../http/route.ts'
 import { requireFunds } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'
 import { answerEditImage, answerMultiEditImage, answerUpscaleImage } from './edit-image.ts'

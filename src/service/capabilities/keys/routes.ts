@@ -21,8 +21,7 @@ import {
 import { getRateLimitLog, getRateLimits } from '#contract/operations/rate-limits.ts'
 import type { Principal } from '#ledger/accounts/principal.ts'
 import type { Store } from '#ledger/store/store.ts'
-import { json, principalOf } from '../../http/call.ts'
-import { route } from '../../http/route.ts'
+import { json, principalOf, route } from '../../http/route.ts'
 import type { Service } from '../../http/service.ts'
 import type { Model } from '../../models/model.ts'
 

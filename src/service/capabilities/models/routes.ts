@@ -1,7 +1,6 @@
 import { listModelCompatibilityMapping, listModels, listModelTraits } from '#contract/operations/models.ts'
 import { paidOncePerKey } from '#contract/wire/headers.ts'
-import { json } from '../../http/call.ts'
-import { route } from '../../http/route.ts'
+import { json, route } from '../../http/route.ts'
 
 export const listModelsRoute = route(listModels, async ({ query, set }, service) => {
   set(paidOncePerKey, true)

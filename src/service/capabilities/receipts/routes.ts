@@ -1,6 +1,5 @@
 import { getReceipt, getReceiptKeys, listReceipts } from '#contract/operations/receipts.ts'
-import { json, principalOf } from '../../http/call.ts'
-import { route } from '../../http/route.ts'
+import { json, principalOf, route } from '../../http/route.ts'
 
 export const getReceiptRoute = route(getReceipt, async (call, service) =>
   json(await service.receipts.of(principalOf(call).account, call.params.request)),

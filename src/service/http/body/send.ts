@@ -4,8 +4,8 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import { contentDisposition } from '#contract/wire/headers.ts'
 import { toVendor } from '#contract/wire/vendor.ts'
 import { readerPatienceMs } from '../bounds.ts'
-import type { EventsReply, FileReply, PiecesReply, Reply } from '../call.ts'
 import type { Exchange } from '../exchange.ts'
+import type { EventsReply, FileReply, PiecesReply, Reply } from '../route.ts'
 
 /** A body that is made as it is read. */
 interface PulledBody {

@@ -2,22 +2,22 @@ import { keyInUse } from '#contract/errors/errors.ts'
 import type { Clock } from '#contract/time.ts'
 import { retryAfter } from '#contract/wire/headers.ts'
 import { RecentMap } from '#host/recent-map.ts'
-import { commitSurely, isClockShared, type Store } from '#ledger/store/store.ts'
-import type { ClaimState, Lease, MoveClaim, Op } from '#ledger/store/units.ts'
+import { commitSurely, isClockShared, type Outcome, type Store } from '#ledger/store/store.ts'
+import type { ClaimFields, ClaimState, Lease, MoveClaim, Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import {
   claimAttempts,
   claimLeaseMs,
   claimRenewalMs,
+  type KeptAnswer,
   keptAccounts,
   keptBytesADay,
   keptSpaceMs,
   keyInUseRetryMs,
+  readAnswer,
   recordedBytes,
   smallAnswerBytes,
-} from './bounds.ts'
-import { type KeptAnswer, readAnswer } from './kept-answer.ts'
-import { RunningClaim } from './running-claim.ts'
+} from './kept-answer.ts'
 
 /** A key as it came with a request. */
 export interface ClaimOrder {
@@ -205,5 +205,92 @@ export class KeptSpace {
     if (used.bytes + bytes > keptBytesADay) return false
     this.#used.set(account, { sinceMs: used.sinceMs, bytes: used.bytes + bytes })
     return true
+  }
+}
+
+interface ClaimParts {
+  store: Store
+  clock: Clock
+  owner: string
+  onOver: (claim: RunningClaim) => void
+}
+
+/** A claim under this process's lease. Every move names the fence it saw, so a move after losing the lease is refused. */
+export class RunningClaim {
+  readonly id: string
+  /** What is charged for the work, however often it is taken up again. */
+  readonly request: string
+  /** True where a process that died, or that gave up half-way, had begun the work before. */
+  readonly takenOver: boolean
+  readonly #parts: ClaimParts
+  #fence: number
+  #renewal: Promise<void> | null = null
+  #kept = false
+
+  constructor(row: { id: string; request: string; fence: number; takenOver: boolean }, parts: ClaimParts) {
+    this.id = row.id
+    this.request = row.request
+    this.takenOver = row.takenOver
+    this.#fence = row.fence
+    this.#parts = parts
+  }
+
+  /** True once an answer has been handed to a commit: from then on that commit alone decides. */
+  get kept(): boolean {
+    return this.#kept
+  }
+
+  /** Moves the lease while the work is alive. Failing is no harm: whoever ends the claim is told. */
+  renew(): Promise<void> {
+    if (this.#kept) return Promise.resolve()
+    this.#renewal ??= this.#renew().finally(() => {
+      this.#renewal = null
+    })
+    return this.#renewal
+  }
+
+  async #renew(): Promise<void> {
+    const untilMs = this.#parts.clock.now() + claimLeaseMs
+    const lease = { owner: this.#parts.owner, untilMs }
+    const outcome = await this.#commit(this.#move('running', { lease })).catch(() => null)
+    if (outcome?.ok) this.#fence += 1
+  }
+
+  /** The operation that ends the claim with this answer, for the commit that charges the work. */
+  async keep(answer: string): Promise<MoveClaim> {
+    this.#kept = true
+    await this.#renewal
+    return this.#move('done', { answer, lease: null })
+  }
+
+  /** Ends the claim by itself, where no charge could. False where the claim is another's by now. */
+  async finish(answer: string): Promise<boolean> {
+    return (await this.#commit(await this.keep(answer))).ok
+  }
+
+  /** Leaves nothing behind: the same key begins anew. */
+  async giveUp(): Promise<void> {
+    await this.#renewal
+    await this.#commit(this.#move('gone', {}))
+  }
+
+  /** Keeps the claim for whoever comes next with the same key and request, and does so at once. */
+  async leave(): Promise<void> {
+    await this.#renewal
+    await this.#commit(this.#move('running', { lease: null }))
+  }
+
+  /** Forgets it here; what is in the store stays. */
+  over(): void {
+    this.#parts.onOver(this)
+  }
+
+  #commit(move: MoveClaim): Promise<Outcome> {
+    return commitSurely(this.#parts.store, { id: `${uuidV7(move.atMs)}/claim`, ops: [move] })
+  }
+
+  #move(to: MoveClaim['to'], set: ClaimFields): MoveClaim {
+    const atMs = this.#parts.clock.now()
+    return { op: 'claim', claim: this.id, from: 'running', to, fence: this.#fence, set, atMs }
   }
 }

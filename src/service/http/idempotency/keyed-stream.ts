@@ -1,7 +1,7 @@
 import { eventBytes, lastEventBytes, pulledBody } from '../body/send.ts'
-import type { EventsReply } from '../call.ts'
-import { keptAnswerBytes } from './bounds.ts'
+import type { EventsReply } from '../route.ts'
 import type { Claims } from './claims.ts'
+import { keptAnswerBytes } from './kept-answer.ts'
 
 interface KeyedStreamParts {
   vendor: string

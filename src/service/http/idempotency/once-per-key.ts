@@ -1,19 +1,35 @@
-import type { UnreadCalls } from '#access/limits/concurrency.ts'
+import { readFile } from 'node:fs/promises'
 import { answerNotKept } from '#contract/errors/errors.ts'
+import { ServiceError } from '#contract/errors/service-error.ts'
 import { isIdempotent, type Operation } from '#contract/operations/operation.ts'
 import { balanceRemaining, contentType, idempotentReplayed } from '#contract/wire/headers.ts'
+import { toVendor } from '#contract/wire/vendor.ts'
 import { balanceOf } from '#ledger/accounts/balances.ts'
 import { openWalletAccount, type Principal } from '#ledger/accounts/principal.ts'
-import { send, sendText } from '../body/send.ts'
-import type { Reply, Work } from '../call.ts'
+import { AlsoCommitRefused } from '#ledger/charges/charge.ts'
+import { InsufficientCredit, OverBudget } from '#ledger/charges/funding.ts'
+import { entryRefs, type Op } from '#ledger/store/units.ts'
+import { eventBytes, lastEventBytes, send, sendBytes, sendText, setEventHeaders } from '../body/send.ts'
 import { tellLimits } from '../call-limits.ts'
 import type { Exchange } from '../exchange.ts'
+import { type EventsReply, type FileReply, json, type Reply, type WholeReply, type Work } from '../route.ts'
 import { answerWithReceipt } from '../sell.ts'
-import { workAfterLeavingMs } from './bounds.ts'
-import type { ClaimOrder, Taken } from './claims.ts'
-import type { KeptAnswer } from './kept-answer.ts'
-import { claimId, fingerprintOf, type KeyedRequest, readKey, reusedKey } from './keyed-request.ts'
-import { KeyedWork } from './keyed-work.ts'
+import type { ClaimOrder, RunningClaim, Taken } from './claims.ts'
+import {
+  claimId,
+  fingerprintOf,
+  type KeptAnswer,
+  type KeyedRequest,
+  keptAnswerBytes,
+  lastingHeaders,
+  notKept,
+  readKey,
+  reusedKey,
+  workAfterLeavingMs,
+  writeAnswer,
+} from './kept-answer.ts'
+import { KeyedStream, StreamTooLarge } from './keyed-stream.ts'
+import { UnkeyedWork } from './unkeyed-work.ts'
 
 /** Whether a request with the key of this one came before: its answer may be there already. Throws what `readKey` throws. */
 export async function isKnownKey(
@@ -106,78 +122,230 @@ async function giveAgain({ status, headers: kept, body }: KeptAnswer, request: s
   return exchange.response(new Uint8Array(body), status)
 }
 
-/** One piece of work without a key. Once it costs something it ends as if its caller were there, and is charged. */
-class UnkeyedWork implements Work {
+const jsonType = 'application/json'
+
+/** One piece of work under a key. It goes on when its caller leaves, and its answer is stored before it is sent. */
+class KeyedWork implements Work {
   readonly requestId: string
   readonly holdId: string
   readonly signal: AbortSignal
-  readonly hasKey = false
-  readonly #exchange: Exchange
-  readonly #unread: UnreadCalls
+  readonly hasKey = true
+  readonly #claim: RunningClaim
+  readonly #keyed: KeyedRequest
   readonly #stop = new AbortController()
-  readonly #callerLeft = () => this.#left()
-  #goesOn = false
   #timer: NodeJS.Timeout | null = null
-  #leaveUnread: (() => void) | null = null
+  #leaveUnread: () => void = () => undefined
+  #answer: KeptAnswer | null = null
+  #stream: KeyedStream | null = null
+  #brokenOff: EventsReply['brokenOff'] = () => []
+  #isOver = false
 
-  constructor(exchange: Exchange, unread: UnreadCalls) {
-    this.#exchange = exchange
-    this.#unread = unread
-    this.requestId = exchange.requestId
-    this.holdId = exchange.requestId
+  constructor(claim: RunningClaim, keyed: KeyedRequest) {
+    this.#claim = claim
+    this.#keyed = keyed
+    this.requestId = claim.request
+    this.holdId = keyed.exchange.requestId
     this.signal = this.#stop.signal
-    const { signal: caller } = exchange
-    if (caller.aborted) this.#left()
-    else caller.addEventListener('abort', this.#callerLeft, { once: true })
+    keyed.exchange.outlivesCaller = true
+    const caller = keyed.exchange.signal
+    if (caller.aborted) this.#callerLeft()
+    else caller.addEventListener('abort', () => this.#callerLeft(), { once: true })
   }
 
+  /** The answer to send, or that the claim is another's by now: then nothing was charged here. Throws what `run` throws. */
+  async answer(run: (work: Work) => Promise<Reply>): Promise<Response | 'lost'> {
+    try {
+      const reply = await run(this)
+      if (reply.kind === 'pieces') throw new Error('An answer in pieces cannot be kept for a key.')
+      return reply.kind === 'events' ? this.#sendEvents(reply) : await this.#sendWhole(reply)
+    } catch (error) {
+      await this.#endWithout(error)
+      if (error instanceof AlsoCommitRefused) return 'lost'
+      throw error
+    }
+  }
+
+  /** It went on from the beginning. */
   goOn(): void {
     this.signal.throwIfAborted()
-    this.#goesOn = true
-    this.#exchange.outlivesCaller = true
   }
 
-  stay(): () => void {
-    this.#exchange.outlivesCaller = true
-    if (this.signal.aborted) this.#count()
-    return () => this.#end()
-  }
+  stay = () => () => undefined
 
   hasLeft(): boolean {
-    return this.#exchange.signal.aborted
+    return this.#keyed.exchange.signal.aborted
   }
 
-  unread(): void {
-    this.#exchange.outlivesAnswer = true
-    this.#count()
+  /** Its caller waits for the end of it, which is kept. */
+  unread = () => undefined
+
+  async keep(reply: () => WholeReply): Promise<readonly Op[]> {
+    this.#answer = this.#wholeAnswer(reply())
+    return [await this.#claim.keep(this.#textToKeep(this.#answer))]
   }
 
-  keep = async () => []
-
-  keepStream = async () => []
-
-  /** The work has ended, unless it goes on unread; a caller who leaves from now on leaves an answer that is on its way. */
-  over(): void {
-    if (!this.#exchange.outlivesAnswer) this.#end()
+  async keepStream(lastEvents: () => readonly unknown[]): Promise<readonly Op[]> {
+    return [await this.#claim.keep(this.#streamAnswer(lastEvents()))]
   }
 
-  #end(): void {
-    const { signal: caller, outlivesAnswer } = this.#exchange
-    caller.removeEventListener('abort', this.#callerLeft)
+  /** A caller who leaves a whole answer waits for it no longer than one who leaves a stream. */
+  #callerLeft(): void {
+    if (this.#isOver || this.#timer || this.#stop.signal.aborted) return
+    this.#timer = setTimeout(() => this.#stop.abort(), workAfterLeavingMs).unref()
+    const { exchange, service } = this.#keyed
+    this.#leaveUnread = service.unread.enter(exchange.principal?.account ?? '')
+    this.#stream?.goOn()
+  }
+
+  /** Whole, or as an answer that is not kept where those of its account take too much already. */
+  #textToKeep(answer: KeptAnswer): string {
+    const { exchange, service } = this.#keyed
+    const text = writeAnswer(answer)
+    const account = exchange.principal?.account ?? ''
+    return service.claims.space.take(account, Buffer.byteLength(text)) ? text : notKept
+  }
+
+  #wholeAnswer(reply: WholeReply): KeptAnswer {
+    const { exchange, service } = this.#keyed
+    const { vendor } = service.settings
+    const isJson = reply.kind === 'json'
+    const headers = new Map(exchange.answerHeaders)
+    headers.set('content-type', isJson ? jsonType : reply.mimeType)
+    return {
+      status: isJson ? reply.status : 200,
+      headers: lastingHeaders(headers, vendor),
+      body: isJson ? Buffer.from(JSON.stringify(toVendor(reply.body, vendor)), 'utf8') : reply.bytes,
+    }
+  }
+
+  async #sendWhole(reply: WholeReply | FileReply): Promise<Response | 'lost'> {
+    const { exchange, service } = this.#keyed
+    if (!this.#claim.kept && !(await this.#claim.finish(await this.#written(reply)))) {
+      this.#over()
+      return 'lost'
+    }
+    this.#over()
+    if (reply.kind === 'file') return send(exchange, reply, service.settings.vendor)
+    exchange.ended()
+    const { status, body } = this.#answer ?? this.#wholeAnswer(reply)
+    if (reply.kind === 'bytes') return sendBytes(exchange, body, reply.mimeType)
+    return sendText(exchange, body.toString('utf8'), jsonType, status)
+  }
+
+  async #written(reply: WholeReply | FileReply): Promise<string> {
+    if (reply.kind !== 'file') {
+      this.#answer = this.#wholeAnswer(reply)
+      return this.#textToKeep(this.#answer)
+    }
+    if (reply.bytes > keptAnswerBytes) return notKept
+    const headers = new Map(this.#keyed.exchange.answerHeaders)
+    headers.set('content-type', reply.mimeType)
+    headers.set('content-disposition', `attachment; filename="${reply.filename}"`)
+    const lasting = lastingHeaders(headers, this.#keyed.service.settings.vendor)
+    return this.#textToKeep({ status: 200, headers: lasting, body: await readFile(reply.path) })
+  }
+
+  #sendEvents(reply: EventsReply): Response {
+    const { exchange, service } = this.#keyed
+    setEventHeaders(exchange.answerHeaders)
+    const stream = new KeyedStream(reply, {
+      vendor: service.settings.vendor,
+      claims: service.claims,
+      ended: () => this.#streamEnded(),
+      broken: error => this.#streamBroken(error),
+      left: () => this.#callerLeft(),
+      cut: () => exchange.cut(),
+    })
+    this.#stream = stream
+    this.#brokenOff = () => reply.brokenOff()
+    if (exchange.signal.aborted) stream.goOn()
+    return exchange.response(stream.body)
+  }
+
+  #streamAnswer(lastEvents: readonly unknown[]): string {
+    const { exchange, service } = this.#keyed
+    const headers = new Map(exchange.answerHeaders)
+    setEventHeaders(headers)
+    const { vendor } = service.settings
+    const recorded = this.#stream ? this.#stream.recorded : []
+    if (!recorded) return notKept
+    const body = Buffer.concat([...recorded, ...lastEvents.map(event => eventBytes(event, vendor)), lastEventBytes])
+    return this.#textToKeep({ status: 200, headers: lastingHeaders(headers, vendor), body })
+  }
+
+  /** Before the end of the stream is sent: who has seen it can have the answer again. */
+  async #streamEnded(): Promise<void> {
+    if (!this.#claim.kept) await this.#endUnkept()
+    this.#over()
+    this.#keyed.exchange.ended()
+  }
+
+  /** A stream whose route kept nothing: where it charged nothing either, it was a refusal. */
+  async #endUnkept(): Promise<void> {
+    this.signal.throwIfAborted()
+    if (!(await this.#hasCharged())) return this.#free()
+    if (!(await this.#claim.finish(this.#streamAnswer([])))) throw new AlsoCommitRefused('claim_moved')
+  }
+
+  /** A reader is told by events, unless nobody reads any more, or another process has the whole answer by now. */
+  async #streamBroken(error: unknown): Promise<readonly unknown[] | null> {
+    await this.#endWithout(error)
+    const { exchange, service } = this.#keyed
+    exchange.ended()
+    if (this.signal.aborted || error instanceof AlsoCommitRefused) return null
+    if (!(error instanceof StreamTooLarge))
+      service.log.error({ requestId: this.requestId, err: error }, 'A stream could not be ended as it should.')
+    return this.#brokenOff()
+  }
+
+  /**
+   * There is no whole answer. Where this attempt charged something, what there is becomes the answer. Where nothing
+   * happened the key is free again. In between it stays with its request, which is charged once at most.
+   */
+  async #endWithout(error: unknown): Promise<void> {
+    try {
+      if (this.#claim.kept || error instanceof AlsoCommitRefused) return
+      const charged = await this.#hasCharged()
+      if (charged && this.#stream) await this.#claim.finish(this.#streamAnswer(this.#brokenOff()))
+      else if (charged && error instanceof ServiceError)
+        await this.#claim.finish(this.#textToKeep(this.#wholeAnswer(json(error.body, error.status))))
+      else if (charged || !isRefusal(error)) await this.#claim.leave()
+      else await this.#free()
+    } catch (another) {
+      this.#keyed.service.log.warn(
+        { requestId: this.requestId, err: another },
+        'A key stays in use until its lease ends.',
+      )
+    } finally {
+      this.#over()
+    }
+  }
+
+  /** After a refusal. Work that was begun before keeps its request: what came of it may still be charged. */
+  #free(): Promise<void> {
+    return this.#claim.takenOver ? this.#claim.leave() : this.#claim.giveUp()
+  }
+
+  /** Asks the books, because only they know what a commit with an unknown outcome did. */
+  async #hasCharged(): Promise<boolean> {
+    const entry = await this.#keyed.service.store.read
+      .selectFrom('entry')
+      .select('id')
+      .where('ref', '=', entryRefs.charge(this.requestId))
+      .where('id', 'like', `${this.holdId}/%`)
+      .executeTakeFirst()
+    return entry !== undefined
+  }
+
+  #over(): void {
+    this.#isOver = true
     if (this.#timer) clearTimeout(this.#timer)
-    this.#leaveUnread?.()
-    this.#exchange.outlivesCaller = false
-    this.#exchange.outlivesAnswer = false
-    if (caller.aborted || outlivesAnswer) this.#exchange.ended()
-  }
-
-  #left(): void {
-    if (this.#exchange.outlivesCaller) this.#count()
-    if (this.#goesOn) this.#timer = setTimeout(() => this.#stop.abort(), workAfterLeavingMs).unref()
-    else this.#stop.abort(this.#exchange.signal.reason)
-  }
-
-  #count(): void {
-    this.#leaveUnread ??= this.#unread.enter(this.#exchange.principal?.account ?? '')
+    this.#leaveUnread()
+    this.#stream?.forget()
+    this.#claim.over()
   }
 }
+
+/** Thrown where it is certain that nothing was done. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof ServiceError || error instanceof InsufficientCredit || error instanceof OverBudget

@@ -1,6 +1,6 @@
 import { operations } from '#contract/operations/operations.ts'
 import { audit } from '#ledger/audit/audit.ts'
-import { claimId } from '#service/http/idempotency/keyed-request.ts'
+import { claimId } from '#service/http/idempotency/kept-answer.ts'
 import type { SentPayment } from '../book.ts'
 import { honouredMs } from '../calls/keyed.ts'
 import type { InterestingState } from '../sometimes.ts'

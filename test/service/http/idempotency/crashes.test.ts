@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { audit } from '#ledger/audit/audit.ts'
 import type { Op } from '#ledger/store/units.ts'
-import { claimLeaseMs, claimRenewalMs } from '#service/http/idempotency/bounds.ts'
+import { claimLeaseMs, claimRenewalMs } from '#service/http/idempotency/kept-answer.ts'
 import { used, words } from '../../chat-script.ts'
 import { TestClock } from '../../open-service.ts'
 import {

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { jsonCharacters } from '#ledger/store/bounds.ts'
-import { keptAnswerBytes } from '#service/http/idempotency/bounds.ts'
 import {
   type KeptAnswer,
+  keptAnswerBytes,
   lastingHeaders,
   notKept,
   readAnswer,

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { modelOffline } from '#contract/errors/errors.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { pruneStore } from '#ledger/store/prune.ts'
-import { readKey } from '#service/http/idempotency/keyed-request.ts'
+import { readKey } from '#service/http/idempotency/kept-answer.ts'
 import { used } from '../../chat-script.ts'
 import {
   answerBeats,

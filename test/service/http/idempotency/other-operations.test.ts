@@ -10,10 +10,10 @@ import { defineOperation, isIdempotent, type Operation } from '#contract/operati
 import { operations } from '#contract/operations/operations.ts'
 import type { Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
-import { json, type Reply, type Work } from '#service/http/call.ts'
 import { Exchange } from '#service/http/exchange.ts'
 import { Claims } from '#service/http/idempotency/claims.ts'
 import { oncePerKey } from '#service/http/idempotency/once-per-key.ts'
+import { json, type Reply, type Work } from '#service/http/route.ts'
 import { agreed, claims, closeAll, face, type KeyDesk, openKeyDesk } from './key-desk.ts'
 
 /** An operation of a service to come, whose published status for a reused key is 400. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { openPostgresStore } from '#ledger/store/postgres/open.ts'
-import { claimLeaseMs } from '#service/http/idempotency/bounds.ts'
+import { claimLeaseMs } from '#service/http/idempotency/kept-answer.ts'
 import { openSchemaStore } from '../../../postgres/postgres-store.ts'
 import { withPostgres } from '../../../postgres/with-postgres.ts'
 import { type Ask, answerMicroUsd, charges, claims, closeAll, type KeyDesk, openKeyDesk } from './key-desk.ts'

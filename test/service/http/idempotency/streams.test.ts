@@ -4,7 +4,7 @@ import { microUsd } from '#contract/money.ts'
 import type { ChatCall } from '#engines/ports/engine.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
-import { keptAnswerBytes, keptBytesADay, workAfterLeavingMs } from '#service/http/idempotency/bounds.ts'
+import { keptAnswerBytes, keptBytesADay, workAfterLeavingMs } from '#service/http/idempotency/kept-answer.ts'
 import { mustCommit } from '../../../ledger/store/sample-ops.ts'
 import { ScriptedChat, used, words } from '../../chat-script.ts'
 import {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { audit } from '#ledger/audit/audit.ts'
-import { claimLeaseMs } from '#service/http/idempotency/bounds.ts'
+import { claimLeaseMs } from '#service/http/idempotency/kept-answer.ts'
 import { used, words } from '../../chat-script.ts'
 import { type Ask, charges, claims, closeAll, gate, holds, type KeyDesk, looksPass, openKeyDesk } from './key-desk.ts'
 
