@@ -23,7 +23,15 @@ export const networkAliases: Readonly<Record<string, string>> = { base: evmNetwo
 /** EVM addresses compare without case; Solana ones are exact. */
 export const normalizeWallet = (address: string): string => (address.startsWith('0x') ? address.toLowerCase() : address)
 
-const names: Readonly<Record<string, string>> = { [evmNetwork]: 'Base', [solanaNetwork]: 'Solana' }
+/** Where wallets pay unless told otherwise, and in which token. A further EVM network is a line here. */
+export const knownNetworks: readonly { network: string; asset: string; name: string }[] = [
+  { network: evmNetwork, asset: usdcOnEvm, name: 'Base' },
+  { network: solanaNetwork, asset: usdcOnSolana, name: 'Solana' },
+]
+
+const names: Readonly<Record<string, string>> = Object.fromEntries(
+  knownNetworks.map(({ network, name }) => [network, name]),
+)
 
 /** What people call the chain of a CAIP-2 network. */
 export const chainName = (network: string): string => (Object.hasOwn(names, network) ? String(names[network]) : network)

@@ -1,115 +1,38 @@
-import {
-  completeAudioRoute,
-  createSpeechRoute,
-  createTranscriptionRoute,
-  createVoiceRoute,
-  queueAudioRoute,
-  quoteAudioRoute,
-  retrieveAudioRoute,
-} from '../capabilities/audio/routes.ts'
-import {
-  getBillingBalanceRoute,
-  getBillingUsageAnalyticsRoute,
-  getBillingUsageHistoryRoute,
-  getBillingUsageRoute,
-  getWalletBalanceRoute,
-  getWalletTransactionsRoute,
-  topUpRoute,
-} from '../capabilities/billing/routes.ts'
-import { getCharacterReviewsRoute, getCharacterRoute, listCharactersRoute } from '../capabilities/characters/routes.ts'
-import { createChatCompletionRoute } from '../capabilities/chat/routes.ts'
-import { createTextParserRoute } from '../capabilities/documents/routes.ts'
-import { createEmbeddingRoute } from '../capabilities/embeddings/routes.ts'
-import {
-  backgroundRemoveImageRoute,
-  editImageRoute,
-  generateImageRoute,
-  listImageStylesRoute,
-  multiEditImageRoute,
-  simpleGenerateImageRoute,
-  upscaleImageRoute,
-} from '../capabilities/images/routes.ts'
-import {
-  createKeyRoute,
-  createWeb3KeyRoute,
-  deleteKeyRoute,
-  getKeyRoute,
-  getRateLimitLogRoute,
-  getRateLimitsRoute,
-  getWeb3TokenRoute,
-  listKeysRoute,
-  updateKeyRoute,
-} from '../capabilities/keys/routes.ts'
-import {
-  listModelCompatibilityMappingRoute,
-  listModelsRoute,
-  listModelTraitsRoute,
-} from '../capabilities/models/routes.ts'
-import { getReceiptKeysRoute, getReceiptRoute, listReceiptsRoute } from '../capabilities/receipts/routes.ts'
-import { createResponseRoute } from '../capabilities/responses/routes.ts'
-import { cryptoRpcProxyRoute, listCryptoRpcNetworksRoute } from '../capabilities/rpc/routes.ts'
-import {
-  completeVideoRoute,
-  createVideoTranscriptionRoute,
-  queueVideoRoute,
-  quoteVideoRoute,
-  retrieveVideoRoute,
-} from '../capabilities/video/routes.ts'
-import { webScrapeRoute, webSearchRoute } from '../capabilities/web/routes.ts'
+import { operations } from '#contract/operations/operations.ts'
+import * as audio from '../capabilities/audio/routes.ts'
+import * as billing from '../capabilities/billing/routes.ts'
+import * as characters from '../capabilities/characters/routes.ts'
+import * as chat from '../capabilities/chat/routes.ts'
+import * as documents from '../capabilities/documents/routes.ts'
+import * as embeddings from '../capabilities/embeddings/routes.ts'
+import * as images from '../capabilities/images/routes.ts'
+import * as keys from '../capabilities/keys/routes.ts'
+import * as models from '../capabilities/models/routes.ts'
+import * as receipts from '../capabilities/receipts/routes.ts'
+import * as responses from '../capabilities/responses/routes.ts'
+import * as rpc from '../capabilities/rpc/routes.ts'
+import * as video from '../capabilities/video/routes.ts'
+import * as web from '../capabilities/web/routes.ts'
 import type { Route } from '../http/route.ts'
 
-/** Each operation of the contract has its route here; a test compares the two lists. */
-export const routes = [
-  listModelsRoute,
-  listModelTraitsRoute,
-  listModelCompatibilityMappingRoute,
-  createChatCompletionRoute,
-  createResponseRoute,
-  listCharactersRoute,
-  getCharacterRoute,
-  getCharacterReviewsRoute,
-  createEmbeddingRoute,
-  generateImageRoute,
-  simpleGenerateImageRoute,
-  editImageRoute,
-  multiEditImageRoute,
-  upscaleImageRoute,
-  backgroundRemoveImageRoute,
-  listImageStylesRoute,
-  webSearchRoute,
-  webScrapeRoute,
-  createSpeechRoute,
-  createTranscriptionRoute,
-  createVoiceRoute,
-  createTextParserRoute,
-  quoteAudioRoute,
-  queueAudioRoute,
-  retrieveAudioRoute,
-  completeAudioRoute,
-  quoteVideoRoute,
-  queueVideoRoute,
-  retrieveVideoRoute,
-  completeVideoRoute,
-  createVideoTranscriptionRoute,
-  listCryptoRpcNetworksRoute,
-  cryptoRpcProxyRoute,
-  topUpRoute,
-  getWalletBalanceRoute,
-  getWalletTransactionsRoute,
-  getRateLimitsRoute,
-  getRateLimitLogRoute,
-  listKeysRoute,
-  createKeyRoute,
-  updateKeyRoute,
-  deleteKeyRoute,
-  getWeb3TokenRoute,
-  createWeb3KeyRoute,
-  getKeyRoute,
-  getBillingBalanceRoute,
-  getBillingUsageRoute,
-  getBillingUsageHistoryRoute,
-  getBillingUsageAnalyticsRoute,
-  getReceiptKeysRoute,
-  listReceiptsRoute,
-  getReceiptRoute,
-] as unknown as readonly Route[]
+const capabilities = [
+  audio,
+  billing,
+  characters,
+  chat,
+  documents,
+  embeddings,
+  images,
+  keys,
+  models,
+  receipts,
+  responses,
+  rpc,
+  video,
+  web,
+].flatMap(each => Object.values(each) as unknown as Route[])
+
+/** The route of each operation of the contract, in its order; a test compares the two lists. */
+export const routes: readonly Route[] = operations.flatMap(operation =>
+  capabilities.filter(route => route.operation === operation),
+)

@@ -1,7 +1,7 @@
 import { displayUsd, type MicroUsd, parseUsd } from '#contract/money.ts'
 import { decodeBase58 } from '#contract/wire/base58.ts'
 import { isLoopback } from '#contract/wire/network-address.ts'
-import { evmNetwork, smallestTopUpMicroUsd, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/wire/networks.ts'
+import { knownNetworks, smallestTopUpMicroUsd } from '#contract/wire/networks.ts'
 import * as limits from '../limits.ts'
 import type { Payee, Rail } from '../terms/order.ts'
 import { type Rule, WalletRefusal } from '../terms/refusal.ts'
@@ -47,10 +47,7 @@ export interface PolicySettings {
   dryRun?: boolean
 }
 
-export const defaultRails: readonly Rail[] = [
-  { network: evmNetwork, asset: usdcOnEvm },
-  { network: solanaNetwork, asset: usdcOnSolana },
-]
+export const defaultRails: readonly Rail[] = knownNetworks.map(({ network, asset }) => ({ network, asset }))
 
 const settingNames: ReadonlySet<string> = new Set<keyof PolicySettings>([
   ...(['serviceUrl', 'maxPaymentUsd', 'maxDayUsd', 'maxTotalUsd', 'maxCallUsd', 'askAboveUsd'] as const),
