@@ -20,7 +20,7 @@ export const rowPollMs = 100
 /** Who drives a payment must take its next step within this; above what all steps of one attempt may take together. */
 export const leaseMs = 30_000
 
-/** How long a stopping service waits for payments under way, longer than one attempt takes, and for its facilitator to close. */
+/** How long a stopping service waits for payments in flight, longer than one attempt takes, and for its facilitator to close. */
 export const closeMs = 30_000
 
 /** Payments that one process works on at once: each waits for the chain, so more would only wait longer. */
@@ -51,7 +51,7 @@ export const mostConfirmations = 1_000
 /** Of these looks, how many may meet a chain that does not answer: each may take two questions' time. */
 export const failedLooks = 2
 
-/** How often payments that nobody drives any more are looked for, and how many of them one round takes. */
+/** How often payments that no process drives any more are looked for, and how many of them one round takes. */
 export const completionIntervalMs = 5_000
 export const completionRows = 100
 
@@ -97,7 +97,7 @@ export const walletSettlementGas = 1_000_000n
 
 /**
  * What settling may cost in an hour, in wei: 0.05 ETH is 450 transfers at 1 gwei, a hundred times the usual price of
- * Base, and an amount that an operator survives when somebody finds a way to make every one of them fail.
+ * Base, and an amount that an operator survives when an attacker finds a way to make every one of them fail.
  */
 export const feesPerHourWei = 50_000_000_000_000_000n
 
@@ -150,7 +150,7 @@ export const rentLamports = 890_880n
 export const feesPerHourLamports = 50_000_000n
 
 /**
- * A payer's transactions since the claim are looked through for a payment whose fee somebody else pays. They are listed
+ * A payer's transactions since the claim are looked through for a payment whose fee another account pays. They are listed
  * by as many as nodes list at once, and so many times: 20,000 of one payer.
  */
 export const listedTransactions = 1_000
@@ -175,5 +175,5 @@ export const searchSlotMargin = 9_000
 /** From the first look for a transfer that was sent, when no further one is begun. */
 export const landingLooksMs = 10_000
 
-/** By how much our clock may be ahead of a chain's when the books are made: a transfer of these last minutes still counts. */
+/** By how much our clock may be ahead of a chain's when the ledger is created: a transfer of these last minutes still counts. */
 export const birthMarginMs = 10 * minuteMs

@@ -5,9 +5,13 @@ import type { PaymentOption } from '#contract/wire/payment.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { EvmPayment } from '#payments/evm/evm-rail.ts'
 import type { Facilitator, Settlement, Verdict } from '#payments/facilitators/facilitator.ts'
-import { ChainUnavailable, type OnChain, type PaymentChain } from '#payments/payment/payment-chain.ts'
 import type { PaymentReason } from '#payments/payment/payment-reasons.ts'
-import type { SignedPayment } from '#payments/payment/signed-payment.ts'
+import {
+  ChainUnavailable,
+  type OnChain,
+  type PaymentChain,
+  type SignedPayment,
+} from '#payments/payment/signed-payment.ts'
 import { PaymentDriver } from '#payments/top-ups/payment-driver.ts'
 import { PaymentRows } from '#payments/top-ups/payment-rows.ts'
 import { openTemporaryStore } from '../ledger/store/sqlite-folder.ts'

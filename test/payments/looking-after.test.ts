@@ -6,10 +6,9 @@ import type { PaymentOption } from '#contract/wire/payment.ts'
 import { birthMarginMs, completionIntervalMs, watchIntervalMs } from '#payments/bounds.ts'
 import type { EvmPayment } from '#payments/evm/evm-rail.ts'
 import type { Facilitator } from '#payments/facilitators/facilitator.ts'
-import type { OnChain } from '#payments/payment/payment-chain.ts'
-import type { SignedPayment } from '#payments/payment/signed-payment.ts'
+import type { OnChain, SignedPayment } from '#payments/payment/signed-payment.ts'
 import { RailChains, RailFacilitators } from '#payments/rails/rails.ts'
-import { Completer } from '#payments/top-ups/completer.ts'
+import { Completer } from '#payments/top-ups/payment-driver.ts'
 import { PaymentWatch } from '#payments/top-ups/payment-watch.ts'
 import { LedgerChain } from '#payments/top-ups/top-up.ts'
 import { NoTopUps } from '#payments/top-ups/top-up-offer.ts'
@@ -204,7 +203,7 @@ describe('each rail', () => {
     expect(await both.settle(svm)).toEqual({ state: 'settled', transaction: solanaNetwork })
     expect(both.supported()).toEqual([evmNetwork, solanaNetwork])
     expect(await both.problem({ ...option, network: solanaNetwork })).toBe(`of ${solanaNetwork}`)
-    expect(await both.problem({ ...option, network: 'eip155:1' })).toBe('Nobody settles payments on eip155:1.')
+    expect(await both.problem({ ...option, network: 'eip155:1' })).toBe('No facilitator settles payments on eip155:1.')
     await both.close()
     expect(closed).toBe(1)
   })

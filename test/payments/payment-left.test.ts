@@ -4,7 +4,7 @@ import { microUsd } from '#contract/money.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { EvmPayment } from '#payments/evm/evm-rail.ts'
 import type { SignedPayment } from '#payments/payment/signed-payment.ts'
-import { Completer } from '#payments/top-ups/completer.ts'
+import { Completer } from '#payments/top-ups/payment-driver.ts'
 import { away, type DriverWorld, landed, open, openDriverWorld, type Told } from './driver-world.ts'
 
 let world: DriverWorld
@@ -237,7 +237,7 @@ describe('the books of payments', () => {
     }
     const row = (await world.rows.claim(world.signed(), null)) ?? expect.fail()
     await expect(world.rowsOf('one', wrong).expire(row)).rejects.toThrow(
-      'The books refused to move a payment: invalid.',
+      'The ledger refused to move a payment: invalid.',
     )
   })
 })

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { microUsd } from '#contract/money.ts'
 import type { EvmPayment } from '#payments/evm/evm-rail.ts'
 import type { Facilitator } from '#payments/facilitators/facilitator.ts'
-import { ChainUnavailable, type OnChain, type PaymentChain } from '#payments/payment/payment-chain.ts'
+import { ChainUnavailable, type OnChain, type PaymentChain } from '#payments/payment/signed-payment.ts'
 import { RailChains, RailFacilitators } from '#payments/rails/rails.ts'
 import type { TopUps } from '#payments/top-ups/top-up.ts'
 import { testOption } from '../service/open-service.ts'

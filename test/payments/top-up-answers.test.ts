@@ -9,7 +9,7 @@ import {
   SettlementPaused,
   type Verdict,
 } from '#payments/facilitators/facilitator.ts'
-import type { OnChain } from '#payments/payment/payment-chain.ts'
+import type { OnChain } from '#payments/payment/signed-payment.ts'
 import { PaymentRows } from '#payments/top-ups/payment-rows.ts'
 import { TopUps, type TopUpsOptions } from '#payments/top-ups/top-up.ts'
 import { openTemporaryStore } from '../ledger/store/sqlite-folder.ts'
@@ -229,7 +229,7 @@ describe('an answer that is late or unknown', () => {
       failed('60'),
       'A payment was turned away because settling is paused.',
     ],
-    ['nobody foresaw it', new RangeError('a fault'), pending(), 'A top-up met an error that nobody foresaw.'],
+    ['nobody foresaw it', new RangeError('a fault'), pending(), 'A top-up met an unexpected error.'],
   ]
   test.each(failures)(
     'is told with the time to come again where %s, and to the operator',
@@ -282,7 +282,7 @@ describe('a stop', () => {
 
 test('an option that nobody settles is refused at start', () => {
   const other = { ...facilitator, supported: () => ['eip155:1'] }
-  expect(() => compose({ facilitator: other })).toThrow('Nobody settles payments on eip155:8453')
+  expect(() => compose({ facilitator: other })).toThrow('No facilitator settles payments on eip155:8453')
 })
 
 test('a start finishes what was left behind, and looks whether payments can be settled', async () => {

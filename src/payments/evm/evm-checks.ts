@@ -1,10 +1,9 @@
 import type { PublicClient } from 'viem'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import { rpcRetries, rpcTimeoutMs, walletSettlementGas } from '../bounds.ts'
-import { ChainUnavailable } from '../payment/payment-chain.ts'
 import type { PaymentReason } from '../payment/payment-reasons.ts'
-import type { EvmPayment } from './evm-rail.ts'
-import { chainIdOf } from './evm-rail.ts'
+import { ChainUnavailable } from '../payment/signed-payment.ts'
+import { chainIdOf, type EvmPayment } from './evm-rail.ts'
 
 type Hex = `0x${string}`
 type Viem = typeof import('viem')
@@ -90,7 +89,7 @@ export class EvmSignatures {
     }
   }
 
-  /** A stranger's code runs in this call, so it has no more gas than its part of a settlement. */
+  /** Untrusted code runs in this call, so it has no more gas than its part of a settlement. */
   async #isOfContract({ authorization, signature }: EvmPayment, digest: Hex): Promise<boolean> {
     const { encodeAbiParameters, concatHex } = this.#viem
     const asked = encodeAbiParameters([{ type: 'bytes32' }, { type: 'bytes' }], [digest, signature as Hex])

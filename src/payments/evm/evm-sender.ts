@@ -3,7 +3,7 @@ import type { Abi, TransactionSerializable } from 'viem'
 import { type Clock, systemClock } from '#contract/time.ts'
 import { feesPerHourWei, receiptPollMs, rpcRetries, rpcTimeoutMs, sendInTurnMs, sendsInTurn } from '../bounds.ts'
 import { type CountedFee, FeeBudget, OneAtATime } from '../facilitators/fee-budget.ts'
-import { failureWords } from '../payment/payment-chain.ts'
+import { failureWords } from '../payment/signed-payment.ts'
 import { chainIdOf } from './evm-rail.ts'
 
 type Viem = typeof import('viem')
@@ -19,7 +19,7 @@ export interface ContractCall {
 /** What a settlement tried to send. Its hash is known before it leaves, so a lost answer is not a lost transaction. */
 export interface SendAttempt {
   transaction: Hex | null
-  /** Set where an earlier one found its number taken: by somebody else, or by itself where a node was asked that is behind. */
+  /** Set where an earlier one found its number taken: by another sender, or by itself where a node was asked that is behind. */
   mayHaveLanded: boolean
   /** Set where it certainly was not sent: `words` are for the operator. */
   unsent: { by: 'token' | 'sender'; words: string } | null
@@ -99,7 +99,7 @@ export class EvmSender {
     throw new Error('The key was never free.')
   }
 
-  /** Null where somebody else took the number; then it was not sent. */
+  /** Null where another sender took the number; then it was not sent. */
   async #sendOnce({ to, data, gas }: { to: Hex; data: Hex; gas: bigint }, attempt: SendAttempt): Promise<Hex | null> {
     const nonce = await this.client.getTransactionCount({ address: this.address, blockTag: 'pending' })
     const request = await this.client.prepareTransactionRequest({

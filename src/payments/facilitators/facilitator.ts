@@ -2,7 +2,7 @@ import type { PaymentOption } from '#contract/wire/payment.ts'
 import type { PaymentReason } from '../payment/payment-reasons.ts'
 import type { SignedPayment } from '../payment/signed-payment.ts'
 
-/** Who checks payments against the chain and brings them there. Built in, or somebody else's over HTTP. */
+/** Who checks payments against the chain and brings them there. Built in, or a remote one over HTTP. */
 export interface Facilitator<Payment extends SignedPayment = SignedPayment> {
   /**
    * Moves nothing. Looks at the signature before anything else, also of a payment that has expired. Rejects with
@@ -27,7 +27,7 @@ export type Settlement =
   | { state: 'settled'; transaction: string }
   /** On its way: it may have landed, or still land. */
   | { state: 'sent'; transaction: string }
-  /** Said to have been refused, by somebody whose word is no proof: it may land until its time is over. */
+  /** Said to have been refused, by a party whose word is no proof: it may land until its time is over. */
   | { state: 'doubtful'; why: string }
   /** Nothing moved and nothing is on its way; the payment is to blame. */
   | { state: 'refused'; reason: PaymentReason }

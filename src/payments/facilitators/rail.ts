@@ -2,9 +2,8 @@ import type { z } from 'zod'
 import type { ServiceError } from '#contract/errors/service-error.ts'
 import type { Clock } from '#contract/time.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
-import type { PaymentChain } from '../payment/payment-chain.ts'
 import type { ReceivedPayment } from '../payment/payment-header.ts'
-import type { SignedPayment } from '../payment/signed-payment.ts'
+import type { PaymentChain, SignedPayment } from '../payment/signed-payment.ts'
 import type { Facilitator } from './facilitator.ts'
 
 /** All that top-ups need to know of one kind of network. Each has a folder, and a line in `rails/rails.ts`. */

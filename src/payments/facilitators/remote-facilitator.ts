@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { x402Version } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
-import { ChainUnavailable } from '../payment/payment-chain.ts'
 import type { PaymentReason } from '../payment/payment-reasons.ts'
-import type { SignedPayment } from '../payment/signed-payment.ts'
+import { ChainUnavailable, type SignedPayment } from '../payment/signed-payment.ts'
 import type { Facilitator, Settlement, Verdict } from './facilitator.ts'
 import { type FacilitatorAnswer, type FacilitatorHttp, FacilitatorUnreached } from './facilitator-http.ts'
 
@@ -21,7 +20,7 @@ export interface RemoteRail<Payment extends SignedPayment> {
 }
 
 /**
- * Lets somebody else check and settle, over HTTP. Nothing that it says is credited, and no refusal of its ends a payment
+ * Lets a remote service check and settle, over HTTP. Nothing that it says is credited, and no refusal of its ends a payment
  * that it has been given to settle.
  */
 export class RemoteFacilitator<Payment extends SignedPayment> implements Facilitator<Payment> {
@@ -92,7 +91,7 @@ export class RemoteFacilitator<Payment extends SignedPayment> implements Facilit
   }
 }
 
-/** What facilitators of x402 version 2 answer. Members that nobody here reads are left alone. */
+/** What facilitators of x402 version 2 answer. Other members are ignored. */
 
 const Word = z.string().nullish()
 const Verified = z.object({ isValid: z.boolean(), invalidReason: Word })
@@ -173,6 +172,6 @@ function readSettlement(
   return { state: 'doubtful', why: `The facilitator says ${wordOf(errorReason)}.` }
 }
 
-/** A stranger's word goes to the log where it is one, and no text of theirs. */
+/** An untrusted reason goes to the log only where it is a single word. */
 const wordOf = (reason: string | null | undefined): string =>
   reason && /^[\w.:-]{1,80}$/.test(reason) ? reason : 'that it failed'

@@ -9,7 +9,7 @@ const sentences = {
   too_long: 'The payment header is too long. Send the signed PaymentPayload alone, without large extensions.',
   not_base64: 'The payment header is not base64. Send base64 of the JSON of a signed x402 v2 PaymentPayload.',
   not_json:
-    'The payment header does not hold sound JSON. Send base64 of the JSON of a signed x402 v2 PaymentPayload, each member once.',
+    'The payment header does not hold valid JSON. Send base64 of the JSON of a signed x402 v2 PaymentPayload, each member once.',
   wrong_version: 'x402Version must be 2. Ask again without a payment header for the requirements, and sign those.',
   payload_members:
     'A member of the payment is missing, of the wrong type, or one too many. Send x402Version, accepted and payload; payload of an EVM payment has exactly signature and authorization, whose members are all strings, and that of a Solana payment exactly transaction.',
@@ -46,15 +46,16 @@ const sentences = {
   stray_account:
     'The transaction names an account twice, or one that no instruction uses. Name each once, and no others.',
   instruction_not_allowed:
-    'The transaction does more than pay. Send one SetComputeUnitLimit, at most one SetComputeUnitPrice, one TransferChecked of the SPL Token program, and at most one Memo that names nobody but the payer.',
+    'The transaction does more than pay. Send one SetComputeUnitLimit, at most one SetComputeUnitPrice, one TransferChecked of the SPL Token program, and at most one Memo that names no account but the payer.',
   compute_too_high: 'The transaction asks for more compute than a payment needs. Sign lower limits.',
   transaction_failed:
     'The transaction is on the chain and has failed, so nothing moved. Sign a new one, with a fresh blockhash.',
   nonce_used:
     'The nonce of the authorization has been used for something else, or was cancelled, and no transfer to us came of it. Sign a new authorization with a fresh nonce.',
   paid_before:
-    'The transfer by this authorization came before this service had its books, so it was meant for others. Sign a new one.',
-  facilitator_refused: 'Whoever settles payments for this service refuses this one. Pay from another wallet.',
+    'The transfer by this authorization is older than the ledger of this service, so it was meant for another one. Sign a new one.',
+  facilitator_refused:
+    'The facilitator that settles payments for this service refuses this one. Pay from another wallet.',
   simulation_failed:
     'The token refuses the transfer. Sign a new authorization; if it is refused again, check the wallet.',
 } as const

@@ -6,10 +6,9 @@ import { BaseUnits, type PaymentOption } from '#contract/wire/payment.ts'
 import { type EvmPaymentSettings, evmRail } from '../evm/evm-rail.ts'
 import type { Facilitator, Settlement, Verdict } from '../facilitators/facilitator.ts'
 import type { Rail, UntimelyPayment } from '../facilitators/rail.ts'
-import type { OnChain, PaymentChain } from '../payment/payment-chain.ts'
 import type { ReceivedPayment } from '../payment/payment-header.ts'
 import { refusedPayment } from '../payment/payment-reasons.ts'
-import { amountOf, type SignedPayment } from '../payment/signed-payment.ts'
+import { amountOf, type OnChain, type PaymentChain, type SignedPayment } from '../payment/signed-payment.ts'
 import { type SvmPaymentSettings, svmRail } from '../solana/svm-rail.ts'
 
 /** Where top-ups go, and what settles them there: the settings of every rail. */
@@ -116,7 +115,7 @@ export class RailFacilitators implements Facilitator {
 
   async problem(option: PaymentOption): Promise<string | null> {
     const facilitator = this.#all().find(each => each.supported().includes(option.network))
-    return facilitator ? facilitator.problem(option) : `Nobody settles payments on ${option.network}.`
+    return facilitator ? facilitator.problem(option) : `No facilitator settles payments on ${option.network}.`
   }
 
   async close(): Promise<void> {

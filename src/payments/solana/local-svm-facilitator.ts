@@ -1,18 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { encodeBase58 } from '#contract/wire/base58.ts'
+import { usdcDecimals } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
-import { lamportsPerSignature, receiptTimeoutMs, resendMs, solanaPollMs } from '../bounds.ts'
+import {
+  lamportsPerSignature,
+  mostComputeUnits,
+  mostMicroLamportsPerUnit,
+  receiptTimeoutMs,
+  rentLamports,
+  resendMs,
+  settlementsInReserve,
+  solanaPollMs,
+} from '../bounds.ts'
 import { type Facilitator, type Settlement, SettlementPaused, type Verdict } from '../facilitators/facilitator.ts'
 import { type FeeBudget, OneAtATime } from '../facilitators/fee-budget.ts'
-import { ChainUnavailable } from '../payment/payment-chain.ts'
 import type { PaymentReason } from '../payment/payment-reasons.ts'
-import { isSignedBy, type SolanaKey } from './solana-key.ts'
-import { readMessage, wireOf } from './solana-message.ts'
+import { ChainUnavailable } from '../payment/signed-payment.ts'
+import { addressOf, isSignedBy, type SolanaKey, tokenAccountOf, tokenProgram } from './solana-key.ts'
+import { readMessage, readTransfer, type SvmTransfer, wireOf } from './solana-message.ts'
 import { SolanaRefusal, SolanaRpc } from './solana-rpc.ts'
-import { svmOfferProblem } from './svm-offer-problem.ts'
 import type { SvmPayment } from './svm-rail.ts'
-import { readTransfer, type SvmTransfer } from './svm-transfer.ts'
 
 export interface LocalSvmFacilitatorOptions {
   /** CAIP-2. */
@@ -208,3 +216,57 @@ const poorFeePayer = 'The account that pays fees on Solana has too little SOL; s
 
 const isRentOf = (error: unknown): boolean =>
   typeof error === 'object' && error !== null && 'InsufficientFundsForRent' in error
+
+const Account = z.object({ owner: z.string(), data: z.tuple([z.string(), z.literal('base64')]) })
+const MintAndPayee = z.object({ value: z.array(Account.nullable()).length(2) })
+const Balance = z.object({ value: z.number() })
+
+/** What the dearest payment that is taken costs whoever pays its fee, in lamports. */
+const dearestFee = 2n * lamportsPerSignature + (BigInt(mostComputeUnits) * mostMicroLamportsPerUnit) / 1_000_000n
+
+const mintBytes = 82
+
+/** What is wrong with an option that is offered on Solana, as a sentence for the operator. Rejects where the node does. */
+export async function svmOfferProblem(rpc: SolanaRpc, option: PaymentOption, feePayer: string): Promise<string | null> {
+  return (await svmAccountProblem(rpc, option)) ?? (await balanceProblem(rpc, feePayer))
+}
+
+/** The same where somebody else pays the fees. */
+export async function svmAccountProblem(
+  rpc: SolanaRpc,
+  { network, asset, payTo }: PaymentOption,
+): Promise<string | null> {
+  const genesis = await rpc.ask('getGenesisHash', [], z.string())
+  // A CAIP-2 name has the first 32 characters of it.
+  if (!genesis.startsWith(network.slice('solana:'.length))) {
+    return `The node serves the chain of ${genesis}, not ${network}; set the RPC URL of the right chain.`
+  }
+  if (!addressOf(payTo))
+    return `${payTo} cannot receive payments; set payTo to an address of Solana whose key you hold.`
+  return accountProblem(rpc, asset, payTo)
+}
+
+async function accountProblem(rpc: SolanaRpc, asset: string, payTo: string): Promise<string | null> {
+  const account = tokenAccountOf(payTo, asset)
+  const config = { encoding: 'base64', commitment: 'confirmed' }
+  const { value } = await rpc.ask('getMultipleAccounts', [[asset, account], config], MintAndPayee)
+  const [mint, payee] = value.map(each => each && { owner: each.owner, bytes: Buffer.from(each.data[0], 'base64') })
+  if (mint?.owner !== tokenProgram || mint.bytes.length !== mintBytes || mint.bytes[44] !== usdcDecimals) {
+    return `There is no token of ${usdcDecimals} decimals at ${asset}; set the asset's address.`
+  }
+  if (payee?.owner !== tokenProgram) {
+    return `${payTo} has no account for ${asset} yet, so nothing can be paid to it; open ${account} by sending it any amount of the token.`
+  }
+  // An account may be given away, and its address stays the same.
+  return encodeBase58(payee.bytes.subarray(32, 64)) === payTo
+    ? null
+    : `The account ${account} does not belong to ${payTo} any more; set payTo to another address.`
+}
+
+async function balanceProblem(rpc: SolanaRpc, feePayer: string): Promise<string | null> {
+  const { value } = await rpc.ask('getBalance', [feePayer, { commitment: 'confirmed' }], Balance)
+  if (value === 0) return `The account ${feePayer} has no SOL, so no payment can be settled; send it some.`
+  const spare = BigInt(value) - rentLamports
+  if (spare >= settlementsInReserve * dearestFee) return null
+  return `The account ${feePayer} has SOL for fewer than ${settlementsInReserve} payments; send it some.`
+}

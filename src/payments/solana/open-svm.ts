@@ -11,11 +11,10 @@ import {
 import { FeeBudget } from '../facilitators/fee-budget.ts'
 import type { OpenRail } from '../facilitators/rail.ts'
 import { RemoteFacilitator } from '../facilitators/remote-facilitator.ts'
-import { LocalSvmFacilitator } from './local-svm-facilitator.ts'
+import { LocalSvmFacilitator, svmAccountProblem } from './local-svm-facilitator.ts'
 import { isSignedBy, SolanaKey } from './solana-key.ts'
 import { wireOf } from './solana-message.ts'
 import { SolanaRpc } from './solana-rpc.ts'
-import { svmAccountProblem } from './svm-offer-problem.ts'
 import { SvmPaymentChain } from './svm-payment-chain.ts'
 import type { SolanaPaymentSettings, SvmPayment } from './svm-rail.ts'
 
@@ -25,7 +24,10 @@ export function openSvm(settings: SolanaPaymentSettings, clock: Clock): OpenRail
   const feePayer = feePayerKey ? new SolanaKey(feePayerKey) : null
   const chain = new SvmPaymentChain({ rpcUrl, commitment, feePayer })
   if (remote) return { chain, facilitator: openRemoteSvmFacilitator({ ...remote, network: solanaNetwork, rpcUrl }) }
-  if (!feePayer) throw new Error('Payments on Solana have nobody who settles them.')
+  if (!feePayer)
+    throw new Error(
+      'Payments on Solana are settled by a key or by a remote facilitator; set one of feePayerKey and facilitator.',
+    )
   const fees = new FeeBudget({ perHour: feesPerHourLamports, clock })
   return { chain, facilitator: new LocalSvmFacilitator({ network: solanaNetwork, rpcUrl, feePayer, fees }) }
 }

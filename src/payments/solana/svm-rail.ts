@@ -8,9 +8,8 @@ import { placesOf, type ReceivedPayment } from '../payment/payment-header.ts'
 import { refusedPayment } from '../payment/payment-reasons.ts'
 import { commonMembers } from '../payment/signed-payment.ts'
 import { isSignedBy, SolanaKey, tokenAccountOf } from './solana-key.ts'
-import { readMessage, readTransaction } from './solana-message.ts'
+import { checkCost, readMessage, readTransaction, readTransfer, type SvmTransfer } from './solana-message.ts'
 import type { SolanaCommitment } from './svm-search.ts'
-import { checkCost, readTransfer, type SvmTransfer } from './svm-transfer.ts'
 
 export interface SolanaPaymentSettings {
   /** Receives the money, in a USDC account that must be open. */

@@ -11,10 +11,9 @@ import {
   searchMs,
   searchSlotMargin,
 } from '../bounds.ts'
-import { readMessage, readTransaction } from './solana-message.ts'
+import { readMessage, readTransaction, readTransfer } from './solana-message.ts'
 import type { SolanaRpc } from './solana-rpc.ts'
 import type { SvmPayment } from './svm-rail.ts'
-import { readTransfer } from './svm-transfer.ts'
 
 /** How deep a transaction must lie before it counts: voted for by two thirds of the stake, or never to be dropped. */
 export type SolanaCommitment = 'confirmed' | 'finalized'

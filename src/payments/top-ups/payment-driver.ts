@@ -3,6 +3,8 @@ import type { Clock } from '#contract/time.ts'
 import type { Log } from '#host/log.ts'
 import { withSpan } from '#host/tracing/tracing.ts'
 import {
+  completionIntervalMs,
+  completionRows,
   confirmationLookMs,
   expiryMarginSeconds,
   failedLooks,
@@ -11,11 +13,17 @@ import {
   landingLooksMs,
 } from '../bounds.ts'
 import type { Facilitator, Settlement } from '../facilitators/facilitator.ts'
-import { ChainUnavailable, failureWords, type OnChain, type PaymentChain } from '../payment/payment-chain.ts'
 import { isSigned, refusedPayment } from '../payment/payment-reasons.ts'
-import { paymentIdOf, type SignedPayment } from '../payment/signed-payment.ts'
+import {
+  ChainUnavailable,
+  failureWords,
+  type OnChain,
+  type PaymentChain,
+  paymentIdOf,
+  type SignedPayment,
+} from '../payment/signed-payment.ts'
 import { untimely, validBeforeSecondsOf } from '../rails/rails.ts'
-import type { PaymentRow, PaymentRows } from './payment-rows.ts'
+import type { AbandonedPayment, PaymentRow, PaymentRows } from './payment-rows.ts'
 
 /**
  * Brings a payment from its claim to an end: credited, rejected or expired. Money is credited when the chain says that
@@ -45,13 +53,13 @@ export class PaymentDriver {
   async begin(payment: SignedPayment, rejected: PaymentRow | null, verified: () => Promise<void>): Promise<void> {
     const late = untimely(payment, this.#clock.now())
     if (late && !late.expired) throw late.refusal
-    // Of a late payment too, or a forged signature would stand in the books as what the payer signed.
+    // Of a late payment too, or a forged signature would stand in the ledger as what the payer signed.
     const verdict = await this.#facilitator.verify(payment)
     if (verdict.valid && !late) {
       await verified()
       return this.#settleFirst(payment, rejected)
     }
-    // Too late or a used nonce may also mean that the money is here already, brought by somebody else.
+    // Too late or a used nonce may also mean that the money is here already, sent by another party.
     const reason = verdict.valid || (late && isSigned(verdict.reason)) ? 'expired' : verdict.reason
     if (reason === 'expired' || reason === 'nonce_used') {
       const seen = await this.#chain.find(payment, null)
@@ -66,7 +74,7 @@ export class PaymentDriver {
     throw refusedPayment(reason)
   }
 
-  /** A payment on its way that nobody drives. Rejects with `ChainUnavailable`, the row then free for the next one. */
+  /** A payment in flight that no process drives. Rejects with `ChainUnavailable`, the row then free for the next one. */
   async resume(row: PaymentRow): Promise<void> {
     const held = await this.#rows.hold(row, row.state)
     if (!held) return
@@ -190,10 +198,84 @@ export class PaymentDriver {
   }
 }
 
-export interface DriverOptions {
+interface DriverOptions {
   rows: PaymentRows
   facilitator: Facilitator
   chain: PaymentChain
   clock: Clock
   log: Log
+}
+
+/** Brings payments to an end whose request is gone: after a crash, a lost answer or a chain that could not be asked. */
+export class Completer {
+  readonly #rows: PaymentRows
+  readonly #driver: PaymentDriver
+  readonly #log: Log
+  #timer: NodeJS.Timeout | null = null
+  #round: Promise<void> = Promise.resolve()
+
+  constructor(options: { rows: PaymentRows; driver: PaymentDriver; log: Log }) {
+    this.#rows = options.rows
+    this.#driver = options.driver
+    this.#log = options.log
+  }
+
+  /** A round now and then one after the other. Resolves after the first. */
+  async start(): Promise<void> {
+    await this.#rows.freeDead()
+    this.#timer ??= setInterval(() => this.#startRound(), completionIntervalMs).unref()
+    return this.#startRound()
+  }
+
+  /** Resolves when the round that runs has ended. */
+  async stop(): Promise<void> {
+    if (this.#timer) clearInterval(this.#timer)
+    this.#timer = null
+    await this.#round
+  }
+
+  /** One round. Where a chain cannot be asked the others on its rail come later, since it could not be for them either. */
+  async complete(): Promise<void> {
+    const silent = new Set<string>()
+    for (const payment of await this.#rows.abandoned(completionRows)) {
+      const rail = payment.row?.payment.rail
+      if (rail && silent.has(rail)) await this.#rows.postpone(payment)
+      else if (!(await this.#completeOne(payment)) && rail) silent.add(rail)
+    }
+  }
+
+  async #completeOne(payment: AbandonedPayment): Promise<boolean> {
+    try {
+      if (payment.row) await this.#driver.resume(payment.row)
+      else await this.#leave(payment)
+      return true
+    } catch (error) {
+      const facts = { payment: paymentIdOf(payment.key), failure: failureWords(error) }
+      this.#log.warn(facts, 'A payment could not be finished yet; it is tried again.')
+      return !(error instanceof ChainUnavailable)
+    }
+  }
+
+  /** Its money may have come, so it is neither rejected nor credited until it can be read. */
+  async #leave(payment: AbandonedPayment): Promise<void> {
+    const facts = { payment: paymentIdOf(payment.key) }
+    this.#log.error(facts, 'A payment cannot be read, so nothing is done for it; start the release that wrote it.')
+    await this.#rows.postpone(payment)
+  }
+
+  /** Rounds never overlap: one that is due while another runs is left out. */
+  #startRound(): Promise<void> {
+    if (this.#isRunning) return this.#round
+    this.#isRunning = true
+    this.#round = this.complete()
+      .catch(err =>
+        this.#log.error({ err }, 'Unfinished payments could not be looked for; the next round tries again.'),
+      )
+      .finally(() => {
+        this.#isRunning = false
+      })
+    return this.#round
+  }
+
+  #isRunning = false
 }

@@ -7,12 +7,11 @@ import { isClockShared, type Outcome, type Store } from '#ledger/store/store.ts'
 import type { Op, PaymentFields, PaymentState } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { freedRows, leaseMs } from '../bounds.ts'
-import type { OnChain } from '../payment/payment-chain.ts'
 import type { PaymentReason } from '../payment/payment-reasons.ts'
-import { amountOf, paymentIdOf, type SignedPayment, storePayment } from '../payment/signed-payment.ts'
+import { amountOf, type OnChain, paymentIdOf, type SignedPayment, storePayment } from '../payment/signed-payment.ts'
 import { payerOf, readStoredPayment, validBeforeSecondsOf } from '../rails/rails.ts'
 
-/** One payment as the books have it. `fence` is what a move must have seen. */
+/** One payment as the ledger has it. `fence` is what a move must have seen. */
 export interface PaymentRow {
   key: string
   state: PaymentState
@@ -21,7 +20,7 @@ export interface PaymentRow {
   transaction: string | null
   /** JSON: `CreditedAnswer` where it was credited, `{refused}` where it was rejected. */
   answer: string | null
-  /** Null where nobody drives it. */
+  /** Null where no process drives it. */
   leaseUntilMs: number | null
   /** Who has that lease. */
   leaseOwner: string | null
@@ -40,7 +39,7 @@ interface CreditedAnswer {
   settlement: SettlementResponse
 }
 
-/** A payment that nobody drives; `row` is null where this release cannot read it. */
+/** A payment that no process drives; `row` is null where this release cannot read it. */
 export interface AbandonedPayment {
   key: string
   state: PaymentState
@@ -50,10 +49,10 @@ export interface AbandonedPayment {
 
 export type Landing = Extract<OnChain, { state: 'landed' }>
 
-/** What a credit is unique by in the books. */
+/** What a credit is unique by in the ledger. */
 const creditRef = (key: string): string => `topup:${key}`
 
-/** Reads and moves payments. A move that answers null was made by somebody else in the meantime. */
+/** Reads and moves payments. A move that answers null was made by another process in the meantime. */
 export class PaymentRows {
   readonly #store: Store
   readonly #clock: Clock
@@ -78,7 +77,7 @@ export class PaymentRows {
   }
 
   /**
-   * Payments on their way that nobody drives any more, those that have waited longest first; no other process's while
+   * Payments in flight that no process drives any more, those that have waited longest first; no other process's while
    * this clock is no judge of its lease.
    */
   async abandoned(limit: number): Promise<AbandonedPayment[]> {
@@ -96,7 +95,7 @@ export class PaymentRows {
     return rows.map(row => ({ key: row.id, state: row.state, fence: row.fence, row: readRowOrNull(row) }))
   }
 
-  /** Once, at a start: where nobody else writes, payments that another owner still has a lease on are free at once. */
+  /** Once, at a start: where no other process writes, payments that another owner still has a lease on are free at once. */
   async freeDead(): Promise<void> {
     while (this.#store.soleOwner) {
       const dead = await this.#store.read
@@ -155,7 +154,7 @@ export class PaymentRows {
     return { ...row, state: to, fence, transaction: transaction ?? row.transaction, leaseUntilMs, leaseOwner }
   }
 
-  /** Leaves a payment whose outcome is unknown to whoever comes next. */
+  /** Leaves a payment whose outcome is unknown to the next driver. */
   async release(row: PaymentRow): Promise<void> {
     await this.#end(row, 'unknown', {})
   }
@@ -168,7 +167,7 @@ export class PaymentRows {
     await this.#end(row, 'expired', {})
   }
 
-  /** The end of the payment and the credit of its payer, in one unit. Where somebody else was faster nothing happens. */
+  /** The end of the payment and the credit of its payer, in one unit. Where another process was faster nothing happens. */
   async credit(row: PaymentRow | null, payment: SignedPayment, landing: Landing): Promise<void> {
     const wallet = payerOf(payment)
     const linked = await this.#wallets.find(wallet)
@@ -294,8 +293,8 @@ const answerFacts = (payment: SignedPayment, landing: Landing): CreditedAnswer =
   },
 })
 
-/** Somebody else moved the payment first: null. Any other refusal is a fault of ours. */
+/** Another process moved the payment first: null. Any other refusal is a fault of ours. */
 function lostOr(outcome: Extract<Outcome, { ok: false }>): null {
   if (['payment_exists', 'payment_moved', 'ref_exists'].includes(outcome.why)) return null
-  throw new Error(`The books refused to move a payment: ${outcome.why}.`)
+  throw new Error(`The ledger refused to move a payment: ${outcome.why}.`)
 }

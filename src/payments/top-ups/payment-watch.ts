@@ -27,7 +27,7 @@ export class PaymentWatch {
     return [...this.#problems.values()]
   }
 
-  /** Looks at once and then every minute. Nobody waits for it: a service without its node still answers everything else. */
+  /** Looks at once and then every minute. It runs in the background: a service without its node still answers everything else. */
   start(): void {
     this.#timer ??= setInterval(() => void this.look(), watchIntervalMs).unref()
     void this.look()
@@ -40,7 +40,7 @@ export class PaymentWatch {
     await this.#round
   }
 
-  /** One look; whoever asks while one runs gets that one. */
+  /** One look; a call during a look joins it. */
   look(): Promise<void> {
     this.#round ??= Promise.all(this.#options.map(option => this.#lookAt(option)))
       .then(() => undefined)
@@ -72,7 +72,7 @@ interface Payee {
 const prefix = 'payee '
 
 /**
- * Tells where another service on the same books takes payments for another payee: each would refuse what was signed for
+ * Reports where another service on the same ledger takes payments for another payee: each would refuse what was signed for
  * the other, and an audit of the chain needs both. Every service notes its own for some minutes, as a nonce that expires,
  * so that a payee may be replaced, one process after the other.
  */
@@ -91,7 +91,7 @@ export class PayeeWatch {
     this.#log = parts.log
   }
 
-  /** Before anything is served, and then every minute; books that one process alone has need no watch. */
+  /** Before anything is served, and then every minute; a ledger of one process needs no watch. */
   async start(): Promise<void> {
     if (this.#store.soleOwner) return
     this.#timer ??= setInterval(() => void this.look(), watchIntervalMs).unref()
@@ -144,7 +144,7 @@ export class PayeeWatch {
     this.#told.add(`${network} ${payTo}`)
     this.#log.error(
       { network, payee: own.payTo, otherPayee: payTo },
-      'Another service on these books takes payments for another payee; give all of them the same one, or books of their own.',
+      'Another service on this ledger takes payments for another payee. Give all of them the same payee, or each its own ledger.',
     )
   }
 }

@@ -40,7 +40,7 @@ export function topUpOffer(settings: TopUpSettings): ServiceError {
   const accepts = [...settings.paymentOptions]
   const error = accepts.length
     ? 'PAYMENT-SIGNATURE header is required'
-    : 'This service takes no payments; ask whoever runs it for an API key with credit'
+    : 'This service takes no payments; ask its operator for an API key with credit'
   const resource = {
     url: `${baseUrl(settings)}${topUp.path}`,
     description: topUp.summary,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { settlementPending, topUpFailed } from '#contract/errors/errors.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
@@ -16,13 +17,29 @@ import {
   rowPollMs,
 } from '../bounds.ts'
 import { type Facilitator, SettlementPaused } from '../facilitators/facilitator.ts'
-import { ChainUnavailable, failureWords, type OnChain, type PaymentChain } from '../payment/payment-chain.ts'
+import type { OpenRail } from '../facilitators/rail.ts'
 import { readPayment } from '../payment/payment-header.ts'
 import { refusedPayment } from '../payment/payment-reasons.ts'
-import { paymentIdOf, type SignedPayment, storePayment } from '../payment/signed-payment.ts'
-import { checkTerms, decodePayment, isSamePayment, payerOf } from '../rails/rails.ts'
-import { Completer } from './completer.ts'
-import { PaymentDriver } from './payment-driver.ts'
+import {
+  ChainUnavailable,
+  failureWords,
+  type OnChain,
+  type PaymentChain,
+  paymentIdOf,
+  type SignedPayment,
+  storePayment,
+} from '../payment/signed-payment.ts'
+import {
+  checkTerms,
+  decodePayment,
+  isSamePayment,
+  type PaymentSettings,
+  payerOf,
+  RailChains,
+  RailFacilitators,
+  rails,
+} from '../rails/rails.ts'
+import { Completer, PaymentDriver } from './payment-driver.ts'
 import { type PaymentRow, PaymentRows, refusalOf, type TopUpAnswer } from './payment-rows.ts'
 import { PayeeWatch, PaymentWatch } from './payment-watch.ts'
 import { type Payments, type TopUpRequest, type TopUpSettings, topUpOffer } from './top-up-offer.ts'
@@ -44,7 +61,7 @@ export interface TopUpsOptions {
 
 /** Credit for signed payments (brief §4.1). One payment is one credit, however often and by whomever it is sent. */
 export class TopUps implements Payments {
-  /** Finishes what was left behind; whoever composes the service starts it. `close` stops it. */
+  /** Finishes what was left behind; the composed service starts it. `close` stops it. */
   readonly completer: Completer
   /** Knows whether payments could be settled; started and stopped like the completer. */
   readonly watch: PaymentWatch
@@ -59,11 +76,12 @@ export class TopUps implements Payments {
   /** Twins of one payment share one work. */
   readonly #works = new Map<string, Promise<void>>()
 
-  /** Throws where an option's network has nobody to settle it. */
+  /** Throws where an option's network has no facilitator. */
   constructor(options: TopUpsOptions) {
     const settled = options.facilitator.supported()
     const orphan = options.settings.paymentOptions.find(({ network }) => !settled.includes(network))
-    if (orphan) throw new Error(`Nobody settles payments on ${orphan.network}; take it out of the payment options.`)
+    if (orphan)
+      throw new Error(`No facilitator settles payments on ${orphan.network}; take it out of the payment options.`)
     this.#settings = options.settings
     this.#log = options.log
     this.#facilitator = options.facilitator
@@ -180,11 +198,11 @@ export class TopUps implements Payments {
     try {
       await Promise.race([work, timeout])
     } catch (error) {
-      // Whoever answers calls knows what to say of books that are away.
+      // The request handler has an answer for a ledger that is away.
       throw awayReason(error) === null ? await this.#failureOf(error, payment) : error
     } finally {
       patience.abort()
-      // Where nobody waits any more, the row tells how it ended.
+      // Where no request waits any more, the row tells how it ended.
       work.catch(() => {})
     }
   }
@@ -197,7 +215,7 @@ export class TopUps implements Payments {
       return this.#failed(error.message, pausedRetrySeconds)
     }
     if (!(error instanceof ChainUnavailable)) {
-      this.#log.error({ ...facts, err: error }, 'A top-up met an error that nobody foresaw.')
+      this.#log.error({ ...facts, err: error }, 'A top-up met an unexpected error.')
       return this.#pending(payment)
     }
     this.#log.warn(facts, 'The chain could not be asked about a payment.')
@@ -256,8 +274,8 @@ async function counted<Value>(count: TopUpRequest['count'], check: () => Value):
 }
 
 /**
- * A chain as these books see it: a transfer that came before they were made was credited in others, or could be. Books
- * that share a payee from then on cannot know of each other, so a payee belongs to one set of books.
+ * A chain as this ledger sees it: a transfer older than the ledger was credited in another, or could be. Ledgers
+ * that share a payee from then on cannot know of each other, so a payee belongs to one ledger.
  */
 export class LedgerChain implements PaymentChain {
   readonly #chain: PaymentChain
@@ -281,4 +299,21 @@ export class LedgerChain implements PaymentChain {
   async dated(payment: SignedPayment): Promise<SignedPayment> {
     return (await this.#chain.dated?.(payment)) ?? payment
   }
+}
+
+/** Takes payments on the rails that are set, and finishes what a crash left. Asks no chain before it is used. */
+export async function openPayments(
+  payments: PaymentSettings,
+  parts: Pick<TopUpsOptions, 'settings' | 'store' | 'clock' | 'log'>,
+): Promise<TopUps> {
+  const open: [name: string, rail: OpenRail][] = []
+  for (const rail of rails) {
+    const opened = await rail.open(payments, parts.clock)
+    if (opened) open.push([rail.name, opened])
+  }
+  const chain = new RailChains(Object.fromEntries(open.map(([name, rail]) => [name, rail.chain])))
+  const facilitator = new RailFacilitators(Object.fromEntries(open.map(([name, rail]) => [name, rail.facilitator])))
+  const topUps = new TopUps({ ...parts, chain, facilitator, owner: randomUUID() })
+  await topUps.start()
+  return topUps
 }

@@ -190,7 +190,7 @@ async function openPayments({ payments, ...parts }: Parts & Pick<ServiceOptions,
     const { NoTopUps } = await import('#payments/top-ups/top-up-offer.ts')
     return new NoTopUps(parts.settings)
   }
-  const { openPayments: open } = await import('#payments/open-payments.ts')
+  const { openPayments: open } = await import('#payments/top-ups/top-up.ts')
   return open(payments, parts)
 }
 

@@ -1,7 +1,6 @@
 import { microUsd } from '#contract/money.ts'
 import type { Facilitator, Settlement } from '#payments/facilitators/facilitator.ts'
-import type { OnChain, PaymentChain } from '#payments/payment/payment-chain.ts'
-import type { SignedPayment } from '#payments/payment/signed-payment.ts'
+import type { OnChain, PaymentChain, SignedPayment } from '#payments/payment/signed-payment.ts'
 import { payerOf } from '#payments/rails/rails.ts'
 import type { Transfer } from '../checks/chain-transfers.ts'
 

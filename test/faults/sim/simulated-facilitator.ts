@@ -1,8 +1,12 @@
 import { microUsd } from '#contract/money.ts'
 import { blockhashBlocks } from '#payments/bounds.ts'
 import type { Facilitator, Settlement, Verdict } from '#payments/facilitators/facilitator.ts'
-import { ChainUnavailable, type OnChain, type PaymentChain } from '#payments/payment/payment-chain.ts'
-import type { SignedPayment } from '#payments/payment/signed-payment.ts'
+import {
+  ChainUnavailable,
+  type OnChain,
+  type PaymentChain,
+  type SignedPayment,
+} from '#payments/payment/signed-payment.ts'
 import type { SvmPayment } from '#payments/solana/svm-rail.ts'
 import type { Seeded } from '../seeded.ts'
 import { type Order, orderIdOf } from './orders.ts'
