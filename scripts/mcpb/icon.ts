@@ -1,4 +1,7 @@
-import { type Colour, png } from './png.ts'
+import { encodePng } from '#engines/images/png.ts'
+
+/** Red, green, blue and opacity, each from 0 to 255. */
+type Colour = readonly [number, number, number, number]
 
 /** Pixels of a side, as installing clients advise. */
 const side = 512
@@ -39,8 +42,14 @@ const layers: readonly (readonly [Shape, Colour])[] = [
   [roundedBox(256, 392, 112, 16, 16), [62, 180, 160, 255]],
 ]
 
-/** The icon of the bundle. */
-export const icon = (): Buffer => png(side, colourAt)
+/** The icon of the bundle, a PNG. */
+export function icon(): Promise<Buffer> {
+  const rgba = Buffer.alloc(side * side * 4)
+  for (let y = 0; y < side; y++) {
+    for (let x = 0; x < side; x++) rgba.set(colourAt(x, y), (y * side + x) * 4)
+  }
+  return encodePng({ width: side, height: side, rgba })
+}
 
 function colourAt(x: number, y: number): Colour {
   let colour: Colour = [0, 0, 0, 0]

@@ -9,8 +9,8 @@ function read(file: Buffer) {
   return { side: file.readUInt32BE(16), height: file.readUInt32BE(20), pixels: inflateSync(file.subarray(41, end)) }
 }
 
-test('the icon that is kept is the one that is drawn, 512 pixels a side', () => {
+test('the icon that is kept is the one that is drawn, 512 pixels a side', async () => {
   const kept = read(readFileSync(new URL('../../icon.png', import.meta.url)))
   expect([kept.side, kept.height]).toEqual([512, 512])
-  expect(kept.pixels.equals(read(icon()).pixels)).toBe(true)
+  expect(kept.pixels.equals(read(await icon()).pixels)).toBe(true)
 })

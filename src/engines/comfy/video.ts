@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
 import { isNoPrompt } from '#contract/operations/video.ts'
-import { shortSideOf, videoPlan } from '../demo/video-drawing.ts'
 import { readImage } from '../images/image-file.ts'
 import type { Carries, VideoChoice } from '../ports/engine.ts'
 import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../ports/media-engines.ts'
-import { mediaFormat, mimeTypes } from '../video-media/request-media.ts'
+import { mediaFormat, mimeTypes, shortSideOf, videoPlan } from '../video-media/request-media.ts'
 import { ComfyJobs, type ComfyJobsOptions, type ComfyStage } from './jobs.ts'
 import { type Placeholder, referencePlaces, type UploadedFile, type WorkflowValues } from './workflow.ts'
 

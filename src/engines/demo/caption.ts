@@ -1,17 +1,11 @@
 import { captionCharacters } from '../bounds.ts'
-
-/** An image of four bytes a pixel: red, green, blue, opacity. */
-export interface RawImage {
-  width: number
-  height: number
-  rgba: Buffer
-}
+import type { Raster } from '../images/png.ts'
 
 /**
  * The words of a prompt as an image. It is drawn here because a text that an encoder draws needs a font on the machine
  * and must be escaped twice; this way nothing that a caller wrote reaches the encoder's arguments.
  */
-export function drawCaption(prompt: string, frame: { width: number; height: number }): RawImage {
+export function drawCaption(prompt: string, frame: { width: number; height: number }): Raster {
   const dot = Math.max(1, Math.floor(Math.min(frame.width, frame.height) / 140))
   const cell = { width: (glyphColumns + 1) * dot, height: (glyphRows + 3) * dot }
   const margin = 3 * dot
@@ -60,7 +54,7 @@ const cut = (word: string, columns: number): string[] => {
   return Array.from({ length: parts }, (_, part) => characters.slice(part * columns, (part + 1) * columns).join(''))
 }
 
-function drawGlyph(image: RawImage, character: string, left: number, top: number, dot: number): void {
+function drawGlyph(image: Raster, character: string, left: number, top: number, dot: number): void {
   for (let y = 0; y < glyphRows * dot; y++) {
     for (let x = 0; x < glyphColumns * dot; x++) {
       if (left + x >= image.width || !isDot(character, Math.floor(y / dot), Math.floor(x / dot))) continue

@@ -12,7 +12,24 @@ import type {
   UpscaleCall,
   UpscaleEngine,
 } from '../ports/media-engines.ts'
-import { type ImageDrawing, usualCfgScale } from './draw-image.ts'
+
+/** What a demonstration of an image is drawn from. */
+export interface ImageDrawing {
+  width: number
+  height: number
+  prompt: string
+  /** What should not be there; empty where nothing is said. */
+  negativePrompt: string
+  style: string
+  seed: number
+  /** How far colours reach; 1 is the usual. */
+  strength: number
+  /** Which of the images of one request. */
+  variant: number
+}
+
+/** What diffusion models take where nothing else is asked for. */
+const usualCfgScale = 7
 
 /** A task of the demonstrations' thread. Images are files, in and out. */
 export type DemoImageTask =
@@ -52,7 +69,16 @@ export class DemoImages implements ImageEngine {
     } = request
     const images: Buffer[] = []
     for (let variant = 0; variant < count; variant++) {
-      const drawing = { width, height, prompt, negativePrompt, style, seed, cfgScale, variant }
+      const drawing = {
+        width,
+        height,
+        prompt,
+        negativePrompt,
+        style,
+        seed,
+        strength: cfgScale / usualCfgScale,
+        variant,
+      }
       images.push(await this.#worker.run({ kind: 'draw', drawing }, signal))
     }
     return images

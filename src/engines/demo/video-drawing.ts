@@ -1,20 +1,42 @@
 import { createHash } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { VideoQueueRequest } from '#contract/operations/video.ts'
-import type { Conversion, Track } from '#host/media/conversion.ts'
-import { encodedBytes } from '../bounds.ts'
-import { imagePixels } from '../images/image-file.ts'
-import { secondsOf } from '../video-media/request-media.ts'
-import type { RawImage } from './caption.ts'
-import type { DrawnMedia } from './video-conversion.ts'
+import type { PictureType } from '#contract/wire/image-header.ts'
+import type { Conversion, ConversionInput, Track } from '#host/media/conversion.ts'
+import { MediaFailed, type RunMediaTask } from '#host/media/media-workers.ts'
+import { complaintCharacters, encodedBytes, encodeMs } from '../bounds.ts'
+import { imagePixels, readImage } from '../images/image-file.ts'
+import type { Raster } from '../images/png.ts'
+import {
+  type MediaFormat,
+  mediaFormat,
+  type NamedMedium,
+  namedMedia,
+  upscaledSeconds,
+  type VideoFormat,
+  videoPlan,
+} from '../video-media/request-media.ts'
 
 const framesPerSecond = 24
 
 /** Side by side in one row; the others stand below. */
 const tilesOfRow = 8
 
+interface DrawingPlan extends ReturnType<typeof videoPlan> {
+  /** Numbers from 0 to 255 that follow from the prompt alone: the same words, the same image. */
+  seed: readonly number[]
+}
+
+/** What is drawn for a request. */
+export const drawingPlan = (request: VideoQueueRequest): DrawingPlan => ({
+  ...videoPlan(request),
+  seed: [...createHash('sha256').update(request.prompt).digest()],
+})
+
 export interface VideoDrawing {
-  plan: VideoPlan
-  caption: RawImage
+  plan: DrawingPlan
+  caption: Raster
   captionPath: string
   media: DrawnMedia
   outputPath: string
@@ -52,7 +74,7 @@ export function drawnVideo({ plan, caption, captionPath, media, outputPath }: Vi
   }
 }
 
-const audioTrack = (plan: VideoPlan, reads: readonly number[]): Track => ({
+const audioTrack = (plan: DrawingPlan, reads: readonly number[]): Track => ({
   ...{ kind: 'audio', reads, graph: `${reads.length ? mixed(reads.length) : chord(plan)},atrim=end=${plan.seconds}` },
   ...{ encoder: 'aac', options: { b: '96k' }, rate: 44_100, channels: 1 },
 })
@@ -68,21 +90,21 @@ function mixed(count: number): string {
   return `${each.join(';')};${all}amix=inputs=${count}:duration=longest`
 }
 
-const at = (plan: VideoPlan, index: number): number => plan.seed[index % plan.seed.length] ?? 0
+const at = (plan: DrawingPlan, index: number): number => plan.seed[index % plan.seed.length] ?? 0
 
 /** A value between `low` and `high` that the prompt chooses. */
-const between = (plan: VideoPlan, index: number, low: number, high: number): string =>
+const between = (plan: DrawingPlan, index: number, low: number, high: number): string =>
   (low + ((high - low) * at(plan, index)) / 255).toFixed(3)
 
 /** Drifting colours, computed on a stamp and enlarged, because computing every pixel would take minutes. */
-function background(plan: VideoPlan): string {
+function background(plan: DrawingPlan): string {
   const wave = (first: number, along: string) =>
     `${between(plan, first, 70, 150)}+${between(plan, first + 1, 50, 100)}*sin(${along}/${between(plan, first + 2, 5, 20)}+T*${between(plan, first + 3, 0.4, 1.6)})`
   const drawn = `geq=r='${wave(0, 'X')}':g='${wave(4, '(Y+X/3)')}':b='${wave(16, '(X-Y)')}'`
   return `nullsrc=s=64x36:r=${framesPerSecond},${drawn},scale=${plan.width}:${plan.height}:flags=bicubic,setsar=1,format=yuv420p`
 }
 
-function shape(plan: VideoPlan, first: number, part: number): string {
+function shape(plan: DrawingPlan, first: number, part: number): string {
   const side = Math.round(Math.min(plan.width, plan.height) * part)
   const colour = [0, 1, 2]
     .map(index =>
@@ -94,14 +116,14 @@ function shape(plan: VideoPlan, first: number, part: number): string {
   return `color=c=0x${colour}:s=${side}x${side}:r=${framesPerSecond},format=rgba,colorchannelmixer=aa=0.8`
 }
 
-function chord(plan: VideoPlan): string {
+function chord(plan: DrawingPlan): string {
   const root = 110 * 2 ** (Math.round(at(plan, 20) / 21) / 12)
   const tone = (ratio: number, part: number) => `${part}*sin(2*PI*${(root * ratio).toFixed(2)}*t)`
   return `aevalsrc='(${tone(1, 0.12)}+${tone(1.25, 0.08)}+${tone(1.5, 0.08)})*(0.7+0.3*sin(2*PI*${between(plan, 21, 0.3, 2)}*t))':s=44100`
 }
 
 /** Below, the given video or image; over it two squares that wander, the tiles, the end frame, and the caption over all. */
-function layers(plan: VideoPlan, { base, end, tiles }: DrawnMedia): string {
+function layers(plan: DrawingPlan, { base, end, tiles }: DrawnMedia): string {
   const first = base ? 2 : 1
   return [
     `${background(plan)}[colours]`,
@@ -126,14 +148,14 @@ function layers(plan: VideoPlan, { base, end, tiles }: DrawnMedia): string {
 /** When the end frame takes the place of everything else, as a part of the video. */
 const endPart = 0.7
 
-const filling = ({ width, height }: Pick<VideoPlan, 'width' | 'height'>): string =>
+const filling = ({ width, height }: Pick<DrawingPlan, 'width' | 'height'>): string =>
   `setpts=PTS-STARTPTS,scale=${width}:${height}:force_original_aspect_ratio=increase,crop=${width}:${height},setsar=1`
 
-const wandering = (plan: VideoPlan, first: number): string =>
+const wandering = (plan: DrawingPlan, first: number): string =>
   `x='(W-w)/2*(1+sin(t*${between(plan, first, 0.5, 2)}))':y='(H-h)/2*(1+cos(t*${between(plan, first + 1, 0.5, 2)}))'`
 
 /** A reference has its place in rows from the upper edge; a video moves there, and holds its last frame. */
-function tileLayer(plan: VideoPlan, index: number, input: number): string[] {
+function tileLayer(plan: DrawingPlan, index: number, input: number): string[] {
   const width = Math.floor(plan.width / tilesOfRow / 2) * 2
   const height = Math.floor((width * 3) / 8) * 2
   const [x, y] = [(index % tilesOfRow) * width, Math.floor(index / tilesOfRow) * height]
@@ -143,38 +165,132 @@ function tileLayer(plan: VideoPlan, index: number, input: number): string[] {
   ]
 }
 
-/** What a request comes to before anything is drawn. */
-interface VideoPlan {
-  width: number
-  height: number
-  seconds: number
-  audio: boolean
-  /** Numbers from 0 to 255 that follow from the prompt alone: the same words, the same image. */
-  seed: readonly number[]
+/** The media of a request as the drawing uses them. */
+export interface DrawnMedia {
+  /** Behind everything: the given video, or the first frame. */
+  base: ConversionInput | null
+  /** Shown whole towards the end. */
+  end: ConversionInput | null
+  /** Small, side by side: references, elements and scenes, in the order of the contract. */
+  tiles: readonly Tile[]
+  /** Heard together, in the place of the chord. */
+  audio: readonly ConversionInput[]
 }
 
-const defaultShortSide = 480
-const defaultRatio = [16, 9] as const
-
-/** Pixels of the shorter side; null for a resolution that says none, such as `2x`. */
-export function shortSideOf(resolution: unknown): number | null {
-  if (resolution === '4k') return 2_160
-  const pixels = /^(?:true_)?(\d{3,4})p$/.exec(String(resolution))?.[1]
-  return pixels === undefined ? null : Number(pixels)
+interface Tile {
+  /** As a prompt calls it: `@Element1`, `@Image1`. */
+  name: string
+  input: ConversionInput
 }
 
-export function videoPlan(request: VideoQueueRequest): VideoPlan {
-  const shortSide = shortSideOf(request.resolution) ?? defaultShortSide
-  const [across = defaultRatio[0], down = defaultRatio[1]] =
-    request.aspect_ratio?.split(':').map(Number) ?? defaultRatio
-  return {
-    width: even(across >= down ? (shortSide * across) / down : shortSide),
-    height: even(across >= down ? shortSide : (shortSide * down) / across),
-    seconds: secondsOf(request.duration),
-    audio: request.audio !== false,
-    seed: [...createHash('sha256').update(request.prompt).digest()],
+/** The reader of each type is named, so that no content is taken for a playlist or a script. */
+const imageReaders: Record<PictureType, string> = {
+  png: 'png_pipe',
+  jpeg: 'jpeg_pipe',
+  webp: 'webp_pipe',
+  gif: 'gif',
+}
+const formatReaders: Record<MediaFormat, string> = { mp4: 'mov', mov: 'mov', webm: 'matroska', wav: 'wav', mp3: 'mp3' }
+
+/** Writes every medium of a request into the folder, where the encoder reads them. Throws `EncodeFailed`. */
+export async function drawnMedia(folder: string, request: VideoQueueRequest): Promise<DrawnMedia> {
+  const written: { medium: NamedMedium; input: ConversionInput }[] = []
+  for (const [index, medium] of namedMedia(request).entries()) {
+    written.push({ medium, input: await writeMedium(join(folder, `medium-${index}`), medium) })
+  }
+  const of = (field: string) => written.find(({ medium }) => medium.path[0] === field)?.input ?? null
+  const video = of('video_url')
+  // A request with both keeps its first frame as a tile.
+  const whole = new Set(['end_image_url', video ? 'video_url' : 'image_url'])
+  const tiles = written.flatMap(({ medium, input }): Tile[] =>
+    medium.rule.kind === 'audio' || whole.has(String(medium.path[0])) ? [] : [{ name: nameOf(medium.path), input }],
+  )
+  const audio = written.filter(({ medium }) => medium.rule.kind === 'audio').map(({ input }) => input)
+  return { base: video ?? of('image_url'), end: of('end_image_url'), tiles, audio }
+}
+
+async function writeMedium(path: string, { url, rule, path: field }: NamedMedium): Promise<ConversionInput> {
+  const name = field.join('.')
+  if (rule.kind === 'image') {
+    const read = readImage(url)
+    if (!read.ok) throw new EncodeFailed(`${name} cannot be used: ${read.problem}.`, read.problem)
+    await writeFile(path, read.image.bytes)
+    return { path, reader: imageReaders[read.image.type], isStill: true }
+  }
+  // It came whole, and was recognised when it was taken.
+  const bytes = Buffer.from(url.slice(url.indexOf(',') + 1), 'base64')
+  const format = mediaFormat(bytes)
+  if (format === null) throw new EncodeFailed(`${name} cannot be read.`, 'unknown format')
+  await writeFile(path, bytes)
+  return { path, reader: formatReaders[format] }
+}
+
+function nameOf([field, index = 0]: NamedMedium['path']): string {
+  const number = Number(index) + 1
+  switch (field) {
+    case 'elements':
+      return `@Element${number}`
+    case 'scene_image_urls':
+      return `@Image${number}`
+    case 'reference_video_urls':
+      return `video ${number}`
+    case 'image_url':
+      return 'first frame'
+    default:
+      return `image ${number}`
   }
 }
 
-/** Half of the colour's resolution must be whole. */
-const even = (side: number): number => Math.round(side / 2) * 2
+export interface Upscaling {
+  sourcePath: string
+  format: VideoFormat
+  factor: 1 | 2 | 4
+  outputPath: string
+}
+
+/** Enlarges a video by a sharp filter and keeps its pace and its audio. */
+export function upscaling({ sourcePath, format, factor, outputPath }: Upscaling): Conversion {
+  // Half of the colour's resolution must be whole.
+  const even = (side: string) => `trunc(${side}*${factor}/2)*2`
+  const enlarge = `scale=w='${even('iw')}':h='${even('ih')}':flags=lanczos,setsar=1,unsharp=3:3:0.4,format=yuv420p`
+  return {
+    inputs: [{ path: sourcePath, reader: formatReaders[format] }],
+    tracks: [
+      {
+        ...{ kind: 'video', reads: [0], graph: `[in0]trim=end=${upscaledSeconds},${enlarge}` },
+        ...{ encoder: 'libx264', options: { preset: 'ultrafast', crf: '22' } },
+      },
+      {
+        ...{ kind: 'audio', reads: [0], graph: `[in0]atrim=end=${upscaledSeconds}`, isOptional: true },
+        ...{ encoder: 'aac', options: { b: '96k' }, rate: 48_000, channels: 2 },
+      },
+    ],
+    to: { path: outputPath, format: 'mp4', options: { movflags: '+faststart' }, mostBytes: encodedBytes },
+    maxPixels: imagePixels,
+  }
+}
+
+/** The encoder ended without a video. */
+export class EncodeFailed extends Error {
+  /** The encoder's own words, for the operator's log only. */
+  readonly complaint: string
+
+  constructor(message: string, complaint: string) {
+    super(message)
+    this.name = 'EncodeFailed'
+    this.complaint = complaint
+  }
+}
+
+/** Encodes a video after all requests. Throws `EncodeFailed`; an abort kills the encoder. */
+export async function encode(run: RunMediaTask, work: Conversion): Promise<void> {
+  try {
+    await run('convert', work)
+  } catch (error) {
+    if (!(error instanceof MediaFailed)) throw error
+    const complaint = error.message.slice(0, complaintCharacters)
+    if (error.problem === 'late')
+      throw new EncodeFailed(`The video encoder took longer than ${encodeMs / 1000} s.`, complaint)
+    throw new EncodeFailed('The video encoder could not make this video.', complaint)
+  }
+}

@@ -11,8 +11,17 @@ import { carriesAll } from '../ports/engine.ts'
 import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../ports/media-engines.ts'
 import { isVideoFormat, mediaFormat } from '../video-media/request-media.ts'
 import { drawCaption } from './caption.ts'
-import { type DrawnMedia, drawnMedia, EncodeFailed, encode, type Upscaling, upscaling } from './video-conversion.ts'
-import { drawnVideo, type VideoDrawing, videoPlan } from './video-drawing.ts'
+import {
+  type DrawnMedia,
+  drawingPlan,
+  drawnMedia,
+  drawnVideo,
+  EncodeFailed,
+  encode,
+  type Upscaling,
+  upscaling,
+  type VideoDrawing,
+} from './video-drawing.ts'
 
 export interface DemoVideoOptions {
   /** Finished videos lie here as `JOB.mp4` until the caller takes them. */
@@ -131,7 +140,7 @@ export class DemoVideo implements VideoEngine {
 
 /** Writes what the encoder reads. */
 async function prepare(folder: string, outputPath: string, request: VideoCall['request']): Promise<VideoDrawing> {
-  const plan = videoPlan(request)
+  const plan = drawingPlan(request)
   const media = await drawnMedia(folder, request)
   const caption = drawCaption(wordsOf(request, media), plan)
   const captionPath = join(folder, 'caption.rgba')

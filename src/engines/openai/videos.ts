@@ -1,6 +1,5 @@
 import { FormData } from 'undici'
 import { isNoPrompt } from '#contract/operations/video.ts'
-import { shortSideOf, videoPlan } from '../demo/video-drawing.ts'
 import {
   believedRefusals,
   errorWords,
@@ -13,7 +12,7 @@ import {
 import { NotTaken, OnceSent } from '../jobs/once-sent.ts'
 import type { Carries, VideoChoice } from '../ports/engine.ts'
 import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../ports/media-engines.ts'
-import { secondsOf } from '../video-media/request-media.ts'
+import { secondsOf, shortSideOf, videoPlan } from '../video-media/request-media.ts'
 
 export interface OpenAiVideosOptions extends JobUpstreamOptions {
   /** Whether the server makes one video of two requests with the same `Idempotency-Key`; most do not. */

@@ -144,3 +144,37 @@ function ruleOf(kind: RequestMedium['kind'], field: VideoMediaField): MediumRule
   if (kind === 'video') return field === 'video_url' ? video : referenceVideo
   return field === 'audio_url' ? music : referenceAudio
 }
+
+/** Size, length and audio of the video that a request asks for. */
+export interface VideoPlan {
+  width: number
+  height: number
+  seconds: number
+  audio: boolean
+}
+
+export const defaultShortSide = 480
+
+export const defaultRatio = [16, 9] as const
+
+/** Pixels of the shorter side; null for a resolution that says none, such as `2x`. */
+export function shortSideOf(resolution: unknown): number | null {
+  if (resolution === '4k') return 2_160
+  const pixels = /^(?:true_)?(\d{3,4})p$/.exec(String(resolution))?.[1]
+  return pixels === undefined ? null : Number(pixels)
+}
+
+export function videoPlan(request: VideoQueueRequest): VideoPlan {
+  const shortSide = shortSideOf(request.resolution) ?? defaultShortSide
+  const [across = defaultRatio[0], down = defaultRatio[1]] =
+    request.aspect_ratio?.split(':').map(Number) ?? defaultRatio
+  return {
+    width: even(across >= down ? (shortSide * across) / down : shortSide),
+    height: even(across >= down ? shortSide : (shortSide * down) / across),
+    seconds: secondsOf(request.duration),
+    audio: request.audio !== false,
+  }
+}
+
+/** Half of the colour's resolution must be whole. */
+export const even = (side: number): number => Math.round(side / 2) * 2
