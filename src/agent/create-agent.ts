@@ -1,9 +1,8 @@
 import type { WalletClient } from '#toolkit/tool-context.ts'
 import { readPolicy } from '#wallet/rules/policy.ts'
-import { AgentDesks } from './agent-desks.ts'
 import { payingFetch } from './fetch/paying-fetch.ts'
 import type { Fetch } from './fetch/refused-answer.ts'
-import { createDesks, openCore } from './open-agent.ts'
+import { agentFromSettings, type OpenAgent, openAgent } from './open-agent.ts'
 import {
   type AgentOptions,
   checkAgentOptions,
@@ -37,34 +36,33 @@ export interface Agent {
 export async function createAgent(given: AgentOptions): Promise<Agent> {
   checkAgentOptions(given)
   const { key, wallet, policy, onApproval, unpricedCalls, ...options } = given
-  const core = await openCore({
+  const agent = await openAgent({
     ...options,
     apiKey: key,
     walletKey: wallet?.key,
     solanaKey: wallet?.solanaKey,
     policy: readPolicy({ ...policy, serviceUrl: options.baseUrl }),
   })
-  return agentOf(new AgentDesks(core), { onApproval, unpricedCalls })
+  return agentOf(agent, { onApproval, unpricedCalls })
 }
 
 type Deciding = Pick<AgentOptions, 'onApproval' | 'unpricedCalls'>
 
-/** What a program is given, around desks that are open. */
-async function agentOf(desks: AgentDesks, { onApproval, unpricedCalls }: Deciding): Promise<Agent> {
-  const host = toolHost(desks)
+/** What a program is given, with an open agent. */
+async function agentOf(agent: OpenAgent, { onApproval, unpricedCalls }: Deciding): Promise<Agent> {
+  const host = toolHost(agent)
   const loaded = await Promise.all(Object.values(catalogue.tools).map(load => load()))
   const tools = loaded.map(tool => agentTool(tool, host, onApproval))
-  const { models, receipts } = desks
-  const rules = { models, receipts, ask: onApproval, unpriced: unpricedCalls, takesConsents: true }
+  const rules = { ask: onApproval, unpriced: unpricedCalls, takesConsents: true }
   return {
-    fetch: payingFetch(desks.core, rules),
+    fetch: payingFetch(agent, rules),
     tools,
     async call(name, args = {}, options) {
       const tool = tools.find(each => each.name === name)
       if (!tool) throw new TypeError(`There is no tool ${name}; there are ${tools.map(each => each.name).join(', ')}.`)
       return tool.call(args, options)
     },
-    wallet: toolContext(desks, { signal: new AbortController().signal, report: () => {} }).wallet,
+    wallet: toolContext(agent, { signal: new AbortController().signal, report: () => {} }).wallet,
     close: () => host.close(),
   }
 }
@@ -79,5 +77,5 @@ export async function agentFromEnvironment(given: EnvironmentAgentOptions = {}):
   const { settings, problems } = readSettings(env)
   if (problems.length > 0) throw new TypeError(problems.join(' '))
   const deciding = { onApproval, unpricedCalls: unpricedCalls ?? settings.unpricedCalls }
-  return agentOf(await createDesks(settings, passphrase ?? null), deciding)
+  return agentOf(await agentFromSettings(settings, passphrase ?? null), deciding)
 }

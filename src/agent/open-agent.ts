@@ -17,12 +17,19 @@ import { readPolicy } from '#wallet/rules/policy.ts'
 import { tightenByFile } from '#wallet/rules/settings-file.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import { openWallet } from '#wallet/wallet.ts'
-import { AgentDesks } from './agent-desks.ts'
-import type { Core } from './core.ts'
+import { closingMs } from './bounds.ts'
+import { PaidCalls } from './calls/paid-call.ts'
+import { PaidCallRows } from './calls/paid-call-rows.ts'
+import type { AgentContext } from './context.ts'
+import { CallJobs } from './jobs/call-jobs.ts'
+import { FollowedJobs, resumeJobs } from './jobs/followed-jobs.ts'
+import { JobRows } from './jobs/job-rows.ts'
 import { Files } from './media/files.ts'
 import { Previews } from './media/previews.ts'
-import { sweepParts } from './media/saved-files.ts'
-import type { CoreOptions } from './settings/agent-options.ts'
+import { SavedFiles, sweepParts } from './media/saved-files.ts'
+import { ModelRecords } from './prices/model-records.ts'
+import { Receipts } from './receipts/receipts.ts'
+import type { OpenOptions } from './settings/agent-options.ts'
 import type { AgentSettings } from './settings/settings.ts'
 import {
   baseUrlOf,
@@ -34,7 +41,9 @@ import {
   stateFolderOf,
 } from './settings/wallet-settings.ts'
 import { machineNotes } from './state/machine-notes.ts'
+import { Limits } from './wallet/limits-view.ts'
 import { Refills } from './wallet/refills.ts'
+import { ToolWallet } from './wallet/tool-wallet.ts'
 import { environmentKeys, folderKeys } from './wallet/wallet-keys.ts'
 import { ofWallet } from './words/explain.ts'
 import { typedWords, type WalletPlace } from './words/typed-commands.ts'
@@ -45,15 +54,44 @@ export interface FoundWallet {
   keys?: readonly WalletKey[]
   /** Address of an encrypted key that nobody has opened. */
   lockedWallet?: string | null
-  lockedBecause?: Core['lockedBecause']
+  lockedBecause?: AgentContext['lockedBecause']
   /** False where nobody has said which service to use, so that the usual one is taken. */
   isServiceNamed?: boolean
   /** Installed by a desktop assistant, which asks for the settings and keeps its secrets. */
   isBundle?: boolean
 }
 
+/** An agent that is open: what its parts share, and the parts. */
+export type OpenAgent = Awaited<ReturnType<typeof openAgent>>
+
 /** Puts an agent together. Nothing is sent; the state file is opened by its first use. */
-export async function openCore(options: CoreOptions, found: FoundWallet = {}): Promise<Core> {
+export async function openAgent(options: OpenOptions, found: FoundWallet = {}) {
+  const context = await openContext(options, found)
+  const { client, state, clock } = context
+  const files = filesOf(options, state, clock)
+  const shared = {
+    ...context,
+    files,
+    previews: new Previews(files),
+    savedFiles: new SavedFiles(state, clock),
+    refills: new Refills(context),
+    models: new ModelRecords(client),
+    rows: new PaidCallRows(state, clock),
+    jobRows: new JobRows(state, clock),
+    limits: new Limits(context),
+    receipts: new Receipts(context),
+  }
+  const paidCalls = new PaidCalls(shared)
+  const jobs = { ...shared, paidCalls, callJobs: new CallJobs({ ...shared, paidCalls }) }
+  return {
+    ...jobs,
+    resumed: resumeJobs(jobs),
+    followed: new FollowedJobs(jobs),
+    toolWallet: new ToolWallet(context, shared.receipts),
+  }
+}
+
+async function openContext(options: OpenOptions, found: FoundWallet): Promise<AgentContext> {
   const { clock = systemClock, apiKey, walletKey } = options
   const { baseUrl } = serviceAddress(options.baseUrl)
   const state = openState(resolve(options.stateFolder ?? defaultStateFolder()))
@@ -64,47 +102,51 @@ export async function openCore(options: CoreOptions, found: FoundWallet = {}): P
   ]
   const [key, ...otherKeys] = given.length > 0 ? given : (found.keys ?? [])
   const records = ownedRecords(openRecords(state, clock, options.journalUrl), state.folder)
-  const wallet = key
-    ? openWallet({
-        key,
-        otherKeys,
-        nodes: options.nodes ?? {},
-        policy,
-        state,
-        records,
-        clock,
-        notesFolder: options.notesFolder,
-      })
-    : null
+  const nodes = options.nodes ?? {}
+  const { notesFolder, vendor } = options
+  const wallet = key ? openWallet({ key, otherKeys, nodes, policy, state, records, clock, notesFolder }) : null
   const credential: Credential = wallet ? { payer: wallet } : apiKey ? { apiKey } : null
   const notes = machineNotes(state, clock)
-  const client = new Client({ baseUrl, credential, clock, notes, vendor: options.vendor, fetch: options.fetch })
-  const topUps = new TopUpClient(client)
-  const files = filesOf(options, state, clock)
+  const client = new Client({ baseUrl, credential, clock, notes, vendor, fetch: options.fetch })
   return {
     client,
-    topUps,
-    refills: new Refills({ client, topUps, wallet, clock }),
+    topUps: new TopUpClient(client),
     wallet,
     isServiceNamed: found.isServiceNamed ?? true,
     isBundle: found.isBundle ?? false,
     lockedWallet: found.lockedWallet ?? null,
     lockedBecause: found.lockedBecause ?? null,
-    nodes: options.nodes ?? {},
+    nodes,
     pays: wallet ? 'wallet' : apiKey ? 'apiKey' : 'nothing',
     policy: wallet?.policy ?? tightenByFile(policy, state.folder),
     state,
     records,
     approvals: wallet?.approvals ?? openApprovals(records, state.folder),
-    files,
-    previews: new Previews(files),
     clock,
     pause: options.pause ?? waitFor,
   }
 }
 
+/**
+ * Waits a moment for paid calls to end, so that their answers are kept. A call that is still open after that stays in its
+ * row and is not retried: a retry that is cut off when the process exits would record less than is known now.
+ */
+export async function closeAgent(agent: OpenAgent): Promise<void> {
+  const { client, state, records, pause, paidCalls, refills } = agent
+  agent.resumed.stop()
+  agent.followed.stop()
+  const waiting = new AbortController()
+  const settled = paidCalls.settled().then(() => refills.settled())
+  await Promise.race([settled, pause(closingMs, waiting.signal)])
+  waiting.abort()
+  await paidCalls.giveUp()
+  await client.close()
+  await records.close()
+  state.close()
+}
+
 function filesOf(
-  { outputFolder, inputFolders = [], secretFiles = [] }: CoreOptions,
+  { outputFolder, inputFolders = [], secretFiles = [] }: OpenOptions,
   state: State,
   clock: Clock,
 ): Files {
@@ -121,18 +163,18 @@ function filesOf(
  * An agent from an environment's settings; the passphrase opens an encrypted wallet, where there is one. A wallet that it
  * does not open is refused, or with `mayStayLocked` told by whatever needs it: what is free needs no wallet.
  */
-export async function createDesks(
+export async function agentFromSettings(
   settings: AgentSettings,
   passphrase: string | null,
   { mayStayLocked = false } = {},
-): Promise<AgentDesks> {
+): Promise<OpenAgent> {
   const { env, apiKey, vendor, outputFolder } = settings
   const [baseUrl, stateFolder] = [baseUrlOf(env), stateFolderOf(env)]
   const policy = policyOf(env, { payees: payeesNamed(settings.payee) })
   const finding = findWallet(settings, passphrase)
   const place = { folder: stateFolder, isJournalShared: journalUrlOf(env) !== undefined }
   const found = await inOurWords(place, mayStayLocked ? finding.catch(error => locked(stateFolder, error)) : finding)
-  const core = await openCore(
+  return openAgent(
     {
       ...{
         baseUrl,
@@ -148,7 +190,6 @@ export async function createDesks(
     },
     { ...found, isServiceNamed: isServiceNamed(env), isBundle: settings.bundle !== undefined },
   )
-  return new AgentDesks(core)
 }
 
 /** Keys of the environment win over an API key, and that one over the keys of the folder. */

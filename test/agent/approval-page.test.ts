@@ -13,7 +13,7 @@ let page: ApprovalPage
 beforeEach(async () => {
   const service = await pretendService()
   agent = await openAgent({ baseUrl: service.baseUrl })
-  page = await openApprovalPage({ approvals: agent.core.approvals, by: 'page, ada' })
+  page = await openApprovalPage({ approvals: agent.approvals, by: 'page, ada' })
   closing.push(service.close, agent.close, page.close)
 })
 
@@ -27,8 +27,8 @@ const consent: ApprovalFacts = {
 }
 const spend: ApprovalFacts = { kind: 'spend', what: 'A video', amountMicroUsd: null, because: 'No price.' }
 
-const ask = async (facts: ApprovalFacts) => (await agent.core.approvals.ask(facts, 'hash')).approvalId
-const stateOf = async (id: string) => (await agent.core.approvals.get(id))?.state
+const ask = async (facts: ApprovalFacts) => (await agent.approvals.ask(facts, 'hash')).approvalId
+const stateOf = async (id: string) => (await agent.approvals.get(id))?.state
 
 /** A browser, as far as this page needs one: it follows the link and keeps the cookie. */
 async function opened() {
@@ -94,7 +94,7 @@ describe('an answer', () => {
     const two = await post({ id, answer: 'yes', termsAndPrivacy: 'yes', legalRight: 'yes' })
     expect([two.text, await stateOf(id)]).toEqual([expect.stringContaining('each of the three'), 'pending'])
     await post({ id, answer: 'yes', ...ticked })
-    expect(await agent.core.approvals.get(id)).toMatchObject({ state: 'approved', decidedBy: 'page, ada' })
+    expect(await agent.approvals.get(id)).toMatchObject({ state: 'approved', decidedBy: 'page, ada' })
   })
 
   test('of no is a no, and so is a form without an answer', async () => {
@@ -115,7 +115,7 @@ describe('an answer', () => {
   test('to a question that was answered elsewhere meanwhile changes nothing', async () => {
     const id = await ask(spend)
     const { post } = await opened()
-    await agent.core.approvals.resolve(id, { isApproved: false, by: 'terminal, ada' })
+    await agent.approvals.resolve(id, { isApproved: false, by: 'terminal, ada' })
     expect((await post({ id, answer: 'yes' })).text).toContain('not open any more')
     expect(await stateOf(id)).toBe('denied')
   })

@@ -7,7 +7,7 @@ import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson, type Seen } from '../client/little-server.ts'
 import { manualClock } from '../client/manual-clock.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
-import { type OpenAgent, openAgent, temporaryFolder } from './open-agent.ts'
+import { type AgentSetUp, openAgent, temporaryFolder } from './open-agent.ts'
 import { failureOf } from './outcome-of.ts'
 import { creditRequired, type PretendOptions, pretendService } from './pretend-service.ts'
 
@@ -29,7 +29,7 @@ const oncePromise = () => {
  * A service that holds its first chat until `release`, and agents on one folder for whom the long wait is over as soon as
  * that chat has arrived, until it is released; every other wait is over at once and moves the clock.
  */
-async function setUp(service: PretendOptions = {}, options: Partial<OpenAgent> = {}) {
+async function setUp(service: PretendOptions = {}, options: Partial<AgentSetUp> = {}) {
   const [arrived, held] = [oncePromise(), oncePromise()]
   const clock = manualClock()
   let [isFirst, isReleased] = [true, false]
@@ -46,7 +46,7 @@ async function setUp(service: PretendOptions = {}, options: Partial<OpenAgent> =
     },
   })
   closing.push(server.close)
-  const pause: OpenAgent['pause'] = async (ms, signal) => {
+  const pause: AgentSetUp['pause'] = async (ms, signal) => {
     if (ms === paidAnswerMs) return new Promise(() => {})
     if (ms === longCallMs && !isReleased) return arrived.promise
     if (ms === longCallMs) return new Promise(() => {})
@@ -56,7 +56,7 @@ async function setUp(service: PretendOptions = {}, options: Partial<OpenAgent> =
     clock.nowMs += ms
   }
   const stateFolder = temporaryFolder()
-  const open = async (more: Partial<OpenAgent> = {}) => {
+  const open = async (more: Partial<AgentSetUp> = {}) => {
     const agent = await openAgent({ baseUrl: server.baseUrl, stateFolder, clock, pause, ...options, ...more })
     closing.push(agent.close)
     return agent
@@ -82,7 +82,7 @@ const wait = (agent: Agent, job_id: unknown, wait_seconds = 45) => call(agent, '
 async function startedJob(world: Awaited<ReturnType<typeof setUp>>): Promise<string> {
   const { output } = await call(world.agent, 'chat', chat)
   world.release()
-  await world.agent.desks.paidCalls.settled()
+  await world.agent.paidCalls.settled()
   return String(output.job_id)
 }
 
@@ -95,7 +95,7 @@ test('a chat that takes longer than an assistant waits becomes a job, which give
   expect((await call(agent, 'job_list', {})).output.jobs).toMatchObject([{ job_id, model: 'm', state: 'running' }])
   expect((await wait(agent, job_id, 3)).output).toMatchObject({ job_id, state: 'running' })
   release()
-  await agent.desks.paidCalls.settled()
+  await agent.paidCalls.settled()
   expect((await call(agent, 'job_list', {})).output.jobs).toMatchObject([{ state: 'completed', price_usd: 0.001 }])
   for (let time = 0; time < 2; time++) {
     const done = await wait(agent, job_id)
@@ -115,7 +115,7 @@ test('a wait ends with the answer, not with its time', async () => {
   release()
   const done = await waiting
   expect(done.output.state ?? done.output.answer).toMatch(/running|answer 1/)
-  await agent.desks.paidCalls.settled()
+  await agent.paidCalls.settled()
   expect((await wait(agent, output.job_id, 0)).output).toMatchObject({ answer: 'answer 1' })
 })
 
@@ -124,7 +124,7 @@ test('the same chat while its job runs is that job, and has the answer once it i
   const { output } = await call(agent, 'chat', chat)
   expect((await call(agent, 'chat', chat)).output).toMatchObject({ job_id: output.job_id, state: 'running' })
   release()
-  await agent.desks.paidCalls.settled()
+  await agent.paidCalls.settled()
   expect((await call(agent, 'chat', chat)).output).toMatchObject({ answer: 'answer 1', already_paid: true })
   expect(server.books.chats).toBe(1)
 })
@@ -136,7 +136,7 @@ test('a chat of another process is its job here too', async () => {
   expect((await call(other, 'chat', chat)).output).toMatchObject({ job_id: output.job_id, state: 'running' })
   expect((await wait(other, output.job_id, 3)).output).toMatchObject({ state: 'running' })
   release()
-  await agent.desks.paidCalls.settled()
+  await agent.paidCalls.settled()
   expect((await wait(other, output.job_id)).output).toMatchObject({ answer: 'answer 1', charged_usd: 0.001 })
 })
 
@@ -146,7 +146,7 @@ test('a chat that is cancelled before becomes no job', async () => {
   stop.abort()
   await expect(call(agent, 'chat', chat, stop.signal)).rejects.toThrow(/abort/i)
   release()
-  await agent.desks.paidCalls.settled()
+  await agent.paidCalls.settled()
   expect((await call(agent, 'job_list', {})).output.jobs).toEqual([])
 })
 
@@ -199,7 +199,7 @@ test('it does so at the first call after a start, whoever asks for what', async 
   world.clock.nowMs += 1
   const later = await world.open()
   await call(later, 'job_list', {})
-  await later.desks.paidCalls.settled()
+  await later.paidCalls.settled()
   expect((await call(later, 'job_list', {})).output.jobs).toMatchObject([{ job_id: job, state: 'completed' }])
 })
 
@@ -211,18 +211,18 @@ const gone: [rule: string, owner: string][] = [
 test.each(gone)('a job of %s is asked for once its request must be over', async (_rule, owner) => {
   const world = await setUp({ takesKeys: true })
   const { output } = await call(world.agent, 'chat', chat)
-  world.agent.core.state.database().prepare('UPDATE paid_calls SET owner = ?').run(owner)
+  world.agent.state.database().prepare('UPDATE paid_calls SET owner = ?').run(owner)
   world.clock.nowMs += paidAnswerMs
   const later = await world.open()
   expect((await wait(later, output.job_id, 0)).output).toMatchObject({ state: 'running' })
   expect(keysOf(world.server)).toHaveLength(1)
   world.clock.nowMs += clockSkewMs + 1
   await wait(later, output.job_id, 0)
-  await later.desks.paidCalls.settled()
+  await later.paidCalls.settled()
   expect((await wait(later, output.job_id)).output).toMatchObject({ answer: 'answer 1' })
   expect(new Set(keysOf(world.server)).size).toBe(1)
   world.release()
-  await world.agent.desks.paidCalls.settled()
+  await world.agent.paidCalls.settled()
   expect(world.server.books.chats).toBe(1)
 })
 
@@ -230,7 +230,7 @@ test('a job whose process ended before its call was sent comes to nothing', asyn
   const world = await setUp({ takesKeys: true, ...losingOnce() })
   const job = await startedJob(world)
   const owner = `${process.pid}@${hostname()}#another-start`
-  world.agent.core.state.database().prepare(`UPDATE paid_calls SET state = 'planned', owner = ?`).run(owner)
+  world.agent.state.database().prepare(`UPDATE paid_calls SET state = 'planned', owner = ?`).run(owner)
   const { text } = await wait(world.agent, job)
   expect(text).toContain('ended before it was sent')
   expect(text).toContain('Nothing was charged.')
@@ -337,14 +337,14 @@ test('a job that was written down beside the answer of its call ends with that a
   const world = await setUp()
   const jobId = await startedJob(world)
   // As a process leaves it that looked for the call before another one kept its answer.
-  world.agent.core.state.database().prepare(`UPDATE jobs SET state = 'running'`).run()
+  world.agent.state.database().prepare(`UPDATE jobs SET state = 'running'`).run()
   expect((await wait(world.agent, jobId)).output).toMatchObject({ answer: 'answer 1', charged_usd: 0.001 })
   expect((await call(world.agent, 'job_list', {})).output.jobs).toMatchObject([{ state: 'completed' }])
 })
 
 test('jobs that have ended are forgotten, by age and by number, and none that runs', async () => {
   const { agent, clock } = await setUp()
-  const rows = agent.desks.jobRows
+  const rows = agent.jobRows
   const start = (n: number) =>
     rows.insertCall({ service: 's', model: 'm', callId: `call_${n}`, request: {}, tool: { name: 'chat', given: {} } })
   const [first, second] = [start(1), start(2)]
@@ -355,7 +355,7 @@ test('jobs that have ended are forgotten, by age and by number, and none that ru
   clock.nowMs += 1
   start(4)
   expect([rows.find(first.jobId), rows.find(second.jobId)?.state]).toEqual([null, 'running'])
-  const database = agent.core.state.database()
+  const database = agent.state.database()
   database.exec(`WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < ${keptFinishedJobs + 50})
     INSERT INTO jobs (id, service, queue_id, model, state, started_at_ms) SELECT 'job_' || i, 's', i, 'm', 'completed', ${clock.nowMs} + i FROM n`)
   start(5)

@@ -23,7 +23,7 @@ async function setUp(path: string, credit = 0) {
 }
 
 /** The call that nobody waits for any more has come to its end. */
-const ended = ({ desks }: Awaited<ReturnType<typeof setUp>>) => desks.paidCalls.settled()
+const ended = ({ paidCalls }: Awaited<ReturnType<typeof setUp>>) => paidCalls.settled()
 
 /** A chat that is cancelled while the service holds its answer back, and that has come to its end. */
 async function cancelledChat(agent: Awaited<ReturnType<typeof setUp>>): Promise<void> {

@@ -5,7 +5,7 @@ import { catalogue } from '#agent/tools/catalogue.ts'
 import { start, stop } from '#wallet/rules/stop-switch.ts'
 import { manualClock } from '../client/manual-clock.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
-import { type OpenAgent, openAgent, temporaryFolder } from './open-agent.ts'
+import { type AgentSetUp, openAgent, temporaryFolder } from './open-agent.ts'
 import { type PretendOptions, pretendService } from './pretend-service.ts'
 
 const closing = closedAfterEach()
@@ -24,7 +24,7 @@ const oncePromise = () => {
 async function setUp(
   waits: (ms: number, arrived: Promise<void>) => Promise<void>,
   service: PretendOptions = {},
-  options: Partial<OpenAgent> = {},
+  options: Partial<AgentSetUp> = {},
 ) {
   const [arrived, held] = [oncePromise(), oncePromise()]
   let isFirst = true
@@ -42,7 +42,7 @@ async function setUp(
   })
   closing.push(server.close)
   const shared = { baseUrl: server.baseUrl, stateFolder: temporaryFolder(), clock: manualClock(), ...options }
-  const open = async (more: Partial<OpenAgent> = {}) => {
+  const open = async (more: Partial<AgentSetUp> = {}) => {
     const agent = await openAgent({ ...shared, ...more })
     closing.push(agent.close)
     return agent
@@ -51,8 +51,8 @@ async function setUp(
   return { server, open, agent, arrived: arrived.promise, release: held.fulfil }
 }
 
-const statesOf = ({ core }: Agent) =>
-  core.state
+const statesOf = ({ state }: Agent) =>
+  state
     .database()
     .prepare('SELECT state FROM paid_calls')
     .all()
@@ -97,11 +97,11 @@ test('one whose wallet is switched off before its repeat is lost, and not bought
   const { server, agent, arrived, release } = await setUp(never, { losesAnswers: 1 })
   const calling = agent.chat().catch(error => error)
   await arrived
-  await agent.core.records.decide(nowMs => stop('a test', nowMs))
+  await agent.records.decide(nowMs => stop('a test', nowMs))
   release()
   expect(await calling).toMatchObject({ facts: { charged: 'unknown' } })
   expect(statesOf(agent)).toEqual(['lost'])
-  await agent.core.records.decide(() => start())
+  await agent.records.decide(() => start())
   expect((await agent.chat()).answer.choices[0]?.message.content).toBe('answer 1')
   expect(server.books.chats).toBe(1)
 })

@@ -89,7 +89,7 @@ test.each([
 ])('a request of a program %s', async (_what, consents, times, status) => {
   const { server, agent } = await afterConsent()
   const { asked, ask } = person(yes)
-  const fetch = payingFetch(agent.core, { ...agent.desks, takesConsents: true, ask })
+  const fetch = payingFetch(agent, { takesConsents: true, ask })
   const body = { model: 'm', prompt: 'a dog', duration: '5s', image_url: ada, consents }
   const answer = await post({ fetch, server }, '/video/queue', body)
   expect([answer.status, asked.map(({ kind }) => kind)]).toEqual([status, Array(times).fill('consent')])

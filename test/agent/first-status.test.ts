@@ -2,9 +2,9 @@
 
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { AgentDesks } from '#agent/agent-desks.ts'
-import { type FoundWallet, openCore } from '#agent/open-agent.ts'
-import type { CoreOptions } from '#agent/settings/agent-options.ts'
+import { closeAgent, type FoundWallet, type OpenAgent, openAgent } from '#agent/open-agent.ts'
+import type { OpenOptions } from '#agent/settings/agent-options.ts'
+import { inOurWords } from '#agent/tools/tool-context.ts'
 import { breakerFailures } from '#client/limits.ts'
 import { getRateLimits } from '#contract/operations/rate-limits.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
@@ -16,12 +16,12 @@ import { walletKey } from './pretend-service.ts'
 
 const closing = closedAfterEach()
 
-async function desksOf(options: Partial<CoreOptions>, found: FoundWallet = {}) {
+async function agentWith(options: Partial<OpenOptions>, found: FoundWallet = {}) {
   const stateFolder = temporaryFolder()
   const settings = { baseUrl: nobody, stateFolder, notesFolder: join(stateFolder, 'notes'), ...options }
-  const desks = new AgentDesks(await openCore(settings, found))
-  closing.push(() => desks.close())
-  return { desks, stateFolder }
+  const agent = await openAgent(settings, found)
+  closing.push(() => closeAgent(agent))
+  return { agent, stateFolder }
 }
 
 /** Nothing listens at this port of any machine. */
@@ -36,15 +36,15 @@ async function answering(status: number, body: object): Promise<string> {
 }
 
 test('with nothing at all the very next command is named, on this wallet', async () => {
-  const { desks, stateFolder } = await desksOf({})
-  const status = await desks.wallet.status()
+  const { agent, stateFolder } = await agentWith({})
+  const status = await agent.toolWallet.status()
   expect(status).toMatchObject({ pays: 'nothing', creditMicroUsd: null })
   expect(status.next).toContain(`\`farebox wallet create --service ${nobody} --data '${stateFolder}'\``)
 })
 
 test('where nobody has named a service, that comes first', async () => {
-  const { desks } = await desksOf({}, unnamed)
-  expect((await desks.wallet.status()).next).toMatch(
+  const { agent } = await agentWith({}, unnamed)
+  expect((await agent.toolWallet.status()).next).toMatch(
     /^Ask the person to set FAREBOX_BASE_URL .*is not set, so http:\/\/127\.0\.0\.1:9\/api\/v1 .*create --service ADDRESS/,
   )
 })
@@ -66,8 +66,8 @@ test.each([
   ['a service without such a list', { apiKey }, {}, [404, { error: 'Not found' }], null],
 ] as const)('wallet_status tells of %s', async (_, options, found, answer, next) => {
   const baseUrl = answer ? await answering(answer[0], answer[1]) : nobody
-  const { desks } = await desksOf({ ...options, baseUrl }, found)
-  const status = await desks.wallet.status()
+  const { agent } = await agentWith({ ...options, baseUrl }, found)
+  const status = await agent.toolWallet.status()
   expect(status.creditMicroUsd).toBeNull()
   if (next === null) expect(status.next).toBeNull()
   else expect(status.next).toMatch(next)
@@ -76,11 +76,11 @@ test.each([
 
 test('wallet_status names the time until which calls are held back, and says why in the middle of a sentence', async () => {
   const baseUrl = await answering(400, { error: 'no' })
-  const { desks } = await desksOf({ apiKey, baseUrl })
+  const { agent } = await agentWith({ apiKey, baseUrl })
   const call = { params: undefined, query: undefined, body: undefined }
   for (let count = 0; count < breakerFailures; count++)
-    await desks.core.client.call(getRateLimits, call, { attempts: 1 }).catch(() => undefined)
-  const { next, creditSeen } = await desks.wallet.status()
+    await agent.client.call(getRateLimits, call, { attempts: 1 }).catch(() => undefined)
+  const { next, creditSeen } = await agent.toolWallet.status()
   expect(next).toMatch(/ Retry after \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\. /)
   expect(next).not.toMatch(/then on|until then|\.\.(?:\s|$)/)
   expect(creditSeen.unknown).toMatch(/^[a-z].*[^.]$/)
@@ -108,16 +108,16 @@ test.each([
   ['another one, with a node', 'other', { nodes: { eip155: nobody } }, /on Base \(eip155:8453\)\. The first payment/],
 ] as const)('an empty wallet of %s is to be funded first', async (_, where, options, says) => {
   const baseUrl = where === 'local' ? nobody : 'https://service.example/api/v1'
-  const { desks } = await desksOf({ ...options, walletKey, baseUrl, fetch: credited(0) })
-  expect((await desks.wallet.status()).next).toMatch(says)
-  const { desks: rich } = await desksOf({ ...options, walletKey, baseUrl, fetch: credited(1) })
-  expect((await rich.wallet.status()).next).not.toContain('fund')
+  const { agent } = await agentWith({ ...options, walletKey, baseUrl, fetch: credited(0) })
+  expect((await agent.toolWallet.status()).next).toMatch(says)
+  const { agent: rich } = await agentWith({ ...options, walletKey, baseUrl, fetch: credited(1) })
+  expect((await rich.toolWallet.status()).next).not.toContain('fund')
 })
 
-async function failureOf(desks: AgentDesks): Promise<ToolFailure> {
+async function failureOf(agent: OpenAgent): Promise<ToolFailure> {
   const call = { params: undefined, query: undefined, body: undefined }
-  const failing = desks.worded(false, new AbortController().signal, () =>
-    desks.core.client.call(getRateLimits, call, { attempts: 1 }),
+  const failing = inOurWords(agent, false, new AbortController().signal, () =>
+    agent.client.call(getRateLimits, call, { attempts: 1 }),
   )
   const failure = await failing.catch((error: unknown) => error)
   expect(failure).toBeInstanceOf(ToolFailure)
@@ -125,8 +125,8 @@ async function failureOf(desks: AgentDesks): Promise<ToolFailure> {
 }
 
 test('a tool that meets nobody says why it looked there', async () => {
-  const { desks } = await desksOf({ apiKey }, unnamed)
-  expect((await failureOf(desks)).facts.happened).toContain('because FAREBOX_BASE_URL is not set')
+  const { agent } = await agentWith({ apiKey }, unnamed)
+  expect((await failureOf(agent)).facts.happened).toContain('because FAREBOX_BASE_URL is not set')
 })
 
 test.each([
@@ -135,9 +135,9 @@ test.each([
 ] as const)(
   'calls that are held back after a service %s was not there say that, and blame no request',
   async (_, found, words) => {
-    const { desks } = await desksOf({ apiKey }, found)
-    for (let count = 0; count < breakerFailures; count++) await failureOf(desks)
-    const { happened, next, charged, retryAtMs } = (await failureOf(desks)).facts
+    const { agent } = await agentWith({ apiKey }, found)
+    for (let count = 0; count < breakerFailures; count++) await failureOf(agent)
+    const { happened, next, charged, retryAtMs } = (await failureOf(agent)).facts
     expect(`${happened} ${next}`).toMatch(words)
     expect([charged, retryAtMs]).toEqual([0n, expect.any(Number)])
   },
@@ -162,8 +162,8 @@ test.each([
 ] as const)('wallet_status tells what the wallet holds, or why it cannot: %s', async (what, nodes, held, why) => {
   const isLocal = what === 'a service of this machine'
   const baseUrl = isLocal ? nobody : 'https://service.example/api/v1'
-  const { desks } = await desksOf({ walletKey, baseUrl, nodes: await nodes(), fetch: credited(1) })
-  const { onChain, creditMicroUsd, creditSeen, atMs } = await desks.wallet.status()
+  const { agent } = await agentWith({ walletKey, baseUrl, nodes: await nodes(), fetch: credited(1) })
+  const { onChain, creditMicroUsd, creditSeen, atMs } = await agent.toolWallet.status()
   expect(onChain).toMatchObject([{ network: 'eip155:8453', amountMicroUsd: held }])
   expect(onChain[0]?.unknown).toEqual(why === null ? null : expect.stringMatching(why))
   expect(creditMicroUsd).toBe(1_000_000n)

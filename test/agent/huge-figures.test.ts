@@ -9,14 +9,14 @@ import { catalogue } from '#agent/tools/catalogue.ts'
 import { openState, stateFileName } from '#wallet/records/state.ts'
 import { answerJson } from '../client/little-server.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
-import { type OpenAgent, openAgent, temporaryFolder } from './open-agent.ts'
+import { type AgentSetUp, openAgent, temporaryFolder } from './open-agent.ts'
 import { type PretendOptions, pretendService } from './pretend-service.ts'
 
 const closing = closedAfterEach()
 
 type Agent = Awaited<ReturnType<typeof openAgent>>
 
-async function opened(stateFolder: string, service: PretendOptions, more: Partial<OpenAgent> = {}) {
+async function opened(stateFolder: string, service: PretendOptions, more: Partial<AgentSetUp> = {}) {
   const server = await pretendService({ credit: 5, ...service })
   closing.push(server.close)
   const agent = await openAgent({ baseUrl: server.baseUrl, stateFolder, ...more })
@@ -56,7 +56,7 @@ test('amounts beyond 2⁵³ that were kept of a job break no look at it, nor at 
   const arrived = new Promise<void>(resolve => {
     arrive = resolve
   })
-  const pause: OpenAgent['pause'] = async ms => {
+  const pause: AgentSetUp['pause'] = async ms => {
     if (ms === paidAnswerMs || (ms === longCallMs && isReleased)) return new Promise(() => {})
     if (ms === longCallMs) return arrived
     await new Promise(resolve => setImmediate(resolve))
@@ -71,7 +71,7 @@ test('amounts beyond 2⁵³ that were kept of a job break no look at it, nor at 
   const { job_id } = await output(agent, 'chat', chat)
   isReleased = true
   release()
-  await agent.desks.paidCalls.settled()
+  await agent.paidCalls.settled()
   const huge = '999999999999000000'
   inFile(
     stateFolder,
@@ -111,7 +111,7 @@ test.each<[string, number]>([
   const stateFolder = temporaryFolder()
   const agent = await opened(stateFolder, { instead }, { clock })
   for (let look = 0; look < 2; look++)
-    expect(await agent.desks.wallet.charges(10)).toMatchObject([{ id: 'charge:r1', atMs }])
+    expect(await agent.toolWallet.charges(10)).toMatchObject([{ id: 'charge:r1', atMs }])
   const other = await opened(stateFolder, {}, { clock })
   expect(await output(other, 'wallet_receipts')).toMatchObject({
     charges: [expect.stringContaining(new Date(atMs).toISOString())],

@@ -88,8 +88,8 @@ test('a job that an earlier process left is saved after the next start, whoever 
   const { job, open } = await setUp(['file'])
   const later = await open()
   await later.context().jobs.list(1)
-  await vi.waitFor(() => expect(later.desks.jobRows.find(job.jobId)).toMatchObject({ state: 'completed' }), 20_000)
-  expect(later.desks.jobRows.find(job.jobId)?.file?.bytes).toBe(video.length)
+  await vi.waitFor(() => expect(later.jobRows.find(job.jobId)).toMatchObject({ state: 'completed' }), 20_000)
+  expect(later.jobRows.find(job.jobId)?.file?.bytes).toBe(video.length)
 })
 
 test('two waits at once save one file', async () => {
@@ -120,7 +120,7 @@ test('a file that takes longer than the lease of who saves it is not begun a sec
   const { job } = await agent.video()
   const first = agent.context().jobs.wait(job.jobId, 0)
   await slow.reached
-  await vi.waitFor(() => expect(saverOf(agent.core.state, job.jobId)).toMatch(/@/), 20_000)
+  await vi.waitFor(() => expect(saverOf(agent.state, job.jobId)).toMatch(/@/), 20_000)
   clock.nowMs += savingLeaseMs + 1
   expect(await agent.context().jobs.wait(job.jobId, 0)).toMatchObject({ state: 'running' })
   slow.open()
@@ -193,5 +193,5 @@ test('an address inside of the own network is not asked for a file', async () =>
   const completed = { status: 'COMPLETED', average_execution_time: 1, execution_duration: 1 }
   const { agent, job } = await setUp([[200, completed]], { downloadUrl: 'https://127.0.0.2:1/latest' })
   await expect(agent.context().jobs.wait(job.jobId, 10_000)).rejects.toThrow('inside of a network')
-  expect(agent.desks.jobRows.find(job.jobId)).toMatchObject({ state: 'running', isDownloaded: false })
+  expect(agent.jobRows.find(job.jobId)).toMatchObject({ state: 'running', isDownloaded: false })
 })

@@ -67,14 +67,14 @@ test('killed with calls under way: none of them counts for another process any m
   })
   const agent = await openAgent({ baseUrl: server.baseUrl, stateFolder })
   const flights = () => {
-    const rows = agent.core.state.database().prepare(`SELECT note FROM notes WHERE key LIKE 'caller %'`).all()
+    const rows = agent.state.database().prepare(`SELECT note FROM notes WHERE key LIKE 'caller %'`).all()
     return rows.flatMap(({ note }) => JSON.parse(String(note)).flights)
   }
   try {
     const running = spawn(process.execPath, [child, server.baseUrl, stateFolder, `${calls}`], { stdio: 'inherit' })
     const ended = once(running, 'exit')
     await Promise.race([arrived, ended])
-    await agent.desks.models.all()
+    await agent.models.all()
     expect(flights(), 'alive, they count').toHaveLength(calls)
     running.kill('SIGKILL')
     await ended

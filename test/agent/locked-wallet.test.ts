@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { createDesks } from '#agent/open-agent.ts'
+import { agentFromSettings } from '#agent/open-agent.ts'
 import { readSettings } from '#agent/settings/settings.ts'
 import { toolHost } from '#agent/tools/tool-host.ts'
 import { microUsd } from '#contract/money.ts'
@@ -19,7 +19,7 @@ const passphrase = canaryPassphrase
 const alone = () => ({ signal: new AbortController().signal, report: () => {} })
 
 async function told(env: Record<string, string>, given: string | null) {
-  const host = toolHost(await createDesks(readSettings(env).settings, given))
+  const host = toolHost(await agentFromSettings(readSettings(env).settings, given))
   const context = host.context(alone())
   const receipts = await walletReceipts.run(context, { limit: 10 })
   const status = await walletStatus.run(context, {})
@@ -42,7 +42,7 @@ test('a locked wallet tells what it paid, its caps and its payee, and how it is 
     const before = await told(env, null)
     expect(before.receipts.receipts).toEqual([])
     expect(before.status).toMatchObject({ pays: 'nothing', address, spent_usd: { today: 0, total: 0 } })
-    const payer = toolHost(await createDesks(readSettings(env).settings, passphrase))
+    const payer = toolHost(await agentFromSettings(readSettings(env).settings, passphrase))
     await payer.context(alone()).wallet.topUp(microUsd(5_000_000n))
     await payer.close()
     const open = await told(env, passphrase)
@@ -68,7 +68,7 @@ test('with an API key the journal of the folder is told too', async () => {
   const payer = await openAgent({ baseUrl: service.baseUrl })
   await payer.chat()
   const { stateFolder } = payer
-  await payer.core.state.close()
+  await payer.state.close()
   const keyed = await openAgent({ baseUrl: service.baseUrl, apiKey: canaryApiKey, stateFolder })
   try {
     expect(await keyed.context().wallet.receipts(10)).toHaveLength(1)

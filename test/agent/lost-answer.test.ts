@@ -8,16 +8,16 @@ import { answerJson } from '../client/little-server.ts'
 import { manualClock } from '../client/manual-clock.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
 import { solanaKey } from '../wallet/sample-solana.ts'
-import { type OpenAgent, openAgent, temporaryFolder } from './open-agent.ts'
+import { type AgentSetUp, openAgent, temporaryFolder } from './open-agent.ts'
 import { failureOf } from './outcome-of.ts'
 import { type PretendOptions, pretendService } from './pretend-service.ts'
 
 const closing = closedAfterEach()
 
-async function setUp(service: PretendOptions = {}, agent: Partial<OpenAgent> = {}) {
+async function setUp(service: PretendOptions = {}, agent: Partial<AgentSetUp> = {}) {
   const server = await pretendService({ credit: 5, ...service })
   closing.push(server.close)
-  const open = async (more: Partial<OpenAgent> = {}) => {
+  const open = async (more: Partial<AgentSetUp> = {}) => {
     const opened = await openAgent({ baseUrl: server.baseUrl, ...agent, ...more })
     closing.push(opened.close)
     return opened
@@ -60,7 +60,7 @@ test('a service that does not say that it takes keys is sent none, and asked onc
 })
 
 /** A call whose answers were all lost, and another agent on the same folder, which finds its row. */
-async function lostCall(options: PretendOptions, agent: Partial<OpenAgent> = {}) {
+async function lostCall(options: PretendOptions, agent: Partial<AgentSetUp> = {}) {
   const stateFolder = temporaryFolder()
   const calm = await setUp(options, { stateFolder, ...agent })
   const error = await failureOf(calm.agent.chat('lost'))
@@ -87,7 +87,7 @@ test('a person who has agreed to a call is not asked again for its answer', asyn
     { settings: { askAboveUsd: '0.1' } },
   )
   const { question } = (await agent.video().catch(error => error)) as NeedsPerson
-  await agent.core.approvals.resolve(question.approvalId, { isApproved: true, by: 'a test' })
+  await agent.approvals.resolve(question.approvalId, { isApproved: true, by: 'a test' })
   expect(await failureOf(agent.video())).toMatchObject({ charged: 'unknown' })
   expect((await agent.video()).paid).toMatchObject({ chargedMicroUsd: 200_000n })
   expect(server.books.videos).toBe(1)
@@ -341,7 +341,7 @@ test('a call of nobody who could wait for a job is left to the next same call, a
   )
   expect(await failureOf(agent.chat())).toMatchObject({ next: expect.stringContaining('same call again') })
   answerNow()
-  await agent.desks.paidCalls.settled()
+  await agent.paidCalls.settled()
   const { answer, paid } = await agent.chat()
   expect(answer.choices[0]?.message.content).toBe('answer 1')
   expect(paid).toMatchObject({ chargedMicroUsd: 0n, isEarlierCall: true })

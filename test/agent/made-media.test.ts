@@ -11,7 +11,7 @@ import { manualClock } from '../client/manual-clock.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
 import { wavOfChunks } from '../service/wav-of-chunks.ts'
 import { gate } from './gate.ts'
-import { type OpenAgent, openAgent, temporaryFolder } from './open-agent.ts'
+import { type AgentSetUp, openAgent, temporaryFolder } from './open-agent.ts'
 import { pretendService } from './pretend-service.ts'
 
 const closing = closedAfterEach()
@@ -28,7 +28,7 @@ const data = [
 ]
 
 /** A service whose paid answers a test gives, and agents on one folder. */
-async function setUp(answer: Handler, options: Partial<OpenAgent> = {}) {
+async function setUp(answer: Handler, options: Partial<AgentSetUp> = {}) {
   let asked = 0
   const service = await pretendService({
     credit: 5,
@@ -46,7 +46,7 @@ async function setUp(answer: Handler, options: Partial<OpenAgent> = {}) {
   const [stateFolder, outputFolder] = [temporaryFolder(), temporaryFolder()]
   await writeFile(join(outputFolder, 'a.wav'), wavOfChunks({}, [1_600]))
   const clock = manualClock()
-  const pause: OpenAgent['pause'] = async (ms, signal) => {
+  const pause: AgentSetUp['pause'] = async (ms, signal) => {
     if (ms === paidAnswerMs || ms === longCallMs) return new Promise(() => {})
     await new Promise(resolve => setImmediate(resolve))
     signal?.throwIfAborted()
@@ -67,7 +67,7 @@ async function setUp(answer: Handler, options: Partial<OpenAgent> = {}) {
   const keys = () => service.seen.flatMap(({ headers }) => headers['idempotency-key'] ?? [])
   const saved = async () => (await readdir(outputFolder)).filter(name => name !== 'a.wav')
   /** Calls under way have ended. */
-  const settled = () => Promise.all(agents.map(({ desks }) => desks.paidCalls.settled()))
+  const settled = () => Promise.all(agents.map(({ paidCalls }) => paidCalls.settled()))
   return { service, open, settled, keys, saved, outputFolder }
 }
 

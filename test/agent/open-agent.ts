@@ -2,9 +2,8 @@ import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { AgentDesks } from '#agent/agent-desks.ts'
-import { openCore } from '#agent/open-agent.ts'
-import type { CoreOptions } from '#agent/settings/agent-options.ts'
+import { openAgent as open } from '#agent/open-agent.ts'
+import type { OpenOptions } from '#agent/settings/agent-options.ts'
 import { toolHost } from '#agent/tools/tool-host.ts'
 import { createChatCompletion } from '#contract/operations/chat.ts'
 import { queueVideo } from '#contract/operations/video.ts'
@@ -14,7 +13,7 @@ import { payTo, walletKey } from './pretend-service.ts'
 
 export const temporaryFolder = (): string => mkdtempSync(join(tmpdir(), 'farebox-agent-'))
 
-export interface OpenAgent extends Partial<CoreOptions> {
+export interface AgentSetUp extends Partial<OpenOptions> {
   baseUrl: string
   settings?: Omit<Partial<PolicySettings>, 'serviceUrl'>
   /** Without a payee that is known already. */
@@ -22,22 +21,20 @@ export interface OpenAgent extends Partial<CoreOptions> {
 }
 
 /** An agent's host on a folder of its own, with a wallet unless told. */
-export async function openAgent({ settings, isNewPayee = false, ...options }: OpenAgent) {
+export async function openAgent({ settings, isNewPayee = false, ...options }: AgentSetUp) {
   const stateFolder = options.stateFolder ?? temporaryFolder()
   const payees = isNewPayee ? [] : [{ network: evmNetwork, asset: usdcOnEvm, payTo }]
-  const core = await openCore({
+  const opened = await open({
     walletKey: options.apiKey === undefined ? walletKey : undefined,
     policy: readPolicy({ serviceUrl: options.baseUrl, payees, ...settings }),
     ...options,
     stateFolder,
     notesFolder: join(stateFolder, 'notes'),
   })
-  const desks = new AgentDesks(core)
-  const host = toolHost(desks)
+  const host = toolHost(opened)
   const context = (signal = new AbortController().signal) => host.context({ signal, report: () => {} })
   return {
-    core,
-    desks,
+    ...opened,
     host,
     stateFolder,
     context,

@@ -94,7 +94,7 @@ test('a paid answer that cannot be written down is not bought again by itself', 
   const { server, agent } = await setUp({ credit: 20, quote: 2 })
   const question = await questionOf(agent.video())
   await agent.host.answer(question.approvalId, { kind: 'approve', approved: true })
-  const { jobRows } = agent.desks
+  const { jobRows } = agent
   const insert = jobRows.insert.bind(jobRows)
   jobRows.insert = () => {
     throw new Error('disk full')
@@ -102,7 +102,7 @@ test('a paid answer that cannot be written down is not bought again by itself', 
   await expect(agent.video()).rejects.toThrow('disk full')
   jobRows.insert = insert
   expect(await failureOf(agent.video())).toMatchObject({ charged: 'unknown' })
-  expect((await agent.core.approvals.get(question.approvalId))?.usedBy).not.toBe(null)
+  expect((await agent.approvals.get(question.approvalId))?.usedBy).not.toBe(null)
   expect(server.books.videos).toBe(1)
 })
 
@@ -110,7 +110,7 @@ test('a call that an earlier start with our number left planned is taken over', 
   const { server, agent } = await setUp({ credit: 5 })
   await agent.chat()
   const owner = `${process.pid}@${hostname()}#another-start`
-  agent.core.state.database().prepare(`UPDATE paid_calls SET state = 'planned', owner = ?`).run(owner)
+  agent.state.database().prepare(`UPDATE paid_calls SET state = 'planned', owner = ?`).run(owner)
   await agent.chat()
   expect(server.books.chats).toBe(2)
 })
@@ -131,7 +131,7 @@ test.each(laterTries)('a call %s', async (_rule, state, atMinutes, chats) => {
   const { server, agent } = await setUp({ credit: 5 }, { clock })
   await agent.chat()
   const owner = `${process.pid}@${hostname()}#another-start`
-  agent.core.state.database().prepare('UPDATE paid_calls SET state = ?, owner = ?').run(state, owner)
+  agent.state.database().prepare('UPDATE paid_calls SET state = ?, owner = ?').run(state, owner)
   for (const minutes of atMinutes) {
     clock.nowMs = startedAtMs + minutes * 60_000
     const isLost = state === 'sent' && chats === 1
@@ -145,7 +145,7 @@ test('a call that was planned ten minutes ago is no longer taken over', async ()
   const clock = manualClock()
   const { agent } = await setUp({ credit: 5 }, { clock })
   await agent.chat()
-  const rows = agent.core.state.database()
+  const rows = agent.state.database()
   const owner = `${process.pid}@${hostname()}#another-start`
   rows.prepare(`UPDATE paid_calls SET state = 'planned', owner = ?`).run(owner)
   clock.nowMs += 11 * 60_000

@@ -86,7 +86,7 @@ test('consent: a no holds for its request where the service asks nobody any more
       charged: 0n,
     })
   expect([server.countOf('/video/queue'), server.books.videos]).toEqual([sent, 1])
-  await agent.core.approvals.resolve(refused.approvalId, { isApproved: true, by: 'terminal', takesBack: true })
+  await agent.approvals.resolve(refused.approvalId, { isApproved: true, by: 'terminal', takesBack: true })
   expect((await agent.video('a cat')).job.state).toBe('running')
 })
 

@@ -10,11 +10,11 @@ const closing = closedAfterEach()
 async function price(changes: object) {
   const server = await pretendService({ quote: 0.2 })
   closing.push(server.close)
-  const { core, desks, close } = await openAgent({ baseUrl: server.baseUrl })
+  const { client, models, close } = await openAgent({ baseUrl: server.baseUrl })
   closing.push(close)
   const body = { model: 'm', prompt: 'a cat', duration: '5s', ...changes }
   VideoQueueRequest.parse(body)
-  const { amountMicroUsd } = await priceCall(core.client, desks.models, queueVideo, body)
+  const { amountMicroUsd } = await priceCall(client, models, queueVideo, body)
   const quoted = server.seen.filter(({ path }) => path.endsWith('/video/quote')).map(({ body }) => JSON.parse(body))
   return { amountMicroUsd, quoted }
 }

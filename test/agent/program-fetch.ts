@@ -1,11 +1,10 @@
 import { type FetchRules, payingFetch } from '#agent/fetch/paying-fetch.ts'
 import type { PersonAnswer, Question } from '#toolkit/approval.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
-import { type OpenAgent, openAgent } from './open-agent.ts'
+import { type AgentSetUp, openAgent } from './open-agent.ts'
 import { type PretendOptions, pretendService } from './pretend-service.ts'
 
-type Opening = PretendOptions &
-  Pick<OpenAgent, 'settings'> & { rules?: Partial<Omit<FetchRules, 'models' | 'receipts'>> }
+type Opening = PretendOptions & Pick<AgentSetUp, 'settings'> & { rules?: Partial<FetchRules> }
 
 /** A program's fetch before a service with credit; both are closed after each test of the file. */
 export function fetches() {
@@ -14,7 +13,7 @@ export function fetches() {
     const server = await pretendService({ credit: 5, ...options })
     const agent = await openAgent({ baseUrl: server.baseUrl, ...(settings ? { settings } : {}) })
     closing.push(server.close, agent.close)
-    const fetch = payingFetch(agent.core, { ...agent.desks, takesConsents: true, ...rules })
+    const fetch = payingFetch(agent, { takesConsents: true, ...rules })
     return { server, fetch, agent }
   }
   return { open, closing }

@@ -87,7 +87,7 @@ test('a consent in the form of a program that a model may speak through is not s
   const service = await pretendService({ credit: 5 })
   const agent = await openAgent({ baseUrl: service.baseUrl })
   try {
-    const fetch = payingFetch(agent.core, { ...agent.desks, takesConsents: false, unpriced: 'allow' })
+    const fetch = payingFetch(agent, { takesConsents: false, unpriced: 'allow' })
     const body = new FormData()
     for (const name of ['prompt', 'consents', 'consents[demo]', 'Consents.demo']) body.append(name, `of ${name}`)
     await (await fetch(`${service.baseUrl}/other`, { method: 'POST', body })).text()

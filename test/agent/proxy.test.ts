@@ -5,17 +5,17 @@ import { payingFetch } from '#agent/fetch/paying-fetch.ts'
 import { openProxy } from '#agent/proxy/create-proxy.ts'
 import { systemClock } from '#contract/time.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
-import { type OpenAgent, openAgent } from './open-agent.ts'
+import { type AgentSetUp, openAgent } from './open-agent.ts'
 import { type PretendOptions, pretendService } from './pretend-service.ts'
 
 const closing = closedAfterEach()
 
 const token = 'a-token-of-these-tests'
 
-async function open({ settings, ...options }: PretendOptions & Pick<OpenAgent, 'settings'> = {}) {
+async function open({ settings, ...options }: PretendOptions & Pick<AgentSetUp, 'settings'> = {}) {
   const service = await pretendService({ credit: 5, ...options })
   const agent = await openAgent({ baseUrl: service.baseUrl, ...(settings ? { settings } : {}) })
-  const fetch = payingFetch(agent.core, { ...agent.desks, takesConsents: false })
+  const fetch = payingFetch(agent, { takesConsents: false })
   const proxy = await openProxy({ port: 0, fetch, baseUrl: service.baseUrl, token, clock: systemClock })
   closing.push(service.close, agent.close, proxy.close)
   const openai = new OpenAI({ baseURL: proxy.url, apiKey: token, maxRetries: 3 })

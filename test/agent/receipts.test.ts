@@ -43,7 +43,7 @@ const chat = (prompt: string) =>
     body: { ...hello, messages: [{ role: 'user' as const, content: prompt }], max_tokens: 20 },
   })
 
-const charges = () => agent.desks.wallet.charges(10)
+const charges = () => agent.toolWallet.charges(10)
 
 const withHeader = (answer: Response, receipt: string | null): Response => {
   const headers = new Headers(answer.headers)
@@ -82,7 +82,7 @@ test('a paid call keeps its receipt, verified, with what was used', async () => 
 
 describe('a call of a program by the paying fetch', () => {
   const post = (more: object) => {
-    const fetch = payingFetch(agent.core, { ...agent.desks, takesConsents: true })
+    const fetch = payingFetch(agent, { takesConsents: true })
     return fetch('http://127.0.0.1:8402/api/v1/chat/completions', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -147,7 +147,7 @@ describe('a receipt that does not hold is told and kept, and the answer given', 
 
   test('one of another call', async () => {
     await chat('one')
-    const first = (await agent.desks.receipts.list(1))[0]?.receipt ?? null
+    const first = (await agent.receipts.list(1))[0]?.receipt ?? null
     between = (request, answer) => (isChat(request) ? withHeader(answer, first) : answer)
     const { paid } = await chat('two')
     expect(paid.receiptProblem).toBe('The receipt is of another request.')

@@ -71,7 +71,7 @@ test('a refused payment that is over still counts, and status says who can relea
 test('a journal that was away at the first paid call is asked again at the next one', async () => {
   const { server, agent } = await setUp(lost)
   const away = { rule: 'journal-away', sentence: 'The journal is away.', nextStep: 'Try again.' } as const
-  const { wallet } = agent.core
+  const { wallet } = agent
   if (!wallet) throw new Error('There is no wallet.')
   vi.spyOn(wallet, 'status').mockRejectedValueOnce(new WalletRefusal(away))
   await expect(agent.chat()).rejects.toThrow('The journal is away.')

@@ -7,7 +7,7 @@ import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson } from '../client/little-server.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
 import { gate } from './gate.ts'
-import { type OpenAgent, openAgent, temporaryFolder } from './open-agent.ts'
+import { type AgentSetUp, openAgent, temporaryFolder } from './open-agent.ts'
 import { creditRequired, type PretendOptions, pretendService } from './pretend-service.ts'
 
 /** Each step is a commit that is synced, on a machine that may be busy. */
@@ -20,7 +20,7 @@ const minuteMs = 60_000
 const settings = { refillBelowUsd: '1', refillByUsd: '5', askAboveUsd: '9', maxDayUsd: '30', maxTotalUsd: '60' }
 
 /** A service where 0.5 USD of credit are left, and agents on one journal with a clock that its tests move. */
-async function setUp(service: PretendOptions = {}, options: Partial<OpenAgent> = {}) {
+async function setUp(service: PretendOptions = {}, options: Partial<AgentSetUp> = {}) {
   const server = await pretendService({ credit: 0.5, ...service })
   closing.push(server.close)
   let nowMs = Date.UTC(2026, 10, 22)
@@ -37,22 +37,21 @@ async function setUp(service: PretendOptions = {}, options: Partial<OpenAgent> =
   }
   const agent = await open()
   let calls = 0
-  const { core } = agent
   return {
-    ...{ agent, open, server, core },
+    ...{ agent, open, server },
     /** One paid call, and then what it set off; the answer itself is waited for by nobody else. */
     async chat(of = agent) {
       await of.chat(`call ${++calls}`, true)
-      await of.core.refills.settled()
+      await of.refills.settled()
     },
     wait: (ms: number) => {
       nowMs += ms
     },
     signed: () => new Set(server.books.signatures).size,
     looks: () => server.countOf('/x402/top-up') - server.books.signatures.length,
-    payments: async () => (await core.wallet?.receipts(99))?.map(({ occasion, state }) => `${occasion} ${state}`),
-    refusals: () => core.records.read(() => listRefusals(99)),
-    refill: async () => (await core.wallet?.status())?.refill,
+    payments: async () => (await agent.wallet?.receipts(99))?.map(({ occasion, state }) => `${occasion} ${state}`),
+    refusals: () => agent.records.read(() => listRefusals(99)),
+    refill: async () => (await agent.wallet?.status())?.refill,
   }
 }
 
@@ -74,11 +73,11 @@ test('credit below the first amount is refilled by the second, once', async () =
 })
 
 test('a refill that one dear call uses up was seen all the same', async () => {
-  const { agent, chat, wait, payments, refill, core } = await setUp({ quote: 4.8 })
+  const { agent, chat, wait, payments, refill } = await setUp({ quote: 4.8 })
   await chat()
   wait(2 * minuteMs)
   await agent.video()
-  await core.refills.settled()
+  await agent.refills.settled()
   expect(await refill()).toMatchObject({ isHalted: false, note: null })
   await chat()
   expect(await payments()).toEqual(['refill confirmed', 'refill confirmed'])
@@ -108,7 +107,7 @@ test.each([
 test('nothing is refilled at a start, nor by calls that are free', async () => {
   const { agent, server } = await setUp()
   await agent.context().wallet.status()
-  await agent.core.refills.settled()
+  await agent.refills.settled()
   expect(server.countOf('/x402/top-up')).toBe(0)
 })
 
@@ -129,7 +128,7 @@ test('a burst of calls refills once, and so do two agents on one journal', async
 
 test('what an answer told before a payment says nothing after it', async () => {
   const held = gate()
-  const { agent, chat, wait, payments, refill, core } = await setUp({
+  const { agent, chat, wait, payments, refill } = await setUp({
     instead: async seen => {
       if (seen.body.includes('held')) await held.passed
       return false
@@ -141,35 +140,35 @@ test('what an answer told before a payment says nothing after it', async () => {
   wait(5 * minuteMs)
   held.open()
   await early
-  await core.refills.settled()
+  await agent.refills.settled()
   expect(await payments()).toEqual(['refill confirmed'])
   expect(await refill()).toMatchObject({ isHalted: false })
 })
 
 test('above the asking threshold a person is asked, and the call goes on', async () => {
-  const { chat, wait, core, signed, refill } = await setUp({}, { settings: { askAboveUsd: '1' } })
+  const { chat, wait, agent, signed, refill } = await setUp({}, { settings: { askAboveUsd: '1' } })
   await chat()
   wait(minuteMs)
   await chat()
-  const pending = await core.approvals.list('pending')
+  const pending = await agent.approvals.list('pending')
   expect(pending).toMatchObject([{ facts: { kind: 'spend', what: expect.stringMatching(/^A refill of 5.00 USD/) } }])
   expect([signed(), (await refill())?.note]).toEqual([0, 'A person is asked about it.'])
-  await core.approvals.resolve(pending[0]?.id ?? '', { isApproved: true, by: 'a test' })
+  await agent.approvals.resolve(pending[0]?.id ?? '', { isApproved: true, by: 'a test' })
   wait(minuteMs)
   await chat()
   expect(signed()).toBe(1)
 })
 
 test('a person who says no is not asked again for a day', async () => {
-  const { chat, wait, core, signed, refusals } = await setUp({}, { settings: { askAboveUsd: '1' } })
+  const { chat, wait, agent, signed, refusals } = await setUp({}, { settings: { askAboveUsd: '1' } })
   await chat()
-  const [question] = await core.approvals.list('pending')
-  await core.approvals.resolve(question?.id ?? '', { isApproved: false, by: 'a test' })
+  const [question] = await agent.approvals.list('pending')
+  await agent.approvals.resolve(question?.id ?? '', { isApproved: false, by: 'a test' })
   for (let time = 0; time < 10; time++) {
     wait(minuteMs)
     await chat()
   }
-  expect([signed(), await core.approvals.list('pending')]).toEqual([0, []])
+  expect([signed(), await agent.approvals.list('pending')]).toEqual([0, []])
   expect(await refusals()).toMatchObject([{ rule: 'denied', operation: 'topUpX402Balance', times: 2 }])
 })
 
@@ -197,7 +196,7 @@ test('a dry run says what it would have done', async () => {
 
 test('a wallet that is switched off while a call is under way refills nothing', async () => {
   const held = gate()
-  const { agent, core, signed, looks, refusals } = await setUp({
+  const { agent, signed, looks, refusals } = await setUp({
     instead: async seen => {
       if (seen.path.endsWith('/chat/completions')) await held.passed
       return false
@@ -205,10 +204,10 @@ test('a wallet that is switched off while a call is under way refills nothing', 
   })
   const calling = agent.chat()
   await held.reached
-  await core.records.decide(nowMs => stop('a test', nowMs))
+  await agent.records.decide(nowMs => stop('a test', nowMs))
   held.open()
   await calling
-  await core.refills.settled()
+  await agent.refills.settled()
   expect([signed(), looks(), await refusals()]).toEqual([0, 0, []])
 })
 
@@ -276,7 +275,7 @@ describe('a service that says 0 whatever is paid', () => {
   const lying: PretendOptions = { credit: 50, told: () => 0 }
 
   test('is refilled once, and then not before a person has looked', async () => {
-    const { chat, wait, payments, refusals, refill, agent, core } = await setUp(lying)
+    const { chat, wait, payments, refusals, refill, agent } = await setUp(lying)
     for (let time = 0; time < 20; time++) {
       await chat()
       wait(2 * minuteMs)
@@ -285,7 +284,7 @@ describe('a service that says 0 whatever is paid', () => {
     expect(await refill()).toMatchObject({ isHalted: true })
     expect(await refusals()).toMatchObject([{ rule: 'refill-unseen', times: 1 }])
     expect((await agent.context().wallet.status()).next).toMatch(/did not show in the credit: 0\.00 USD before it/)
-    await core.records.decide(start)
+    await agent.records.decide(start)
     expect(await refill()).toMatchObject({ isHalted: false, note: null })
     for (let time = 0; time < 5; time++) {
       await chat()
@@ -323,11 +322,11 @@ describe('a service that says 0 whatever is paid', () => {
 })
 
 test('programs that call by fetch have it too', async () => {
-  const { agent, core, server, payments } = await setUp()
-  const fetch = payingFetch(core, { ...agent.desks, takesConsents: true })
+  const { agent, server, payments } = await setUp()
+  const fetch = payingFetch(agent, { takesConsents: true })
   const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }] })
   const headers = { 'content-type': 'application/json' }
   expect((await fetch(`${server.baseUrl}/chat/completions`, { method: 'POST', headers, body })).status).toBe(200)
-  await core.refills.settled()
+  await agent.refills.settled()
   expect(await payments()).toEqual(['refill confirmed'])
 })

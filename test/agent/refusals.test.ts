@@ -3,7 +3,7 @@ import { payingFetch } from '#agent/fetch/paying-fetch.ts'
 import { listRefusals } from '#wallet/rules/refusals.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
-import type { OpenAgent } from './open-agent.ts'
+import type { AgentSetUp } from './open-agent.ts'
 import { openAgent } from './open-agent.ts'
 import { type PretendOptions, payTo, pretendService } from './pretend-service.ts'
 
@@ -12,33 +12,33 @@ vi.setConfig({ testTimeout: 60_000 })
 
 const closing = closedAfterEach()
 
-async function setUp(service: PretendOptions = {}, options: Partial<OpenAgent> = {}) {
+async function setUp(service: PretendOptions = {}, options: Partial<AgentSetUp> = {}) {
   const server = await pretendService(service)
   closing.push(server.close)
   const agent = await openAgent({ baseUrl: server.baseUrl, ...options })
   closing.push(agent.close)
-  const fetch = payingFetch(agent.core, { ...agent.desks, takesConsents: true })
+  const fetch = payingFetch(agent, { takesConsents: true })
   const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'the secret of the call' }] })
   const headers = { 'content-type': 'application/json' }
   return {
     ...agent,
     origin: new URL(server.baseUrl).origin,
     post: () => fetch(`${server.baseUrl}/chat/completions`, { method: 'POST', headers, body }),
-    refusals: () => agent.core.records.read(() => listRefusals(99)),
+    refusals: () => agent.records.read(() => listRefusals(99)),
   }
 }
 
 const sha256 = expect.stringMatching(/^[0-9a-f]{64}$/)
 
 test('a call above its cap is on record with what it was, by tool and by fetch', async () => {
-  const { chat, post, refusals, origin, core } = await setUp({}, { settings: { maxCallUsd: '0.000001' } })
+  const { chat, post, refusals, origin, wallet } = await setUp({}, { settings: { maxCallUsd: '0.000001' } })
   await expect(chat('the secret of the call')).rejects.toThrow()
   expect((await post()).status).toBe(403)
   const record = { rule: 'max-call', operation: 'createChatCompletion', origin, limitMicroUsd: 1n, requestHash: sha256 }
   const rows = await refusals()
   expect(rows).toMatchObject([
-    { ...record, address: core.wallet?.address },
-    { ...record, address: core.wallet?.address },
+    { ...record, address: wallet?.address },
+    { ...record, address: wallet?.address },
   ])
   expect(JSON.stringify(rows, (_, value) => (typeof value === 'bigint' ? `${value}` : value))).not.toContain('secret')
 })
@@ -52,9 +52,9 @@ test('a top-up after a 402 that is refused names the call that wanted it', async
 })
 
 test('a consent that a person does not give is a refusal of that call', async () => {
-  const { video, refusals, core } = await setUp({ asksConsent: true, credit: 5 })
+  const { video, refusals, approvals } = await setUp({ asksConsent: true, credit: 5 })
   const { question } = await video().catch(error => error)
-  await core.approvals.resolve(question.approvalId, { isApproved: false, by: 'a test' })
+  await approvals.resolve(question.approvalId, { isApproved: false, by: 'a test' })
   await expect(video()).rejects.toThrow(/said no/)
   expect(await refusals()).toMatchObject([
     { rule: 'denied', operation: 'queueVideo', requestHash: sha256, times: 2, payTo: null },
@@ -68,8 +68,8 @@ test('an API key is held against the caps too, and has no address', async () => 
 })
 
 test('a payee that a person does not agree to', async () => {
-  const { chat, refusals, core } = await setUp({}, { isNewPayee: true })
+  const { chat, refusals, approvals } = await setUp({}, { isNewPayee: true })
   const { question } = await chat().catch(error => error)
-  await core.approvals.resolve(question.approvalId, { isApproved: false, by: 'a test' })
+  await approvals.resolve(question.approvalId, { isApproved: false, by: 'a test' })
   expect(await refusals()).toMatchObject([{ rule: 'denied', payTo, operation: 'createChatCompletion' }])
 })

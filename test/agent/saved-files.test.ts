@@ -90,16 +90,16 @@ describe('what tools save is remembered', () => {
   })
 
   test('and an answer whose files cannot be written down is not kept as one that is', async () => {
-    agent.core.state
+    agent.state
       .database()
       .exec(`CREATE TRIGGER no_row BEFORE INSERT ON saved_files BEGIN SELECT RAISE(ABORT, 'no'); END`)
     const asked = { model: 'paint', prompt: 'Two boats.', variants: 2 }
     await expect(call('image_create', asked)).rejects.toBeInstanceOf(Error)
-    const states = agent.core.state.database().prepare('SELECT state FROM paid_calls ORDER BY rowid DESC').all()
+    const states = agent.state.database().prepare('SELECT state FROM paid_calls ORDER BY rowid DESC').all()
     expect(states[0]).toEqual({ state: 'lost' })
     // A text is told by its path all the same.
     expect((await agent.context().files.saveText('long', 'a')).path).toMatch(/\.txt$/)
-    agent.core.state.database().exec('DROP TRIGGER no_row')
+    agent.state.database().exec('DROP TRIGGER no_row')
   })
 })
 

@@ -72,8 +72,8 @@ test('what a running process has stays, and goes once that one has died', async 
   const save = async (text: string) => {
     const agent = await openAgent({ baseUrl: 'http://127.0.0.1:9/api/v1', stateFolder, outputFolder })
     await agent.context().files.saveText(text, 'a')
-    await agent.core.client.close()
-    agent.core.state.close()
+    await agent.client.close()
+    agent.state.close()
   }
   const left = async () => (await readdir(outputFolder)).filter(name => name.endsWith('.part')).sort()
   await save('one')

@@ -28,13 +28,13 @@ withChromium('the approval page in a browser', browser => {
   beforeEach(async () => {
     const service = await pretendService()
     agent = await openAgent({ baseUrl: service.baseUrl })
-    page = await openApprovalPage({ approvals: agent.core.approvals, by: 'page, ada' })
+    page = await openApprovalPage({ approvals: agent.approvals, by: 'page, ada' })
     closing.push(service.close, agent.close, page.close)
   }, 60_000)
 
   /** Each of another request. */
-  const ask = async (facts: ApprovalFacts) => (await agent.core.approvals.ask(facts, `hash ${++asks}`)).approvalId
-  const stateOf = async (id: string) => (await agent.core.approvals.get(id))?.state
+  const ask = async (facts: ApprovalFacts) => (await agent.approvals.ask(facts, `hash ${++asks}`)).approvalId
+  const stateOf = async (id: string) => (await agent.approvals.get(id))?.state
 
   /** A new browser of a person, with all that it asked for and complained of. */
   async function visit(link: string) {

@@ -50,7 +50,7 @@ describe('the opener', { tags: ['posix'] }, () => {
 
   test('is given a file of its owner alone, no link and no key, and the file goes with the page', async () => {
     const spend = { kind: 'spend', what: 'A video', amountMicroUsd: null, because: 'No price.' } as const
-    const { approvalId } = await agent.core.approvals.ask(spend, 'hash')
+    const { approvalId } = await agent.approvals.ask(spend, 'hash')
     const seen = join(agent.stateFolder, 'seen')
     const env = {
       ...{ PATH: `${programs}${delimiter}${process.env.PATH}`, SEEN: seen },
@@ -67,7 +67,7 @@ describe('the opener', { tags: ['posix'] }, () => {
 
     const opened = /url=([^"]+)"/.exec(await readFile(file, 'utf8'))?.[1] ?? ''
     const first = await fetch(opened, { redirect: 'manual' })
-    await agent.core.approvals.resolve(approvalId, { isApproved: false, by: 'terminal, ada' })
+    await agent.approvals.resolve(approvalId, { isApproved: false, by: 'terminal, ada' })
     const cookie = first.headers.get('set-cookie')?.split(';')[0] ?? ''
     await fetch(first.headers.get('location') ?? '', { headers: { cookie } })
     const { code, stdout } = await command

@@ -61,7 +61,7 @@ test('a question that waits is not answered for a higher price than it shows', a
   const second = await asked()
   expect(priceIn(second)).toBe('at most 0.95 USD')
   await expect(agent.host.answer(first.approvalId, yes)).rejects.toThrow('expired already')
-  expect((await agent.core.approvals.list('pending')).map(({ id }) => id)).toEqual([second.approvalId])
+  expect((await agent.approvals.list('pending')).map(({ id }) => id)).toEqual([second.approvalId])
   await agent.host.answer(second.approvalId, yes)
   expect(await agent.video()).toMatchObject({ job: expect.anything() })
 })

@@ -88,7 +88,7 @@ test.each(attacks)('%s', async (_what, prompt, quoted) => {
   }
   const env = { FAREBOX_BASE_URL: service.baseUrl, FAREBOX_DATA: agent.stateFolder, FAREBOX_WALLET_KEY: walletKey }
   const at = ['--data', agent.stateFolder]
-  const [{ id = '' } = {}] = await agent.core.approvals.list('pending')
+  const [{ id = '' } = {}] = await agent.approvals.list('pending')
   texts.push((await atTerminal(['approve', id, ...at], ['no'], env)).stdout)
   for (const text of texts) {
     expect(details(text)).toEqual(told)
@@ -108,7 +108,7 @@ test.each(attacks)('%s', async (_what, prompt, quoted) => {
 
 test('two that wait at once are told apart by a line each', async () => {
   for (const prompt of ['A red kite.', 'A blue kite.']) await askedOver('modern', prompt, false)
-  const waiting = await agent.core.approvals.list('pending')
+  const waiting = await agent.approvals.list('pending')
   const listed = await atTerminal(['approve', '--data', agent.stateFolder], [])
   const lines = listed.stdout.trim().split('\n')
   const line =
@@ -144,9 +144,8 @@ test('a no of the form is told with its end, counts for the same call, and is ta
 
 test('a program is told the same by its fetch, and is asked with the same details', async () => {
   const questions: Question[] = []
-  const rules = { models: agent.desks.models, receipts: agent.desks.receipts, takesConsents: false }
   const send = (ask?: (question: Question) => { kind: 'declined' }) =>
-    payingFetch(agent.core, { ...rules, ...(ask && { ask }) })(`${service.baseUrl}/other`, {
+    payingFetch(agent, { takesConsents: false, ...(ask && { ask }) })(`${service.baseUrl}/other`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
       body: JSON.stringify({

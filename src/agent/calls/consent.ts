@@ -12,7 +12,7 @@ import {
 import type { ConsentedMedium } from '#wallet/approvals/attested-media.ts'
 import { NeedsApproval } from '#wallet/terms/approval.ts'
 import type { Order } from '#wallet/terms/order.ts'
-import type { Core } from '../core.ts'
+import type { AgentContext } from '../context.ts'
 
 /** A medium in which a person may be shown, as the wallet knows it again. */
 type ShownMedium = ConsentedMedium & { role: NonNullable<RequestMedium['role']> }
@@ -35,7 +35,7 @@ function known(url: string, role: ShownMedium['role']): ShownMedium {
  * may know them by that and ask nobody, but an approval counts for its own request alone.
  */
 export async function consentBefore(
-  { approvals, policy, wallet }: Core,
+  { approvals, policy, wallet }: AgentContext,
   media: readonly ShownMedium[],
   { operation, requestHash, about }: NonNullable<Order['call']>,
 ): Promise<void> {
@@ -62,7 +62,7 @@ const agreed: ConsentAttestation = {
  * request; throws the question where not. Null for another error.
  */
 export async function consentAfter409(
-  { approvals, policy, wallet }: Core,
+  { approvals, policy, wallet }: AgentContext,
   error: ServiceError,
   { operation, requestHash: hash, about }: NonNullable<Order['call']>,
   media: readonly ShownMedium[],

@@ -4,7 +4,7 @@ import { addUsd, displayUsd, fromUsdNumber, type MicroUsd, zeroUsd } from '#cont
 import { getWalletTransactions } from '#contract/operations/wallet.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { chargeShownMs, clockSkewMs, keysKeptMs } from '../bounds.ts'
-import type { Core } from '../core.ts'
+import type { AgentContext } from '../context.ts'
 import type { ModelRecords } from '../prices/model-records.ts'
 import { isUnknownCharge } from '../words/explain.ts'
 import type { CallState, PaidCallRow } from './paid-call-rows.ts'
@@ -116,20 +116,20 @@ export const isTransient = (error: unknown): boolean =>
  * time to show a charge. Throws where they do, and before.
  */
 export async function reconcileLostCall(
-  core: Core,
+  agent: AgentContext,
   models: ModelRecords,
   row: PaidCallRow,
   standing: CallState,
 ): Promise<void> {
-  const account = await payingAccount(core)
-  const nowMs = core.clock.now()
+  const account = await payingAccount(agent)
+  const nowMs = agent.clock.now()
   const isKept = row.isKeyed && nowMs < row.createdAtMs + keysKeptMs
   if (isKept && row.account === account && (await models.takesKeys())) {
     standing.consents = row.consents
     standing.allowedMicroUsd = row.allowedMicroUsd
     return
   }
-  const shown = await shownCharge(core, row.account ?? account, row.createdAtMs)
+  const shown = await shownCharge(agent, row.account ?? account, row.createdAtMs)
   const shownAtMs = row.updatedAtMs + chargeShownMs
   if (shown.kind !== 'none' || nowMs < shownAtMs) throw wasLost(shown, shownAtMs)
   if (standing.isOnlyAsked) throw showsNoCharge()
@@ -146,7 +146,7 @@ type ShownCharge =
  * from one of them. `unknown` for an API key, whose charges no caller can list, and where the records cannot be read.
  */
 async function shownCharge(
-  { client }: Pick<Core, 'client'>,
+  { client }: Pick<AgentContext, 'client'>,
   account: string | null,
   sinceMs: number,
 ): Promise<ShownCharge> {
@@ -179,5 +179,5 @@ function sumOf(charges: readonly { amount: number }[]): MicroUsd | null {
 }
 
 /** The wallet's address whose account at the service pays now; null with an API key. */
-export const payingAccount = async ({ wallet }: Pick<Core, 'wallet'>): Promise<string | null> =>
+export const payingAccount = async ({ wallet }: Pick<AgentContext, 'wallet'>): Promise<string | null> =>
   (await wallet?.account()) ?? null

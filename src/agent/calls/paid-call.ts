@@ -5,7 +5,6 @@ import type { CallOf, Operation } from '#contract/operations/operation.ts'
 import type { PaidOptions } from '#toolkit/tool-context.ts'
 import { allowCall } from '#wallet/approvals/allow-call.ts'
 import type { PaidOrder } from '#wallet/payment/pay.ts'
-import type { Core } from '../core.ts'
 import { askedModel, shownModel, UnknownModel } from '../prices/asked-models.ts'
 import { checkChoices } from '../prices/check-choices.ts'
 import type { ModelRecords } from '../prices/model-records.ts'
@@ -23,7 +22,7 @@ import {
   UnwrittenEnds,
 } from './paid-call-rows.ts'
 import { recoverOnce } from './pay-after-402.ts'
-import { PaidSends } from './send-paid-call.ts'
+import { PaidSends, type PayingContext } from './send-paid-call.ts'
 import { type WaitingCaller, WaitingCallers } from './waiting-callers.ts'
 
 /** What a paid call came to. */
@@ -56,7 +55,7 @@ export interface Resumed<O extends Operation> {
 
 /** The one path of everything that costs: price, person, record, call, 402, 409. Used by every tool. */
 export class PaidCalls {
-  readonly #core: Core
+  readonly #agent: PayingContext
   readonly #models: ModelRecords
   readonly #rows: PaidCallRows
   readonly #recover: () => Promise<void>
@@ -66,13 +65,14 @@ export class PaidCalls {
   readonly #ends: UnwrittenEnds
   readonly #sends: PaidSends
 
-  constructor(core: Core, models: ModelRecords, rows: PaidCallRows) {
-    this.#core = core
+  constructor(agent: PayingContext) {
+    const { models, rows } = agent
+    this.#agent = agent
     this.#models = models
     this.#rows = rows
-    this.#recover = recoverOnce(core)
+    this.#recover = recoverOnce(agent)
     this.#ends = new UnwrittenEnds(rows)
-    this.#sends = new PaidSends(core, models, rows)
+    this.#sends = new PaidSends(agent)
   }
 
   /**
@@ -86,7 +86,7 @@ export class PaidCalls {
     keep: Keep<O>,
     caller?: WaitingCaller,
   ): Buying<O> {
-    if (this.#core.pays === 'nothing') throw nobodyPays(this.#core)
+    if (this.#agent.pays === 'nothing') throw nobodyPays(this.#agent)
     const hash = this.#hashOf(operation, call)
     const running = again ? undefined : [...this.#underWay].findLast(([, one]) => one.hash === hash)
     if (running) {
@@ -138,7 +138,7 @@ export class PaidCalls {
   }
 
   #hashOf<O extends Operation>(operation: O, call: CallOf<O>): string {
-    const { address, credential } = this.#core.client
+    const { address, credential } = this.#agent.client
     return requestHash(address.baseUrl, principalOf(credential), operation, call)
   }
 
@@ -171,7 +171,7 @@ export class PaidCalls {
     const standing = callStateAtStart(claim, isOnlyAsked)
     try {
       await this.#recover()
-      if (claim.kind === 'lost') await reconcileLostCall(this.#core, this.#models, claim.row, standing)
+      if (claim.kind === 'lost') await reconcileLostCall(this.#agent, this.#models, claim.row, standing)
       else await checkChoices(this.#models, operation, body)
       const price = await this.#priceOf(order)
       const about = askedAbout(body, asking, price.amountMicroUsd)
@@ -179,7 +179,7 @@ export class PaidCalls {
       const quotedMicroUsd = isAllowed ? zeroUsd : price.amountMicroUsd
       const { mayBeSecond } = standing
       const planned = { what: price.what, quotedMicroUsd, operation: operation.id, mayBeSecond, about }
-      await allowCall(this.#core, planned, { requestHash: hash, by: id, wasSent: claim.kind === 'lost' })
+      await allowCall(this.#agent, planned, { requestHash: hash, by: id, wasSent: claim.kind === 'lost' })
       // By a person's word it is a new call now, whatever becomes of the first one.
       if (mayBeSecond) standing.mayBeCharged = false
       if (!isAllowed) standing.allowedMicroUsd = price.amountMicroUsd
@@ -198,7 +198,7 @@ export class PaidCalls {
       const mayBeCharged = standing.mayBeCharged || isLost(error)
       // A try that sent nothing leaves the time of the one that was lost.
       if (!mayBeCharged || state !== 'lost') this.#ends.ended(id, mayBeCharged ? 'lost' : 'failed')
-      if (!mayBeCharged) await this.#core.approvals.giveBack(id)
+      if (!mayBeCharged) await this.#agent.approvals.giveBack(id)
       throw error
     }
   }
@@ -207,7 +207,7 @@ export class PaidCalls {
   async #priceOf<O extends Operation>({ operation, call, claim }: Order<O>): Promise<PricedCall> {
     const { body } = call as { body?: unknown }
     try {
-      return await priceCall(this.#core.client, this.#models, operation, body)
+      return await priceCall(this.#agent.client, this.#models, operation, body)
     } catch (error) {
       if (claim.kind !== 'lost' || !(error instanceof UnknownModel)) throw error
       return { what: `A call of ${shownModel(askedModel(call))}`, amountMicroUsd: null }

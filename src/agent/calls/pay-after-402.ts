@@ -6,7 +6,7 @@ import { WalletCreditRequired } from '#contract/wire/payment-required.ts'
 import type { PaidOrder } from '#wallet/payment/pay.ts'
 import type { Order } from '#wallet/terms/order.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
-import type { Core } from '../core.ts'
+import type { AgentContext } from '../context.ts'
 import type { PricedCall } from '../prices/priced-call.ts'
 import { creditOf } from '../wallet/limits-view.ts'
 import { wantsCredit } from '../words/explain.ts'
@@ -16,7 +16,7 @@ import { wantsCredit } from '../words/explain.ts'
  * payment just made, nothing is signed and `isEarlier` says to look again.
  */
 export async function payAfter402(
-  { client, topUps, wallet }: Core,
+  { client, topUps, wallet }: AgentContext,
   error: ServiceError,
   { amountMicroUsd: priceMicroUsd, what: purpose }: PricedCall,
   call: NonNullable<Order['call']>,
@@ -58,13 +58,13 @@ function told({ body, headers }: ServiceError): MicroUsd | null {
  * Sends again, once in a process, what an earlier one had signed and nobody has answered: the same bytes, before the first
  * paid call, so that credit which they brought is seen before more is paid. What stays open stands in the journal.
  */
-export function recoverOnce(core: Core): () => Promise<void> {
-  const { wallet, topUps } = core
+export function recoverOnce(agent: AgentContext): () => Promise<void> {
+  const { wallet, topUps } = agent
   let recovery: Promise<void> | undefined
   const recover = async () => {
     if (!wallet) return
     const { openPayments, isPayerDecided } = await wallet.status()
-    if (!isPayerDecided) await findCredit(core, wallet)
+    if (!isPayerDecided) await findCredit(agent, wallet)
     if (openPayments.length === 0) return
     try {
       await wallet.recover(topUps.send)
@@ -84,10 +84,10 @@ export function recoverOnce(core: Core): () => Promise<void> {
 }
 
 /** Before a wallet of several rails has ever paid here, credit that lies in one of its accounts is spent first. */
-async function findCredit(core: Core, wallet: NonNullable<Core['wallet']>): Promise<void> {
+async function findCredit(agent: AgentContext, wallet: NonNullable<AgentContext['wallet']>): Promise<void> {
   for (const address of wallet.addresses) {
     wallet.useAccount(address)
-    const credit = await creditOf(core)
+    const credit = await creditOf(agent)
     if (credit !== null && credit > 0n) return
   }
   wallet.useAccount(null)

@@ -5,10 +5,12 @@ import type { CallOf, Operation } from '#contract/operations/operation.ts'
 import type { PaidOrder } from '#wallet/payment/pay.ts'
 import type { AskedAbout } from '#wallet/terms/about-call.ts'
 import { paidAnswerMs } from '../bounds.ts'
-import type { Core } from '../core.ts'
+import type { AgentContext } from '../context.ts'
+import type { Files } from '../media/files.ts'
 import { makeMedia, makesMedia } from '../media/made-media.ts'
 import type { ModelRecords } from '../prices/model-records.ts'
 import type { PricedCall } from '../prices/priced-call.ts'
+import type { Refills } from '../wallet/refills.ts'
 import { wantsCredit } from '../words/explain.ts'
 import { consentAfter409, consentBefore, shownMedia } from './consent.ts'
 import { isLost, payingAccount } from './lost-call.ts'
@@ -29,22 +31,30 @@ interface Sending {
   isWanted(): boolean
 }
 
+/** The parts of an agent that a paid call uses. */
+export interface PayingContext extends AgentContext {
+  models: ModelRecords
+  rows: PaidCallRows
+  files: Files
+  refills: Refills
+}
+
 /** Two top-ups for one call at most, of which one may be somebody else's that came first. */
 const mostTopUps = 2
 
 /** Sends what may be sent, and notes before each try that it was. */
 export class PaidSends {
-  readonly #core: Core
+  readonly #agent: PayingContext
   readonly #models: ModelRecords
   readonly #rows: PaidCallRows
   /** The rows of those whose answer is awaited, or who mend what a service refused. */
   readonly #awaited = new Set<string>()
   readonly #closing = new AbortController()
 
-  constructor(core: Core, models: ModelRecords, rows: PaidCallRows) {
-    this.#core = core
-    this.#models = models
-    this.#rows = rows
+  constructor(agent: PayingContext) {
+    this.#agent = agent
+    this.#models = agent.models
+    this.#rows = agent.rows
   }
 
   /** Gives up every answer that is awaited and sends nothing any more. Returns the rows of those calls. */
@@ -62,7 +72,7 @@ export class PaidSends {
     const media = shownMedia(operation, (call as { body?: unknown }).body)
     // What was sent before was agreed to, or needed no consent.
     const isNew = !standing.mayBeCharged && !standing.isOnlyAsked && standing.consents === null
-    if (isNew) await consentBefore(this.#core, media, asked)
+    if (isNew) await consentBefore(this.#agent, media, asked)
     let topUps = 0
     let hasPaid = false
     let hasConsent = standing.consents !== null
@@ -71,14 +81,14 @@ export class PaidSends {
         return await this.#sendOnce(operation, call, sending, idempotencyKey)
       } catch (error) {
         if (!(error instanceof ServiceError) || !this.#wasRefused(error, sending)) throw error
-        const consent = hasConsent ? null : await consentAfter409(this.#core, error, asked, media)
+        const consent = hasConsent ? null : await consentAfter409(this.#agent, error, asked, media)
         if (consent) {
           hasConsent = true
           standing.consents = JSON.stringify(consent)
           continue
         }
         const paid: PaidOrder | null =
-          hasPaid || topUps === mostTopUps ? null : await payAfter402(this.#core, error, price, asked)
+          hasPaid || topUps === mostTopUps ? null : await payAfter402(this.#agent, error, price, asked)
         if (!paid) throw error
         topUps++
         hasPaid = !paid.isEarlier
@@ -98,16 +108,16 @@ export class PaidSends {
     const { consents, allowedMicroUsd } = standing
     const request = withConsents(call, consents)
     const isKeyed = idempotencyKey !== undefined
-    const account = await payingAccount(this.#core)
+    const account = await payingAccount(this.#agent)
     if (this.#closing.signal.aborted) throw isClosing()
     if (!isWanted()) throw isUnwanted()
     this.#rows.sent(rowId, { consents, allowedMicroUsd, isKeyed, account })
-    const sentAtMs = this.#core.clock.now()
+    const sentAtMs = this.#agent.clock.now()
     this.#awaited.add(rowId)
-    const answer = await withinTime(this.#core, this.#closing.signal, signal =>
+    const answer = await withinTime(this.#agent, this.#closing.signal, signal =>
       this.#ask(operation, request, rowId, { idempotencyKey, signal }),
     )
-    this.#core.refills.noticed(answer.headers, sentAtMs)
+    this.#agent.refills.noticed(answer.headers, sentAtMs)
     return answer
   }
 
@@ -126,7 +136,7 @@ export class PaidSends {
     callId: string,
     options: CallOptions,
   ): Promise<ClientAnswer<O>> {
-    const { client, files } = this.#core
+    const { client, files } = this.#agent
     return makesMedia(operation)
       ? makeMedia({ client, files, callId }, operation, call, options)
       : client.call(operation, call, options)
@@ -165,7 +175,7 @@ const isUnwanted = (): ClientError =>
  * lost, whatever the request itself is still waiting for.
  */
 async function withinTime<Result>(
-  { pause }: Pick<Core, 'pause'>,
+  { pause }: Pick<AgentContext, 'pause'>,
   closing: AbortSignal,
   send: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {

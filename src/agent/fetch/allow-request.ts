@@ -9,7 +9,7 @@ import { type AskedAbout, named } from '#wallet/terms/about-call.ts'
 import { shownIdCharacters } from '../bounds.ts'
 import { askedAbout, requestHash } from '../calls/about-request.ts'
 import { consentBefore, shownMedia } from '../calls/consent.ts'
-import type { Core } from '../core.ts'
+import type { AgentContext } from '../context.ts'
 import type { ModelRecords } from '../prices/model-records.ts'
 import { priceCall } from '../prices/price-call.ts'
 import type { PricedCall } from '../prices/priced-call.ts'
@@ -33,23 +33,23 @@ export interface AllowedRequest {
  * wallet's refusal or question, and what the service says to a call that it would not take.
  */
 export async function allowRequest(
-  core: Core,
+  agent: AgentContext,
   models: ModelRecords,
   request: ProgramRequest,
   unpriced: UnpricedCalls,
 ): Promise<AllowedRequest> {
   const attempt = newId('req')
-  const operation = operationOf(core.client.address.baseUrl, request.method, request.url)
-  const body = request.isForm ? request.read : fromVendor(request.read, core.client.vendor)
-  const allowed = { attempt, operation, hash: hashOf(core, request, operation, body) }
+  const operation = operationOf(agent.client.address.baseUrl, request.method, request.url)
+  const body = request.isForm ? request.read : fromVendor(request.read, agent.client.vendor)
+  const allowed = { attempt, operation, hash: hashOf(agent, request, operation, body) }
   if (isFree(operation, request.method)) return { ...allowed, price: null, about: askedAbout(body, null, zeroUsd) }
   if (operation?.request.body && !readsAs(operation, request, body)) throw unreadable(operation)
-  if (!operation) refuseMisspelt(core, request)
-  const price = operation ? await priceCall(core.client, models, operation, body) : unknownPrice(request)
+  if (!operation) refuseMisspelt(agent, request)
+  const price = operation ? await priceCall(agent.client, models, operation, body) : unknownPrice(request)
   const about = askedAbout(body, null, price.amountMicroUsd)
   const mayBeUnpriced = unpriced === 'allow' && price.amountMicroUsd === null
   await allowCall(
-    core,
+    agent,
     {
       what: price.what,
       quotedMicroUsd: mayBeUnpriced ? zeroUsd : price.amountMicroUsd,
@@ -58,13 +58,13 @@ export async function allowRequest(
     },
     { requestHash: allowed.hash, by: attempt },
   )
-  await consentOf(core, allowed, body, about)
+  await consentOf(agent, allowed, body, about)
   return { ...allowed, price, about }
 }
 
 /** What a program's own code says for a person counts as it did; the caller has left out what may not say it. */
 async function consentOf(
-  core: Core,
+  agent: AgentContext,
   { attempt, operation, hash }: Pick<AllowedRequest, 'attempt' | 'operation' | 'hash'>,
   body: unknown,
   about: AskedAbout,
@@ -72,9 +72,9 @@ async function consentOf(
   const media = shownMedia(operation, body)
   if (media.length === 0 || (body as { consents?: unknown }).consents !== undefined) return
   try {
-    await consentBefore(core, media, { operation: operation?.id ?? null, requestHash: hash, about })
+    await consentBefore(agent, media, { operation: operation?.id ?? null, requestHash: hash, about })
   } catch (error) {
-    await core.approvals.giveBack(attempt)
+    await agent.approvals.giveBack(attempt)
     throw error
   }
 }
@@ -89,7 +89,7 @@ const readsAs = (operation: Operation, { isForm }: ProgramRequest, body: unknown
   operation.request.body?.safeParse(body).success === true
 
 /** A path that only its number of words keeps from the contract is a mistake, and no question for a person. */
-function refuseMisspelt({ client }: Core, { method, url }: ProgramRequest): void {
+function refuseMisspelt({ client }: AgentContext, { method, url }: ProgramRequest): void {
   const { baseUrl } = client.address
   const meant = pathMeant(baseUrl, method, url)
   if (meant === null) return
@@ -116,7 +116,7 @@ const unknownPrice = ({ method, url }: ProgramRequest): PricedCall => ({
   amountMicroUsd: null,
 })
 
-function hashOf({ client }: Core, request: ProgramRequest, operation: Operation | null, body: unknown): string {
+function hashOf({ client }: AgentContext, request: ProgramRequest, operation: Operation | null, body: unknown): string {
   const { pathname, search } = new URL(request.url)
   const bytes = body === undefined ? Buffer.from(request.body ?? []).toString('base64') : undefined
   const id = operation?.id ?? `${request.method} ${pathname}`

@@ -7,7 +7,7 @@ import { parseJsonWithUniqueNames } from '#contract/wire/json.ts'
 import { isJsonMediaType } from '#contract/wire/media-type.ts'
 import { FormFile } from '#toolkit/values/form-file.ts'
 import { fetchBodyBytes } from '../bounds.ts'
-import type { Core } from '../core.ts'
+import type { AgentContext } from '../context.ts'
 
 /** A request as a program wrote it, without what only the agent may add. */
 export interface ProgramRequest {
@@ -35,7 +35,7 @@ const isPassed = (name: string): boolean =>
   !ownHeaders.has(name) && !hopHeaders.has(name) && !name.startsWith('x-forwarded-')
 
 /** Checked before a body is read or a credential made: another origin gets neither. */
-export async function readProgramRequest({ client }: Core, request: Request): Promise<ProgramRequest> {
+export async function readProgramRequest({ client }: AgentContext, request: Request): Promise<ProgramRequest> {
   if (new URL(request.url).origin !== client.address.origin) {
     throw new ClientError(
       'not-allowed',

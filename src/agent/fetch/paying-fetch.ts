@@ -15,10 +15,11 @@ import { NeedsApproval } from '#wallet/terms/approval.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import { consentAfter409, shownMedia } from '../calls/consent.ts'
 import { payAfter402, recoverOnce } from '../calls/pay-after-402.ts'
-import type { Core } from '../core.ts'
+import type { AgentContext } from '../context.ts'
 import type { ModelRecords } from '../prices/model-records.ts'
 import type { Receipts } from '../receipts/receipts.ts'
 import type { AskPerson, UnpricedCalls } from '../settings/agent-options.ts'
+import type { Refills } from '../wallet/refills.ts'
 import { personFor } from '../words/approval-words.ts'
 import { wantsCredit } from '../words/explain.ts'
 import { asTyped, placeOf, typedQuestion, type WalletPlace } from '../words/typed-commands.ts'
@@ -34,10 +35,14 @@ import {
   refusedAnswer,
 } from './refused-answer.ts'
 
-export interface FetchRules {
+/** The parts of an agent that a program's requests use. */
+interface FetchContext extends AgentContext {
   models: ModelRecords
-  /** Where receipts of what is bought are kept. */
   receipts: Receipts
+  refills: Refills
+}
+
+export interface FetchRules {
   /** Who decides what only a person decides; where nobody does, such a request is answered with a refusal. */
   ask?: AskPerson | undefined
   unpriced?: UnpricedCalls | undefined
@@ -51,30 +56,30 @@ export interface FetchRules {
  * with 403, in the shape that clients of OpenAI read, and is not sent; what has to wait longer for the service's limits
  * than a call may is answered with 429. Streams pass as they come; a redirect is an error.
  */
-export function payingFetch(core: Core, rules: FetchRules): Fetch {
-  const recover = recoverOnce(core)
+export function payingFetch(agent: FetchContext, rules: FetchRules): Fetch {
+  const recover = recoverOnce(agent)
   return async (input, init) => {
     const request = new Request(input, init)
-    const read = await readProgramRequest(core, request)
+    const read = await readProgramRequest(agent, request)
     const sent = rules.takesConsents ? read : withoutConsents(read)
-    const allowed = await withPerson(core, rules.ask, () =>
-      allowRequest(core, rules.models, sent, rules.unpriced ?? 'ask'),
+    const allowed = await withPerson(agent, rules.ask, () =>
+      allowRequest(agent, agent.models, sent, rules.unpriced ?? 'ask'),
     )
-    if ('refusal' in allowed) return refusedAnswer(allowed.refusal, core.clock.now(), placeOf(core))
+    if ('refusal' in allowed) return refusedAnswer(allowed.refusal, agent.clock.now(), placeOf(agent))
     const { attempt, price } = allowed.value
-    if (price && core.pays === 'nothing') return nobodyPaysAnswer(core.lockedWallet, placeOf(core))
+    if (price && agent.pays === 'nothing') return nobodyPaysAnswer(agent.lockedWallet, placeOf(agent))
     try {
       // What was signed before is sent again, and the account that has credit found, before anything more is bought.
       if (price) await recover()
-      const response = await answer(core, rules, { ...allowed.value, sent, signal: request.signal })
-      if (!mayBeBought(response.status)) await core.approvals.giveBack(attempt)
+      const response = await answer(agent, rules, { ...allowed.value, sent, signal: request.signal })
+      if (!mayBeBought(response.status)) await agent.approvals.giveBack(attempt)
       return response
     } catch (error) {
       const isRefused = error instanceof WalletRefusal
       const wasNotSent = error instanceof ClientError && !error.wasSent
-      if (isRefused || wasNotSent) await core.approvals.giveBack(attempt)
+      if (isRefused || wasNotSent) await agent.approvals.giveBack(attempt)
       if (isRefused || (wasNotSent && error.retryAtMs !== null))
-        return refusedAnswer(error, core.clock.now(), placeOf(core))
+        return refusedAnswer(error, agent.clock.now(), placeOf(agent))
       throw error
     }
   }
@@ -89,30 +94,30 @@ interface Answering extends AllowedRequest {
 }
 
 /** At most one payment and one consent; each is followed by the same request once more. */
-async function answer(core: Core, { ask, receipts }: FetchRules, answering: Answering): Promise<Response> {
+async function answer(agent: FetchContext, { ask }: FetchRules, answering: Answering): Promise<Response> {
   const { operation, signal } = answering
   const mended = new Set<number>()
   for (let { sent } = answering; ; ) {
     const bucket = operation ? bucketOf(operation, { body: sent.read }) : undefined
     const wanted = isReceipted(operation) ? wantingReceipt(sent) : sent
-    const sentAtMs = core.clock.now()
-    const response = await core.client.exchange(wanted, { signal, bucket })
+    const sentAtMs = agent.clock.now()
+    const response = await agent.client.exchange(wanted, { signal, bucket })
     const { status } = response
-    if (answering.price) core.refills.noticedIn(response, sentAtMs)
+    if (answering.price) agent.refills.noticedIn(response, sentAtMs)
     if (status < 300 && isReceipted(operation)) {
-      return asResponse(withReceiptKept(receipts, { ...answering, operation }, response, core.clock))
+      return asResponse(withReceiptKept(agent.receipts, { ...answering, operation }, response, agent.clock))
     }
     const isOver = !mendable.has(status) || mended.has(status)
     if (isOver && status !== 429) return asResponse(response)
     mended.add(status)
     // Reading it tells the client what the service says of this caller: that it is blocked, or has too many calls at once.
-    const { error, again } = await readRefusal(core, answering, response)
+    const { error, again } = await readRefusal(agent, answering, response)
     if (isOver) return again()
-    const next = await withPerson(core, ask, () => mend(core, { ...answering, sent }, error))
+    const next = await withPerson(agent, ask, () => mend(agent, { ...answering, sent }, error))
     if ('refusal' in next)
       return status === 402
-        ? refusedAnswer(next.refusal, core.clock.now(), placeOf(core))
-        : again(saying(next.refusal, placeOf(core)))
+        ? refusedAnswer(next.refusal, agent.clock.now(), placeOf(agent))
+        : again(saying(next.refusal, placeOf(agent)))
     if (next.value === null) return again()
     sent = next.value
   }
@@ -127,21 +132,21 @@ const saying = (refusal: Refusing, place: WalletPlace) => ({
 
 /** What to send after an answer that credit or a consent mends; null where neither does. */
 async function mend(
-  core: Core,
+  agent: AgentContext,
   { sent, price, hash, operation, about }: Answering,
   error: ServiceError,
 ): Promise<ProgramRequest | null> {
   const call = { operation: operation?.id ?? null, requestHash: hash, about }
   if (wantsCredit(error)) {
     const wanted = price ?? { what: 'Credit that a request of a program asked for', amountMicroUsd: null }
-    return (await payAfter402(core, error, wanted, call)) && sent
+    return (await payAfter402(agent, error, wanted, call)) && sent
   }
-  const consent = sent.json ? await consentAfter409(core, error, call, shownMedia(operation, sent.json)) : null
+  const consent = sent.json ? await consentAfter409(agent, error, call, shownMedia(operation, sent.json)) : null
   return consent && sent.json ? withMembers(sent, sent.json, consent.consents) : null
 }
 
 /** The error that an answer is, and the answer as it came, for a caller who has to see it. */
-async function readRefusal({ client }: Core, { operation }: AllowedRequest, response: WireResponse) {
+async function readRefusal({ client }: AgentContext, { operation }: AllowedRequest, response: WireResponse) {
   const bytes = await readBytes(response, errorBytes)
   const copy = { ...response, body: once(bytes) }
   const error = await client.errorOf(operation, copy)
@@ -159,7 +164,7 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 
 /** Runs what the policy may refuse or ask about; after a person's yes once more. */
 async function withPerson<Value>(
-  core: Core,
+  agent: AgentContext,
   ask: AskPerson | undefined,
   run: () => Promise<Value>,
 ): Promise<{ value: Value } | { refusal: Refusing }> {
@@ -167,7 +172,7 @@ async function withPerson<Value>(
     return { value: await run() }
   } catch (refusal) {
     if (refusal instanceof NeedsApproval) {
-      return ask && (await isAgreed(core, refusal, ask)) ? withPerson(core, undefined, run) : { refusal }
+      return ask && (await isAgreed(agent, refusal, ask)) ? withPerson(agent, undefined, run) : { refusal }
     }
     if (isRefusing(refusal)) return { refusal }
     throw refusal
@@ -177,9 +182,9 @@ async function withPerson<Value>(
 const isRefusing = (error: unknown): error is Refusing =>
   [WalletRefusal, ClientError, ServiceError, ToolFailure].some(kind => error instanceof kind)
 
-async function isAgreed(core: Core, { question }: NeedsApproval, ask: AskPerson): Promise<boolean> {
-  const isApproved = isYes(await ask(typedQuestion(personFor(question).question, placeOf(core))))
-  await core.approvals.resolve(question.approvalId, { isApproved, by: 'the program' })
+async function isAgreed(agent: AgentContext, { question }: NeedsApproval, ask: AskPerson): Promise<boolean> {
+  const isApproved = isYes(await ask(typedQuestion(personFor(question).question, placeOf(agent))))
+  await agent.approvals.resolve(question.approvalId, { isApproved, by: 'the program' })
   return isApproved
 }
 

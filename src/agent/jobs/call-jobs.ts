@@ -13,17 +13,15 @@ import { keepAnswer } from '../calls/kept-answer.ts'
 import { isTransient, LostCall, wasForgotten, wasNotDone } from '../calls/lost-call.ts'
 import type { PaidCalls } from '../calls/paid-call.ts'
 import type { PaidCallRow, PaidCallRows } from '../calls/paid-call-rows.ts'
-import type { Core } from '../core.ts'
+import type { AgentContext } from '../context.ts'
 import type { SavedFiles } from '../media/saved-files.ts'
 import { askedModel } from '../prices/asked-models.ts'
 import type { Receipts } from '../receipts/receipts.ts'
-import { circumstancesOf, explain } from '../words/explain.ts'
-import { placeOf, typedWords } from '../words/typed-commands.ts'
+import { inWords } from '../words/explain.ts'
 import type { JobRow, JobRows } from './job-rows.ts'
 
 /** What the jobs of calls are made of. */
-interface CallDesks {
-  core: Core
+interface CallJobParts extends AgentContext {
   paidCalls: PaidCalls
   rows: PaidCallRows
   jobRows: JobRows
@@ -36,20 +34,20 @@ interface CallDesks {
  * whatever process has it first, and where none is at it, the service is asked for it under the same key.
  */
 export class CallJobs {
-  readonly #desks: CallDesks
+  readonly #agent: CallJobParts
 
-  constructor(desks: CallDesks) {
-    this.#desks = desks
+  constructor(agent: CallJobParts) {
+    this.#agent = agent
   }
 
   /** The job of a call that is under way in this process; null where that one has just ended. */
   begin(callId: string, call: CallOf<Operation>, tool: CalledTool): JobRow | null {
-    const { core, paidCalls, rows, jobRows } = this.#desks
+    const { client, paidCalls, rows, jobRows } = this.#agent
     const under = paidCalls.underWay(callId)
     const state = rows.find(callId)?.state
     if (!under || state === undefined || state === 'answered' || state === 'failed') return null
     const shown = withoutHidden(askedModel(call)).slice(0, shownIdCharacters)
-    const service = core.client.address.baseUrl
+    const service = client.address.baseUrl
     const job = jobRows.insertCall({ service, model: shown, callId, request: call, tool })
     // What cannot be written now is found out by the next look.
     under.catch(error => void this.#end(job, error)).catch(() => {})
@@ -65,7 +63,7 @@ export class CallJobs {
     timeoutMs: number,
     { signal, report }: Pick<Invocation, 'signal' | 'report'>,
   ): Promise<JobRow> {
-    const { clock, pause } = this.#desks.core
+    const { clock, pause } = this.#agent
     const endMs = clock.now() + timeoutMs
     for (let faults = 0; ; ) {
       signal.throwIfAborted()
@@ -76,12 +74,12 @@ export class CallJobs {
       try {
         const work = this.#goOn(job)
         const sliceMs = Math.min(pollMs.most, Math.max(0, endMs - clock.now()))
-        if (work && (await hasEnded(work, sliceMs, this.#desks.core, signal))) continue
+        if (work && (await hasEnded(work, sliceMs, this.#agent, signal))) continue
         if (work) waitMs = 0
       } catch (error) {
         signal.throwIfAborted()
         if (this.#end(job, error)) continue
-        if (!isTransient(error) || ++faults > jobFaults) throw notYetAnswered(error, this.#desks.core)
+        if (!isTransient(error) || ++faults > jobFaults) throw notYetAnswered(error, this.#agent)
         waitMs = Math.max(pollMs.most, (retryAtMs(error, clock.now()) ?? 0) - clock.now())
       }
       if (clock.now() + waitMs >= endMs) return this.#row(jobId)
@@ -91,7 +89,7 @@ export class CallJobs {
 
   /** The row with the answer of a job that is done. */
   answered({ callId }: JobRow): PaidCallRow {
-    const row = this.#desks.rows.find(callId ?? '')
+    const row = this.#agent.rows.find(callId ?? '')
     if (row?.answer) return row
     throw new ToolFailure({
       happened: 'The answer of this job was kept for a day, which is over.',
@@ -101,13 +99,13 @@ export class CallJobs {
   }
 
   delivered({ jobId, callId }: JobRow): void {
-    this.#desks.jobRows.delivered(jobId)
-    if (callId !== null) this.#desks.paidCalls.delivered(callId)
+    this.#agent.jobRows.delivered(jobId)
+    if (callId !== null) this.#agent.paidCalls.delivered(callId)
   }
 
   /** Makes the call of a job whose person has agreed since; where it was made meanwhile, that one is this job's. */
   goOn({ jobId, callId }: JobRow): void {
-    const { paidCalls, rows, jobRows } = this.#desks
+    const { paidCalls, rows, jobRows } = this.#agent
     const row = rows.find(callId ?? '')
     const asked = this.#asked(jobId, row)
     if (!row || !asked) {
@@ -128,21 +126,21 @@ export class CallJobs {
 
   /** Whether the job goes on with that call; where it has a job already, this one names it and ends. */
   #becomes(jobId: string, callId: string): boolean {
-    const { jobRows } = this.#desks
+    const { jobRows } = this.#agent
     const others = jobRows.callAgain(jobId, callId)
     if (others !== null) jobRows.askedNoMore(jobId, `The same call goes on as job ${others}; job_wait has its answer.`)
     return others === null
   }
 
   #row(jobId: string): JobRow {
-    const row = this.#desks.jobRows.find(jobId)
+    const row = this.#agent.jobRows.find(jobId)
     if (!row) throw new Error('A job is not in its table.')
     return row
   }
 
   /** Ends with the call; null where another process is at it. */
   #goOn({ jobId, callId }: JobRow): Promise<unknown> | null {
-    const { paidCalls, rows, jobRows } = this.#desks
+    const { paidCalls, rows, jobRows } = this.#agent
     const row = rows.find(callId ?? '')
     if (!row) throw wasForgotten()
     if (row.state === 'failed') throw wasNotDone()
@@ -157,7 +155,7 @@ export class CallJobs {
 
   /** What was sent, and how its answer is kept; null once that is not known any more. */
   #asked(jobId: string, row: PaidCallRow | null) {
-    const { rows, jobRows, receipts, savedFiles } = this.#desks
+    const { rows, jobRows, receipts, savedFiles } = this.#agent
     const operation: Operation | undefined = operations.find(({ id }) => id === row?.operation)
     const { request, tool } = jobRows.callParts(jobId)
     if (!operation || request === null) return null
@@ -169,9 +167,9 @@ export class CallJobs {
 
   /** Whether the error is the end of the job; then it stands in its row. */
   #end({ jobId, callId }: JobRow, error: unknown): boolean {
-    const { core, rows, jobRows } = this.#desks
+    const { rows, jobRows } = this.#agent
     const isRefused = rows.find(callId ?? '')?.state === 'failed'
-    const end = endOfCall(error, isRefused, core)
+    const end = endOfCall(error, isRefused, this.#agent)
     if (end?.approvalId !== undefined) jobRows.callAsks(jobId, end.failure, end.approvalId)
     else if (end) jobRows.callFailed(jobId, end.failure, end.chargedMicroUsd)
     return end !== null
@@ -179,7 +177,12 @@ export class CallJobs {
 }
 
 /** Whether the work has ended within that time; throws what it throws. */
-async function hasEnded(work: Promise<unknown>, ms: number, { pause }: Core, signal: AbortSignal): Promise<boolean> {
+async function hasEnded(
+  work: Promise<unknown>,
+  ms: number,
+  { pause }: AgentContext,
+  signal: AbortSignal,
+): Promise<boolean> {
   const waiting = new AbortController()
   const late = pause(ms, AbortSignal.any([signal, waiting.signal])).then(() => false)
   try {
@@ -197,10 +200,10 @@ async function hasEnded(work: Promise<unknown>, ms: number, { pause }: Core, sig
 function endOfCall(
   error: unknown,
   isRefused: boolean,
-  core: Core,
+  agent: AgentContext,
 ): { failure: string; chargedMicroUsd: MicroUsd | null; approvalId?: string } | null {
   if (!isRefused && !isLastWord(error)) return null
-  const worded = inWords(error, core)
+  const worded = inWords(error, agent, true)
   if (isRefused && worded instanceof NeedsPerson) {
     return { failure: sayEnd(worded), chargedMicroUsd: zeroUsd, approvalId: worded.question.approvalId }
   }
@@ -212,8 +215,8 @@ function endOfCall(
  * The job goes on: what one question came to says nothing of what its call was charged. What has to be mended first is told
  * before that; the advice for a lost call is for who has no job of it. A person is asked as ever.
  */
-function notYetAnswered(error: unknown, core: Core): unknown {
-  const worded = inWords(error, core)
+function notYetAnswered(error: unknown, agent: AgentContext): unknown {
+  const worded = inWords(error, agent, true)
   if (!(worded instanceof ToolFailure)) return error
   const isLost = error instanceof LostCall || (error instanceof ClientError && error.wasSent)
   const next = `${isLost ? '' : `${worded.facts.next} `}The job goes on: call job_wait with it again.`
@@ -228,9 +231,6 @@ function isLastWord(error: unknown): boolean {
   if (error instanceof ServiceError) return lastWords.has(error.kind)
   return error instanceof ClientError && (error.kind === 'unreadable' || error.kind === 'too-large')
 }
-
-const inWords = (error: unknown, core: Core): unknown =>
-  typedWords(explain(error, circumstancesOf(core, true)), placeOf(core))
 
 function sayEnd(worded: unknown): string {
   if (worded instanceof ToolFailure) return failureAsText(worded.facts)

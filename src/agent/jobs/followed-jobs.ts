@@ -1,8 +1,8 @@
 import { ToolFailure } from '#toolkit/tool-failure.ts'
-import type { AgentDesks } from '../agent-desks.ts'
 import { followedJobs, resumedJobMs, resumedJobs } from '../bounds.ts'
+import { inWords } from '../words/explain.ts'
 import type { JobRow } from './job-rows.ts'
-import { Jobs, type JobWorld, type Waiting } from './jobs.ts'
+import { type JobContext, Jobs, type Waiting } from './jobs.ts'
 
 /** `message` is what was last heard of it. */
 interface Followed {
@@ -15,13 +15,13 @@ interface Followed {
  * a long download does not hold up a look. Nothing else is kept here; what broke off is begun again by the next look.
  */
 export class FollowedJobs {
-  readonly #desks: AgentDesks
+  readonly #agent: JobContext
   readonly #stopping = new AbortController()
   /** The one begun longest ago first. */
   readonly #followed = new Map<string, Followed>()
 
-  constructor(desks: AgentDesks) {
-    this.#desks = desks
+  constructor(agent: JobContext) {
+    this.#agent = agent
   }
 
   /** What was last heard of it; null where that is nothing yet. */
@@ -45,15 +45,14 @@ export class FollowedJobs {
     }
     // What is saved here has reached nobody yet.
     const waiting = { signal, report, whenDelivered: () => {} }
-    this.#desks
-      .worded(false, signal, () => followJob(this.#desks, job, waiting))
-      .then(
-        () => void this.#followed.delete(job.jobId),
-        error => {
-          followed.isUnderWay = false
-          if (error instanceof ToolFailure) followed.message = error.facts.happened
-        },
-      )
+    followJob(this.#agent, job, waiting).then(
+      () => void this.#followed.delete(job.jobId),
+      error => {
+        followed.isUnderWay = false
+        const said = signal.aborted ? error : inWords(error, this.#agent, false)
+        if (said instanceof ToolFailure) followed.message = said.facts.happened
+      },
+    )
   }
 
   /** What is not under way any more is forgotten first; false where all are. */
@@ -70,21 +69,21 @@ export class FollowedJobs {
  * Asks, once in a process, after the jobs that earlier ones left running, and saves what they made: media and answers at
  * the service do not wait for ever for somebody who asks. Whoever waits for such a job meanwhile waits for the same one.
  */
-export function resumeJobs(world: JobWorld): { once(): void; stop(): void } {
-  const { core, jobRows } = world
+export function resumeJobs(agent: JobContext): { once(): void; stop(): void } {
+  const { jobRows } = agent
   const stopping = new AbortController()
-  const beganMs = core.clock.now()
+  const beganMs = agent.clock.now()
   let isBegun = false
   // What is saved here has reached nobody yet.
   const waiting = { signal: stopping.signal, report: () => {}, whenDelivered: () => {} }
   return {
     once() {
-      if (isBegun || core.pays === 'nothing') return
+      if (isBegun || agent.pays === 'nothing') return
       isBegun = true
       const started = { afterMs: beganMs - resumedJobMs, beforeMs: beganMs }
-      for (const { jobId, kind } of jobRows.running(core.client.address.baseUrl, started, resumedJobs)) {
+      for (const { jobId, kind } of jobRows.running(agent.client.address.baseUrl, started, resumedJobs)) {
         // Whoever waits for it is told what stands in its way.
-        followJob(world, { jobId, kind }, waiting).catch(() => {})
+        followJob(agent, { jobId, kind }, waiting).catch(() => {})
       }
     },
     stop: () => stopping.abort(),
@@ -93,12 +92,12 @@ export function resumeJobs(world: JobWorld): { once(): void; stop(): void } {
 
 /** Asks after a job until it has ended, and keeps what it made; nobody is told the result here. */
 async function followJob(
-  world: JobWorld,
+  agent: JobContext,
   { jobId, kind }: Pick<JobRow, 'jobId' | 'kind'>,
   waiting: Waiting,
 ): Promise<void> {
-  if (kind === 'call') await world.callJobs.follow(jobId, resumedJobMs, waiting)
-  else await new Jobs(world, waiting, nobodyIsThere).wait(jobId, resumedJobMs)
+  if (kind === 'call') await agent.callJobs.follow(jobId, resumedJobMs, waiting)
+  else await new Jobs(agent, waiting, nobodyIsThere).wait(jobId, resumedJobMs)
 }
 
 const nobodyIsThere = () => Promise.reject(new Error('A call is followed, not delivered.'))

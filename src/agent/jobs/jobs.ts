@@ -15,7 +15,7 @@ import type { Invocation } from '#toolkit/tool-host.ts'
 import { untrustedId } from '#toolkit/values/untrusted.ts'
 import { jobFaults, pollMs } from '../bounds.ts'
 import { isTransient } from '../calls/lost-call.ts'
-import type { Core } from '../core.ts'
+import type { AgentContext } from '../context.ts'
 import type { Files } from '../media/files.ts'
 import { freePath, inFolder } from '../media/save-file.ts'
 import type { CallJobs } from './call-jobs.ts'
@@ -23,25 +23,25 @@ import { isQueued, type JobRow, type JobRows, jobView, type QueuedJobRow, type S
 
 export type Waiting = Required<Omit<Invocation, 'called'>>
 
-export interface JobWorld {
-  core: Core
+export interface JobContext extends AgentContext {
+  files: Files
   jobRows: JobRows
   callJobs: CallJobs
 }
 
 /** Asks after jobs and saves what they made. */
 export class Jobs implements JobStore {
-  readonly #core: Core
+  readonly #agent: JobContext
   readonly #rows: JobRows
   readonly #calls: CallJobs
   readonly #waiting: Waiting
   readonly #deliver: (job: JobRow) => Promise<never>
 
   /** `deliver` throws the result of a call that is done, as the tool that was called says it. */
-  constructor({ core, jobRows, callJobs }: JobWorld, waiting: Waiting, deliver: (job: JobRow) => Promise<never>) {
-    this.#core = core
-    this.#rows = jobRows
-    this.#calls = callJobs
+  constructor(agent: JobContext, waiting: Waiting, deliver: (job: JobRow) => Promise<never>) {
+    this.#agent = agent
+    this.#rows = agent.jobRows
+    this.#calls = agent.callJobs
     this.#waiting = waiting
     this.#deliver = deliver
   }
@@ -55,7 +55,7 @@ export class Jobs implements JobStore {
       const job = await this.#calls.follow(jobId, timeoutMs, this.#waiting)
       return job.state === 'completed' ? this.#deliver(job) : jobView(job)
     }
-    const { clock, pause } = this.#core
+    const { clock, pause } = this.#agent
     const endMs = clock.now() + timeoutMs
     let pauseMs: number = pollMs.first
     let faults = 0
@@ -78,7 +78,7 @@ export class Jobs implements JobStore {
     const job = this.#own(jobId)
     if (job.state === 'running') throw stillRuns()
     if (job.state === 'completed' && isQueued(job)) {
-      await forgetMedia(this.#core.client, job, this.#waiting.signal)
+      await forgetMedia(this.#agent.client, job, this.#waiting.signal)
       this.#rows.deleted(jobId)
     }
     return jobView(this.#own(jobId))
@@ -87,7 +87,7 @@ export class Jobs implements JobStore {
   /** A job that we started; of another service's jobs this one knows nothing. */
   #own(jobId: string): JobRow {
     const job = this.#rows.find(jobId)
-    if (job && job.service === this.#core.client.address.baseUrl) return job
+    if (job && job.service === this.#agent.client.address.baseUrl) return job
     throw new ToolFailure({
       happened: job ? 'This job belongs to another service than the configured one.' : 'There is no such job.',
       charged: zeroUsd,
@@ -105,14 +105,14 @@ export class Jobs implements JobStore {
     if (job.state !== 'running' || !isQueued(job)) return null
     try {
       const { signal } = this.#waiting
-      const answer = await this.#core.client.open(retrieving[job.kind], queued(job), { signal, attempts: 1 })
+      const answer = await this.#agent.client.open(retrieving[job.kind], queued(job), { signal, attempts: 1 })
       if (answer.kind === 'json' && answer.answer.status === 'PROCESSING') this.#progress(job, answer.answer)
       else await this.#save(job, answer)
       return null
     } catch (error) {
       this.#waiting.signal.throwIfAborted()
       if (await this.#end(job, error)) return null
-      const nowMs = this.#core.clock.now()
+      const nowMs = this.#agent.clock.now()
       if (isTransient(error) && countFault() <= jobFaults) return retryAtMs(error, nowMs)
       throw error
     }
@@ -134,7 +134,7 @@ export class Jobs implements JobStore {
     }
     try {
       this.#waiting.report({ message: `${untrustedId(job.model)}: done, saving` })
-      const saved = await saveJobMedia(this.#core.client, this.#core.files, job, answer, this.#waiting.signal)
+      const saved = await saveJobMedia(this.#agent.client, this.#agent.files, job, answer, this.#waiting.signal)
       this.#rows.saved(job, saved)
     } catch (error) {
       this.#rows.leaveSaving(job.jobId)
@@ -149,7 +149,7 @@ export class Jobs implements JobStore {
     if (!end) return false
     const [state, failure] = end
     const saysRefund = ProviderContentPolicy.safeParse(error.body).data?.error.credits_refunded === true
-    const isRefunded = saysRefund || (state === 'failed' && (await wasRefunded(this.#core, job.queueId)))
+    const isRefunded = saysRefund || (state === 'failed' && (await wasRefunded(this.#agent, job.queueId)))
     this.#rows.ended(job.jobId, state, failure, isRefunded)
     return true
   }
@@ -211,7 +211,7 @@ const notDeleted = (): ToolFailure =>
   })
 
 /** Whether a wallet's own records show that a job's price came back; false where that cannot be seen. */
-async function wasRefunded({ client, wallet }: Core, queueId: string): Promise<boolean> {
+async function wasRefunded({ client, wallet }: AgentContext, queueId: string): Promise<boolean> {
   if (!wallet) return false
   try {
     const call = { params: { walletAddress: await wallet.account() }, query: {}, body: undefined }

@@ -6,7 +6,7 @@ import type { Files, NoteFile } from './files.ts'
 import type { Previews } from './previews.ts'
 import type { SavedFiles } from './saved-files.ts'
 
-export interface FilesDesks {
+export interface FileParts {
   files: Files
   savedFiles: SavedFiles
   previews: Previews
@@ -26,7 +26,7 @@ export class ToolFiles implements FileStore {
   readonly #call: FilesCall
   readonly #noted: (AskedFile | null)[] = []
 
-  constructor({ files, savedFiles, previews }: FilesDesks, call: FilesCall) {
+  constructor({ files, savedFiles, previews }: FileParts, call: FilesCall) {
     this.#files = files
     this.#savedFiles = savedFiles
     this.#previews = previews

@@ -3,11 +3,10 @@ import { ClientError } from '#client/client-error.ts'
 import type { Clock } from '#contract/time.ts'
 import { isLoopback } from '#contract/wire/network-address.ts'
 import { isSameSecret } from '#host/same-secret.ts'
-import type { AgentDesks } from '../agent-desks.ts'
 import { payingFetch } from '../fetch/paying-fetch.ts'
 import { type Fetch, notAgain } from '../fetch/refused-answer.ts'
 import { openLoopbackServer } from '../loopback/loopback-server.ts'
-import { createDesks } from '../open-agent.ts'
+import { agentFromSettings, closeAgent, type OpenAgent } from '../open-agent.ts'
 import type { AgentSettings } from '../settings/settings.ts'
 import { nobodyPays } from '../words/explain.ts'
 import { asTyped, placeOf, typedWords, type WalletPlace } from '../words/typed-commands.ts'
@@ -34,28 +33,27 @@ export async function createProxy(
   port: number,
 ): Promise<RunningProxy> {
   try {
-    return await open(settings, await createDesks(settings, passphrase), port)
+    return await open(settings, await agentFromSettings(settings, passphrase), port)
   } catch (error) {
     throw asProxyProblem(error, port)
   }
 }
 
-async function open(settings: AgentSettings, desks: AgentDesks, port: number): Promise<RunningProxy> {
+async function open(settings: AgentSettings, agent: OpenAgent, port: number): Promise<RunningProxy> {
   try {
-    const { core, models, receipts } = desks
-    if (core.pays === 'nothing') throw typedWords(nobodyPays(core, 'farebox proxy'), placeOf(core))
+    if (agent.pays === 'nothing') throw typedWords(nobodyPays(agent, 'farebox proxy'), placeOf(agent))
     const token = settings.proxyToken ?? `fbx_${randomBytes(tokenBytes).toString('base64url')}`
     // What comes through may be written by a model: a consent in it is nobody's.
-    const fetch = payingFetch(core, { models, receipts, unpriced: settings.unpricedCalls, takesConsents: false })
-    const { baseUrl } = core.client.address
-    const proxy = await openProxy({ port, fetch, baseUrl, token, clock: core.clock, place: placeOf(core) })
+    const fetch = payingFetch(agent, { unpriced: settings.unpricedCalls, takesConsents: false })
+    const { baseUrl } = agent.client.address
+    const proxy = await openProxy({ port, fetch, baseUrl, token, clock: agent.clock, place: placeOf(agent) })
     const close = async () => {
       await proxy.close()
-      await desks.close()
+      await closeAgent(agent)
     }
-    return { url: proxy.url, token, serviceUrl: baseUrl, wallet: core.wallet?.address ?? null, close }
+    return { url: proxy.url, token, serviceUrl: baseUrl, wallet: agent.wallet?.address ?? null, close }
   } catch (error) {
-    await desks.close()
+    await closeAgent(agent)
     throw error
   }
 }

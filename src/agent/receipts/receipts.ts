@@ -7,7 +7,7 @@ import { getReceiptKeys, listReceipts } from '#contract/operations/receipts.ts'
 import { newId } from '#wallet/ids.ts'
 import { isSignedBy, type ReadReceipt, readReceipt, receiptProblem } from '#wallet/receipts.ts'
 import { receiptAskMs, receiptPageRows, receiptPages, recheckedReceipts } from '../bounds.ts'
-import type { Core } from '../core.ts'
+import type { AgentContext } from '../context.ts'
 import type { PricedCall } from '../prices/priced-call.ts'
 import { kindOf, type ReceiptRow, ReceiptRows } from './receipt-rows.ts'
 
@@ -18,13 +18,13 @@ type Verdict = Pick<ReceiptRow, 'state' | 'problem' | 'receipt'>
  * hold is kept and told; nothing here keeps anybody from an answer.
  */
 export class Receipts {
-  readonly #core: Core
+  readonly #agent: AgentContext
   readonly #rows: ReceiptRows
   #keys: Promise<ReadonlyMap<string, string> | null> | null = null
 
-  constructor(core: Core) {
-    this.#core = core
-    this.#rows = new ReceiptRows(core.state)
+  constructor(agent: AgentContext) {
+    this.#agent = agent
+    this.#rows = new ReceiptRows(agent.state)
   }
 
   /**
@@ -44,7 +44,7 @@ export class Receipts {
       const row: ReceiptRow = {
         ...{ service: this.#service, id: request === null ? newId('charge') : `charge:${request}`, call },
         ...{ state: receipt === null ? 'unsigned' : 'unchecked', problem: null, receipt },
-        ...{ what: price.what, request, operation: operation.id, model, atMs: this.#core.clock.now() },
+        ...{ what: price.what, request, operation: operation.id, model, atMs: this.#agent.clock.now() },
         saidMicroUsd: operation.charge === 'quote' ? price.amountMicroUsd : saidCost(answer.answer),
         mostMicroUsd: price.amountMicroUsd,
       }
@@ -72,13 +72,13 @@ export class Receipts {
 
   /** Newest first. Those that could not be checked before are, and what the wallet was not told of is fetched. */
   async list(limit: number, { isOfAllServices = true } = {}): Promise<ReceiptRow[]> {
-    if (this.#core.pays !== 'nothing' && this.#mayHaveReceipts()) await this.#fetchMissing().catch(() => undefined)
+    if (this.#agent.pays !== 'nothing' && this.#mayHaveReceipts()) await this.#fetchMissing().catch(() => undefined)
     for (const row of this.#rows.unchecked(this.#service, recheckedReceipts)) await this.#checked(row)
     return this.#rows.list(limit, isOfAllServices ? null : this.#service)
   }
 
   get #service(): string {
-    return this.#core.client.address.baseUrl
+    return this.#agent.client.address.baseUrl
   }
 
   /** A service that sent none where one was wanted, and has no keys, is another one of the contract. */
@@ -101,7 +101,7 @@ export class Receipts {
     if (problem === 'no keys') return { state: 'unchecked', problem: null, receipt }
     if (problem !== null) return { state: 'unverified', problem, receipt }
     const known = { ...row, kind: kindOf(row) }
-    const differs = receiptProblem(read.claims, known, this.#core.wallet?.addresses ?? null)
+    const differs = receiptProblem(read.claims, known, this.#agent.wallet?.addresses ?? null)
     return { state: differs === null ? 'verified' : 'differs', problem: differs, receipt }
   }
 
@@ -125,10 +125,10 @@ export class Receipts {
   async #fetchKeys(): Promise<ReadonlyMap<string, string> | null> {
     const pinned = this.#rows.keysOf(this.#service)
     try {
-      const { answer } = await this.#core.client.call(getReceiptKeys, noCall, asked())
+      const { answer } = await this.#agent.client.call(getReceiptKeys, noCall, asked())
       const found = new Map(answer.keys.map(({ kid, x }) => [kid, x]))
       if ([...pinned].some(([id, publicKey]) => found.get(id) !== publicKey)) return pinned
-      this.#rows.pinKeys(this.#service, answer.keys, this.#core.clock.now())
+      this.#rows.pinKeys(this.#service, answer.keys, this.#agent.clock.now())
       return found
     } catch {
       return null
@@ -140,7 +140,7 @@ export class Receipts {
     let before: string | undefined
     for (let page = 0; page < receiptPages; page++) {
       const query = { limit: receiptPageRows, ...(before === undefined ? {} : { before }) }
-      const { answer } = await this.#core.client.call(listReceipts, { ...noCall, query }, asked())
+      const { answer } = await this.#agent.client.call(listReceipts, { ...noCall, query }, asked())
       const isNew = answer.data.map(({ kind, request, receipt }) => this.#keepFetched(`${kind}:${request}`, receipt))
       if (answer.next === null || !isNew.every(Boolean)) return
       before = answer.next
@@ -155,7 +155,7 @@ export class Receipts {
       return known.state === 'unsigned'
     }
     const claims = readReceipt(receipt)?.claims
-    const nowMs = this.#core.clock.now()
+    const nowMs = this.#agent.clock.now()
     this.#rows.add({
       ...{ service: this.#service, id, state: 'unchecked', problem: null, receipt, what: null, call: null },
       ...{

@@ -44,7 +44,7 @@ export const checkEnvironmentOptions = (given: unknown): void =>
   checkOptions('agentFromEnvironment', ofEnvironment, given)
 
 export interface AgentOptions
-  extends Omit<CoreOptions, 'apiKey' | 'walletKey' | 'solanaKey' | 'policy' | 'secretFiles'> {
+  extends Omit<OpenOptions, 'apiKey' | 'walletKey' | 'solanaKey' | 'policy' | 'secretFiles'> {
   /** An API key: calls are paid from its account, and nothing is ever topped up. */
   key?: string
   /** A wallet of its own: its EVM private key, hex, or one for Solana as wallets export it, or both. */
@@ -64,7 +64,7 @@ export interface EnvironmentAgentOptions extends Pick<AgentOptions, 'onApproval'
   passphrase?: string
 }
 
-export interface CoreOptions {
+export interface OpenOptions {
   /** With its path: `https://host/api/v1`. */
   baseUrl: string
   /** Pays from an account; nothing is ever topped up with it. */

@@ -9,7 +9,6 @@ import type { CalledTool, Invocation } from '#toolkit/tool-host.ts'
 import { FormFile } from '#toolkit/values/form-file.ts'
 import type { PaidOrder } from '#wallet/payment/pay.ts'
 import type { AskedFile } from '#wallet/terms/about-call.ts'
-import type { AgentDesks } from '../agent-desks.ts'
 import { longCallMs } from '../bounds.ts'
 import type { ToolAsking } from '../calls/about-request.ts'
 import { chargedFor, creditLeft, keepAnswer, keptAnswer } from '../calls/kept-answer.ts'
@@ -18,9 +17,12 @@ import type { Bought, Buying } from '../calls/paid-call.ts'
 import { WaitingCaller, whileWanted } from '../calls/waiting-callers.ts'
 import { type JobRow, jobView } from '../jobs/job-rows.ts'
 import type { MadeMedia } from '../media/made-media.ts'
+import type { OpenAgent } from '../open-agent.ts'
 import { askedModel } from '../prices/asked-models.ts'
 import { checkChoices } from '../prices/check-choices.ts'
+import { sayRefill } from '../wallet/refills.ts'
 import { nobodyPays } from '../words/explain.ts'
+import { asTyped, placeOf } from '../words/typed-commands.ts'
 import { catalogue } from './catalogue.ts'
 
 /** One call whose answer comes whole. One that costs and takes too long goes on as a job, whose id is thrown as the result. */
@@ -30,79 +32,99 @@ export async function answerCall<O extends Operation>(
   call: CallOf<O>,
   options: PaidOptions,
 ): Promise<Answered<O>> {
-  const { desks, signal, whenDelivered } = asked
-  const { core, paidCalls } = desks
+  const { agent, signal, whenDelivered } = asked
+  const { paidCalls } = agent
   if (operation.charge === 'free') {
-    if (operation.auth.length > 0 && core.pays === 'nothing') throw nobodyPays(core)
-    await checkChoices(desks.models, operation, (call as { body?: unknown }).body)
-    const { answer, headers } = await core.client.call(operation, call, { signal })
-    return { answer, paid: await desks.paid(zeroUsd, headers.balanceRemaining ?? headers.balanceBefore) }
+    if (operation.auth.length > 0 && agent.pays === 'nothing') throw nobodyPays(agent)
+    await checkChoices(agent.models, operation, (call as { body?: unknown }).body)
+    const { answer, headers } = await agent.client.call(operation, call, { signal })
+    return { answer, paid: await paidNow(agent, zeroUsd, headers.balanceRemaining ?? headers.balanceBefore) }
   }
-  desks.resumed.once()
+  agent.resumed.once()
   const caller = new WaitingCaller(signal)
-  const keep = keepAnswer(desks, operation, { model: askedModel(call), tool: asked.called?.name ?? null })
+  const keep = keepAnswer(agent, operation, { model: askedModel(call), tool: asked.called?.name ?? null })
   const buying = paidCalls.buy(operation, call, { ...options, asking: askingOf(asked) }, keep, caller)
   const bought = await whileWanted(inTime(asked, buying, call), signal).finally(() => caller.leave())
   switch (bought.kind) {
     case 'elsewhere': {
-      const job = desks.jobRows.ofCall(bought.row.id)
-      throw job ? await becomes(desks, job) : stillRunning()
+      const job = agent.jobRows.ofCall(bought.row.id)
+      throw job ? await becomes(agent, job) : stillRunning()
     }
     case 'earlier':
       whenDelivered(() => paidCalls.delivered(bought.row.id))
-      return { answer: keptAnswer<O>(bought.row), paid: { ...(await desks.paid(zeroUsd, null)), isEarlierCall: true } }
+      return {
+        answer: keptAnswer<O>(bought.row),
+        paid: { ...(await paidNow(agent, zeroUsd, null)), isEarlierCall: true },
+      }
     case 'bought':
       whenDelivered(() => paidCalls.delivered(bought.rowId))
-      return { answer: bought.answer.answer, paid: await paidFor(desks, bought, chargedFor(bought.answer)) }
+      return { answer: bought.answer.answer, paid: await paidFor(agent, bought, chargedFor(bought.answer)) }
+  }
+}
+
+/** What was charged, and what credit and budget are left now. */
+export async function paidNow(
+  agent: OpenAgent,
+  chargedMicroUsd: MicroUsd | null,
+  creditLeftMicroUsd: MicroUsd | null,
+): Promise<Paid> {
+  const status = await agent.wallet?.status()
+  const note = status?.refill ? sayRefill(status.refill) : null
+  const budgetLeftMicroUsd = status?.leftMicroUsd ?? null
+  return {
+    chargedMicroUsd,
+    creditLeftMicroUsd,
+    budgetLeftMicroUsd,
+    ...(note === null ? {} : { notes: [asTyped(note, placeOf(agent))] }),
   }
 }
 
 /** What was paid for an answer that has just come. */
 export async function paidFor(
-  desks: AgentDesks,
+  agent: OpenAgent,
   { rowId, answer, payments }: Pick<Extract<Bought<Operation>, { kind: 'bought' }>, 'rowId' | 'answer' | 'payments'>,
   amount: MicroUsd | null,
 ): Promise<Paid> {
-  const paid = await desks.paid(amount, creditLeft(answer, amount))
+  const paid = await paidNow(agent, amount, creditLeft(answer, amount))
   const notes = [...payments.map(sayTopUp), ...(paid.notes ?? [])]
-  return withReceipt(desks, rowId, notes.length > 0 ? { ...paid, notes } : paid)
+  return withReceipt(agent, rowId, notes.length > 0 ? { ...paid, notes } : paid)
 }
 
 const sayTopUp = ({ amountMicroUsd, receiptId }: PaidOrder): string =>
   `Credit was missing, so the wallet first paid ${displayUsd(amountMicroUsd)} for more (${receiptId}).`
 
 /** Of a job that is done: the result of the tool whose call it was, with what that call cost. */
-export async function deliverCall({ desks, whenDelivered }: Asked, job: JobRow, context: ToolContext): Promise<never> {
-  const { tool } = desks.jobRows.callParts(job.jobId)
-  const row = desks.callJobs.answered(job)
+export async function deliverCall({ agent, whenDelivered }: Asked, job: JobRow, context: ToolContext): Promise<never> {
+  const { tool } = agent.jobRows.callParts(job.jobId)
+  const row = agent.callJobs.answered(job)
   if (tool === null) throw new Error('The answer of a job is kept, and what it answers is not.')
-  const paid = await withReceipt(desks, row.id, await desks.paid(row.chargedMicroUsd, row.creditLeftMicroUsd))
+  const paid = await withReceipt(agent, row.id, await paidNow(agent, row.chargedMicroUsd, row.creditLeftMicroUsd))
   const result = await replayTool(context, tool, row.operation, { answer: keptAnswer(row), paid })
-  whenDelivered(() => desks.callJobs.delivered(job))
+  whenDelivered(() => agent.callJobs.delivered(job))
   throw new ResultInstead(result)
 }
 
 /** Says beside it what is wrong with the receipt of that call. */
-export async function withReceipt(desks: AgentDesks, rowId: string, paid: Paid): Promise<Paid> {
-  const problem = await desks.receipts.problemOf(rowId)
+export async function withReceipt(agent: OpenAgent, rowId: string, paid: Paid): Promise<Paid> {
+  const problem = await agent.receipts.problemOf(rowId)
   return problem === null ? paid : { ...paid, receiptProblem: problem }
 }
 
 /** What takes longer goes on as a job, or where none can be made of it its answer is kept for the next same call. */
 async function inTime<O extends Operation>(
-  { desks, signal, called }: Asked,
+  { agent, signal, called }: Asked,
   { rowId, bought }: Buying<O>,
   call: CallOf<O>,
 ): Promise<Bought<O>> {
   const waiting = new AbortController()
-  const late = desks.core.pause(longCallMs, waiting.signal).then(
+  const late = agent.pause(longCallMs, waiting.signal).then(
     async () => {
       // Whoever has cancelled it knows of no job.
       if (signal.aborted) return bought
       if (!called || !canReplay(called)) throw stillAtWork()
-      const job = desks.callJobs.begin(rowId, call, called)
+      const job = agent.callJobs.begin(rowId, call, called)
       // Null where the answer came at the same moment.
-      return job ? Promise.reject(await becomes(desks, job)) : bought
+      return job ? Promise.reject(await becomes(agent, job)) : bought
     },
     // A wait that was ended says nothing.
     () => bought,
@@ -116,10 +138,10 @@ async function inTime<O extends Operation>(
   }
 }
 
-async function becomes(desks: AgentDesks, job: JobRow): Promise<ResultInstead> {
+async function becomes(agent: OpenAgent, job: JobRow): Promise<ResultInstead> {
   const shown = jobOutput(jobView(job))
   // What it costs is known when its answer is there.
-  const paid = paidOutput(await desks.paid(null, null))
+  const paid = paidOutput(await paidNow(agent, null, null))
   const output = { ...shown, ...paid }
   return new ResultInstead({ output, text: sayBecameJob(shown), files: [], jobId: job.jobId })
 }
@@ -179,7 +201,7 @@ const answeredContext = (context: ToolContext, answeredId: string, answered: Ans
 
 /** One call of a tool, as its effects need it. */
 export interface Asked {
-  desks: AgentDesks
+  agent: OpenAgent
   signal: AbortSignal
   whenDelivered: NonNullable<Invocation['whenDelivered']>
   called: Invocation['called']

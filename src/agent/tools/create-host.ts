@@ -4,7 +4,7 @@ import type { ToolHost } from '#toolkit/tool-host.ts'
 import { keyFileName } from '#wallet/keys/key-file.ts'
 import { localKeyFileName } from '#wallet/keys/local-key-file.ts'
 import { lockedAgainMs } from '../bounds.ts'
-import { createDesks } from '../open-agent.ts'
+import { agentFromSettings } from '../open-agent.ts'
 import type { AgentSettings } from '../settings/settings.ts'
 import { serviceFileName, stateFolderOf } from '../settings/wallet-settings.ts'
 import { toolHost } from './tool-host.ts'
@@ -25,8 +25,8 @@ export async function createHost(
   passphrase: PassphraseSource,
 ): Promise<ToolHost> {
   const open = async () => {
-    const desks = await createDesks(await settingsNow(), await passphrase.read(), { mayStayLocked: true })
-    return { host: toolHost(desks), isLocked: desks.core.lockedBecause !== null }
+    const agent = await agentFromSettings(await settingsNow(), await passphrase.read(), { mayStayLocked: true })
+    return { host: toolHost(agent), isLocked: agent.lockedBecause !== null }
   }
   const folder = stateFolderOf((await settingsNow()).env)
   const live = new LiveHost(folder, passphrase.file === null ? [] : [passphrase.file], open)

@@ -4,9 +4,9 @@ import { queueAudio } from '#contract/operations/audio.ts'
 import type { CallOf, Operation } from '#contract/operations/operation.ts'
 import { queueVideo, type VideoQueued } from '#contract/operations/video.ts'
 import type { JobStore, PaidOptions, Started, ToolContext, WalletClient } from '#toolkit/tool-context.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { Invocation } from '#toolkit/tool-host.ts'
 import { withoutHidden } from '#toolkit/values/untrusted.ts'
-import type { AgentDesks } from '../agent-desks.ts'
 import { shownIdCharacters } from '../bounds.ts'
 import { chargedFor, creditLeft } from '../calls/kept-answer.ts'
 import { stillRunning } from '../calls/lost-call.ts'
@@ -16,25 +16,26 @@ import { jobView } from '../jobs/job-rows.ts'
 import { Jobs } from '../jobs/jobs.ts'
 import type { MadeMedia } from '../media/made-media.ts'
 import { ToolFiles } from '../media/tool-files.ts'
-import { type Asked, answerCall, askingOf, deliverCall, paidFor } from './answer-call.ts'
+import type { OpenAgent } from '../open-agent.ts'
+import { inWords } from '../words/explain.ts'
+import { type Asked, answerCall, askingOf, deliverCall, paidFor, paidNow } from './answer-call.ts'
 
 /** All effects of one call of a tool. What is thrown has been put into words; `NeedsPerson` passes. */
-export function toolContext(desks: AgentDesks, invocation: Invocation): ToolContext {
-  const { core } = desks
+export function toolContext(agent: OpenAgent, invocation: Invocation): ToolContext {
   const { signal, report, whenDelivered = run => run(), called } = invocation
-  const files = new ToolFiles({ ...core, savedFiles: desks.savedFiles }, { tool: called?.name ?? null, signal })
-  const asked: Asked = { desks, signal, whenDelivered, called, files: () => files.noted() }
-  const worded = <Result>(isPaid: boolean, run: () => Promise<Result>) => desks.worded(isPaid, signal, run)
+  const files = new ToolFiles(agent, { tool: called?.name ?? null, signal })
+  const asked: Asked = { agent, signal, whenDelivered, called, files: () => files.noted() }
+  const worded: Worded = (isPaid, run) => inOurWords(agent, isPaid, signal, run)
   // The first call that may find a job takes up those that earlier processes left.
   const resuming: Worded = (isPaid, run) => {
-    desks.resumed.once()
+    agent.resumed.once()
     return worded(isPaid, run)
   }
-  const jobs = new Jobs(desks, { signal, report, whenDelivered }, job => deliverCall(asked, job, context))
+  const jobs = new Jobs(agent, { signal, report, whenDelivered }, job => deliverCall(asked, job, context))
   const context: ToolContext = {
     signal,
     report,
-    now: () => core.clock.now(),
+    now: () => agent.clock.now(),
     call: (operation, call, options) =>
       worded(operation.charge !== 'free', () => answerCall(asked, operation, call, options ?? {})),
     make: (operation, call, options) =>
@@ -45,11 +46,30 @@ export function toolContext(desks: AgentDesks, invocation: Invocation): ToolCont
     start: (operation, call, options) => worded(true, () => start(asked, operation, call, options ?? {})),
     jobs: wordedJobs(jobs, resuming),
     files,
-    wallet: wordedWallet(desks, worded),
-    limits: () => worded(false, () => desks.limits.view()),
-    models: () => worded(false, () => desks.models.allFor('background')),
+    wallet: wordedWallet(agent.toolWallet, worded),
+    limits: () => worded(false, () => agent.limits.view()),
+    models: () => worded(false, () => agent.models.allFor('background')),
   }
   return context
+}
+
+/** Runs an effect; what it throws is put into words, with what could still be paid where a purchase failed. */
+export async function inOurWords<Result>(
+  agent: OpenAgent,
+  isPaid: boolean,
+  signal: AbortSignal,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await run()
+  } catch (error) {
+    if (signal.aborted) throw error
+    const said = inWords(error, agent, isPaid)
+    if (!isPaid || !(said instanceof ToolFailure)) throw said
+    // A status that cannot be read takes nothing from the failure that can.
+    const status = await agent.wallet?.status().catch(() => null)
+    throw status ? new ToolFailure({ ...said.facts, budgetLeftMicroUsd: status.leftMicroUsd }) : said
+  }
 }
 
 type Worded = <Result>(isPaid: boolean, run: () => Promise<Result>) => Promise<Result>
@@ -60,7 +80,7 @@ const wordedJobs = (jobs: JobStore, worded: Worded): JobStore => ({
   delete: jobId => worded(false, () => jobs.delete(jobId)),
 })
 
-const wordedWallet = ({ wallet }: AgentDesks, worded: Worded): WalletClient => ({
+const wordedWallet = (wallet: WalletClient, worded: Worded): WalletClient => ({
   status: () => worded(false, () => wallet.status()),
   topUp: (amount, options) => worded(true, () => wallet.topUp(amount, options)),
   receipts: limit => worded(false, () => wallet.receipts(limit)),
@@ -73,13 +93,13 @@ async function start<O extends Operation>(
   call: CallOf<O>,
   options: PaidOptions,
 ): Promise<Started> {
-  const { desks, signal, whenDelivered, called } = asked
+  const { agent, signal, whenDelivered, called } = asked
   const kind = startedKinds[operation.id]
   if (!kind) throw new Error(`${operation.id} starts no job.`)
-  const { core, paidCalls, rows, jobRows } = desks
+  const { client, paidCalls, rows, jobRows, receipts } = agent
   const keep: Keep<O> = (rowId, answer, price) => {
     const { model, queue_id, download_url } = answer.answer as z.output<typeof VideoQueued>
-    const service = core.client.address.baseUrl
+    const service = client.address.baseUrl
     const startedBy = called?.name ?? null
     const job = {
       kind,
@@ -92,7 +112,7 @@ async function start<O extends Operation>(
     const priceMicroUsd = chargedFor(answer) ?? price.amountMicroUsd
     const kept = { answer: answer.answer, charged: priceMicroUsd, creditLeft: creditLeft(answer, priceMicroUsd) }
     rows.answered(rowId, kept, db => jobRows.insert(db, { ...job, priceMicroUsd }))
-    desks.receipts.keep(rowId, operation, answer, price)
+    receipts.keep(rowId, operation, answer, price)
   }
   const caller = new WaitingCaller(signal)
   const { bought: buying } = paidCalls.buy(operation, call, { ...options, asking: askingOf(asked) }, keep, caller)
@@ -103,9 +123,9 @@ async function start<O extends Operation>(
   if (!job) throw new Error('A job that was paid for is not in its table.')
   whenDelivered(() => paidCalls.delivered(row.id))
   if (bought.kind === 'earlier') {
-    return { job: jobView(job), paid: { ...(await desks.paid(zeroUsd, null)), isEarlierCall: true } }
+    return { job: jobView(job), paid: { ...(await paidNow(agent, zeroUsd, null)), isEarlierCall: true } }
   }
-  return { job: jobView(job), paid: await paidFor(desks, bought, row.chargedMicroUsd) }
+  return { job: jobView(job), paid: await paidFor(agent, bought, row.chargedMicroUsd) }
 }
 
 const startedKinds: Readonly<Record<string, 'video' | 'audio'>> = { [queueVideo.id]: 'video', [queueAudio.id]: 'audio' }

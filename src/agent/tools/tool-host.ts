@@ -8,47 +8,46 @@ import { outcomeOf, type ToolOutcome } from '#toolkit/run-tool.ts'
 import { failureFromText, ToolFailure } from '#toolkit/tool-failure.ts'
 import type { Invocation, Task, TaskState, TaskStore, ToolHost } from '#toolkit/tool-host.ts'
 import { untrustedId } from '#toolkit/values/untrusted.ts'
-import type { AgentDesks } from '../agent-desks.ts'
 import { pollMs, taskTtlMs } from '../bounds.ts'
 import { isQueued, type JobRow, jobView } from '../jobs/job-rows.ts'
+import { closeAgent, type OpenAgent } from '../open-agent.ts'
 import { answerKept, personFor } from '../words/approval-words.ts'
 import { placeOf, typedQuestion } from '../words/typed-commands.ts'
-import { withReceipt } from './answer-call.ts'
+import { paidNow, withReceipt } from './answer-call.ts'
 import { catalogue } from './catalogue.ts'
-import { toolContext } from './tool-context.ts'
+import { inOurWords, toolContext } from './tool-context.ts'
 
 /** Who answers a question in an assistant's own dialogue, as the approval's row tells it. */
 const inDialogue = "in the assistant's dialogue"
 
 /** What a frame needs to serve the tools. */
-export const toolHost = (desks: AgentDesks): ToolHost => ({
-  context: invocation => toolContext(desks, invocation),
+export const toolHost = (agent: OpenAgent): ToolHost => ({
+  context: invocation => toolContext(agent, invocation),
   async answer(approvalId, answer) {
     const signal = new AbortController().signal
-    const { core } = desks
-    const answered = await desks.worded(false, signal, () =>
-      core.approvals.resolve(approvalId, { isApproved: isYes(answer), by: inDialogue }),
+    const answered = await inOurWords(agent, false, signal, () =>
+      agent.approvals.resolve(approvalId, { isApproved: isYes(answer), by: inDialogue }),
     )
-    return answerKept(answered, core)
+    return answerKept(answered, agent)
   },
-  tasks: new Tasks(desks),
-  close: () => desks.close(),
+  tasks: new Tasks(agent),
+  close: () => closeAgent(agent),
 })
 
 type Looking = Pick<Invocation, 'signal' | 'whenDelivered'>
 
 /** Jobs as clients of MCP follow them by themselves. All that is known of a task stands in the row of its job. */
 class Tasks implements TaskStore {
-  readonly #desks: AgentDesks
+  readonly #agent: OpenAgent
 
-  constructor(desks: AgentDesks) {
-    this.#desks = desks
+  constructor(agent: OpenAgent) {
+    this.#agent = agent
   }
 
   async begin(tool: string, jobId: string): Promise<Task | null> {
     const found = this.#find(taskId(tool, jobId))
     if (!found || this.#isOver(found.job)) return null
-    this.#desks.jobRows.wanted(jobId)
+    this.#agent.jobRows.wanted(jobId)
     return this.#task(found.id, found.job, this.#working(found.job))
   }
 
@@ -57,13 +56,13 @@ class Tasks implements TaskStore {
     if (found === null || found === 'expired') return found
     const state = await this.#state(found.tool, found.job, looking)
     // What was asked for may have changed the row.
-    return this.#task(id, this.#desks.jobRows.find(found.job.jobId) ?? found.job, state)
+    return this.#task(id, this.#agent.jobRows.find(found.job.jobId) ?? found.job, state)
   }
 
   async cancel(id: string): Promise<'acknowledged' | 'expired' | null> {
     const found = await this.#known(id)
     if (found === null || found === 'expired') return found
-    this.#desks.jobRows.cancelled(found.job.jobId)
+    this.#agent.jobRows.cancelled(found.job.jobId)
     return 'acknowledged'
   }
 
@@ -78,15 +77,15 @@ class Tasks implements TaskStore {
 
   /** A job that this wallet started at this service; of another one's tasks nothing is told. */
   #find(id: string): { id: string; tool: string; job: JobRow } | null {
-    const { core, jobRows } = this.#desks
+    const { client, jobRows } = this.#agent
     const named = readTaskId(id)
     if (!named || !Object.hasOwn(catalogue.tools, named.tool)) return null
     const job = jobRows.find(named.jobId)
-    return job?.service === core.client.address.baseUrl ? { id, tool: named.tool, job } : null
+    return job?.service === client.address.baseUrl ? { id, tool: named.tool, job } : null
   }
 
   #isOver({ startedAtMs }: JobRow): boolean {
-    return this.#desks.core.clock.now() >= startedAtMs + taskTtlMs
+    return this.#agent.clock.now() >= startedAtMs + taskTtlMs
   }
 
   #task(id: string, { startedAtMs, changedAtMs, cancelledAtMs }: JobRow, state: TaskState): Task {
@@ -94,7 +93,7 @@ class Tasks implements TaskStore {
     return {
       ...{ id, state, ttlMs: taskTtlMs, pollMs: pollMs.most },
       createdAtMs: startedAtMs,
-      changedAtMs: endedAtMs ?? this.#desks.core.clock.now(),
+      changedAtMs: endedAtMs ?? this.#agent.clock.now(),
     }
   }
 
@@ -102,30 +101,30 @@ class Tasks implements TaskStore {
     if (job.cancelledAtMs !== null) return { kind: 'cancelled', message: sayGivenUp(job) }
     if (job.asks !== null) return this.#asked(job, job.asks)
     if (job.state === 'running') return this.#working(job)
-    return { kind: 'ended', outcome: await taskOutcome(this.#desks, tool, job, looking) }
+    return { kind: 'ended', outcome: await taskOutcome(this.#agent, tool, job, looking) }
   }
 
   #working(job: JobRow): TaskState {
-    const { clock } = this.#desks.core
-    const heard = this.#desks.followed.follow(job)
+    const { clock } = this.#agent
+    const heard = this.#agent.followed.follow(job)
     const message = heard ?? `${untrustedId(job.model)}: ${Math.round((clock.now() - job.startedAtMs) / 1_000)} s`
     return { kind: 'working', message: job.priceMicroUsd === null ? message : `${message}. ${sayCharged(job)}` }
   }
 
   /** A call that was not made, because a person had to decide first. */
   async #asked(job: JobRow, approvalId: string): Promise<TaskState> {
-    const { core } = this.#desks
-    const { approvals } = core
+    const agent = this.#agent
+    const { approvals } = agent
     const approval = await approvals.get(approvalId)
-    if (approval?.state === 'denied') return { kind: 'declined', approvalId, kept: answerKept(approval, core) }
+    if (approval?.state === 'denied') return { kind: 'declined', approvalId, kept: answerKept(approval, agent) }
     if (job.timesAsked > questionsInARow) return unanswered(job.failure ?? nobodyAnswered)
     if (approval?.state === 'approved') {
-      this.#desks.callJobs.goOn(job)
-      return this.#working(this.#desks.jobRows.find(job.jobId) ?? job)
+      this.#agent.callJobs.goOn(job)
+      return this.#working(this.#agent.jobRows.find(job.jobId) ?? job)
     }
     if (approval?.state !== 'pending') return unanswered(nobodyAnswered)
     const { question } = personFor(approvals.asQuestion(approval))
-    return { kind: 'asks', questions: [typedQuestion(question, placeOf(core))] }
+    return { kind: 'asks', questions: [typedQuestion(question, placeOf(agent))] }
   }
 }
 
@@ -146,26 +145,26 @@ const sayGivenUp = (job: JobRow): string =>
 
 /** What the call of a tool came to whose job has ended: the same as for a caller who waited. Never throws. */
 async function taskOutcome(
-  desks: AgentDesks,
+  agent: OpenAgent,
   tool: Tool,
   job: JobRow,
   invocation: Pick<Invocation, 'signal' | 'whenDelivered'>,
 ): Promise<ToolOutcome> {
   try {
     // A call that is done throws the result of the tool that was called.
-    await toolContext(desks, { ...invocation, report: () => {} }).jobs.wait(job.jobId, 0)
-    return tool.goesOnAs ? await jobOutcome(desks, tool, job) : failedCall(job)
+    await toolContext(agent, { ...invocation, report: () => {} }).jobs.wait(job.jobId, 0)
+    return tool.goesOnAs ? await jobOutcome(agent, tool, job) : failedCall(job)
   } catch (error) {
     return outcomeOf(error)
   }
 }
 
 /** Of a tool whose output is a job; it has members for what was paid where the tool pays. */
-async function jobOutcome(desks: AgentDesks, tool: Tool, job: JobRow): Promise<ToolOutcome> {
-  const row = isQueued(job) ? desks.rows.ofJob(job.jobId) : null
+async function jobOutcome(agent: OpenAgent, tool: Tool, job: JobRow): Promise<ToolOutcome> {
+  const row = isQueued(job) ? agent.rows.ofJob(job.jobId) : null
   const charged = job.refunded ? zeroUsd : job.priceMicroUsd
-  const paid = await desks.paid(charged, row?.creditLeftMicroUsd ?? null)
-  const told = row ? await withReceipt(desks, row.id, paid) : paid
+  const paid = await paidNow(agent, charged, row?.creditLeftMicroUsd ?? null)
+  const told = row ? await withReceipt(agent, row.id, paid) : paid
   const output = tool.output.parse({ ...jobOutput(jobView(job)), ...paidOutput(told) })
   return { kind: 'done', output, text: tool.say(output), files: tool.files?.(output) ?? [] }
 }

@@ -5,19 +5,19 @@ import { lookAtChain, type WhyUnseen } from '#wallet/chains/look-at-chain.ts'
 import { nodesInUse, noNode, tokenNamesIn } from '#wallet/chains/nodes.ts'
 import { lookTimeoutMs } from '#wallet/limits.ts'
 import { namespaceOf, railOf } from '#wallet/rules/policy.ts'
-import type { Core } from '../core.ts'
+import type { AgentContext } from '../context.ts'
 
 /** What the wallet's addresses hold on their chains. Bounded, and never throws: what is not known says why. */
 export class Balances {
-  readonly #core: Core
+  readonly #agent: AgentContext
   readonly #known = new Map<string, SeenAmount>()
 
-  constructor(core: Core) {
-    this.#core = core
+  constructor(agent: AgentContext) {
+    this.#agent = agent
   }
 
   async look(addresses: readonly string[]): Promise<WalletView['onChain']> {
-    const { policy, nodes: given, client, clock } = this.#core
+    const { policy, nodes: given, client, clock } = this.#agent
     const { origin } = client.address
     const tokenNames = await this.#tokenNames()
     const nodes = nodesInUse(given, { origin, rails: policy.rails, tokenNames: tokenNames ?? [null] })
@@ -46,14 +46,14 @@ export class Balances {
 
   /** Null where the service does not say; of this machine's it does not matter. */
   async #tokenNames(): Promise<readonly unknown[] | null> {
-    const { client, topUps } = this.#core
+    const { client, topUps } = this.#agent
     if (isLoopback(new URL(client.address.origin).hostname)) return []
     const offer = await topUps.offer(AbortSignal.timeout(lookTimeoutMs)).catch(() => null)
     return offer && tokenNamesIn(offer.accepts)
   }
 
   #whyNoNode(address: string, tokenNames: readonly unknown[] | null): string {
-    const { nodes, client } = this.#core
+    const { nodes, client } = this.#agent
     if (nodes[namespaceOf(address)] === noNode) return 'a setting says that no node is asked'
     if (isLoopback(new URL(client.address.origin).hostname))
       return 'the service is on this machine, and no node of its chain is named'

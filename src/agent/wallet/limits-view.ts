@@ -8,7 +8,7 @@ import type { LimitsView, SeenAmount, WalletView } from '#toolkit/tool-context.t
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { Policy } from '#wallet/rules/policy.ts'
 import { creditLookMs } from '../bounds.ts'
-import type { Core } from '../core.ts'
+import type { AgentContext } from '../context.ts'
 import { circumstancesOf, explain, nobodyPays } from '../words/explain.ts'
 
 /**
@@ -16,15 +16,15 @@ import { circumstancesOf, explain, nobodyPays } from '../words/explain.ts'
  * model what its answers to any process of this machine said is left.
  */
 export class Limits {
-  readonly #core: Core
+  readonly #agent: AgentContext
 
-  constructor(core: Core) {
-    this.#core = core
+  constructor(agent: AgentContext) {
+    this.#agent = agent
   }
 
   async view(): Promise<LimitsView> {
-    const { client, pays, wallet } = this.#core
-    if (pays === 'nothing') throw nobodyPays(this.#core)
+    const { client, pays, wallet } = this.#agent
+    if (pays === 'nothing') throw nobodyPays(this.#agent)
     const limits = await this.#limits()
     const listed = limits ? listedModels(limits) : []
     const usd = limits?.data.balances.USD
@@ -40,7 +40,7 @@ export class Limits {
 
   /** Null where the service has no such list. */
   async #limits(): Promise<RateLimits | null> {
-    const { client, pays } = this.#core
+    const { client, pays } = this.#agent
     const call = { params: undefined, query: undefined, body: undefined }
     return client.call(getRateLimits, call).then(
       ({ answer }) => answer,
@@ -103,24 +103,26 @@ export interface CreditSeen {
 }
 
 /** What a status shows of it: the time, or why it is unknown. A status is shown while the service is away. */
-export async function seeCredit(core: Core): Promise<CreditSeen & { seen: Pick<SeenAmount, 'atMs' | 'unknown'> }> {
+export async function seeCredit(
+  agent: AgentContext,
+): Promise<CreditSeen & { seen: Pick<SeenAmount, 'atMs' | 'unknown'> }> {
   const timeout = AbortSignal.timeout(creditLookMs)
-  const credit = await lookAtCredit(core, timeout).catch(error => {
+  const credit = await lookAtCredit(agent, timeout).catch(error => {
     if (timeout.aborted) return { creditMicroUsd: null, problem: null, why: null }
     throw error
   })
-  if (credit.creditMicroUsd !== null) return { ...credit, seen: { atMs: core.clock.now(), unknown: null } }
+  if (credit.creditMicroUsd !== null) return { ...credit, seen: { atMs: agent.clock.now(), unknown: null } }
   const silent = timeout.aborted ? 'the service did not answer in time' : 'the service does not tell it'
-  const unknown = core.pays === 'nothing' ? 'nothing is open here that could ask for it' : (credit.why ?? silent)
+  const unknown = agent.pays === 'nothing' ? 'nothing is open here that could ask for it' : (credit.why ?? silent)
   return { ...credit, seen: { atMs: null, unknown } }
 }
 
 /** Credit at the service. */
-async function lookAtCredit(core: Core, signal?: AbortSignal): Promise<CreditSeen> {
+async function lookAtCredit(agent: AgentContext, signal?: AbortSignal): Promise<CreditSeen> {
   try {
-    return { creditMicroUsd: await askCredit(core, signal), why: null, problem: null }
+    return { creditMicroUsd: await askCredit(agent, signal), why: null, problem: null }
   } catch (error) {
-    const said = hasNoSuchList(error) ? null : explain(error, circumstancesOf(core, false))
+    const said = hasNoSuchList(error) ? null : explain(error, circumstancesOf(agent, false))
     if (!(said instanceof ToolFailure)) return { creditMicroUsd: null, why: null, problem: null }
     const { happened, retryAtMs, next } = said.facts
     const when = retryAtMs === undefined ? '' : `Retry after ${new Date(retryAtMs).toISOString()}. `
@@ -132,7 +134,7 @@ async function lookAtCredit(core: Core, signal?: AbortSignal): Promise<CreditSee
 const asClause = (sentence: string): string =>
   sentence.replace(/^\p{Lu}(?=\p{Ll}|\s)/u, first => first.toLowerCase()).replace(/\.$/, '')
 
-async function askCredit({ client, wallet, pays }: Core, signal?: AbortSignal): Promise<MicroUsd | null> {
+async function askCredit({ client, wallet, pays }: AgentContext, signal?: AbortSignal): Promise<MicroUsd | null> {
   if (wallet) {
     const call = { params: { walletAddress: await wallet.account() }, query: undefined, body: undefined }
     const { answer } = await client.call(getWalletBalance, call, { attempts: 2, signal })
@@ -148,4 +150,5 @@ async function askCredit({ client, wallet, pays }: Core, signal?: AbortSignal): 
 const hasNoSuchList = (error: unknown): boolean => error instanceof ServiceError && withoutOperation.has(error.status)
 
 /** Null where it cannot be seen. */
-export const creditOf = async (core: Core): Promise<MicroUsd | null> => (await lookAtCredit(core)).creditMicroUsd
+export const creditOf = async (agent: AgentContext): Promise<MicroUsd | null> =>
+  (await lookAtCredit(agent)).creditMicroUsd

@@ -16,7 +16,7 @@ import { listPayments, type Payment } from '#wallet/records/journal.ts'
 import { defaultRails, railOf } from '#wallet/rules/policy.ts'
 import { type WalletStatus, walletStatus } from '#wallet/wallet-status.ts'
 import { sameCallMs } from '../bounds.ts'
-import type { Core } from '../core.ts'
+import type { AgentContext } from '../context.ts'
 import { chargeReceipt } from '../receipts/kept-charges.ts'
 import type { Receipts } from '../receipts/receipts.ts'
 import { nobodyPays } from '../words/explain.ts'
@@ -27,29 +27,29 @@ import { sayRefill } from './refills.ts'
 
 /** The wallet as tools see it. */
 export class ToolWallet implements WalletClient {
-  readonly #core: Core
+  readonly #agent: AgentContext
   readonly #receipts: Receipts
   readonly #balances: Balances
   #credited: SeenAmount | null = null
 
-  constructor(core: Core, receipts: Receipts) {
-    this.#core = core
+  constructor(agent: AgentContext, receipts: Receipts) {
+    this.#agent = agent
     this.#receipts = receipts
-    this.#balances = new Balances(core)
+    this.#balances = new Balances(agent)
   }
 
   async status(): Promise<WalletView> {
     const view = await this.#view()
-    return { ...view, next: view.next === null ? null : asTyped(view.next, placeOf(this.#core)) }
+    return { ...view, next: view.next === null ? null : asTyped(view.next, placeOf(this.#agent)) }
   }
 
   async #view(): Promise<WalletView> {
-    const { pays, client, policy, clock } = this.#core
-    const status = await statusOf(this.#core)
+    const { pays, client, policy, clock } = this.#agent
+    const status = await statusOf(this.#agent)
     const [credit, onChain] = await Promise.all([this.#credit(), this.#balances.look(status?.addresses ?? [])])
     const { creditMicroUsd, problem, seen: creditSeen } = credit
     const view = { pays, service: client.address.baseUrl, creditMicroUsd, creditSeen, onChain, atMs: clock.now() }
-    const missing = pays === 'nothing' ? whatIsMissing(this.#core) : null
+    const missing = pays === 'nothing' ? whatIsMissing(this.#agent) : null
     if (!status) {
       const none = { address: null, network: null, caps: null, spent: null, refill: null, payee: null }
       return { ...view, ...none, unresolved: 0, next: missing ?? problem }
@@ -81,7 +81,7 @@ export class ToolWallet implements WalletClient {
 
   /** Of now, else what was seen last, with its time. */
   async #credit() {
-    const { creditMicroUsd, problem, seen } = await seeCredit(this.#core)
+    const { creditMicroUsd, problem, seen } = await seeCredit(this.#agent)
     if (creditMicroUsd !== null) this.#credited = { amountMicroUsd: creditMicroUsd, ...seen }
     if (this.#credited === null) return { creditMicroUsd, problem, seen }
     const { amountMicroUsd, atMs, unknown } = this.#credited
@@ -89,8 +89,8 @@ export class ToolWallet implements WalletClient {
   }
 
   async topUp(amountMicroUsd: MicroUsd, { again = false }: PaidOptions = {}): Promise<ToppedUp> {
-    const { wallet, topUps, client, pays } = this.#core
-    if (!wallet) throw pays === 'apiKey' ? keyIsNeverToppedUp() : nobodyPays(this.#core)
+    const { wallet, topUps, client, pays } = this.#agent
+    if (!wallet) throw pays === 'apiKey' ? keyIsNeverToppedUp() : nobodyPays(this.#agent)
     const offer = await topUps.offer()
     const order = { origin: client.address.origin, ...offer, amountMicroUsd, purpose: 'Credit that was asked for' }
     // A client that lost the answer asks once more: the payment of a moment ago is that answer.
@@ -112,7 +112,7 @@ export class ToolWallet implements WalletClient {
 
   /** Reading needs no key: what a wallet paid stays told while it is locked. */
   async receipts(limit: number): Promise<Receipt[]> {
-    return (await this.#core.records.read(() => listPayments(limit))).map(receiptOf)
+    return (await this.#agent.records.read(() => listPayments(limit))).map(receiptOf)
   }
 
   async charges(limit: number, options?: { isOfAllServices?: boolean }): Promise<ChargeReceipt[]> {
@@ -124,16 +124,16 @@ export class ToolWallet implements WalletClient {
 const listed = 100
 
 /** Why a wallet did not open stands before what to do about it. */
-function whatIsMissing(core: Core): string {
-  const { happened, next } = nobodyPays(core).facts
-  return core.lockedBecause === null ? next : `${happened} ${next}`
+function whatIsMissing(agent: AgentContext): string {
+  const { happened, next } = nobodyPays(agent).facts
+  return agent.lockedBecause === null ? next : `${happened} ${next}`
 }
 
 const joined = (...sentences: readonly (string | null)[]): string | null =>
   sentences.filter(sentence => sentence !== null).join(' ') || null
 
 /** Of a locked wallet too, because addresses are enough; null where there is none. */
-async function statusOf({ wallet, lockedWallet, state, policy, records }: Core): Promise<WalletStatus | null> {
+async function statusOf({ wallet, lockedWallet, state, policy, records }: AgentContext): Promise<WalletStatus | null> {
   if (wallet) return wallet.status()
   if (lockedWallet === null) return null
   const [, ...others] = keyFileAddresses(state.folder) ?? []

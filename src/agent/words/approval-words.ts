@@ -2,12 +2,12 @@ import { displayUntil } from '#contract/time.ts'
 import { type AnswerKept, NeedsPerson, type Question } from '#toolkit/approval.ts'
 import { type Approval, type Approvals, approveCommand } from '#wallet/approvals/approvals.ts'
 import type { ApprovalQuestion } from '#wallet/terms/approval.ts'
-import type { Core } from '../core.ts'
+import type { AgentContext } from '../context.ts'
 import { asTyped, placeOf } from './typed-commands.ts'
 
 /** How long a person's answer counts, and the command that takes a no back, as it is typed here. */
-export function answerKept({ id, expiresAtMs }: Approval, core: Core): AnswerKept {
-  const command = asTyped(`\`${approveCommand(id, core.state.folder)}\``, placeOf(core))
+export function answerKept({ id, expiresAtMs }: Approval, agent: AgentContext): AnswerKept {
+  const command = asTyped(`\`${approveCommand(id, agent.state.folder)}\``, placeOf(agent))
   return { untilMs: expiresAtMs, takesBack: command.split('`')[1] ?? '' }
 }
 

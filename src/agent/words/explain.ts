@@ -9,9 +9,10 @@ import { refusedValues } from '#toolkit/input/explain-refusal.ts'
 import { type FailureFacts, ToolFailure } from '#toolkit/tool-failure.ts'
 import { NeedsApproval } from '#wallet/terms/approval.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
-import type { Core } from '../core.ts'
+import type { AgentContext } from '../context.ts'
 import { personFor } from './approval-words.ts'
 import { saidByService, serviceWords } from './service-words.ts'
+import { placeOf, typedWords } from './typed-commands.ts'
 
 interface Circumstances {
   nowMs: number
@@ -23,12 +24,16 @@ interface Circumstances {
 }
 
 /** Of an agent. */
-export const circumstancesOf = (core: Core, isPaid: boolean): Circumstances => ({
-  nowMs: core.clock.now(),
+export const circumstancesOf = (agent: AgentContext, isPaid: boolean): Circumstances => ({
+  nowMs: agent.clock.now(),
   isPaid,
-  pays: core.pays,
-  usualService: core.isServiceNamed ? null : core.client.address.baseUrl,
+  pays: agent.pays,
+  usualService: agent.isServiceNamed ? null : agent.client.address.baseUrl,
 })
+
+/** What went wrong as this agent says it, with its commands as they are typed here. */
+export const inWords = (error: unknown, agent: AgentContext, isPaid: boolean): unknown =>
+  typedWords(explain(error, circumstancesOf(agent, isPaid)), placeOf(agent))
 
 /** The one place where what went wrong becomes words for a model: what happened, what it cost, when to come again, what next. */
 export function explain(error: unknown, circumstances: Circumstances): unknown {
@@ -40,7 +45,7 @@ export function explain(error: unknown, circumstances: Circumstances): unknown {
   return error
 }
 
-type NobodyPays = Pick<Core, 'lockedWallet' | 'lockedBecause' | 'isServiceNamed' | 'isBundle' | 'client'>
+type NobodyPays = Pick<AgentContext, 'lockedWallet' | 'lockedBecause' | 'isServiceNamed' | 'isBundle' | 'client'>
 
 const howToPay = (service: string): string =>
   `Ask the person to run \`farebox wallet create --service ${service}\` in a terminal, then repeat the call; or to set FAREBOX_API_KEY, then start farebox again.`

@@ -38,9 +38,9 @@ function typedCommand(words: string, folder: string): string {
 }
 
 /** The place of an agent's wallet. */
-export const placeOf = (core: { state: { folder: string }; records: { folder: string | null } }): WalletPlace => ({
-  folder: core.state.folder,
-  isJournalShared: core.records.folder === null,
+export const placeOf = (agent: { state: { folder: string }; records: { folder: string | null } }): WalletPlace => ({
+  folder: agent.state.folder,
+  isJournalShared: agent.records.folder === null,
 })
 
 type Running = Pick<NodeJS.Process, 'env' | 'execPath' | 'platform'>

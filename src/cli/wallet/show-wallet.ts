@@ -1,4 +1,3 @@
-import type { Holdings } from '#agent/wallet/holdings.ts'
 import type { OwnerWallet } from '#agent/wallet/owner-wallet.ts'
 import { displayUsd } from '#contract/money.ts'
 import { isLoopback } from '#contract/wire/network-address.ts'
@@ -6,6 +5,7 @@ import { evmNetwork, usdcOnEvm, usdcOnSolana } from '#contract/wire/networks.ts'
 import type { SeenAmount } from '#toolkit/tool-context.ts'
 import { type CommandIo, parseArguments, wrongUsage } from '../command.ts'
 import { questionLine } from './approve.ts'
+import type { Holdings } from './holdings.ts'
 import { asJson, railName } from './output-formats.ts'
 import { addressesOf, dataFlag, withDataFlag, withOwnerWallet } from './owner-wallet.ts'
 import { givenPassphrase, passphraseFlags, plainText } from './terminal.ts'
@@ -52,7 +52,7 @@ async function holdingsOf(
   passphrase: string | null,
 ): Promise<Holdings> {
   const [{ lookAtHoldings }, { baseUrlOf, stateFolderOf }, { withLocalNodes }] = await Promise.all([
-    import('#agent/wallet/holdings.ts'),
+    import('./holdings.ts'),
     import('#agent/settings/wallet-settings.ts'),
     import('./local-nodes.ts'),
   ])

@@ -1,7 +1,7 @@
 /** A process with a wallet, which works through one order after the other until it is killed or let go. */
 import { flushCompileCache } from 'node:module'
 import { createAgent } from '#agent/create-agent.ts'
-import { openCore } from '#agent/open-agent.ts'
+import { openAgent } from '#agent/open-agent.ts'
 import { ClientError } from '#client/client-error.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { microUsd } from '#contract/money.ts'
@@ -29,12 +29,12 @@ const optionsOf = ({ baseUrl, folder, notesFolder, journalUrl }: WalletPlace) =>
 
 async function recover(place: WalletPlace): Promise<void> {
   const policy = readPolicy({ ...place.policy, serviceUrl: place.baseUrl })
-  const core = await openCore({ ...optionsOf(place), walletKey, policy })
+  const agent = await openAgent({ ...optionsOf(place), walletKey, policy })
   try {
-    await core.wallet?.recover(core.topUps.send)
+    await agent.wallet?.recover(agent.topUps.send)
   } finally {
-    await core.client.close()
-    await core.wallet?.close()
+    await agent.client.close()
+    await agent.wallet?.close()
   }
 }
 

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { minuteMs } from '#contract/time.ts'
-import type { OpenAgent } from '../../agent/open-agent.ts'
+import type { AgentSetUp } from '../../agent/open-agent.ts'
 import { type PretendOptions, policyText } from '../../agent/pretend-service.ts'
 import type { Declared, TaskClient } from './task-client.ts'
 import { taskWorld } from './task-world.ts'
@@ -14,7 +14,7 @@ const chat = { name: 'chat', arguments: { model: 'm', prompt: 'hi' } }
 const ticks = { termsAndPrivacy: true, legalRight: true, screeningAcknowledged: true }
 
 /** A chat that has become a task, whose service asks for a person's consent only then. */
-async function setUp(declared: Declared = {}, service: PretendOptions = {}, agent: Partial<OpenAgent> = {}) {
+async function setUp(declared: Declared = {}, service: PretendOptions = {}, agent: Partial<AgentSetUp> = {}) {
   const world = await taskWorld(service)
   closing.push(world.close)
   world.world.asksChat = true
@@ -99,7 +99,7 @@ test('where nobody can be asked, the task ends with the question, and an answer 
 test('a yes at the terminal lets the task go on as well', async () => {
   const { client, taskId, until, running, server } = await setUp()
   const key = keyOf(await until(client, taskId, 'input_required'))
-  await running.agent.core.approvals.resolve(key, { isApproved: true, by: 'terminal ada' })
+  await running.agent.approvals.resolve(key, { isApproved: true, by: 'terminal ada' })
   expect((await until(client, taskId, 'completed')).result.structuredContent).toMatchObject({ answer: 'answer 1' })
   expect(server.books.chats).toBe(1)
 })
@@ -121,10 +121,10 @@ test('given up while it asks, it costs nothing; a yes that comes later makes not
 test('given up after a yes at the terminal and before anybody looked, it is not begun by the giving up', async () => {
   const { client, taskId, until, running, server } = await setUp()
   const key = keyOf(await until(client, taskId, 'input_required'))
-  await running.agent.core.approvals.resolve(key, { isApproved: true, by: 'terminal ada' })
+  await running.agent.approvals.resolve(key, { isApproved: true, by: 'terminal ada' })
   await client.ask('tasks/cancel', { taskId })
   expect(await client.ask('tasks/get', { taskId })).toMatchObject({ status: 'cancelled' })
-  await running.agent.desks.paidCalls.settled()
+  await running.agent.paidCalls.settled()
   expect(server.books).toMatchObject({ chats: 0, credit: 5 })
 })
 
@@ -142,7 +142,7 @@ test('what it asks after the first yes is told as of the same tool', async () =>
 test('the same call, bought and delivered after the yes, is the task’s too and is not bought again', async () => {
   const { client, taskId, until, running, open, server } = await setUp()
   const key = keyOf(await until(client, taskId, 'input_required'))
-  await running.agent.core.approvals.resolve(key, { isApproved: true, by: 'terminal ada' })
+  await running.agent.approvals.resolve(key, { isApproved: true, by: 'terminal ada' })
   const other = await open({ pause: () => new Promise(() => {}) })
   expect((await other.agent.chat('hi')).answer.choices[0]?.message.content).toBe('answer 1')
   expect((await until(client, taskId, 'completed')).result.structuredContent).toMatchObject({ answer: 'answer 1' })
@@ -162,7 +162,7 @@ test('a question that nobody answers in time ends the task', async () => {
 test('the same call, made anew by somebody else meanwhile, is not made twice', async () => {
   const { client, taskId, until, running, server } = await setUp()
   const key = keyOf(await until(client, taskId, 'input_required'))
-  await running.agent.core.approvals.resolve(key, { isApproved: true, by: 'terminal ada' })
+  await running.agent.approvals.resolve(key, { isApproved: true, by: 'terminal ada' })
   const again = running.client({ tasks: false }).ask('tools/call', chat)
   const { result } = await until(client, taskId, 'completed')
   await again

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { longCallMs, pollMs } from '#agent/bounds.ts'
 import { gate } from '../../agent/gate.ts'
-import { type OpenAgent, openAgent, temporaryFolder } from '../../agent/open-agent.ts'
+import { type AgentSetUp, openAgent, temporaryFolder } from '../../agent/open-agent.ts'
 import { type PretendOptions, policyText, pretendService } from '../../agent/pretend-service.ts'
 import { answerJson } from '../../client/little-server.ts'
 import { manualClock } from '../../client/manual-clock.ts'
@@ -45,7 +45,7 @@ export async function taskWorld(service: PretendOptions = {}) {
   })
   closing.push(server.close)
 
-  const pause: OpenAgent['pause'] = (ms, signal) =>
+  const pause: AgentSetUp['pause'] = (ms, signal) =>
     ms === longCallMs
       ? chat.reached
       : new Promise((resolve, reject) => {
@@ -55,7 +55,7 @@ export async function taskWorld(service: PretendOptions = {}) {
   const stateFolder = temporaryFolder()
 
   /** The server as a process starts it, on the same folder each time unless told. */
-  async function open(more: Partial<OpenAgent> = {}) {
+  async function open(more: Partial<AgentSetUp> = {}) {
     const agent = await openAgent({ baseUrl: server.baseUrl, stateFolder, clock, pause, ...more })
     const http = await openHttp({ host: async () => agent.host, clock })
     let isOpen = true

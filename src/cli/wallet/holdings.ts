@@ -1,5 +1,4 @@
-import type { WalletView } from '#toolkit/tool-context.ts'
-import { openCore } from '../open-agent.ts'
+import { openAgent } from '#agent/open-agent.ts'
 import {
   type AgentEnvironment,
   baseUrlOf,
@@ -7,10 +6,11 @@ import {
   nodesOf,
   policyOf,
   stateFolderOf,
-} from '../settings/wallet-settings.ts'
-import { Balances } from './balances.ts'
-import { seeCredit } from './limits-view.ts'
-import { environmentKeys, folderKeys } from './wallet-keys.ts'
+} from '#agent/settings/wallet-settings.ts'
+import { Balances } from '#agent/wallet/balances.ts'
+import { seeCredit } from '#agent/wallet/limits-view.ts'
+import { environmentKeys, folderKeys } from '#agent/wallet/wallet-keys.ts'
+import type { WalletView } from '#toolkit/tool-context.ts'
 
 /** What a wallet has: its credit at the service and its balance on each chain, each with its time or why it is unknown. */
 export type Holdings = Pick<WalletView, 'creditMicroUsd' | 'creditSeen' | 'onChain'>
@@ -25,17 +25,17 @@ export async function lookAtHoldings(
   passphrase: string | null,
 ): Promise<Holdings> {
   try {
-    const { core, locked } = await coreOf(env, passphrase)
+    const { agent, locked } = await openWith(env, passphrase)
     try {
       const [onChain, { creditMicroUsd, seen }] = await Promise.all([
-        new Balances(core).look(addresses),
-        core.wallet ? seeCredit(core) : { creditMicroUsd: null, seen: { atMs: null, unknown: locked } },
+        new Balances(agent).look(addresses),
+        agent.wallet ? seeCredit(agent) : { creditMicroUsd: null, seen: { atMs: null, unknown: locked } },
       ])
       return { creditMicroUsd, creditSeen: seen, onChain }
     } finally {
-      await core.client.close()
-      await core.records.close()
-      core.state.close()
+      await agent.client.close()
+      await agent.records.close()
+      agent.state.close()
     }
   } catch (error) {
     const unknown = error instanceof Error ? error.message : String(error)
@@ -44,7 +44,7 @@ export async function lookAtHoldings(
 }
 
 /** With the keys of the wallet alone: an API key would be asked for the credit of its own account. */
-async function coreOf(env: AgentEnvironment, passphrase: string | null) {
+async function openWith(env: AgentEnvironment, passphrase: string | null) {
   const [baseUrl, stateFolder] = [baseUrlOf(env), stateFolderOf(env)]
   let locked = 'the wallet is locked; add `--passphrase-file FILE` to see it'
   const inFolder = () =>
@@ -55,5 +55,5 @@ async function coreOf(env: AgentEnvironment, passphrase: string | null) {
   const given = await environmentKeys(env)
   const found = given.length > 0 ? { keys: given } : await inFolder()
   const settings = { baseUrl, stateFolder, nodes: nodesOf(env), journalUrl: journalUrlOf(env), policy: policyOf(env) }
-  return { core: await openCore({ ...settings, vendor: env.FAREBOX_VENDOR?.trim() || undefined }, found), locked }
+  return { agent: await openAgent({ ...settings, vendor: env.FAREBOX_VENDOR?.trim() || undefined }, found), locked }
 }

@@ -9,36 +9,29 @@ import type { State } from '#wallet/records/state.ts'
 import type { Policy } from '#wallet/rules/policy.ts'
 import type { WalletRefusal } from '#wallet/terms/refusal.ts'
 import type { Wallet } from '#wallet/wallet.ts'
-import type { Files } from './media/files.ts'
-import type { Previews } from './media/previews.ts'
-import type { Refills } from './wallet/refills.ts'
 
-/** What one agent is made of; every part of the room takes what it needs of it. */
-export interface Core {
+/** What every part of an agent may use of the other rooms; `open-agent.ts` adds the agent's own parts to it. */
+export interface AgentContext {
   client: Client
   topUps: TopUpClient
-  /** Null with an API key alone, and with nothing. */
+  /** Null with an API key alone, and without any key. */
   wallet: Wallet | null
-  /** Whether a person has said which service to use; for words only. */
+  /** Whether a setting names the service; for messages only. */
   isServiceNamed: boolean
-  /** Installed by a desktop assistant, where nobody has a `farebox` command; for words only. */
+  /** Installed by a desktop assistant, which brings no `farebox` command; for messages only. */
   isBundle: boolean
-  /** Address of an encrypted key that nobody has opened; for words only. */
+  /** Address of an encrypted key that is still locked; for messages only. */
   lockedWallet: string | null
-  /** What came of opening it; null where nobody tried. */
+  /** Why that key could not be unlocked; null when no passphrase was tried. */
   lockedBecause: Pick<WalletRefusal, 'sentence' | 'nextStep'> | null
-  /** As they are named; the public ones where they are not. */
+  /** As the settings name them; the public ones by default. */
   nodes: ChainNodes
   pays: 'wallet' | 'apiKey' | 'nothing'
   policy: Policy
   state: State
-  /** The wallet's journal; with others' where several processes share one budget. */
+  /** The wallet's journal, shared where several processes have one budget. */
   records: Records
   approvals: Approvals
-  /** What answers tell of the credit goes to it. */
-  refills: Refills
-  files: Files
-  previews: Previews
   clock: Clock
   /** How the agent waits. */
   pause: Pause
