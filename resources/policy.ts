@@ -8,7 +8,7 @@ const personDecides = [
   'A call whose price cannot be known beforehand.',
   'A call whose answer was lost, at a service that may charge for both.',
   'The first payment to an address.',
-  'A consent policy, such as one for a face in a picture.',
+  'A consent policy, such as the one for a face in an image.',
 ]
 
 export default defineResource({

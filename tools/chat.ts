@@ -139,7 +139,7 @@ async function audioPart(files: FileStore, path: string): Promise<ContentPart> {
   const format = formats[type]
   if (!format)
     throw new ToolFailure({
-      happened: `A chat takes no sound of the type ${type}.`,
+      happened: `A chat takes no audio of the type ${type}.`,
       charged: zeroUsd,
       next: 'Give a path to a WAV, MP3, AAC, Ogg, FLAC or M4A.',
     })

@@ -9,8 +9,8 @@ const { prompt, negative_prompt, width, height, seed } = GenerateImageRequest.sh
 export default defineTool({
   name: 'image_create',
   set: 'image',
-  title: 'Create pictures',
-  description: 'Makes pictures of a prompt and saves them. Paid by the picture.',
+  title: 'Create images',
+  description: 'Makes images from a prompt and saves them. Paid per image.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     model: z.string().min(1).describe('Of type image, from models_find.'),

@@ -8,8 +8,8 @@ import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/output/paid
 export default defineTool({
   name: 'image_edit',
   set: 'image',
-  title: 'Edit pictures',
-  description: 'Changes a picture, or makes one of up to three, by a prompt, and saves it. Paid by the picture.',
+  title: 'Edit images',
+  description: 'Edits an image, or combines up to three, by a prompt, and saves the result. Paid per image.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     model: z.string().min(1).describe('Of type inpaint, from models_find.'),

@@ -8,7 +8,7 @@ export default defineTool({
   name: 'image_remove_background',
   set: 'image',
   title: 'Remove a background',
-  description: "Makes a picture's background transparent and saves it as PNG. Paid by the picture.",
+  description: "Makes an image's background transparent and saves it as PNG. Paid per image.",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     image: z.string().min(1).describe('Path or URL.'),

@@ -8,8 +8,8 @@ import type { Made } from '#toolkit/tool-context.ts'
 export default defineTool({
   name: 'image_upscale',
   set: 'image',
-  title: 'Enlarge a picture',
-  description: 'Makes a picture larger and saves it. Paid by the picture.',
+  title: 'Upscale an image',
+  description: 'Makes an image larger and saves it. Paid per image.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     image: z.string().min(1).describe('Path or URL.'),

@@ -11,7 +11,7 @@ export default defineTool({
   name: 'music_create',
   set: 'audio',
   title: 'Create music',
-  description: 'Starts a paid job for music or a sound and returns its job_id at once; then call job_wait.',
+  description: 'Starts a paid job for music or other audio and returns its job_id at once; then call job_wait.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     model: z.string().min(1).describe('Of type music, from models_find.'),

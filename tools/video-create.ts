@@ -11,7 +11,7 @@ export default defineTool({
   set: 'video',
   title: 'Create a video',
   description:
-    'Starts a paid video job and returns its job_id at once; then call job_wait. A picture with a face may need the person’s consent, which is asked for.',
+    'Starts a paid video job and returns its job_id at once; then call job_wait. An image with a face may need the person’s consent, which is asked for.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     ...videoChoices,
@@ -34,7 +34,7 @@ export default defineTool({
       .max(4)
       .optional()
       .describe('Subjects to show, named @Element1 and so on in the prompt.'),
-    audio_track: z.string().min(1).optional().describe('Path or URL of sound to follow.'),
+    audio_track: z.string().min(1).optional().describe('Path or URL of audio to follow.'),
     again: z
       .boolean()
       .optional()

@@ -9,10 +9,10 @@ export default defineTool({
   isDefault: false,
   title: 'Clone a voice',
   description:
-    'Makes a voice of a recording, for speech_create, whose id is good for some days. Only with the permission of whoever speaks in it. Free.',
+    'Makes a voice for speech_create from a recording. Its id is valid for some days. Only with the speaker’s permission. Free.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
-    recording: z.string().min(1).describe('Path of the sound.'),
+    recording: z.string().min(1).describe('Path of the recording.'),
     model: z.string().min(1).optional().describe('Id from models_find.'),
   }),
   modelType: 'tts',

@@ -27,7 +27,7 @@ export default defineTool({
     const { caps_usd: caps, spent_usd: spent } = status
     if (caps && spent) {
       lines.push(
-        `${spent.reserved > 0 ? 'Paid or reserved' : 'Paid'} today ${sayUsd(spent.today)} of ${sayUsd(caps.per_day)}, in total ${sayUsd(spent.total)} of ${sayUsd(caps.total)}.${spent.reserved > 0 ? ` Of the total ${sayUsd(spent.reserved)} is only reserved: nobody knows that it was paid.` : ''}`,
+        `${spent.reserved > 0 ? 'Paid or reserved' : 'Paid'} today ${sayUsd(spent.today)} of ${sayUsd(caps.per_day)}, in total ${sayUsd(spent.total)} of ${sayUsd(caps.total)}.${spent.reserved > 0 ? ` Of the total ${sayUsd(spent.reserved)} is only reserved: it is not known to be paid.` : ''}`,
         `A payment is at most ${sayUsd(caps.per_payment)}, a call at most ${sayUsd(caps.per_call)}; above ${sayUsd(caps.ask_above)} a person is asked.`,
       )
     }

@@ -29,12 +29,12 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'ledger',
-    summary: 'Show balances, audit the books, export them',
+    summary: 'Show balances, audit or export the ledger',
     load: () => import('./commands/ledger.ts').then(module => module.ledger),
   },
   {
     name: 'backup',
-    summary: 'Copy the books of a service into a file, also while it runs',
+    summary: 'Back up a service’s ledger into a file, also while it runs',
     load: () => import('./commands/backup.ts').then(module => module.backup),
   },
   {

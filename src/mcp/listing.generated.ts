@@ -631,8 +631,8 @@ export const listing: Listing = {
       "name": "image_create",
       "set": "image",
       "isDefault": true,
-      "title": "Create pictures",
-      "description": "Makes pictures of a prompt and saves them. Paid by the picture.",
+      "title": "Create images",
+      "description": "Makes images from a prompt and saves them. Paid per image.",
       "inputSchema": {
         "type": "object",
         "properties": {
@@ -804,8 +804,8 @@ export const listing: Listing = {
       "name": "image_edit",
       "set": "image",
       "isDefault": true,
-      "title": "Edit pictures",
-      "description": "Changes a picture, or makes one of up to three, by a prompt, and saves it. Paid by the picture.",
+      "title": "Edit images",
+      "description": "Edits an image, or combines up to three, by a prompt, and saves the result. Paid per image.",
       "inputSchema": {
         "type": "object",
         "properties": {
@@ -964,7 +964,7 @@ export const listing: Listing = {
       "set": "image",
       "isDefault": true,
       "title": "Remove a background",
-      "description": "Makes a picture's background transparent and saves it as PNG. Paid by the picture.",
+      "description": "Makes an image's background transparent and saves it as PNG. Paid per image.",
       "inputSchema": {
         "type": "object",
         "properties": {
@@ -1103,8 +1103,8 @@ export const listing: Listing = {
       "name": "image_upscale",
       "set": "image",
       "isDefault": true,
-      "title": "Enlarge a picture",
-      "description": "Makes a picture larger and saves it. Paid by the picture.",
+      "title": "Upscale an image",
+      "description": "Makes an image larger and saves it. Paid per image.",
       "inputSchema": {
         "type": "object",
         "properties": {
@@ -1770,7 +1770,7 @@ export const listing: Listing = {
       "set": "audio",
       "isDefault": true,
       "title": "Create music",
-      "description": "Starts a paid job for music or a sound and returns its job_id at once; then call job_wait.",
+      "description": "Starts a paid job for music or other audio and returns its job_id at once; then call job_wait.",
       "inputSchema": {
         "type": "object",
         "properties": {
@@ -1954,7 +1954,7 @@ export const listing: Listing = {
       "set": "audio",
       "isDefault": true,
       "title": "Speak a text",
-      "description": "Speaks a text and saves the sound. Longer texts go in parts. Paid by the character.",
+      "description": "Speaks a text and saves the audio. Longer texts go in parts. Paid by the character.",
       "inputSchema": {
         "type": "object",
         "properties": {
@@ -2373,7 +2373,7 @@ export const listing: Listing = {
       "set": "video",
       "isDefault": true,
       "title": "Create a video",
-      "description": "Starts a paid video job and returns its job_id at once; then call job_wait. A picture with a face may need the person’s consent, which is asked for.",
+      "description": "Starts a paid video job and returns its job_id at once; then call job_wait. An image with a face may need the person’s consent, which is asked for.",
       "inputSchema": {
         "type": "object",
         "properties": {
@@ -2485,7 +2485,7 @@ export const listing: Listing = {
             }
           },
           "audio_track": {
-            "description": "Path or URL of sound to follow.",
+            "description": "Path or URL of audio to follow.",
             "type": "string",
             "minLength": 1
           },
@@ -2733,14 +2733,14 @@ export const listing: Listing = {
       "set": "audio",
       "isDefault": false,
       "title": "Clone a voice",
-      "description": "Makes a voice of a recording, for speech_create, whose id is good for some days. Only with the permission of whoever speaks in it. Free.",
+      "description": "Makes a voice for speech_create from a recording. Its id is valid for some days. Only with the speaker’s permission. Free.",
       "inputSchema": {
         "type": "object",
         "properties": {
           "recording": {
             "type": "string",
             "minLength": 1,
-            "description": "Path of the sound."
+            "description": "Path of the recording."
           },
           "model": {
             "description": "Id from models_find.",

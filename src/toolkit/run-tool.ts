@@ -31,7 +31,7 @@ export async function runTool(
     return failed({
       happened: `The arguments of ${tool.name} are not right: ${wrong}`,
       charged: zeroUsd,
-      next: `Call ${tool.name} again with them mended.`,
+      next: `Fix these fields and call ${tool.name} again.`,
     })
   }
   let context: ToolContext | undefined

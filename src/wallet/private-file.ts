@@ -119,7 +119,7 @@ export function readPrivateFile(path: string, maxBytes: number, holdsSecret: boo
     if (size > maxBytes)
       throw new WalletRefusal({
         rule: 'settings',
-        sentence: `${path} is larger than ${maxBytes} bytes, so it is none of our files.`,
+        sentence: `${path} is larger than ${maxBytes} bytes, so it is not a file of farebox.`,
         nextStep: 'Move it away.',
       })
     const bytes = new Uint8Array(size)

@@ -119,7 +119,7 @@ describe('a call of a program by the paying fetch', () => {
 
 describe('a receipt that does not hold is told and kept, and the answer given', () => {
   test.each<[string, (receipt: string | null) => string, string, string]>([
-    ['no receipt at all', () => 'x.y.z', 'unverified', 'What came as a receipt is none.'],
+    ['no receipt at all', () => 'x.y.z', 'unverified', 'The receipt cannot be read.'],
     [
       'a changed amount',
       receipt => {

@@ -103,7 +103,7 @@ withPostgres('the backup of a PostgreSQL database', cluster => {
     expect(restored.stderr).not.toContain('ecret')
     expect(await readFile(folder.secret, 'utf8')).toBe(`${secret}\n`)
     expect((await stat(folder.secret)).mode & 0o777).toBe(0o600)
-    expect(restored).toMatchObject({ code: 0, stdout: 'The books are restored into the database.\n' })
+    expect(restored).toMatchObject({ code: 0, stdout: 'The ledger was restored into the database.\n' })
     // The folder remembers where its books are.
     expect((await runCommand(['ledger', 'balance', '--data', folder.root])).stderr).toContain('are in PostgreSQL (')
     const kept = await entriesOf(target)

@@ -317,7 +317,7 @@ describe('a restore', () => {
     expect([code, stdout, stderr]).toEqual([
       1,
       '',
-      `${database}${end} of former books would change the restored ones. Move what is left of them away, or restore into another folder, with \`--data\`.\n`,
+      `${database}${end} of an earlier ledger would change the restored one. Move what is left of them away, or restore into another folder, with \`--data\`.\n`,
     ])
     expect([existsSync(database), await readFile(`${database}${end}`, 'utf8')]).toEqual([
       false,

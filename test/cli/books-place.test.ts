@@ -93,7 +93,7 @@ withPostgres('an empty database', cluster => {
     })
     expect([code, stderr]).toEqual([
       1,
-      'The PostgreSQL database holds no books of a service. Start the service on it once, or check DATABASE_URL.\n',
+      'The PostgreSQL database has no service ledger. Start the service on it once, or check DATABASE_URL.\n',
     ])
   })
 })

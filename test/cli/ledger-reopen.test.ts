@@ -46,7 +46,7 @@ test('books that were closed open again once an audit finds nothing, and not bef
   expect([refused.code, refused.stdout]).toEqual([1, expect.stringContaining('left as they were')])
   tamper('UPDATE account SET posted = posted - 1')
   expect(await readiness()).toBe(503)
-  expect(await run('ledger', 'reopen')).toEqual({ code: 0, stdout: 'The books add up and are open.\n', stderr: '' })
+  expect(await run('ledger', 'reopen')).toEqual({ code: 0, stdout: 'The ledger adds up and is open.\n', stderr: '' })
   expect(await readiness()).toBe(200)
 })
 

@@ -91,7 +91,7 @@ test('every kind says what, who, how much, and what follows from either answer',
   )
   expect(lines(payee)).toEqual([
     'May 5.00 USD be paid to an address that was not paid before?',
-    'Nobody has allowed this address yet. Compare it with the one that the service publishes.',
+    'This address was never approved. Compare it with the one that the service publishes.',
     ...call,
     'Amount: 5.00 USD, now',
     `Paid to: ${payTo}`,

@@ -10,7 +10,7 @@ import { checkChoices } from '../prices/check-choices.ts'
 import type { ModelRecords } from '../prices/model-records.ts'
 import { priceCall } from '../prices/price-call.ts'
 import type { PricedCall } from '../prices/priced-call.ts'
-import { nobodyPays } from '../words/explain.ts'
+import { cannotPay } from '../words/explain.ts'
 import { askedAbout, requestHash, type ToolAsking } from './about-request.ts'
 import { isAnothersCall, isLost, reconcileLostCall, wasNeverSent } from './lost-call.ts'
 import {
@@ -86,7 +86,7 @@ export class PaidCalls {
     keep: Keep<O>,
     caller?: WaitingCaller,
   ): Buying<O> {
-    if (this.#agent.pays === 'nothing') throw nobodyPays(this.#agent)
+    if (this.#agent.pays === 'nothing') throw cannotPay(this.#agent)
     const hash = this.#hashOf(operation, call)
     const running = again ? undefined : [...this.#underWay].findLast(([, one]) => one.hash === hash)
     if (running) {

@@ -29,7 +29,7 @@ import {
   type Fetch,
   headerText,
   messageOf,
-  nobodyPaysAnswer,
+  cannotPayAnswer,
   type Refusing,
   refusalHeader,
   refusedAnswer,
@@ -67,7 +67,7 @@ export function payingFetch(agent: FetchContext, rules: FetchRules): Fetch {
     )
     if ('refusal' in allowed) return refusedAnswer(allowed.refusal, agent.clock.now(), placeOf(agent))
     const { attempt, price } = allowed.value
-    if (price && agent.pays === 'nothing') return nobodyPaysAnswer(agent.lockedWallet, placeOf(agent))
+    if (price && agent.pays === 'nothing') return cannotPayAnswer(agent.lockedWallet, placeOf(agent))
     try {
       // What was signed before is sent again, and the account that has credit found, before anything more is bought.
       if (price) await recover()

@@ -56,11 +56,11 @@ function noSuchModel({ facts: { happened, next } }: ToolFailure): Response {
 }
 
 /** Of a paid call where nothing pays: the service's own 402 would not say that a wallet is there and locked. */
-export function nobodyPaysAnswer(lockedWallet: string | null, place: WalletPlace): Response {
+export function cannotPayAnswer(lockedWallet: string | null, place: WalletPlace): Response {
   const said =
     lockedWallet === null
       ? 'Nothing pays for this yet: there is neither a wallet nor an API key. Run `farebox wallet create`, or set FAREBOX_API_KEY.'
-      : `Nothing pays for this yet: the key of the wallet ${lockedWallet} is encrypted, and nobody gave its passphrase. A program gives it as \`passphrase\`, \`farebox proxy\` takes --passphrase-file.`
+      : `Nothing pays for this yet: the key of the wallet ${lockedWallet} is encrypted, and no passphrase was given. Pass it as \`passphrase\` in code, or as --passphrase-file to \`farebox proxy\`.`
   const message = asTyped(said, place)
   const error = { message, type: 'farebox_refusal', param: null, code: 'nobody-pays' }
   return Response.json({ error }, { status: 403, headers: { [refusalHeader]: headerText(message), ...notAgain } })

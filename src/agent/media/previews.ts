@@ -53,7 +53,7 @@ export class Previews {
     const isSmall = longer <= bounds.previewPixels && bytes.byteLength <= bounds.previewBytes
     if (isSmall && shownTypes.has(type)) return pictureOf(bytes, `image/${type}`)
     if (size.width * size.height > bounds.previewedPixels)
-      return none('The picture is too large to be made small here.')
+      return none('The image is too large to be scaled down here.')
     return inFile('picture', bytes, path =>
       this.#shrunk(signal, readers[type], path, most => {
         const scale = Math.min(1, most / longer)
@@ -117,7 +117,7 @@ const tries = [
   [bounds.previewPixels / 2, 20],
 ] as const
 
-const unreadable = 'The file could not be read as a picture in time.'
+const unreadable = 'The file could not be read as an image in time.'
 
 const none = (why: string): Shown => ({ type: 'text', text: `There is no preview, though the file is saved. ${why}` })
 

@@ -101,9 +101,9 @@ export function noSuchModel(
 const kinds = {
   text: { one: 'text model', many: 'Text models' },
   embedding: { one: 'model of embeddings', many: 'Models of embeddings' },
-  image: { one: 'model of pictures', many: 'Models of pictures' },
-  inpaint: { one: 'model that edits pictures', many: 'Models that edit pictures' },
-  upscale: { one: 'model that enlarges pictures', many: 'Models that enlarge pictures' },
+  image: { one: 'image model', many: 'Image models' },
+  inpaint: { one: 'model that edits images', many: 'Models that edit images' },
+  upscale: { one: 'model that upscales images', many: 'Models that upscale images' },
   background: { one: 'model that removes backgrounds', many: 'Models that remove backgrounds' },
   tts: { one: 'model that speaks', many: 'Models that speak' },
   music: { one: 'model of music', many: 'Models of music' },
@@ -118,12 +118,12 @@ type PricedType = keyof typeof kinds
 const doings: Readonly<Record<ModelType, string>> = {
   asr: 'writes down speech',
   embedding: 'makes vectors of texts',
-  image: 'makes pictures',
+  image: 'makes images',
   music: 'makes music',
   text: 'writes text',
   tts: 'speaks',
-  upscale: 'enlarges pictures',
-  inpaint: 'edits pictures',
+  upscale: 'upscales images',
+  inpaint: 'edits images',
   video: 'makes videos',
   background: 'removes backgrounds',
 }

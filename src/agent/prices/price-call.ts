@@ -24,7 +24,7 @@ import { shownModel } from './asked-models.ts'
 import { hasOtherMembers } from './chat-extras.ts'
 import type { ModelRecords } from './model-records.ts'
 import { priceMusic, priceSpeech, priceTranscription } from './price-audio.ts'
-import { priceBackground, priceEdit, priceOwnPictures, priceSimplePictures, priceUpscale } from './price-images.ts'
+import { priceBackground, priceEdit, priceImages, priceSimpleImages, priceUpscale } from './price-images.ts'
 import { priceChat, priceEmbedding, priceResponse } from './price-text.ts'
 import { type PricedCall, type Pricer, unitsAt } from './priced-call.ts'
 
@@ -83,8 +83,8 @@ export const pricers: ReadonlyMap<Operation['id'], Pricer> = new Map<Operation['
   [createChatCompletion.id, priceChat],
   [createResponse.id, priceResponse],
   [createEmbedding.id, priceEmbedding],
-  [generateImage.id, priceOwnPictures],
-  [simpleGenerateImage.id, priceSimplePictures],
+  [generateImage.id, priceImages],
+  [simpleGenerateImage.id, priceSimpleImages],
   [editImage.id, priceEdit],
   [multiEditImage.id, priceEdit],
   [upscaleImage.id, priceUpscale],

@@ -17,22 +17,22 @@ const pictures =
   async ({ models }, call) => {
     const body = call as ImageRequest
     return {
-      what: `Pictures by ${shownModel(body.model)}`,
+      what: `Images by ${shownModel(body.model)}`,
       amountMicroUsd: await mostOfAsked(models, 'image', body.model, (record, all) =>
         imageBound(record, body, request, all),
       ),
     }
   }
 
-export const priceOwnPictures = pictures(GenerateImageRequest)
-export const priceSimplePictures = pictures(SimpleImageRequest)
+export const priceImages = pictures(GenerateImageRequest)
+export const priceSimpleImages = pictures(SimpleImageRequest)
 
 export const priceEdit: Pricer = async ({ models }, call) => {
   const { model: newer, modelId: older } = call as Partial<EditImageRequest>
   // The older member counts where the newer says nothing.
   const name = newer === undefined || newer === 'default' ? (older ?? newer) : newer
   return {
-    what: `An edited picture by ${shownModel(name)}`,
+    what: `An edited image by ${shownModel(name)}`,
     amountMicroUsd: await mostOfAsked(models, 'inpaint', name, (record, all) => editBound(record, call as object, all)),
   }
 }
@@ -40,7 +40,7 @@ export const priceEdit: Pricer = async ({ models }, call) => {
 export const priceUpscale: Pricer = async ({ models }, call) => {
   const body = call as Partial<UpscaleImageRequest>
   return {
-    what: `A larger picture by ${shownModel(body.model)}${atTheDearerPrice(Number(body.scale))}`,
+    what: `An upscaled image by ${shownModel(body.model)}${atTheDearerPrice(Number(body.scale))}`,
     amountMicroUsd: await mostOfAsked(models, 'upscale', body.model, (record, all) => upscaleBound(record, body, all)),
   }
 }
@@ -52,7 +52,7 @@ const atTheDearerPrice = (scale: number): string =>
 export const priceBackground: Pricer = async ({ models }, call) => {
   const body = call as Partial<BackgroundRemoveImageRequest>
   return {
-    what: `A picture without its background by ${shownModel(body.model)}`,
+    what: `An image without its background by ${shownModel(body.model)}`,
     amountMicroUsd: await mostOfAsked(models, 'background', body.model, (record, all) =>
       backgroundBound(record, body, all),
     ),

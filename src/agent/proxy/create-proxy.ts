@@ -8,7 +8,7 @@ import { type Fetch, notAgain } from '../fetch/refused-answer.ts'
 import { openLoopbackServer } from '../loopback/loopback-server.ts'
 import { agentFromSettings, closeAgent, type OpenAgent } from '../open-agent.ts'
 import type { AgentSettings } from '../settings/settings.ts'
-import { nobodyPays } from '../words/explain.ts'
+import { cannotPay } from '../words/explain.ts'
 import { asTyped, placeOf, typedWords, type WalletPlace } from '../words/typed-commands.ts'
 import { asProxyProblem, proxyDrainMs, tokenBytes } from './proxy-problem.ts'
 
@@ -41,7 +41,7 @@ export async function createProxy(
 
 async function open(settings: AgentSettings, agent: OpenAgent, port: number): Promise<RunningProxy> {
   try {
-    if (agent.pays === 'nothing') throw typedWords(nobodyPays(agent, 'farebox proxy'), placeOf(agent))
+    if (agent.pays === 'nothing') throw typedWords(cannotPay(agent, 'farebox proxy'), placeOf(agent))
     const token = settings.proxyToken ?? `fbx_${randomBytes(tokenBytes).toString('base64url')}`
     // What comes through may be written by a model: a consent in it is nobody's.
     const fetch = payingFetch(agent, { unpriced: settings.unpricedCalls, takesConsents: false })
@@ -189,7 +189,7 @@ const wrongHost: TurnedAway = {
 const fromPage: TurnedAway = {
   status: 403,
   code: 'from_a_page',
-  message: 'This proxy serves programs, and no page of a browser. Let a program of yours make the call.',
+  message: 'This proxy does not serve web pages. Make the call from a program on this machine instead.',
 }
 
 const wrongToken: TurnedAway = {

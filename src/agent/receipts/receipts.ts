@@ -96,7 +96,7 @@ export class Receipts {
 
   async #verdict(row: ReceiptRow, receipt: string): Promise<Verdict> {
     const read = readReceipt(receipt)
-    if (!read) return { state: 'unverified', problem: 'What came as a receipt is none.', receipt }
+    if (!read) return { state: 'unverified', problem: 'The receipt cannot be read.', receipt }
     const problem = await this.#signatureProblem(receipt, read)
     if (problem === 'no keys') return { state: 'unchecked', problem: null, receipt }
     if (problem !== null) return { state: 'unverified', problem, receipt }

@@ -117,7 +117,7 @@ const protocolOf = (address: string): string => (URL.canParse(address) ? new URL
 const nodeProblem = (name: string, text: string | undefined): string | null =>
   text === undefined || text === noNode || (URL.canParse(text) && /^https?:/.test(text))
     ? null
-    : `${name} is no address of a node; write it as https://host/path, or as ${noNode} to ask nobody.`
+    : `${name} is not the address of a node. Write it as https://host/path, or as ${noNode} to ask no node.`
 
 function addressProblem(text: string | undefined): string | null {
   if (text === undefined) return null

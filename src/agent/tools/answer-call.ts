@@ -21,7 +21,7 @@ import type { OpenAgent } from '../open-agent.ts'
 import { askedModel } from '../prices/asked-models.ts'
 import { checkChoices } from '../prices/check-choices.ts'
 import { sayRefill } from '../wallet/refills.ts'
-import { nobodyPays } from '../words/explain.ts'
+import { cannotPay } from '../words/explain.ts'
 import { asTyped, placeOf } from '../words/typed-commands.ts'
 import { catalogue } from './catalogue.ts'
 
@@ -35,7 +35,7 @@ export async function answerCall<O extends Operation>(
   const { agent, signal, whenDelivered } = asked
   const { paidCalls } = agent
   if (operation.charge === 'free') {
-    if (operation.auth.length > 0 && agent.pays === 'nothing') throw nobodyPays(agent)
+    if (operation.auth.length > 0 && agent.pays === 'nothing') throw cannotPay(agent)
     await checkChoices(agent.models, operation, (call as { body?: unknown }).body)
     const { answer, headers } = await agent.client.call(operation, call, { signal })
     return { answer, paid: await paidNow(agent, zeroUsd, headers.balanceRemaining ?? headers.balanceBefore) }

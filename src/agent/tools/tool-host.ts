@@ -128,7 +128,7 @@ class Tasks implements TaskStore {
   }
 }
 
-const nobodyAnswered = 'A person was asked, and nobody answered in time.'
+const nobodyAnswered = 'The user was asked and did not answer in time.'
 
 const unanswered = (happened: string): TaskState => ({
   kind: 'ended',

@@ -9,7 +9,7 @@ import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { Policy } from '#wallet/rules/policy.ts'
 import { creditLookMs } from '../bounds.ts'
 import type { AgentContext } from '../context.ts'
-import { circumstancesOf, explain, nobodyPays } from '../words/explain.ts'
+import { circumstancesOf, explain, cannotPay } from '../words/explain.ts'
 
 /**
  * Limits of the caller: the service's own list, asked for each time because a call or a payment changes the credit, and by
@@ -24,7 +24,7 @@ export class Limits {
 
   async view(): Promise<LimitsView> {
     const { client, pays, wallet } = this.#agent
-    if (pays === 'nothing') throw nobodyPays(this.#agent)
+    if (pays === 'nothing') throw cannotPay(this.#agent)
     const limits = await this.#limits()
     const listed = limits ? listedModels(limits) : []
     const usd = limits?.data.balances.USD

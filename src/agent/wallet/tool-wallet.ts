@@ -19,7 +19,7 @@ import { sameCallMs } from '../bounds.ts'
 import type { AgentContext } from '../context.ts'
 import { chargeReceipt } from '../receipts/kept-charges.ts'
 import type { Receipts } from '../receipts/receipts.ts'
-import { nobodyPays } from '../words/explain.ts'
+import { cannotPay } from '../words/explain.ts'
 import { asTyped, placeOf } from '../words/typed-commands.ts'
 import { Balances } from './balances.ts'
 import { refillOf, seeCredit } from './limits-view.ts'
@@ -90,7 +90,7 @@ export class ToolWallet implements WalletClient {
 
   async topUp(amountMicroUsd: MicroUsd, { again = false }: PaidOptions = {}): Promise<ToppedUp> {
     const { wallet, topUps, client, pays } = this.#agent
-    if (!wallet) throw pays === 'apiKey' ? keyIsNeverToppedUp() : nobodyPays(this.#agent)
+    if (!wallet) throw pays === 'apiKey' ? keyIsNeverToppedUp() : cannotPay(this.#agent)
     const offer = await topUps.offer()
     const order = { origin: client.address.origin, ...offer, amountMicroUsd, purpose: 'Credit that was asked for' }
     // A client that lost the answer asks once more: the payment of a moment ago is that answer.
@@ -125,7 +125,7 @@ const listed = 100
 
 /** Why a wallet did not open stands before what to do about it. */
 function whatIsMissing(agent: AgentContext): string {
-  const { happened, next } = nobodyPays(agent).facts
+  const { happened, next } = cannotPay(agent).facts
   return agent.lockedBecause === null ? next : `${happened} ${next}`
 }
 
@@ -187,7 +187,7 @@ const keyIsNeverToppedUp = (): ToolFailure =>
   new ToolFailure({
     happened: 'An API key pays here, and an account is never topped up by its key.',
     charged: zeroUsd,
-    next: 'Whoever runs the account has to add credit.',
+    next: 'The owner of the account has to add credit.',
   })
 
 /**

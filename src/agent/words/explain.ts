@@ -59,7 +59,7 @@ const howToBegin = (usual: string): string =>
   `Ask the person to set FAREBOX_BASE_URL in the settings of this server to the address of a service (it is not set, so ${usual} on this machine is used), then to set FAREBOX_API_KEY as well, then start farebox again; or to run \`farebox wallet create --service ADDRESS\` in a terminal, then repeat the call.`
 
 /** Without a wallet or a key paid tools, and a proxy at its start, name the one thing that mends it. */
-export const nobodyPays = (
+export const cannotPay = (
   { lockedWallet, lockedBecause, isServiceNamed, isBundle, client }: NobodyPays,
   command: 'farebox mcp' | 'farebox proxy' = 'farebox mcp',
 ): ToolFailure =>
@@ -241,7 +241,7 @@ const noCredit = (pays: Circumstances['pays']): readonly [string, string] =>
   pays === 'apiKey'
     ? [
         'The account of this API key has too little credit.',
-        'Whoever runs the account has to add credit; an API key alone is never topped up from here.',
+        'The owner of the account has to add credit: an API key alone is never topped up from here.',
       ]
     : [
         'The service still asks for more credit.',

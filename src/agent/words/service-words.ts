@@ -38,7 +38,7 @@ export const serviceWords: Readonly<Record<string, readonly [string, string]>> =
     'This service has not set this up.',
     'Do it another way; only its operator can change that, so to try again is of no use.',
   ],
-  IMAGE_TOO_LARGE: ['The picture, or what would be made of it, is too large.', 'Give a smaller one, or ask for less.'],
+  IMAGE_TOO_LARGE: ['The image, or the result made from it, is too large.', 'Give a smaller one, or ask for less.'],
   VIDEO_DURATION_TOO_LONG: ['The video is too long for this.', 'Give a shorter one.'],
   VIDEO_DURATION_TOO_SHORT: ['The video is too short for this.', 'Give a longer one.'],
   ASR_UPSTREAM_VALIDATION_FAILED: [
@@ -82,12 +82,12 @@ export const serviceWords: Readonly<Record<string, readonly [string, string]>> =
   INFERENCE_FAILED: ['The model failed at this request.', 'Try again, or choose another model.'],
   MODERATION_FAILED: ['The service could not check the content of the image.', 'Try again later.'],
   SEARCH_FAILED: ['The search failed.', 'Try again later.'],
-  UPSCALE_FAILED: ['The picture could not be enlarged.', 'Try again later, or give another picture.'],
-  IMAGE_EDIT_ERROR: ['The picture could not be edited.', 'Try again later, or give another picture.'],
+  UPSCALE_FAILED: ['The image could not be upscaled.', 'Try again later, or give another image.'],
+  IMAGE_EDIT_ERROR: ['The image could not be edited.', 'Try again later, or give another image.'],
   QUERY_TIMED_OUT: ['The service needs too long for this report.', 'Ask for fewer days.'],
   UNKNOWN_ERROR: ['The service met a fault of its own.', 'Try again later.'],
   CHARGE_UNKNOWN: [
-    'The service did the work, and could not reach its books to charge for it.',
+    'The service did the work, but could not reach its ledger to charge for it.',
     'Look at wallet_status; `again: true` buys it anew.',
   ],
   IDEMPOTENCY_ANSWER_NOT_KEPT: [
@@ -99,10 +99,10 @@ export const serviceWords: Readonly<Record<string, readonly [string, string]>> =
     'Look at wallet_status; `again: true` buys it anew.',
   ],
   BOOKS_UNREACHABLE: [
-    'The service cannot reach its books.',
+    'The service cannot reach its ledger.',
     'Look at wallet_status in a moment, which says whether anything was charged; `again: true` makes the call anew.',
   ],
-  LEDGER_READ_ONLY: ['The service checks its books and takes no paid calls meanwhile.', 'Try again later.'],
+  LEDGER_READ_ONLY: ['The service is checking its ledger and takes no paid calls until that is done.', 'Try again later.'],
   REQUEST_TIMEOUT: ['The model took too long.', 'Ask for less, or choose a faster model.'],
 }
 

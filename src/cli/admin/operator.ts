@@ -148,7 +148,7 @@ export async function openOnLedger(books: LedgerPlace, secrets: Secrets): Promis
       const { LedgerWatch } = await import('#ledger/ledger-watch.ts')
       const watch = new LedgerWatch({ store, clock: systemClock, log: { info() {}, warn() {}, error() {} } })
       const { state, reason } = await watch.reopen()
-      if (state === 'read_only') throw new CliError(`The books stay read-only: ${reason}`, 'Audit them again.')
+      if (state === 'read_only') throw new CliError(`The ledger stays read-only: ${reason}`, 'Audit them again.')
     },
     needs: () => keys.needs(),
     requireSecret: () => keys.requireSecret().catch(inWords),

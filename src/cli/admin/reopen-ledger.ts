@@ -11,7 +11,7 @@ export async function reopenLedger(books: LedgerPlace, io: CommandIo): Promise<n
     const report = await withSameSchema(audit(reader))
     if (!report.ok) {
       for (const line of sayAudit(report)) io.output.print(line)
-      io.output.print('The books are left as they were; they open once an audit finds nothing.')
+      io.output.print('The ledger was not changed. It opens once an audit finds nothing.')
       return 1
     }
   } finally {
@@ -20,7 +20,7 @@ export async function reopenLedger(books: LedgerPlace, io: CommandIo): Promise<n
   const operator = await openOperator(books)
   try {
     await operator.reopenLedger()
-    io.output.print('The books add up and are open.')
+    io.output.print('The ledger adds up and is open.')
     return 0
   } finally {
     await operator.close()

@@ -6,7 +6,7 @@ import type { AuditReport } from '#ledger/audit/audit-report.ts'
 /** What each count of an audit counts, in words. */
 const counted: Readonly<Record<keyof AuditReport['counts'], string>> = {
   accounts: 'accounts',
-  entries: 'rows in the books',
+  entries: 'rows in the ledger',
   topUps: '  of top-ups',
   grants: '  of credit that was given',
   charges: '  of charges, one for each priced line',
@@ -27,7 +27,7 @@ export function sayAudit(report: AuditReport): string[] {
     ...report.findings.map(finding => `${finding.subject}: ${finding.sentence}`),
     ...(report.findingsLeftOff > 0 ? [`${report.findingsLeftOff} more findings are not shown.`] : []),
     `drift: ${displayUsd(report.driftMicroUsd)}`,
-    report.ok ? 'The books add up.' : 'The books do not add up.',
+    report.ok ? 'The ledger adds up.' : 'The ledger does not add up.',
   ]
 }
 
@@ -49,7 +49,7 @@ export function sayChainAudit({
     ...(findingsLeftOff > 0 ? [`${findingsLeftOff} more findings are not shown.`] : []),
     ...notes.map(({ sentence }) => `Note: ${sentence}`),
     ...(notesLeftOff > 0 ? [`${notesLeftOff} more notes are not shown.`] : []),
-    ok ? 'Every credit has its transfer.' : 'The books and the chain do not agree.',
+    ok ? 'Every credit has its transfer.' : 'The ledger and the chain do not agree.',
   ]
 }
 

@@ -48,7 +48,7 @@ async function replaceLostSecret(books: LedgerPlace): Promise<string> {
     const { missing } = await opened.needs()
     const where = books.env.FAREBOX_SECRET ? 'FAREBOX_SECRET' : books.folder.secret
     const ended = missing > 0 ? ` ${counted(missing, 'key')} of another secret ended with that.` : ''
-    return `The books go by the secret in ${where} from now on.${ended}`
+    return `The ledger now uses the secret in ${where}.${ended}`
   } finally {
     await opened.close()
   }

@@ -10,7 +10,7 @@ export interface Audited {
 export const auditFile = (file: string): Promise<Audited> => auditIn(file, 'in it')
 
 /** Audits the books as they are now. */
-export async function auditBooks(books: LedgerPlace): Promise<Audited> {
+export async function auditLedger(books: LedgerPlace): Promise<Audited> {
   const reader = await openReader(books)
   try {
     return await auditIn(reader, 'in the database')
@@ -27,8 +27,8 @@ async function auditIn(books: string | AuditReader, where: string): Promise<Audi
     const { ok, counts } = await audit(books, { expiredHoldMs: Number.MAX_SAFE_INTEGER })
     const rows = `${counts.entries} rows of ${counts.accounts} accounts`
     return ok
-      ? { ok, sentence: `The books ${where} add up: ${rows}.` }
-      : { ok, sentence: `The books ${where} do not add up (${rows}); \`farebox ledger audit\` tells more.` }
+      ? { ok, sentence: `The ledger ${where} adds up: ${rows}.` }
+      : { ok, sentence: `The ledger ${where} does not add up (${rows}). Run \`farebox ledger audit\` for details.` }
   } catch (error) {
     if (!isOtherSchema(error)) throw error
     return { ok: true, sentence: 'Their tables are those of another release, so they were not audited.' }

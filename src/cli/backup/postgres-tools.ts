@@ -43,7 +43,7 @@ export async function restorePostgres(url: string, file: string, env: Environmen
   const path = resolve(file)
   if (!existsSync(path)) throw new CliError(`There is no file ${path}.`, 'Name the backup that `farebox backup` made.')
   if ((await kindOfBackup(path)) === 'sqlite') {
-    throw new CliError('This is a backup of books in a folder.', 'Unset DATABASE_URL, then repeat this.')
+    throw new CliError('This is a backup of a ledger in a folder.', 'Unset DATABASE_URL, then repeat this.')
   }
   const { PGDATABASE = '' } = postgresEnvironment(url)
   // Roles are of a server, not of a database: what is restored belongs to who restores it.
@@ -134,10 +134,10 @@ const isTaken =
 const mostWords = 4_000
 
 const missing = (tool: Tool): CliError =>
-  new CliError(`\`${tool}\` is not installed.`, "Install PostgreSQL's client programs, as new as its server, on PATH.")
+  new CliError(`\`${tool}\` is not installed.`, "Install PostgreSQL's client tools on PATH, in the server's version or newer.")
 
 const complaints: readonly [RegExp, sentence: string, next: string][] = [
-  [/server version mismatch/, 'is older than the server.', "Install the client programs of the server's version."],
+  [/server version mismatch/, 'is older than the server.', "Install the client tools of the server's version."],
   [/unsupported version|not appear to be a valid archive/, 'cannot read this file.', 'Name a backup of this database.'],
   [/password authentication failed|no password supplied/, 'was not let in.', 'Check the user in DATABASE_URL.'],
   [/does not exist/, 'found no such database.', 'Make it, empty, or check DATABASE_URL.'],
@@ -155,5 +155,5 @@ function toolFailure(tool: Tool, told: string): CliError {
       .split('\n')
       .at(-1)
       ?.replaceAll(/\p{Cc}/gu, ' ') ?? ''
-  return new CliError(`\`${tool}\` failed: ${line.slice(0, 300)}`, 'Mend that, then repeat this.')
+  return new CliError(`\`${tool}\` failed: ${line.slice(0, 300)}`, 'Fix that, then try again.')
 }

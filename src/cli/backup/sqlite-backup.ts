@@ -29,7 +29,7 @@ export async function restoreSqlite(folder: DataFolder, database: string, file: 
   if (!existsSync(path)) throw new CliError(`There is no file ${path}.`, 'Name the backup that `farebox backup` made.')
   if ((await kindOfBackup(path)) === 'postgres') {
     throw new CliError(
-      'This is a backup of books in PostgreSQL.',
+      'This is a backup of a ledger in PostgreSQL.',
       'Set DATABASE_URL to an empty database, then repeat this.',
     )
   }
@@ -53,7 +53,7 @@ export async function restoreSqlite(folder: DataFolder, database: string, file: 
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
-      throw new CliError(`There are books in ${folder.root} already.`, 'Restore into another folder, with `--data`.')
+      throw new CliError(`${folder.root} already has a ledger.`, 'Restore into another folder, with `--data`.')
     }
     throw await folderFailure(error, folder)
   }
@@ -75,7 +75,7 @@ function refuseLeftovers(database: string): void {
   const left = ['-wal', '-shm', '-journal'].map(end => database + end).filter(path => existsSync(path))
   if (existsSync(database) || !left.length) return
   throw new CliError(
-    `${left.join(' and ')} of former books would change the restored ones.`,
+    `${left.join(' and ')} of an earlier ledger would change the restored one.`,
     'Move what is left of them away, or restore into another folder, with `--data`.',
   )
 }

@@ -1,4 +1,4 @@
-import { auditBooks, auditFile } from '../backup/audit-file.ts'
+import { auditLedger, auditFile } from '../backup/audit-file.ts'
 import { secretFileOf } from '../backup/backup-secret.ts'
 import { backUpSqlite } from '../backup/sqlite-backup.ts'
 import { type Command, type CommandIo, parseArguments, wrongUsage } from '../command.ts'
@@ -9,12 +9,12 @@ const name = 'farebox backup'
 
 const usage = `Usage: farebox backup FILE [--with-secret] [--data DIR]
 
-Copies the books of a service into a new file, also while it runs: accounts, keys' hashes, entries, holds, payments and
-jobs, as they are at one moment. The copy is checked and audited. It holds no finished video, no wallet, no private key
-and no API key. \`farebox restore\` takes it back.
+Backs up the ledger of a service into a new file, also while the service runs: accounts, hashes of keys, entries, holds,
+payments and jobs, as one consistent snapshot. The copy is checked and audited. It holds no finished video, no wallet, no
+private key and no API key. Restore it with \`farebox restore\`.
 
-  --with-secret  write the service's secret to FILE.secret; without it keys and download links of
-                 then never count again
+  --with-secret  also write the service's secret to FILE.secret; without this secret, existing keys
+                 and download links stop working after a restore
   --data DIR     the service's folder (${defaultDataFolder}); where DATABASE_URL names a PostgreSQL database, that one`
 
 export const backup: Command = {
@@ -44,7 +44,7 @@ async function tell(books: LedgerPlace, file: string, withSecret: boolean, io: C
   if (withSecret) io.output.note(`The service's secret is in ${secretFileOf(file)}; keep it apart from the backup.`)
   else io.output.note("The service's secret is not in it: without it no API key of then opens anything again.")
   // What `pg_dump` writes can be added up only in a database; that from which it came is.
-  const audited = books.database.engine === 'postgres' ? await auditBooks(books) : await auditFile(file)
+  const audited = books.database.engine === 'postgres' ? await auditLedger(books) : await auditFile(file)
   io.output.note(audited.sentence)
   return audited.ok ? 0 : 1
 }

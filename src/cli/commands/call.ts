@@ -53,7 +53,7 @@ export const call: Command = {
     const tool = await toolCalled(toolName)
     const given = checked(tool, readToolArguments(name, tool, words))
     const { settings, problems } = readSettings(withDataFlag(io.env, values.data))
-    if (problems.length > 0) throw new CliError(problems.join(' '), 'Mend it in the environment, then try again.', 2)
+    if (problems.length > 0) throw new CliError(problems.join(' '), 'Fix it in the environment, then try again.', 2)
     const passphrase = await givenPassphrase(name, values, io.env)
     const end = await callTwice({ tool, given, isJson: values.json, data: values.data }, settings, passphrase, io)
     return end === 'done' ? 0 : 1

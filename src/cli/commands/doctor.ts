@@ -13,18 +13,18 @@ const name = 'farebox doctor'
 const usage = `Usage: farebox doctor [--config FILE] [--data DIR] [--json]
        farebox doctor --assistant [--data DIR] [--passphrase-file FILE | --passphrase-fd N] [--json]
 
-Looks at everything that a service on this machine needs, and says of each in a line whether it is well or what to do:
-Node, the configuration, the books (opened, added up, of this release), nodes, gas and facilitators, the servers of
-models, ffmpeg and packages, the port, the clock, who may read the folders. Where FAREBOX_BASE_URL or FAREBOX_API_KEY
-is set too, or with --assistant alone, at what an assistant needs: its settings as \`farebox mcp\` would read them from this
-terminal, who pays, the caps and where each comes from, its tools and folders, whether the service answers, takes the key
-and has the same time. Changes nothing, and shows no secret. Ends with 1 where something is broken.
+Checks everything that a service on this machine needs, and prints for each whether it works or how to fix it: Node, the
+configuration, the ledger (readable, audited, of this release), nodes, gas and facilitators, model servers, ffmpeg and
+packages, the port, the clock, and who may read the folders. If FAREBOX_BASE_URL or FAREBOX_API_KEY is set, or with
+--assistant alone, it checks what an assistant needs: its settings as \`farebox mcp\` would read them from this terminal,
+what pays, the caps and where each comes from, its tools and folders, and whether the service answers, accepts the key and
+has the same time. Changes nothing and shows no secret. Exits with 1 if something is broken.
 
   --config FILE  the configuration (FAREBOX_CONFIG, or farebox.yaml here)
-  --data DIR     the service's folder; the one of the configuration, or ${defaultDataFolder} beside it, where absent
-  --assistant    only what an assistant needs; --data is then the wallet's folder (FAREBOX_DATA, or ~/.farebox)
-  --passphrase-file FILE, --passphrase-fd N  looks whether this opens the wallet
-  --json         one object a finding: check, state (ok, note, broken), says, next`
+  --data DIR     the service's folder; by default the one of the configuration, or ${defaultDataFolder} beside it
+  --assistant    check only what an assistant needs; --data is then the wallet's folder (FAREBOX_DATA, or ~/.farebox)
+  --passphrase-file FILE, --passphrase-fd N  check that this opens the wallet
+  --json         one JSON object per finding: check, state (ok, note, broken), says, next`
 
 export const doctor: Command = {
   usage,
@@ -118,7 +118,7 @@ async function faultsIn(path: string, isNamed: boolean, error: unknown): Promise
   const faults = faultsOf(error)
   if (faults) {
     const { faultLine } = await import('#service/config/config-fault.ts')
-    return faults.map(fault => broken(check, faultLine(path, fault), 'Mend it.'))
+    return faults.map(fault => broken(check, faultLine(path, fault), 'Fix it.'))
   }
   if (!(error instanceof CliError)) throw error
   const isAbsent = error.message === `There is no ${path}.` && !isNamed

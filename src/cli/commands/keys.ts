@@ -25,9 +25,9 @@ want the service stopped.
   --label TEXT  what the key is for, shown in lists
   --account ID  another key of this customer; the keys of this customer only
   --admin       a key that makes, changes and ends keys of its customer over the API, and reads the customer's bills
-  --break-keys  drop former secrets though keys still need them, or take another secret where the one that the books
-                expect is lost: those keys end
-  --data DIR    the service's folder (${defaultDataFolder}); its books where DATABASE_URL says, if it does
+  --break-keys  drop former secrets that keys still need, or replace the secret that the ledger expects if it is
+                lost: those keys stop working
+  --data DIR    the service's folder (${defaultDataFolder}); the ledger is in DATABASE_URL if that is set
   --json        the result as JSON
 
 LIMITS are what a key may spend in each period; a customer's other keys are not counted in them:

@@ -13,19 +13,18 @@ const usage = `Usage: farebox ledger balance [ACCOUNT] [--data DIR] [--json]
        farebox ledger reopen [--data DIR]
 
 balance shows what each account has: available (posted less what running calls hold), and what is left of today's staking
-credit where some of it was used today. audit adds up the books again from their rows alone, with code that shares nothing
-with the ledger, and ends with 1 where anything does not add up; with --chain it also compares what was credited with what
-reached the payee. export prints every row of the books as CSV. A running service is not disturbed by any of these. A
-service makes its books read-only where they do not add up; reopen audits them and, if nothing is found, lets paid calls in
-again.
+credit if some of it was used today. audit recomputes the ledger from its rows alone, with separate code, and exits with 1
+if anything does not add up; with --chain it also compares what was credited with what reached the payee. export prints
+every row of the ledger as CSV. None of these disturbs a running service. A service whose ledger does not add up makes it
+read-only; reopen audits it and, if nothing is found, lets paid calls in again.
 
   ACCOUNT       of this account alone
   --chain       ask the nodes at FAREBOX_EVM_RPC_URL and FAREBOX_SOLANA_RPC_URL, or the local chains of this folder
   --account ID  the rows of this account only
   --from TIME   from this day or time on, UTC: 2026-11-01 or 2026-11-01T12:00:00Z
   --to TIME     before this day or time
-  --data DIR    the service's folder (${defaultDataFolder}); its books where DATABASE_URL says, if it does
-  --json        the whole report as JSON; of balances one object a line`
+  --data DIR    the service's folder (${defaultDataFolder}); the ledger is in DATABASE_URL if that is set
+  --json        the whole report as JSON; balances as one object per line`
 
 const words: Readonly<Record<string, (args: readonly string[], io: CommandIo) => Promise<number>>> = {
   balance,
@@ -152,7 +151,7 @@ async function exportBooks(args: readonly string[], io: CommandIo): Promise<numb
   }
 }
 
-/** A day is its first moment. Only UTC: the books know no other time. */
+/** A day is its first moment. Only UTC, the time of the ledger. */
 function timeOf(flag: string, text: string): number {
   const match = /^(\d{4}-\d\d-\d\d)(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?Z)?$/.exec(text)
   const atMs = match ? Date.parse(text) : Number.NaN

@@ -18,7 +18,7 @@ const usage = `Usage: farebox mcp [--tools NAMES] [--http [--port N] [--json]] [
                    [--print-tools]
        farebox mcp --print-config CLIENT
 
-Serves the tools over MCP on stdin and stdout, for an assistant to start; or by Streamable HTTP to the programs of this
+Serves the tools over MCP on stdin and stdout, for an assistant to start; or by Streamable HTTP to clients on this
 machine that know its token. Settings come from the environment
 (FAREBOX_BASE_URL, FAREBOX_WALLET_KEY, FAREBOX_SOLANA_KEY or FAREBOX_API_KEY, FAREBOX_OUTPUT_DIR and the caps); without
 a wallet or a key only models_find, job_list, wallet_status and wallet_receipts work.
@@ -64,7 +64,7 @@ export const mcp: Command = {
     const { settings, problems } = readSettings(
       values.tools === undefined ? env : { ...env, FAREBOX_TOOLS: values.tools },
     )
-    if (problems.length > 0) throw new CliError(problems.join(' '), 'Mend it in the environment, then start again.', 2)
+    if (problems.length > 0) throw new CliError(problems.join(' '), 'Fix it in the environment, then start again.', 2)
     chosen(() => chooseTools(listing, settings.tools))
     if (values['print-tools']) {
       const { printTools } = await import('#mcp/catalogue/print-tools.ts')

@@ -9,17 +9,17 @@ const name = 'farebox proxy'
 
 const usage = `Usage: farebox proxy [--port N] [--passphrase-file FILE | --passphrase-fd N] [--data DIR] [--json]
 
-Opens an address on this machine that any program which speaks to OpenAI can use: what it calls is paid from the wallet,
-within the caps. Settings come from the environment, as for \`farebox mcp\`; FAREBOX_PROXY_TOKEN sets the token that
-programs send as their API key, which else is a new one at each start. FAREBOX_UNPRICED_CALLS=allow lets calls pass whose
-price cannot be known beforehand. A consent policy is for a person: \`farebox wallet approve\`.
+Opens an address on this machine for any client of the OpenAI API: its calls are paid from the wallet, within the caps.
+Settings come from the environment, as for \`farebox mcp\`. FAREBOX_PROXY_TOKEN sets the token that clients send as their
+API key; without it each start makes a new one. FAREBOX_UNPRICED_CALLS=allow lets calls pass whose price cannot be known
+beforehand. A consent policy is approved by a person: \`farebox wallet approve\`.
 
   --port N                the port (${proxyPort}); 0 lets the system choose
   --passphrase-file FILE  opens the wallet of \`farebox wallet create\`; a file that only you may read, or the systemd
                           credential farebox-passphrase, which needs no flag, as the keychain of this system needs none
   --passphrase-fd N       the same from an open file descriptor, for example 0 for the standard input
   --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox)
-  --json                  what a program has to know, as one line of JSON`
+  --json                  what a client has to know, as one line of JSON`
 
 export const proxy: Command = {
   usage,
@@ -35,7 +35,7 @@ export const proxy: Command = {
     })
     const port = integerFlag(name, 'port', values.port, 0, 65_535) ?? proxyPort
     const { settings, problems } = readSettings(withDataFlag(io.env, values.data))
-    if (problems.length > 0) throw new CliError(problems.join(' '), 'Mend it in the environment, then start again.', 2)
+    if (problems.length > 0) throw new CliError(problems.join(' '), 'Fix it in the environment, then start again.', 2)
     const stop = io.untilStopped()
     const passphrase = await givenPassphrase(name, values, io.env)
     const [{ createProxy }, { baseUrlOf, stateFolderOf }] = await Promise.all([

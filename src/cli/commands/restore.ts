@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { auditBooks, auditFile } from '../backup/audit-file.ts'
+import { auditLedger, auditFile } from '../backup/audit-file.ts'
 import { missingSecret, restoreSecret } from '../backup/backup-secret.ts'
 import { restoreSqlite } from '../backup/sqlite-backup.ts'
 import { type Command, parseArguments, wrongUsage } from '../command.ts'
@@ -11,10 +11,10 @@ const name = 'farebox restore'
 
 const usage = `Usage: farebox restore FILE [--data DIR]
 
-Puts the books of a backup into a folder that has none, or into the empty PostgreSQL database that DATABASE_URL names, and
-audits them. The secret comes with it where FILE.secret lies beside it. Then start the service.
+Restores the ledger of a backup into a folder without one, or into the empty PostgreSQL database that DATABASE_URL names,
+and audits it. If FILE.secret is beside FILE, the secret is restored too. Then start the service.
 
-  --data DIR  the new folder (${defaultDataFolder}); with a database the one that the secret goes into`
+  --data DIR  the new folder (${defaultDataFolder}); with a database, the folder for the secret`
 
 export const restore: Command = {
   usage,
@@ -30,14 +30,14 @@ export const restore: Command = {
     const { database, folder } = books
     if (database.engine === 'sqlite') {
       await restoreSqlite(folder, database.path, file)
-      io.output.print(`The books are restored into ${folder.root}.`)
+      io.output.print(`The ledger was restored into ${folder.root}.`)
     } else {
       await restoreDatabase(books, database.url, file)
-      io.output.print('The books are restored into the database.')
+      io.output.print('The ledger was restored into the database.')
     }
     const missing = await missingSecret(books)
     if (missing) io.output.note(missing)
-    const audited = await (database.engine === 'sqlite' ? auditFile(database.path) : auditBooks(books))
+    const audited = await (database.engine === 'sqlite' ? auditFile(database.path) : auditLedger(books))
     io.output.note(audited.sentence)
     return audited.ok ? 0 : 1
   },

@@ -9,17 +9,16 @@ const name = 'farebox serve'
 
 const usage = `Usage: farebox serve [--config FILE] [--check] [--log-level LEVEL]
 
-Serves the API before your own models, by a configuration. Prints \`ready URL\` once it serves, and logs on stderr, one
+Serves the API in front of your own models, as configured. Prints \`ready URL\` once it serves, and logs on stderr, one
 line of JSON each.
 
   --config FILE      the configuration (FAREBOX_CONFIG, or farebox.yaml here); \`farebox init\` writes a first one
-  --check            only say what is wrong with it, or what would be served
-  --log-level LEVEL  error, warn or info; as the file has it where absent
+  --check            validate the configuration, show what would be served, and exit
+  --log-level LEVEL  error, warn or info; as in the file by default
 
-SIGTERM and Ctrl-C take no more requests, let running ones end and stop within a minute; a second one stops at once.
-SIGHUP reads the file anew: models, prices, deprecations, upstreams with their keys, plan, limits and the system prompt
-change without breaking a stream off; all else, such as payments, counts from the next start on. A faulty file changes
-nothing.
+SIGTERM and Ctrl-C let running requests end, take no new ones, and stop within a minute; a second one stops at once.
+SIGHUP reloads the file: models, prices, deprecations, upstreams with their keys, plan, limits and the system prompt
+change without breaking a stream. Other changes, such as payments, need a restart. A faulty file changes nothing.
 See docs/operations/run.md.`
 
 const levels = ['error', 'warn', 'info'] as const

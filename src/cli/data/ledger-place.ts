@@ -25,7 +25,7 @@ export async function ledgerPlaceOf(data: string, env: Environment): Promise<Led
     const path = `sqlite:${folder.database}`
     return { folder, database: databasePlace(env.DATABASE_URL || path), env }
   } catch (error) {
-    throw new CliError(error instanceof Error ? error.message : String(error), 'Mend DATABASE_URL, or unset it.')
+    throw new CliError(error instanceof Error ? error.message : String(error), 'Fix DATABASE_URL, or unset it.')
   }
 }
 
@@ -48,7 +48,7 @@ export async function requireLedger(books: LedgerPlace): Promise<void> {
 /** A service that keeps its books in PostgreSQL leaves a folder with its secret and no database. */
 const booksElsewhere = ({ folder: { root }, env }: LedgerPlace): CliError =>
   new CliError(
-    `The books of the service in ${root} are not there.`,
+    `There is no service ledger in ${root}.`,
     `If it keeps them in PostgreSQL, set DATABASE_URL as the service has it; else start it once with \`${starting(env)}\`.`,
   )
 
@@ -69,7 +69,7 @@ export async function requireSecrets(books: LedgerPlace): Promise<Secrets> {
 /** As books are that were restored without it. */
 const secretMissing = ({ root, secret }: DataFolder): CliError =>
   new CliError(
-    `The secret of the books in ${root} is not there.`,
+    `The secret of the ledger in ${root} is missing.`,
     `Put the former service’s into ${secret}, or into FAREBOX_SECRET; only where it is lost, run \`farebox keys rotate-secret --break-keys\`.`,
   )
 
@@ -88,7 +88,7 @@ export async function openReader(books: LedgerPlace): Promise<AuditReader> {
   if (await hasBooks(reader)) return reader
   await reader.close()
   throw new CliError(
-    'The PostgreSQL database holds no books of a service.',
+    'The PostgreSQL database has no service ledger.',
     'Start the service on it once, or check DATABASE_URL.',
   )
 }
@@ -152,8 +152,8 @@ async function requireLedgerHere(folder: DataFolder): Promise<void> {
   const place = await readFileIfThere(markOf(folder))
   if (place === null) return
   throw new CliError(
-    `The books of the service in ${folder.root} are in PostgreSQL (${place.trim()}), and DATABASE_URL is not set.`,
-    `Set DATABASE_URL as the service has it, or take another folder with \`--data\`; only where those books are given up, remove ${markOf(folder)}.`,
+    `The ledger of the service in ${folder.root} is in PostgreSQL (${place.trim()}), and DATABASE_URL is not set.`,
+    `Set DATABASE_URL as the service has it, or choose another folder with \`--data\`. Remove ${markOf(folder)} only to give that ledger up.`,
   )
 }
 
@@ -161,8 +161,8 @@ async function requireLedgerHere(folder: DataFolder): Promise<void> {
 export async function requireNoLedgerHere(folder: DataFolder): Promise<void> {
   if ((await readFileIfThere(markOf(folder))) !== null || !(await hasAccounts(folder.database))) return
   throw new CliError(
-    `The books of the service in ${folder.root} are in its folder, and DATABASE_URL names another database.`,
-    'Unset DATABASE_URL to go on with them, or take another folder with `--data` for the books in PostgreSQL.',
+    `The ledger of the service in ${folder.root} is in that folder, and DATABASE_URL names another database.`,
+    'Unset DATABASE_URL to keep using it, or choose another folder with `--data` for the ledger in PostgreSQL.',
   )
 }
 

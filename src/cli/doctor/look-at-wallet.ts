@@ -50,7 +50,7 @@ const locked = (address: string, folder: string): Finding =>
 const nobody = (folder: string): Finding =>
   note(
     check,
-    `Nobody: FAREBOX_API_KEY is not set, and no wallet is in ${folder}.`,
+    `Nothing pays: FAREBOX_API_KEY is not set, and there is no wallet in ${folder}.`,
     'Set a key, or run `farebox wallet create --service URL`; what is free works without.',
   )
 

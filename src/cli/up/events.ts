@@ -88,9 +88,9 @@ export async function sayServing(
     `  ${farebox} local fund ADDRESS --usd 25 ${data}`,
     '  # 2 USD of credit each day for the test wallet, spent before its USDC; an answer shows it as x-service-balance-diem',
     `  ${farebox} local stake ${wallet.address} --tokens 2 ${data}`,
-    '  # lets your programs, and the proxy, pay by the test wallet',
+    '  # lets your code and the proxy pay from the test wallet',
     `  eval "$(${farebox} local env ${data})"`,
-    '  # adds the books up',
+    '  # audits the ledger',
     `  ${farebox} ledger audit ${data}`,
   ]
 }

@@ -202,17 +202,17 @@ class Journey {
     const before = this.#person.asked.length
     const { data, text } = await this.#call('video_create', { ...video, image: this.#picture, again: true })
     const policy = this.#person.asked.slice(before).at(-1)
-    if (!data.job_id) throw new Error(`The picture was not taken: ${text}`)
+    if (!data.job_id) throw new Error(`The image was refused: ${text}`)
     const costUsd = usd(data.charged_usd)
     if (!policy) {
-      const detail = `an earlier consent to this very picture still stood, so nobody was asked; queued as job ${String(data.job_id)}`
+      const detail = `an earlier consent to this image is still valid, so no one was asked; queued as job ${String(data.job_id)}`
       return { costUsd, detail }
     }
     const lines = policy.split('\n').filter(Boolean)
     return {
       costUsd,
       detail: [
-        'no face detector is installed, so every picture counts as one with a face; the person was shown',
+        'no face detector is installed, so every image counts as one with a face; the person was shown',
         ...lines.slice(0, shown.questionLines).map(line => `| ${shortened(line, shown.lineCharacters)}`),
         ...(lines.length > shown.questionLines ? ['| …'] : []),
         `ticked the three statements, and only then it was queued as job ${String(data.job_id)}`,

@@ -46,7 +46,7 @@ export async function createWallet(args: readonly string[], io: CommandIo): Prom
     if (service !== undefined) desk.useService(service)
     io.output.print(address)
     io.output.print(solanaAddress)
-    io.output.note(`The keys are in ${path}, encrypted. Keep the passphrase: nobody can recover it.`)
+    io.output.note(`The keys are in ${path}, encrypted. Keep the passphrase: it cannot be recovered.`)
     const { asTyped } = await import('#agent/words/typed-commands.ts')
     const networks = payees.map(({ network }) => network)
     const wallet = {
@@ -75,7 +75,7 @@ async function confirmPayees(
   if (payees.length === 0)
     throw new CliError(
       'The service offers no payment that this wallet can make.',
-      'It pays USDC on Base and on Solana; ask whoever runs the service.',
+      'It pays USDC on Base and on Solana; ask the operator of the service.',
     )
   for (const payee of payees)
     io.output.note(plainText(`${payee.origin} wants to be paid at ${payee.payTo}, in ${tokenName(payee)}.`))

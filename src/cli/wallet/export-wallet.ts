@@ -21,7 +21,7 @@ export async function exportWallet(args: readonly string[], io: CommandIo): Prom
       )
     const passphrase = await askHidden(io, 'Passphrase of the wallet (it is not shown):')
     await desk.provePassphrase(passphrase)
-    io.output.note(`Whoever sees the keys of ${address} can take all that the wallet holds, on both chains.`)
+    io.output.note(`Anyone who sees the keys of ${address} can take everything the wallet holds, on both chains.`)
     if ((await askLine(io, `To go on, type "${confirmation}":`)) !== confirmation)
       throw new CliError('Nothing was shown.', `Type the words ${confirmation}, without anything else.`)
     const keys = await desk.exportKeys(passphrase)

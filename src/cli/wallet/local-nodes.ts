@@ -38,8 +38,8 @@ export async function transferSource(network: string, { env, folder }: LedgerPla
   const url = env[variable] || (await local(folder.root))
   if (!url && !existsSync(chainFolderPath(folder))) {
     throw new CliError(
-      `These books have payments on ${network}, no node is known for it, and this folder has no local chain.`,
-      `Set ${variable} to a node; where they are the books of a trial, copy \`chain\` of its folder here: without it its transfers are gone.`,
+      `This ledger has payments on ${network}, but no node is set for it and this folder has no local chain.`,
+      `Set ${variable} to a node. For the ledger of a trial, copy \`chain\` from its folder to this one: without it its transfers are gone.`,
     )
   }
   if (!url) {

@@ -121,7 +121,7 @@ function payerLines({ addresses, address, isPayerDecided }: Status): string[] {
   if (addresses.length < 2) return []
   return isPayerDecided
     ? [`pays from: ${address}, because its last payment or its credit is there`]
-    : ['pays from: the address with enough USDC at the first payment, Base where both have it or nobody can tell']
+    : ['pays from: the address with enough USDC at the first payment, Base by default']
 }
 
 function openLine({ receiptId, amountMicroUsd, validBeforeMs, isRejected }: Status['openPayments'][number]): string {

@@ -39,7 +39,7 @@ function imageChoices(constraints: Spec['constraints']): ModelChoice[] {
     ...among('quality', qualities, constraints.defaultQuality),
     'widthHeightDivisor' in constraints
       ? { arguments: ['width', 'height'], words: `width and height in steps of ${constraints.widthHeightDivisor}` }
-      : { arguments: ['images'], words: constraints.combineImages ? 'several pictures' : 'one picture' },
+      : { arguments: ['images'], words: constraints.combineImages ? 'several images' : 'one image' },
     choice('prompt', `up to ${promptCharacterLimit} characters`),
   ]
 }

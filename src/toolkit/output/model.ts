@@ -123,7 +123,7 @@ type Named = [what: string, usd: number]
 function named(pricing: z.output<typeof UnitPricing>, type: ModelRecord['type']): Named[] {
   const { quality = {}, resolutions = {}, durations = {}, upscale = {} } = pricing
   const single: readonly (readonly [string, { usd: number } | undefined])[] = [
-    ['a picture', pricing.generation],
+    ['an image', pricing.generation],
     ['an edit', pricing.inpaint],
     // Speech is counted in the characters that are spoken.
     [type === 'tts' ? 'a million characters' : 'a million tokens', pricing.input],
@@ -133,9 +133,9 @@ function named(pricing: z.output<typeof UnitPricing>, type: ModelRecord['type'])
   ]
   return [
     ...single.flatMap(([what, price]): Named[] => (price ? [[what, price.usd]] : [])),
-    ...each('a picture', resolutions),
+    ...each('an image', resolutions),
     ...Object.entries(quality).flatMap(([resolution, levels]) =>
-      each(`a picture ${untrustedName(resolution)}`, levels),
+      each(`an image ${untrustedName(resolution)}`, levels),
     ),
     ...each('an upscale', upscale),
     ...each('a duration', durations),

@@ -150,7 +150,7 @@ const wasDenied = ({ id, expiresAtMs }: Approval, terms: RefusedTerms, nowMs: nu
   new WalletRefusal({
     rule: 'denied',
     sentence: saidNo,
-    nextStep: `The no counts until ${displayUntil(expiresAtMs, nowMs)}. Do not ask again; do something else, or talk with the person: nobody else can take it back, with \`${approveCommand(id, folder)}\` in a terminal.`,
+    nextStep: `The no counts until ${displayUntil(expiresAtMs, nowMs)}. Do not ask again; do something else, or talk with the person: only they can take it back, with \`${approveCommand(id, folder)}\` in a terminal.`,
     terms,
   })
 
@@ -193,7 +193,7 @@ function* forgetUnanswered(): Work<void> {
 }
 
 const pushedOut = 'A person was asked, and newer questions took its place before anybody answered.'
-const unanswered = 'A person was asked, and nobody answered in time.'
+const unanswered = 'The user was asked and did not answer in time.'
 const unused = 'A person had agreed, and the time of their yes ran out before it was used.'
 
 /** The newest: one that was asked about again was asked about at a higher price. */
@@ -316,7 +316,7 @@ function checkText(facts: ApprovalFacts, terms: RefusedTerms): void {
   if (facts.kind !== 'consent' || facts.policyText.length <= limits.maxPolicyTextLength) return
   throw new WalletRefusal({
     rule: 'order',
-    sentence: 'The policy text is too long to be shown whole, so nobody can agree to it here.',
+    sentence: 'The policy text is too long to be shown whole, so it cannot be agreed to here.',
     nextStep: "Agree on the service's own site, or use another model.",
     terms,
   })

@@ -42,7 +42,7 @@ export function chooseOption(
     refusal: {
       rule,
       sentence: `The service's offer is not paid: ${why}.`,
-      nextStep: 'Nothing was signed; tell whoever runs the service, or use another one.',
+      nextStep: 'Nothing was signed. Tell the operator of the service, or use another one.',
       terms: offered(option, rule === 'price-bait' ? amount : null),
     },
   }
@@ -65,7 +65,7 @@ const checks: readonly Check[] = [
   ({ network, payTo }, { payer }) =>
     typeof payTo === 'string' && isAddressOn(network, payTo) && !isNobody(payTo) && !sameAddress(payTo, payer)
       ? null
-      : ['recipient', 'its payee is no address of somebody else'],
+      : ['recipient', 'its payee is the wallet itself or not a valid address'],
   ({ amount }) =>
     typeof amount === 'string' && /^[1-9]\d{0,17}$/.test(amount)
       ? null

@@ -131,7 +131,7 @@ export function decideCall(policy: Policy, situation: Pick<Situation, 'isStopped
 /** Null where nobody has to be asked. */
 function whyAsked({ askAboveMicroUsd }: Policy, { quotedMicroUsd, mayBeSecond = false }: PlannedCall): string | null {
   if (mayBeSecond) return 'It was sent before and its answer was lost, so the service may charge for both.'
-  if (quotedMicroUsd === null) return 'Nobody can tell its price beforehand, so the caps of a call cannot bound it.'
+  if (quotedMicroUsd === null) return 'Its price cannot be known beforehand, so the caps of a call cannot bound it.'
   return quotedMicroUsd > askAboveMicroUsd
     ? `It may cost more than ${displayUsd(askAboveMicroUsd)}, above which a person is asked.`
     : null

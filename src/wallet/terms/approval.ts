@@ -89,7 +89,7 @@ function leading(facts: ApprovalFacts, { about }: QuestionContext): Pick<Questio
     case 'payee':
       return {
         asks: `May ${displayUsd(facts.amountMicroUsd)} be paid to an address that was not paid before?`,
-        why: 'Nobody has allowed this address yet. Compare it with the one that the service publishes.',
+        why: 'This address was never approved. Compare it with the one that the service publishes.',
         onYes: 'Yes: it is paid, and this address may be paid later too, within the caps, without another question.',
       }
     case 'consent':
@@ -122,7 +122,7 @@ function detailsOf(facts: ApprovalFacts, { about, origin }: QuestionContext): Qu
     ['Tool', about && (tool == null ? 'none: a request of a program' : nameOf(tool))],
     ['Model', model == null ? null : nameOf(model)],
     [
-      'Prompt, in the words of whoever calls',
+      'Prompt, in the caller’s words',
       prompt == null ? null : quoted(prompt, limits.quotedCharacters) || unseen,
     ],
     ['Files', files.length > 0 ? filesOf(files, moreFiles, limits.maxFilesNamed) : null],

@@ -197,7 +197,7 @@ describe('while the books are read-only', () => {
     await expect.poll(ready).toEqual(isReadOnly)
     expect(await admin('ledger/reopen')).toEqual({
       status: 400,
-      body: { error: 'The books stay read-only: The balance of an account is not what its entries left.' },
+      body: { error: 'The ledger stays read-only: The balance of an account is not what its entries left.' },
     })
     tamper('UPDATE account SET posted = posted - 7')
     await look()

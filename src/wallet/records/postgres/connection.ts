@@ -41,7 +41,7 @@ function refuseInClear(driver: typeof pg, url: string): void {
   if (isHere || ssl || new URL(url).searchParams.getAll('sslmode').at(-1) === 'disable') return
   throw unusableJournal(
     'FAREBOX_JOURNAL_URL names another machine without TLS, so caps, payees and signed payments would cross the network in clear',
-    'Add `?sslmode=verify-full` to the address, or `?sslmode=disable` where nobody else is on the way there.',
+    'Add `?sslmode=verify-full` to the address, or `?sslmode=disable` on a network that you trust.',
   )
 }
 
@@ -177,7 +177,7 @@ export const journalAway = (code: string): WalletRefusal =>
   new WalletRefusal({
     rule: 'journal-away',
     sentence: `The wallet's journal in PostgreSQL does not answer (${code}), and nothing is signed without it.`,
-    nextStep: 'Try again once the database is back; whoever runs it checks FAREBOX_JOURNAL_URL.',
+    nextStep: 'Try again once the database is back, or let its operator check FAREBOX_JOURNAL_URL.',
   })
 
 const unusableJournal = (why: string, nextStep: string): WalletRefusal =>
