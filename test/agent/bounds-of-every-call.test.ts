@@ -274,7 +274,7 @@ test('a model that is not named has the price of the default', async () => {
   const priceOf = (body: object) => priceCall(client, models, upscaleImage, { image: picture, scale: 4, ...body })
   const { amountMicroUsd, what } = await priceOf({})
   expect(amountMicroUsd).toBe((await priceOf({ model: meant?.id })).amountMicroUsd)
-  expect(what).toBe('A larger picture by the default model')
+  expect(what).toBe('An upscaled image by the default model')
 })
 
 test('where no model of a type is the default, one that is not named costs at most what the dearest does', async () => {
@@ -316,8 +316,8 @@ test.each([
 
 const file = () => new File(['fLaC'], 'talk.flac')
 test.each([
-  [backgroundRemoveImage, { image: 'aGk=', x: 1 }, 'A picture without its background by the default model', null],
-  [editImage, { ...asked, prompt: 'a red sky', x: 1 }, 'An edited picture by the default model', 'a red sky'],
+  [backgroundRemoveImage, { image: 'aGk=', x: 1 }, 'An image without its background by the default model', null],
+  [editImage, { ...asked, prompt: 'a red sky', x: 1 }, 'An edited image by the default model', 'a red sky'],
   [createTranscription, { model: 'asr-0', file: file() }, 'A transcript by asr-0', null],
   [createTextParser, { file: file(), x: 1 }, 'The text of a document', null],
   [webSearch, { query: 'fares', x: 1 }, 'A search of the web', 'fares'],

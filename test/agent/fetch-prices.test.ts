@@ -45,7 +45,7 @@ describe('vectors and pictures have the price of their record', () => {
       error: {
         code: 'model_not_found',
         message: expect.stringMatching(
-          /^p is no model of embeddings; it makes pictures\. Models of embeddings are v, other;/,
+          /^p is not an embedding model; it makes images\. Embedding models are v, other;/,
         ),
       },
     })
@@ -56,7 +56,7 @@ describe('vectors and pictures have the price of their record', () => {
     [
       '/images/generations',
       { model: 'q', prompt },
-      /Pictures by q, at a price .*; a request of a program at 127\.0\.0\.1:\d+; “a red boat' for nothing\. Approve it, because it…”\. /,
+      /Images by q, at a price .*; a request of a program at 127\.0\.0\.1:\d+; “a red boat' for nothing\. Approve it, because it…”\. /,
     ],
     [
       '/embeddings',

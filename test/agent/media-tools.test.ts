@@ -147,7 +147,7 @@ test.each([
 
 test('a model of another kind is named as what it is', async () => {
   await expect(agent.call('image_create', { model: 'demo-chat', prompt: 'x' })).rejects.toMatchObject({
-    facts: { charged: 0n, happened: expect.stringContaining('demo-chat is no model of pictures') },
+    facts: { charged: 0n, happened: expect.stringContaining('demo-chat is not an image model') },
   })
 })
 

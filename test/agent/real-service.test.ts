@@ -69,8 +69,8 @@ test('a chat by its tool says what it cost and what is left', async () => {
 })
 
 test.each([
-  ['demo-image', /^demo-image is no text model; it makes pictures\./, /^Text models are demo-chat/],
-  ['demo-embedding', /^demo-embedding is no text model; it makes vectors of texts\./, /^Text models are demo-chat/],
+  ['demo-image', /^demo-image is not a text model; it makes images\./, /^Text models are demo-chat/],
+  ['demo-embedding', /^demo-embedding is not a text model; it makes embeddings\./, /^Text models are demo-chat/],
   ['demo-chatt', /^The service has no model demo-chatt\./, /^Similar ones are demo-chat/],
   ['zzz', /^The service has no model zzz\./, /models_find/],
 ])('a chat with %s is nobody’s question: it is told at once which models there are', async (model, happened, next) => {
@@ -90,7 +90,7 @@ test('characters and what removes backgrounds are found with a wallet alone', as
 
 test('a chat model is told to be no video model, and what it does', async () => {
   await expect(call('video_quote', { model: 'demo-chat', duration: '2s' })).rejects.toMatchObject({
-    facts: { happened: 'demo-chat is no video model; it writes text.', charged: 0n },
+    facts: { happened: 'demo-chat is not a video model; it writes text.', charged: 0n },
   })
 })
 

@@ -90,7 +90,7 @@ withPostgres('the backup of a PostgreSQL database', cluster => {
     stopped = true
     await load
     expect(made).toMatchObject({ code: 0, stdout: `${file}\n` })
-    expect(made.stderr).toContain('The books in the database add up: ')
+    expect(made.stderr).toContain('The ledger in the database adds up: ')
     expect(after).toBeGreaterThan(before.length)
     for (const one of [file, `${file}.secret`]) expect((await stat(one)).mode & 0o777).toBe(0o600)
     expect(made.stdout + made.stderr).not.toContain(secret)
@@ -231,7 +231,7 @@ withPostgres('the backup of a PostgreSQL database', cluster => {
     expect(listed.stdout).toMatch(/^\S+ {2}fb_\S{6}… {2}customer:\S+ {2}made \S+ {2}active {2}""\n$/)
     expect((await run(source, 'keys', 'revoke', listed.stdout.split(' ')[0] ?? '', '--data', root)).code).toBe(0)
     const audited = await run(source, 'ledger', 'audit', '--data', root)
-    expect([audited.code, audited.stdout]).toEqual([0, expect.stringContaining('The books add up.')])
+    expect([audited.code, audited.stdout]).toEqual([0, expect.stringContaining('The ledger adds up.')])
     expect(await run(source, 'keys', 'rotate-secret', '--data', root)).toMatchObject({
       ...{ code: 1, stderr: expect.stringMatching(/^The secret is set by the environment\. Put a new one into/) },
     })

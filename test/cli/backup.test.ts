@@ -107,7 +107,7 @@ describe('a restore drill', () => {
     await chats.stop()
     expect(made).toMatchObject({ code: 0, stdout: `${file}\n` })
     expect(made.stderr).toMatch(
-      /^The service's secret is in .+ keep it apart from the backup\.\nThe books in it add up: /,
+      /^The service's secret is in .+ keep it apart from the backup\.\nThe ledger in it adds up: /,
     )
     expect(after).toBeGreaterThan(before.length)
 
@@ -120,7 +120,7 @@ describe('a restore drill', () => {
 
     const target = join(root, 'target')
     const restored = await farebox('restore', file, '--data', target)
-    expect(restored).toMatchObject({ code: 0, stdout: `The books are restored into ${target}.\n` })
+    expect(restored).toMatchObject({ code: 0, stdout: `The ledger was restored into ${target}.\n` })
     await service.close()
     const again = await openService({ folder: target, clock: service.clock })
     try {
@@ -146,7 +146,7 @@ describe('a backup', () => {
     const { code, stdout, stderr } = await backup(file)
     expect([code, stdout]).toEqual([0, `${file}\n`])
     expect(stderr).toBe(
-      "The service's secret is not in it: without it no API key of then opens anything again.\nThe books in it add up: 1 rows of 1 accounts.\n",
+      "The service's secret is not in it: without it no API key of then opens anything again.\nThe ledger in it adds up: 1 rows of 1 accounts.\n",
     )
     expect((await stat(file)).mode & 0o777).toBe(0o600)
     expect((await readdir(root)).sort()).toEqual(['books.db', 'source'])
@@ -239,7 +239,7 @@ describe('a backup', () => {
     tamperWith(dataFolder(source).database, 'UPDATE account SET posted = posted + 1')
     const { code, stdout, stderr } = await backup(file)
     expect([code, stdout]).toEqual([1, `${file}\n`])
-    expect(stderr).toContain('The books in it do not add up (1 rows of 1 accounts); `farebox ledger audit` tells more.')
+    expect(stderr).toContain('The ledger in it does not add up (1 rows of 1 accounts). Run `farebox ledger audit` for details.')
     expect(existsSync(file)).toBe(true)
   })
 
@@ -296,7 +296,7 @@ describe('a restore', () => {
     const twice = await restore(source)
     expect([twice.code, twice.stderr]).toEqual([
       1,
-      `There are books in ${source} already. Restore into another folder, with \`--data\`.\n`,
+      `${source} already has a ledger. Restore into another folder, with \`--data\`.\n`,
     ])
     expect(await readFile(database)).toEqual(before)
     const store = await openSqliteStore({ path: database })

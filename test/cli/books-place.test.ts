@@ -32,7 +32,7 @@ test.each([
   expect([code, stderr]).toEqual([
     1,
     expect.stringMatching(
-      /^The books of the service in .* are in PostgreSQL \(127\.0\.0\.1:1\/books\), and DATABASE_URL is not set\. Set DATABASE_URL /,
+      /^The ledger of the service in .* is in PostgreSQL \(127\.0\.0\.1:1\/books\), and DATABASE_URL is not set\. Set DATABASE_URL /,
     ),
   ])
 })
@@ -52,7 +52,7 @@ test('a start on PostgreSQL leaves no books behind in its folder, unless nobody 
   expect([code, stderr]).toEqual([
     1,
     expect.stringMatching(
-      /^The books of the service in .* are in its folder, .* Unset DATABASE_URL to go on with them/,
+      /^The ledger of the service in .* is in that folder, .* Unset DATABASE_URL to keep using it/,
     ),
   ])
 }, 60_000)
@@ -66,17 +66,17 @@ test('books that were restored without their secret say how to go on', async () 
   const { code, stderr } = await runCommand(['keys', 'list', '--data', other])
   expect([code, stderr]).toEqual([
     1,
-    expect.stringMatching(/^The secret of the books in .*other is not there\. Put the former service’s into .*secret/),
+    expect.stringMatching(/^The secret of the ledger in .*other is missing\. Put the former service’s into .*secret/),
   ])
 })
 
 test.each([
-  ['of PostgreSQL, without DATABASE_URL', 'PGDMP…', {}, /^This is a backup of books in PostgreSQL\. Set DATABASE_URL/],
+  ['of PostgreSQL, without DATABASE_URL', 'PGDMP…', {}, /^This is a backup of a ledger in PostgreSQL\. Set DATABASE_URL/],
   [
     'of a folder, with DATABASE_URL',
     'SQLite format 3\0',
     { DATABASE_URL: url },
-    /^This is a backup of books in a folder\. Unset DATABASE_URL/,
+    /^This is a backup of a ledger in a folder\. Unset DATABASE_URL/,
   ],
 ])('a backup %s', async (_what, content, env, sentence) => {
   const file = join(root, 'backup')

@@ -50,7 +50,7 @@ test('a restored trial without its local chain is told so, by name of the folder
   expect(await audit()).toEqual({
     ...{ code: 1, stdout: '' },
     stderr:
-      'These books have payments on eip155:8453, no node is known for it, and this folder has no local chain. Set FAREBOX_EVM_RPC_URL to a node; where they are the books of a trial, copy `chain` of its folder here: without it its transfers are gone.\n',
+      'This ledger has payments on eip155:8453, but no node is set for it and this folder has no local chain. Set FAREBOX_EVM_RPC_URL to a node. For the ledger of a trial, copy `chain` from its folder to this one: without it its transfers are gone.\n',
   })
   const chain = await startLocalEvmChain({ dataDir: root })
   try {

@@ -44,7 +44,7 @@ test('every command of the pages on backup, monitoring and running does what the
     ...['backup ledger.db', 'restore ledger.db', 'ledger audit', 'ledger reopen', 'ledger balance', 'ledger export'],
     ...['keys list', 'keys create', 'keys revoke', 'keys rotate-secret', 'keys drop-secrets'],
   ])
-  expect(told['ledger audit']).toMatch(/The books add up\.\nEvery credit has its transfer\.\n$/)
+  expect(told['ledger audit']).toMatch(/The ledger adds up\.\nEvery credit has its transfer\.\n$/)
   expect(told['keys list']).toContain('"laptop"')
   expect(told['keys list']).not.toContain(JSON.parse(made.stdout).key)
 })

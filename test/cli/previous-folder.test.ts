@@ -54,7 +54,7 @@ test('a service of today opens it: its keys work, its books add up, and its keys
   expect(await keyStatusAt(old)).toBe(200)
   expect(await run('ledger', 'audit')).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/The books add up\.\n$/),
+    stdout: expect.stringMatching(/The ledger adds up\.\n$/),
   })
   expect((await run('keys', 'list')).stdout).toMatch(
     / {2}made by the first release, perhaps under a former secret {2}"laptop"\n$/,

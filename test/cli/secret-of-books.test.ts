@@ -110,7 +110,7 @@ function sameOnBoth(other: 'home' | 'elsewhere'): void {
     const { code, stdout } = await keys(other, 'rotate-secret', '--break-keys')
     expect([code, stdout]).toEqual([
       0,
-      `The books go by the secret in ${dataFolder(folderOf(other)).secret} from now on. 1 key of another secret ended with that.\n`,
+      `The ledger now uses the secret in ${dataFolder(folderOf(other)).secret}. 1 key of another secret ended with that.\n`,
     ])
     expect((await keys(other, 'list')).stdout).toContain('active  needs a secret that is not here')
     const fresh = keyFrom(await create(other))

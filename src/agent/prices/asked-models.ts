@@ -92,23 +92,23 @@ export function noSuchModel(
   const near = record ? [] : nearNames(id, names, nearModels)
   const [which, ids] = near.length > 0 ? ['Similar ones', near] : [many, names.slice(0, nearModels)]
   return new UnknownModel({
-    happened: record ? `${named} is no ${one}; it ${doings[record.type]}.` : `The service has no model ${named}.`,
+    happened: record ? `${named} is not ${one}; it ${doings[record.type]}.` : `The service has no model ${named}.`,
     charged: zeroUsd,
     next: ids.length > 0 ? `${which} are ${ids.join(', ')}; models_find has them all.` : 'Look at models_find for ids.',
   })
 }
 
 const kinds = {
-  text: { one: 'text model', many: 'Text models' },
-  embedding: { one: 'model of embeddings', many: 'Models of embeddings' },
-  image: { one: 'image model', many: 'Image models' },
-  inpaint: { one: 'model that edits images', many: 'Models that edit images' },
-  upscale: { one: 'model that upscales images', many: 'Models that upscale images' },
-  background: { one: 'model that removes backgrounds', many: 'Models that remove backgrounds' },
-  tts: { one: 'model that speaks', many: 'Models that speak' },
-  music: { one: 'model of music', many: 'Models of music' },
-  video: { one: 'video model', many: 'Video models' },
-  asr: { one: 'model that writes down speech', many: 'Models that write down speech' },
+  text: { one: 'a text model', many: 'Text models' },
+  embedding: { one: 'an embedding model', many: 'Embedding models' },
+  image: { one: 'an image model', many: 'Image models' },
+  inpaint: { one: 'a model that edits images', many: 'Models that edit images' },
+  upscale: { one: 'a model that upscales images', many: 'Models that upscale images' },
+  background: { one: 'a model that removes backgrounds', many: 'Models that remove backgrounds' },
+  tts: { one: 'a speech model', many: 'Speech models' },
+  music: { one: 'a music model', many: 'Music models' },
+  video: { one: 'a video model', many: 'Video models' },
+  asr: { one: 'a transcription model', many: 'Transcription models' },
 } as const
 
 /** Types whose models are looked up here before they are paid. */
@@ -116,8 +116,8 @@ type PricedType = keyof typeof kinds
 
 /** What models do, as the end of a sentence on one of them. */
 const doings: Readonly<Record<ModelType, string>> = {
-  asr: 'writes down speech',
-  embedding: 'makes vectors of texts',
+  asr: 'transcribes speech',
+  embedding: 'makes embeddings',
   image: 'makes images',
   music: 'makes music',
   text: 'writes text',

@@ -5,7 +5,7 @@ import { CliError } from '../command.ts'
 import { type LedgerPlace, ledgerPlaceOf, openReader } from '../data/ledger-place.ts'
 import { broken, type Finding, note, ok } from './finding.ts'
 
-const check = 'books'
+const check = 'ledger'
 
 /** Whether the books open, are those of this release, and add up. */
 export async function lookAtLedger(

@@ -65,7 +65,7 @@ test('all that is well is said in lines', async () => {
   expect(told).toMatch(/ok clock: It is that of the service\./)
   expect(told).toMatch(/ok tools: 20, the default ones: chat, /)
   expect(told).toMatch(/ok files: They are saved in .*none\/output, as FAREBOX_OUTPUT_DIR is not set/)
-  expect(told).not.toMatch(/configuration|books/)
+  expect(told).not.toMatch(/configuration|ledger/)
 })
 
 test.each([
@@ -76,9 +76,9 @@ test.each([
     1,
   ],
   ['a value that is none', { FAREBOX_MAX_DAY_USD: 'much' }, /broken settings: FAREBOX_MAX_DAY_USD is no amount/, 1],
-  ['a variable of somebody else', { FAREBOX_PORT: '1' }, /note settings: FAREBOX_PORT is read by nobody\./, 0],
+  ['a variable of somebody else', { FAREBOX_PORT: '1' }, /note settings: Nothing reads FAREBOX_PORT\./, 0],
   ['a key that is not taken', { FAREBOX_API_KEY: 'wrong' }, /broken api key: The service does not take it \(401\)/, 1],
-  ['nobody who pays', {}, /note who pays: Nobody: .*wallet create --service URL/, 0],
+  ['nobody who pays', {}, /note who pays: Nothing pays: .*wallet create --service URL/, 0],
   [
     'a wallet of the environment',
     { FAREBOX_WALLET_KEY: canaryEvmKey },
@@ -169,5 +169,5 @@ test('without the flag it looks at an assistant where one is set up here, and is
   const quiet = await runCommand(['doctor', '--data', data])
   expect(quiet.stdout).not.toMatch(/who pays|caps|tools:/)
   const both = await runCommand(['doctor', '--data', data], { FAREBOX_BASE_URL: `${origin()}/api/v1` })
-  expect(both.stdout).toMatch(/ok books: [\s\S]*ok caps: [\s\S]*ok service: /)
+  expect(both.stdout).toMatch(/ok ledger: [\s\S]*ok caps: [\s\S]*ok service: /)
 })

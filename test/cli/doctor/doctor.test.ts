@@ -118,7 +118,7 @@ test('of a service that is well nothing is broken, and a line is of each thing',
   const { root, file } = await wellFolder()
   const { code, found, brokenOnes } = await look(root, file)
   expect([code, brokenOnes]).toEqual([0, []])
-  const checks = ['books', 'chain', 'clock', 'configuration', 'data folder', 'engine', 'ffmpeg', 'gas', 'node', 'port']
+  const checks = ['chain', 'clock', 'configuration', 'data folder', 'engine', 'ffmpeg', 'gas', 'ledger', 'node', 'port']
   expect([...new Set(found.map(({ check }) => check))].toSorted()).toEqual([...checks, 'tables', 'wallet'].toSorted())
   const plain = await runCommand(['doctor', '--config', file], { FAREBOX_DATA: join(root, 'wallet') })
   expect([plain.code, plain.stderr]).toEqual([1, expect.stringContaining('broken.')])
@@ -135,21 +135,21 @@ test.each<[string, (case_: Case) => unknown, string, RegExp]>([
     /models: Expected array; found 3/,
   ],
   [
-    'books that do not add up',
+    'a ledger that does not add up',
     ({ data }) => changed(data, 'UPDATE account SET posted = posted + 5'),
-    'books',
+    'ledger',
     /do not add up/,
   ],
   [
-    'books of a newer release',
+    'a ledger of a newer release',
     ({ data }) => changed(data, "INSERT INTO kysely_migration VALUES ('9999-later', '2027-01-01')"),
     'tables',
     /newer release/,
   ],
   [
-    'books that are none',
+    'a ledger that cannot be read',
     ({ data }) => writeFile(join(data, 'service', 'farebox.db'), 'no database at all'.repeat(100)),
-    'books',
+    'ledger',
     /cannot be read/,
   ],
   [
@@ -211,7 +211,7 @@ test('without a configuration the rest is looked at', async () => {
   const end = await runCommand(['doctor', '--data', data], { FAREBOX_DATA: join(root, 'none') })
   expect(end.code).toBe(0)
   expect(end.stdout).toMatch(/^-- configuration: There is no farebox.yaml/m)
-  expect(end.stdout).toMatch(/^ok books: The books in the database add up: \d+ rows of \d+ accounts\./m)
+  expect(end.stdout).toMatch(/^ok ledger: The ledger in the database adds up: \d+ rows of \d+ accounts\./m)
   const named = await runCommand(['doctor', '--config', join(root, 'nothing.yaml'), '--data', data], {})
   expect(named.code).toBe(1)
 })

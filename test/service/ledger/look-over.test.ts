@@ -101,7 +101,7 @@ describe('a watch', () => {
     const log = { info() {}, warn() {}, error }
     return { told, facts, watch: new LedgerWatch({ store: opened.store, clock: new TestClock(), log }) }
   }
-  const closed = 'The books do not add up; new paid calls are refused until they do.'
+  const closed = 'The ledger does not add up; new paid calls are refused until they do.'
 
   test('of books of which nothing was said yet says that they are open', async () => {
     expect(await watchOf().watch.state()).toEqual({ state: 'open', reason: '' })

@@ -113,7 +113,7 @@ describe('watched books', () => {
     await expect(store.commit([unit(release('any'))])).rejects.toBe(refused)
     const reason = 'A change of the books was refused by a rule of their tables.'
     await expect.poll(() => ledger.state()).toEqual({ state: 'read_only', reason })
-    expect(told).toEqual([[expect.stringMatching(/^The books do not add up/), { err: refused, reason }]])
+    expect(told).toEqual([[expect.stringMatching(/^The ledger does not add up/), { err: refused, reason }]])
     await mustCommit(desk.store, openBooks('open'))
   })
 
