@@ -239,7 +239,9 @@ describe('a backup', () => {
     tamperWith(dataFolder(source).database, 'UPDATE account SET posted = posted + 1')
     const { code, stdout, stderr } = await backup(file)
     expect([code, stdout]).toEqual([1, `${file}\n`])
-    expect(stderr).toContain('The ledger in it does not add up (1 rows of 1 accounts). Run `farebox ledger audit` for details.')
+    expect(stderr).toContain(
+      'The ledger in it does not add up (1 rows of 1 accounts). Run `farebox ledger audit` for details.',
+    )
     expect(existsSync(file)).toBe(true)
   })
 

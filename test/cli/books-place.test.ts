@@ -51,9 +51,7 @@ test('a start on PostgreSQL leaves no books behind in its folder, unless nobody 
   const { code, stderr } = await run(up, { DATABASE_URL: url })
   expect([code, stderr]).toEqual([
     1,
-    expect.stringMatching(
-      /^The ledger of the service in .* is in that folder, .* Unset DATABASE_URL to keep using it/,
-    ),
+    expect.stringMatching(/^The ledger of the service in .* is in that folder, .* Unset DATABASE_URL to keep using it/),
   ])
 }, 60_000)
 
@@ -71,7 +69,12 @@ test('books that were restored without their secret say how to go on', async () 
 })
 
 test.each([
-  ['of PostgreSQL, without DATABASE_URL', 'PGDMP…', {}, /^This is a backup of a ledger in PostgreSQL\. Set DATABASE_URL/],
+  [
+    'of PostgreSQL, without DATABASE_URL',
+    'PGDMP…',
+    {},
+    /^This is a backup of a ledger in PostgreSQL\. Set DATABASE_URL/,
+  ],
   [
     'of a folder, with DATABASE_URL',
     'SQLite format 3\0',

@@ -26,10 +26,10 @@ import { asTyped, placeOf, typedQuestion, type WalletPlace } from '../words/type
 import { type AllowedRequest, allowRequest } from './allow-request.ts'
 import { type ProgramRequest, readProgramRequest, withMembers, withoutConsents } from './caller-request.ts'
 import {
+  cannotPayAnswer,
   type Fetch,
   headerText,
   messageOf,
-  cannotPayAnswer,
   type Refusing,
   refusalHeader,
   refusedAnswer,

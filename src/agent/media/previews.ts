@@ -52,8 +52,7 @@ export class Previews {
     const longer = Math.max(size.width, size.height)
     const isSmall = longer <= bounds.previewPixels && bytes.byteLength <= bounds.previewBytes
     if (isSmall && shownTypes.has(type)) return pictureOf(bytes, `image/${type}`)
-    if (size.width * size.height > bounds.previewedPixels)
-      return none('The image is too large to be scaled down here.')
+    if (size.width * size.height > bounds.previewedPixels) return none('The image is too large to be scaled down here.')
     return inFile('picture', bytes, path =>
       this.#shrunk(signal, readers[type], path, most => {
         const scale = Math.min(1, most / longer)

@@ -9,7 +9,7 @@ import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { Policy } from '#wallet/rules/policy.ts'
 import { creditLookMs } from '../bounds.ts'
 import type { AgentContext } from '../context.ts'
-import { circumstancesOf, explain, cannotPay } from '../words/explain.ts'
+import { cannotPay, circumstancesOf, explain } from '../words/explain.ts'
 
 /**
  * Limits of the caller: the service's own list, asked for each time because a call or a payment changes the credit, and by

@@ -102,7 +102,10 @@ export const serviceWords: Readonly<Record<string, readonly [string, string]>> =
     'The service cannot reach its ledger.',
     'Look at wallet_status in a moment, which says whether anything was charged; `again: true` makes the call anew.',
   ],
-  LEDGER_READ_ONLY: ['The service is checking its ledger and takes no paid calls until that is done.', 'Try again later.'],
+  LEDGER_READ_ONLY: [
+    'The service is checking its ledger and takes no paid calls until that is done.',
+    'Try again later.',
+  ],
   REQUEST_TIMEOUT: ['The model took too long.', 'Ask for less, or choose a faster model.'],
 }
 

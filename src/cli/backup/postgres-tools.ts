@@ -134,7 +134,10 @@ const isTaken =
 const mostWords = 4_000
 
 const missing = (tool: Tool): CliError =>
-  new CliError(`\`${tool}\` is not installed.`, "Install PostgreSQL's client tools on PATH, in the server's version or newer.")
+  new CliError(
+    `\`${tool}\` is not installed.`,
+    "Install PostgreSQL's client tools on PATH, in the server's version or newer.",
+  )
 
 const complaints: readonly [RegExp, sentence: string, next: string][] = [
   [/server version mismatch/, 'is older than the server.', "Install the client tools of the server's version."],

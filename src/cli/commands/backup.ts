@@ -1,4 +1,4 @@
-import { auditLedger, auditFile } from '../backup/audit-file.ts'
+import { auditFile, auditLedger } from '../backup/audit-file.ts'
 import { secretFileOf } from '../backup/backup-secret.ts'
 import { backUpSqlite } from '../backup/sqlite-backup.ts'
 import { type Command, type CommandIo, parseArguments, wrongUsage } from '../command.ts'

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { auditLedger, auditFile } from '../backup/audit-file.ts'
+import { auditFile, auditLedger } from '../backup/audit-file.ts'
 import { missingSecret, restoreSecret } from '../backup/backup-secret.ts'
 import { restoreSqlite } from '../backup/sqlite-backup.ts'
 import { type Command, parseArguments, wrongUsage } from '../command.ts'

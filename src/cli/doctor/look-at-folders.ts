@@ -29,7 +29,13 @@ export async function lookAtData({ root, secret, admin, database }: DataFolder):
       ? broken(check, `Other users of this machine can read ${open.join(', ')}.`, `chmod 600 ${open.join(' ')}`)
       : ok(check, `${root} is this user’s alone.`),
     ...(bavail * bsize < fewFreeBytes
-      ? [note('disk', 'Less than a gigabyte is free.', 'Make room: the service takes no calls when it cannot write its ledger.')]
+      ? [
+          note(
+            'disk',
+            'Less than a gigabyte is free.',
+            'Make room: the service takes no calls when it cannot write its ledger.',
+          ),
+        ]
       : []),
   ]
 }
@@ -39,7 +45,11 @@ export async function lookAtWallet(folder: string): Promise<Finding[]> {
   const check = 'wallet'
   if (!(await stat(folder).catch(() => null)))
     return [
-      note(check, `There is no wallet in ${folder}.`, 'Only an assistant needs one: `farebox wallet create --service URL`.'),
+      note(
+        check,
+        `There is no wallet in ${folder}.`,
+        'Only an assistant needs one: `farebox wallet create --service URL`.',
+      ),
     ]
   const { secretFileNames } = await import('#agent/media/readable-files.ts')
   const files = secretFileNames.map(name => join(folder, name))

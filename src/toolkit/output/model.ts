@@ -134,9 +134,7 @@ function named(pricing: z.output<typeof UnitPricing>, type: ModelRecord['type'])
   return [
     ...single.flatMap(([what, price]): Named[] => (price ? [[what, price.usd]] : [])),
     ...each('an image', resolutions),
-    ...Object.entries(quality).flatMap(([resolution, levels]) =>
-      each(`an image ${untrustedName(resolution)}`, levels),
-    ),
+    ...Object.entries(quality).flatMap(([resolution, levels]) => each(`an image ${untrustedName(resolution)}`, levels)),
     ...each('an upscale', upscale),
     ...each('a duration', durations),
   ]

@@ -121,10 +121,7 @@ function detailsOf(facts: ApprovalFacts, { about, origin }: QuestionContext): Qu
     ['What', facts.kind === 'spend' ? inOurWords(facts.what) : null],
     ['Tool', about && (tool == null ? 'none: a request of a program' : nameOf(tool))],
     ['Model', model == null ? null : nameOf(model)],
-    [
-      'Prompt, in the caller’s words',
-      prompt == null ? null : quoted(prompt, limits.quotedCharacters) || unseen,
-    ],
+    ['Prompt, in the caller’s words', prompt == null ? null : quoted(prompt, limits.quotedCharacters) || unseen],
     ['Files', files.length > 0 ? filesOf(files, moreFiles, limits.maxFilesNamed) : null],
     ...moneyOf(facts, about),
     ['Service', service === null ? null : named(service, limits.maxPurposeLength)],
