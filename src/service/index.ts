@@ -15,7 +15,7 @@ export { DemoWeb } from '#engines/demo/web.ts'
 export { EsrganUpscale } from '#engines/esrgan/upscale.ts'
 export { HumanFaces, type HumanFacesOptions } from '#engines/faces/human-faces.ts'
 export { GgufChat, type GgufChatOptions } from '#engines/gguf/chat.ts'
-export type { EngineProblem, EngineTimeouts, UpstreamOptions } from '#engines/http/upstream.ts'
+export type { EngineProblem, EngineTimeouts, UpstreamOptions } from '#engines/http/upstream-options.ts'
 export { LocalEmbeddings, type LocalEmbeddingsOptions } from '#engines/local/embeddings.ts'
 export { FliteSpeech, type FliteSpeechOptions, fliteVoices } from '#engines/local/flite-speech.ts'
 export {

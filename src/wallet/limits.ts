@@ -39,6 +39,9 @@ export const refillShown = { numerator: 1n, denominator: 2n }
 /** A 402 that was answered before a payment was credited arrives within this time after it: look again, pay nothing. */
 export const lookAgainMs = 10_000
 
+/** What a setting says instead of a node's address, so that none is asked. */
+export const noNode = 'none'
+
 /** A question to a node without whose answer nothing can be signed or ended. */
 export const nodeTimeoutMs = 10_000
 /** What an address holds and what time a chain has: a node that is silent refuses nothing, so it may not take long either. */

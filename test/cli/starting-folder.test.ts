@@ -47,10 +47,14 @@ function hold(forMs: number): void {
 }
 
 test('a service that starts waits for a command that has its folder', async () => {
-  // Longer than all that comes before its turn.
-  hold(4_000)
+  const lock = lockFolderOf(dataFolder(data).database)
   const warned: { fields: object; message: string }[] = []
-  const serving = await serve({ ...log, warn: (fields, message) => void warned.push({ fields, message }) })
+  const warn: Log['warn'] = (fields, message) => {
+    warned.push({ fields, message })
+    // After it has looked at the folder a few times more.
+    setTimeout(() => lock.release(), 300)
+  }
+  const serving = await serve({ ...log, warn })
   await serving.close()
   // One line, which says what it waits for.
   expect(warned).toEqual([

@@ -232,7 +232,7 @@ export const otherThreats: readonly Threat[] = [
     answer: 'no tool call lifts a cap; what is from outside is framed as such, and cannot end its frame',
     shownBy: [
       shown('wallet/decide.test.ts', 'an approval lifts no cap'),
-      shown('toolkit/from-outside.test.ts', 'no text closes its own frame'),
+      shown('toolkit/values/untrusted.test.ts', 'no text closes its own frame'),
     ],
   },
   {

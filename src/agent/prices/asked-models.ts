@@ -1,7 +1,7 @@
 import { type MicroUsd, zeroUsd } from '#contract/money.ts'
+import { nearNames } from '#contract/near-names.ts'
 import { type ModelRecord, type ModelType, modelsNamed } from '#contract/operations/models.ts'
 import { parseModelSuffix } from '#contract/operations/service-parameters.ts'
-import { nearNames } from '#contract/schemas.ts'
 import { nearModels } from '#toolkit/bounds.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { untrustedId, untrustedName } from '#toolkit/values/untrusted.ts'

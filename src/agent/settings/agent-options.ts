@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Pause } from '#client/retry/wait-budget.ts'
 import { issueSentence, kindWord } from '#contract/errors/issue-sentence.ts'
-import { nearNames } from '#contract/schemas.ts'
+import { nearNames } from '#contract/near-names.ts'
 import type { Clock } from '#contract/time.ts'
 import type { PersonAnswer, Question } from '#toolkit/approval.ts'
 import type { Policy, PolicySettings } from '#wallet/rules/policy.ts'

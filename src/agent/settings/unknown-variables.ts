@@ -1,4 +1,4 @@
-import { nearNames } from '#contract/schemas.ts'
+import { nearNames } from '#contract/near-names.ts'
 import { refillVariables } from '#wallet/rules/policy.ts'
 
 const caps = [

@@ -1,8 +1,5 @@
-import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { z } from 'zod'
-import type { MicroUsd } from '#contract/money.ts'
 import { parseJsonWithUniqueNames } from '#contract/wire/json.ts'
 import type { ChainNodes } from '#wallet/chains/nodes.ts'
 import { maxSettingsFileBytes } from '#wallet/limits.ts'
@@ -18,8 +15,6 @@ import {
   serviceOrigin,
   settingsRefusal,
 } from '#wallet/rules/policy.ts'
-import { settingsFileName, tightenByFile } from '#wallet/rules/settings-file.ts'
-import { stopFileName } from '#wallet/rules/stop-switch.ts'
 import type { Payee } from '#wallet/terms/order.ts'
 
 /** What of an environment concerns the wallet. A key is no part of it: it is read where it is used. */
@@ -81,50 +76,27 @@ const amountVariables: Readonly<Record<AmountSetting, string>> = {
 /** Which service the wallet of a folder was made for. */
 export const serviceFileName = 'service.json'
 
-const ServiceFile = z.strictObject({ farebox: z.literal('service'), baseUrl: z.string() })
-
 /** The service that `farebox wallet create --service` has named for a folder; null where it named none. Throws the wallet's refusal. */
 export function pinnedService(folder: string): string | null {
   const path = join(folder, serviceFileName)
   const text = readPrivateFile(path, maxSettingsFileBytes, false)
   if (text === null) return null
   const json = parseJsonWithUniqueNames(text, 4)
-  const file = ServiceFile.safeParse(json.ok ? json.value : undefined)
-  if (!file.success) throw settingsRefusal(`${path} does not name a service`, 'Remove it, and set FAREBOX_BASE_URL.')
-  serviceOrigin(file.data.baseUrl)
-  return file.data.baseUrl
+  const baseUrl = json.ok ? baseUrlIn(json.value) : null
+  if (baseUrl === null) throw settingsRefusal(`${path} does not name a service`, 'Remove it, and set FAREBOX_BASE_URL.')
+  serviceOrigin(baseUrl)
+  return baseUrl
+}
+
+/** Read by hand, because every start of an assistant reads it and loading zod would be a third of that start. */
+function baseUrlIn(file: unknown): string | null {
+  if (typeof file !== 'object' || file === null) return null
+  const { farebox, baseUrl, ...others } = file as Record<string, unknown>
+  return farebox === 'service' && typeof baseUrl === 'string' && Object.keys(others).length === 0 ? baseUrl : null
 }
 
 export const pinService = (folder: string, baseUrl: string): void =>
   replacePrivateFile(folder, serviceFileName, `${JSON.stringify({ farebox: 'service', baseUrl }, null, 2)}\n`)
-
-export interface CapInEffect {
-  /** What it bounds, before its amount: `per payment`. */
-  of: string
-  amountMicroUsd: MicroUsd
-  /** The variable or the file that sets it; null for the default. */
-  saidBy: string | null
-}
-
-/** Each cap in force with where it comes from, and what keeps the wallet from paying. Throws the wallet's refusal. */
-export function capsInEffect(env: AgentEnvironment, folder: string) {
-  const given = policyOf(env)
-  const policy = tightenByFile(given, folder)
-  const caps: CapInEffect[] = names.map(([member, variable, of]) => ({
-    of,
-    amountMicroUsd: policy[member],
-    saidBy: policy[member] < given[member] ? settingsFileName : env[variable]?.trim() ? variable : null,
-  }))
-  return { caps, isDryRun: policy.dryRun, hasStopFile: existsSync(join(folder, stopFileName)) }
-}
-
-const names = [
-  ['maxPaymentMicroUsd', 'FAREBOX_MAX_PAYMENT_USD', 'per payment'],
-  ['maxDayMicroUsd', 'FAREBOX_MAX_DAY_USD', 'in 24 hours'],
-  ['maxTotalMicroUsd', 'FAREBOX_MAX_TOTAL_USD', 'in total'],
-  ['maxCallMicroUsd', 'FAREBOX_MAX_CALL_USD', 'per call'],
-  ['askAboveMicroUsd', 'FAREBOX_ASK_ABOVE_USD', 'ask above'],
-] as const
 
 /**
  * A folder as a person writes it. No shell reads what stands in the settings of a desktop client, and some clients fill in

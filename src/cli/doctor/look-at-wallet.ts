@@ -61,7 +61,7 @@ type WalletStatus = Awaited<ReturnType<OwnerWallet['status']>>
 /** Each cap with where it comes from, what is used of them, and what keeps the wallet from paying at all. */
 export async function lookAtCaps(env: AgentEnvironment, folder: string): Promise<readonly Finding[]> {
   const [{ capsInEffect }, { journalStatus }] = await Promise.all([
-    import('#agent/settings/wallet-settings.ts'),
+    import('#agent/settings/caps-in-effect.ts'),
     import('#agent/wallet/owner-wallet.ts'),
   ])
   try {

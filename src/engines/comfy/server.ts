@@ -4,8 +4,9 @@ import { inferenceFailed, modelOffline, modelOverloaded } from '#contract/errors
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { bytesWithin } from '#host/bytes-within.ts'
 import * as bounds from '../bounds.ts'
-import { authorization, type UpstreamOptions, urlOf } from '../http/upstream.ts'
+import { authorization, urlOf } from '../http/upstream.ts'
 import { codeOf, isObject, readObject, transportError } from '../http/upstream-error.ts'
+import type { UpstreamOptions } from '../http/upstream-options.ts'
 import type { UploadedFile } from './workflow.ts'
 
 /** A workflow of some hundred nodes has tens of kilobytes. */

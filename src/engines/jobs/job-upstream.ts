@@ -7,8 +7,9 @@ import { headBytes, type SniffedType, sniffType } from '#contract/wire/media-typ
 import { bytesWithin } from '#host/bytes-within.ts'
 import { unreachable } from '#host/unreachable.ts'
 import * as bounds from '../bounds.ts'
-import { authorization, type UpstreamOptions, urlOf } from '../http/upstream.ts'
+import { authorization, urlOf } from '../http/upstream.ts'
 import { codeOf, isObject, readObject } from '../http/upstream-error.ts'
+import type { UpstreamOptions } from '../http/upstream-options.ts'
 import type { JobProgress } from '../ports/media-engines.ts'
 import { NotTaken } from './once-sent.ts'
 

@@ -5,8 +5,9 @@ import { ServiceError } from '#contract/errors/service-error.ts'
 import { type SpeechFormat, speechTypes, type Transcription } from '#contract/operations/audio.ts'
 import { speechBytes } from '../audio/recording.ts'
 import { transcriptBytes } from '../bounds.ts'
-import { OpenAiUpstream, type UpstreamOptions } from '../http/upstream.ts'
+import { OpenAiUpstream } from '../http/upstream.ts'
 import { eventError } from '../http/upstream-error.ts'
+import type { UpstreamOptions } from '../http/upstream-options.ts'
 import { carriesAll } from '../ports/engine.ts'
 import type {
   SpeechCall,

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { vectorBytes } from '../bounds.ts'
-import { OpenAiUpstream, type UpstreamOptions } from '../http/upstream.ts'
+import { OpenAiUpstream } from '../http/upstream.ts'
 import { eventError } from '../http/upstream-error.ts'
+import type { UpstreamOptions } from '../http/upstream-options.ts'
 import { carriesAll, type EmbeddingCall, type EmbeddingEngine, type EmbeddingResult } from '../ports/engine.ts'
 
 /** Numbers, or the bytes of little-endian 32-bit floats; whatever else a server answers is no vector. */

@@ -1,8 +1,9 @@
 import { FormData } from 'undici'
 import { z } from 'zod'
 import { imageAnswerBytes } from '../bounds.ts'
-import { OpenAiUpstream, type UpstreamOptions } from '../http/upstream.ts'
+import { OpenAiUpstream } from '../http/upstream.ts'
 import { eventError } from '../http/upstream-error.ts'
+import type { UpstreamOptions } from '../http/upstream-options.ts'
 import { type Carries, carriesAllBut, type EditChoice, type ImageChoice } from '../ports/engine.ts'
 import type { EditCall, EditEngine, EditRequest, ImageCall, ImageEngine } from '../ports/media-engines.ts'
 

@@ -4,7 +4,8 @@ import { isNoPrompt, VideoQueueRequest } from '#contract/operations/video.ts'
 import { containsMinor, isAdultModelContentViolation, isBlurred, isContentViolation } from '#contract/wire/headers.ts'
 import { defaultVendor, fromVendor, toVendor, vendorHeader } from '#contract/wire/vendor.ts'
 import { imageAnswerBytes, voiceAnswerBytes } from '../bounds.ts'
-import { OpenAiUpstream, type UpstreamOptions } from '../http/upstream.ts'
+import { OpenAiUpstream } from '../http/upstream.ts'
+import type { UpstreamOptions } from '../http/upstream-options.ts'
 import {
   believedRefusals,
   errorWords,

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { describeIssues } from '#contract/errors/issues.ts'
-import { nearNames } from '#contract/schemas.ts'
+import { nearNames } from '#contract/near-names.ts'
 import { paymentOptionsOf } from '#payments/rails/rails.ts'
 import { Catalogue } from '../models/catalogue.ts'
 import type { Model } from '../models/model.ts'

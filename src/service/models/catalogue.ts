@@ -1,7 +1,7 @@
 import { modelGone, modelNotFound } from '#contract/errors/errors.ts'
 import type { ServiceError } from '#contract/errors/service-error.ts'
+import { nearNames } from '#contract/near-names.ts'
 import type { ModelRecord, ModelType } from '#contract/operations/models.ts'
-import { nearNames } from '#contract/schemas.ts'
 import { type Clock, systemClock } from '#contract/time.ts'
 import type { Underway } from '#host/in-flight.ts'
 import type { Log } from '#host/log.ts'

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
+import { nearNames } from '#contract/near-names.ts'
 import { type ModelRecord, modelsNamed } from '#contract/operations/models.ts'
-import { nearNames } from '#contract/schemas.ts'
 import { choiceNames, nearModels } from '../bounds.ts'
 import type { Tool } from '../define.ts'
 import type { ToolContext } from '../tool-context.ts'

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { isLoopback } from '#contract/wire/network-address.ts'
 import { evmNetwork, solanaNetwork, usdcNameOnEvm, usdcOnEvm } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
-import { nodeAnswerBytes, nodeTimeoutMs } from '../limits.ts'
+import { nodeAnswerBytes, nodeTimeoutMs, noNode } from '../limits.ts'
 import type { Rail } from '../terms/order.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
 
@@ -11,9 +11,6 @@ export interface ChainNodes {
   eip155?: string | undefined
   solana?: string | undefined
 }
-
-/** What a setting says instead of an address, so that nobody is asked. */
-export const noNode = 'none'
 
 /** Where the balance is read unless told: what each chain's own documents name. */
 export const publicNodes = {

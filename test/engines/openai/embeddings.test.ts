@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import type { UpstreamOptions } from '#engines/http/upstream.ts'
+import type { UpstreamOptions } from '#engines/http/upstream-options.ts'
 import { OpenAiEmbeddings } from '#engines/openai/embeddings.ts'
 import type { EmbeddingCall } from '#engines/ports/engine.ts'
 import type { Answer } from './asked-engine.ts'

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ChatCompletion } from '#contract/operations/chat.ts'
 import { VideoQueued } from '#contract/operations/video.ts'
-import type { UpstreamOptions } from '#engines/http/upstream.ts'
+import type { UpstreamOptions } from '#engines/http/upstream-options.ts'
 import { OpenAiEmbeddings } from '#engines/openai/embeddings.ts'
 import {
   ServiceChat,
