@@ -4,11 +4,15 @@ import { createChatCompletion } from '#contract/operations/chat.ts'
 import { claimId } from '#service/http/idempotency/kept-answer.ts'
 import { Book, type SignedTopUp } from './book.ts'
 import type { Transfer } from './checks/chain-transfers.ts'
-import { checkBudgets } from './checks/check-budgets.ts'
-import { checkCharges, checkStrangers } from './checks/check-charges.ts'
-import { checkJobs, checkJobsEnded } from './checks/check-jobs.ts'
-import { checkKeyed } from './checks/check-keyed.ts'
-import { checkStaking } from './checks/check-staking.ts'
+import {
+  checkBudgets,
+  checkCharges,
+  checkJobs,
+  checkJobsEnded,
+  checkKeyed,
+  checkStaking,
+  checkStrangers,
+} from './checks/check-ledger.ts'
 import { checkAnswered, checkChainAtRest, checkChainInFlight, checkTopUps } from './checks/check-top-ups.ts'
 import { Findings } from './checks/findings.ts'
 import { type ChargeRow, dayMs, type LedgerRows } from './checks/ledger-rows.ts'

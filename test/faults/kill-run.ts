@@ -1,11 +1,73 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Cluster } from '../postgres/cluster.ts'
 import { postgresBooks } from './books.ts'
+import * as bounds from './bounds.ts'
 import { leastRecoveredShare } from './bounds.ts'
 import { Campaign, type CampaignOptions } from './campaign.ts'
-import { sharedKills } from './database-kills.ts'
 import type { RunEnd, RunOrder } from './fault-run.ts'
-import { randomKills } from './random-kills.ts'
+import type { KillPlan, Life } from './kill-plan.ts'
+import type { Round } from './round.ts'
+import { everything, untilBusy } from './start-load.ts'
 import { table } from './table.ts'
+
+/** So many kills at any moment, each after enough was acknowledged. */
+export function* randomKills(count: number): Generator<KillPlan> {
+  for (let kill = 0; kill < count; kill++) yield randomKill
+}
+
+/** So that the kill meets some of each under way. */
+export function giveMore({ budget }: Round): void {
+  budget.payments += bounds.budgetBeforeKill.payments
+  budget.solanaPayments += bounds.budgetBeforeKill.solanaPayments
+  budget.videos += bounds.budgetBeforeKill.videos
+}
+
+export const randomKill: KillPlan = {
+  mix: everything,
+  isArmed: false,
+  async untilKill({ round, seeded }) {
+    await untilBusy(round)
+    giveMore(round)
+    await sleep(seeded.below(bounds.killWithinMs))
+  },
+}
+
+/** So many kills, in turns of one service, of the database under both, and of the other service. */
+export function* sharedKills(count: number, cluster: Cluster): Generator<KillPlan> {
+  const turns = [serviceKill('server'), databaseKill(cluster), serviceKill('sibling')]
+  for (let kill = 0; kill < count; kill++) yield turns[kill % turns.length] ?? serviceKill('server')
+}
+
+const serviceKill = (victim: 'server' | 'sibling'): KillPlan => ({
+  mix: everything,
+  isArmed: false,
+  victim,
+  async untilKill({ round, seeded }) {
+    await untilBusy(round)
+    giveMore(round)
+    await sleep(seeded.below(bounds.killWithinMs))
+  },
+})
+
+/** Services outlive their database: they answer errors while it is gone, and go on by themselves. */
+const databaseKill = (cluster: Cluster): KillPlan => ({
+  mix: everything,
+  isArmed: true,
+  mayComplain: true,
+  mayFail: true,
+  async untilKill({ round, seeded, server, sibling, isAnswered }: Life) {
+    await untilBusy(round)
+    await sleep(seeded.below(bounds.killWithinMs))
+    await cluster.kill()
+    await sleep(seeded.below(bounds.databaseAwayMs))
+    await cluster.run()
+    for (const service of [server, sibling]) {
+      if (service && !service.hasEnded && !(await isAnswered(service))) {
+        round.book.surprises.push('A service did not go on after its database had come back.')
+      }
+    }
+  },
+})
 
 const toldEvery = 10
 

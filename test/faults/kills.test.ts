@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { operationsBetweenKills } from './bounds.ts'
 import { Campaign } from './campaign.ts'
-import { randomKills } from './random-kills.ts'
+import { randomKills } from './kill-run.ts'
 
 /** A short run of what `npm run faults` does for long; it does not wait for the leases that the last kill left. */
 describe('a server that is killed under load', () => {

@@ -1,19 +1,32 @@
+import { formatUsd } from '#contract/money.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import type { Book } from '../book.ts'
 import type { Books } from '../books.ts'
 import { recoveryMs } from '../bounds.ts'
 import { readTransfers, type Transfer } from './chain-transfers.ts'
-import { checkBooks } from './check-books.ts'
-import { checkBudgets } from './check-budgets.ts'
-import { checkCharges, checkStrangers } from './check-charges.ts'
-import { checkJobs, checkJobsEnded } from './check-jobs.ts'
-import { checkKeyed } from './check-keyed.ts'
+import {
+  checkBudgets,
+  checkCharges,
+  checkJobs,
+  checkJobsEnded,
+  checkKeyed,
+  checkStaking,
+  checkStrangers,
+} from './check-ledger.ts'
 import { checkBroken, checkDeadHolds, type TokenPrice } from './check-recovered.ts'
-import { checkStaking } from './check-staking.ts'
 import { checkAnswered, checkChainAtRest, checkChainInFlight, checkTopUps } from './check-top-ups.ts'
 import type { Findings } from './findings.ts'
 import type { LedgerRows } from './ledger-rows.ts'
 import type { SolanaTransfers } from './solana-transfers.ts'
+
+/** The service's own audit, which shares nothing with the ledger. */
+export async function checkBooks(books: Books, expiredHoldMs: number, findings: Findings): Promise<void> {
+  const report = await books.audit(expiredHoldMs)
+  if (report.driftMicroUsd !== 0n) {
+    findings.drift(report.driftMicroUsd, `The audit finds a drift of ${formatUsd(report.driftMicroUsd)} USD.`)
+  }
+  for (const { sentence } of report.findings) findings.fail(`The audit finds: ${sentence}`)
+}
 
 /** What is checked against what. */
 export interface Checked {

@@ -3,10 +3,8 @@ import { clockJumpMs, clockJumps, clockPauseMs } from '../bounds.ts'
 import { Campaign } from '../campaign.ts'
 import type { RunEnd, RunOrder } from '../fault-run.ts'
 import type { KillPlan, Life } from '../kill-plan.ts'
-import { cutChat } from '../loads/cut-chat.ts'
-import { streamedChat } from '../loads/streamed-chat.ts'
+import { cutChat, streamedChat, wholeChat } from '../loads/chats.ts'
 import { queueVideos, retrieveVideos } from '../loads/video.ts'
-import { wholeChat } from '../loads/whole-chat.ts'
 import { table } from '../table.ts'
 
 /** The clock of the real server jumps under load, forwards and back; then it is killed, and the next start has the true time. */

@@ -7,8 +7,8 @@ import { makeSmallCustomer } from '../prepare.ts'
 import type { Round } from '../round.ts'
 import type { Seeded } from '../seeded.ts'
 import { costOf, refused, requestIdOf, send } from '../send.ts'
+import { isFailure, readEvents } from './chats.ts'
 import { longChat, slowChat } from './prompts.ts'
-import { isFailure, readEvents } from './read-events.ts'
 
 /** Streams of a large model's pace: each kill finds them open, with checkpoints that were written because time went by. */
 export const slowStreamsToBreak = (round: Round, seeded: Seeded) => readUntilOver(round, seeded, slowChat)

@@ -6,7 +6,7 @@ import { writeSignInHeader } from '#contract/wire/sign-in.ts'
 import { type SignInFields, writeSignInMessage } from '#contract/wire/sign-in-message.ts'
 import type { Round } from '../round.ts'
 import type { Seeded } from '../seeded.ts'
-import { chatOnce } from './whole-chat.ts'
+import { chatOnce } from './chats.ts'
 
 /** Chat by wallets that have been credited, each request with a sign-in of its own. */
 export async function walletChat(round: Round, seeded: Seeded): Promise<void> {

@@ -1,12 +1,44 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Cluster } from '../../postgres/cluster.ts'
 import { postgresBooks } from '../books.ts'
+import { networkTroubleMs } from '../bounds.ts'
 import { Campaign } from '../campaign.ts'
 import type { RunEnd, RunOrder } from '../fault-run.ts'
+import type { KillPlan, Life } from '../kill-plan.ts'
 import { failuresAsLines, rowsAsLines } from '../lines.ts'
+import type { Seeded } from '../seeded.ts'
+import { everything, untilBusy } from '../start-load.ts'
 import { table } from '../table.ts'
-import { ChaosProxy } from './chaos-proxy.ts'
-import { databaseTroubles } from './database-troubles.ts'
+import { ChaosProxy, type Trouble } from './chaos-proxy.ts'
 import { engineTroubles } from './engine-troubles.ts'
+
+/** Lives of the server, each with a trouble of the network between it and its database; then it is killed. */
+export function* databaseTroubles(count: number, proxy: ChaosProxy): Generator<KillPlan> {
+  for (let life = 0; life < count; life++) yield { ...base, untilKill: each => troubled(each, proxy) }
+}
+
+const base = { mix: everything, isArmed: true, mayFail: true, mayComplain: true }
+
+const troubles: ((draws: Seeded) => Trouble)[] = [
+  draws => ({ kind: 'latency', ms: 20 + draws.below(200) }),
+  draws => ({ kind: 'cut', afterBytes: 500 + draws.below(20_000) }),
+  () => ({ kind: 'black hole' }),
+  () => ({ kind: 'refused' }),
+]
+
+async function troubled({ round, seeded, server, isAnswered }: Life, proxy: ChaosProxy): Promise<void> {
+  await untilBusy(round)
+  for (const draw of [seeded.pick(troubles), seeded.pick(troubles)]) {
+    proxy.trouble = draw?.(seeded) ?? { kind: 'none' }
+    // Connections last, so those that are there have to go for the trouble to be met.
+    proxy.cutAll()
+    await sleep(networkTroubleMs)
+  }
+  proxy.trouble = { kind: 'none' }
+  proxy.cutAll()
+  if (!(await isAnswered(server)))
+    round.book.surprises.push('The server did not go on after the network was well again.')
+}
 
 /** Troubles of the network: on SQLite between the service and its engine, on PostgreSQL between it and its database. */
 export async function networkRun(order: RunOrder): Promise<RunEnd> {

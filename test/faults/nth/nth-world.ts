@@ -1,21 +1,85 @@
 import { randomUUID } from 'node:crypto'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { parseUsd } from '#contract/money.ts'
+import { microUsd, parseUsd } from '#contract/money.ts'
+import type { JobProgress, VideoCall, VideoEngine } from '#engines/ports/media-engines.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import type { Store } from '#ledger/store/store.ts'
+import type { Facilitator, Settlement } from '#payments/facilitators/facilitator.ts'
+import type { OnChain, PaymentChain, SignedPayment } from '#payments/payment/signed-payment.ts'
+import { payerOf } from '#payments/rails/rails.ts'
 import { TopUps } from '#payments/top-ups/top-up.ts'
 import { type OpenedService, openService, TestClock, testOption } from '../../service/open-service.ts'
 import { Book } from '../book.ts'
 import { sqliteBooks } from '../books.ts'
-import { checkCharges, checkStrangers } from '../checks/check-charges.ts'
-import { checkJobs, checkJobsEnded } from '../checks/check-jobs.ts'
+import type { Transfer } from '../checks/chain-transfers.ts'
+import { checkCharges, checkJobs, checkJobsEnded, checkStrangers } from '../checks/check-ledger.ts'
 import { checkAnswered, checkChainAtRest, checkTopUps } from '../checks/check-top-ups.ts'
 import { Findings } from '../checks/findings.ts'
 import { signTopUp } from '../loads/sign-payment.ts'
 import { FailingStore } from './failing-store.ts'
-import { InstantVideo } from './instant-video.ts'
-import { PlainPayments } from './plain-payments.ts'
+
+/** Done at the second look, or failed where the prompt says so. */
+export class InstantVideo implements VideoEngine {
+  readonly carries = () => true
+  readonly #folder: string
+
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  async start(): Promise<JobProgress> {
+    return { state: 'running', engineState: { at: 'work' } }
+  }
+
+  async poll({ jobId, request }: VideoCall): Promise<JobProgress> {
+    if (request.prompt.includes('fails')) return { state: 'failed', reason: 'It was asked to.' }
+    await mkdir(this.#folder, { recursive: true })
+    const path = join(this.#folder, `${jobId}.mp4`)
+    await writeFile(path, 'a film')
+    return { state: 'completed', path, mimeType: 'video/mp4' }
+  }
+}
+
+/** Settles whatever it is given, once, on a chain that is a list. */
+export class PlainPayments implements Facilitator, PaymentChain {
+  readonly transfers: Transfer[] = []
+  readonly #network: string
+
+  constructor(network: string) {
+    this.#network = network
+  }
+
+  supported(): readonly string[] {
+    return [this.#network]
+  }
+
+  async problem(): Promise<null> {
+    return null
+  }
+
+  async verify(): Promise<{ valid: true }> {
+    return { valid: true }
+  }
+
+  async settle(payment: SignedPayment): Promise<Settlement> {
+    const nonce = nonceOf(payment)
+    const known = this.transfers.find(each => each.nonce === nonce)
+    if (known) return { state: 'refused', reason: 'nonce_used' }
+    const transaction = `0x${(this.transfers.length + 1).toString(16).padStart(64, '0')}`
+    this.transfers.push({ nonce, from: payerOf(payment), amount: BigInt(payment.option.amount), transaction })
+    return { state: 'settled', transaction }
+  }
+
+  async find(payment: SignedPayment): Promise<OnChain> {
+    const known = this.transfers.find(each => each.nonce === nonceOf(payment))
+    if (!known) return { state: 'open', chainTimeSeconds: 0 }
+    return { state: 'landed', transaction: known.transaction, amount: microUsd(known.amount) }
+  }
+}
+
+const nonceOf = ({ key }: SignedPayment): string => key.slice(key.lastIndexOf(':') + 1)
 
 const credit = 100
 

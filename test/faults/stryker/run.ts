@@ -12,9 +12,93 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { TreeCopy } from '../mutants/tree-copy.ts'
 import { beginnings, changedPollMs, changedTestMs, silenceMs } from './bounds.ts'
-import { instrument } from './instrument.ts'
-import { rooms } from './rooms.ts'
-import { type Judged, judged, noticedBefore, printScore } from './score.ts'
+import { type Change, instrument } from './instrument.ts'
+
+/** A room of which every expression is changed, and the tests that have to notice. */
+export interface Room {
+  mutate: readonly string[]
+  /** The cheap ones first: most changes are noticed by them, and the rest is not asked then. */
+  tests: readonly string[]
+  /** Waits that are shortened for the run, as so many tests wait so often: file, what it says, what it says then. */
+  waits?: readonly (readonly [file: string, from: string, to: string])[]
+}
+
+export const rooms: Readonly<Record<string, Room>> = {
+  pricing: {
+    mutate: ['src/{engines/tokens,service/capabilities}/**/{price-*,*token*}.ts'],
+    tests: ['test/service/pricing/**/*.test.ts'],
+  },
+  ledger: {
+    mutate: ['src/ledger/charges/**/*.ts'],
+    tests: [
+      'test/service/ledger/{lapsed-holds,list-balances,funding,watched-store,export-csv}.test.ts',
+      'test/service/ledger/{charge-ends,charge-leases,charge-anew,charges-stream}.test.ts',
+      'test/service/ledger/{look-over,audit-edges,audit-reader,charges-reach,charges-watch,audit}.test.ts',
+      'test/service/ledger/{audit-chain-cases,audit-transfers-evm,audit-transfers-svm}.test.ts',
+      'test/service/ledger/{charges-property,audit-chain}.test.ts',
+      'test/service/charge-unknown.test.ts',
+    ],
+  },
+  payments: {
+    waits: [
+      ['src/payments/bounds.ts', 'landingLookMs = 100', 'landingLookMs = 1'],
+      ['src/payments/bounds.ts', 'confirmationLookMs = 1_000', 'confirmationLookMs = 10'],
+      ['src/payments/bounds.ts', 'solanaPollMs = 400', 'solanaPollMs = 20'],
+      ['src/payments/bounds.ts', 'resendMs = 2_000', 'resendMs = 100'],
+    ],
+    mutate: ['src/payments/**/*.ts'],
+    tests: [
+      'test/payments/{refusal-facts,payment-header-refusals,payment-terms,fee-budget,looking-after}.test.ts',
+      'test/payments/{svm-message,svm-transfer,svm-key,svm-payment-chain,svm-facilitator}.test.ts',
+      'test/payments/{evm-offer,evm-signatures,evm-payment-chain,facilitator-answers}.test.ts',
+      'test/payments/{payment-left,payment-driver,top-up-answers,payee-watch}.test.ts',
+      'test/payments/{payment-header,payment-settings,confirmations,top-up,remote-facilitator}.test.ts',
+      'test/payments/{local-facilitator,contract-wallets,svm-settling,svm-failures,svm-remote}.test.ts',
+    ],
+  },
+}
+
+export type Fate = 'noticed' | 'missed' | 'not judged'
+
+export interface Judged extends Change {
+  fate: Fate
+}
+
+/** What became of each change, by the log of those who tried them. Never reached is missed; left-out kinds are not in it. */
+export function judged(changes: readonly Change[], log: string): Judged[] {
+  const noticed = new Set(log.match(/(?<=^(?:killed|hung) )\d+$/gm))
+  const reached = new Set((log.match(/(?<=^reached ).+$/gm) ?? []).flatMap(line => line.split(',')))
+  const atImport = new Set((log.match(/(?<=^at-import ).+$/gm) ?? []).flatMap(line => line.split(',')))
+  const fateOf = (id: string): Fate => {
+    if (noticed.has(id)) return 'noticed'
+    return atImport.has(id) && !reached.has(id) ? 'not judged' : 'missed'
+  }
+  return changes.filter(({ status }) => status !== 'Ignored').map(change => ({ ...change, fate: fateOf(change.id) }))
+}
+
+/** The ids of changes that an earlier run noticed, where the source says the same in the same place. */
+export function noticedBefore(changes: readonly Change[], earlier: readonly Judged[]): string[] {
+  const nameOf = ({ fileName, replacement, location }: Change) => JSON.stringify([fileName, location, replacement])
+  const noticed = new Set(earlier.filter(({ fate }) => fate === 'noticed').map(nameOf))
+  return changes.filter(change => noticed.has(nameOf(change))).map(({ id }) => id)
+}
+
+export function printScore(changes: readonly Judged[], room: string): void {
+  const files = Map.groupBy(changes, ({ fileName }) => fileName)
+  for (const [file, own] of [...files].toSorted(([one], [other]) => (one < other ? -1 : 1))) {
+    const lines = own.filter(({ fate }) => fate === 'missed').map(({ location }) => location.start.line + 1)
+    const where = lines.length ? `, missed in lines ${[...new Set(lines)].join(', ')}` : ''
+    process.stdout.write(`${file}: ${told(own)}${where}\n`)
+  }
+  process.stdout.write(`${room}: ${told(changes)}\n`)
+}
+
+function told(changes: readonly Judged[]): string {
+  const count = (fate: Fate) => changes.filter(change => change.fate === fate).length
+  const [noticed, all] = [count('noticed'), count('noticed') + count('missed')]
+  const rest = count('not judged') ? `, ${count('not judged')} that act while a file is read not judged` : ''
+  return `${noticed} of ${all} noticed, ${((100 * noticed) / Math.max(1, all)).toFixed(1)} %${rest}`
+}
 
 const usage = `Usage: npm run faults:stryker -- [${Object.keys(rooms).join('|')}] [--files GLOB]... [--at-once N]
 

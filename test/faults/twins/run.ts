@@ -1,7 +1,68 @@
+import { parseArgs } from 'node:util'
+import { formatUsd } from '#contract/money.ts'
+import { defaultPayments, defaultTwins, findingsPrinted, mostPayments, mostTwins } from './bounds.ts'
 import { rails } from './rails.ts'
-import { readArguments, type TwinArguments, usage } from './twin-options.ts'
-import { runTwins } from './twin-run.ts'
-import { heading, line, verdict } from './twin-table.ts'
+import { type BehaviourRow, runTwins, type TwinReport } from './twin-run.ts'
+
+const columns = ['requests', 'at once', 'pending', 'cut', 'settle calls', 'transfers', 'credits', 'seconds'] as const
+const behaviourWidth = 58
+
+export const heading = `${''.padEnd(behaviourWidth)}${columns.map(column => column.padStart(13)).join('')}`
+
+export function line(row: BehaviourRow): string {
+  const { requests, creditedAtOnce, pending, cut, settlements, transfers, credits, ms } = row
+  const cells = [requests, creditedAtOnce, pending, cut, settlements, transfers, credits, (ms / 1000).toFixed(1)]
+  return `${row.behaviour.padEnd(behaviourWidth)}${cells.map(cell => `${cell}`.padStart(13)).join('')}`
+}
+
+export function verdict({ creditsMicroUsd, transfersMicroUsd, findings }: TwinReport): string[] {
+  const shown = findings.slice(0, findingsPrinted).map(finding => `✗ ${finding}`)
+  const more = findings.length > shown.length ? [`✗ and ${findings.length - shown.length} more`] : []
+  const sums = `credited ${formatUsd(creditsMicroUsd)} USD, received ${formatUsd(transfersMicroUsd)} USD`
+  return [...shown, ...more, findings.length ? `${sums}, failures ${findings.length}` : sums]
+}
+
+export interface TwinArguments {
+  payments: number
+  twins: number
+  rails: readonly string[]
+}
+
+const names = Object.keys(rails)
+
+export const usage = `Usage: npm run faults:twins -- [--payments N] [--twins N] [--rail ${names.join('|')}]
+
+Sends every payment many times at once to the real service on a real local chain, while the facilitator that settles it
+fails in seven ways, and checks that what was credited is what the payee has received.
+
+  --payments N  for each way of failing (${defaultPayments})
+  --twins N     of each payment (${defaultTwins})
+  --rail NAME   ${names.join(' or ')} (all, one after the other)`
+
+/** Throws a sentence where an argument is not one of these. */
+export function readArguments(args: readonly string[]): TwinArguments {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      payments: { type: 'string', default: `${defaultPayments}` },
+      twins: { type: 'string', default: `${defaultTwins}` },
+      rail: { type: 'string' },
+    },
+  })
+  const { rail } = values
+  if (rail !== undefined && !names.includes(rail)) throw new Error(`--rail takes ${names.join(' or ')}.`)
+  return {
+    payments: wholeNumber('--payments', values.payments, mostPayments),
+    twins: wholeNumber('--twins', values.twins, mostTwins),
+    rails: rail === undefined ? names : [rail],
+  }
+}
+
+function wholeNumber(flag: string, text: string, most: number): number {
+  const value = Number(text)
+  if (/^\d+$/.test(text) && value > 0 && value <= most) return value
+  throw new Error(`${flag} takes a whole number from 1 to ${most}.`)
+}
 
 const print = (text: string) => process.stdout.write(`${text}\n`)
 const complain = (text: string) => process.stderr.write(`${text}\n`)

@@ -9,9 +9,8 @@ import { checkReserved, checkRound } from './check-round.ts'
 import type { Journals, RoundJournal } from './journals.ts'
 import { type PaidService, paidService } from './paid-service.ts'
 import { planRound, policyOf, type RoundPlan } from './round-plan.ts'
-import { switchOf } from './switch.ts'
 import { agreed, met, type Tally, told } from './tally.ts'
-import { playWave, type Stage } from './wave.ts'
+import { playWave, type Stage, switchOf } from './wave.ts'
 import type { Crew } from './worker.ts'
 
 export interface RoundTerms {

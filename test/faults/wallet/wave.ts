@@ -1,12 +1,32 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { leaseMs } from '#wallet/limits.ts'
+import { start, stop, stopFileName } from '#wallet/rules/stop-switch.ts'
 import { Gates } from './gates.ts'
 import type { RoundJournal } from './journals.ts'
 import type { PaidService } from './paid-service.ts'
 import type { PlannedProcess, PlannedWave } from './round-plan.ts'
-import type { Switch } from './switch.ts'
 import { atOnce, endedByAnother, halted, killedAnywhere, killedAt, ranOut, switchedOff, type Tally } from './tally.ts'
 import type { Told, WalletPlace } from './told.ts'
 import type { Crew, Worker } from './worker.ts'
+
+/** What the owner of the wallet switches it off with. */
+export interface Switch {
+  off(): Promise<void>
+  on(): Promise<void>
+}
+
+/** By a file, where all processes share its folder and the draw says so; else by the row of all. */
+export function switchOf(journal: RoundJournal, isFile: boolean): Switch {
+  const file = join(journal.folderOf(0), stopFileName)
+  if (isFile && journal.url === null)
+    return { off: async () => writeFileSync(file, ''), on: async () => rmSync(file, { force: true }) }
+  const decide = async (work: (nowMs: number) => ReturnType<typeof start>): Promise<void> => {
+    const records = journal.open()
+    await records.decide(work).finally(() => records.close())
+  }
+  return { off: () => decide(nowMs => stop('the harness', nowMs)), on: () => decide(() => start()) }
+}
 
 export interface Stage {
   service: PaidService
