@@ -1,12 +1,32 @@
 import './loopback-names.ts'
+import { ExactEvmScheme, toClientEvmSigner } from '@x402/evm'
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
+import { zeroUsd } from '#contract/money.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { compile, transferOf } from '../payments/svm-transactions.ts'
+import { type HiredAgent, walletKey } from './hired-agent.ts'
 import { offer, rails } from './rails.ts'
 import { corpusScenarios, runScenario } from './run-corpus.ts'
 import { type Score, score } from './score.ts'
 import { distinct, doubledHeaders, type SignedPayment, signedPayments } from './signed-payments.ts'
-import { stockWallet } from './stock-wallet.ts'
 import { topUp } from './top-up-attacks.ts'
+
+/** The stock client without its spend controls: it pays whatever it is asked for, so the harness has to find it out. */
+async function stockWallet(): Promise<HiredAgent> {
+  const account = privateKeyToAccount(`0x${walletKey}`)
+  const client = new x402Client()
+    .setSpendControls(false)
+    .register('eip155:*', new ExactEvmScheme(toClientEvmSigner(account)))
+  return {
+    agent: { fetch: wrapFetchWithPayment(fetch, client), wallet: { receipts: async () => [] } },
+    call: async name => {
+      throw new ToolFailure({ happened: `There is no ${name}.`, charged: zeroUsd, next: 'Fetch instead.' })
+    },
+    close: async () => {},
+  }
+}
 
 const { evm, svm } = rails
 let made = 0

@@ -5,6 +5,7 @@ import { createKey } from '#access/keys/create-key.ts'
 import { microUsd } from '#contract/money.ts'
 import { DemoChat } from '#engines/demo/chat.ts'
 import { DemoWeb } from '#engines/demo/web.ts'
+import type { ChainNetwork } from '#engines/ports/engine.ts'
 import { openWalletAccount, walletAccountId } from '#ledger/accounts/principal.ts'
 import { type Store, StoreError } from '#ledger/store/store.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
@@ -13,12 +14,50 @@ import { demoModels } from '#service/models/demo-models.ts'
 import type { Model } from '#service/models/model.ts'
 import { evmWallet } from '../../access/identity/signed-header.ts'
 import { type OpenedService, openService } from '../../service/open-service.ts'
-import { Commits } from './commits.ts'
-import { cloningSpeech, DoubleMusic } from './double-audio.ts'
-import { doubleNetworks } from './double-node.ts'
 import { doublePayments } from './double-payments.ts'
-import { DoubleVideo } from './double-video.ts'
+import { cloningSpeech, DoubleMusic, DoubleVideo } from './double-video.ts'
 import type { Asked, Caller } from './recipe.ts'
+
+const refusal = { code: -32_602, message: 'invalid params' }
+
+/** A network that knows one method and refuses the others, and one that never answers. */
+export const doubleNetworks: readonly ChainNetwork[] = [
+  {
+    slug: 'double',
+    node: {
+      ask: async ({ calls }) =>
+        calls.map(({ method }) => (method === 'eth_chainId' ? { result: '0x1' } : { error: refusal })),
+    },
+  },
+  { slug: 'failing', node: { ask: () => Promise.reject(new Error('The node is away.')) } },
+]
+
+/** Tells when something has been written, so that who waits for it looks again then, and not by the time of day. */
+export class Commits {
+  #next = Promise.withResolvers<void>()
+
+  next(): Promise<void> {
+    return this.#next.promise
+  }
+
+  /** The same store, whose commits are told once they are durable. */
+  told(store: Store): Store {
+    return {
+      read: store.read,
+      soleOwner: store.soleOwner,
+      prune: (slice, rows) => store.prune(slice, rows),
+      close: () => store.close(),
+      commit: async units => {
+        try {
+          return await store.commit(units)
+        } finally {
+          this.#next.resolve()
+          this.#next = Promise.withResolvers()
+        }
+      },
+    }
+  }
+}
 
 /** The whole service with demonstrations for engines, and switches for what fails. */
 export interface Stand {

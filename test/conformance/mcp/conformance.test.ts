@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { HttpServing } from '#mcp/http/serve.ts'
-import { onTheProduct } from './on-the-product.ts'
-import { serveFixtures } from './serve-fixtures.ts'
 import { type Product, spawnProduct } from './spawn-product.ts'
-import { revisions, runRevision, runScenario } from './suite.ts'
+import { onTheProduct, revisions, runRevision, runScenario, serveFixtures } from './suite.ts'
 
 describe('the protocol’s own suite, on our frame', { tags: ['protocol'] }, () => {
   let served: HttpServing

@@ -3,7 +3,7 @@ import { zeroUsd } from '#contract/money.ts'
 import { defineTool, type Tool } from '#toolkit/define.ts'
 import type { Shown, ToolContext } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
-import { pixelPng, silenceWav } from './media.ts'
+import { pixelPng, silenceWav } from './resources.ts'
 
 /** Tools under the names that the suite calls, made as every tool of ours is. */
 const annotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false }

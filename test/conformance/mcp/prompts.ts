@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { definePrompt, type Prompt } from '#toolkit/define.ts'
-import { pixelPng } from './media.ts'
+import { pixelPng } from './resources.ts'
 
 const common = { description: 'What the suite expects.', needs: [] }
 

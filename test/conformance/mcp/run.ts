@@ -1,8 +1,16 @@
 /** `npm run conformance`: the protocol's own suite, on our frame with its fixtures and on `farebox mcp --http` itself. */
-import { onTheProduct } from './on-the-product.ts'
-import { serveFixtures } from './serve-fixtures.ts'
+
 import { spawnProduct } from './spawn-product.ts'
-import { isSuiteThere, type Revision, revisions, runRevision, runScenario, type ScenarioResult } from './suite.ts'
+import {
+  isSuiteThere,
+  onTheProduct,
+  type Revision,
+  revisions,
+  runRevision,
+  runScenario,
+  type ScenarioResult,
+  serveFixtures,
+} from './suite.ts'
 
 const say = (line: string) => void process.stdout.write(`${line}\n`)
 

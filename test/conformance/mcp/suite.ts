@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
@@ -6,6 +7,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { z } from 'zod'
+import { type HttpServing, serveHttp } from '#mcp/http/serve.ts'
+import { fakeHost } from '../../mcp/fake-host.ts'
+import { catalogue, listing } from './fixture-catalogue.ts'
+import { taskHost } from './task-host.ts'
+import { wireDeprecated } from './wire-deprecated.ts'
 
 /** Where `npm run peers` puts the protocol's own suite; its package exports nothing, it is a program. */
 const home = join(import.meta.dirname, '../../../node_modules/@modelcontextprotocol/conformance')
@@ -95,3 +101,45 @@ async function runProgram(
     await rm(folder, { recursive: true, force: true })
   }
 }
+
+/** Our own frame over the suite's names, on a port of loopback. The suite shows no token. */
+export async function serveFixtures(log: (line: string) => void): Promise<HttpServing> {
+  const stateKey = randomBytes(32)
+  wireDeprecated(stateKey)
+  let nowMs = Date.now()
+  return serveHttp({
+    name: 'farebox-fixtures',
+    version: '0.0.0',
+    catalogue,
+    listing,
+    stateKey,
+    host: async () => ({ ...fakeHost().host, ...taskHost }),
+    port: 0,
+    isToken: () => true,
+    // Each look is a second later, so that reports in a row are not dropped for coming too fast.
+    clock: { now: () => (nowMs += 1000) },
+    log,
+  })
+}
+
+/** Scenarios that need no fixture, so that they run on `farebox mcp --http` as it is. */
+export const onTheProduct: readonly (readonly [Revision, string])[] = [
+  ['2025-11-25', 'server-initialize'],
+  ['2025-11-25', 'ping'],
+  ['2025-11-25', 'tools-list'],
+  ['2025-11-25', 'resources-list'],
+  ['2025-11-25', 'prompts-list'],
+  ['2025-11-25', 'server-sse-multiple-streams'],
+  ['2025-11-25', 'server-session-lifecycle'],
+  ['2025-11-25', 'dns-rebinding-protection'],
+  ['2026-07-28', 'server-stateless'],
+  ['2026-07-28', 'tools-list'],
+  ['2026-07-28', 'resources-list'],
+  ['2026-07-28', 'sep-2164-resource-not-found'],
+  ['2026-07-28', 'prompts-list'],
+  ['2026-07-28', 'caching'],
+  ['2026-07-28', 'server-sse-multiple-streams'],
+  ['2026-07-28', 'dns-rebinding-protection'],
+  ['2026-07-28', 'http-header-validation'],
+  ['2026-07-28', 'input-required-result-unsupported-methods'],
+]

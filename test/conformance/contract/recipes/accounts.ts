@@ -37,3 +37,68 @@ export const accountRecipes: Recipes = {
     unreachable: { 504: 'the books answer within their bound, or as books that are away' },
   },
 }
+
+export const limitRecipes: Recipes = {
+  getApiKeyRateLimits: { succeeds: [{}, { as: 'wallet' }] },
+  getApiKeyRateLimitLogs: { succeeds: [{}, { path: '/api_keys/rate_limit_logs' }] },
+}
+
+const path = '/api_keys/generate_web3_key'
+
+async function signed({ ask, wallet }: Stand): Promise<Asked> {
+  const response = await ask('GET', path, { as: 'nobody' })
+  const { data } = (await response.json()) as { data: { token: string } }
+  const order = { apiKeyType: 'INFERENCE', description: 'a key of a wallet', consumptionLimit: { usd: 5 } }
+  const signature = await wallet.sign(data.token)
+  return { as: 'nobody', body: { ...order, address: wallet.address, signature, token: data.token } }
+}
+
+export const web3KeyRecipes: Recipes = {
+  getApiKeyGenerateWeb3Key: { succeeds: [{ as: 'nobody' }] },
+  postApiKeyGenerateWeb3Key: { succeeds: [signed] },
+}
+
+const own = (what: string) => (stand: Stand) => ({
+  path: `/x402/${what}/${stand.wallet.address}`,
+  as: 'wallet' as const,
+})
+const strangers = (what: string) => ({ path: `/x402/${what}/0x${'12'.repeat(20)}`, as: 'wallet' as const })
+const none = (what: string) => ({ path: `/x402/${what}/nobody`, as: 'wallet' as const })
+
+export const x402Recipes: Recipes = {
+  topUpX402Balance: {
+    succeeds: [{ as: 'nobody', headers: { 'payment-signature': 'paid' }, body: {} }],
+    reaches: {
+      400: { as: 'nobody', headers: { 'payment-signature': 'none' } },
+      402: { as: 'nobody' },
+      500: { as: 'nobody', headers: { 'payment-signature': 'broken' } },
+    },
+  },
+  getX402Balance: { succeeds: [own('balance')], reaches: { 400: none('balance'), 403: strangers('balance') } },
+  getX402Transactions: {
+    succeeds: [own('transactions')],
+    reaches: { 400: none('transactions'), 403: strangers('transactions') },
+  },
+}
+
+const call = { jsonrpc: '2.0', method: 'eth_chainId', params: [], id: 1 }
+const { id: _id, ...unnumbered } = call
+
+/** The limit has headers of its own, which the block has not. */
+async function tooMany(stand: Stand): Promise<Response> {
+  const ask = () => stand.ask('POST', '/crypto/rpc/double', { body: call })
+  for (let sent = 0; sent < 100; sent++) await (await ask()).arrayBuffer()
+  return ask()
+}
+
+export const cryptoRecipes: Recipes = {
+  listCryptoRpcNetworks: { succeeds: [{ as: 'nobody' }] },
+  cryptoRpcProxy: {
+    succeeds: [
+      { path: '/crypto/rpc/double', body: call },
+      { path: '/crypto/rpc/double', body: [call, { ...call, id: 'b', method: 'eth_call' }], as: 'wallet' },
+      { path: '/crypto/rpc/double', body: unnumbered },
+    ],
+    reaches: { 429: { answer: tooMany }, 500: { path: '/crypto/rpc/failing', body: call } },
+  },
+}

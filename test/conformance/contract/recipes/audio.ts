@@ -1,8 +1,7 @@
 import { unreadableSpeech } from '#contract/errors/errors.ts'
 import { wavOf } from '#engines/audio/wav.ts'
 import { refusedWord } from '../double-video.ts'
-import { deletedJob, queuedJob } from '../queued-job.ts'
-import type { Asked, Recipes } from '../recipe.ts'
+import { type Asked, deletedJob, queuedJob, type Recipes } from '../recipe.ts'
 import type { Stand } from '../stand.ts'
 
 const rate = 8_000

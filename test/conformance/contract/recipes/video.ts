@@ -1,6 +1,5 @@
 import { refusedWord } from '../double-video.ts'
-import { deletedJob, queuedJob } from '../queued-job.ts'
-import type { Asked, Recipes } from '../recipe.ts'
+import { type Asked, deletedJob, queuedJob, type Recipes } from '../recipe.ts'
 import type { Stand } from '../stand.ts'
 
 const video = { model: 'demo-video', prompt: 'A lighthouse in fog', duration: '2s', resolution: '360p', audio: false }
