@@ -6,12 +6,20 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll } from 'vitest'
+import { afterAll, vi } from 'vitest'
 
 const home = mkdtempSync(join(tmpdir(), 'farebox-state-'))
 process.env.XDG_STATE_HOME = home
 const programs = join(home, 'bin')
 mkdirSync(programs)
 symlinkSync(fileURLToPath(new URL('../bin/farebox.mjs', import.meta.url)), join(programs, 'farebox'))
-process.env.PATH = [programs, process.env.PATH].join(delimiter)
-afterAll(() => rmSync(home, { recursive: true, force: true }))
+const path = process.env.PATH
+process.env.PATH = [programs, path].join(delimiter)
+// The next file may run in this process.
+afterAll(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+  vi.unstubAllEnvs()
+  process.env.PATH = path
+  rmSync(home, { recursive: true, force: true })
+})

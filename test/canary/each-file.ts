@@ -10,7 +10,11 @@ import { afterAll, expect } from 'vitest'
 import { isTemporaryFolder, runFolderVariable, setAsideIn } from './run-folder.ts'
 import { PieceSearch } from './search.ts'
 
-const found = new Set<string>()
+/** Files that share a process share this too, since its listeners stay. */
+const shared = globalThis as { foundCanaries?: Set<string> }
+const isFirst = shared.foundCanaries === undefined
+const found = shared.foundCanaries ?? new Set<string>()
+shared.foundCanaries = found
 const runFolder = process.env[runFolderVariable]
 
 /** Reads along without starting the stream. */
@@ -25,22 +29,6 @@ function listenTo(stream: Readable, source: string): void {
   }
 }
 
-const children = ChildProcess.prototype as unknown as { spawn(options: { file?: string }): unknown }
-const { spawn } = children
-children.spawn = function (this: ChildProcess, options) {
-  const started = Reflect.apply(spawn, this, [options])
-  for (const [name, stream] of Object.entries({ stdout: this.stdout, stderr: this.stderr })) {
-    if (stream) listenTo(stream, `The ${name} of ${options.file}`)
-  }
-  return started
-}
-
-const { connect } = Socket.prototype
-Socket.prototype.connect = function (this: Socket, ...args: never[]) {
-  listenTo(this, 'An answer')
-  return Reflect.apply(connect, this, args)
-} as typeof connect
-
 /** Instead of removing it. False where it is no such folder. */
 function setAside(path: fs.PathLike): boolean {
   if (!runFolder || typeof path !== 'string' || !isTemporaryFolder(path, runFolder)) return false
@@ -52,10 +40,33 @@ function setAside(path: fs.PathLike): boolean {
   }
 }
 
-const { rmSync } = fs
-const { rm } = fs.promises
-fs.rmSync = (path, options) => void (setAside(path) || rmSync(path, options))
-fs.promises.rm = async (path, options) => void (setAside(path) || (await rm(path, options)))
-syncBuiltinESMExports()
+function listen(): void {
+  const children = ChildProcess.prototype as unknown as { spawn(options: { file?: string }): unknown }
+  const { spawn } = children
+  children.spawn = function (this: ChildProcess, options) {
+    const started = Reflect.apply(spawn, this, [options])
+    for (const [name, stream] of Object.entries({ stdout: this.stdout, stderr: this.stderr })) {
+      if (stream) listenTo(stream, `The ${name} of ${options.file}`)
+    }
+    return started
+  }
 
-afterAll(() => expect([...found]).toEqual([]))
+  const { connect } = Socket.prototype
+  Socket.prototype.connect = function (this: Socket, ...args: never[]) {
+    listenTo(this, 'An answer')
+    return Reflect.apply(connect, this, args)
+  } as typeof connect
+
+  const { rmSync } = fs
+  const { rm } = fs.promises
+  fs.rmSync = (path, options) => void (setAside(path) || rmSync(path, options))
+  fs.promises.rm = async (path, options) => void (setAside(path) || (await rm(path, options)))
+  syncBuiltinESMExports()
+}
+
+if (isFirst) listen()
+afterAll(() => {
+  const ofThisFile = [...found]
+  found.clear()
+  expect(ofThisFile).toEqual([])
+})

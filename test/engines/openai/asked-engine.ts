@@ -1,16 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { type ChatCompletionChunk, ChatCompletionRequest } from '#contract/operations/chat.ts'
 import { OpenAiChat, type OpenAiChatOptions } from '#engines/openai/chat.ts'
 import type { ChatCall } from '#engines/ports/engine.ts'
 import { type Upstream, upstream } from './upstream.ts'
 
 export type Answer = (response: ServerResponse, request: IncomingMessage) => void
-
-const open: { close(): Promise<void> }[] = []
-afterEach(async () => {
-  for (const each of open.splice(0).reverse()) await each.close()
-})
 
 /** An engine before a server that answers like this; both end with the test. */
 export async function engineFor(
@@ -19,7 +14,10 @@ export async function engineFor(
 ): Promise<[OpenAiChat, Upstream]> {
   const server = await upstream(answer)
   const engine = new OpenAiChat({ baseUrl: server.baseUrl, ...options })
-  open.push(server, engine)
+  onTestFinished(async () => {
+    await engine.close()
+    await server.close()
+  })
   return [engine, server]
 }
 
