@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { mostSecondsOf } from '#agent/prices/price-audio.ts'
-import type { AudioTrack } from '#host/media/conversion.ts'
+import type { AudioTrack } from '#host/media/tasks.ts'
 import { made, played, samplesOf } from '../media/made-media.ts'
 import { wavOfChunks } from '../service/wav-of-chunks.ts'
 

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { encodableFormats } from '#engines/audio/audio-codec.ts'
 import { Ffmpeg } from '#engines/ffmpeg/ffmpeg.ts'
-import { soundEncoders, videoEncoders } from '#host/encoders.ts'
-import { requireFfmpeg } from '#host/media/require-ffmpeg.ts'
+import { audioEncoders, videoEncoders } from '#host/media/ffmpeg.ts'
+import { requireFfmpeg } from '#host/media/media-workers.ts'
 
 let folder: string
 beforeAll(async () => {
@@ -27,7 +27,7 @@ const film = ['libx264', 'aac']
 const sound = ['aac', 'flac', 'libmp3lame', 'libopus']
 
 test('the packaged FFmpeg has every encoder that is used', async () => {
-  await requireFfmpeg([...videoEncoders, ...Object.values(soundEncoders), 'mjpeg'])
+  await requireFfmpeg([...videoEncoders, ...Object.values(audioEncoders), 'mjpeg'])
 })
 
 test.each<[rule: string, encoders: readonly string[] | null, words: RegExp]>([

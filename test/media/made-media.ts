@@ -1,9 +1,9 @@
 /** Real media files for tests, made by the packaged FFmpeg as the product makes its own: nothing on PATH is needed. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { inFolder } from '#host/in-folder.ts'
-import type { AudioTrack, Options, Track, VideoTrack } from '#host/media/conversion.ts'
+import { inFolder } from '#host/files.ts'
 import { MediaWorkers } from '#host/media/media-workers.ts'
+import type { AudioTrack, Options, Track, VideoTrack } from '#host/media/tasks.ts'
 
 const workers = new MediaWorkers({ atOnce: 1, waiting: 100, timeoutMs: 120_000, memoryMb: 2_048 })
 

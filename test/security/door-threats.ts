@@ -128,7 +128,7 @@ export const doorThreats: readonly Threat[] = [
       'a share of the line for each account, turns, and never all the processes; such a page is refused before it is made',
     shownBy: [
       shown(
-        'host/slots.test.ts',
+        'host/threads/slots.test.ts',
         'one account never has all the slots, so another begins at once',
         'accounts take turns, whoever came first with many tasks',
         'an account has a share of the line, which is full for it alone',

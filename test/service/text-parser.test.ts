@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { optionalPackage } from '#host/optional-package.ts'
+import { optionalPackage } from '#host/packages.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { minimalPdf, packed } from './capabilities/documents/sample-documents.ts'
 import { type OpenedService, openService } from './open-service.ts'

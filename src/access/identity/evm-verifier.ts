@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
-import { threadUrl } from '#host/threads/thread-url.ts'
+import { threadUrl } from '#host/threads/thread-entry.ts'
 import { verifierThreads, waitingSignatures } from './bounds.ts'
 import type { RecoverAnswer, RecoverRequest } from './evm-signature.ts'
 

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { systemClock } from '#contract/time.ts'
-import { isSameSecret } from '#host/same-secret.ts'
+import { isSameSecret } from '#host/signatures.ts'
 import type { Approval, Approvals } from '#wallet/approvals/approvals.ts'
 import type { ApprovalQuestion } from '#wallet/terms/approval.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { join, resolve } from 'node:path'
-import { isSameSecret } from '#host/same-secret.ts'
+import { isSameSecret } from '#host/signatures.ts'
 import { readPrivateFile, writeNewPrivateFile } from '#wallet/private-file.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
 

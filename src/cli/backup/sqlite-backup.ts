@@ -2,7 +2,7 @@ import { createReadStream, createWriteStream, existsSync, rmSync } from 'node:fs
 import { open } from 'node:fs/promises'
 import { basename, dirname, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { makeFolder } from '#host/durable-files.ts'
+import { makeFolder } from '#host/files.ts'
 import { CliError, fileFailure } from '../command.ts'
 import type { DataFolder } from '../data/data-folder.ts'
 import { folderFailure, folderInUse, isStoreError } from '../data/folder-in-use.ts'

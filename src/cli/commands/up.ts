@@ -77,9 +77,9 @@ export const up: Command = {
 
 /** Said before anything starts, because a video without an encoder would only fail later. */
 async function requireEncoder(): Promise<void> {
-  const { FfmpegMissing } = await import('#host/media/ffmpeg-missing.ts')
-  const { requireFfmpeg } = await import('#host/media/require-ffmpeg.ts')
-  const { videoEncoders } = await import('#host/encoders.ts')
+  const { FfmpegMissing } = await import('#host/media/ffmpeg.ts')
+  const { requireFfmpeg } = await import('#host/media/media-workers.ts')
+  const { videoEncoders } = await import('#host/media/ffmpeg.ts')
   try {
     await requireFfmpeg(videoEncoders)
   } catch (error) {

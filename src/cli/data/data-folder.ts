@@ -1,6 +1,6 @@
 import { chmod, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { makeFolder, syncFile, syncFolder } from '#host/durable-files.ts'
+import { makeFolder, syncFile, syncFolder } from '#host/files.ts'
 
 /** Where everything of one `farebox up` lies. */
 export interface DataFolder {

@@ -14,11 +14,11 @@ export async function lookAtExecutables(file: ConfigFile | null): Promise<Findin
 }
 
 async function ffmpeg(): Promise<Finding> {
-  const { FfmpegMissing } = await import('#host/media/ffmpeg-missing.ts')
-  const { requireFfmpeg } = await import('#host/media/require-ffmpeg.ts')
-  const { soundEncoders, videoEncoders } = await import('#host/encoders.ts')
+  const { FfmpegMissing } = await import('#host/media/ffmpeg.ts')
+  const { requireFfmpeg } = await import('#host/media/media-workers.ts')
+  const { audioEncoders, videoEncoders } = await import('#host/media/ffmpeg.ts')
   try {
-    await requireFfmpeg([...new Set([...videoEncoders, ...Object.values(soundEncoders)])])
+    await requireFfmpeg([...new Set([...videoEncoders, ...Object.values(audioEncoders)])])
     return ok('ffmpeg', 'It is there, with H.264, AAC, MP3, Opus and FLAC.')
   } catch (error) {
     if (!(error instanceof FfmpegMissing)) throw error

@@ -21,7 +21,7 @@ export async function listenForFigures(
 ): Promise<() => Promise<void>> {
   const [{ Listener }, { isSameSecret }] = await Promise.all([
     import('#service/http/listener.ts'),
-    import('#host/same-secret.ts'),
+    import('#host/signatures.ts'),
   ])
   const listener = await Listener.open(at).catch(error => {
     throw listenFailure(error, at)

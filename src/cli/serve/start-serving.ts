@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { dirname, resolve } from 'node:path'
-import { makeFolder } from '#host/durable-files.ts'
+import { makeFolder } from '#host/files.ts'
 import type { Log } from '#host/log.ts'
 import type { ConfigFile } from '#service/config/config-schema.ts'
 import type { BesideModels } from '#service/config/open-beside-models.ts'

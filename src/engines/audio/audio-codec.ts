@@ -1,9 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type SpeechFormat, speechFormats } from '#contract/operations/audio.ts'
-import { soundEncoders } from '#host/encoders.ts'
-import { inFolder } from '#host/in-folder.ts'
-import type { AudioTrack, Conversion, Options } from '#host/media/conversion.ts'
+import { inFolder } from '#host/files.ts'
+import { audioEncoders } from '#host/media/ffmpeg.ts'
+import type { AudioTrack, Conversion, Options } from '#host/media/tasks.ts'
 import type { Claims } from '#host/media/whole/check-whole.ts'
 import { Ffmpeg, isUnreadable } from '../ffmpeg/ffmpeg.ts'
 import {
@@ -144,7 +144,7 @@ export async function isWhole({ bytes, type }: Recording, signal: AbortSignal): 
 /** What `pcm` is for every client of such services. */
 export const pcmRate = 24_000
 
-const settings: Record<keyof typeof soundEncoders, { format: string; options: Options }> = {
+const settings: Record<keyof typeof audioEncoders, { format: string; options: Options }> = {
   mp3: { format: 'mp3', options: { b: '64k' } },
   opus: { format: 'ogg', options: { b: '32k' } },
   aac: { format: 'adts', options: { b: '64k' } },
@@ -155,7 +155,7 @@ const settings: Record<keyof typeof soundEncoders, { format: string; options: Op
 export async function encodableFormats(ffmpeg = audioFfmpeg()): Promise<readonly SpeechFormat[]> {
   const isThere = await Promise.all(
     speechFormats.map(
-      async format => format === 'wav' || format === 'pcm' || ffmpeg.isInstalled([soundEncoders[format]]),
+      async format => format === 'wav' || format === 'pcm' || ffmpeg.isInstalled([audioEncoders[format]]),
     ),
   )
   return speechFormats.filter((_, index) => isThere[index])
@@ -167,7 +167,7 @@ export async function encodeAudio(given: PcmAudio, format: SpeechFormat, signal:
   if (format === 'pcm') return pcmOf(audio)
   if (format === 'wav') return wavOf(audio)
   const ffmpeg = audioFfmpeg()
-  const encoder = soundEncoders[format]
+  const encoder = audioEncoders[format]
   await ffmpeg.require([encoder])
   const { format: muxer, options } = settings[format]
   return inFolder('audio', async folder => {

@@ -2,8 +2,7 @@ import { Agent, request as send } from 'undici'
 import { z } from 'zod'
 import { type RpcCall, RpcResult } from '#contract/operations/rpc.ts'
 import { parseJson } from '#contract/wire/json.ts'
-import { bytesWithin } from '#host/bytes-within.ts'
-import { unreachable } from '#host/unreachable.ts'
+import { bytesWithin, unreachable } from '#host/network.ts'
 import type { ChainNode, NodeCall } from '../ports/engine.ts'
 
 export interface JsonRpcNodeOptions {

@@ -1,5 +1,5 @@
 import { TaskFailed, TaskThread } from '#host/threads/task-thread.ts'
-import { threadUrl } from '#host/threads/thread-url.ts'
+import { threadUrl } from '#host/threads/thread-entry.ts'
 import { type DocumentCall, DocumentMissing, type DocumentReader, DocumentUnread } from '../ports/engine.ts'
 
 /** Reading a document of some hundred pages takes seconds; one that is built to take longer is given up. */

@@ -1,6 +1,6 @@
 /** Where the thread that reads documents starts. Answers in the order of the questions. */
-import { optionalPackage } from '#host/optional-package.ts'
-import { answerTasks } from '#host/threads/answer-tasks.ts'
+import { optionalPackage } from '#host/packages.ts'
+import { answerTasks } from '#host/threads/thread-entry.ts'
 import { checkUnpacked } from './check-unpacked.ts'
 import type { DocumentAnswer, DocumentKind, DocumentTask } from './document-files.ts'
 

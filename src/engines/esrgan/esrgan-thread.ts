@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, sep } from 'node:path'
-import { optionalPackage } from '#host/optional-package.ts'
+import { optionalPackage } from '#host/packages.ts'
 import { encodePng, type Raster } from '../images/png.ts'
 import { answerImageTasks, rasterOf, resample } from '../images/raster.ts'
 import type { EsrganTask } from './upscale.ts'

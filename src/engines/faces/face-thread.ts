@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { optionalPackage } from '#host/optional-package.ts'
-import { answerTasks } from '#host/threads/answer-tasks.ts'
+import { optionalPackage } from '#host/packages.ts'
+import { answerTasks } from '#host/threads/thread-entry.ts'
 
 /** The longer side of an image that is looked at. */
 const seenPixels = 1_280

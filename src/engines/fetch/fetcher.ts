@@ -1,4 +1,4 @@
-import { unreachable } from '#host/unreachable.ts'
+import { unreachable } from '#host/network.ts'
 import type { FetchedFile, FetchOrder, GuardedFetcher, GuardedFetcherOptions } from './guarded-fetcher.ts'
 
 /** Of an address that a caller names; browsers and servers take no more. */

@@ -3,7 +3,7 @@ import { isIP, type LookupFunction } from 'node:net'
 import { Agent, type Dispatcher, request as send } from 'undici'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { isPublicAddress } from '#contract/wire/network-address.ts'
-import { bytesWithin } from '#host/bytes-within.ts'
+import { bytesWithin } from '#host/network.ts'
 import {
   addressCharacters,
   connectionsPerAddress,

@@ -1,8 +1,8 @@
 import { requestTimeout } from '#contract/errors/errors.ts'
-import { lineIsFull } from '#host/fair-line.ts'
-import { FfmpegMissing } from '#host/media/ffmpeg-missing.ts'
+import { FfmpegMissing } from '#host/media/ffmpeg.ts'
 import { MediaFailed, MediaWorkers, type MediaWorkersOptions, type RunMediaTask } from '#host/media/media-workers.ts'
-import { onceLoaded } from '#host/once-loaded.ts'
+import { onceLoaded } from '#host/packages.ts'
+import { queueIsFull } from '#host/threads/slots.ts'
 
 export type FfmpegOptions = Omit<MediaWorkersOptions, 'memoryMb'> & Partial<Pick<MediaWorkersOptions, 'memoryMb'>>
 
@@ -44,7 +44,7 @@ export class Ffmpeg {
    * a task takes too long, which is not the file's fault, `FfmpegMissing`, and the signal's reason.
    */
   async turn<Value>(work: (run: RunMediaTask) => Promise<Value>, signal: AbortSignal): Promise<Value> {
-    if (this.#workers.full) throw lineIsFull()
+    if (this.#workers.full) throw queueIsFull()
     try {
       return await this.#workers.turn(work, signal)
     } catch (error) {

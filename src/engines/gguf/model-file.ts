@@ -1,5 +1,5 @@
 import { modelOverloaded } from '#contract/errors/errors.ts'
-import { optionalPackage } from '#host/optional-package.ts'
+import { optionalPackage } from '#host/packages.ts'
 import { ggufContextTokens, leastContextTokens } from '../bounds.ts'
 
 /** What is used of `node-llama-cpp`, which brings llama.cpp built for this machine. */

@@ -13,7 +13,7 @@ import { fieldError } from '#contract/errors/issues.ts'
 import { blameless, type ServiceError } from '#contract/errors/service-error.ts'
 import { ChatCompletion, ChatCompletionChunk, TokenUsage } from '#contract/operations/chat.ts'
 import { parseJson } from '#contract/wire/json.ts'
-import { unreachable } from '#host/unreachable.ts'
+import { unreachable } from '#host/network.ts'
 import { answerDepth, retryAfterSeconds } from '../bounds.ts'
 
 interface Refusal {

@@ -1,6 +1,6 @@
 import { Agent, type Dispatcher, FormData, request as send } from 'undici'
 import { ServiceError } from '#contract/errors/service-error.ts'
-import { bytesWithin } from '#host/bytes-within.ts'
+import { bytesWithin } from '#host/network.ts'
 import { upstreamHeaders } from '#host/tracing/tracing.ts'
 import * as bounds from '../bounds.ts'
 import { AnswerTooLarge, codeOf, readObject, refusalError, transportError } from './upstream-error.ts'

@@ -1,4 +1,4 @@
-import { unreachable } from '#host/unreachable.ts'
+import { unreachable } from '#host/network.ts'
 import { codeOf } from '../http/upstream-error.ts'
 import type { EngineState, JobProgress } from '../ports/media-engines.ts'
 

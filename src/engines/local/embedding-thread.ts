@@ -1,7 +1,7 @@
 /** Where the thread that embeds texts with a small English model starts. */
 
-import { optionalPackage } from '#host/optional-package.ts'
-import { answerTasks } from '#host/threads/answer-tasks.ts'
+import { optionalPackage } from '#host/packages.ts'
+import { answerTasks } from '#host/threads/thread-entry.ts'
 import { textsAtOnce } from '../bounds.ts'
 
 export type EmbeddingAnswer = { vectors: number[][]; tokens: number } | { problem: string }

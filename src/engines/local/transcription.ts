@@ -1,11 +1,10 @@
 import { inferenceFailed, requestTimeout, unreadableSpeech } from '#contract/errors/errors.ts'
 import { fieldError } from '#contract/errors/issues.ts'
 import { sniffType } from '#contract/wire/media-type.ts'
-import { lineIsFull } from '#host/fair-line.ts'
-import { inFile } from '#host/in-folder.ts'
-import { FfmpegMissing } from '#host/media/ffmpeg-missing.ts'
-import { runProgram } from '#host/run-program.ts'
-import { Slots } from '#host/slots.ts'
+import { inFile } from '#host/files.ts'
+import { FfmpegMissing } from '#host/media/ffmpeg.ts'
+import { runSubprocess } from '#host/subprocess.ts'
+import { queueIsFull, Slots } from '#host/threads/slots.ts'
 import { decodeAudio, encodeAudio } from '../audio/audio-codec.ts'
 import type { Recording } from '../audio/recording.ts'
 import { audioOfWav, pcmOf, resampled } from '../audio/wav.ts'
@@ -98,7 +97,7 @@ export class Pocketsphinx implements TranscriptionEngine {
 
   /** Throws `modelOverloaded` where too many wait, `invalidRequest` for what is too long. */
   async transcribe({ recording, timestamps, signal }: TranscriptionCall): Promise<TranscribedSpeech> {
-    if (this.#slots.full) throw lineIsFull()
+    if (this.#slots.full) throw queueIsFull()
     return this.#slots.run(async () => {
       const pcm = await samplesOf(recording, signal)
       // It opens a file by name, and cannot open the pipes that Node gives its children.
@@ -109,7 +108,7 @@ export class Pocketsphinx implements TranscriptionEngine {
 
   async #hear(file: string, signal: AbortSignal): Promise<string> {
     const pieces: Buffer[] = []
-    const end = await runProgram(this.#path, {
+    const end = await runSubprocess(this.#path, {
       args: ['-infile', file, ...args],
       onOutput: piece => pieces.push(piece),
       timeoutMs: hearingMs,

@@ -1,8 +1,8 @@
 /** Where the thread of the local moderator starts. A task is an image as a file. */
 import { createRequire } from 'node:module'
 import { dirname, sep } from 'node:path'
-import { optionalPackage } from '#host/optional-package.ts'
-import { answerTasks } from '#host/threads/answer-tasks.ts'
+import { optionalPackage } from '#host/packages.ts'
+import { answerTasks } from '#host/threads/thread-entry.ts'
 
 /** How certain the model is that an image is sexual, from 0 to 1. */
 export type NsfwAnswer = { adult: number } | { problem: string }

@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici'
 import { z } from 'zod'
-import { bytesWithin } from '#host/bytes-within.ts'
+import { bytesWithin } from '#host/network.ts'
 import { localListBytes, localModels, localServerMs } from '../bounds.ts'
 
 /** A server of this machine that speaks OpenAI's API, with the models that it lists. */

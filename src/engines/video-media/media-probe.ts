@@ -1,5 +1,5 @@
-import { inFile } from '#host/in-folder.ts'
-import { FfmpegMissing } from '#host/media/ffmpeg-missing.ts'
+import { inFile } from '#host/files.ts'
+import { FfmpegMissing } from '#host/media/ffmpeg.ts'
 import { MediaFailed } from '#host/media/media-workers.ts'
 import { takeRecording } from '../audio/audio-codec.ts'
 import { musicRate } from '../audio/recording.ts'

@@ -1,6 +1,6 @@
 import { Agent, request as send } from 'undici'
 import { z } from 'zod'
-import { bytesWithin } from '#host/bytes-within.ts'
+import { bytesWithin } from '#host/network.ts'
 import type { SearchCall, SearchEngine, SearchResult } from '../ports/engine.ts'
 
 /** A page of results; those of real engines have some 100 kB. */

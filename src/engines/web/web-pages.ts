@@ -1,5 +1,5 @@
 import { TaskFailed, TaskThread } from '#host/threads/task-thread.ts'
-import { threadUrl } from '#host/threads/thread-url.ts'
+import { threadUrl } from '#host/threads/thread-entry.ts'
 import { FetchRefused, FirstUseFetcher } from '../fetch/fetcher.ts'
 import type { FetchedFile } from '../fetch/guarded-fetcher.ts'
 import { type PageCall, type PageReader, PageUnread, type ReadPage } from '../ports/engine.ts'

@@ -1,9 +1,9 @@
 import type { CodecContext, Frame, Stream } from 'node-av/lib'
-import { AvError, type AvLibrary } from './av-library.ts'
-import type { Conversion, Converted, Track } from './conversion.ts'
+import { AvError, type AvLibrary } from './ffmpeg.ts'
 import { FilterChain, type FirstFrame } from './filter-chain.ts'
 import { type FrameTaker, OpenInput } from './open-input.ts'
 import { audioEnding, OpenOutput, openEncoder } from './open-output.ts'
+import type { Conversion, Converted, Track } from './tasks.ts'
 
 /** Frames of a track that wait for the first of another: what begins later than that is taken to be empty. */
 const mostWaiting = 64

@@ -1,6 +1,5 @@
 import type { FilterContext, FilterGraph, Frame, Stream } from 'node-av/lib'
-import { AvError, type AvLibrary, type Step, stepOf, succeed } from './av-library.ts'
-import { turnOf } from './rotation.ts'
+import { AvError, type AvLibrary, type Step, stepOf, succeed } from './ffmpeg.ts'
 
 /** The first frame of an input of a graph, with the stream that it is of. */
 export interface FirstFrame {
@@ -72,4 +71,19 @@ function sourceOf(library: AvLibrary, { frame, stream }: FirstFrame, index: numb
   const layout = mask === 0n ? `${nbChannels}c` : `0x${mask.toString(16)}`
   const samples = `sample_rate=${frame.sampleRate}:sample_fmt=${av.avGetSampleFmtName(frame.format as never)}`
   return `abuffer@in${index}=${time}:${samples}:channel_layout=${layout}`
+}
+
+/** Filters that turn frames upright, by the nine numbers of a display matrix; only quarter turns are in use. */
+function turnOf(matrix: Buffer): readonly string[] {
+  const sign = (place: number) => Math.sign(matrix.readInt32LE(place * 4))
+  return turns[[0, 1, 3, 4].map(sign).join(' ')] ?? []
+}
+
+/** By the signs of the four numbers that turn and mirror. */
+const turns: Readonly<Record<string, readonly string[]>> = {
+  '0 1 -1 0': ['transpose=clock'],
+  '0 -1 1 0': ['transpose=cclock'],
+  '-1 0 0 -1': ['hflip', 'vflip'],
+  '-1 0 0 1': ['hflip'],
+  '1 0 0 -1': ['vflip'],
 }

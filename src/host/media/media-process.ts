@@ -4,13 +4,17 @@
  */
 import { readFile } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
-import { AvError, type AvLibrary, loadAvLibrary } from './av-library.ts'
-import type { Conversion } from './conversion.ts'
 import { convert } from './convert.ts'
-import { FfmpegMissing } from './ffmpeg-missing.ts'
-import type { MediaAnswer, MediaQuestion, MediaTasks } from './media-task.ts'
+import { AvError, type AvLibrary, FfmpegMissing, loadAvLibrary } from './ffmpeg.ts'
 import { type TakeVideoTask, takeVideo } from './take-video.ts'
-import { Excessive, Unreadable } from './unreadable.ts'
+import {
+  type Conversion,
+  Excessive,
+  type MediaAnswer,
+  type MediaQuestion,
+  type MediaTasks,
+  Unreadable,
+} from './tasks.ts'
 import { checkWhole } from './whole/check-whole.ts'
 
 const [mostMegabytes = ''] = process.argv.slice(2)
@@ -26,7 +30,7 @@ const loaded = () => {
   return library
 }
 
-// Whoever asked is gone.
+// The parent process is gone.
 process.on('disconnect', () => process.exit(0))
 process.on('message', async ({ name, task }: MediaQuestion) => {
   process.send?.(await answerOf(name, task))

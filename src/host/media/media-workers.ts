@@ -1,11 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { constants, setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { programEnvironment } from '../program-environment.ts'
-import { Slots } from '../slots.ts'
-import { heapMb, idleMs } from './bounds.ts'
-import { FfmpegMissing } from './ffmpeg-missing.ts'
-import type { MediaAnswer, MediaQuestion, MediaTaskName, MediaTasks } from './media-task.ts'
+import { subprocessEnvironment } from '../subprocess.ts'
+import { Slots } from '../threads/slots.ts'
+import { FfmpegMissing } from './ffmpeg.ts'
+import type { MediaAnswer, MediaQuestion, MediaTaskName, MediaTasks } from './tasks.ts'
 
 export interface MediaWorkersOptions {
   /** Tasks at once, each in a process of its own, and those that wait for one. */
@@ -50,7 +49,7 @@ export class MediaWorkers {
     this.#slots = new Slots(options.atOnce, options.waiting)
   }
 
-  /** Whether too many wait, of this account or in all, for another to come. */
+  /** Whether the queue has no place for another task of this account. */
   get full(): boolean {
     return this.#slots.full
   }
@@ -60,7 +59,7 @@ export class MediaWorkers {
     return this.#slots.run(() => work((name, task) => this.#run(name, task, signal)), signal)
   }
 
-  /** Ends the processes that wait for a task; the others end as they have done theirs. */
+  /** Ends idle processes now and busy ones after their task. */
   close(): void {
     this.#isClosed = true
     for (const { child, ending } of this.#idle.splice(0)) {
@@ -118,7 +117,7 @@ export class MediaWorkers {
     const { program = ownProgram, memoryMb, isPatient } = this.#options
     const child = fork(program, [`${memoryMb}`], {
       execArgv: [`--max-old-space-size=${heapMb}`],
-      env: programEnvironment(),
+      env: subprocessEnvironment(),
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
@@ -162,3 +161,23 @@ function lower(pid: number): void {
     // The child may already be gone, or priorities are not ours to change.
   }
 }
+
+/** Asks a media process, which is ended afterwards. Throws `FfmpegMissing` where FFmpeg, or one of these encoders, is missing. */
+export async function requireFfmpeg(encoders: readonly string[]): Promise<void> {
+  const workers = new MediaWorkers({ atOnce: 1, waiting: 0, timeoutMs: findMs, memoryMb: 1_024 })
+  try {
+    const lacking = await workers.turn(run => run('lacking', encoders), new AbortController().signal)
+    if (lacking.length > 0) throw new FfmpegMissing(lacking)
+  } finally {
+    workers.close()
+  }
+}
+
+/** JavaScript's part of the memory of a media process: tables of a file's samples, of which a long video has a million. */
+export const heapMb = 384
+
+/** A media process that had nothing to do for so long is ended: it holds some 100 MB, and another starts in 0.1 s. */
+export const idleMs = 30_000
+
+/** How long FFmpeg may take to load and say what it can do; 0.2 s on an idle machine. */
+export const findMs = 20_000

@@ -1,6 +1,6 @@
 import type { CodecContext, FormatContext, Frame, Packet, Stream } from 'node-av/lib'
-import { AvError, type AvLibrary, setOptions, stepOf, succeed } from './av-library.ts'
-import type { Conversion, ConversionInput, Track } from './conversion.ts'
+import { AvError, type AvLibrary, setOptions, stepOf, succeed } from './ffmpeg.ts'
+import type { Conversion, ConversionInput, Track } from './tasks.ts'
 
 /** Where the frames of one stream go. */
 export interface FrameTaker {

@@ -1,7 +1,7 @@
 import type { CodecContext, FormatContext, Frame, Packet, Stream } from 'node-av/lib'
-import { AvError, type AvLibrary, setOptions, stepOf, succeed } from './av-library.ts'
-import type { AudioTrack, Conversion, Track } from './conversion.ts'
+import { AvError, type AvLibrary, setOptions, stepOf, succeed } from './ffmpeg.ts'
 import type { FilterChain } from './filter-chain.ts'
+import type { AudioTrack, Conversion, Track } from './tasks.ts'
 
 /** A file that is written, of tracks whose encoders are all open before its first byte. */
 export class OpenOutput {

@@ -18,8 +18,7 @@ import {
   WEBM,
   WebMOutputFormat,
 } from 'mediabunny'
-import { codedSeconds } from './coded-seconds.ts'
-import { Excessive, Unreadable } from './unreadable.ts'
+import { Excessive, Unreadable } from './tasks.ts'
 import { checkWhole } from './whole/check-whole.ts'
 
 export interface TakeVideoTask {
@@ -49,8 +48,8 @@ const paddingSeconds = 0.1
 const audioToleranceSeconds = 1
 
 /**
- * Writes a file anew around the packets of its main tracks. Its header, further tracks, attachments and lists of edits
- * may say anything, and whoever reads them may read them otherwise than we do; what comes out says what it holds.
+ * Rewrites a file around the packets of its main tracks. Its header, other tracks, attachments and edit lists may say
+ * anything, and other readers may interpret them differently; the rewritten file says only what it holds.
  * Throws `Unreadable`, and `Excessive` by its tables, before any packet is read.
  */
 export async function takeVideo({ path, format, mostPackets }: TakeVideoTask): Promise<TakenVideo> {
@@ -80,12 +79,12 @@ async function rewritten(input: Input, format: TakeVideoTask['format'], mostPack
   await output.start()
   const walked = await interleaved(tracks, startsAt, mostPackets)
   await output.finalize()
-  const [frames, sound] = walked
+  const [frames, samples] = walked
   const padding = startsAt < 0 && startsAt > -paddingSeconds ? -startsAt : 0
-  const [frameEnd, soundEnd] = [(frames?.end ?? 0) - padding, (sound?.end ?? 0) - padding]
-  const seconds = soundEnd > frameEnd + paddingSeconds ? soundEnd : frameEnd
-  if (sound && sound.coded > seconds + audioToleranceSeconds) {
-    throw new Unreadable(`its audio has ${sound.coded.toFixed(1)} s, and its times say ${seconds.toFixed(1)} s`)
+  const [frameEnd, audioEnd] = [(frames?.end ?? 0) - padding, (samples?.end ?? 0) - padding]
+  const seconds = audioEnd > frameEnd + paddingSeconds ? audioEnd : frameEnd
+  if (samples && samples.coded > seconds + audioToleranceSeconds) {
+    throw new Unreadable(`its audio has ${samples.coded.toFixed(1)} s, and its times say ${seconds.toFixed(1)} s`)
   }
   const { buffer } = output.target
   if (!buffer || !frames?.packets) throw new Unreadable('it has no frames')
@@ -163,4 +162,42 @@ async function interleaved(tracks: readonly Rewriting[], startsAt: number, mostP
     earliest.coded += earliest.track.coded(packet) ?? packet.duration
     earliest.next = await earliest.track.packets.next()
   }
+}
+
+/** What is used of the settings of a decoder. */
+interface AudioSettings {
+  sampleRate: number
+  numberOfChannels: number
+}
+
+/** Samples of one packet, for codecs where each has as many. */
+const fixedSamples: Readonly<Record<string, number>> = { aac: 1_024, ac3: 1_536 }
+
+/** Bytes of one sample of one channel. */
+const plainBytes = (codec: string): number | null => {
+  const bits = /^pcm-[a-z](\d+)/.exec(codec)?.[1]
+  return codec === 'ulaw' || codec === 'alaw' ? 1 : bits ? Number(bits) / 8 : null
+}
+
+/**
+ * How long a packet of audio plays by what is coded in it, because its container may say any time. Null for codecs whose
+ * packets do not tell without being decoded.
+ */
+function codedSeconds(codec: string, settings: AudioSettings, data: Uint8Array): number | null {
+  const { sampleRate, numberOfChannels } = settings
+  const fixed = fixedSamples[codec]
+  if (fixed !== undefined) return fixed / sampleRate
+  const bytes = plainBytes(codec)
+  if (bytes !== null) return data.length / (bytes * numberOfChannels * sampleRate)
+  if (codec === 'mp3') return (sampleRate >= 32_000 ? 1_152 : 576) / sampleRate
+  return codec === 'opus' ? opusSeconds(data) : null
+}
+
+/** By the first bytes of an Opus packet: which frames, and how many (RFC 6716, section 3.1). */
+function opusSeconds([head = 0, count = 0]: Uint8Array): number {
+  const config = head >> 3
+  const frameMs =
+    config < 12 ? [10, 20, 40, 60][config % 4] : config < 16 ? [10, 20][config % 2] : [2.5, 5, 10, 20][config % 4]
+  const frames = (head & 3) === 0 ? 1 : (head & 3) === 3 ? count & 63 : 2
+  return ((frameMs ?? 20) * frames) / 1_000
 }

@@ -1,21 +1,21 @@
 import { Worker } from 'node:worker_threads'
-import { FairLine, type InLine, lineIsFull } from '../fair-line.ts'
 import { callingAccount } from '../tracing/tracing.ts'
+import { FairQueue, type Queued, queueIsFull } from './slots.ts'
 
-/** Of a page, a picture or some texts. */
+/** Enough to finish a page, an image or some texts. */
 const usualLeftMs = 2_000
 
 export interface TaskThreadOptions {
-  /** In lists of threads. */
+  /** Shown in thread lists. */
   name: string
   url: URL
   /** A task that takes longer has hung. */
   timeoutMs: number
-  /** Tasks that wait; who comes after them is told to come again. */
+  /** Tasks that may wait; more are refused with a retry time. */
   waiting: number
-  /** A task that needs more is given up. */
+  /** A task that needs more memory fails. */
   heapMb?: number
-  /** How long a task whose caller has left may go on: most end soon, and a new thread costs more than that. */
+  /** How long a task may run on after its caller has gone: most end soon, and a new thread costs more. */
   leftMs?: number
 }
 
@@ -30,36 +30,35 @@ export class TaskFailed extends Error {
   }
 }
 
-interface Waiting<Task, Answer> extends InLine {
+interface Waiting<Task, Answer> extends Queued {
   task: Task
   resolve(answer: Answer): void
   reject(error: unknown): void
 }
 
 /**
- * A thread for what computes for so long that others would wait: one task after the other, in the order in which they
- * came, and one account after the other where several wait, none of which has more than a share of the places. It starts
- * with the first and keeps no process alive. One that hangs or dies ends its thread, and so does one that goes on for too
- * long after its caller has left; the next task gets another.
+ * A thread for long computations. It runs one task at a time; waiting accounts take turns, each with a share of the
+ * queue. The thread starts with the first task and keeps no process alive. A task that hangs, crashes or runs on too long
+ * after its caller has gone ends the thread, and the next task starts a new one.
  */
 export class TaskThread<Task, Answer> {
   readonly #options: TaskThreadOptions
-  readonly #line: FairLine<Waiting<Task, Answer>>
+  readonly #queue: FairQueue<Waiting<Task, Answer>>
   #worker: Worker | null = null
   #isBusy = false
   #isClosed = false
 
   constructor(options: TaskThreadOptions) {
     this.#options = options
-    this.#line = new FairLine(options.waiting)
+    this.#queue = new FairQueue(options.waiting)
   }
 
   /** Throws `modelOverloaded` where too many wait, `TaskFailed`, or the signal's reason. */
   run(task: Task, signal?: AbortSignal): Promise<Answer> {
     const owner = callingAccount()
-    if (this.#isClosed || !this.#line.hasPlaceFor(owner)) return Promise.reject(lineIsFull())
+    if (this.#isClosed || !this.#queue.hasPlaceFor(owner)) return Promise.reject(queueIsFull())
     return new Promise((resolve, reject) => {
-      this.#line.add({ task, owner, signal, resolve, reject })
+      this.#queue.add({ task, owner, signal, resolve, reject })
       void this.#workOff()
     })
   }
@@ -67,14 +66,14 @@ export class TaskThread<Task, Answer> {
   /** Ends the thread; what waits is refused. */
   async close(): Promise<void> {
     this.#isClosed = true
-    for (const { reject } of this.#line.clear()) reject(lineIsFull())
+    for (const { reject } of this.#queue.clear()) reject(queueIsFull())
     await this.#end()
   }
 
   async #workOff(): Promise<void> {
     if (this.#isBusy) return
     this.#isBusy = true
-    for (let next = this.#line.next(); next; next = this.#line.next()) {
+    for (let next = this.#queue.next(); next; next = this.#queue.next()) {
       const { signal, reject } = next
       const worker = signal?.aborted ? null : this.#started(reject)
       if (signal?.aborted) reject(signal.reason)
@@ -114,7 +113,7 @@ export class TaskThread<Task, Answer> {
     }
   }
 
-  /** Null where the system gives none: that task fails alone, and the next one tries anew. */
+  /** Null when the system can't start a thread: this task fails, and the next one tries again. */
   #started(reject: (error: unknown) => void): Worker | null {
     try {
       this.#worker ??= this.#start()

@@ -1,14 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomBytes } from 'node:crypto'
 import { ServiceError } from '#contract/errors/service-error.ts'
-import { loadOpenTelemetry, type OpenTelemetry, type Span } from './open-telemetry.ts'
+import { optionalPackage } from '../packages.ts'
 
 /** What goes along with a request wherever its work is done, without a place in every call. */
 export interface RequestContext {
   requestId: string
   /** What the caller said of its trace (W3C Trace Context); null where it said nothing that counts. */
   trace: Trace | null
-  /** Whose call it is, once that is known; null for strangers. */
+  /** The calling account, once known; null for an unauthenticated caller. */
   account: string | null
   /** Attempts at upstreams beyond the first. */
   retries: number
@@ -31,7 +31,7 @@ const storage = new AsyncLocalStorage<RequestContext>()
 
 export const inRequest = <Value>(context: RequestContext, run: () => Value): Value => storage.run(context, run)
 
-/** Null for a stranger, and outside of a request. */
+/** Null for an unauthenticated caller and outside a request. */
 export const callingAccount = (): string | null => storage.getStore()?.account ?? null
 
 export function noteRetry(): void {
@@ -123,7 +123,7 @@ export function forThisSpan(): WithinSpan {
   return run => inSpan(span, run)
 }
 
-/** For work that ends elsewhere: whoever starts it ends it. */
+/** For work that ends elsewhere: the caller must end the span. */
 export function childSpan(name: string, facts: SpanFacts): Span | null {
   const parent = opened && current.getStore()
   return opened && parent ? started(name, clientKind, facts, opened.trace.setSpan(opened.ROOT_CONTEXT, parent)) : null
@@ -135,7 +135,7 @@ export function inSpan<Value>(span: Span | null, run: () => Value): Value {
   return opened.context.with(opened.trace.setSpan(opened.ROOT_CONTEXT, span), () => current.run(span, run))
 }
 
-/** By its kind alone: words of an error may be somebody else's. */
+/** Only the error's kind is recorded: its message may contain untrusted text. */
 export function spanFailed(span: Span | null, error: unknown): void {
   if (!span) return
   span.setAttribute(
@@ -160,3 +160,33 @@ function started(name: string, kind: number, facts: SpanFacts, context: object):
   const span = opened?.trace.getTracer('farebox').startSpan(name, { kind, attributes: facts }, context)
   return span?.isRecording() ? span : null
 }
+
+/** What we use of `@opentelemetry/api`. It does nothing until the operator registers an SDK. */
+interface SpanContext {
+  traceId: string
+  spanId: string
+  traceFlags: number
+}
+
+export interface Span {
+  spanContext(): SpanContext
+  isRecording(): boolean
+  setAttribute(name: string, value: string | number): unknown
+  setStatus(status: { code: number }): unknown
+  end(): void
+}
+
+interface OpenTelemetry {
+  ROOT_CONTEXT: object
+  createTraceState(text: string): object
+  context: { with<Value>(context: object, run: () => Value): Value }
+  trace: {
+    getTracer(name: string): { startSpan(name: string, options: object, context: object): Span }
+    setSpan(context: object, span: Span): object
+    setSpanContext(context: object, parent: object): object
+  }
+}
+
+/** Null where the package is not installed: then nothing is traced, and nothing is said. */
+const loadOpenTelemetry = (): Promise<OpenTelemetry | null> =>
+  optionalPackage<OpenTelemetry>('@opentelemetry/api', 'Traces').catch(() => null)

@@ -42,11 +42,11 @@ export async function checkBalances(reader: AuditReader, findings: Findings): Pr
     if (held < 0n || posted < held)
       findings.add('negative_balance', id, `Account ${id} is below zero: posted ${posted}, held ${held} micro-USD.`)
   }
-  await checkStrangers(reader, findings)
+  await checkUnknownAccounts(reader, findings)
 }
 
 /** Money of an account that does not exist is missing from every balance. */
-async function checkStrangers(reader: AuditReader, findings: Findings): Promise<void> {
+async function checkUnknownAccounts(reader: AuditReader, findings: Findings): Promise<void> {
   const strangers = reader.rows<{ account: string; amount: bigint }>(`
     SELECT account, sum(effect) AS amount FROM ${sides} s
       WHERE account NOT LIKE 'system:%' AND account NOT IN (SELECT id FROM account) GROUP BY account

@@ -1,7 +1,6 @@
 import { Agent, request } from 'undici'
 import { parseJson } from '#contract/wire/json.ts'
-import { bytesWithin } from '#host/bytes-within.ts'
-import { unreachable } from '#host/unreachable.ts'
+import { bytesWithin, unreachable } from '#host/network.ts'
 import {
   facilitatorAnswerBytes,
   facilitatorAnswerDepth,

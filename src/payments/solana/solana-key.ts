@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 import { decodeBase58, encodeBase58 } from '#contract/wire/base58.ts'
-import { ed25519Key } from '#host/ed25519-signature.ts'
+import { ed25519Key } from '#host/signatures.ts'
 
 /** Everything in PKCS #8 of an Ed25519 key before its 32 bytes. */
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex')

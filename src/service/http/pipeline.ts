@@ -7,7 +7,6 @@ import { zeroUsd } from '#contract/money.ts'
 import { isPaid, type Operation } from '#contract/operations/operation.ts'
 import { basePath } from '#contract/wire/base-url.ts'
 import { balanceDiem, balanceUsd } from '#contract/wire/headers.ts'
-import type { Span } from '#host/tracing/open-telemetry.ts'
 import {
   failedStatus,
   idsOf,
@@ -15,6 +14,7 @@ import {
   inSpan,
   type RequestContext,
   requestSpan,
+  type Span,
   traceOf,
 } from '#host/tracing/tracing.ts'
 import type { Principal } from '#ledger/accounts/principal.ts'

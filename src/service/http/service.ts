@@ -14,7 +14,7 @@ import type { Clock } from '#contract/time.ts'
 import type { ChainNetwork, DocumentReader, Web } from '#engines/ports/engine.ts'
 import type { Moderator, VideoTranscriber } from '#engines/ports/media-engines.ts'
 import type { TakenMedium, VideoMedia } from '#engines/video-media/video-media.ts'
-import type { Underway } from '#host/in-flight.ts'
+import type { InFlight } from '#host/async.ts'
 import type { Log } from '#host/log.ts'
 import type { Charges } from '#ledger/charges/charges.ts'
 import type { Funding } from '#ledger/charges/funding.ts'
@@ -77,7 +77,7 @@ export interface Service {
   /** Looks at images before they are sold; null where the operator set none up. */
   moderator: Moderator | null
   /** Every request and every question after a job: a model is looked up and used within one. */
-  underway: Pick<Underway, 'begin'>
+  underway: Pick<InFlight, 'begin'>
   /** Called once for each request, when its last byte has left. */
   requestEnded(request: EndedRequest): void
 }

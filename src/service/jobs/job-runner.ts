@@ -3,8 +3,7 @@ import { AudioQueueRequest } from '#contract/operations/audio.ts'
 import { VideoQueueRequest } from '#contract/operations/video.ts'
 import type { Clock } from '#contract/time.ts'
 import type { EngineState, JobProgress, MusicRequest } from '#engines/ports/media-engines.ts'
-import { boundedWait } from '#host/bounded-wait.ts'
-import type { Underway } from '#host/in-flight.ts'
+import { boundedWait, type InFlight } from '#host/async.ts'
 import type { Log } from '#host/log.ts'
 import { isClockShared, type Store } from '#ledger/store/store.ts'
 import type { Catalogue } from '../models/catalogue.ts'
@@ -29,7 +28,7 @@ interface JobRunnerOptions {
   media: MediaStore
   log: Log
   owner: string
-  underway: Pick<Underway, 'begin'>
+  underway: Pick<InFlight, 'begin'>
 }
 
 const unreadable = { state: 'failed', reason: 'What was asked for cannot be read any more.' } as const

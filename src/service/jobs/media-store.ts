@@ -1,6 +1,6 @@
 import { copyFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeFolder, syncFile, syncFolder } from '#host/durable-files.ts'
+import { makeFolder, syncFile, syncFolder } from '#host/files.ts'
 
 /** Where finished media lie. Names are ours alone; nothing of a caller ever becomes a path. */
 export interface MediaStore {

@@ -3,7 +3,7 @@ import type { ServiceError } from '#contract/errors/service-error.ts'
 import { nearNames } from '#contract/near-names.ts'
 import type { ModelRecord, ModelType } from '#contract/operations/models.ts'
 import { type Clock, systemClock } from '#contract/time.ts'
-import type { Underway } from '#host/in-flight.ts'
+import type { InFlight } from '#host/async.ts'
 import type { Log } from '#host/log.ts'
 import { modelCount, namedModels } from './bounds.ts'
 import { checkModel, otherNames } from './check-model.ts'
@@ -214,11 +214,11 @@ function noSuchModel(type: Model['type'], name: string, models: readonly Model[]
 
 /** Closes models that were replaced, once the last call that may use them has ended. */
 export class ReplacedModels {
-  readonly #underway: Underway
+  readonly #underway: InFlight
   readonly #log: Log
   readonly #waiting = new Set<Model>()
 
-  constructor({ underway, log }: { underway: Underway; log: Log }) {
+  constructor({ underway, log }: { underway: InFlight; log: Log }) {
     this.#underway = underway
     this.#log = log
   }
@@ -226,7 +226,7 @@ export class ReplacedModels {
   /** Ends what they run on after all that is under way now: from now on nobody begins with them. */
   async end(models: readonly Model[]): Promise<void> {
     for (const model of models) this.#waiting.add(model)
-    await this.#underway.former()
+    await this.#underway.settled()
     await this.#close(models)
   }
 

@@ -26,7 +26,7 @@ import {
 } from '#engines/ports/media-engines.ts'
 import { type MediaProbe, PacketProbe } from '#engines/video-media/media-probe.ts'
 import { VideoMedia } from '#engines/video-media/video-media.ts'
-import { Underway } from '#host/in-flight.ts'
+import { InFlight } from '#host/async.ts'
 import type { Log } from '#host/log.ts'
 import { WalletAccounts } from '#ledger/accounts/principal.ts'
 import { type StakeReader, StakingCredits } from '#ledger/accounts/staking.ts'
@@ -114,7 +114,7 @@ export class RunningService {
   readonly #ledger: LedgerWatch
   readonly #receipts: ChargeReceipts
   readonly #limitLog: LimitLog
-  readonly #underway = new Underway()
+  readonly #underway = new InFlight()
   readonly #replaced: ReplacedModels
   readonly #timers: NodeJS.Timeout[] = []
   /** Names this service in leases; another one after every start. */

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { recoverSigner } from '#access/identity/evm-signature.ts'
 import { EvmVerifier, VerifierBusy } from '#access/identity/evm-verifier.ts'
 import { decodeBase58 } from '#contract/wire/base58.ts'
-import { ed25519Key, ed25519Signature, isSignedByKey } from '#host/ed25519-signature.ts'
+import { ed25519Key, ed25519Signature, isSignedByKey } from '#host/signatures.ts'
 import { encodeBase58 } from './base58-encoder.ts'
 
 describe('EVM', () => {

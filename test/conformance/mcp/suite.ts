@@ -46,7 +46,7 @@ export async function runRevision(url: string, revision: Revision): Promise<Scen
   const { server: scored } = Requirements.parse(
     parse(await readFile(join(home, 'requirements', `${revision}.yaml`), 'utf8')),
   )
-  const results = await runProgram(['--url', url, '--requirements', revision], scored)
+  const results = await runSubprocess(['--url', url, '--requirements', revision], scored)
   const missing = scored.filter(name => !results.some(({ scenario }) => scenario === name))
   return [...results, ...missing.map(name => notRun(name, true))]
 }
@@ -59,7 +59,7 @@ export async function runScenario(
   { lacksFixtures = false } = {},
 ): Promise<ScenarioResult> {
   const flags = ['--url', url, '--scenario', scenario, '--spec-version', revision, '--force']
-  const [result] = await runProgram(flags, [scenario], lacksFixtures)
+  const [result] = await runSubprocess(flags, [scenario], lacksFixtures)
   return result ?? notRun(scenario, true)
 }
 
@@ -71,7 +71,7 @@ const notRun = (scenario: string, isScored: boolean): ScenarioResult => ({
   warnings: [],
 })
 
-async function runProgram(
+async function runSubprocess(
   flags: string[],
   scored: readonly string[],
   lacksFixtures = false,

@@ -108,7 +108,7 @@ test('no program on PATH is run', { timeout: 60_000 }, async () => {
   const probe = new PacketProbe()
   const signal = new AbortController().signal
   const wav = await made('wav', [played('sine=d=2', { encoder: 'pcm_s16le' })])
-  expect(await probe.probe(await made('mp4', [film]), 'mp4', signal)).toMatchObject({ pictures: 30 })
+  expect(await probe.probe(await made('mp4', [film]), 'mp4', signal)).toMatchObject({ frames: 30 })
   expect(await probe.probe(wav, 'wav', signal)).toMatchObject({ seconds: 2 })
   vi.unstubAllEnvs()
   await expect(import('node:fs/promises').then(({ access }) => access(mark))).rejects.toThrow()

@@ -1,4 +1,4 @@
-import { answerTasks } from '#host/threads/answer-tasks.ts'
+import { answerTasks } from '#host/threads/thread-entry.ts'
 
 /** Does as it is told, and says how many tasks its thread has had. */
 let tasks = 0

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '#contract/time.ts'
-import { optionalPackage } from '#host/optional-package.ts'
+import { optionalPackage } from '#host/packages.ts'
 import { commandsUnderWay, dialMs, redialMs, restMs, sharedLimitMs } from './bounds.ts'
 
 /** What we use of a client of the package `redis`. */

@@ -1,7 +1,7 @@
-import { Unreadable } from '../unreadable.ts'
+import { Unreadable } from '../tasks.ts'
+import { checkAdts, checkMp3, checkOgg, checkWav } from './whole-audio.ts'
 import { checkFlac } from './whole-flac.ts'
 import { checkMp4 } from './whole-mp4.ts'
-import { checkAdts, checkMp3, checkOgg, checkWav } from './whole-sound.ts'
 import { checkWebm } from './whole-webm.ts'
 
 /** What a file says of itself by its header, its tables or the heads of its frames, before anything is decoded. */

@@ -1,4 +1,4 @@
-import { Unreadable } from '../unreadable.ts'
+import { Unreadable } from '../tasks.ts'
 
 /** The longest frame that is looked for: 65,535 samples of eight channels and 32 bits. */
 const longestFrame = 2 * 1024 * 1024

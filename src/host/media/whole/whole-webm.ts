@@ -1,4 +1,4 @@
-import { Unreadable } from '../unreadable.ts'
+import { Unreadable } from '../tasks.ts'
 
 const cutOff = (why: string) => new Unreadable(`cut off: ${why}`)
 

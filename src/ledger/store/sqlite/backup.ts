@@ -1,7 +1,7 @@
 import { closeSync, existsSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
-import { syncFile, syncFolder } from '#host/durable-files.ts'
+import { syncFile, syncFolder } from '#host/files.ts'
 import { backupPages, busyTimeoutMs } from '../bounds.ts'
 import { StoreError } from '../store.ts'
 

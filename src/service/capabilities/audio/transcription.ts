@@ -5,7 +5,7 @@ import type { Transcription, TranscriptionRequest } from '#contract/operations/a
 import { type TakenRecording, takeLongRecording } from '#engines/audio/audio-codec.ts'
 import { audioTypeNames, type Recording, recordingOf, spokenRate } from '#engines/audio/recording.ts'
 import type { TranscribedSpeech } from '#engines/ports/media-engines.ts'
-import { boundedWait } from '#host/bounded-wait.ts'
+import { boundedWait } from '#host/async.ts'
 import { type Call, json, type WholeReply } from '../../http/route.ts'
 import { requireFunds, sell } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'

@@ -1,5 +1,5 @@
 import { createChatCompletion } from '#contract/operations/chat.ts'
-import { onceLoaded } from '#host/once-loaded.ts'
+import { onceLoaded } from '#host/packages.ts'
 import { route } from '../../http/route.ts'
 
 /** Loaded with the first chat: the tokenizer alone would cost more than half of a cold start. */

@@ -4,7 +4,7 @@ import { documentBytes, type ParsedText, type TextParserRequest } from '#contrac
 import { augmentMicroUsd } from '#contract/operations/web.ts'
 import { DocumentMissing, type DocumentReader, DocumentUnread } from '#engines/ports/engine.ts'
 import { countTokens } from '#engines/tokens/count-tokens.ts'
-import { boundedWait } from '#host/bounded-wait.ts'
+import { boundedWait } from '#host/async.ts'
 import type { Log } from '#host/log.ts'
 import { type Call, json, type WholeReply } from '../../http/route.ts'
 import { sell } from '../../http/sell.ts'

@@ -1,7 +1,7 @@
 import { fieldError } from '#contract/errors/issues.ts'
 import type { EmbeddingRequest, Embeddings } from '#contract/operations/embeddings.ts'
 import { TokenCounter } from '#engines/tokens/count-tokens.ts'
-import { boundedWait } from '#host/bounded-wait.ts'
+import { boundedWait } from '#host/async.ts'
 import { type Call, type JsonReply, json } from '../../http/route.ts'
 import { sell } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'

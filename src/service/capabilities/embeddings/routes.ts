@@ -1,5 +1,5 @@
 import { createEmbedding } from '#contract/operations/embeddings.ts'
-import { onceLoaded } from '#host/once-loaded.ts'
+import { onceLoaded } from '#host/packages.ts'
 import { route } from '../../http/route.ts'
 
 /** Loaded with the first request, because the tokenizer comes along. */

@@ -1,5 +1,5 @@
 import { createResponse } from '#contract/operations/responses.ts'
-import { onceLoaded } from '#host/once-loaded.ts'
+import { onceLoaded } from '#host/packages.ts'
 import { route } from '../../http/route.ts'
 
 /** Loaded with the first one, as the chat is that it stands on. */

@@ -11,7 +11,7 @@ import {
 } from '#contract/operations/rpc.ts'
 import { rpcCost, rpcRequestId, rpcUsedCredits } from '#contract/wire/headers.ts'
 import type { ChainNetwork } from '#engines/ports/engine.ts'
-import { boundedWait } from '#host/bounded-wait.ts'
+import { boundedWait } from '#host/async.ts'
 import type { Line } from '#ledger/store/units.ts'
 import { type Call, type JsonReply, json, principalOf, route } from '../../http/route.ts'
 import { sell } from '../../http/sell.ts'

@@ -6,7 +6,7 @@ import type { VideoTranscript, VideoTranscriptionRequest } from '#contract/opera
 import { augmentMicroUsd } from '#contract/operations/web.ts'
 import { sniffType } from '#contract/wire/media-type.ts'
 import { FetchRefused } from '#engines/fetch/fetcher.ts'
-import { boundedWait } from '#host/bounded-wait.ts'
+import { boundedWait } from '#host/async.ts'
 import { type Call, json, type WholeReply } from '../../http/route.ts'
 import { sell } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'

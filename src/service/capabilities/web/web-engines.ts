@@ -10,7 +10,7 @@ import type {
   SearchResult,
   Web,
 } from '#engines/ports/engine.ts'
-import { boundedWait } from '#host/bounded-wait.ts'
+import { boundedWait } from '#host/async.ts'
 import type { Log } from '#host/log.ts'
 
 /** Throws `notSetUp` where the operator has none. */

@@ -1,5 +1,6 @@
-import { mkdir, open } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
 
 const ownerOnlyFolder = 0o700
 
@@ -27,3 +28,21 @@ async function sync(path: string, flags: string): Promise<void> {
   const handle = await open(path, flags)
   await handle.sync().finally(() => handle.close())
 }
+
+/** A private temporary folder for as long as it is used; `name` says what it was for if a crash leaves it behind. */
+export async function inFolder<Value>(name: string, use: (folder: string) => Promise<Value>): Promise<Value> {
+  const folder = await mkdtemp(join(tmpdir(), `farebox-${name}-`))
+  try {
+    return await use(folder)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Bytes as a temporary file, for readers that need a path or random access. */
+export const inFile = <Value>(name: string, bytes: Buffer, use: (path: string) => Promise<Value>): Promise<Value> =>
+  inFolder(name, async folder => {
+    const path = join(folder, name)
+    await writeFile(path, bytes, { mode: 0o600 })
+    return use(path)
+  })

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { type ProgramRun, runProgram } from '#host/run-program.ts'
+import { runSubprocess, type SubprocessRun } from '#host/subprocess.ts'
 
 /** Runs a line of JavaScript as a program of its own. */
-async function ran(line: string, change: Partial<ProgramRun> = {}, path = process.execPath) {
+async function ran(line: string, change: Partial<SubprocessRun> = {}, path = process.execPath) {
   const [out, log]: [Buffer[], Buffer[]] = [[], []]
-  const end = await runProgram(path, {
+  const end = await runSubprocess(path, {
     args: ['-e', line],
     onOutput: piece => out.push(piece),
     onLog: piece => log.push(piece),
@@ -17,7 +17,7 @@ async function ran(line: string, change: Partial<ProgramRun> = {}, path = proces
 
 const forever = 'setInterval(() => {}, 1000)'
 
-test.each<[rule: string, line: string, change: Partial<ProgramRun>, answer: unknown[]]>([
+test.each<[rule: string, line: string, change: Partial<SubprocessRun>, answer: unknown[]]>([
   ['its output and its log are told apart', 'console.log(1); console.error(2)', {}, [0, '1\n', '2\n']],
   ['its code is told', 'process.exit(3)', {}, [3, '', '']],
   ['it reads what it is given', 'process.stdin.pipe(process.stdout)', { input: Buffer.from('a') }, [0, 'a', '']],

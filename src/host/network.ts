@@ -1,3 +1,14 @@
+/** Codes of connections that never came about, so that no byte of a request has left. TLS has codes of its own. */
+export const unreachable: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
+
 /**
  * All bytes of a body; null where there are more than `mostBytes`, and then the rest is left unread. `arrived` is told of
  * each piece, and may throw to refuse it.

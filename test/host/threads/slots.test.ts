@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Slots } from '#host/slots.ts'
+import { Slots } from '#host/threads/slots.ts'
 import { inRequest } from '#host/tracing/tracing.ts'
 
 const staying = new AbortController().signal

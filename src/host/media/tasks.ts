@@ -1,3 +1,28 @@
+import type { TakenVideo, TakeVideoTask } from './take-video.ts'
+import type { CheckedFormat, Claims } from './whole/check-whole.ts'
+
+/** What the media process is asked, and what it answers to each. */
+export interface MediaTasks {
+  convert: { task: Conversion; answer: Converted }
+  video: { task: TakeVideoTask; answer: TakenVideo }
+  /** Whether a file has the end that its format has; the answer is what the file says of itself. */
+  whole: { task: { path: string; format: CheckedFormat }; answer: Claims }
+  /** Which of these encoders are missing. */
+  lacking: { task: readonly string[]; answer: readonly string[] }
+}
+
+export type MediaTaskName = keyof MediaTasks
+
+export interface MediaQuestion {
+  name: MediaTaskName
+  task: unknown
+}
+
+/** `unreadable` and `excessive` are the file's fault, `missing` that of what is installed. */
+export type MediaAnswer =
+  | { answer: unknown }
+  | { problem: 'unreadable' | 'excessive' | 'missing' | 'failed'; words: string }
+
 /** What FFmpeg is to do with files. Numbers, names and paths of ours alone: nothing of a request's text is in them. */
 export interface Conversion {
   inputs: readonly ConversionInput[]
@@ -61,3 +86,19 @@ export const jpegQuality = (coarseness: number): Options => ({
   // FFmpeg counts in steps of 118.
   global_quality: `${coarseness * 118}`,
 })
+
+/** A file is cut off, damaged, or none of its format. */
+export class Unreadable extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'Unreadable'
+  }
+}
+
+/** A file is whole, and has more in it than is taken. The message says what and how much, for its sender. */
+export class Excessive extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'Excessive'
+  }
+}

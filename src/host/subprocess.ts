@@ -1,17 +1,16 @@
 import { spawn } from 'node:child_process'
 import { constants, setPriority } from 'node:os'
-import { programEnvironment } from './program-environment.ts'
 
-export interface ProgramRun {
+export interface SubprocessRun {
   /** Numbers and names of ours alone; nothing of a request is in them. */
   args: readonly string[]
   /** Written to its input, where it reads from there. */
   input?: Buffer
-  /** Told of each piece of its output; what nobody is told of is not read. */
+  /** Receives each piece of its output; without it the output is not read. */
   onOutput?(piece: Buffer): void
-  /** The same for what it says beside its output. */
+  /** The same for its stderr. */
   onLog?(piece: Buffer): void
-  /** Most bytes of either; one that writes more is ended. */
+  /** Most bytes of either; a subprocess that writes more is killed. */
   outputBytes?: number
   timeoutMs: number
   signal: AbortSignal
@@ -19,19 +18,19 @@ export interface ProgramRun {
   isPatient?: boolean
 }
 
-/** How a program ended: by itself, or because its time was over, or because it wrote too much. */
-export type ProgramEnd = { kind: 'exited'; code: number | null } | { kind: 'late' } | { kind: 'too-long' }
+/** How a subprocess ended: by itself, at its deadline, or at its output limit. */
+type SubprocessEnd = { kind: 'exited'; code: number | null } | { kind: 'late' } | { kind: 'too-long' }
 
 /**
- * Runs a program to its end. An abort kills it and throws the signal's reason; one that cannot be started throws Node's own
- * error.
+ * Runs an executable to its end. An abort kills it and throws the signal's reason; if it can't be started, Node's own
+ * error is thrown.
  */
-export function runProgram(path: string, run: ProgramRun): Promise<ProgramEnd> {
+export function runSubprocess(path: string, run: SubprocessRun): Promise<SubprocessEnd> {
   const { args, input, onOutput, onLog, signal, timeoutMs } = run
   return new Promise((resolve, reject) => {
     signal.throwIfAborted()
     const stdio = [input ? 'pipe' : 'ignore', onOutput ? 'pipe' : 'ignore', onLog ? 'pipe' : 'ignore'] as const
-    const child = spawn(path, args, { stdio: [...stdio], env: programEnvironment(), windowsHide: true })
+    const child = spawn(path, args, { stdio: [...stdio], env: subprocessEnvironment(), windowsHide: true })
     if (run.isPatient && child.pid !== undefined) lower(child.pid)
     let cut: 'late' | 'too-long' | null = null
     const kill = () => void child.kill('SIGKILL')
@@ -78,7 +77,7 @@ function withinBytes(told: (piece: Buffer) => void, mostBytes = Number.POSITIVE_
   }
 }
 
-/** A system that forbids it runs the program all the same. */
+/** Where the system forbids it, the subprocess runs at normal priority. */
 function lower(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
@@ -86,3 +85,9 @@ function lower(pid: number): void {
     // The child may already be gone, or priorities are not ours to change.
   }
 }
+
+/** The variables a subprocess needs to start. It gets no keys or settings of the service. */
+const passed = ['PATH', 'Path', 'SystemRoot', 'TEMP', 'TMP', 'TMPDIR', 'LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH']
+
+export const subprocessEnvironment = (all: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv =>
+  Object.fromEntries(passed.flatMap(name => (all[name] === undefined ? [] : [[name, all[name]]])))

@@ -1,5 +1,4 @@
-import type { Options } from './conversion.ts'
-import { FfmpegMissing } from './ffmpeg-missing.ts'
+import type { Options } from './tasks.ts'
 
 export interface AvLibrary {
   av: typeof import('node-av/lib')
@@ -52,3 +51,37 @@ export class AvError extends Error {
     this.name = 'AvError'
   }
 }
+
+/** How the package is installed: without its script, which would download an executable that is not used here. */
+const install = 'npm install --ignore-scripts node-av'
+
+/** FFmpeg is not installed, or lacks encoders. */
+export class FfmpegMissing extends Error {
+  /** A sentence, and another one that says what to do. */
+  readonly problem: string
+  readonly nextStep: string
+  /** The command that installs it. */
+  readonly install = install
+  /** Whether it is installed, though without some of the encoders. */
+  readonly isInstalled: boolean
+
+  /** `lacks` are the encoders that the installed one does not have. */
+  constructor(lacks: readonly string[] = []) {
+    const problem = lacks.length
+      ? `The installed package node-av lacks ${lacks.join(' and ')}`
+      : 'The package node-av, which holds FFmpeg, is not installed'
+    super(`${problem}: run \`${install}\`.`)
+    this.name = 'FfmpegMissing'
+    this.isInstalled = lacks.length > 0
+    this.problem = `${problem}.`
+    this.nextStep = `Run \`${install}\`.`
+  }
+}
+
+/** Encoders by the names that FFmpeg gives them. Reading, measuring and decoding need none of them. */
+
+/** Videos are encoded with H.264 and AAC. */
+export const videoEncoders = ['libx264', 'aac'] as const
+
+/** The encoder of each audio format. */
+export const audioEncoders = { mp3: 'libmp3lame', opus: 'libopus', aac: 'aac', flac: 'flac' } as const

@@ -1,4 +1,4 @@
-import { Unreadable } from '../unreadable.ts'
+import { Unreadable } from '../tasks.ts'
 
 /**
  * The ends of audio files. FFmpeg decodes most of them cut off as well, without a word. Each returns how long the
@@ -167,7 +167,7 @@ function mpegFrame(head: number): MpegFrame | 'free' | null {
   return { size: Math.floor((samples * bits) / 8 / perSecond) + padding, seconds: samples / perSecond }
 }
 
-/** ID3 before the sound. */
+/** ID3 tags before the audio. */
 function tagBytes(bytes: Buffer): number {
   let at = 0
   while (bytes.toString('latin1', at, at + 3) === 'ID3' && at + 10 <= bytes.length) {
@@ -177,7 +177,7 @@ function tagBytes(bytes: Buffer): number {
   return Math.min(at, bytes.length)
 }
 
-/** Where the sound ends, before the tags that may stand at the end. */
+/** Where the audio ends, before any tags at the end. */
 function beforeTags(bytes: Buffer): number {
   let end = bytes.length
   if (end >= 128 && bytes.toString('latin1', end - 128, end - 125) === 'TAG') end -= 128

@@ -1,4 +1,4 @@
-import { createPublicKey, verify } from 'node:crypto'
+import { createHash, createPublicKey, timingSafeEqual, verify } from 'node:crypto'
 import { promisify } from 'node:util'
 import { decodeBase58 } from '#contract/wire/base58.ts'
 
@@ -47,3 +47,8 @@ export async function isSignedByKey(key: Uint8Array, message: string, signature:
     return false
   }
 }
+
+/** Compares hashes, so that the time tells neither the length nor the beginning of a secret. */
+export const isSameSecret = (one: string, other: string): boolean => timingSafeEqual(hashOf(one), hashOf(other))
+
+const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest()

@@ -1,0 +1,45 @@
+/** When a wait ends without a result. */
+interface Patience {
+  /** Ends the wait when it is aborted. */
+  signal: AbortSignal
+  /** Absent: no deadline. */
+  timeoutMs?: number
+}
+
+/**
+ * The same result, or a rejection on abort or timeout. An engine that ignores its abort signal must not block a caller,
+ * its credit or a shutdown.
+ */
+export function boundedWait<Value>(work: Promise<Value>, { signal, timeoutMs }: Patience): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const leave = () => reject(signal.reason)
+    const late = () => reject(new Error(`There was no answer within ${timeoutMs} ms.`))
+    const timer = timeoutMs === undefined ? null : setTimeout(late, timeoutMs).unref()
+    if (signal.aborted) leave()
+    else signal.addEventListener('abort', leave, { once: true })
+    work.then(resolve, reject).finally(() => {
+      if (timer) clearTimeout(timer)
+      signal.removeEventListener('abort', leave)
+    })
+  })
+}
+
+/** Work in flight, so that a resource is closed only after the work that uses it. */
+export class InFlight {
+  readonly #open = new Set<PromiseWithResolvers<void>>()
+
+  /** Work begins; call the result when it ends. */
+  begin(): () => void {
+    const over = Promise.withResolvers<void>()
+    this.#open.add(over)
+    return () => {
+      this.#open.delete(over)
+      over.resolve()
+    }
+  }
+
+  /** Resolves when everything that began before this call has ended. */
+  async settled(): Promise<void> {
+    await Promise.all([...this.#open].map(({ promise }) => promise))
+  }
+}
