@@ -4,27 +4,27 @@ import type { CommandEntry } from './command.ts'
 export const commands: readonly CommandEntry[] = [
   {
     name: 'up',
-    summary: 'Start everything on this machine and show an assistant paying its way',
+    summary: 'Start everything on this machine, with test money',
     load: () => import('./commands/up.ts').then(module => module.up),
   },
   {
     name: 'serve',
-    summary: 'Serve the API before your own models, by a configuration',
+    summary: 'Serve the API for your own models',
     load: () => import('./commands/serve.ts').then(module => module.serve),
   },
   {
     name: 'init',
-    summary: 'Write a first configuration, with the models of servers on this machine',
+    summary: 'Write a first configuration with the models found on this machine',
     load: () => import('./commands/init.ts').then(module => module.init),
   },
   {
     name: 'doctor',
-    summary: 'Look at everything that a service here needs, and say what to do',
+    summary: 'Check the setup and suggest fixes',
     load: () => import('./commands/doctor.ts').then(module => module.doctor),
   },
   {
     name: 'keys',
-    summary: 'Make, list and end API keys, and renew the secret behind them',
+    summary: 'Manage API keys and the secret behind them',
     load: () => import('./commands/keys.ts').then(module => module.keys),
   },
   {
@@ -34,37 +34,37 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'backup',
-    summary: 'Back up a service’s ledger into a file, also while it runs',
+    summary: 'Back up the ledger while the service runs',
     load: () => import('./commands/backup.ts').then(module => module.backup),
   },
   {
     name: 'restore',
-    summary: 'Put a backup into a new folder or database',
+    summary: 'Restore a backup into a new folder or database',
     load: () => import('./commands/restore.ts').then(module => module.restore),
   },
   {
     name: 'local',
-    summary: 'Give test money on the local chain, or the settings to use it',
+    summary: 'Get test money and settings from a running `farebox up`',
     load: () => import('./commands/local.ts').then(module => module.local),
   },
   {
     name: 'wallet',
-    summary: "Make and look after the assistant's wallet",
+    summary: "Create and manage the assistant's wallet",
     load: () => import('./commands/wallet.ts').then(module => module.wallet),
   },
   {
     name: 'mcp',
-    summary: 'Serve the tools over MCP, for an assistant to start',
+    summary: 'Serve the tools to an assistant over MCP',
     load: () => import('./commands/mcp.ts').then(module => module.mcp),
   },
   {
     name: 'call',
-    summary: 'Call one of the tools from the shell',
+    summary: 'Call a tool from the shell',
     load: () => import('./commands/call.ts').then(module => module.call),
   },
   {
     name: 'proxy',
-    summary: 'Pay for any program that takes a base URL, on this machine',
+    summary: 'Pay for programs that take a base URL',
     load: () => import('./commands/proxy.ts').then(module => module.proxy),
   },
 ]

@@ -21,17 +21,16 @@ const mostWords = 64
 const usage = `Usage: farebox call TOOL key=value … [--json] [--passphrase-file FILE | --passphrase-fd N] [--data DIR]
        farebox call --list [TOOL] [--json]
 
-Calls a tool as an assistant does: the same code, settings, wallet and caps as \`farebox mcp\`. Values are read as the tool
-means them: texts as they are, numbers, true and false, and JSON for lists, as in tags=["a","b"]. What a person has to
-decide is asked in the terminal; without one the call ends and names \`farebox wallet approve\`. The result goes to stdout,
-progress and questions to stderr; Ctrl-C cancels. Exit code 0 done, 1 not, 2 wrong usage.
+Calls a tool as an assistant does, with the code, settings, wallet and caps of \`farebox mcp\`. Values are text, numbers, true
+or false, and JSON for lists, such as tags=["a","b"]. Approvals are asked for in the terminal; without a terminal the call
+ends and names \`farebox wallet approve\`. The result goes to stdout, progress and approvals to stderr. Ctrl-C cancels. Ends
+with 0 for success, 1 for failure, 2 for wrong usage.
 
-  --list                  the tools, or with a name what that tool takes
-  --json                  the result as one line of JSON
-  --passphrase-file FILE  opens the wallet of \`farebox wallet create\`; a file that only you may read, or the systemd
-                          credential farebox-passphrase, which needs no flag, as the keychain of this system needs none.
-                          In a terminal the passphrase is asked for where it is needed
-  --passphrase-fd N       the same from an open file descriptor, for example 0 for the standard input
+  --list                  list the tools, or the arguments of one tool
+  --json                  print the result as one line of JSON
+  --passphrase-file FILE  file with the wallet's passphrase, readable by you only. Not needed with the system keychain or
+                          the systemd credential farebox-passphrase. In a terminal you are asked for it
+  --passphrase-fd N       read the passphrase from this open file descriptor, for example 0 for stdin
   --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox)`
 
 export const call: Command = {

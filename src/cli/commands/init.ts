@@ -10,12 +10,12 @@ const namedServerMs = 10_000
 
 const usage = `Usage: farebox init [--config FILE] [--port N] [--no-search]
 
-Writes a first farebox.yaml for \`farebox serve\`, with the models of servers that it finds on this machine: Ollama,
-LM Studio, vLLM, llama.cpp, SGLang and their like, on the ports where they usually listen. Nothing else is asked.
+Writes a first farebox.yaml for \`farebox serve\`, with the models of servers found on this machine: Ollama, LM Studio, vLLM,
+llama.cpp, SGLang and similar, on their usual ports. An existing file is not changed.
 
-  --config FILE  where to write it (FAREBOX_CONFIG, or farebox.yaml here); a file that is there is left alone
-  --port N       look on this port of this machine as well
-  --no-search    look for none`
+  --config FILE  where to write it (FAREBOX_CONFIG, or ./farebox.yaml)
+  --port N       also search this port
+  --no-search    do not search`
 
 export const init: Command = {
   usage,

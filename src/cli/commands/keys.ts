@@ -16,26 +16,24 @@ const usage = `Usage: farebox keys create --usd N [--label TEXT] [--account ID] 
        farebox keys rotate-secret [--break-keys] [--data DIR]
        farebox keys drop-secrets [--break-keys] [--data DIR]
 
-create makes a customer with N USD of credit and prints their API key, which is shown this once. budget limits what one
-key may spend of its customer's credit. list shows no key, only how each begins. revoke ends one at once. rotate-secret
-gives the service a new secret for keys and download links, and keeps the former one until drop-secrets ends it; both
-want the service stopped.
+create makes an API key for a new customer with N USD of credit, and prints it once. budget limits what one key may spend.
+list shows ids, accounts and how each key begins. revoke ends a key at once. rotate-secret gives the service a new secret
+for keys and download links; the former one is accepted until drop-secrets. Stop the service before both.
 
-  --usd N       credit to start with, for example 5 or 0.25; 0 for none
+  --usd N       initial credit, for example 5 or 0.25; 0 for none
   --label TEXT  what the key is for, shown in lists
-  --account ID  another key of this customer; the keys of this customer only
-  --admin       a key that makes, changes and ends keys of its customer over the API, and reads the customer's bills
-  --break-keys  drop former secrets that keys still need, or replace the secret that the ledger expects if it is
-                lost: those keys stop working
-  --data DIR    the service's folder (${defaultDataFolder}); the ledger is in DATABASE_URL if that is set
-  --json        the result as JSON
+  --account ID  create another key of this customer, or list only this customer's keys
+  --admin       a key that manages its customer's keys over the API and reads the customer's bills
+  --break-keys  drop former secrets although keys need them, or replace a lost secret: those keys stop working
+  --data DIR    the service's folder (${defaultDataFolder}); the ledger is in PostgreSQL if DATABASE_URL is set
+  --json        JSON
 
-LIMITS are what a key may spend in each period; a customer's other keys are not counted in them:
+LIMITS are what a key may spend in each period; other keys of the customer are not counted:
 
-  --period epoch|month|lifetime  a day of UTC, a month of UTC, or all of the key's life
-  --budget-usd N                 of USD
-  --budget-staking N             of staking credit
-  --none                         no limit any more`
+  --period epoch|month|lifetime  a UTC day, a UTC month, or the key's lifetime
+  --budget-usd N                 in USD
+  --budget-staking N             in staking credit
+  --none                         remove the limit`
 
 const words: Readonly<Record<string, (args: readonly string[], io: CommandIo) => Promise<number>>> = {
   create,

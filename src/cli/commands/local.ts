@@ -9,15 +9,14 @@ const usage = `Usage: farebox local fund ADDRESS --usd N [--data DIR]
        farebox local stake ADDRESS --tokens N [--data DIR]
        farebox local env [--rail base|solana] [--data DIR]
 
-fund gives an address test USDC on the local chains of a running \`farebox up\`: an EVM address (0x…) or one of Solana
-(base58). It is worth nothing anywhere else. stake stakes test tokens for an EVM address: each gives its wallet 1 USD of
-credit a day at that \`up\`, from the next minute on. env prints what makes \`farebox mcp\`, \`farebox proxy\` or a program of yours
-an agent of that \`up\`, with its test wallet, for a shell: eval "$(farebox local env)".
+fund sends test USDC to an address, EVM (0x…) or Solana (base58), on the local chains of a running \`farebox up\`. It has
+no value elsewhere. stake stakes test tokens for an EVM address; each token gives its wallet 1 USD of credit a day there,
+within a minute. env prints the settings for the test wallet, for a shell: eval "$(farebox local env)".
 
-  --usd N     how much, for example 25
-  --tokens N  how many, for example 2
-  --rail NAME which chain the wallet pays on: base unless told
-  --data DIR  the folder of that \`up\` (${defaultDataFolder})`
+  --usd N      amount, for example 25
+  --tokens N   number of tokens, for example 2
+  --rail NAME  chain that the wallet pays on: base (default) or solana
+  --data DIR   the folder of that \`up\` (${defaultDataFolder})`
 
 export const local: Command = {
   usage,

@@ -18,24 +18,24 @@ const usage = `Usage: farebox mcp [--tools NAMES] [--http [--port N] [--json]] [
                    [--print-tools]
        farebox mcp --print-config CLIENT
 
-Serves the tools over MCP on stdin and stdout, for an assistant to start; or by Streamable HTTP to clients on this
-machine that know its token. Settings come from the environment
-(FAREBOX_BASE_URL, FAREBOX_WALLET_KEY, FAREBOX_SOLANA_KEY or FAREBOX_API_KEY, FAREBOX_OUTPUT_DIR and the caps); without
-a wallet or a key only models_find, job_list, wallet_status and wallet_receipts work.
+Serves the tools over MCP on stdin and stdout for an assistant to start, or over Streamable HTTP on this machine. Settings
+come from the environment: FAREBOX_BASE_URL, FAREBOX_WALLET_KEY, FAREBOX_SOLANA_KEY or FAREBOX_API_KEY,
+FAREBOX_OUTPUT_DIR and the caps. Without a wallet or a key only models_find, job_list, wallet_status and wallet_receipts
+work.
 
-  --tools NAMES           tools to serve, by their names or by sets, with commas between (FAREBOX_TOOLS): core, wallet,
-                          image, video, audio, web; default, as unless told, is all of these; all has the rare ones too
-  --http                  serves by Streamable HTTP on 127.0.0.1 until stopped; the token of its clients lies in the
-                          wallet's folder, in \`mcp-token\`
-  --port N                its port (8404); 0 lets the system choose
-  --json                  its address and the token's file as one line of JSON
-  --passphrase-file FILE  opens the wallet of \`farebox wallet create\`; a file that only you may read, or the systemd
-                          credential farebox-passphrase, which needs no flag, as the keychain of this system needs none
-  --passphrase-fd N       the same from an open file descriptor, 3 or above
+  --tools NAMES           tools or sets to serve, separated by commas (FAREBOX_TOOLS): core, wallet, image, video, audio,
+                          web; default is all of these; all adds the rarely used tools
+  --http                  serve over Streamable HTTP on 127.0.0.1 until stopped; the token for clients is in the file
+                          \`mcp-token\` of the wallet's folder
+  --port N                port for --http (8404); 0 lets the system choose
+  --json                  print the address and the token's file as one line of JSON
+  --passphrase-file FILE  file with the wallet's passphrase, readable by you only. Not needed with the system keychain or
+                          the systemd credential farebox-passphrase
+  --passphrase-fd N       read the passphrase from this open file descriptor, 3 or above
   --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox)
-  --print-tools           prints the listing as a client sees it, with its SHA-256, and ends
-  --print-config CLIENT   prints what the configuration of a client has to say, without keys, and ends; CLIENT is
-                          claude-code, claude-desktop, vscode, cursor, codex, gemini or zed`
+  --print-tools           print the tool listing as a client sees it, with its SHA-256, and exit
+  --print-config CLIENT   print the configuration for a client, without keys, and exit; CLIENT is claude-code,
+                          claude-desktop, vscode, cursor, codex, gemini or zed`
 
 export const mcp: Command = {
   usage,

@@ -9,17 +9,17 @@ const name = 'farebox proxy'
 
 const usage = `Usage: farebox proxy [--port N] [--passphrase-file FILE | --passphrase-fd N] [--data DIR] [--json]
 
-Opens an address on this machine for any client of the OpenAI API: its calls are paid from the wallet, within the caps.
-Settings come from the environment, as for \`farebox mcp\`. FAREBOX_PROXY_TOKEN sets the token that clients send as their
-API key; without it each start makes a new one. FAREBOX_UNPRICED_CALLS=allow lets calls pass whose price cannot be known
-beforehand. A consent policy is approved by a person: \`farebox wallet approve\`.
+Opens a local address for any program that uses the OpenAI API, and pays for its calls from the wallet within the caps.
+Settings come from the environment, as for \`farebox mcp\`. Programs send FAREBOX_PROXY_TOKEN as their API key; if it is not
+set, each start prints a new token. FAREBOX_UNPRICED_CALLS=allow permits calls whose price is not known beforehand. Consent
+policies need \`farebox wallet approve\`.
 
-  --port N                the port (${proxyPort}); 0 lets the system choose
-  --passphrase-file FILE  opens the wallet of \`farebox wallet create\`; a file that only you may read, or the systemd
-                          credential farebox-passphrase, which needs no flag, as the keychain of this system needs none
-  --passphrase-fd N       the same from an open file descriptor, for example 0 for the standard input
+  --port N                port (${proxyPort}); 0 lets the system choose
+  --passphrase-file FILE  file with the wallet's passphrase, readable by you only. Not needed with the system keychain or
+                          the systemd credential farebox-passphrase
+  --passphrase-fd N       read the passphrase from this open file descriptor, for example 0 for stdin
   --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox)
-  --json                  what a client has to know, as one line of JSON`
+  --json                  print what a program needs as one line of JSON`
 
 export const proxy: Command = {
   usage,

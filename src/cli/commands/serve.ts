@@ -9,16 +9,15 @@ const name = 'farebox serve'
 
 const usage = `Usage: farebox serve [--config FILE] [--check] [--log-level LEVEL]
 
-Serves the API in front of your own models, as configured. Prints \`ready URL\` once it serves, and logs on stderr, one
-line of JSON each.
+Serves the API for the models of a configuration. Prints \`ready URL\` once it serves. Logs to stderr, one line of JSON each.
 
-  --config FILE      the configuration (FAREBOX_CONFIG, or farebox.yaml here); \`farebox init\` writes a first one
-  --check            validate the configuration, show what would be served, and exit
-  --log-level LEVEL  error, warn or info; as in the file by default
+  --config FILE      the configuration (FAREBOX_CONFIG, or ./farebox.yaml); \`farebox init\` writes one
+  --check            validate the configuration and exit
+  --log-level LEVEL  error, warn or info; the default is in the configuration
 
-SIGTERM and Ctrl-C let running requests end, take no new ones, and stop within a minute; a second one stops at once.
-SIGHUP reloads the file: models, prices, deprecations, upstreams with their keys, plan, limits and the system prompt
-change without breaking a stream. Other changes, such as payments, need a restart. A faulty file changes nothing.
+SIGTERM and Ctrl-C stop the service: running requests may finish, for a minute at most. A second one stops it at once.
+SIGHUP reloads models, prices, deprecations, upstreams and their keys, plan, limits and the system prompt. Other changes
+need a restart. A faulty file changes nothing.
 See docs/operations/run.md.`
 
 const levels = ['error', 'warn', 'info'] as const

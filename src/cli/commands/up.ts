@@ -12,21 +12,19 @@ const name = 'farebox up'
 const usage = `Usage: farebox up [--once] [--no-journey] [--port N] [--host ADDRESS] [--data DIR] [--json] [--token-name NAME]
                   [--no-local-models]
 
-Starts local chains, the service with demonstration models and a wallet with test money. An assistant then makes one
-paid journey through it over MCP. Serves until stopped. Nothing leaves this machine, and no real money is involved.
+Starts local chains, the service with demonstration models and a wallet with test money. An assistant then makes one round
+over MCP and pays for it. Serves until stopped. Nothing leaves this machine, and no real money is involved.
 
-  --once             end after the journey, with 0, or 1 where a step failed
-  --no-journey       only start
-  --port N           where to listen (8402); 0 lets the system choose
-  --host ADDRESS     on which address (127.0.0.1)
-  --data DIR         where everything is kept (${defaultDataFolder}); later starts continue with it
+  --once             end after the round: 0 for success, 1 if a step failed
+  --no-journey       skip the round
+  --port N           port (8402); 0 lets the system choose
+  --host ADDRESS     address to listen on (127.0.0.1)
+  --data DIR         data folder (${defaultDataFolder}); a second start continues with it
   --json             one JSON event a line
-  --no-local-models  do not offer the models of servers found on this machine beside the demonstrations
+  --no-local-models  do not offer models of servers found on this machine
   --token-name NAME  the local token's EIP-712 name, for clients that have one built in
 
-The assistant's key is with those of the local chains, in DIR/chain/keys.json, and is handed to it as FAREBOX_WALLET_KEY;
-its budget and journal are in DIR/agent, saved files in DIR/output.
-
+The test wallet's key is in DIR/chain/keys.json, its budget and journal are in DIR/agent, and saved files in DIR/output.
 The ledger is in the folder, or in PostgreSQL if DATABASE_URL is set (postgres://user:password@host:5432/name).`
 
 const defaultPort = 8402

@@ -20,32 +20,32 @@ const usage = `Usage: farebox wallet create [--service URL] [--keychain] [--pass
        farebox wallet export [--data DIR]
        farebox wallet stop|start|move [--data DIR]
 
-create    makes a key for Base and one for Solana, encrypted with a passphrase, and prints their addresses
+create    creates a key for Base and one for Solana, encrypted with a passphrase, and prints their addresses
 address   prints the addresses, Base first
-status    balance on each chain, credit at the service, caps and what they leave, payees, and approvals that wait
-receipts  the last payments and what came of them, and what services charged, with checked receipts
-approve   shows what an assistant asked and records your answer, also to take back a no; for a person at a terminal
-refuse    answers no; either takes the one question that waits where no ID is given
-open      shows everything that waits for you as a page of this machine, behind a link that works once; from a terminal
-resolve   records what you saw on the chain of a payment whose outcome is unknown
-export    shows the secret keys, after a passphrase; for a person at a terminal
-stop      switches off all processes that share the wallet's journal: nothing is signed, nothing is sent
-start     switches them on again, and refills where a refill had not shown; for a person at a terminal
-move      makes this journal the one that counts for the wallet's keys on this machine, also after an older copy of it was
-          restored: shows what was noted and what it holds; for a person at a terminal
+status    shows balances, credit at the service, caps and what they leave, payees, and pending approvals
+receipts  lists recent payments and their outcomes, and charges with verified receipts
+approve   shows a pending approval and records your decision; also reverses a denial. Needs a terminal
+refuse    denies a pending approval. Without ID, both commands take the only pending one
+open      opens a local page with everything pending, behind a link that works once. Needs a terminal
+resolve   records what you found on the chain for a payment whose outcome is unknown
+export    shows the secret keys after the passphrase. Needs a terminal
+stop      stops every process that shares the journal: nothing more is signed or sent
+start     lifts the stop, and resumes refills that were paused. Needs a terminal
+move      accepts this journal for the wallet's keys on this machine, also after an older copy was restored. Shows the
+          difference first. Needs a terminal
 
-  --service URL      asks the service where it wants to be paid, shows it, and lets the wallet pay there
-  --keychain         keeps the keys in the keychain of this system too, so that the assistant needs no passphrase
-  --rail NAME        only the address on base or on solana
-  --qr               the address as a code that wallets on a telephone read
-  --passphrase-file FILE  reads the passphrase from a file that only you may read
-  --passphrase-fd N  reads the passphrase from an open file descriptor, for example 0 for the standard input
-  --deny             of approve: answers no, as refuse does
-  --no-browser       prints the link only
-  --refused          what the wallet refused to pay instead; as JSON each with a statement that its key has signed
-  --json             amounts as texts of micro-USD
-  --csv              a table for a spreadsheet
-  --data DIR         the wallet's folder (FAREBOX_DATA, or ~/.farebox; that of \`farebox up\` is .farebox/agent)`
+  --service URL           ask this service where it wants to be paid, and let the wallet pay there
+  --keychain              also keep the keys in the system keychain, so that the assistant needs no passphrase
+  --rail NAME             only the address on base or solana
+  --qr                    show the address as a QR code
+  --passphrase-file FILE  file with the passphrase, readable by you only
+  --passphrase-fd N       read the passphrase from this open file descriptor, for example 0 for stdin
+  --deny                  with approve: deny, as refuse does
+  --no-browser            only print the link
+  --refused               list payments that the wallet refused; with --json each has a statement signed by its key
+  --json                  JSON, with amounts as strings of micro-USD
+  --csv                   CSV
+  --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox; that of \`farebox up\` is .farebox/agent)`
 
 const words: Readonly<Record<string, Command['run']>> = {
   create: createWallet,
