@@ -58,3 +58,18 @@ test('the documents name each other as they are', () => {
   )
   expect(broken).toEqual([])
 })
+
+test('the files and folders that docs/architecture.md names are there', () => {
+  const table = /## Where to look\n([\s\S]*?)\n\nThe folders/.exec(read('docs/architecture.md'))?.[1] ?? ''
+  let room = ''
+  const missing = table.split('\n').flatMap(row => {
+    const [, first = '', second = '', text = ''] = row.split('|').map(cell => cell.trim())
+    room = /^`(\w+)`$/.exec(first)?.[1] ?? room
+    const named = (cell: string) => [...cell.matchAll(/`([\w./-]+(?:\.ts|\/))`/g)].map(([, name = '']) => name)
+    return [...named(second), ...named(text)]
+      .filter(name => globSync(`src/${room}/**/${name}`, { cwd: root }).length === 0)
+      .map(name => `${room}: ${name}`)
+  })
+  expect(table.split('\n').length).toBeGreaterThan(30)
+  expect(missing).toEqual([])
+})
