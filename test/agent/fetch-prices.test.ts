@@ -63,7 +63,7 @@ describe('vectors and pictures have the price of their record', () => {
       { model: 'other', input: ['one', 'two'] },
       /Vectors by other, at a price .*; a request of a program at 127\.0\.0\.1:\d+; “one”\. /,
     ],
-    ['/audio', { model: 'a', input: 'hi' }, /POST \/api\/v1\/audio, at a price .*; “hi”\. Nobody can tell /],
+    ['/audio', { model: 'a', input: 'hi' }, /POST \/api\/v1\/audio, at a price .*; “hi”\. Its price cannot be known /],
   ])('%s without a price names the model, first words, the service and the setting', async (path, body, what) => {
     const opened = await open({ instead })
     const { error } = (await (await post(opened, path, body)).json()) as { error: { message: string } }

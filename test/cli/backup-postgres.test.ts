@@ -105,7 +105,7 @@ withPostgres('the backup of a PostgreSQL database', cluster => {
     expect((await stat(folder.secret)).mode & 0o777).toBe(0o600)
     expect(restored).toMatchObject({ code: 0, stdout: 'The ledger was restored into the database.\n' })
     // The folder remembers where its books are.
-    expect((await runCommand(['ledger', 'balance', '--data', folder.root])).stderr).toContain('are in PostgreSQL (')
+    expect((await runCommand(['ledger', 'balance', '--data', folder.root])).stderr).toContain('is in PostgreSQL (')
     const kept = await entriesOf(target)
     const ids = new Set(kept.map(({ id }) => id))
     expect((await entriesOf(source)).filter(({ id }) => ids.has(id))).toEqual(kept)

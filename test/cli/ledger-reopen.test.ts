@@ -43,7 +43,7 @@ test('books that were closed open again once an audit finds nothing, and not bef
   tamper('UPDATE account SET posted = posted + 1')
   expect(await readiness()).toBe(503)
   const refused = await run('ledger', 'reopen')
-  expect([refused.code, refused.stdout]).toEqual([1, expect.stringContaining('left as they were')])
+  expect([refused.code, refused.stdout]).toEqual([1, expect.stringContaining('was not changed')])
   tamper('UPDATE account SET posted = posted - 1')
   expect(await readiness()).toBe(503)
   expect(await run('ledger', 'reopen')).toEqual({ code: 0, stdout: 'The ledger adds up and is open.\n', stderr: '' })

@@ -24,7 +24,7 @@ A person may be shown in kite.png, which the service takes with a person's conse
 
 Tool: video_create
 Model: demo-video
-Prompt, in the words of whoever calls: “A kite.”
+Prompt, in the caller’s words: “A kite.”
 Files: kite.png (1.2 MB)
 Price: at most 0.25 USD
 Service: http://127.0.0.1:8402

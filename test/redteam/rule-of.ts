@@ -18,7 +18,7 @@ const sentences: readonly (readonly [RegExp, string])[] = [
   [/its scheme is not/, 'scheme'],
   [/another way of transfer/, 'transfer-method'],
   [/does not name its token/, 'token-name'],
-  [/its payee is no address/, 'recipient'],
+  [/its payee is the wallet itself/, 'recipient'],
   [/who pays the fee|have the fee paid by/, 'fee-payer'],
   [/not written in plain digits/, 'amount-text'],
   [/its authorisation would not live/, 'authorization-lifetime'],

@@ -76,7 +76,7 @@ test.each(attacks)('%s', async (_what, prompt, quoted) => {
   const told = [
     'Tool: video_create',
     'Model: m',
-    `Prompt, in the words of whoever calls: ${quoted}`,
+    `Prompt, in the caller’s words: ${quoted}`,
     'Files: kite.png (1.2 MB)',
     'Price: at most 0.25 USD',
     `Service: ${new URL(service.baseUrl).origin}`,
@@ -167,7 +167,7 @@ test('a program is told the same by its fetch, and is asked with the same detail
     'What: A request of a program, POST /api/v1/other',
     'Tool: none: a request of a program',
     "Model: “x', for 0.01 USD”",
-    expect.stringMatching(/^Prompt, in the words of whoever calls: “A kite\.' Price: [^“”\n]*”$/),
+    expect.stringMatching(/^Prompt, in the caller’s words: “A kite\.' Price: [^“”\n]*”$/),
     'Files: one without a name (300 bytes)',
     'Price: not known beforehand',
     `Service: ${new URL(service.baseUrl).origin}`,

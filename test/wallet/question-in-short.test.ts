@@ -68,7 +68,7 @@ test('every kind says what, who, how much, and what follows from either answer',
   const call = [
     'Tool: video_create',
     'Model: m',
-    'Prompt, in the words of whoever calls: “A kite over the sea.”',
+    'Prompt, in the caller’s words: “A kite over the sea.”',
     'Files: kite.png (1.2 MB), “/home/ada/my face.jpg” (300 kB), sound.mp3 (90 bytes)',
   ]
   const no =

@@ -155,7 +155,7 @@ test('a question that nobody answers in time ends the task', async () => {
   clock.nowMs += 60 * minuteMs
   const { result } = await until(client, taskId, 'completed')
   expect(result).toMatchObject({ isError: true, structuredContent: { charged_usd: 0 } })
-  expect(result.content[0].text).toContain('nobody answered in time')
+  expect(result.content[0].text).toContain('did not answer in time')
   expect(server.books.chats).toBe(0)
 })
 

@@ -188,7 +188,7 @@ describe.each([
     expect(await runCommand(chain, database)).toMatchObject({
       ...{ code: 1, stdout: '' },
       stderr: expect.stringMatching(
-        `^These books have payments on \\S+, no node is known for it, and .*\\. Set ${rail.variable} to a node;`,
+        `^This ledger has payments on \\S+, but no node is set for it and .*\\. Set ${rail.variable} to a node\\.`,
       ),
     })
     const dead = await runCommand(chain, { ...database, [rail.variable]: 'http://127.0.0.1:1/canary' })
