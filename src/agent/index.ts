@@ -15,4 +15,4 @@ export {
   type OpenAiToolMessage,
   type OpenAiTools,
   openAiTools,
-} from './tools/model-tools.ts'
+} from './tools/agent-tool.ts'

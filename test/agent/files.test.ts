@@ -3,8 +3,7 @@ import { lstat, mkdir, readdir, readFile, rm, symlink, truncate, writeFile } fro
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { Files } from '#agent/media/files.ts'
-import { outputName } from '#agent/media/save-file.ts'
+import { Files, outputName } from '#agent/media/files.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { temporaryFolder } from './open-agent.ts'
 

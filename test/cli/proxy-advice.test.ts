@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { proxyAdvice } from '#cli/serve/say-config.ts'
+import { proxyAdvice } from '#cli/serve/config.ts'
 
 function at(host: string, ...trustedProxies: string[]) {
   const advice = proxyAdvice({ listen: { host, port: 8402 }, trustedProxies })

@@ -6,8 +6,7 @@ import { madeBytes } from '#client/limits.ts'
 import { type CallOf, isPaid, type Operation } from '#contract/operations/operation.ts'
 import type { Made, SavedFile } from '#toolkit/tool-context.ts'
 import { askedModel } from '../prices/asked-models.ts'
-import type { Files } from './files.ts'
-import { freePath, inFolder } from './save-file.ts'
+import { type Files, freePath, inFolder } from './files.ts'
 
 /** What is kept of an answer that is pictures or sound, in place of their bytes. */
 export type MadeMedia = Omit<Made, 'paid'>

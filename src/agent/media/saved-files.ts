@@ -8,7 +8,7 @@ import { isRunning, newId } from '#wallet/ids.ts'
 import type { State } from '#wallet/records/state.ts'
 import { keptSavedFiles, oldPartMs } from '../bounds.ts'
 import { agentMigrations } from '../state/migrations.ts'
-import { inFolder } from './save-file.ts'
+import { inFolder } from './files.ts'
 
 /** A file that has just got its name in the output folder. */
 export interface NewSavedFile extends SavedFile {

@@ -1,10 +1,11 @@
 import { z } from 'zod'
-import { NeedsPerson } from '#toolkit/approval.ts'
+import { systemClock } from '#contract/time.ts'
+import { NeedsPerson, sayOpenQuestion } from '#toolkit/approval.ts'
 import { questionsInARow } from '#toolkit/bounds.ts'
 import type { Tool } from '#toolkit/define.ts'
 import { runTool, type ToolResult } from '#toolkit/run-tool.ts'
 import type { Shown } from '#toolkit/tool-context.ts'
-import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { sayFailure, ToolFailure } from '#toolkit/tool-failure.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
 import type { AskPerson } from '../settings/agent-options.ts'
 
@@ -62,3 +63,104 @@ const resultOf = ({ output, text, files, shows }: ToolResult): AgentToolResult =
   files,
   ...(shows ? { shows } : {}),
 })
+
+/** A tool as the `tools` of a chat completion take it. */
+export interface OpenAiTool {
+  type: 'function'
+  function: { name: string; description: string; parameters: Record<string, unknown> }
+}
+
+/** A call as a model makes it: of `message.tool_calls`. */
+export interface OpenAiToolCall {
+  id: string
+  function?: { name: string; arguments: string }
+}
+
+export interface OpenAiToolMessage {
+  role: 'tool'
+  tool_call_id: string
+  content: string
+}
+
+export interface OpenAiTools {
+  tools: OpenAiTool[]
+  /** The message that answers a model's call, failures and questions to a person in words. Never throws for what a model wrote. */
+  answer(call: OpenAiToolCall, options?: { signal?: AbortSignal }): Promise<OpenAiToolMessage>
+}
+
+/** Some of an agent's tools, all unless named, for any client that speaks OpenAI's function tools. */
+export function openAiTools(agent: { tools: readonly AgentTool[] }, names?: readonly string[]): OpenAiTools {
+  const chosen = agent.tools.filter(({ name }) => names === undefined || names.includes(name))
+  return {
+    tools: chosen.map(({ name, description, inputSchema }) => ({
+      type: 'function',
+      function: { name, description, parameters: inputSchema },
+    })),
+    async answer(call, { signal } = {}) {
+      return { role: 'tool', tool_call_id: call.id, content: await contentOf(chosen, call, signal) }
+    },
+  }
+}
+
+async function contentOf(
+  tools: readonly AgentTool[],
+  call: OpenAiToolCall,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  const tool = tools.find(({ name }) => name === call.function?.name)
+  if (!tool)
+    return `There is no such tool. Nothing was charged. The tools are ${tools.map(({ name }) => name).join(', ')}.`
+  const args = argumentsOf(call.function?.arguments ?? '')
+  if (!args.isJson)
+    return `The arguments of ${tool.name} are not JSON. Nothing was charged. Call it again with a JSON object.`
+  return callInWords(tool, args.value, signal)
+}
+
+/** A tool without arguments is called with an empty text by some models. */
+function argumentsOf(text: string): { isJson: boolean; value?: unknown } {
+  if (text.trim() === '') return { isJson: true, value: {} }
+  try {
+    return { isJson: true, value: JSON.parse(text) }
+  } catch {
+    return { isJson: false }
+  }
+}
+
+/** A tool as the AI SDK's `generateText({ tools })` takes it. */
+export interface AiSdkTool {
+  description: string
+  inputSchema: z.ZodObject
+  execute(input: unknown, options?: { abortSignal?: AbortSignal | undefined }): Promise<string>
+}
+
+/** Some of an agent's tools, all unless named, for the AI SDK. A failure and a question to a person are results in words. */
+export const aiSdkTools = (
+  agent: { tools: readonly AgentTool[] },
+  names?: readonly string[],
+): Record<string, AiSdkTool> =>
+  Object.fromEntries(
+    agent.tools
+      .filter(({ name }) => names === undefined || names.includes(name))
+      .map(tool => [
+        tool.name,
+        {
+          description: tool.description,
+          inputSchema: tool.input,
+          execute: (input, { abortSignal } = {}) => callInWords(tool, input, abortSignal),
+        } satisfies AiSdkTool,
+      ]),
+  )
+
+/**
+ * One call of a tool for a model that reads words: its result, why it failed, or what a person has to be shown. Throws
+ * only what is nobody's business but the program's: an abort, or a mistake of ours.
+ */
+async function callInWords(tool: AgentTool, args: unknown, signal?: AbortSignal): Promise<string> {
+  try {
+    return (await tool.call(args, signal ? { signal } : {})).text
+  } catch (error) {
+    if (error instanceof ToolFailure) return sayFailure(error.facts, systemClock.now())
+    if (error instanceof NeedsPerson) return sayOpenQuestion(error.question, tool.name, systemClock.now())
+    throw error
+  }
+}

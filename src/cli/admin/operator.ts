@@ -7,11 +7,12 @@ import type { ListedKey } from '#access/keys/listed-key.ts'
 import { formatUsd, type MicroUsd, parseUsd } from '#contract/money.ts'
 import { keyRoles } from '#contract/operations/keys.ts'
 import type { BudgetPeriod, KeyBudget } from '#ledger/store/account-ops.ts'
-import { CliError, wrongUsage } from '../command.ts'
+import { CliError, type CommandIo, wrongUsage } from '../command.ts'
 import { folderAskMs, folderWaitMs, openWhenFree, wrongSecret } from '../data/folder-in-use.ts'
 import type { Secrets } from '../data/folder-secrets.ts'
-import { type LedgerPlace, openLedger, requireSecrets } from '../data/ledger-place.ts'
+import { type LedgerPlace, openLedger, openReader, requireSecrets, withSameSchema } from '../data/ledger-place.ts'
 import { type AdminRecord, askService, runningService, ServiceGone } from '../data/service-admin.ts'
+import { sayAudit } from './say-ledger.ts'
 
 /** The part of a service that operator's commands need. */
 interface Operator {
@@ -203,4 +204,28 @@ function limitOf(values: BudgetValues, flag: 'budget-usd' | 'budget-staking', co
 function sentBudget({ period, usd, staking }: KeyBudget) {
   const text = (limit: MicroUsd | null) => (limit === null ? null : formatUsd(limit))
   return { period, usd: text(usd), staking: text(staking) }
+}
+
+/** Lets the books take debits again, after an audit that finds nothing. Answers the command's end. */
+export async function reopenLedger(books: LedgerPlace, io: CommandIo): Promise<number> {
+  const reader = await openReader(books)
+  try {
+    const { audit } = await import('#ledger/audit/audit.ts')
+    const report = await withSameSchema(audit(reader))
+    if (!report.ok) {
+      for (const line of sayAudit(report)) io.output.print(line)
+      io.output.print('The ledger was not changed. It opens once an audit finds nothing.')
+      return 1
+    }
+  } finally {
+    await reader.close()
+  }
+  const operator = await openOperator(books)
+  try {
+    await operator.reopenLedger()
+    io.output.print('The ledger adds up and is open.')
+    return 0
+  } finally {
+    await operator.close()
+  }
 }

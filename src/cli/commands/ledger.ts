@@ -124,7 +124,7 @@ async function noteOtherChain({ payees }: ChainAuditReport, books: LedgerPlace, 
 
 async function reopen(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, { command: name, options: { data } })
-  const { reopenLedger } = await import('../admin/reopen-ledger.ts')
+  const { reopenLedger } = await import('../admin/operator.ts')
   return reopenLedger(await ledgerPlaceOf(values.data, io.env), io)
 }
 

@@ -1,7 +1,6 @@
 import { type Command, parseArguments, wrongUsage } from '../command.ts'
 import { configPath } from '../data/data-folder.ts'
-import { loadConfig, orTellFaults } from '../serve/load-config.ts'
-import { sayConfig } from '../serve/say-config.ts'
+import { loadConfig, orTellFaults, sayConfig } from '../serve/config.ts'
 import { startServing } from '../serve/start-serving.ts'
 import { stderrLog } from '../serve/stderr-log.ts'
 

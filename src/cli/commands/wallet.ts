@@ -1,12 +1,10 @@
 import { type Command, wrongUsage } from '../command.ts'
 import { approveQuestion, refuseQuestion } from '../wallet/approve.ts'
 import { createWallet } from '../wallet/create-wallet.ts'
-import { exportWallet } from '../wallet/export-wallet.ts'
+import { exportWallet, moveWallet, resolvePayment, startWallet, stopWallet } from '../wallet/manage-wallet.ts'
 import { openPage } from '../wallet/open-page.ts'
-import { resolvePayment } from '../wallet/resolve-payment.ts'
 import { showReceipts } from '../wallet/show-receipts.ts'
 import { showAddress, showStatus } from '../wallet/show-wallet.ts'
-import { moveWallet, startWallet, stopWallet } from '../wallet/switch-wallet.ts'
 
 const name = 'farebox wallet'
 

@@ -10,8 +10,8 @@ import { type DataFolder, dataFolder, removeFile, writePrivateFile } from '../da
 import { folderWaitMs, openWhenFree, requireNoService } from '../data/folder-in-use.ts'
 import { secretsToStart } from '../data/folder-secrets.ts'
 import { ledgerPlaceOf, noteLedgerPlace, requireNoLedgerHere } from '../data/ledger-place.ts'
+import { faultsOf, loadConfig } from './config.ts'
 import { listenFailure, listenForFigures } from './listen.ts'
-import { faultsOf, loadConfig } from './load-config.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 

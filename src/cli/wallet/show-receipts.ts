@@ -1,8 +1,8 @@
-import type { KeptCharge } from '#agent/receipts/kept-charges.ts'
+import type { KeptCharge } from '#agent/receipts/receipt-rows.ts'
 import type { OwnerWallet } from '#agent/wallet/owner-wallet.ts'
 import { displayUsd, formatUsd } from '#contract/money.ts'
 import { type CommandIo, parseArguments, wrongUsage } from '../command.ts'
-import { asJson, type Columns, csvTable } from './output-formats.ts'
+import { asJson, type Columns, csvTable } from '../output.ts'
 import { addressesOf, withOwnerWallet } from './owner-wallet.ts'
 import { askHidden, givenPassphrase, listedReceipts, passphraseFlags, plainText, shownReceipts } from './terminal.ts'
 
@@ -21,7 +21,7 @@ export async function showReceipts(args: readonly string[], io: CommandIo): Prom
   if (values.json && values.csv) throw wrongUsage(command, 'Choose one of `--json` and `--csv`')
   if (values.refused) return showRefusals(command, values, io)
   return withOwnerWallet(io, values.data, async desk => {
-    const { keptCharges } = await import('#agent/receipts/kept-charges.ts')
+    const { keptCharges } = await import('#agent/receipts/receipt-rows.ts')
     const most = values.json || values.csv ? listedReceipts : shownReceipts
     const payments = (await desk.receipts(most)).map(topUp)
     const receipts = [...payments, ...keptCharges(desk.folder, most).map(charge)].sort((a, b) => b.atMs - a.atMs)
