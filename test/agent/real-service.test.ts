@@ -85,7 +85,7 @@ test('characters and what removes backgrounds are found with a wallet alone', as
   const { output } = await agent.call('characters_find', {})
   expect(output.characters).toHaveLength(2)
   const found = await agent.call('models_find', { type: 'background' })
-  expect(found.output).toMatchObject({ found: 1, models: [{ id: 'demo-background', prices: ['0.01 USD a picture'] }] })
+  expect(found.output).toMatchObject({ found: 1, models: [{ id: 'demo-background', prices: ['0.01 USD an image'] }] })
 })
 
 test('a chat model is told to be no video model, and what it does', async () => {

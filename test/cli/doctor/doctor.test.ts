@@ -138,7 +138,7 @@ test.each<[string, (case_: Case) => unknown, string, RegExp]>([
     'a ledger that does not add up',
     ({ data }) => changed(data, 'UPDATE account SET posted = posted + 5'),
     'ledger',
-    /do not add up/,
+    /does not add up/,
   ],
   [
     'a ledger of a newer release',
