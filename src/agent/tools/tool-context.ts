@@ -3,22 +3,28 @@ import { zeroUsd } from '#contract/money.ts'
 import { queueAudio } from '#contract/operations/audio.ts'
 import type { CallOf, Operation } from '#contract/operations/operation.ts'
 import { queueVideo, type VideoQueued } from '#contract/operations/video.ts'
-import type { JobStore, PaidOptions, Started, ToolContext, WalletClient } from '#toolkit/tool-context.ts'
+import { jobOutput, sayBecameJob } from '#toolkit/output/job.ts'
+import { paidOutput } from '#toolkit/output/paid.ts'
+import { ResultInstead } from '#toolkit/run-tool.ts'
+import type { Answered, JobStore, PaidOptions, Started, ToolContext, WalletClient } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
-import type { Invocation } from '#toolkit/tool-host.ts'
+import type { CalledTool, Invocation } from '#toolkit/tool-host.ts'
 import { withoutHidden } from '#toolkit/values/untrusted.ts'
-import { shownIdCharacters } from '../bounds.ts'
-import { chargedFor, creditLeft } from '../calls/kept-answer.ts'
+import { longCallMs, shownIdCharacters } from '../bounds.ts'
+import { chargedFor, creditLeft, keepAnswer, keptAnswer } from '../calls/kept-answer.ts'
 import { stillRunning } from '../calls/lost-call.ts'
-import type { Keep } from '../calls/paid-call.ts'
+import type { Bought, Buying, Keep } from '../calls/paid-call.ts'
 import { WaitingCaller, whileWanted } from '../calls/waiting-callers.ts'
-import { jobView } from '../jobs/job-rows.ts'
+import { type JobRow, jobView } from '../jobs/job-rows.ts'
 import { Jobs } from '../jobs/jobs.ts'
 import type { MadeMedia } from '../media/made-media.ts'
 import { ToolFiles } from '../media/tool-files.ts'
 import type { OpenAgent } from '../open-agent.ts'
-import { inWords } from '../words/explain.ts'
-import { type Asked, answerCall, askingOf, deliverCall, paidFor, paidNow } from './answer-call.ts'
+import { askedModel } from '../prices/asked-models.ts'
+import { checkChoices } from '../prices/check-choices.ts'
+import { cannotPay, inWords } from '../words/explain.ts'
+import { catalogue } from './catalogue.ts'
+import { type Asked, askingOf, deliverCall, paidFor, paidNow } from './deliver-call.ts'
 
 /** All effects of one call of a tool. What is thrown has been put into words; `NeedsPerson` passes. */
 export function toolContext(agent: OpenAgent, invocation: Invocation): ToolContext {
@@ -131,3 +137,86 @@ async function start<O extends Operation>(
 const startedKinds: Readonly<Record<string, 'video' | 'audio'>> = { [queueVideo.id]: 'video', [queueAudio.id]: 'audio' }
 
 const shortId = (model: string): string => withoutHidden(model).slice(0, shownIdCharacters)
+
+/** One call whose answer comes whole. One that costs and takes too long goes on as a job, whose id is thrown as the result. */
+async function answerCall<O extends Operation>(
+  asked: Asked,
+  operation: O,
+  call: CallOf<O>,
+  options: PaidOptions,
+): Promise<Answered<O>> {
+  const { agent, signal, whenDelivered } = asked
+  const { paidCalls } = agent
+  if (operation.charge === 'free') {
+    if (operation.auth.length > 0 && agent.pays === 'nothing') throw cannotPay(agent)
+    await checkChoices(agent.models, operation, (call as { body?: unknown }).body)
+    const { answer, headers } = await agent.client.call(operation, call, { signal })
+    return { answer, paid: await paidNow(agent, zeroUsd, headers.balanceRemaining ?? headers.balanceBefore) }
+  }
+  agent.resumed.once()
+  const caller = new WaitingCaller(signal)
+  const keep = keepAnswer(agent, operation, { model: askedModel(call), tool: asked.called?.name ?? null })
+  const buying = paidCalls.buy(operation, call, { ...options, asking: askingOf(asked) }, keep, caller)
+  const bought = await whileWanted(inTime(asked, buying, call), signal).finally(() => caller.leave())
+  switch (bought.kind) {
+    case 'elsewhere': {
+      const job = agent.jobRows.ofCall(bought.row.id)
+      throw job ? await becomes(agent, job) : stillRunning()
+    }
+    case 'earlier':
+      whenDelivered(() => paidCalls.delivered(bought.row.id))
+      return {
+        answer: keptAnswer<O>(bought.row),
+        paid: { ...(await paidNow(agent, zeroUsd, null)), isEarlierCall: true },
+      }
+    case 'bought':
+      whenDelivered(() => paidCalls.delivered(bought.rowId))
+      return { answer: bought.answer.answer, paid: await paidFor(agent, bought, chargedFor(bought.answer)) }
+  }
+}
+
+/** What takes longer goes on as a job, or where none can be made of it its answer is kept for the next same call. */
+async function inTime<O extends Operation>(
+  { agent, signal, called }: Asked,
+  { rowId, bought }: Buying<O>,
+  call: CallOf<O>,
+): Promise<Bought<O>> {
+  const waiting = new AbortController()
+  const late = agent.pause(longCallMs, waiting.signal).then(
+    async () => {
+      // Whoever has cancelled it knows of no job.
+      if (signal.aborted) return bought
+      if (!called || !canReplay(called)) throw stillAtWork()
+      const job = agent.callJobs.begin(rowId, call, called)
+      // Null where the answer came at the same moment.
+      return job ? Promise.reject(await becomes(agent, job)) : bought
+    },
+    // A wait that was ended says nothing.
+    () => bought,
+  )
+  try {
+    return await Promise.race([bought, late])
+  } finally {
+    waiting.abort()
+    bought.catch(() => {})
+    late.catch(() => {})
+  }
+}
+
+async function becomes(agent: OpenAgent, job: JobRow): Promise<ResultInstead> {
+  const shown = jobOutput(jobView(job))
+  // What it costs is known when its answer is there.
+  const paid = paidOutput(await paidNow(agent, null, null))
+  const output = { ...shown, ...paid }
+  return new ResultInstead({ output, text: sayBecameJob(shown), files: [], jobId: job.jobId })
+}
+
+const stillAtWork = (): ToolFailure =>
+  new ToolFailure({
+    happened: 'The model is still at work; its answer is kept here when it comes.',
+    charged: 'unknown',
+    next: 'Make the same call again: it waits for that answer, and pays nothing more.',
+  })
+
+/** Whether the result of such a call can be made again once its answer is there. */
+const canReplay = ({ name }: CalledTool): boolean => Object.hasOwn(catalogue.tools, name)

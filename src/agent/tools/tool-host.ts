@@ -13,8 +13,8 @@ import { isQueued, type JobRow, jobView } from '../jobs/job-rows.ts'
 import { closeAgent, type OpenAgent } from '../open-agent.ts'
 import { answerKept, personFor } from '../words/approval-words.ts'
 import { placeOf, typedQuestion } from '../words/typed-commands.ts'
-import { paidNow, withReceipt } from './answer-call.ts'
 import { catalogue } from './catalogue.ts'
+import { paidNow, withReceipt } from './deliver-call.ts'
 import { inOurWords, toolContext } from './tool-context.ts'
 
 /** Who answers a question in an assistant's own dialogue, as the approval's row tells it. */

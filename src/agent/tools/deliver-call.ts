@@ -1,66 +1,21 @@
-import { displayUsd, type MicroUsd, zeroUsd } from '#contract/money.ts'
-import { type CallOf, isPaid, type Operation } from '#contract/operations/operation.ts'
-import { jobOutput, sayBecameJob } from '#toolkit/output/job.ts'
-import { paidOutput } from '#toolkit/output/paid.ts'
+import { displayUsd, type MicroUsd } from '#contract/money.ts'
+import { isPaid, type Operation } from '#contract/operations/operation.ts'
 import { ResultInstead, runTool, type ToolResult } from '#toolkit/run-tool.ts'
-import type { Answered, Paid, PaidOptions, ToolContext } from '#toolkit/tool-context.ts'
+import type { Answered, Paid, ToolContext } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { CalledTool, Invocation } from '#toolkit/tool-host.ts'
 import { FormFile } from '#toolkit/values/form-file.ts'
 import type { PaidOrder } from '#wallet/payment/pay.ts'
 import type { AskedFile } from '#wallet/terms/about-call.ts'
-import { longCallMs } from '../bounds.ts'
 import type { ToolAsking } from '../calls/about-request.ts'
-import { chargedFor, creditLeft, keepAnswer, keptAnswer } from '../calls/kept-answer.ts'
-import { stillRunning } from '../calls/lost-call.ts'
-import type { Bought, Buying } from '../calls/paid-call.ts'
-import { WaitingCaller, whileWanted } from '../calls/waiting-callers.ts'
-import { type JobRow, jobView } from '../jobs/job-rows.ts'
+import { creditLeft, keptAnswer } from '../calls/kept-answer.ts'
+import type { Bought } from '../calls/paid-call.ts'
+import type { JobRow } from '../jobs/job-rows.ts'
 import type { MadeMedia } from '../media/made-media.ts'
 import type { OpenAgent } from '../open-agent.ts'
-import { askedModel } from '../prices/asked-models.ts'
-import { checkChoices } from '../prices/check-choices.ts'
 import { sayRefill } from '../wallet/refills.ts'
-import { cannotPay } from '../words/explain.ts'
 import { asTyped, placeOf } from '../words/typed-commands.ts'
 import { catalogue } from './catalogue.ts'
-
-/** One call whose answer comes whole. One that costs and takes too long goes on as a job, whose id is thrown as the result. */
-export async function answerCall<O extends Operation>(
-  asked: Asked,
-  operation: O,
-  call: CallOf<O>,
-  options: PaidOptions,
-): Promise<Answered<O>> {
-  const { agent, signal, whenDelivered } = asked
-  const { paidCalls } = agent
-  if (operation.charge === 'free') {
-    if (operation.auth.length > 0 && agent.pays === 'nothing') throw cannotPay(agent)
-    await checkChoices(agent.models, operation, (call as { body?: unknown }).body)
-    const { answer, headers } = await agent.client.call(operation, call, { signal })
-    return { answer, paid: await paidNow(agent, zeroUsd, headers.balanceRemaining ?? headers.balanceBefore) }
-  }
-  agent.resumed.once()
-  const caller = new WaitingCaller(signal)
-  const keep = keepAnswer(agent, operation, { model: askedModel(call), tool: asked.called?.name ?? null })
-  const buying = paidCalls.buy(operation, call, { ...options, asking: askingOf(asked) }, keep, caller)
-  const bought = await whileWanted(inTime(asked, buying, call), signal).finally(() => caller.leave())
-  switch (bought.kind) {
-    case 'elsewhere': {
-      const job = agent.jobRows.ofCall(bought.row.id)
-      throw job ? await becomes(agent, job) : stillRunning()
-    }
-    case 'earlier':
-      whenDelivered(() => paidCalls.delivered(bought.row.id))
-      return {
-        answer: keptAnswer<O>(bought.row),
-        paid: { ...(await paidNow(agent, zeroUsd, null)), isEarlierCall: true },
-      }
-    case 'bought':
-      whenDelivered(() => paidCalls.delivered(bought.rowId))
-      return { answer: bought.answer.answer, paid: await paidFor(agent, bought, chargedFor(bought.answer)) }
-  }
-}
 
 /** What was charged, and what credit and budget are left now. */
 export async function paidNow(
@@ -110,52 +65,6 @@ export async function withReceipt(agent: OpenAgent, rowId: string, paid: Paid): 
   return problem === null ? paid : { ...paid, receiptProblem: problem }
 }
 
-/** What takes longer goes on as a job, or where none can be made of it its answer is kept for the next same call. */
-async function inTime<O extends Operation>(
-  { agent, signal, called }: Asked,
-  { rowId, bought }: Buying<O>,
-  call: CallOf<O>,
-): Promise<Bought<O>> {
-  const waiting = new AbortController()
-  const late = agent.pause(longCallMs, waiting.signal).then(
-    async () => {
-      // Whoever has cancelled it knows of no job.
-      if (signal.aborted) return bought
-      if (!called || !canReplay(called)) throw stillAtWork()
-      const job = agent.callJobs.begin(rowId, call, called)
-      // Null where the answer came at the same moment.
-      return job ? Promise.reject(await becomes(agent, job)) : bought
-    },
-    // A wait that was ended says nothing.
-    () => bought,
-  )
-  try {
-    return await Promise.race([bought, late])
-  } finally {
-    waiting.abort()
-    bought.catch(() => {})
-    late.catch(() => {})
-  }
-}
-
-async function becomes(agent: OpenAgent, job: JobRow): Promise<ResultInstead> {
-  const shown = jobOutput(jobView(job))
-  // What it costs is known when its answer is there.
-  const paid = paidOutput(await paidNow(agent, null, null))
-  const output = { ...shown, ...paid }
-  return new ResultInstead({ output, text: sayBecameJob(shown), files: [], jobId: job.jobId })
-}
-
-const stillAtWork = (): ToolFailure =>
-  new ToolFailure({
-    happened: 'The model is still at work; its answer is kept here when it comes.',
-    charged: 'unknown',
-    next: 'Make the same call again: it waits for that answer, and pays nothing more.',
-  })
-
-/** Whether the result of such a call can be made again once its answer is there. */
-const canReplay = ({ name }: CalledTool): boolean => Object.hasOwn(catalogue.tools, name)
-
 /** What a tool makes of an answer that came later: it runs once more, with that answer in place of its paid call. */
 async function replayTool(
   context: ToolContext,
@@ -175,7 +84,11 @@ async function replayTool(
 }
 
 /** Nothing is bought in it. What was sent has been sent, so files that were read for it may be gone. */
-const answeredContext = (context: ToolContext, answeredId: string, answered: Answered<Operation>): ToolContext => ({
+const answeredContext = (
+  context: ToolContext,
+  answeredId: string,
+  answered: Answered<Operation>,
+): ToolContext => ({
   ...context,
   call(operation, call, options) {
     if (operation.id === answeredId) return Promise.resolve(answered as never)
