@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { NeedsConsent } from '#contract/errors/failures.ts'
 import type { ServiceError } from '#contract/errors/service-error.ts'
-import type { Operation } from '#contract/operations/operation.ts'
+import type { CallOf, Operation } from '#contract/operations/operation.ts'
 import {
   type ConsentAttestation,
   mediaOfRequest,
@@ -82,4 +82,12 @@ export async function consentAfter409(
   const consented = media.filter(({ role }) => faceMediaRoles.length === 0 || faceMediaRoles.includes(role))
   await approvals.noteAttested(policy.origin, facts, consented)
   return { consents: { [provider]: agreed } }
+}
+
+/** A person's word comes from a person: whatever else stands there is not sent. */
+export function withConsents<O extends Operation>(call: CallOf<O>, consents: string | null): CallOf<O> {
+  const { body } = call as { body?: unknown }
+  if (typeof body !== 'object' || body === null) return call
+  const { consents: _, ...rest } = body as Record<string, unknown>
+  return { ...call, body: { ...rest, ...(consents === null ? {} : JSON.parse(consents)) } as typeof call.body }
 }

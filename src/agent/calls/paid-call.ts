@@ -1,19 +1,29 @@
-import type { ClientAnswer } from '#client/client.ts'
+import type { CallOptions, ClientAnswer } from '#client/client.ts'
+import { ClientError } from '#client/client-error.ts'
 import { principalOf } from '#client/credential.ts'
+import { ServiceError } from '#contract/errors/service-error.ts'
 import { zeroUsd } from '#contract/money.ts'
 import type { CallOf, Operation } from '#contract/operations/operation.ts'
 import type { PaidOptions } from '#toolkit/tool-context.ts'
 import { allowCall } from '#wallet/approvals/allow-call.ts'
 import type { PaidOrder } from '#wallet/payment/pay.ts'
+import type { AskedAbout } from '#wallet/terms/about-call.ts'
+import { paidAnswerMs } from '../bounds.ts'
+import type { AgentContext } from '../context.ts'
+import type { Files } from '../media/files.ts'
+import { makeMedia, makesMedia } from '../media/made-media.ts'
 import { askedModel, shownModel, UnknownModel } from '../prices/asked-models.ts'
 import { checkChoices } from '../prices/check-choices.ts'
 import type { ModelRecords } from '../prices/model-records.ts'
 import { priceCall } from '../prices/price-call.ts'
 import type { PricedCall } from '../prices/priced-call.ts'
-import { cannotPay } from '../words/explain.ts'
+import type { Refills } from '../wallet/refills.ts'
+import { cannotPay, wantsCredit } from '../words/explain.ts'
 import { askedAbout, requestHash, type ToolAsking } from './about-request.ts'
-import { isAnothersCall, isLost, reconcileLostCall, wasNeverSent } from './lost-call.ts'
+import { consentAfter409, consentBefore, shownMedia, withConsents } from './consent.ts'
+import { isAnothersCall, isLost, payingAccount, reconcileLostCall, wasNeverSent } from './lost-call.ts'
 import {
+  type CallState,
   type Claim,
   callStateAtStart,
   isAllowedAt,
@@ -21,9 +31,8 @@ import {
   type PaidCallRows,
   UnwrittenEnds,
 } from './paid-call-rows.ts'
-import { recoverOnce } from './pay-after-402.ts'
-import { PaidSends, type PayingContext } from './send-paid-call.ts'
-import { type WaitingCaller, WaitingCallers } from './waiting-callers.ts'
+import { payAfter402, recoverOnce } from './pay-after-402.ts'
+import { type WaitingCaller, WaitingCallers, whileWanted } from './waiting-callers.ts'
 
 /** What a paid call came to. */
 export type Bought<O extends Operation> =
@@ -34,7 +43,7 @@ export type Bought<O extends Operation> =
   | { kind: 'elsewhere'; row: PaidCallRow }
 
 /** With what a person is told where they are asked. */
-export type BuyOptions = PaidOptions & { asking?: ToolAsking | null }
+type BuyOptions = PaidOptions & { asking?: ToolAsking | null }
 
 /** A paid call under way, with the row that it is written down in. */
 export interface Buying<O extends Operation> {
@@ -46,7 +55,7 @@ export interface Buying<O extends Operation> {
 export type Keep<O extends Operation> = (rowId: string, answer: ClientAnswer<O>, price: PricedCall) => void
 
 /** A call that was sent, as far as it is still known. */
-export interface Resumed<O extends Operation> {
+interface Resumed<O extends Operation> {
   operation: O
   call: CallOf<O>
   keep: Keep<O>
@@ -56,8 +65,6 @@ export interface Resumed<O extends Operation> {
 /** The one path of everything that costs: price, person, record, call, 402, 409. Used by every tool. */
 export class PaidCalls {
   readonly #agent: PayingContext
-  readonly #models: ModelRecords
-  readonly #rows: PaidCallRows
   readonly #recover: () => Promise<void>
   /** Calls of this process under way, by their rows; the same one joins instead of buying twice. */
   readonly #underWay = new Map<string, { hash: string; bought: Promise<Bought<Operation>> }>()
@@ -66,12 +73,9 @@ export class PaidCalls {
   readonly #sends: PaidSends
 
   constructor(agent: PayingContext) {
-    const { models, rows } = agent
     this.#agent = agent
-    this.#models = models
-    this.#rows = rows
     this.#recover = recoverOnce(agent)
-    this.#ends = new UnwrittenEnds(rows)
+    this.#ends = new UnwrittenEnds(agent.rows)
     this.#sends = new PaidSends(agent)
   }
 
@@ -94,7 +98,7 @@ export class PaidCalls {
       return { rowId: running[0], bought: this.#joined(...running) }
     }
     this.#ends.write()
-    const claim = this.#rows.claim(hash, operation.id, again)
+    const claim = this.#agent.rows.claim(hash, operation.id, again)
     return this.#begin({ operation, call, hash, claim, asking, isOnlyAsked: false }, keep, caller)
   }
 
@@ -109,19 +113,19 @@ export class PaidCalls {
    */
   resume<O extends Operation>(rowId: string, { operation, call, keep, asking }: Resumed<O>): Buying<O> | null {
     const hash = this.#hashOf(operation, call)
-    if (this.#rows.find(rowId)?.requestHash !== hash) throw isAnothersCall()
+    if (this.#agent.rows.find(rowId)?.requestHash !== hash) throw isAnothersCall()
     this.#ends.write()
-    const claim = this.#rows.claimRow(rowId)
+    const claim = this.#agent.rows.claimRow(rowId)
     if (claim?.kind === 'running') return null
     if (claim && claim.kind !== 'mine')
       return this.#begin({ operation, call, hash, claim, asking, isOnlyAsked: true }, keep)
-    this.#rows.mark(rowId, 'failed')
+    this.#agent.rows.mark(rowId, 'failed')
     throw wasNeverSent()
   }
 
   /** Somebody has the answer; the same call buys a new one from now on. */
   delivered(rowId: string): void {
-    this.#rows.mark(rowId, 'delivered')
+    this.#agent.rows.mark(rowId, 'delivered')
   }
 
   /** Ends when no call is under way any more. */
@@ -144,7 +148,7 @@ export class PaidCalls {
 
   async #joined(rowId: string, { bought }: { bought: Promise<unknown> }): Promise<Bought<never>> {
     await bought
-    return { kind: 'earlier', row: this.#rows.get(rowId) }
+    return { kind: 'earlier', row: this.#agent.rows.get(rowId) }
   }
 
   #begin<O extends Operation>(order: Order<O>, keep: Keep<O>, caller?: WaitingCaller): Buying<O> {
@@ -171,8 +175,8 @@ export class PaidCalls {
     const standing = callStateAtStart(claim, isOnlyAsked)
     try {
       await this.#recover()
-      if (claim.kind === 'lost') await reconcileLostCall(this.#agent, this.#models, claim.row, standing)
-      else await checkChoices(this.#models, operation, body)
+      if (claim.kind === 'lost') await reconcileLostCall(this.#agent, this.#agent.models, claim.row, standing)
+      else await checkChoices(this.#agent.models, operation, body)
       const price = await this.#priceOf(order)
       const about = askedAbout(body, asking, price.amountMicroUsd)
       const isAllowed = isAllowedAt(standing, price.amountMicroUsd)
@@ -192,7 +196,7 @@ export class PaidCalls {
       keep(id, answer, price)
       return { kind: 'bought', rowId: id, price, answer, payments }
     } catch (error) {
-      const state = this.#rows.find(id)?.state
+      const state = this.#agent.rows.find(id)?.state
       // What is kept is kept, whatever failed after it.
       if (state === 'answered') throw error
       const mayBeCharged = standing.mayBeCharged || isLost(error)
@@ -207,7 +211,7 @@ export class PaidCalls {
   async #priceOf<O extends Operation>({ operation, call, claim }: Order<O>): Promise<PricedCall> {
     const { body } = call as { body?: unknown }
     try {
-      return await priceCall(this.#agent.client, this.#models, operation, body)
+      return await priceCall(this.#agent.client, this.#agent.models, operation, body)
     } catch (error) {
       if (claim.kind !== 'lost' || !(error instanceof UnknownModel)) throw error
       return { what: `A call of ${shownModel(askedModel(call))}`, amountMicroUsd: null }
@@ -224,3 +228,166 @@ interface Order<O extends Operation> {
   asking: ToolAsking | null
   isOnlyAsked: boolean
 }
+
+interface Sending {
+  rowId: string
+  hash: string
+  price: PricedCall
+  /** For a person who is asked about it. */
+  about: AskedAbout
+  standing: CallState
+  /** Takes the payments that the wallet makes for it. */
+  payments: PaidOrder[]
+  /** Whether anybody still waits for it. */
+  isWanted(): boolean
+}
+
+/** The parts of an agent that a paid call uses. */
+interface PayingContext extends AgentContext {
+  models: ModelRecords
+  rows: PaidCallRows
+  files: Files
+  refills: Refills
+}
+
+/** Two top-ups for one call at most, of which one may be somebody else's that came first. */
+const mostTopUps = 2
+
+/** Sends what may be sent, and notes before each try that it was. */
+class PaidSends {
+  readonly #agent: PayingContext
+  /** The rows of those whose answer is awaited, or who mend what a service refused. */
+  readonly #awaited = new Set<string>()
+  readonly #closing = new AbortController()
+
+  constructor(agent: PayingContext) {
+    this.#agent = agent
+  }
+
+  /** Gives up every answer that is awaited and sends nothing any more. Returns the rows of those calls. */
+  giveUp(): readonly string[] {
+    const awaited = [...this.#awaited]
+    this.#closing.abort(noAnswer('This program ended before the answer came.'))
+    return awaited
+  }
+
+  /** At most one payment of ours and one consent; each is followed by the same request once more. */
+  async send<O extends Operation>(operation: O, call: CallOf<O>, sending: Sending): Promise<ClientAnswer<O>> {
+    const { rowId, hash, price, about, standing, payments } = sending
+    const idempotencyKey = (await this.#takesKeys(standing)) ? rowId : undefined
+    const asked = { operation: operation.id, requestHash: hash, about }
+    const media = shownMedia(operation, (call as { body?: unknown }).body)
+    // What was sent before was agreed to, or needed no consent.
+    const isNew = !standing.mayBeCharged && !standing.isOnlyAsked && standing.consents === null
+    if (isNew) await consentBefore(this.#agent, media, asked)
+    let topUps = 0
+    let hasPaid = false
+    let hasConsent = standing.consents !== null
+    for (;;) {
+      try {
+        return await this.#sendOnce(operation, call, sending, idempotencyKey)
+      } catch (error) {
+        if (!(error instanceof ServiceError) || !this.#wasRefused(error, sending)) throw error
+        const consent = hasConsent ? null : await consentAfter409(this.#agent, error, asked, media)
+        if (consent) {
+          hasConsent = true
+          standing.consents = JSON.stringify(consent)
+          continue
+        }
+        const paid: PaidOrder | null =
+          hasPaid || topUps === mostTopUps ? null : await payAfter402(this.#agent, error, price, asked)
+        if (!paid) throw error
+        topUps++
+        hasPaid = !paid.isEarlier
+        if (hasPaid) payments.push(paid)
+      } finally {
+        this.#awaited.delete(rowId)
+      }
+    }
+  }
+
+  async #sendOnce<O extends Operation>(
+    operation: O,
+    call: CallOf<O>,
+    { rowId, standing, isWanted }: Sending,
+    idempotencyKey: string | undefined,
+  ): Promise<ClientAnswer<O>> {
+    const { consents, allowedMicroUsd } = standing
+    const request = withConsents(call, consents)
+    const isKeyed = idempotencyKey !== undefined
+    const account = await payingAccount(this.#agent)
+    if (this.#closing.signal.aborted) throw isClosing()
+    if (!isWanted()) throw isUnwanted()
+    this.#agent.rows.sent(rowId, { consents, allowedMicroUsd, isKeyed, account })
+    const sentAtMs = this.#agent.clock.now()
+    this.#awaited.add(rowId)
+    const answer = await withinTime(this.#agent, this.#closing.signal, signal =>
+      this.#ask(operation, request, rowId, { idempotencyKey, signal }),
+    )
+    this.#agent.refills.noticed(answer.headers, sentAtMs)
+    return answer
+  }
+
+  /** Notes that the service did nothing, where it says so; true where that can be mended and somebody wants it to be. */
+  #wasRefused(error: ServiceError, { rowId, standing, isWanted }: Sending): boolean {
+    if (isLost(error) || (standing.mayBeCharged && !saysNothingWasDone(error))) return false
+    standing.mayBeCharged = false
+    this.#agent.rows.mark(rowId, 'planned')
+    return !standing.isOnlyAsked && isWanted()
+  }
+
+  /** What is made of pictures or sound is saved before it counts as answered. */
+  #ask<O extends Operation>(
+    operation: O,
+    call: CallOf<O>,
+    callId: string,
+    options: CallOptions,
+  ): Promise<ClientAnswer<O>> {
+    const { client, files } = this.#agent
+    return makesMedia(operation)
+      ? makeMedia({ client, files, callId }, operation, call, options)
+      : client.call(operation, call, options)
+  }
+
+  /**
+   * A new call may go without a key where nobody can say whether it is taken; one that is repeated under its key may not.
+   * What went without one once has none for ever, because the service would take it for a new call.
+   */
+  async #takesKeys({ mayBeCharged, wentWithoutKey }: CallState): Promise<boolean> {
+    if (wentWithoutKey) return false
+    const taken = this.#agent.models.takesKeys()
+    return mayBeCharged ? taken : taken.catch(() => false)
+  }
+}
+
+/** Of a call that was sent before: these two are said once its key is looked up, and any other may be said before that. */
+const saysNothingWasDone = (error: ServiceError): boolean => wantsCredit(error) || error.kind === 'needs_consent'
+
+const isClosing = (): ClientError =>
+  new ClientError('not-allowed', 'This program is about to end, so nothing more is sent.', { wasSent: false })
+
+const isUnwanted = (): ClientError =>
+  new ClientError('not-allowed', 'The call was cancelled before it was sent.', { wasSent: false })
+
+/**
+ * One paid request, ended when its time is over however it drips, or when `closing` is aborted: its answer then counts as
+ * lost, whatever the request itself is still waiting for.
+ */
+async function withinTime<Result>(
+  { pause }: Pick<AgentContext, 'pause'>,
+  closing: AbortSignal,
+  send: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const ending = new AbortController()
+  const waiting = new AbortController()
+  const over = () => ending.abort(noAnswer('The answer took too long.'))
+  pause(paidAnswerMs, waiting.signal).then(over, () => {})
+  const signal = AbortSignal.any([ending.signal, closing])
+  try {
+    return await whileWanted(send(signal), signal)
+  } finally {
+    waiting.abort()
+  }
+}
+
+const noAnswer = (message: string): ClientError => new ClientError('no-answer', message, { wasSent: true })
