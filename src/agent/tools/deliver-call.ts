@@ -84,11 +84,7 @@ async function replayTool(
 }
 
 /** Nothing is bought in it. What was sent has been sent, so files that were read for it may be gone. */
-const answeredContext = (
-  context: ToolContext,
-  answeredId: string,
-  answered: Answered<Operation>,
-): ToolContext => ({
+const answeredContext = (context: ToolContext, answeredId: string, answered: Answered<Operation>): ToolContext => ({
   ...context,
   call(operation, call, options) {
     if (operation.id === answeredId) return Promise.resolve(answered as never)
