@@ -7,7 +7,7 @@ import {
 } from '#contract/operations/video.ts'
 import { sniffType } from '#contract/wire/media-type.ts'
 
-/** Brief §2.6, seconds and bytes. */
+/** Of reference media, in seconds and bytes (brief §2.6). */
 export const referenceSeconds = { least: 2, most: 15 }
 export const referenceTotalSeconds = 15
 export const referenceVideoBytes = 50 * 1024 * 1024
