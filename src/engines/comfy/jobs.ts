@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { JobUpstream, type JobUpstreamOptions, submissionMs } from '../jobs/job-upstream.ts'
+import type { JobUpstreamOptions } from '../http/upstream-options.ts'
+import { JobUpstream, submissionMs } from '../jobs/job-upstream.ts'
 import { OnceSent } from '../jobs/once-sent.ts'
 import type { Carries, MusicChoice } from '../ports/engine.ts'
 import type { EngineState, JobProgress, MusicCall, MusicEngine } from '../ports/media-engines.ts'

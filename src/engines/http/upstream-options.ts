@@ -23,3 +23,10 @@ export interface EngineProblem {
   status: number | null
   code: string
 }
+
+export interface JobUpstreamOptions extends UpstreamOptions {
+  /** Finished files lie here as `JOB.mp4`, or `.mp3`, `.wav` and `.flac`, until the caller takes them. */
+  workFolder: string
+  /** What is handed over; a video where absent. */
+  makes?: 'video' | 'audio'
+}

@@ -8,7 +8,7 @@ import { bytesWithin, unreachable } from '#host/network.ts'
 import * as bounds from '../bounds.ts'
 import { authorization, urlOf } from '../http/upstream.ts'
 import { codeOf, isObject, readObject } from '../http/upstream-error.ts'
-import type { UpstreamOptions } from '../http/upstream-options.ts'
+import type { JobUpstreamOptions } from '../http/upstream-options.ts'
 import type { JobProgress } from '../ports/media-engines.ts'
 import { NotTaken } from './once-sent.ts'
 
@@ -224,11 +224,4 @@ export function errorWords(body: Record<string, unknown>): string {
   const { error } = body
   const parts = isObject(error) ? [error.code, error.type, error.message] : [error, body.code, body.message]
   return parts.filter(part => typeof part === 'string').join(' ')
-}
-
-export interface JobUpstreamOptions extends UpstreamOptions {
-  /** Finished files lie here as `JOB.mp4`, or `.mp3`, `.wav` and `.flac`, until the caller takes them. */
-  workFolder: string
-  /** What is handed over; a video where absent. */
-  makes?: 'video' | 'audio'
 }

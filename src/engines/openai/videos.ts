@@ -1,11 +1,11 @@
 import { FormData } from 'undici'
 import { isNoPrompt } from '#contract/operations/video.ts'
+import type { JobUpstreamOptions } from '../http/upstream-options.ts'
 import {
   believedRefusals,
   errorWords,
   type JobAnswer,
   JobUpstream,
-  type JobUpstreamOptions,
   jobQuestionMs,
   submissionMs,
 } from '../jobs/job-upstream.ts'

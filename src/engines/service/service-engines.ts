@@ -5,13 +5,12 @@ import { containsMinor, isAdultModelContentViolation, isBlurred, isContentViolat
 import { defaultVendor, fromVendor, toVendor, vendorHeader } from '#contract/wire/vendor.ts'
 import { imageAnswerBytes, voiceAnswerBytes } from '../bounds.ts'
 import { OpenAiUpstream } from '../http/upstream.ts'
-import type { UpstreamOptions } from '../http/upstream-options.ts'
+import type { JobUpstreamOptions, UpstreamOptions } from '../http/upstream-options.ts'
 import {
   believedRefusals,
   errorWords,
   type JobAnswer,
   JobUpstream,
-  type JobUpstreamOptions,
   jobQuestionMs,
   submissionMs,
 } from '../jobs/job-upstream.ts'

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { z } from 'zod'
-import type { UpstreamOptions } from '#engines/http/upstream-options.ts'
-import type { JobUpstreamOptions } from '#engines/jobs/job-upstream.ts'
+import type { JobUpstreamOptions, UpstreamOptions } from '#engines/http/upstream-options.ts'
 import { OpenAiSpeech, OpenAiTranscription } from '#engines/openai/audio.ts'
 import { OpenAiChat, ownMembers } from '#engines/openai/chat.ts'
 import { runningUsages } from '#engines/openai/chat-stream.ts'
