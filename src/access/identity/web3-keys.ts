@@ -3,12 +3,8 @@ import { invalidRequest } from '#contract/errors/errors.ts'
 import type { CreateWeb3KeyRequest } from '#contract/operations/keys.ts'
 import type { Clock } from '#contract/time.ts'
 import { parseJson } from '#contract/wire/json.ts'
-import {
-  openWalletAccount,
-  type WalletAccounts,
-  type WalletPrincipal,
-  walletAccountId,
-} from '#ledger/accounts/principal.ts'
+import type { WalletPrincipal } from '#ledger/accounts/principal.ts'
+import { openWalletAccount, type WalletAccounts, walletAccountId } from '#ledger/accounts/wallet-accounts.ts'
 import type { Funding } from '#ledger/charges/funding.ts'
 import type { Op } from '#ledger/store/units.ts'
 import { type ApiKeys, type CreatedKey, KeyRefused } from '../keys/api-keys.ts'

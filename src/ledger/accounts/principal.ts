@@ -1,9 +1,6 @@
 import type { PlanName } from '#contract/limits.ts'
 import type { KeyRole } from '#contract/operations/keys.ts'
-import { RecentMap } from '#host/recent-map.ts'
 import type { KeyBudget } from '../store/account-ops.ts'
-import type { Store } from '../store/store.ts'
-import type { Op } from '../store/units.ts'
 
 /** Who a request comes from, once it has proved it. */
 export type Principal = KeyPrincipal | WalletPrincipal
@@ -32,39 +29,3 @@ export interface WalletPrincipal {
 /** What failures are counted by: one key that misbehaves must not block the others of its account. */
 export const subjectOf = (principal: Principal): string =>
   principal.kind === 'key' ? `key:${principal.keyId}` : `wallet:${principal.wallet}`
-
-/** The account that a wallet gets with its first top-up; until then its sign-ins act for a name without a row. */
-export const walletAccountId = (wallet: string): string => `wallet:${wallet}`
-
-/** Opens that account and links the wallet to it; where both exist nothing changes. The wallet is normalised. */
-export const openWalletAccount = (wallet: string, atMs: number): Op[] => [
-  { op: 'account', account: walletAccountId(wallet), kind: 'wallet', atMs },
-  { op: 'wallet', wallet, account: walletAccountId(wallet), atMs },
-]
-
-/** Whose account a wallet belongs to. A link is for good, so what was found once need not be looked up again. */
-export class WalletAccounts {
-  readonly #store: Store
-  readonly #known = new RecentMap<string>(cachedWallets)
-
-  constructor(store: Store) {
-    this.#store = store
-  }
-
-  /** Null where the wallet is new here. */
-  async find(wallet: string): Promise<string | null> {
-    const known = this.#known.get(wallet)
-    if (known !== undefined) return known
-    const row = await this.#store.read
-      .selectFrom('wallet')
-      .select('account')
-      .where('id', '=', wallet)
-      .executeTakeFirst()
-    if (!row) return null
-    this.#known.set(wallet, row.account)
-    return row.account
-  }
-}
-
-/** Wallets whose account is remembered: the link is for good, so this only bounds memory (some 20 MB). */
-const cachedWallets = 50_000

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BillingBalance, type UsageRow } from '#contract/operations/billing.ts'
-import { openWalletAccount, walletAccountId } from '#ledger/accounts/principal.ts'
+import { openWalletAccount, walletAccountId } from '#ledger/accounts/wallet-accounts.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import type { AccountDesk, OpenProcesses, Owner, Processes } from './account-desk.ts'
 
