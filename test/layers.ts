@@ -1,6 +1,7 @@
 /**
  * Two layers of tests. `npm test` runs those that stay in one process; a file that starts a chain, a database, a browser
- * or another process, itself or by a helper, belongs to `npm run test:integration`. A file's imports decide.
+ * or another process, itself or by a helper, belongs to `npm run test:integration`, as simulations do. A file's imports
+ * decide, and a list where they do not tell.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
@@ -11,6 +12,23 @@ const root = fileURLToPath(new URL('../', import.meta.url))
 /** What only a test of the second layer imports. */
 const outside =
   /^(node:child_process|playwright-core|pg|vitest\/node)$|^#local\/|^#cli\/(main|up|serve|mcp)|(^|\/)(faults|postgres|valkey|browser)\//
+
+const named = (...names: string[]) => names.map(name => `test/${name}.test.ts`)
+
+/** What imports do not tell: the product runs programs, codecs or models below these. */
+export const testsOfPrograms = named(
+  'engines/demo/video',
+  'engines/faces/human-faces',
+  'engines/gguf/chat',
+  'engines/local/pocketsphinx',
+  'engines/service/chain',
+  'host/media/limits',
+  'host/run-program',
+  'service/video',
+)
+
+/** Many stories, found by chance. */
+const simulations = named('agent/published-requests', 'service/http/idempotency/twins')
 
 const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8')
 
@@ -30,5 +48,8 @@ const all = globSync('test/**/*.test.ts', { cwd: root })
   .map(path => path.replaceAll('\\', '/'))
   .sort()
 
-export const integrationTests = all.filter(path => reachesOutside(path, new Set()))
+const listed = [...testsOfPrograms, ...simulations]
+for (const path of listed) if (!all.includes(path)) throw new Error(`There is no ${path}.`)
+
+export const integrationTests = all.filter(path => listed.includes(path) || reachesOutside(path, new Set()))
 export const unitTests = all.filter(path => !integrationTests.includes(path))

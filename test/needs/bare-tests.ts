@@ -5,6 +5,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { testsOfPrograms } from '../layers.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -21,8 +22,6 @@ const alsoBare = [
   'examples/examples',
   'needs/needs',
   'security/security',
-  'engines/demo/video',
-  'service/video',
   'service/video-transcription',
 ].map(name => `test/${name}.test.ts`)
 
@@ -42,5 +41,5 @@ function touchesMedia(path: string, seen = new Set<string>()): boolean {
 
 for (const path of alsoBare) if (!existsSync(join(root, path))) throw new Error(`There is no ${path}.`)
 const all = globSync('test/**/*.test.ts', { cwd: root })
-const chosen = new Set([...all.filter(path => touchesMedia(path)), ...alsoBare])
+const chosen = new Set([...all.filter(path => touchesMedia(path)), ...alsoBare, ...testsOfPrograms])
 process.stdout.write([...chosen].sort().join('\n'))
