@@ -147,11 +147,11 @@ describe('models_find', () => {
       { usd_per_million: { input: 0.1, output: 0 } },
       { prices: ['0.2 USD a million tokens'] },
       { prices: ['10 USD a million characters'] },
-      { prices: ['0.01 USD an image', '0.04 USD a picture 2K', '0.02 USD an upscale 2x', '0.08 USD an upscale 4x'] },
-      { prices: ['0.05 USD an edit', '0.01 USD an image 1K low', '0.2 USD a picture 1K high'] },
+      { prices: ['0.01 USD an image', '0.04 USD an image 2K', '0.02 USD an upscale 2x', '0.08 USD an upscale 4x'] },
+      { prices: ['0.05 USD an edit', '0.01 USD an image 1K low', '0.2 USD an image 1K high'] },
     ])
     expect(text).toContain('- words (embedding); 0.1 USD a million tokens\n')
-    expect(text).toContain('- paint (image); 0.01 USD an image; 0.04 USD a picture 2K')
+    expect(text).toContain('- paint (image); 0.01 USD an image; 0.04 USD an image 2K')
   })
 
   test('says what to do when nothing fits', async () => {

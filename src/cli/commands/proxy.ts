@@ -9,8 +9,8 @@ const name = 'farebox proxy'
 
 const usage = `Usage: farebox proxy [--port N] [--passphrase-file FILE | --passphrase-fd N] [--data DIR] [--json]
 
-Opens a local address for any program that uses the OpenAI API, and pays for its calls from the wallet within the caps.
-Settings come from the environment, as for \`farebox mcp\`. Programs send FAREBOX_PROXY_TOKEN as their API key; if it is not
+Opens a local address for any client of the OpenAI API, and pays for its calls from the wallet within the caps.
+Settings come from the environment, as for \`farebox mcp\`. Clients send FAREBOX_PROXY_TOKEN as their API key; if it is not
 set, each start prints a new token. FAREBOX_UNPRICED_CALLS=allow permits calls whose price is not known beforehand. Consent
 policies need \`farebox wallet approve\`.
 
@@ -19,7 +19,7 @@ policies need \`farebox wallet approve\`.
                           the systemd credential farebox-passphrase
   --passphrase-fd N       read the passphrase from this open file descriptor, for example 0 for stdin
   --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox)
-  --json                  print what a program needs as one line of JSON`
+  --json                  print what a client needs as one line of JSON`
 
 export const proxy: Command = {
   usage,
