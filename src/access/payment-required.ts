@@ -7,15 +7,17 @@ import {
 } from '#contract/errors/errors.ts'
 import type { KeyLimitReached } from '#contract/errors/failures.ts'
 import type { ServiceError } from '#contract/errors/service-error.ts'
-import { admissionFloorUsd, topUpUsd } from '#contract/limits.ts'
+import { admissionFloorUsd, type PlanName, topUpUsd } from '#contract/limits.ts'
 import { displayUsd, type MicroUsd, toUsdNumber } from '#contract/money.ts'
 import type { Operation } from '#contract/operations/operation.ts'
 import { baseUrl, docsUrl } from '#contract/wire/base-url.ts'
 import { paymentRequired } from '#contract/wire/headers.ts'
 import { usdcDecimals, x402Version } from '#contract/wire/networks.ts'
+import type { PaymentOption } from '#contract/wire/payment.ts'
 import type { SignInChallengeInfo } from '#contract/wire/payment-required.ts'
 import type { OverBudget } from '#ledger/charges/funding.ts'
-import type { AccessSettings } from './settings.ts'
+import type { BodyRoomBytes } from './limits/concurrency.ts'
+import type { LimitSettings } from './limits/limit-rules.ts'
 
 /** What a wallet is asked to sign, with the networks it may sign for. */
 export interface SignInChallenge {
@@ -125,3 +127,22 @@ export function walletCredit(
 }
 
 const chainName = (network: string): string => (network.startsWith('solana:') ? 'solana' : 'base')
+
+/** What an operator decides of who may call and how often. */
+export interface AccessSettings {
+  /** The address that callers use, without a path: `http://127.0.0.1:8402`. Never taken from a request. */
+  publicUrl: string
+  /** Hosts that a sign-in message may name. */
+  signInDomains: readonly string[]
+  /** Lets one sign-in header serve until it expires, for clients that send it again. */
+  signInWindow: boolean
+  plan: PlanName
+  /** What the operator changed of the plan's limits, for all or for one account. */
+  limits?: LimitSettings | undefined
+  /** Bytes that bodies may hold at once; the named ones where absent. */
+  bodyRoom?: BodyRoomBytes
+  /** What a top-up offers, one entry a rail, the amount at its minimum. */
+  paymentOptions: readonly PaymentOption[]
+  /** Addresses and networks of proxies whose word counts on where a request comes from; none where absent. */
+  trustedProxies?: readonly string[]
+}

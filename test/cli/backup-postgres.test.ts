@@ -134,7 +134,7 @@ withPostgres('the backup of a PostgreSQL database', cluster => {
     const wrong = await runCommand(['backup', file, '--with-secret', ...nowhere], withoutSecret(source))
     expect([wrong.code, wrong.stderr]).toEqual([
       1,
-      expect.stringMatching(/^These books belong to the secret of the service in /),
+      expect.stringMatching(/^This ledger belongs to the secret of the service in /),
     ])
     for (const one of [file, `${file}.secret`]) expect(existsSync(one)).toBe(false)
 
@@ -143,7 +143,7 @@ withPostgres('the backup of a PostgreSQL database', cluster => {
     const restored = await runCommand(['restore', file, ...nowhere], withoutSecret(target))
     expect([restored.code, restored.stderr]).toEqual([
       0,
-      expect.stringMatching(/^These books belong to the secret of /),
+      expect.stringMatching(/^This ledger belongs to the secret of /),
     ])
     const bare = await runCommand(['restore', file, '--data', join(root, 'bare')], withoutSecret(await newDatabase()))
     expect([bare.code, bare.stderr]).toEqual([0, expect.stringMatching(/^No secret came with them: put the former /)])

@@ -51,7 +51,7 @@ const accounts = async (name: string) => (await keys(name, 'list')).stdout
 
 /** Where the books say the secret is, and what to do. */
 const belongsTo = (name: string) =>
-  `These books belong to the secret of the service in ${hostname()}:${folderOf(name)}/service (mark `
+  `This ledger belongs to the secret of the service in ${hostname()}:${folderOf(name)}/service (mark `
 const nextStep = 'Take the former service’s secret (copy its file `secret`, '
 
 /** `other` is the folder of whoever comes with another secret. */
@@ -124,8 +124,8 @@ function sameOnBoth(other: 'home' | 'elsewhere'): void {
     await startAndStop('home')
     await books.forget()
     await withAnotherSecret()
-    await expect(startAndStop(other)).rejects.toThrow('These books have API keys of another secret (mark ')
-    expect((await create(other)).stderr).toMatch(/^These books have API keys of another secret/)
+    await expect(startAndStop(other)).rejects.toThrow('This ledger has API keys made with another secret (mark ')
+    expect((await create(other)).stderr).toMatch(/^This ledger has API keys made with another secret/)
     expect((await keys(other, 'revoke', keyId)).code).toBe(0)
     await startAndStop(other)
   })

@@ -4,9 +4,9 @@ import { ServerProcess } from './server-process.ts'
 
 /** What a service says of books that were away. */
 const outageLines = new Set([
-  'The books cannot be reached; calls wait, or are refused, until they can.',
-  'The books still cannot be reached.',
-  'The books can be reached again.',
+  'The ledger cannot be reached; calls wait or are refused until it can.',
+  'The ledger still cannot be reached.',
+  'The ledger can be reached again.',
 ])
 
 export type Victim = 'server' | 'sibling'

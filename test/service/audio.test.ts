@@ -252,9 +252,9 @@ describe('§8.2 POST /audio/transcriptions', () => {
 
   const refusals: [rule: string, fields: Fields, status: number, says: string][] = [
     ['no file', { model: 'hears', other: Buffer.from('x') }, 400, '"path":["file"]'],
-    ['a WAV that is cut off', { model: 'hears', file: file.subarray(0, -1) }, 400, 'is it whole?'],
+    ['a WAV that is cut off', { model: 'hears', file: file.subarray(0, -1) }, 400, 'check that the file is complete'],
     ['what is no sound', { model: 'hears', file: Buffer.from('GIF89a…') }, 400, 'WAV, MP3, FLAC'],
-    ['a WAV without samples', { model: 'hears', file: file.subarray(0, 44) }, 400, 'no sound that can be read'],
+    ['a WAV without samples', { model: 'hears', file: file.subarray(0, 44) }, 400, 'no readable audio'],
     ['a recording too long', { model: 'hears', file: seconds(61) }, 400, 'takes 60 s at most'],
     ['a file too large', { model: 'hears', file: Buffer.alloc(25 * 1024 * 1024 + 1) }, 413, '25 MB'],
     ['another answer', { model: 'hears', file, response_format: 'srt' }, 400, 'json, text'],
@@ -335,7 +335,7 @@ describe('§8.3 POST /audio/voices', () => {
     ['a model without', { model: 'demo-speech', file: seconds(2) }, 400, 'allowed values: voiced'],
     ['a recording too short', { model: 'voiced', file: seconds(1) }, 400, 'needs 2 s at least'],
     ['a recording of another type', { model: 'voiced', file: Buffer.from('fLaC…') }, 400, 'takes wav'],
-    ['no recording', { model: 'voiced', file: Buffer.from('x') }, 400, 'is no file of sound'],
+    ['no recording', { model: 'voiced', file: Buffer.from('x') }, 400, 'is not an audio file'],
   ] as [string, Fields, number, string][])('%s is refused', async (_rule, fields, status, says) => {
     const { response, bytes } = await clone(fields)
     expect([response.status, bytes.toString()]).toEqual([status, expect.stringContaining(says)])

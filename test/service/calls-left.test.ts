@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { unreadCalls } from '#access/limits/bounds.ts'
 import { UnreadCalls } from '#access/limits/concurrency.ts'
+import { unreadCalls } from '#access/limits/limit-rules.ts'
 import { wavOf } from '#engines/audio/wav.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { demoModels } from '#service/models/demo-models.ts'

@@ -183,7 +183,7 @@ describe('characters of the settings', () => {
     [[character('ada'), character('ada')], 'share the slug ada'],
     [[character('a b')], 'cannot be the slug'],
     [[character('ada', { instructions: '' })], 'needs instructions'],
-    [[character('ada', { createdAt: 'yesterday' })], 'a date that is none'],
+    [[character('ada', { createdAt: 'yesterday' })], 'an invalid date'],
     [[character('ada', { reviews: reviews(6) })], 'has a rating'],
   ])('%#: a contradiction is found at start', (given, words) => {
     expect(() => new Characters(given)).toThrow(words)

@@ -1,7 +1,7 @@
 /** A download address is all that its bearer has to show, so it says one job until one moment, and nothing else. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { VideoQueued } from '#contract/operations/video.ts'
-import { DownloadLinks } from '#service/jobs/download-link.ts'
+import { DownloadLinks } from '#service/jobs/media-store.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 const ask = { model: 'demo-video-url', prompt: 'A lighthouse', duration: '2s', resolution: '360p', audio: false }

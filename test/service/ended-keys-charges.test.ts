@@ -1,6 +1,6 @@
 /** A key that ends in the middle of a stream pays what a caller pays who leaves there: its end is no cheaper way out. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { unreadCalls } from '#access/limits/bounds.ts'
+import { unreadCalls } from '#access/limits/limit-rules.ts'
 import { inferenceFailed } from '#contract/errors/errors.ts'
 import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
 import { audit } from '#ledger/audit/audit.ts'

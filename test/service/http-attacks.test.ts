@@ -1,6 +1,6 @@
 /** What a caller may write wherever the service takes a text. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createKey } from '#access/keys/create-key.ts'
+import { createKey } from '#access/keys/api-keys.ts'
 import { jsonDepth } from '#contract/limits.ts'
 import { microUsd } from '#contract/money.ts'
 import type { keyRoles } from '#contract/operations/keys.ts'

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createKey } from '#access/keys/create-key.ts'
+import { createKey } from '#access/keys/api-keys.ts'
 import type { SharedLimits } from '#access/limits/shared/open-shared-limits.ts'
 import { topUpRequired } from '#contract/errors/errors.ts'
 import { microUsd } from '#contract/money.ts'

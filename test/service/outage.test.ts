@@ -26,9 +26,9 @@ function recorded(): { log: Log; lines: Line[] } {
   return { lines, log: { info: at('info'), warn: at('warn'), error: at('error') } }
 }
 
-const gone = 'The books cannot be reached; calls wait, or are refused, until they can.'
-const back = 'The books can be reached again.'
-const still = 'The books still cannot be reached.'
+const gone = 'The ledger cannot be reached; calls wait or are refused until it can.'
+const back = 'The ledger can be reached again.'
+const still = 'The ledger still cannot be reached.'
 
 let folder: string
 beforeEach(async () => {

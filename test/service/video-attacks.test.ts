@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest'
 import { VideoQueued } from '#contract/operations/video.ts'
 import type { JobProgress } from '#engines/ports/media-engines.ts'
 import { audit } from '#ledger/audit/audit.ts'
-import { longestJobMs } from '#service/jobs/bounds.ts'
+import { longestJobMs } from '#service/jobs/jobs.ts'
 import { closeAll, film, type KeyDesk, openKeyDesk } from './http/idempotency/key-desk.ts'
 import { TestClock } from './open-service.ts'
 

@@ -10,19 +10,22 @@ import { commitSurely, type Refusal, type Store } from '#ledger/store/store.ts'
 import type { ApiKeyTable } from '#ledger/store/tables.ts'
 import type { Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
-import { cachedKeys, keyCacheMs, keyLabelCharacters, listedKeys } from './bounds.ts'
 import {
+  cachedKeys,
   isKeySecret,
   type KeyHash,
+  keyCacheMs,
   keyEnding,
   keyHash,
+  keyLabelCharacters,
   keyName,
   keyPrefix,
+  listedKeys,
   markOf,
   newKeySecret,
   sameHash,
 } from './key-hash.ts'
-import { liveKeysByMark, secretToNote } from './secret-of-books.ts'
+import { liveKeysByMark, secretToNote } from './server-secret.ts'
 
 export interface ApiKeyRecord {
   id: string
@@ -280,3 +283,46 @@ const budgetOf = ({
   budget_staking_usd,
 }: Selectable<ApiKeyTable>): KeyBudget | null =>
   period === null ? null : { period, usd: limitOf(budget_usd), staking: limitOf(budget_staking_usd) }
+
+/** More than this at once is a slip of the hand. */
+export const mostGrantUsd = 1_000_000
+
+export interface KeyOrder {
+  /** Credit that the account is given; zero for none. */
+  amountMicroUsd: bigint
+  label: string
+  /** `INFERENCE` where absent; an `ADMIN` key makes and ends keys of its account over the API, and reads its bills. */
+  role?: KeyRole
+  /** Another key of this account; absent for a new customer. */
+  account?: string
+  /** What this key may spend of its account's credit; all of it where absent. */
+  budget?: KeyBudget
+}
+
+export interface NewCustomerKey {
+  key: string
+  keyId: string
+  account: string
+}
+
+/**
+ * A key, of a new customer where the order names none, with its credit as a grant: all of it in one unit, so that whoever
+ * repeats an order that failed gives no credit twice. Throws `KeyRefused` where the account that was named does not exist, `WrongSecret` where the books expect
+ * another secret.
+ */
+export async function createKey(
+  service: { keys: ApiKeys; now: () => number },
+  order: KeyOrder,
+): Promise<NewCustomerKey> {
+  await service.keys.requireSecret()
+  const atMs = service.now()
+  const account = order.account ?? `customer:${uuidV7(atMs)}`
+  const ops: Op[] = order.account === undefined ? [{ op: 'account', account, kind: 'customer', atMs }] : []
+  if (order.amountMicroUsd > 0n) {
+    const amount = microUsd(order.amountMicroUsd)
+    ops.push({ op: 'credit', account, amount, source: 'system:grant', ref: `grant:${uuidV7(atMs)}`, atMs })
+  }
+  const { label, role = 'INFERENCE', budget = null } = order
+  const created = await service.keys.create({ account, label, role, expiresAtMs: null, budget, opening: ops })
+  return { key: created.secret, keyId: created.id, account }
+}

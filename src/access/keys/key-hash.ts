@@ -1,5 +1,4 @@
 import { createHmac, createSecretKey, hash, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
-import { keyEndingCharacters, keyPrefixCharacters, keySecretBytes } from './bounds.ts'
 
 /** Starts every key, so that people and secret scanners recognise one. */
 const marker = 'fb_'
@@ -49,3 +48,25 @@ export const markOf = (hash: string): string | null => /^([0-9a-f]{8}):/.exec(ha
 /** Whether two hashes are the same, in constant time. */
 export const sameHash = (left: string, right: string): boolean =>
   left.length === right.length && timingSafeEqual(Buffer.from(left), Buffer.from(right))
+
+/** Every limit of identifying callers, with its unit. */
+
+/** Random bytes of an API key's secret: 256 bits, so that guessing is hopeless and the hash needs no salt. */
+const keySecretBytes = 32
+
+/** Characters of a key that lists show: enough to tell keys apart, and 184 bits stay unknown. */
+const keyPrefixCharacters = 9
+
+const keyEndingCharacters = 6
+
+/** Characters of a key's label, as the published contract has it. */
+export const keyLabelCharacters = 64
+
+/** Keys that one account may list at once; the published contract allows 500 active ones. */
+export const listedKeys = 1_000
+
+/** How long a key that was found may be used without looking again: revocation in another process takes no longer. */
+export const keyCacheMs = 1_000
+
+/** Keys in that cache: more than one second of callers. */
+export const cachedKeys = 10_000

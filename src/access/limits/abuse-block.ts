@@ -3,7 +3,7 @@ import { retryAfterHeaders } from '#contract/errors/retry-after.ts'
 import { abuseBlock } from '#contract/limits.ts'
 import type { Clock } from '#contract/time.ts'
 import { RecentMap } from '#host/recent-map.ts'
-import { countedSubjects } from './bounds.ts'
+import { countedSubjects } from './limit-rules.ts'
 
 interface Record {
   /** When it failed, oldest first; at most as many as block. */

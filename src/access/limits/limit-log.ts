@@ -10,8 +10,7 @@ import type { Principal } from '#ledger/accounts/principal.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { LogLimit } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
-import { limitLogCommitMs, loggedAccounts, loggedRowsPerCommit } from './bounds.ts'
-import type { LimitedDemand } from './limit-rules.ts'
+import { type LimitedDemand, limitLogCommitMs, loggedAccounts, loggedRowsPerCommit } from './limit-rules.ts'
 
 export type MetLimit = Pick<LogLimit, 'account' | 'key' | 'model' | 'tier' | 'type'>
 

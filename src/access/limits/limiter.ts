@@ -14,8 +14,7 @@ import {
   rpcRemaining,
   rpcReset,
 } from '#contract/wire/headers.ts'
-import { windowMs } from './bounds.ts'
-import { type LimitedRequest, type LimitSettings, limitDimensions } from './limit-rules.ts'
+import { type LimitedRequest, type LimitSettings, limitDimensions, windowMs } from './limit-rules.ts'
 import { countedTokens, type DimensionState, type LimitStore, type Taken, type WindowCounts } from './windows.ts'
 
 /** A request that is within its limits. */

@@ -1,6 +1,6 @@
 import type { RateLimit } from '#contract/limits.ts'
 import type { LimitType } from '#contract/wire/headers.ts'
-import { windowCounters, windowMs } from './bounds.ts'
+import { windowCounters, windowMs } from './limit-rules.ts'
 
 /** One count that a request must fit into. */
 export interface LimitDimension extends RateLimit {

@@ -1,8 +1,7 @@
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
-import type { KeyNeeds } from '#access/keys/api-keys.ts'
-import type { KeyOrder, NewCustomerKey } from '#access/keys/create-key.ts'
+import type { KeyNeeds, KeyOrder, NewCustomerKey } from '#access/keys/api-keys.ts'
 import type { ListedKey } from '#access/keys/listed-key.ts'
 import { formatUsd, type MicroUsd, parseUsd } from '#contract/money.ts'
 import { keyRoles } from '#contract/operations/keys.ts'
@@ -126,8 +125,8 @@ export async function openOnLedger(books: LedgerPlace, secrets: Secrets): Promis
     { systemClock },
   ] = await Promise.all([
     import('#access/keys/api-keys.ts'),
-    import('#access/keys/secret-of-books.ts'),
-    import('#access/keys/create-key.ts'),
+    import('#access/keys/server-secret.ts'),
+    import('#access/keys/api-keys.ts'),
     import('#access/keys/listed-key.ts'),
     import('#contract/time.ts'),
   ])

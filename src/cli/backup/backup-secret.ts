@@ -43,7 +43,7 @@ export async function missingSecret(books: LedgerPlace): Promise<string | null> 
 
 /** Null where the books know one of these secrets, or, being of an older release, none. */
 async function problemOf(books: LedgerPlace, secrets: Secrets): Promise<CliError | null> {
-  const { marksOf, requireKnown, WrongSecret } = await import('#access/keys/secret-of-books.ts')
+  const { marksOf, requireKnown, WrongSecret } = await import('#access/keys/server-secret.ts')
   const known = await lastMark(books)
   try {
     if (known) requireKnown(known, marksOf(secrets))

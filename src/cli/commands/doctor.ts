@@ -116,7 +116,7 @@ async function faultsIn(path: string, isNamed: boolean, error: unknown): Promise
   const check = 'configuration'
   const faults = faultsOf(error)
   if (faults) {
-    const { faultLine } = await import('#service/config/config-fault.ts')
+    const { faultLine } = await import('#service/config/config-values.ts')
     return faults.map(fault => broken(check, faultLine(path, fault), 'Fix it.'))
   }
   if (!(error instanceof CliError)) throw error

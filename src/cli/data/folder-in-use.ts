@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { WrongSecret } from '#access/keys/secret-of-books.ts'
+import type { WrongSecret } from '#access/keys/server-secret.ts'
 import type { StoreError } from '#ledger/store/store.ts'
 import { CliError } from '../command.ts'
 import type { DataFolder } from './data-folder.ts'

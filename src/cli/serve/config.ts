@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { isPublicAddress } from '#contract/wire/network-address.ts'
-import type { ConfigFault } from '#service/config/config-fault.ts'
 import type { ConfigFile } from '#service/config/config-schema.ts'
+import type { ConfigFault } from '#service/config/config-values.ts'
 import type { Config } from '#service/config/read-config.ts'
 import { CliError } from '../command.ts'
 import { defaultConfig } from '../data/data-folder.ts'
@@ -37,7 +37,7 @@ export async function orTellFaults<Value>(path: string, output: Output, run: () 
   } catch (error) {
     const faults = faultsOf(error)
     if (!faults) throw error
-    const { faultLine } = await import('#service/config/config-fault.ts')
+    const { faultLine } = await import('#service/config/config-values.ts')
     for (const fault of faults) output.note(faultLine(path, fault))
     const many = faults.length === 1 ? 'a fault' : `${faults.length} faults`
     const { inShell } = await import('#agent/words/typed-commands.ts')

@@ -59,7 +59,7 @@ async function start({ path, config, env, log, hide }: ServingOptions, ends: End
   const folder = dataFolder(resolve(dirname(path), file.data))
   const [{ openService }, { drainMs }, { basePath }, { KeptEngines }] = await Promise.all([
     import('#service/running/open-service.ts'),
-    import('#service/running/bounds.ts'),
+    import('#service/http/bounds.ts'),
     import('#contract/wire/base-url.ts'),
     import('#service/config/define-kind.ts'),
   ])

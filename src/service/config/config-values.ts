@@ -2,7 +2,49 @@ import { z } from 'zod'
 import { readNetwork } from '#access/callers/trusted-proxies.ts'
 import { parseUsd, pricePerMillion } from '#contract/money.ts'
 import { dayMs } from '#contract/time.ts'
-import { fetchHostCount, textCharacters, trustedProxyCount } from './bounds.ts'
+
+/** A configuration of a thousand models with all their texts stays below this. */
+export const configBytes = 4 * 1024 * 1024
+
+/** A file that a variable names as the place of its value. */
+export const valueFileBytes = 64 * 1024
+
+/** Aliases that a file may have: enough for a server that every model names, too few to blow a file up. */
+export const configAliases = 1_000
+
+/** Faults that are told at once; the rest shows once these are mended. */
+export const faultsTold = 20
+
+/** Of a value that was found, in a fault. */
+export const foundCharacters = 60
+
+/** Upstreams of one model. */
+export const upstreamsOfModel = 64
+
+/** Signs and hashes; a word could be guessed. */
+export const secretCharacters = 32
+
+/** Of a system prompt, a description or a policy. */
+export const textCharacters = 100_000
+
+/** Requests and tokens of a minute that a setting may name: more than any machine serves, and sums stay exact. */
+export const requestsPerMinute = 10_000_000
+export const tokensPerMinute = 100_000_000_000
+
+/** More would be a network, which callers had better not reach. */
+export const fetchHostCount = 100
+
+/** Of one blockchain, each asked where the one before it is away. */
+export const nodesOfNetwork = 16
+
+/** Characters of one service, and what is told of one: a list of all goes through memory at each search. */
+export const charactersOfService = 1_000
+export const labelsOfCharacter = 100
+export const labelCharacters = 200
+export const reviewsOfCharacter = 1_000
+
+/** Networks of proxies; a large provider's list has some hundred. */
+export const trustedProxyCount = 1_000
 
 /** Kinds of values of a configuration. */
 
@@ -62,3 +104,34 @@ export const Moment = z
   .string()
   .regex(/^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d{1,3})?Z)?$/, 'a day such as 2027-01-31, or 2027-01-31T12:00:00Z')
   .refine(text => Number.isFinite(Date.parse(text)), 'Must be a day that there is')
+
+/** What is wrong at one place of a configuration, in words for whoever wrote it. */
+export interface ConfigFault {
+  /** From 1. */
+  line: number
+  column: number
+  /** `models[0].price`; empty for the file as a whole. */
+  field: string
+  sentence: string
+}
+
+/** Everything that was found wrong with a configuration; nothing of it is in force. */
+export class ConfigRefused extends Error {
+  override readonly name = 'ConfigRefused'
+  readonly faults: readonly ConfigFault[]
+
+  constructor(faults: readonly ConfigFault[]) {
+    super(`${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}`)
+    this.faults = faults
+  }
+}
+
+/** `farebox.yaml:12:5 models[0].price: Field is required.` */
+export const faultLine = (file: string, { line, column, field, sentence }: ConfigFault): string =>
+  `${file}:${line}:${column} ${field === '' ? '' : `${field}: `}${sentence}`
+
+export type ConfigPath = readonly (string | number)[]
+
+/** `models[0].price` */
+export const fieldOf = (path: ConfigPath): string =>
+  path.map((part, index) => (typeof part === 'number' ? `[${part}]` : `${index ? '.' : ''}${part}`)).join('')

@@ -91,7 +91,7 @@ export function firstConfig(found: readonly FoundModel[]): string {
     'publicUrl: http://127.0.0.1:8402',
     'listen: 127.0.0.1:8402',
     '',
-    '# Books, media and the secret of the service; relative to this file.',
+    '# The folder of the ledger, media and the service’s secret, relative to this file.',
     'data: .farebox',
     '',
     '# Prices are in USD. Those marked as guesses are no more than that: set what you want to be paid.',

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { usualConcurrency, usualWaiting, usualWaitMs } from '#engines/upstreams/upstream.ts'
-import { modelCount } from '../models/bounds.ts'
-import { upstreamsOfModel } from './bounds.ts'
-import { count, Milliseconds, Moment, Text } from './config-values.ts'
+import { modelCount } from '../models/model.ts'
+import { count, Milliseconds, Moment, Text, upstreamsOfModel } from './config-values.ts'
 import type { ModelKind } from './define-kind.ts'
 import { engineKinds, modelKinds } from './kinds.ts'
 

@@ -1,8 +1,14 @@
 import type { z } from 'zod'
 import type { Log } from '#host/log.ts'
 import type { ServiceOptions } from '../running/open-service.ts'
-import type { ConfigFile } from './config-schema.ts'
-import type { ModerationConfig, NetworkConfigs, PagesConfig, SearchConfig, TranscriberConfig } from './sections.ts'
+import type {
+  ConfigFile,
+  ModerationConfig,
+  NetworkConfigs,
+  PagesConfig,
+  SearchConfig,
+  TranscriberConfig,
+} from './config-schema.ts'
 
 /** What a service offers beside its models, as `openService` takes it. */
 export interface BesideModels {

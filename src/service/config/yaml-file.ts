@@ -10,8 +10,14 @@ import {
   Parser,
   parseDocument,
 } from 'yaml'
-import { configAliases, configBytes } from './bounds.ts'
-import { type ConfigFault, type ConfigPath, ConfigRefused, fieldOf } from './config-fault.ts'
+import {
+  type ConfigFault,
+  type ConfigPath,
+  ConfigRefused,
+  configAliases,
+  configBytes,
+  fieldOf,
+} from './config-values.ts'
 
 const quotes = 'A quotation mark, a comma, a colon or a bracket is missing here or before it.'
 const names = 'Write a name (&name) once before a value, and refer to it (*name) elsewhere.'
@@ -25,7 +31,7 @@ const sentences: Readonly<Record<ErrorCode, string>> = {
   ALIAS_PROPS: names,
   BAD_ALIAS: names,
   BAD_COLLECTION_TYPE: 'A tag (!…) does not fit what follows it; leave it out.',
-  BAD_DIRECTIVE: 'A line that begins with % is none of a configuration; leave it out.',
+  BAD_DIRECTIVE: 'A configuration has no lines that begin with %; leave this one out.',
   BAD_DQ_ESCAPE: 'A backslash within "…" begins a sign that there is not; write \\\\ for a backslash, or use \'…\'.',
   BAD_INDENT:
     'The line is set in differently from those beside it; use the same number of spaces for all of a list or map.',
@@ -43,7 +49,7 @@ const sentences: Readonly<Record<ErrorCode, string>> = {
   MULTIPLE_TAGS: 'Leave the tags (!…) out.',
   NON_STRING_KEY: oneLine,
   RESOURCE_EXHAUSTION: 'Lists or maps stand too deep within each other.',
-  TAB_AS_INDENT: 'A tab stands before this setting; set it in with spaces.',
+  TAB_AS_INDENT: 'This line is indented with tabs; use spaces.',
   TAG_RESOLVE_FAILED: 'There is no such tag (!…); leave it out.',
   UNEXPECTED_TOKEN: unexpected,
 }

@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { type ApiKeys, KeyRefused } from '#access/keys/api-keys.ts'
-import { createKey, mostGrantUsd } from '#access/keys/create-key.ts'
+import { type ApiKeys, createKey, KeyRefused, mostGrantUsd } from '#access/keys/api-keys.ts'
 import { listedKey, refusalSentence } from '#access/keys/listed-key.ts'
-import { WrongSecret } from '#access/keys/secret-of-books.ts'
+import { WrongSecret } from '#access/keys/server-secret.ts'
 import { authenticationFailed, forbidden, invalidRequest } from '#contract/errors/errors.ts'
 import { describeIssues } from '#contract/errors/issues.ts'
 import { jsonDepth } from '#contract/limits.ts'
@@ -121,7 +120,7 @@ async function run(command: CommandName, body: string, admin: Admin): Promise<un
     }
     case 'ledger/reopen': {
       const { state, reason } = await admin.ledger.reopen()
-      if (state === 'read_only') throw invalidRequest({ error: `The books stay read-only: ${reason}` })
+      if (state === 'read_only') throw invalidRequest({ error: `The ledger stays read-only: ${reason}` })
       return { state }
     }
   }

@@ -51,3 +51,15 @@ export const deliveredRanges = { files: 1_000, perFile: 64 }
 
 /** When a caller of a service that is starting may retry: it starts within a second or two. */
 export const startingRetrySeconds = 2
+
+/** How long a stopping service waits for running answers. */
+export const drainMs = 30_000
+
+/** How often lapsed rows, old media and old nonces are swept. */
+export const sweepIntervalMs = 60_000
+
+/** Books that were unreachable are asked again after this, and so long after the last failure. */
+export const awayAskMs = 1_000
+
+/** How often the log repeats that they still are. */
+export const awayTellMs = 60_000

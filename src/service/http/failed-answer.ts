@@ -58,7 +58,7 @@ export function failedAnswer(operation: Operation | undefined, thrown: unknown):
   const seconds = awayRetryMs / 1000
   const headers = { [retryAfter.name]: retryAfter.format(seconds) }
   if (!isTopUp) return booksUnreachable(headers)
-  const message = `The books of this service cannot be reached at the moment; ${samePayment} in ${seconds} seconds.`
+  const message = `The ledger of this service cannot be reached at the moment; ${samePayment} in ${seconds} seconds.`
   return topUpUnavailable({ error: 'X402_TOP_UP_UNAVAILABLE', message }, headers)
 }
 
@@ -114,7 +114,7 @@ function unforeseen(route: Route | null, exchange: Exchange, service: Service, t
     const name = thrown instanceof Error ? thrown.name : typeof thrown
     service.log.error(
       { requestId: exchange.requestId, operation: route?.operation.id, err: thrown, name },
-      'A request met an error that nobody foresaw.',
+      'A request met an unexpected error.',
     )
   }
   return failedAnswer(route?.operation, thrown)

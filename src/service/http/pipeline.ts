@@ -22,12 +22,15 @@ import { admissionFloor, spendableForMs } from '#ledger/bounds.ts'
 import { ChargeUnknown, InsufficientCredit, type Spendable } from '#ledger/charges/funding.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { type BodySource, parseRequest, readBody, wholeBody } from './body/read-body.ts'
+import { send } from './body/send.ts'
 import { readDemand, takeLimits, tellLimits } from './call-limits.ts'
 import { Exchange, endedRequest, requireSingleHeaders, setCommonHeaders } from './exchange.ts'
 import { fail, tellRetries } from './failed-answer.ts'
-import { isKnownKey, oncePerKey } from './idempotency/once-per-key.ts'
+import type { KeyedRequest } from './idempotency/kept-answer.ts'
+import { keyOf, oncePerKey } from './idempotency/once-per-key.ts'
+import { UnkeyedWork } from './idempotency/unkeyed-work.ts'
 import type { SocketBindings } from './listener.ts'
-import type { Call, Route, Work } from './route.ts'
+import type { Call, Reply, Route, Work } from './route.ts'
 import { answerWithReceipt } from './sell.ts'
 import type { Service } from './service.ts'
 
@@ -105,7 +108,8 @@ async function succeed(route: Route, incoming: Incoming, service: Service): Prom
   const body = await readBody(route.operation, incoming.body, bytes => room.add(bytes))
   exchange.demand = readDemand(route.operation, body, service)
   const request = parseRequest(route.operation, { ...incoming, body })
-  return oncePerKey({ operation: route.operation, exchange, request, requireNewWork, service }, async work => {
+  const keyed = { operation: route.operation, exchange, request, requireNewWork, service }
+  const run = async (work: Work) => {
     const take = (countedFor?: CountedFor) =>
       takeLimits({ operation: route.operation, body: request.body, countedFor }, exchange, service)
     // A top-up counts itself, because only it can tell a payment that has come before.
@@ -118,7 +122,26 @@ async function succeed(route: Route, incoming: Incoming, service: Service): Prom
     if (reply.kind === 'json' || reply.kind === 'bytes')
       await answerWithReceipt({ operation: route.operation, exchange, service }, work.requestId)
     return reply
-  })
+  }
+  const key = keyOf(route.operation, exchange)
+  return key === null ? answerUnkeyed(keyed, run) : oncePerKey(key, keyed, run)
+}
+
+async function answerUnkeyed(
+  { exchange, requireNewWork, service }: KeyedRequest,
+  run: (work: Work) => Promise<Reply>,
+): Promise<Response> {
+  requireNewWork()
+  const work = new UnkeyedWork(exchange, service.unread)
+  try {
+    const reply = await run(work)
+    // A stream that costs something says itself when its work has ended.
+    if (reply.kind !== 'events' && reply.kind !== 'pieces') work.over()
+    return send(exchange, reply, service.settings.vendor)
+  } catch (error) {
+    work.over()
+    throw error
+  }
 }
 
 /** An answer that was paid for is given again, whatever credit is left; whoever has none may send a body for no other. */
@@ -131,7 +154,8 @@ async function requireCreditOrKnownKey(
   try {
     requireCredit()
   } catch (error) {
-    if (!(await isKnownKey(operation, exchange, service))) throw error
+    const key = keyOf(operation, exchange)
+    if (key === null || !(await service.claims.find(key.claim))) throw error
   }
 }
 

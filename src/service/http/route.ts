@@ -1,4 +1,4 @@
-import type { BodyStay } from '#access/limits/body-room.ts'
+import type { BodyStay } from '#access/limits/concurrency.ts'
 import type { CountedFor } from '#contract/limits.ts'
 import type { Operation, RequestOf } from '#contract/operations/operation.ts'
 import type { HeaderCodec } from '#contract/wire/header-codec.ts'

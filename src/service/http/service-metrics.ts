@@ -136,12 +136,12 @@ function gaugesOf(registers: Registry[]) {
       ...(['model', 'upstream', 'kind'] as const),
     ),
     waiting: gauge('model_waiting', 'Calls that wait for a free upstream.', 'model'),
-    booksUp: gauge('books_up', 'Whether the books answer.'),
-    ledgerOpen: gauge('ledger_open', 'Whether the books take new debits.'),
+    booksUp: gauge('books_up', 'Whether the ledger answers.'),
+    ledgerOpen: gauge('ledger_open', 'Whether the ledger takes new debits.'),
     holds: gauge('holds', 'Holds of calls that run.'),
     heldUsd: gauge('held_usd', 'USD on hold.'),
-    payments: gauge('top_ups', 'Payments of top-ups in the books, by state.', 'state'),
-    jobs: gauge('jobs', 'Queued jobs in the books, by state.', 'state'),
+    payments: gauge('top_ups', 'Top-up payments in the ledger, by state.', 'state'),
+    jobs: gauge('jobs', 'Queued jobs in the ledger, by state.', 'state'),
   }
 }
 

@@ -10,14 +10,16 @@ import type { Catalogue } from '../models/catalogue.ts'
 import type { MusicModel, VideoModel } from '../models/model.ts'
 import {
   engineAnswerMs,
+  type JobResult,
   jobsAtOnce,
   longestJobMs,
+  mediaName,
+  mediaNames,
   pollFirstMs,
   pollGrowth,
   pollMostMs,
   searchIntervalMs,
-} from './bounds.ts'
-import { type JobResult, mediaName, mediaNames } from './jobs.ts'
+} from './jobs.ts'
 import { freeDeadJobs, LeasedJob, LeaseLost, leasedColumns } from './lease.ts'
 import type { MediaStore } from './media-store.ts'
 
@@ -151,10 +153,7 @@ export class JobRunner {
 
   async #fail(job: LeasedJob, { reason, contentPolicy = false }: { reason: string; contentPolicy?: boolean }) {
     if (await job.fail({ reason, contentPolicy })) return
-    this.#options.log.error(
-      { jobId: job.id },
-      'A failed job had nothing to give back; look at its request in the books.',
-    )
+    this.#options.log.error({ jobId: job.id }, 'A failed job had nothing to refund; check its request in the ledger.')
   }
 
   async #finish(job: LeasedJob, progress: { path: string; mimeType: string }): Promise<void> {

@@ -5,8 +5,7 @@ import { commitSurely, type Refusal, type Store } from '#ledger/store/store.ts'
 import type { JobTable } from '#ledger/store/tables.ts'
 import type { JobFields, JobState, Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
-import { freedJobs, jobLeaseMs, jobRenewalMs } from './bounds.ts'
-import type { JobFailure } from './jobs.ts'
+import { freedJobs, type JobFailure, jobLeaseMs, jobRenewalMs } from './jobs.ts'
 
 /** Why the ledger may have nothing to refund: it has been refunded, or nothing was charged. */
 const settledBefore: readonly Refusal[] = ['refunded', 'nothing_to_refund']

@@ -15,9 +15,6 @@ import { commitSurely, type Outcome, type Store, StoreError } from '#ledger/stor
 import type { Op, Unit, UseNonce } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import type { Catalogue } from '../models/catalogue.ts'
-import { mediaRetentionMs, timedJobs, typicalMsBeforeHistory } from './bounds.ts'
-import { deleteMedia } from './delete-media.ts'
-import type { DownloadLinks } from './download-link.ts'
 import {
   type AcceptedJob,
   type JobOrder,
@@ -27,10 +24,13 @@ import {
   jobFailure,
   jobResult,
   type MediaFile,
+  mediaRetentionMs,
   type QueuedJob,
   type RetrievedJob,
+  timedJobs,
+  typicalMsBeforeHistory,
 } from './jobs.ts'
-import type { MediaStore } from './media-store.ts'
+import { type DownloadLinks, deleteMedia, type MediaStore } from './media-store.ts'
 
 const jobIdPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 

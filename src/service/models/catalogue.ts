@@ -5,21 +5,22 @@ import type { ModelRecord, ModelType } from '#contract/operations/models.ts'
 import { type Clock, systemClock } from '#contract/time.ts'
 import type { InFlight } from '#host/async.ts'
 import type { Log } from '#host/log.ts'
-import { modelCount, namedModels } from './bounds.ts'
 import { checkModel, otherNames } from './check-model.ts'
 import { checkDeprecation, isRemoved, replacementOf } from './deprecation.ts'
-import type {
-  BackgroundModel,
-  EditModel,
-  EmbeddingModel,
-  ImageModel,
-  Model,
-  MusicModel,
-  SpeechModel,
-  TextModel,
-  TranscriptionModel,
-  UpscaleModel,
-  VideoModel,
+import {
+  type BackgroundModel,
+  type EditModel,
+  type EmbeddingModel,
+  type ImageModel,
+  type Model,
+  type MusicModel,
+  modelCount,
+  namedModels,
+  type SpeechModel,
+  type TextModel,
+  type TranscriptionModel,
+  type UpscaleModel,
+  type VideoModel,
 } from './model.ts'
 import { modelRecord } from './model-record.ts'
 

@@ -54,7 +54,7 @@ function checkTextModel({ id, price, contextTokens, maximumCompletionTokens }: T
 function checkImageModel({ id, price, sideDivisor, longestSide }: ImageModel): void {
   if (price.perPictureMicroUsd < 0n) throw new Error(`Model ${id} has a price below zero.`)
   if (!(sideDivisor >= 1 && longestSide >= sideDivisor))
-    throw new Error(`Model ${id} must make a picture of some size.`)
+    throw new Error(`Model ${id} must make an image of at least one pixel.`)
 }
 
 function checkVideoModel({ id, price, constraints }: VideoModel): void {
@@ -84,10 +84,10 @@ function checkVideoModel({ id, price, constraints }: VideoModel): void {
 function checkImageInputModel(model: ImageInputModel): void {
   if (pricesOf(model).some(each => each < 0n)) throw new Error(`Model ${model.id} has a price below zero.`)
   if (!(model.shortestSide >= 1 && model.mostPixels >= model.shortestSide ** 2)) {
-    throw new Error(`Model ${model.id} must take a picture of some size.`)
+    throw new Error(`Model ${model.id} must take an image of at least one pixel.`)
   }
   if (model.type === 'inpaint' && !(model.mostPictures >= 1 && model.mostPictures <= 3)) {
-    throw new Error(`Model ${model.id} must take one to three pictures.`)
+    throw new Error(`Model ${model.id} must take one to three images.`)
   }
 }
 
@@ -116,7 +116,7 @@ function checkSpeechModel({ id, voices, formats, price, voiceCloning, engine }: 
 
 function checkTranscriptionModel({ id, price, longestSeconds }: TranscriptionModel): void {
   if (price.perSecondPicoUsd < 0n) throw new Error(`Model ${id} has a price below zero.`)
-  if (!(longestSeconds >= 1)) throw new Error(`Model ${id} must take at least one second of sound.`)
+  if (!(longestSeconds >= 1)) throw new Error(`Model ${id} must take at least one second of audio.`)
 }
 
 function checkMusicModel({ id, price, durations, formats }: MusicModel): void {

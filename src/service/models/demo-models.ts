@@ -1,11 +1,33 @@
 import { microUsd, pricePerMillion } from '#contract/money.ts'
+import { editAspectRatios } from '#contract/operations/images.ts'
 import { videoMediaFields } from '#contract/operations/video.ts'
+import { DemoSpeech, DemoTranscription, demoVoices } from '#engines/demo/audio.ts'
 import { DemoEmbeddings, demoDimensions } from '#engines/demo/embeddings.ts'
 import { DemoImageEdits, DemoImages, demoImageWorker } from '#engines/demo/images.ts'
 import type { ChatEngine, EmbeddingEngine } from '#engines/ports/engine.ts'
-import type { ImageEngine, MusicEngine, VideoEngine } from '#engines/ports/media-engines.ts'
-import { demoImageInputModels, demoMusic, demoSpeech, demoTranscription } from './demo-media-models.ts'
-import type { ConsentPolicy, EmbeddingModel, ImageModel, Model, TextModel, VideoModel } from './model.ts'
+import type {
+  BackgroundEngine,
+  EditEngine,
+  ImageEngine,
+  MusicEngine,
+  UpscaleEngine,
+  VideoEngine,
+} from '#engines/ports/media-engines.ts'
+import type {
+  BackgroundModel,
+  ConsentPolicy,
+  EditModel,
+  EmbeddingModel,
+  ImageInputModel,
+  ImageModel,
+  Model,
+  MusicModel,
+  SpeechModel,
+  TextModel,
+  TranscriptionModel,
+  UpscaleModel,
+  VideoModel,
+} from './model.ts'
 
 export interface DemoEngines {
   chat: ChatEngine
@@ -123,7 +145,7 @@ const demoVideo = (engine: VideoEngine, id: string, delivery: VideoModel['delive
   name: delivery === 'inline' ? 'Demo video' : 'Demo video by download address',
   description:
     delivery === 'inline'
-      ? 'A demonstration: a real MP4 drawn from the words of the prompt, with a picture as background where one is given.'
+      ? 'A demonstration: a real MP4 drawn from the words of the prompt, with the given image as background.'
       : 'A demonstration: as demo-video, delivered by a signed download address instead of by retrieve.',
   createdAt,
   privacy: 'private',
@@ -160,7 +182,7 @@ const demoStudio = (engine: VideoEngine): VideoModel => {
     ...model,
     name: 'Demo video studio',
     description:
-      'A demonstration that takes every medium: a video or picture behind all, an end frame, references, elements (@Element1) and scenes (@Image1) as tiles, and given sound in place of its own.',
+      'A demonstration that takes every medium: a video or image as background, an end frame, references, elements (@Element1) and scenes (@Image1) as tiles, and your audio in place of its own.',
     traits: [],
     engineModel: 'demo-video-studio',
     constraints: { ...model.constraints, media: [...videoMediaFields] },
@@ -200,17 +222,17 @@ const demoUpscaler = (engine: VideoEngine): VideoModel => ({
 
 const demoConsent: ConsentPolicy = {
   provider: 'demo',
-  title: 'Pictures of people in demonstration videos',
+  title: 'Images of people in demonstration videos',
   version: 'v1.0',
   text: [
-    'You are about to make a video from a picture that may show a person.',
+    'You are about to make a video from an image that may show a person.',
     'Go on only if the likeness in it is your own, or if every person who can be recognised has agreed to this use, freely and in a form that you can show.',
     'For a child, a parent or guardian must have agreed, and the video must not be one that could harm or sexualise the child.',
-    'You hold the rights to the picture, or the permission of whoever does, and its use breaks no law where you are.',
-    'You will not use the video to deceive, to harass, to pass as somebody else, or to suggest that a person said or did what they did not.',
-    'Media that you send may be screened, by programs and where needed by people, and a request may be refused for what is found.',
-    'Where the law or a complaint of a person shown demands it, the video and the picture are deleted and the facts of this consent may be disclosed.',
-    'This demonstration runs on the machine of whoever operates this service; the picture is kept until the video is made, and no longer.',
+    'You hold the rights to the image, or have the permission of its owner, and its use breaks no law where you are.',
+    'You will not use the video to deceive, to harass, to impersonate anyone, or to suggest that a person said or did what they did not.',
+    'Media that you send may be screened automatically, and where needed by people, and a request may be refused as a result.',
+    'Where the law or a complaint of a person shown requires it, the video and the image are deleted and the facts of this consent may be disclosed.',
+    'This demonstration runs on the machine of the operator of this service; the image is kept until the video is made, and no longer.',
     'By agreeing you confirm these terms and the privacy notice of the operator, your legal right to use the likeness, and that you know about the screening.',
   ].join(' '),
 }
@@ -220,3 +242,115 @@ function perMillion(usd: string): bigint {
   if (pico === null) throw new Error(`${usd} is no price.`)
   return pico
 }
+
+/** 2026-11-22, when these models were first offered. */
+const mediaCreatedAt = 1_795_305_600
+
+const demo = { createdAt: mediaCreatedAt, privacy: 'private', traits: ['default'], engineName: 'demo' } as const
+
+export const demoSpeech = (): SpeechModel => ({
+  ...demo,
+  type: 'tts',
+  id: 'demo-speech',
+  name: 'Demo speech',
+  description: 'A demonstration without a voice behind it: real audio that hums the letters of a text.',
+  engineModel: 'demo-speech',
+  voices: demoVoices,
+  formats: ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'],
+  hasSpeed: true,
+  hasStyle: false,
+  hasSampling: false,
+  // 10 USD a million characters.
+  price: { perCharacterPicoUsd: 10_000_000n },
+  engine: new DemoSpeech(),
+})
+
+export const demoTranscription = (): TranscriptionModel => ({
+  ...demo,
+  type: 'asr',
+  id: 'demo-asr',
+  name: 'Demo transcription',
+  description: 'A demonstration that hears no words, and says so: it measures a recording and answers how long it is.',
+  engineModel: 'demo-asr',
+  hasTimestamps: false,
+  longestSeconds: 3_600,
+  // 0.0001 USD a second.
+  price: { perSecondPicoUsd: 100_000_000n },
+  engine: new DemoTranscription(),
+})
+
+export const demoMusic = (engine: MusicEngine): MusicModel => ({
+  ...demo,
+  type: 'music',
+  id: 'demo-music',
+  name: 'Demo music',
+  description: 'A demonstration without a model behind it: real audio, a melody of tones that follows from the prompt.',
+  engineModel: 'demo-music',
+  durations: { default: 8, least: 1, most: 30 },
+  promptCharacters: { least: 1, most: 1_000 },
+  lyrics: { characters: 2_000, areRequired: false },
+  hasInstrumental: true,
+  hasLyricsOptimizer: false,
+  voices: [],
+  hasLanguageCode: false,
+  formats: ['mp3', 'wav'],
+  price: { per: 'second', microUsd: microUsd(1_000) },
+  engine,
+})
+
+const shared = {
+  createdAt: mediaCreatedAt,
+  privacy: 'private',
+  traits: ['default'],
+  engineName: 'demo',
+  shortestSide: 8,
+  mostPixels: 16_777_216,
+} as const
+
+/** Demonstrations of what begins with a picture; each says that it is one. */
+export const demoImageInputModels = (engine: EditEngine & UpscaleEngine & BackgroundEngine): ImageInputModel[] => [
+  demoEdit(engine),
+  demoUpscale(engine),
+  demoBackground(engine),
+]
+
+const demoEdit = (engine: EditEngine): EditModel => ({
+  ...shared,
+  type: 'inpaint',
+  id: 'demo-edit',
+  name: 'Demo edit',
+  description:
+    'A demonstration: images side by side, changed where the prompt says grey, sepia, invert, brighter, darker or mirror, with its words over the lower edge.',
+  engineModel: 'demo-edit',
+  promptCharacters: 2_000,
+  formats: ['png'],
+  aspectRatios: editAspectRatios.filter(ratio => ratio !== 'auto'),
+  mostPictures: 3,
+  price: { perPictureMicroUsd: microUsd(20_000) },
+  engine,
+})
+
+const demoUpscale = (engine: UpscaleEngine): UpscaleModel => ({
+  ...shared,
+  type: 'upscale',
+  id: 'demo-upscale',
+  name: 'Demo upscale',
+  description: 'A demonstration without a model behind it: a larger image by bicubic interpolation, no sharper.',
+  engineModel: 'demo-upscale',
+  mostMadePixels: 16_777_216,
+  hasEnhance: false,
+  price: { twiceMicroUsd: microUsd(10_000), fourTimesMicroUsd: microUsd(30_000) },
+  engine,
+})
+
+const demoBackground = (engine: BackgroundEngine): BackgroundModel => ({
+  ...shared,
+  type: 'background',
+  id: 'demo-background',
+  name: 'Demo background removal',
+  description:
+    'A demonstration without a model behind it: what has the colour of the border, and can be reached from there, becomes transparent.',
+  engineModel: 'demo-background',
+  price: { perPictureMicroUsd: microUsd(10_000) },
+  engine,
+})

@@ -1,20 +1,20 @@
 import { type MicroUsd, toUsdNumber } from '#contract/money.ts'
 import { ModelRecord } from '#contract/operations/models.ts'
 import { dayMs } from '#contract/time.ts'
-import { voiceRetentionMs } from './bounds.ts'
-import type {
-  BackgroundModel,
-  EditModel,
-  EmbeddingModel,
-  ImageModel,
-  Model,
-  MusicModel,
-  SpeechModel,
-  TextModel,
-  TextPrice,
-  TranscriptionModel,
-  UpscaleModel,
-  VideoModel,
+import {
+  type BackgroundModel,
+  type EditModel,
+  type EmbeddingModel,
+  type ImageModel,
+  type Model,
+  type MusicModel,
+  type SpeechModel,
+  type TextModel,
+  type TextPrice,
+  type TranscriptionModel,
+  type UpscaleModel,
+  type VideoModel,
+  voiceRetentionMs,
 } from './model.ts'
 
 /** The public record of a model; strict, so that a member that the contract does not know is found at start. */

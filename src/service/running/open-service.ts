@@ -12,9 +12,9 @@ import type { Store } from '#ledger/store/store.ts'
 import type { EvmStakeOptions } from '#payments/evm/evm-stake-reader.ts'
 import type { PaymentSettings } from '#payments/rails/rails.ts'
 import type { Character } from '../capabilities/characters/characters.ts'
+import { drainMs } from '../http/bounds.ts'
 import type { MetricsSources } from '../http/service-metrics.ts'
 import type { Model } from '../models/model.ts'
-import { drainMs } from './bounds.ts'
 import { OutageLog } from './outage-log.ts'
 
 export interface ServiceOptions {
@@ -143,7 +143,7 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
         if (amountMicroUsd === null || amountMicroUsd < 0n) {
           throw new Error(`${JSON.stringify(usd)} is no amount of USD: write it as 5 or 0.25.`)
         }
-        const { createKey } = await import('#access/keys/create-key.ts')
+        const { createKey } = await import('#access/keys/api-keys.ts')
         return createKey({ keys: service.keys, now: () => systemClock.now() }, { amountMicroUsd, label })
       },
       close,
@@ -164,7 +164,7 @@ function loadMeanwhile() {
 
 /** Before anything is served: keys and links of a service with another secret would be worth nothing. */
 async function noteSecretOf({ secrets, folder }: ServiceOptions, store: Store): Promise<void> {
-  const { marksOf, noteSecret, placeOf } = await import('#access/keys/secret-of-books.ts')
+  const { marksOf, noteSecret, placeOf } = await import('#access/keys/server-secret.ts')
   await noteSecret(store, marksOf(secrets), placeOf(folder), systemClock.now())
 }
 

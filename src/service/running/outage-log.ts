@@ -2,7 +2,7 @@ import type { Clock } from '#contract/time.ts'
 import type { Log } from '#host/log.ts'
 import { awayReason, type Store, StoreError } from '#ledger/store/store.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
-import { awayAskMs, awayTellMs } from './bounds.ts'
+import { awayAskMs, awayTellMs } from '../http/bounds.ts'
 
 interface Outage {
   sinceMs: number
@@ -38,7 +38,7 @@ export class OutageLog implements Log {
 
   /** Told while calls still wait for books that have not answered for so long: the outage has begun that long ago. */
   noticed(error: unknown, forMs: number): void {
-    const reason = awayReason(new StoreError('unreachable', 'The books do not answer.', { cause: error })) ?? ''
+    const reason = awayReason(new StoreError('unreachable', 'The ledger does not answer.', { cause: error })) ?? ''
     this.#begin(reason, this.#options.clock.now() - forMs)
   }
 
@@ -62,7 +62,7 @@ export class OutageLog implements Log {
     outage.failures++
     if (nowMs - outage.toldAtMs < awayTellMs) return
     outage.toldAtMs = nowMs
-    this.#options.log.error({ reason, ...told(outage, nowMs) }, 'The books still cannot be reached.')
+    this.#options.log.error({ reason, ...told(outage, nowMs) }, 'The ledger still cannot be reached.')
   }
 
   /** The outage of this moment, which is told once. */
@@ -70,7 +70,7 @@ export class OutageLog implements Log {
     const nowMs = this.#options.clock.now()
     if (!this.#outage) {
       this.#outage = { sinceMs, toldAtMs: nowMs, lastFailureMs: nowMs, failures: 0 }
-      this.#options.log.error({ reason }, 'The books cannot be reached; calls wait, or are refused, until they can.')
+      this.#options.log.error({ reason }, 'The ledger cannot be reached; calls wait or are refused until it can.')
       this.#askLater()
     }
     this.#outage.lastFailureMs = nowMs
@@ -89,7 +89,7 @@ export class OutageLog implements Log {
     const isBack = askedAtMs - outage.lastFailureMs >= awayAskMs && (await this.#takesUnits())
     if (!isBack || outage.lastFailureMs > askedAtMs) return this.#askLater()
     this.#outage = null
-    log.warn(told(outage, clock.now()), 'The books can be reached again.')
+    log.warn(told(outage, clock.now()), 'The ledger can be reached again.')
   }
 
   /** Asked by a write, because a full disk can still be read; the row is pruned with the nonces. */

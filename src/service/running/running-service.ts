@@ -6,8 +6,7 @@ import { CallerIdentity } from '#access/identity/caller-identity.ts'
 import { Web3Keys, Web3Tokens } from '#access/identity/web3-keys.ts'
 import { ApiKeys } from '#access/keys/api-keys.ts'
 import { AbuseBlock } from '#access/limits/abuse-block.ts'
-import { BodyRoom } from '#access/limits/body-room.ts'
-import { UnreadCalls, WalletSlots } from '#access/limits/concurrency.ts'
+import { BodyRoom, UnreadCalls, WalletSlots } from '#access/limits/concurrency.ts'
 import { RequestGuards } from '#access/limits/guards.ts'
 import { LimitLog } from '#access/limits/limit-log.ts'
 import { Limiter } from '#access/limits/limiter.ts'
@@ -43,9 +42,11 @@ import type { Payments } from '#payments/top-ups/top-up-offer.ts'
 import { VoiceHandles } from '../capabilities/audio/voice.ts'
 import { UsageAnalyticsService } from '../capabilities/billing/usage-analytics.ts'
 import { type Character, Characters } from '../capabilities/characters/characters.ts'
+import { loadChat } from '../capabilities/routes.ts'
 import { checkNetworks, RpcGate } from '../capabilities/rpc/rpc-gate.ts'
 import { Attestations, requireConsent } from '../capabilities/video/consent.ts'
 import { createApp, type Doors } from '../http/app.ts'
+import { drainMs, sweepIntervalMs } from '../http/bounds.ts'
 import { DeliveredRanges, DownloadStarts } from '../http/downloads.ts'
 import { logRequest } from '../http/exchange.ts'
 import { Claims } from '../http/idempotency/claims.ts'
@@ -53,14 +54,11 @@ import type { ServiceEnvironment } from '../http/pipeline.ts'
 import { CountedFetcher } from '../http/route.ts'
 import type { Service, ServiceSettings } from '../http/service.ts'
 import type { MetricsSources, ServiceMetrics } from '../http/service-metrics.ts'
-import { expireMedia } from '../jobs/delete-media.ts'
-import { DownloadLinks } from '../jobs/download-link.ts'
 import { JobRunner } from '../jobs/job-runner.ts'
-import { FolderMediaStore } from '../jobs/media-store.ts'
+import { DownloadLinks, expireMedia, FolderMediaStore } from '../jobs/media-store.ts'
 import { StoredJobs } from '../jobs/stored-jobs.ts'
 import { Catalogue, ReplacedModels } from '../models/catalogue.ts'
 import type { Model } from '../models/model.ts'
-import { drainMs, sweepIntervalMs } from './bounds.ts'
 import { routes } from './routes.ts'
 
 export interface ServiceParts {
@@ -220,7 +218,7 @@ export class RunningService {
     this.#every(recoveryIntervalMs, 'Freeing lapsed holds', look)
     const clockWatch = new ClockWatch(this.#service)
     this.#every(watchIntervalMs, 'Comparing the clocks', () => clockWatch.look())
-    this.#every(watchIntervalMs, 'Looking over the books', () => this.#ledger.lookOver())
+    this.#every(watchIntervalMs, 'Checking the ledger', () => this.#ledger.lookOver())
     this.#every(sweepIntervalMs, 'Pruning the store', () => pruneStore(store, clock.now()))
     this.#every(sweepIntervalMs, 'Deleting old media', () => expireMedia(store, this.#media, clock))
   }
@@ -228,7 +226,7 @@ export class RunningService {
   /** Loads what the first chat and the first wallet would wait for; worth doing once the service answers. */
   async warm(): Promise<void> {
     this.#identity.warm()
-    await import('../capabilities/chat/answer-chat.ts')
+    await loadChat()
   }
 
   /**

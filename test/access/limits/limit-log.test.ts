@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { loggedRowsPerCommit } from '#access/limits/bounds.ts'
 import { LimitLog, type MetLimit } from '#access/limits/limit-log.ts'
+import { loggedRowsPerCommit } from '#access/limits/limit-rules.ts'
 import { rateLimitLogRows } from '#contract/limits.ts'
 import { RateLimitLog } from '#contract/operations/rate-limits.ts'
 import type { Store } from '#ledger/store/store.ts'

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { AbuseBlock } from '#access/limits/abuse-block.ts'
-import { BodyRoom } from '#access/limits/body-room.ts'
-import { WalletSlots } from '#access/limits/concurrency.ts'
+import { BodyRoom, WalletSlots } from '#access/limits/concurrency.ts'
 import { RequestGuards } from '#access/limits/guards.ts'
 import { LimitLog } from '#access/limits/limit-log.ts'
 import type { AccountLimits, LimitSettings } from '#access/limits/limit-rules.ts'

@@ -9,7 +9,7 @@ import type {
   VideoCall,
   VideoEngine,
 } from '#engines/ports/media-engines.ts'
-import { demoSpeech } from '#service/models/demo-media-models.ts'
+import { demoSpeech } from '#service/models/demo-models.ts'
 import type { SpeechModel } from '#service/models/model.ts'
 
 /** Has every piece at once, in a folder of its own: a few bytes that say that they are one. */

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createKey } from '#access/keys/create-key.ts'
+import { createKey } from '#access/keys/api-keys.ts'
 import { microUsd } from '#contract/money.ts'
 import { DemoChat } from '#engines/demo/chat.ts'
 import { DemoWeb } from '#engines/demo/web.ts'

@@ -1,6 +1,8 @@
 /** No failure of the store leaves a call open, or something inside that would keep the service from stopping. */
+
 import { beforeAll, describe, expect, test } from 'vitest'
 import { StoreError } from '#ledger/store/store.ts'
+import { loadChat } from '#service/capabilities/routes.ts'
 import type { Caller } from './callers.ts'
 import { streamedChat, wholeChat } from './calls/chat.ts'
 import { newKeyedRequest, sendKeyed } from './calls/keyed.ts'
@@ -115,7 +117,7 @@ async function openAfter({ seed, run, fail, leavesAfterMs }: Failing): Promise<s
 // What the service reads from disk with its first chat would come at a moment of the machine's, not of the seed's.
 beforeAll(async () => {
   installVirtualMachines()
-  await import('#service/capabilities/chat/answer-chat.ts')
+  await loadChat()
 })
 
 describe.each(calls)('%s ends', (_what, run) => {

@@ -1,3 +1,4 @@
+import { loadChat } from '#service/capabilities/routes.ts'
 import { type Action, callActions, type Scene } from './actions.ts'
 import type { SentPayment } from './book.ts'
 import { sendKeyed } from './calls/keyed.ts'
@@ -42,7 +43,7 @@ const mostStopMs = 20_000
 export async function runSeed(order: SeedOrder): Promise<SeedResult> {
   installVirtualMachines()
   // What the service reads from disk with its first chat would come at a moment of the machine's, not of the seed's.
-  await import('#service/capabilities/chat/answer-chat.ts')
+  await loadChat()
   const world = await World.open(order)
   const onReal = (what: string) =>
     world.broken(`Outside of every process there was ${what}, on real time or by chance.`)

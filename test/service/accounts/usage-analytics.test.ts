@@ -4,9 +4,13 @@ import { Kysely } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { NodeSqliteDialect } from '#ledger/store/sqlite/migrate.ts'
 import type { Tables } from '#ledger/store/tables.ts'
-import { UsageAnalyticsService } from '#service/capabilities/billing/usage-analytics.ts'
+import {
+  breakdownOf,
+  inProportion,
+  modelTypeOf,
+  UsageAnalyticsService,
+} from '#service/capabilities/billing/usage-analytics.ts'
 import { usageCount, usagePage } from '#service/capabilities/billing/usage-rows.ts'
-import { breakdownOf, inProportion, modelTypeOf } from '#service/capabilities/billing/usage-totals.ts'
 import { type OpenedService, openService } from '../open-service.ts'
 
 let opened: OpenedService

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ConfigRefused, faultLine } from '#service/config/config-fault.ts'
+import { ConfigRefused, faultLine } from '#service/config/config-values.ts'
 import { readConfig } from '#service/config/read-config.ts'
 
 const silent = { info() {}, warn() {}, error() {} }
@@ -276,7 +276,7 @@ test.each([
     'f.yaml:11:5 models[0]: Two upstreams of large share a name.',
   ],
   ['no YAML', 'payments:', 'payments', 'f.yaml:5:1 Here a line of the form `name: value` is wanted'],
-  ['a tab', '    contextTokens: 8192', '\tcontextTokens: 8192', 'set it in with spaces.'],
+  ['a tab', '    contextTokens: 8192', '\tcontextTokens: 8192', 'use spaces.'],
   ['a number that is too small', '8192', '0', 'models[0].contextTokens: Must be 1 or more; found 0.'],
   ['a part of a number', '8192', '0.5', 'models[0].contextTokens: Expected whole number; found 0.5.'],
   ['a list that is empty', `secrets: ['\${SECRET}']`, 'secrets: []', 'secrets'],

@@ -1,6 +1,6 @@
 /** A process whose clock has jumped takes no job from those who follow it, and gives up none for its age. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { jobLeaseMs, longestJobMs, searchIntervalMs } from '#service/jobs/bounds.ts'
+import { jobLeaseMs, longestJobMs, searchIntervalMs } from '#service/jobs/jobs.ts'
 import { closeAll, type KeyDesk, openKeyDesk } from '../http/idempotency/key-desk.ts'
 import { TestClock } from '../open-service.ts'
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { VideoQueued } from '#contract/operations/video.ts'
 import type { JobProgress, VideoCall, VideoEngine } from '#engines/ports/media-engines.ts'
 import { audit } from '#ledger/audit/audit.ts'
-import { engineAnswerMs, longestJobMs } from '#service/jobs/bounds.ts'
+import { engineAnswerMs, longestJobMs } from '#service/jobs/jobs.ts'
 import { type OpenedService, openService, TestClock } from '../open-service.ts'
 
 class DeafVideo implements VideoEngine {

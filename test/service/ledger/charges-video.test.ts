@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createKey } from '#access/keys/create-key.ts'
+import { createKey } from '#access/keys/api-keys.ts'
 import { microUsd } from '#contract/money.ts'
 import { VideoQueued, VideoQuote } from '#contract/operations/video.ts'
 import type { JobProgress, VideoEngine } from '#engines/ports/media-engines.ts'

@@ -21,7 +21,7 @@ test.each([
     /must be a data URL/,
   ],
   ['a picture for a blind model', capable({ supportsVision: false }), [picture], /allowed values: text"/],
-  ['two pictures for a model of one', capable({ supportsMultipleImages: false }), [picture, picture], /one picture/],
+  ['two pictures for a model of one', capable({ supportsMultipleImages: false }), [picture, picture], /one image/],
   ['sound', textModel(), [{ type: 'input_audio', input_audio: { data: 'AAAA' } }], /does not take input_audio/],
   [
     'a file of this machine',

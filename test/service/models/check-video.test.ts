@@ -71,7 +71,7 @@ const refused: [rule: string, change: object, field: string, message: RegExp, mo
     ['references', { reference_image_urls: [picture] }, 'reference_image_urls', /does not take/],
     ['elements', { elements: [{}] }, 'elements', /does not take/],
     ['scenes', { scene_image_urls: [picture] }, 'scene_image_urls', /does not take/],
-    ['a picture that is missing', {}, 'image_url', /needs a picture/, only({ model_type: 'image-to-video' })],
+    ['a picture that is missing', {}, 'image_url', /needs an image/, only({ model_type: 'image-to-video' })],
     ['a picture too many', { image_url: picture }, 'image_url', /does not take/, only({ model_type: 'text-to-video' })],
     ['a private address', { image_url: 'http://10.0.0.1/a.png' }, 'image_url', /must be an address of the public web/],
     ['no base64', { image_url: 'data:image/png,abc' }, 'image_url', /must be a data URL with base64/],

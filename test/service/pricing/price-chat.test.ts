@@ -5,8 +5,7 @@ import { ChatCompletionRequest } from '#contract/operations/chat.ts'
 import { askedTokens } from '#engines/ports/engine.ts'
 import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
 import { type Affordable, chatLines, estimateChat } from '#service/capabilities/chat/price-chat.ts'
-import { usefulCompletionTokens } from '#service/models/bounds.ts'
-import type { TextPrice } from '#service/models/model.ts'
+import { type TextPrice, usefulCompletionTokens } from '#service/models/model.ts'
 import { textModel } from '../models/example-models.ts'
 
 const usage = (prompt: number, completion: number, cached?: number) => ({

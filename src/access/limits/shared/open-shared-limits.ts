@@ -2,10 +2,9 @@ import { createHash, randomUUID } from 'node:crypto'
 import type { Clock } from '#contract/time.ts'
 import type { Log } from '#host/log.ts'
 import type { LimitStore } from '../windows.ts'
-import { forgottenMs, presenceMs } from './bounds.ts'
 import { SharedBlock } from './shared-block.ts'
 import { SharedWindows, ValkeyWindows } from './shared-windows.ts'
-import { Breaker, script, Valkey } from './valkey.ts'
+import { Breaker, forgottenMs, presenceMs, script, Valkey } from './valkey.ts'
 
 export interface SharedLimitOptions {
   url: string

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { abuseBlock } from '#contract/limits.ts'
 import type { Clock } from '#contract/time.ts'
 import { AbuseBlock } from '../abuse-block.ts'
-import { blocksRead } from './bounds.ts'
-import { type Breaker, script, type Valkey } from './valkey.ts'
+import { type Breaker, blocksRead, script, type Valkey } from './valkey.ts'
 
 /**
  * The abuse block of several processes. Failures are counted on the shared store beside the own ones; whoever begins a

@@ -1,4 +1,4 @@
-import { windowMs } from '../bounds.ts'
+import { windowMs } from '../limit-rules.ts'
 import {
   askedState,
   type Count,
@@ -11,8 +11,7 @@ import {
   type WindowCounts,
   Windows,
 } from '../windows.ts'
-import { assumedProcesses, counterMs, mostProcesses } from './bounds.ts'
-import { type Breaker, script, type Valkey } from './valkey.ts'
+import { assumedProcesses, type Breaker, counterMs, mostProcesses, script, type Valkey } from './valkey.ts'
 
 /**
  * The shared counts, or those of this process while the server is away. The local counts include what this process admitted

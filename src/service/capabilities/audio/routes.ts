@@ -71,7 +71,7 @@ function checkDuration({ id, durations }: MusicModel, seconds: number | undefine
   if (seconds === undefined) return
   if ('options' in durations) {
     if (durations.options.includes(seconds)) return
-    throw fieldError(['duration_seconds'], `is none of ${id}; allowed values: ${durations.options.join(', ')}`)
+    throw fieldError(['duration_seconds'], `is not supported by ${id}; allowed values: ${durations.options.join(', ')}`)
   }
   const { least, most } = durations
   if (seconds >= least && seconds <= most) return
@@ -113,7 +113,7 @@ function checkLength(
 function checkVoice(model: MusicModel, voice: string | undefined): void {
   if (voice === undefined || model.voices.includes(voice)) return
   if (model.voices.length === 0) throw notTaken(model, 'voice')
-  throw fieldError(['voice'], `is none of ${model.id}; allowed values: ${model.voices.join(', ')}`)
+  throw fieldError(['voice'], `is not supported by ${model.id}; allowed values: ${model.voices.join(', ')}`)
 }
 
 function checkSpeed(model: MusicModel, speed: number | undefined): void {

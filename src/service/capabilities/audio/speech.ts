@@ -100,7 +100,7 @@ function checkLanguage(model: SpeechModel, language: string): void {
   const { languages } = model
   if (!languages || languages.includes(language)) return
   if (languages.length === 0) throw notTaken(model, 'language')
-  throw fieldError(['language'], `is none of ${model.id}; allowed values: ${languages.join(', ')}`)
+  throw fieldError(['language'], `is not supported by ${model.id}; allowed values: ${languages.join(', ')}`)
 }
 
 const notTaken = (model: SpeechModel, field: string) =>

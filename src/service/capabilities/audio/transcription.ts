@@ -52,14 +52,14 @@ export async function uploadedRecording(file: File): Promise<Recording> {
     })
   }
   const recording = await recordingOf(file)
-  if (!recording) throw fieldError(['file'], `is no file of sound; send one of ${audioTypeNames}`)
+  if (!recording) throw fieldError(['file'], `is not an audio file; send one of ${audioTypeNames}`)
   return recording
 }
 
 /** Throws `invalidRequest` for what could not be taken. */
 export function readable(taken: TakenRecording | 'broken' | 'unknown'): TakenRecording {
-  if (taken === 'broken') throw fieldError(['file'], 'has no sound that can be read; is it whole?')
-  if (taken === 'unknown') throw fieldError(['file'], 'this service reads WAV files of plain samples alone; send one')
+  if (taken === 'broken') throw fieldError(['file'], 'has no readable audio; check that the file is complete')
+  if (taken === 'unknown') throw fieldError(['file'], 'this service reads only uncompressed WAV files; send one')
   return taken
 }
 

@@ -11,8 +11,7 @@ import { admissionFloor } from '#ledger/bounds.ts'
 import { type Call, type JsonReply, json, principalOf } from '../../http/route.ts'
 import { requireFunds } from '../../http/sell.ts'
 import type { Service, VoiceOwner } from '../../http/service.ts'
-import { voiceRetentionMs } from '../../models/bounds.ts'
-import type { SpeechModel } from '../../models/model.ts'
+import { type SpeechModel, voiceRetentionMs } from '../../models/model.ts'
 import { readable, uploadedRecording } from './transcription.ts'
 
 /** How long an engine may take to make a voice of a recording. */

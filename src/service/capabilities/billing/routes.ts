@@ -9,6 +9,7 @@ import {
   getBillingUsageAnalytics,
   getBillingUsageHistory,
 } from '#contract/operations/billing.ts'
+import { getReceipt, getReceiptKeys, listReceipts } from '#contract/operations/receipts.ts'
 import { getWalletBalance, getWalletTransactions, topUp } from '#contract/operations/wallet.ts'
 import { dayMs } from '#contract/time.ts'
 import {
@@ -188,3 +189,13 @@ function dayOf(field: string, date: string | undefined, other: string): number {
 }
 
 const wrong = (field: string, message: string) => fieldError([field], message)
+
+export const getReceiptRoute = route(getReceipt, async (call, service) =>
+  json(await service.receipts.of(principalOf(call).account, call.params.request)),
+)
+
+export const getReceiptKeysRoute = route(getReceiptKeys, async (_call, service) => json(await service.receipts.keys()))
+
+export const listReceiptsRoute = route(listReceipts, async (call, service) =>
+  json(await service.receipts.list(principalOf(call).account, call.query)),
+)

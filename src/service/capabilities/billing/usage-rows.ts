@@ -197,5 +197,5 @@ export const cursorOf = ({ created_at_ms, seq, part }: UsageEntry): string =>
 export function readCursor(cursor: string): UsagePlace {
   const place = /^(\d{1,15})\.(\d{1,15})\.([01])$/.exec(Buffer.from(cursor, 'base64url').toString())
   if (place) return { createdAtMs: Number(place[1]), seq: Number(place[2]), part: place[3] === '1' ? 1 : 0 }
-  throw fieldError(['cursor'], 'Is none that a page named; leave it out to begin with the newest')
+  throw fieldError(['cursor'], 'Must be the nextCursor of an earlier page; leave it out to start with the newest')
 }

@@ -1,6 +1,15 @@
 import { createHash } from 'node:crypto'
 import { characterNotFound } from '#contract/errors/errors.ts'
-import type { CharacterQuery, CharacterRecord, CharacterReviews } from '#contract/operations/characters.ts'
+import {
+  type CharacterQuery,
+  type CharacterRecord,
+  type CharacterReviews,
+  getCharacter,
+  getCharacterReviews,
+  listCharacters,
+} from '#contract/operations/characters.ts'
+import { paginationLimit, paginationPage, paginationTotal, paginationTotalPages } from '#contract/wire/headers.ts'
+import { json, route } from '../../http/route.ts'
 
 /** A persona of the operator's, as its settings have it. */
 export interface Character {
@@ -114,7 +123,7 @@ function check({ slug, instructions, createdAt, reviews = [] }: Character): void
   if (!slugPattern.test(slug)) throw new Error(`${JSON.stringify(slug)} cannot be the slug of a character.`)
   if (instructions === '') throw new Error(`Character ${slug} needs instructions.`)
   const dates = [createdAt, ...reviews.map(review => review.createdAt)]
-  if (dates.some(date => Number.isNaN(Date.parse(date)))) throw new Error(`Character ${slug} has a date that is none.`)
+  if (dates.some(date => Number.isNaN(Date.parse(date)))) throw new Error(`Character ${slug} has an invalid date.`)
   if (reviews.some(({ rating }) => !(Number.isInteger(rating) && rating >= 1 && rating <= 5))) {
     throw new Error(`Character ${slug} has a rating that is not one of 1, 2, 3, 4, 5.`)
   }
@@ -205,3 +214,21 @@ function characterOrder({ sortBy = 'featured', sortOrder }: CharacterSearch) {
     return difference === undefined ? one.slug.localeCompare(other.slug) : sign * difference
   }
 }
+
+export const listCharactersRoute = route(listCharacters, async ({ query }, { characters }) =>
+  json({ object: 'list', data: characters.list(query) }),
+)
+
+export const getCharacterRoute = route(getCharacter, async ({ params }, { characters }) =>
+  json({ object: 'character', data: characters.record(params.slug) }),
+)
+
+export const getCharacterReviewsRoute = route(getCharacterReviews, async ({ params, query, set }, { characters }) => {
+  const reviews = characters.reviews(params.slug, query)
+  const { page, pageSize, total, totalPages } = reviews.pagination
+  set(paginationLimit, pageSize)
+  set(paginationPage, page)
+  set(paginationTotal, total)
+  set(paginationTotalPages, totalPages)
+  return json(reviews)
+})

@@ -30,9 +30,9 @@ export const demoCharacters: readonly Character[] = [
   {
     slug: 'demo-critic',
     name: 'Demo critic',
-    description: 'A demonstration of a character: looks for what is weak in a text, and says how to mend it.',
+    description: 'A demonstration of a character: finds what is weak in a text, and says how to fix it.',
     instructions:
-      'You are a friendly critic. Name the weakest point of what you are shown, and one way to mend it. Say that you are a demonstration when you are asked who you are.',
+      'You are a friendly critic. Name the weakest point of what you are shown, and one way to fix it. Say that you are a demonstration when you are asked who you are.',
     modelId: 'demo-chat',
     tags: ['demo', 'writing'],
     categories: ['demonstration'],

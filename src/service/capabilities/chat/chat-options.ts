@@ -128,7 +128,7 @@ export function checkChat(model: TextModel, request: ChatCompletionRequest): voi
       checkPart(model, part, path)
       if (part.type === 'image_url') pictures++
       if (pictures > 1 && !model.capabilities.supportsMultipleImages) {
-        throw fieldError(path, `${model.id} takes one picture a request`)
+        throw fieldError(path, `${model.id} takes one image a request`)
       }
     }
   }

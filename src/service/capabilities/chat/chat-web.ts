@@ -7,8 +7,7 @@ import type { Log } from '#host/log.ts'
 import type { Line } from '#ledger/store/units.ts'
 import type { CountedFetcher } from '../../http/route.ts'
 import type { TextModel } from '../../models/model.ts'
-import { type WebUse, webLines, webPrice } from '../web/price-web.ts'
-import { pageReaderOf, searchEngineOf } from '../web/web-engines.ts'
+import { pageReaderOf, searchEngineOf, type WebUse, webLines, webPrice } from '../web/web-use.ts'
 import {
   contextShare,
   decidedCharacters,

@@ -4,8 +4,14 @@ import type { ChatCompletionRequest, ChatMessage, TokenUsage } from '#contract/o
 import { askedTokens } from '#engines/ports/engine.ts'
 import { countPromptTokens, mediaTokens } from '#engines/tokens/count-tokens.ts'
 import type { Line } from '#ledger/store/units.ts'
-import { creditParts, messageFrameTokens, templateTokens, usefulCompletionTokens } from '../../models/bounds.ts'
-import type { TextModel, TextPrice } from '../../models/model.ts'
+import {
+  creditParts,
+  messageFrameTokens,
+  type TextModel,
+  type TextPrice,
+  templateTokens,
+  usefulCompletionTokens,
+} from '../../models/model.ts'
 
 export interface Affordable extends Offer {
   /** The same for all that the available credit covers: how far a stream may go that extends its hold. */

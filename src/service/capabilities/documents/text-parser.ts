@@ -9,8 +9,7 @@ import type { Log } from '#host/log.ts'
 import { type Call, json, type WholeReply } from '../../http/route.ts'
 import { sell } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'
-import { webPiecePrice } from '../web/price-web.ts'
-import { unset } from '../web/web-engines.ts'
+import { unset, webPiecePrice } from '../web/web-use.ts'
 
 /** The text of one document. One that cannot be read is free. */
 export async function answerTextParser(call: Call, body: TextParserRequest, service: Service): Promise<WholeReply> {

@@ -10,8 +10,7 @@ import type { Service } from '../../http/service.ts'
 import { requireCarried } from '../../models/carried-choices.ts'
 import type { EditModel, UpscaleModel } from '../../models/model.ts'
 import { qualitiesOf } from '../../models/model-record.ts'
-import { editPrice, upscalePrice } from './price-image.ts'
-import { sellImage } from './sell-image.ts'
+import { editPrice, sellImage, upscalePrice } from './sell-image.ts'
 import { type ImageSource, sourceImage, tooLargeImage } from './source-image.ts'
 
 /** One image (published contract §7.3). */
@@ -84,7 +83,7 @@ function checkedEdit(model: EditModel, body: EditFields): Omit<EditRequest, 'ima
 function requireOne({ id }: EditModel, field: string, value: string | undefined, allowed: readonly string[]): void {
   if (value === undefined || allowed.includes(value)) return
   if (allowed.length === 0) throw fieldError([field], `${id} does not take ${field}; leave it out`)
-  throw fieldError([field], `is none of ${id}; allowed values: ${allowed.join(', ')}`)
+  throw fieldError([field], `is not supported by ${id}; allowed values: ${allowed.join(', ')}`)
 }
 
 function formatOf({ id, formats }: EditModel, asked: EditFields['output_format']): EditRequest['format'] {

@@ -6,13 +6,13 @@ import { containsMinor, isAdultModelContentViolation, isBlurred, isContentViolat
 import { typeOfBytes } from '#contract/wire/image-header.ts'
 import { imageFileBytes } from '#engines/images/image-file.ts'
 import { blurImage } from '#engines/images/raster.ts'
-import type { EngineFinding, ImageFinding, ImageRequest } from '#engines/ports/media-engines.ts'
+import type { EditRequest, EngineFinding, ImageFinding, ImageRequest } from '#engines/ports/media-engines.ts'
 import { boundedWait } from '#host/async.ts'
+import type { Line } from '#ledger/store/units.ts'
 import type { BytesReply, Call, JsonReply } from '../../http/route.ts'
 import { sell } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'
-import type { ImageInputModel, ImageModel } from '../../models/model.ts'
-import { imageLines, oneImageLine } from './price-image.ts'
+import type { EditModel, ImageInputModel, ImageModel, UpscaleModel } from '../../models/model.ts'
 
 interface OneImage {
   model: ImageInputModel
@@ -47,7 +47,7 @@ async function made({ signal, requestId }: Call, { make, failed, format }: OneIm
   } catch (error) {
     if (signal.aborted) throw error
     if (error instanceof ServiceError && error.kind !== 'INFERENCE_FAILED') throw error
-    log.warn({ requestId, err: error }, 'An engine failed at a picture; nothing was charged.')
+    log.warn({ requestId, err: error }, 'An engine failed to make an image; nothing was charged.')
     throw failed()
   }
 }
@@ -173,3 +173,28 @@ function tell(
   call.set(containsMinor, minors.length > 0 || told.containsMinor === true)
   call.set(isAdultModelContentViolation, minors.some(({ isAdult }) => isAdult) || told.isAdultViolation === true)
 }
+
+const picoPerMicro = 1_000_000n
+
+/** One line for all images of a request. */
+function imageLines({ price }: Pick<ImageModel, 'price'>, pictures: number): Line[] {
+  const units = BigInt(pictures)
+  const unitPricePicoUsd = price.perPictureMicroUsd * picoPerMicro
+  return [{ sku: 'image.generation', units, unitPricePicoUsd, amount: microUsd(units * price.perPictureMicroUsd) }]
+}
+
+/** One image, whole or not at all. */
+function oneImageLine(sku: string, amount: MicroUsd): Line[] {
+  return [{ sku, units: 1n, unitPricePicoUsd: amount * picoPerMicro, amount }]
+}
+
+/** By resolution and quality, where the model's price knows them. */
+export function editPrice({ price }: EditModel, { resolution, quality }: Pick<EditRequest, 'resolution' | 'quality'>) {
+  const named = resolution ?? Object.keys(price.resolutions ?? {})[0] ?? ''
+  const byQuality = quality === undefined ? undefined : price.quality?.[named]?.[quality]
+  return byQuality ?? price.resolutions?.[named] ?? price.perPictureMicroUsd
+}
+
+/** As the record says it: up to twice the size, and beyond. */
+export const upscalePrice = ({ price }: UpscaleModel, scale: number): MicroUsd =>
+  scale <= 2 ? price.twiceMicroUsd : price.fourTimesMicroUsd

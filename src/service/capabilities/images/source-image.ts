@@ -96,5 +96,5 @@ const corrupted = (path: ImageSource['path'], message: string) =>
 const tooManyBytes = () =>
   payloadTooLarge({
     code: 'PAYLOAD_TOO_LARGE',
-    error: `The request payload is too large. Please reduce the size of your request. A picture may have ${uploadBytes} bytes at most.`,
+    error: `The request payload is too large. Please reduce the size of your request. An image may have at most ${uploadBytes} bytes.`,
   })

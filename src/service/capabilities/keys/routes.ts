@@ -1,8 +1,15 @@
 import { type ApiKeyRecord, counts } from '#access/keys/api-keys.ts'
-import { orderBy, requireMayTouch, requireNoRaise } from '#access/keys/budget-rules.ts'
-import { createdKey, keyChange, keyMoved, keyOrder, tooManyKeys } from '#access/keys/key-order.ts'
-import { keyUses } from '#access/keys/key-uses.ts'
-import { shownKey } from '#access/keys/shown-key.ts'
+import {
+  createdKey,
+  keyChange,
+  keyMoved,
+  keyOrder,
+  orderBy,
+  requireMayTouch,
+  requireNoRaise,
+  tooManyKeys,
+} from '#access/keys/key-order.ts'
+import { keyUses, shownKey } from '#access/keys/shown-key.ts'
 import { callerLimits, type ListedModel, limitFor } from '#access/limits/limit-rules.ts'
 import { authenticationFailed, keyNotFound } from '#contract/errors/errors.ts'
 import { admissionFloorUsd } from '#contract/limits.ts'

@@ -4,11 +4,10 @@ import { type ChatCompletionRequest, ChatCompletionRequest as ChatSchema } from 
 import type { InputItem, InputPart, ResponsesRequest } from '#contract/operations/responses.ts'
 import type { Call, Reply } from '../../http/route.ts'
 import type { Service } from '../../http/service.ts'
-import { completeChat } from '../chat/answer-chat.ts'
 import { planChat } from '../chat/chat-plan.ts'
+import { completeChat } from '../chat/complete-chat.ts'
 import { streamChat } from '../chat/stream-chat.ts'
-import { type ChatEvent, ResponseEvents } from './response-events.ts'
-import { responseOf } from './response-of.ts'
+import { type ChatEvent, ResponseEvents, responseOf } from './response-events.ts'
 
 /** Answers a response as a chat: the same engine, the same charge, the same refusals. */
 export async function answerResponse(call: Call, body: ResponsesRequest, service: Service): Promise<Reply> {

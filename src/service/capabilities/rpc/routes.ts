@@ -59,7 +59,9 @@ function networkOf(networks: readonly ChainNetwork[], slug: string): ChainNetwor
   const known = networks.map(each => each.slug).join(', ')
   throw fieldError(
     ['network'],
-    known ? `is none of this service; it has ${known}` : 'is none: this service has no networks',
+    known
+      ? `is not supported by this service; allowed values: ${known}`
+      : 'is not supported: this service has no networks',
   )
 }
 
@@ -69,7 +71,7 @@ function creditsOf({ baseCredits = rpcCredits.base }: ChainNetwork, { method }: 
   if (tier !== null) return baseCredits * tier
   throw fieldError(
     [...path, 'method'],
-    'is none that is taken here: ask for what can be read of a chain, or send a signed transaction',
+    'is not allowed here: use a method that reads the chain, or send a signed transaction',
   )
 }
 

@@ -6,7 +6,6 @@ import { type Clock, dayMs, hourMs } from '#contract/time.ts'
 import type { ChainNetwork } from '#engines/ports/engine.ts'
 import { RecentMap } from '#host/recent-map.ts'
 import type { Store } from '#ledger/store/store.ts'
-import { countedAccounts, creditsKnownMs, inFlightRetryMs, networkCount } from './bounds.ts'
 
 export const rpcSku = 'crypto.rpc'
 
@@ -82,3 +81,15 @@ export function checkNetworks(networks: readonly ChainNetwork[]): readonly Chain
   if (new Set(networks.map(({ slug }) => slug)).size < networks.length) throw new Error('Two networks share a name.')
   return networks
 }
+
+/** Networks of one service. */
+export const networkCount = 100
+
+/** An account's credits are read from the ledger again after this, because other processes charge it too. */
+const creditsKnownMs = 60_000
+
+/** Accounts whose credits of the day are remembered. */
+const countedAccounts = 10_000
+
+/** When to retry while another call of the account is in flight: nodes answer within a second. */
+const inFlightRetryMs = 1_000

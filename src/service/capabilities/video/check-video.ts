@@ -6,9 +6,8 @@ import {
   type VideoQuoteRequest,
   videoMediaFields,
 } from '#contract/operations/video.ts'
-import { promptCharacters } from '../../models/bounds.ts'
 import { requireCarried } from '../../models/carried-choices.ts'
-import { isUpscaler, takenMedia, upscaleFactor, type VideoModel } from '../../models/model.ts'
+import { isUpscaler, promptCharacters, takenMedia, upscaleFactor, type VideoModel } from '../../models/model.ts'
 
 /** In a quote these are members that its own schema does not know. */
 type Chosen = Readonly<Partial<Record<VideoMediaField | 'negative_prompt', unknown>>>
@@ -44,7 +43,7 @@ export function checkVideo(model: VideoModel, request: VideoQueueRequest): void 
   checkVideoPrice(model, request)
   checkPrompts(model, request)
   if (model.constraints.model_type === 'image-to-video' && request.image_url === undefined) {
-    throw fieldError(['image_url'], `${model.id} needs a picture: an address or a data URL (data:image/png;base64,…)`)
+    throw fieldError(['image_url'], `${model.id} needs an image: an address or a data URL (data:image/png;base64,…)`)
   }
 }
 
@@ -61,7 +60,7 @@ function checkUpscale(model: VideoModel, request: VideoQuoteRequest | VideoQueue
 function checkAudio({ id, constraints }: VideoModel, asked: boolean | undefined): void {
   const { audio, audio_configurable: configurable } = constraints
   if (asked !== false || configurable || !audio) return
-  throw fieldError(['audio'], `${id} always makes videos with sound; allowed value: true`)
+  throw fieldError(['audio'], `${id} always makes videos with audio; allowed value: true`)
 }
 
 function checkChoice(model: VideoModel, field: string, value: string | undefined, allowed: readonly string[]): void {

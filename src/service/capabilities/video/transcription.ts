@@ -10,8 +10,7 @@ import { boundedWait } from '#host/async.ts'
 import { type Call, json, type WholeReply } from '../../http/route.ts'
 import { sell } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'
-import { webPiecePrice } from '../web/price-web.ts'
-import { unset } from '../web/web-engines.ts'
+import { unset, webPiecePrice } from '../web/web-use.ts'
 
 /** Of a video whose words are written down: an hour of a talk in 480p. */
 const transcribedBytes = 100 * 1024 * 1024
@@ -57,7 +56,7 @@ async function fetchVideo(url: string, { fetcher, signal }: Pick<Call, 'fetcher'
   return { bytes, mimeType }
 }
 
-/** A file of sound alone is an MP4 too, and its words can be written down as well. */
+/** An MP4 may hold audio alone, which can be transcribed as well. */
 function isVideo(bytes: Buffer): boolean {
   const type = sniffType(bytes)
   return type === 'audio/mp4' || type?.startsWith('video/') === true

@@ -3,8 +3,7 @@ import { type WebPage, type WebSearchResults, webScrape, webSearch } from '#cont
 import { PageUnread } from '#engines/ports/engine.ts'
 import { json, route } from '../../http/route.ts'
 import { sell } from '../../http/sell.ts'
-import { webLines, webPrice } from './price-web.ts'
-import { pageReaderOf, readPage, searchEngineOf, searchWeb } from './web-engines.ts'
+import { pageReaderOf, readPage, searchEngineOf, searchWeb, webLines, webPrice } from './web-use.ts'
 
 const oneSearch = { searches: 1, pages: 0 }
 

@@ -30,35 +30,30 @@ import {
   writeAnswer,
 } from './kept-answer.ts'
 import { KeyedStream, StreamTooLarge } from './keyed-stream.ts'
-import { UnkeyedWork } from './unkeyed-work.ts'
 
-/** Whether a request with the key of this one came before: its answer may be there already. Throws what `readKey` throws. */
-export async function isKnownKey(
-  operation: Operation,
-  exchange: Exchange,
-  { claims }: KeyedRequest['service'],
-): Promise<boolean> {
-  const key = keyOf(operation, exchange)
-  const { principal } = exchange
-  return key !== null && principal !== null && !!(await claims.find(claimId(principal.account, operation, key)))
+/** The claim that a request's `Idempotency-Key` names, and its caller. */
+export interface RequestKey {
+  claim: string
+  principal: Principal
 }
 
-const keyOf = (operation: Operation, exchange: Exchange): string | null =>
-  isIdempotent(operation) && exchange.principal ? readKey(name => exchange.header(name)) : null
+/** Null without a key, and for operations that take none. Throws what `readKey` throws. */
+export function keyOf(operation: Operation, exchange: Exchange): RequestKey | null {
+  const { principal } = exchange
+  const key = isIdempotent(operation) && principal ? readKey(name => exchange.header(name)) : null
+  return key === null || !principal ? null : { claim: claimId(principal.account, operation, key), principal }
+}
 
 /**
- * Runs the work of a request, under an `Idempotency-Key` once: a repeat is given the first answer byte for byte, before
+ * Runs the work of a request once per `Idempotency-Key`: a repeat is given the first answer byte for byte, before
  * anything is counted, held or asked. Throws `keyInUse`, `reusedKey`, `answerNotKept`, and what `run` throws.
  */
-export async function oncePerKey(keyed: KeyedRequest, run: (work: Work) => Promise<Reply>): Promise<Response> {
-  const { operation, exchange, service } = keyed
-  const { principal } = exchange
-  const key = keyOf(operation, exchange)
-  if (key === null || !principal) {
-    keyed.requireNewWork()
-    return answerUnkeyed(keyed, run)
-  }
-  const claim = claimId(principal.account, operation, key)
+export async function oncePerKey(
+  { claim, principal }: RequestKey,
+  keyed: KeyedRequest,
+  run: (work: Work) => Promise<Reply>,
+): Promise<Response> {
+  const { exchange, service } = keyed
   const fingerprint = await fingerprintOf(keyed.request)
   const order = { claim, account: principal.account, request: exchange.requestId, fingerprint }
   const taken = await takeKey(order, principal, keyed)
@@ -79,19 +74,6 @@ async function takeKey(order: ClaimOrder, principal: Principal, { requireNewWork
   const again = await service.claims.take({ ...order, opening })
   if (again.state === 'no-account') throw new Error(`The account of request ${order.request} cannot be opened.`)
   return again
-}
-
-async function answerUnkeyed({ exchange, service }: KeyedRequest, run: (work: Work) => Promise<Reply>) {
-  const work = new UnkeyedWork(exchange, service.unread)
-  try {
-    const reply = await run(work)
-    // A stream that costs something says itself when its work has ended.
-    if (reply.kind !== 'events' && reply.kind !== 'pieces') work.over()
-    return send(exchange, reply, service.settings.vendor)
-  } catch (error) {
-    work.over()
-    throw error
-  }
 }
 
 function answerTaken(taken: Exclude<Taken, { state: 'ours' | 'no-account' }>, keyed: KeyedRequest): Promise<Response> {

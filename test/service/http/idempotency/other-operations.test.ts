@@ -12,7 +12,7 @@ import type { Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { Exchange } from '#service/http/exchange.ts'
 import { Claims } from '#service/http/idempotency/claims.ts'
-import { oncePerKey } from '#service/http/idempotency/once-per-key.ts'
+import { keyOf, oncePerKey } from '#service/http/idempotency/once-per-key.ts'
 import { json, type Reply, type Work } from '#service/http/route.ts'
 import { agreed, claims, closeAll, face, type KeyDesk, openKeyDesk } from './key-desk.ts'
 
@@ -70,7 +70,9 @@ function send(run: (work: Work) => Promise<Reply>, { operation = chainCall, ...s
     claims: keyed,
   } as never
   const request = { params: { network }, query: undefined, body }
-  return oncePerKey({ operation, exchange, request, requireNewWork: () => undefined, service }, run)
+  const named = keyOf(operation, exchange)
+  if (named === null) throw new Error('The operation takes no key.')
+  return oncePerKey(named, { operation, exchange, request, requireNewWork: () => undefined, service }, run)
 }
 
 const statusOf = (response: Promise<Response>) =>

@@ -1,25 +1,19 @@
-import type { ChatCompletion, ChatCompletionRequest, TokenUsage } from '#contract/operations/chat.ts'
+import type { ChatCompletion, TokenUsage } from '#contract/operations/chat.ts'
 import type { ServiceParametersEcho } from '#contract/operations/service-parameters.ts'
 import { ownBoundOf } from '#engines/http/upstream-error.ts'
 import type { SearchResult } from '#engines/ports/engine.ts'
 import { type Charge, type Cost, printedCost } from '#ledger/charges/charge.ts'
 import { oneCharge, withCharge } from '#ledger/charges/charges.ts'
-import { type Call, type JsonReply, json, type Reply } from '../../http/route.ts'
+import { type Call, type JsonReply, json } from '../../http/route.ts'
 import { tellRemaining } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'
 import { tokensOfTooLarge } from './chat-options.ts'
-import { type ChatPlan, engineCall, planChat } from './chat-plan.ts'
+import { type ChatPlan, engineCall } from './chat-plan.ts'
 import { StreamUsage, usageLines, usageOfCompletion } from './chat-usage.ts'
 import { answeredBy, isRefused } from './engine-run.ts'
 import { echoWith, OwnSearch, withDocuments } from './own-search.ts'
 import { type PreparedChat, prepareChat } from './prepare-chat.ts'
-import { streamChat } from './stream-chat.ts'
 import { stripThinking, withoutReasoning } from './strip-thinking.ts'
-
-export async function answerChat(call: Call, body: ChatCompletionRequest, service: Service): Promise<Reply> {
-  const plan = await planChat(call, body, service)
-  return body.stream ? streamChat(call, plan, service) : completeChat(call, plan, service)
-}
 
 interface Completed {
   completion: ChatCompletion

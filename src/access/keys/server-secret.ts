@@ -51,7 +51,9 @@ export async function secretToNote(books: Pick<Books, 'read'>, marks: Marks, atM
   }
   const needed = (await liveKeysByMark(books, atMs)).flatMap(({ mark }) => mark ?? [])
   if (needed.length > 0 && !needed.some(mark => marks.includes(mark))) {
-    throw new WrongSecret(`These books have API keys of another secret (mark ${needed[0]}) than the one in use here.`)
+    throw new WrongSecret(
+      `This ledger has API keys made with another secret (mark ${needed[0]}) than the one in use here.`,
+    )
   }
   return 1
 }
@@ -60,7 +62,7 @@ export async function secretToNote(books: Pick<Books, 'read'>, marks: Marks, atM
 export function requireKnown({ mark, place }: Omit<KnownSecret, 'generation'>, marks: Marks): void {
   if (marks.includes(mark)) return
   throw new WrongSecret(
-    `These books belong to the secret of the service in ${place} (mark ${mark}), and the one in use here is another (mark ${marks[0]}).`,
+    `This ledger belongs to the secret of the service in ${place} (mark ${mark}), but the secret in use here is another one (mark ${marks[0]}).`,
   )
 }
 
