@@ -23,7 +23,7 @@ export const testsOfPrograms = named(
   'engines/local/pocketsphinx',
   'engines/service/chain',
   'host/media/limits',
-  'host/run-program',
+  'host/subprocess',
   'service/video',
 )
 
@@ -48,8 +48,8 @@ const all = globSync('test/**/*.test.ts', { cwd: root })
   .map(path => path.replaceAll('\\', '/'))
   .sort()
 
-const listed = [...testsOfPrograms, ...simulations]
-for (const path of listed) if (!all.includes(path)) throw new Error(`There is no ${path}.`)
+/** Beyond what imports tell. */
+export const listedTests = [...testsOfPrograms, ...simulations]
 
-export const integrationTests = all.filter(path => listed.includes(path) || reachesOutside(path, new Set()))
+export const integrationTests = all.filter(path => listedTests.includes(path) || reachesOutside(path, new Set()))
 export const unitTests = all.filter(path => !integrationTests.includes(path))

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test, vi } from 'vitest'
+import { integrationTests, listedTests } from '../layers.ts'
 import { findChromium, findProgram } from './find-program.ts'
 import { linesOf } from './list-skipped.ts'
 import { inWords, type Need, needs, tagsOfNeeds } from './needs.ts'
@@ -51,4 +52,8 @@ test('no test is skipped by a condition of its own', () => {
   const own = globSync('test/**/*.ts', { cwd: root, exclude: ['test/security/planted/**', 'test/needs/needs.test.ts'] })
   const conditions = /\.(skipIf|runIf|skip|todo)\(/
   expect(own.filter(path => conditions.test(readFileSync(`${root}${path}`, 'utf8')))).toEqual([])
+})
+
+test('every file that the list of the second layer names is there', () => {
+  expect(integrationTests).toEqual(expect.arrayContaining(listedTests))
 })
