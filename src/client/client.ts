@@ -21,7 +21,7 @@ import { readErrorBody, readJson, tellingItsEnd } from './wire/body.ts'
 import { readError, readLeniently } from './wire/read-answer.ts'
 import {
   fetchWire,
-  outerLookup,
+  publicLookup,
   type Resolve,
   undiciWire,
   type Wire,
@@ -179,7 +179,7 @@ export class Client {
   #toOuterHost(request: WireRequest): Promise<WireResponse> {
     const { fetch, resolve } = this.#options
     if (fetch) return this.#wire(request)
-    this.#outer ??= undiciWire({ lookup: outerLookup(resolve) })
+    this.#outer ??= undiciWire({ lookup: publicLookup(resolve) })
     return this.#outer.wire(request)
   }
 

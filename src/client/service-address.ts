@@ -1,4 +1,4 @@
-import { isInnerHost, isLoopback } from '#contract/wire/network-address.ts'
+import { isLoopback, isPrivateHost } from '#contract/wire/network-address.ts'
 import { ClientError } from './client-error.ts'
 
 /** Where a service is; everything that carries a credential goes there and nowhere else. */
@@ -33,7 +33,7 @@ export function downloadAddress(text: string, service: ServiceAddress): URL {
     throw refused('The download address is not https.')
   }
   if (url.username || url.password) throw refused('The download address carries a user name.')
-  if (isInnerHost(url.hostname) && url.hostname !== new URL(service.baseUrl).hostname) {
+  if (isPrivateHost(url.hostname) && url.hostname !== new URL(service.baseUrl).hostname) {
     throw refused("The download address is inside of a network that is not the service's.")
   }
   return url

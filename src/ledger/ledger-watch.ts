@@ -46,7 +46,7 @@ export class LedgerWatch {
     if (breach) await this.close(breach.sentence, { account: breach.account })
     const { state, reason } = await this.state()
     if (state === 'read_only')
-      this.#log.error({ reason }, 'The books are read-only; `farebox ledger reopen` opens them once they add up.')
+      this.#log.error({ reason }, 'The ledger is read-only; `farebox ledger reopen` opens it once it adds up.')
   }
 
   /** One slice of what is new, and one on the way round all accounts. */
@@ -65,7 +65,7 @@ export class LedgerWatch {
 
   async #close(reason: string, facts: object): Promise<void> {
     if ((await this.state()).state === 'read_only') return
-    this.#log.error({ ...facts, reason }, 'The books do not add up; new paid calls are refused until they do.')
+    this.#log.error({ ...facts, reason }, 'The ledger does not add up; new paid calls are refused until it does.')
     await this.#set('read_only', reason)
   }
 
@@ -182,13 +182,13 @@ export async function newestEntries({ read }: Reading, count: number): Promise<n
 }
 
 /** A store for everybody who writes, payments too: what sound books never answer makes them read-only, and is logged. */
-export function watchedBooks(parts: { store: Store; clock: Clock; log: Log }): { store: Store; ledger: LedgerWatch } {
+export function watchedLedger(parts: { store: Store; clock: Clock; log: Log }): { store: Store; ledger: LedgerWatch } {
   const ledger = new LedgerWatch(parts)
   const store = watchedStore(parts.store, (reason, facts) => {
     // The commit that failed has a caller of its own, who does not wait for this.
     ledger
       .close(reason, facts)
-      .catch(error => parts.log.error({ err: error }, 'The books could not be made read-only.'))
+      .catch(error => parts.log.error({ err: error }, 'The ledger could not be made read-only.'))
   })
   return { store, ledger }
 }
@@ -204,8 +204,7 @@ export function watchedStore(store: Store, onBroken: (reason: string, facts: obj
     async commit(units) {
       const outcomes = await withSpan('commit', { 'farebox.units': units.length }, () => store.commit(units)).catch(
         error => {
-          if (isBrokenRule(error))
-            onBroken('A change of the books was refused by a rule of their tables.', { err: error })
+          if (isBrokenRule(error)) onBroken('A ledger change was refused by a database constraint.', { err: error })
           throw error
         },
       )

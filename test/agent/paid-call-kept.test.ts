@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { expect, test } from 'vitest'
-import { booksUnreachable, chargeUnknown } from '#contract/errors/errors.ts'
+import { chargeUnknown, ledgerUnreachable } from '#contract/errors/errors.ts'
 import { answerJson } from '../client/little-server.ts'
 import { manualClock } from '../client/manual-clock.ts'
 import { temporaryFolder } from './open-agent.ts'
@@ -50,7 +50,7 @@ test('an answer that nobody waited for is kept, and the next same call has it fo
 
 test.each([
   ['the charge is not known', chargeUnknown()],
-  ['the books cannot be reached', booksUnreachable()],
+  ['the books cannot be reached', ledgerUnreachable()],
 ])('where %s, a call is bought again only on purpose', async (_what, { status, body }) => {
   let isAway = true
   const { server, agent } = await setUp({

@@ -6,7 +6,7 @@ import { afterEach, beforeAll, expect, test } from 'vitest'
 import { previewBytes, previewedPixels, previewPixels } from '#agent/bounds.ts'
 import { Files } from '#agent/media/files.ts'
 import { Previews } from '#agent/media/previews.ts'
-import { pictureSize, typeOfBytes } from '#contract/wire/image-header.ts'
+import { imageSize, typeOfBytes } from '#contract/wire/image-header.ts'
 import { encodePng } from '#engines/images/png.ts'
 import type { Shown } from '#toolkit/tool-context.ts'
 import { clip } from '../engines/video-media/example-clips.ts'
@@ -58,7 +58,7 @@ function sizeOf(shown: Shown) {
   const bytes = bytesOf(shown)
   expect(bytes.length).toBeLessThanOrEqual(previewBytes)
   const type = typeOfBytes(bytes)
-  return type && pictureSize(type, bytes)
+  return type && imageSize(type, bytes)
 }
 
 test('what is small is shown as it is, with nothing installed', async () => {

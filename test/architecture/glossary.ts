@@ -36,26 +36,24 @@ const bannedPhrases: Readonly<Record<string, string>> = {
 }
 
 /** Banned words that the brief, a standard or a package uses: the exact name or text, and why. */
-export const exempt: Readonly<Record<string, string>> = {}
+export const exempt: Readonly<Record<string, string>> = {
+  'Queue music or a sound effect; captured at its quote, refunded once if it fails': 'what the trade calls it',
+  'Price of music or a sound effect, in USD': 'what the trade calls it',
+}
 
 /**
  * Uses of banned words that a room still has. A count only falls: whoever removes some lowers it here, and a room that is
  * not listed has none.
  */
 export const bannedWordsLeft: Readonly<Record<string, number>> = {
-  contract: 21,
   toolkit: 6,
   tools: 19,
   resources: 1,
-  host: 3,
-  client: 4,
   wallet: 14,
   agent: 34,
-  ledger: 18,
   payments: 12,
   access: 3,
   service: 60,
-  local: 1,
   cli: 70,
 }
 
@@ -71,10 +69,16 @@ export function bannedWordsByRoom(files: readonly ParsedFile[]): Record<string, 
 
 const products = ['src/', 'tools/', 'prompts/', 'resources/']
 
+/** Migrations that were released never change. */
+const isReleasedSql = (path: string): boolean => path.includes('/migrations/')
+
 /** Names of files, exported names and sentences of the product that use a banned word. */
 export const bannedTerms = (files: readonly ParsedFile[]): Violation[] =>
   files
-    .filter(({ path }) => products.some(folder => path.startsWith(folder)) && !path.includes('.generated.'))
+    .filter(
+      ({ path }) =>
+        products.some(folder => path.startsWith(folder)) && !path.includes('.generated.') && !isReleasedSql(path),
+    )
     .flatMap(file => [...inPath(file), ...inExports(file), ...inSentences(file)])
 
 function inPath({ path }: ParsedFile): Violation[] {

@@ -338,7 +338,7 @@ describe('a restore', () => {
   test.each([
     ['nothing', async () => rm(file), /^There is no file .+\. Name the backup/],
     ['text', async () => writeFile(file, 'no database'), /^The database .+ cannot be used: it is no SQLite database/],
-    ['other tables', async () => writeOther(), /^The database .+ cannot be used: it holds no books of farebox\./],
+    ['other tables', async () => writeOther(), /^The database .+ cannot be used: it holds no farebox ledger\./],
     ['half a backup', async () => halve(), /^The database .+ cannot be used: /],
   ])('takes no %s', async (_what, make, sentence) => {
     await make()

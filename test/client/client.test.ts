@@ -3,12 +3,12 @@ import { Client, type ClientOptions } from '#client/client.ts'
 import { ClientError } from '#client/client-error.ts'
 import { answerBytes, breakerFailures } from '#client/limits.ts'
 import {
-  booksUnreachable,
   chargeUnknown,
   errorKinds,
   keyStakingLimitReached,
   keyUsdLimitReached,
   ledgerReadOnly,
+  ledgerUnreachable,
 } from '#contract/errors/errors.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { createChatCompletion } from '#contract/operations/chat.ts'
@@ -145,7 +145,7 @@ test('every kind of the error table comes back as itself, and a stranger’s wor
     [402, keyUsdLimitReached({}, spent).body, 'API_KEY_USD_SPEND_LIMIT_EXCEEDED'],
     [402, keyStakingLimitReached().body, 'API_KEY_DIEM_SPEND_LIMIT_EXCEEDED'],
     [503, ledgerReadOnly().body, 'LEDGER_READ_ONLY'],
-    [503, booksUnreachable().body, 'BOOKS_UNREACHABLE'],
+    [503, ledgerUnreachable().body, 'LEDGER_UNREACHABLE'],
     [500, chargeUnknown().body, 'CHARGE_UNKNOWN'],
     [403, { error: 'nope' }, 'UNAUTHORIZED'],
     [404, { error: 'Specified model not found' }, 'MODEL_NOT_FOUND'],

@@ -8,7 +8,7 @@ import { type DownloadOptions, download, hashOf, saveBody } from '#client/downlo
 import { appendTo, findPart, writePartNote } from '#client/download/part-file.ts'
 import { unsyncedBytes } from '#client/limits.ts'
 import { downloadAddress } from '#client/service-address.ts'
-import { outerLookup } from '#client/wire/wire.ts'
+import { publicLookup } from '#client/wire/wire.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson, type Handler, littleServer } from './little-server.ts'
 
@@ -191,7 +191,7 @@ describe('a host that the service names is asked only where its name leads', () 
 
   test('which is resolved once: what was checked is what is connected to', async () => {
     const answers = [named('203.0.113.1', '2600::1'), named('127.0.0.1')]
-    const lookup = outerLookup(async () => answers.shift() ?? [])
+    const lookup = publicLookup(async () => answers.shift() ?? [])
     const all = await new Promise(done => lookup('a.example', { all: true }, (_error, found) => done(found)))
     expect(all).toEqual(named('203.0.113.1', '2600::1'))
     expect(await new Promise(done => lookup('a.example', { all: false }, done))).toMatchObject({ kind: 'not-allowed' })

@@ -4,11 +4,11 @@ import { ClientError } from '#client/client-error.ts'
 import { attempts } from '#client/limits.ts'
 import { type CallClass, delayOf, retryAtMs, withRetry } from '#client/retry/retry.ts'
 import {
-  booksUnreachable,
   inferenceFailed,
   insufficientBalance,
   invalidRequest,
   keyInUse,
+  ledgerUnreachable,
   modelOffline,
   rateLimitExceeded,
   requestTimeout,
@@ -37,7 +37,7 @@ const errors = {
   504: requestTimeout(),
   '503 of a proxy': new ServiceError(unknownAnswer(503), '<html>'),
   '502 of a proxy': new ServiceError(unknownAnswer(502), '<html>'),
-  'books that went away': booksUnreachable(),
+  'books that went away': ledgerUnreachable(),
   'failed work': inferenceFailed(),
   'a key in use': keyInUse({ error: 'x', code: 'IDEMPOTENCY_KEY_IN_USE' }),
   400: invalidRequest({ error: 'x' }),

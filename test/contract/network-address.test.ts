@@ -1,7 +1,7 @@
 import { BlockList } from 'node:net'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isInnerAddress, isPublicAddress } from '#contract/wire/network-address.ts'
+import { isPrivateAddress, isPublicAddress } from '#contract/wire/network-address.ts'
 
 /** The first and the last address of a network, and what stands beside them. */
 test.each([
@@ -43,12 +43,12 @@ test.each([
   ['64:ff9b::a00:1', 'inner'],
   ['64:ff9b::127.0.0.1', 'inner'],
 ])('%s is %s', (address, kind) => {
-  expect([isInnerAddress(address), isPublicAddress(address)]).toEqual([kind === 'inner', kind === 'public'])
+  expect([isPrivateAddress(address), isPublicAddress(address)]).toEqual([kind === 'inner', kind === 'public'])
 })
 
 test.each(['', '1.2.3', '1.2.3.4.5', '256.1.1.1', '01.0.0.0x', ':::', '1:2:3:4:5:6:7:8:9', 'localhost', '[::1]'])(
   'what is no address, as %j, is nowhere that anybody is led to',
-  text => expect([isInnerAddress(text), isPublicAddress(text)]).toEqual([true, false]),
+  text => expect([isPrivateAddress(text), isPublicAddress(text)]).toEqual([true, false]),
 )
 
 test('no address is inner and public at once, and Node agrees on what a network holds', () => {
@@ -58,8 +58,8 @@ test('no address is inner and public at once, and Node agrees on what a network 
   fc.assert(
     fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), address => {
       const family = address.includes('.') && !address.includes(':') ? 'ipv4' : 'ipv6'
-      if (loopback.check(address, family)) expect(isInnerAddress(address)).toBe(true)
-      expect(isInnerAddress(address) && isPublicAddress(address)).toBe(false)
+      if (loopback.check(address, family)) expect(isPrivateAddress(address)).toBe(true)
+      expect(isPrivateAddress(address) && isPublicAddress(address)).toBe(false)
     }),
   )
 })

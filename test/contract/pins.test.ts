@@ -67,7 +67,7 @@ test('the error table: kind, status, and what a caller can do', () => {
     'SEARCH_FAILED 500 later',
     'LEDGER_READ_ONLY 503 later',
     'CHARGE_UNKNOWN 500 never',
-    'BOOKS_UNREACHABLE 503 later',
+    'LEDGER_UNREACHABLE 503 later',
     'REQUEST_TIMEOUT 504 later',
     'QUERY_TIMED_OUT 504 after-change',
     'X402_INVALID_PAYMENT 400 after-change',

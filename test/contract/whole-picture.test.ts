@@ -1,6 +1,6 @@
 /** Images that are cut off at their end are refused, of every type; intact ones are taken. */
 import { beforeAll, describe, expect, test } from 'vitest'
-import { isWholePicture, typeOfBytes } from '#contract/wire/image-header.ts'
+import { isWholeImage, typeOfBytes } from '#contract/wire/image-header.ts'
 import { drawn, made } from '../media/made-media.ts'
 
 const still = (as: string) => `testsrc=d=1:s=96x64:r=1,format=${as}`
@@ -34,7 +34,7 @@ describe.each(kinds)('%s', { timeout: 60_000 }, (_kind, make) => {
   let file: Buffer
   const isWhole = (bytes: Buffer) => {
     const type = typeOfBytes(bytes)
-    return type !== null && isWholePicture(type, bytes)
+    return type !== null && isWholeImage(type, bytes)
   }
   beforeAll(async () => {
     file = await make()

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import { isWholePicture, pictureSize, typeOfBytes } from '#contract/wire/image-header.ts'
+import { imageSize, isWholeImage, typeOfBytes } from '#contract/wire/image-header.ts'
 import { convertWorker } from '#engines/comfy/images.ts'
 import { demoImageWorker } from '#engines/demo/images.ts'
 import { colouredPng } from '../service/picture-models.ts'
@@ -17,14 +17,14 @@ describe('images of other formats', { tags: ['engines'] }, () => {
     '%s is written, recognised as whole, and read again',
     async format => {
       const made = await worker.run({ image: await colouredPng(24, 12), format }, never)
-      expect([typeOfBytes(made), pictureSize(format, made), isWholePicture(format, made)]).toEqual([
+      expect([typeOfBytes(made), imageSize(format, made), isWholeImage(format, made)]).toEqual([
         format,
         { width: 24, height: 12 },
         true,
       ])
-      expect(isWholePicture(format, made.subarray(0, -8))).toBe(false)
+      expect(isWholeImage(format, made.subarray(0, -8))).toBe(false)
       const larger = await demo.run({ kind: 'upscale', image: made, scale: 2 }, never)
-      expect(pictureSize('png', larger)).toEqual({ width: 48, height: 24 })
+      expect(imageSize('png', larger)).toEqual({ width: 48, height: 24 })
     },
     threadMs,
   )

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { balanceOf } from '#ledger/accounts/balances.ts'
-import { booksMadeAtMs } from '#ledger/store/store.ts'
+import { ledgerCreatedAtMs } from '#ledger/store/store.ts'
 import { birthMarginMs } from '#payments/bounds.ts'
 import type { Facilitator } from '#payments/facilitators/facilitator.ts'
 import type { TopUps, TopUpsOptions } from '#payments/top-ups/top-up.ts'
@@ -114,14 +114,14 @@ describe.each([
 test('books in a file say when they were made, which is when their first table was', async () => {
   const other = await openTemporaryStore()
   await other.tamper("INSERT INTO kysely_migration VALUES ('9999', '2999-01-01T00:00:00.000Z')")
-  expect(Math.abs((await booksMadeAtMs(other.store)) - Date.now())).toBeLessThan(5 * minuteMs)
+  expect(Math.abs((await ledgerCreatedAtMs(other.store)) - Date.now())).toBeLessThan(5 * minuteMs)
   await other.dispose()
 })
 
 withPostgres('books in PostgreSQL', cluster => {
   test('say when they were made', async () => {
     const other = await openSchemaStore(cluster())
-    expect(Math.abs((await booksMadeAtMs(other.store)) - Date.now())).toBeLessThan(5 * minuteMs)
+    expect(Math.abs((await ledgerCreatedAtMs(other.store)) - Date.now())).toBeLessThan(5 * minuteMs)
     await other.dispose()
   })
 })

@@ -2,7 +2,7 @@ import { inflateSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { GeneratedImages, SimpleImages } from '#contract/operations/images.ts'
-import { pictureSize, typeOfBytes } from '#contract/wire/image-header.ts'
+import { imageSize, typeOfBytes } from '#contract/wire/image-header.ts'
 import type { ImageCall, ImageEngine } from '#engines/ports/media-engines.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { demoModels } from '#service/models/demo-models.ts'
@@ -248,7 +248,7 @@ test.each([
   }
   const [first, variant] = await draw()
   if (!first || !variant) throw new Error('There are no two pictures.')
-  expect([typeOfBytes(first), pictureSize('png', first)]).toEqual(['png', { width, height }])
+  expect([typeOfBytes(first), imageSize('png', first)]).toEqual(['png', { width, height }])
   // One chunk of data between the header's 33 bytes and the end's 12: each row is its filter and three bytes a pixel.
   expect(inflateSync(first.subarray(41, -16))).toHaveLength(height * (1 + 3 * width))
   const same = await draw()

@@ -14,7 +14,7 @@ import type { FaceDetector, Moderator, VideoEngine, VideoTranscriber } from '#en
 import type { MediaProbe } from '#engines/video-media/media-probe.ts'
 import type { Log } from '#host/log.ts'
 import type { StakeReader } from '#ledger/accounts/stake-reader.ts'
-import { watchedBooks } from '#ledger/ledger-watch.ts'
+import { watchedLedger } from '#ledger/ledger-watch.ts'
 import { openSqliteStore } from '#ledger/store/sqlite/open.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { Payments } from '#payments/top-ups/top-up-offer.ts'
@@ -113,7 +113,7 @@ export async function openService(options: OpenServiceOptions = {}): Promise<Ope
   const real = await openSqliteStore({ path: database })
   const clock = options.clock ?? new TestClock()
   const { log, logged, ended } = recordedLog()
-  const { store, ledger } = watchedBooks({ store: options.storeBefore?.(real) ?? real, clock, log })
+  const { store, ledger } = watchedLedger({ store: options.storeBefore?.(real) ?? real, clock, log })
   const engines = {
     chat: options.chat ?? new DemoChat({ pause: async () => undefined }),
     video: options.video ?? new DemoVideo({ workFolder: join(folder, 'engines') }),

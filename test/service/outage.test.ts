@@ -67,7 +67,7 @@ const chat = (service: OpenService, key: string) =>
 async function expectComeAgain(response: Response): Promise<void> {
   expect([response.status, response.headers.get('retry-after'), await response.json()]).toEqual([
     ...[503, '5'],
-    { error: 'The books of this service cannot be reached at the moment. Please try again in a few seconds.' },
+    { error: 'The ledger of this service cannot be reached at the moment. Please try again in a few seconds.' },
   ])
 }
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type PictureType, pictureSize, typeOfBytes } from '#contract/wire/image-header.ts'
+import { type ImageType, imageSize, typeOfBytes } from '#contract/wire/image-header.ts'
 import { inFile, inFolder } from '#host/files.ts'
 import { FfmpegMissing } from '#host/media/ffmpeg.ts'
 import { MediaFailed, MediaWorkers } from '#host/media/media-workers.ts'
@@ -10,7 +10,7 @@ import * as bounds from '../bounds.ts'
 import type { Files } from './files.ts'
 
 /** The reader of each type is named, so that no content is taken for a playlist or a script. */
-const readers: Readonly<Record<PictureType, string>> = {
+const readers: Readonly<Record<ImageType, string>> = {
   png: 'png_pipe',
   jpeg: 'jpeg_pipe',
   webp: 'webp_pipe',
@@ -18,7 +18,7 @@ const readers: Readonly<Record<PictureType, string>> = {
 }
 
 /** Types that every assistant shows as they are. */
-const shownTypes: ReadonlySet<PictureType | null> = new Set<PictureType>(['png', 'jpeg', 'webp'])
+const shownTypes: ReadonlySet<ImageType | null> = new Set<ImageType>(['png', 'jpeg', 'webp'])
 
 /** Small pictures of saved ones and of films. */
 export class Previews {
@@ -47,7 +47,7 @@ export class Previews {
   async #ofPicture(file: SavedFile, signal: AbortSignal): Promise<Shown | null> {
     const bytes = await this.#files.bytesOf(file, bounds.inputFileBytes)
     const type = typeOfBytes(bytes)
-    const size = type && pictureSize(type, bytes)
+    const size = type && imageSize(type, bytes)
     if (!size) return null
     const longer = Math.max(size.width, size.height)
     const isSmall = longer <= bounds.previewPixels && bytes.byteLength <= bounds.previewBytes

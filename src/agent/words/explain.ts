@@ -160,7 +160,7 @@ const nobodyThere = (usual: string): readonly [string, string] => [
 
 const unknownCharges: ReadonlySet<string> = new Set([
   'CHARGE_UNKNOWN',
-  'BOOKS_UNREACHABLE',
+  'LEDGER_UNREACHABLE',
   'IDEMPOTENCY_ANSWER_NOT_KEPT',
   'IDEMPOTENCY_KEY_REUSED',
 ])

@@ -98,7 +98,7 @@ export const serviceWords: Readonly<Record<string, readonly [string, string]>> =
     'The service knows this call with other contents.',
     'Look at wallet_status; `again: true` buys it anew.',
   ],
-  BOOKS_UNREACHABLE: [
+  LEDGER_UNREACHABLE: [
     'The service cannot reach its ledger.',
     'Look at wallet_status in a moment, which says whether anything was charged; `again: true` makes the call anew.',
   ],

@@ -33,11 +33,11 @@ export async function restoreSqlite(folder: DataFolder, database: string, file: 
       'Set DATABASE_URL to an empty database, then repeat this.',
     )
   }
-  const [{ requireSoundFile, writeWhole }, { lockFolderOf }] = await Promise.all([
+  const [{ requireIntactFile, writeWhole }, { lockFolderOf }] = await Promise.all([
     import('#ledger/store/sqlite/backup.ts'),
     import('#ledger/store/sqlite/connection.ts'),
   ])
-  requireSoundBackup(path, requireSoundFile)
+  requireSoundBackup(path, requireIntactFile)
   try {
     const running = await runningService(folder)
     if (running) throw folderInUse(folder, running)

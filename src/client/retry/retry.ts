@@ -74,7 +74,7 @@ function outcomeOfAnswer({ kind, status }: ServiceError): Outcome {
   if (kind === 'INFERENCE_FAILED') return 'refused'
   if (status < 500) return 'refused'
   // Of a proxy's answer, and of books that went away, nobody knows what had begun.
-  if (kind === 'UNKNOWN_ANSWER' || kind === 'BOOKS_UNREACHABLE' || kind === 'CHARGE_UNKNOWN') return 'lost'
+  if (kind === 'UNKNOWN_ANSWER' || kind === 'LEDGER_UNREACHABLE' || kind === 'CHARGE_UNKNOWN') return 'lost'
   return status === 503 ? 'unavailable' : 'failed'
 }
 

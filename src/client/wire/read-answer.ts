@@ -43,7 +43,7 @@ const fixedSentences: ReadonlyMap<string, string> = new Map([
   ['There is no receipt of this request. A request has one once it has been charged.', 'RECEIPT_NOT_FOUND'],
   ['You can only access resources for your own wallet', 'X402_WALLET_MISMATCH'],
   [
-    'Too many large requests are under way at the moment; nothing was charged. Please try again in a few seconds.',
+    'Too many large requests are in flight at the moment; nothing was charged. Please try again in a few seconds.',
     'BODIES_FULL',
   ],
   ['The model is currently overloaded. Please try again later.', 'MODEL_OVERLOADED'],
@@ -54,16 +54,16 @@ const fixedSentences: ReadonlyMap<string, string> = new Map([
   ],
   ['The model is at capacity. Please try again later.', 'MODEL_AT_CAPACITY'],
   [
-    'Paid calls are paused while the books of this service are checked; nothing was charged. Please try again later.',
+    'Paid calls are paused while the ledger of this service is checked; nothing was charged. Please try again later.',
     'LEDGER_READ_ONLY',
   ],
   [
-    'The books of this service could not be reached when this call was charged, so it is not known yet whether it was. Look at the balance before you send it again.',
+    'The ledger of this service could not be reached when this call was charged, so it may or may not have been charged. Check the balance before you send it again.',
     'CHARGE_UNKNOWN',
   ],
   [
-    'The books of this service cannot be reached at the moment. Please try again in a few seconds.',
-    'BOOKS_UNREACHABLE',
+    'The ledger of this service cannot be reached at the moment. Please try again in a few seconds.',
+    'LEDGER_UNREACHABLE',
   ],
 ])
 

@@ -1,7 +1,7 @@
 import { type LookupAddress, lookup as systemLookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { Agent, type Dispatcher, request } from 'undici'
-import { isInnerAddress } from '#contract/wire/network-address.ts'
+import { isPrivateAddress } from '#contract/wire/network-address.ts'
 import { ClientError } from '../client-error.ts'
 import { bodyTimeoutMs, connectTimeoutMs, headersTimeoutMs, keepAliveMs } from '../limits.ts'
 
@@ -106,13 +106,13 @@ export type Resolve = (host: string) => Promise<readonly LookupAddress[]>
  * Resolves for a connection to a host that somebody else has named, and fails where any of its addresses is of an inner
  * network. Net connects to what this answers and to nothing else, so no second answer of a name server counts.
  */
-export const outerLookup =
+export const publicLookup =
   (resolve: Resolve = resolveBySystem): LookupFunction =>
   (host, { all }, done) => {
     resolve(host).then(
       addresses => {
         const [first] = addresses
-        if (!first || addresses.some(({ address }) => isInnerAddress(address))) return done(leadsInside(), '')
+        if (!first || addresses.some(({ address }) => isPrivateAddress(address))) return done(leadsInside(), '')
         if (all) done(null, [...addresses])
         else done(null, first.address, first.family)
       },

@@ -280,7 +280,7 @@ export const tooManyUnread = defineError({
 export const bodiesFull = defineStandard(
   'BODIES_FULL',
   429,
-  'Too many large requests are under way at the moment; nothing was charged. Please try again in a few seconds.',
+  'Too many large requests are in flight at the moment; nothing was charged. Please try again in a few seconds.',
   'later',
 )
 export const modelOverloaded = defineStandard(
@@ -325,21 +325,21 @@ export const searchFailed = defineStandard(
 export const ledgerReadOnly = defineStandard(
   'LEDGER_READ_ONLY',
   503,
-  'Paid calls are paused while the books of this service are checked; nothing was charged. Please try again later.',
+  'Paid calls are paused while the ledger of this service is checked; nothing was charged. Please try again later.',
   'later',
 )
 /** The work was done, and the books were gone before they answered for its charge. Whoever repeats it may pay twice. */
 export const chargeUnknown = defineCoded(
   'CHARGE_UNKNOWN',
   500,
-  'The books of this service could not be reached when this call was charged, so it is not known yet whether it was. Look at the balance before you send it again.',
+  'The ledger of this service could not be reached when this call was charged, so it may or may not have been charged. Check the balance before you send it again.',
   'never',
 )
 /** The charge of a call is not known to be in doubt, as in `CHARGE_UNKNOWN`; clients repeat nothing that is paid all the same. */
-export const booksUnreachable = defineStandard(
-  'BOOKS_UNREACHABLE',
+export const ledgerUnreachable = defineStandard(
+  'LEDGER_UNREACHABLE',
   503,
-  'The books of this service cannot be reached at the moment. Please try again in a few seconds.',
+  'The ledger of this service cannot be reached at the moment. Please try again in a few seconds.',
   'later',
 )
 export const requestTimeout = defineStandard(

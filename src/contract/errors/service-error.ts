@@ -41,7 +41,7 @@ export class ServiceError extends Error {
 const kinds: ReadonlySet<string> = new Set([
   'FAILED_REQUESTS',
   'BODIES_FULL',
-  'BOOKS_UNREACHABLE',
+  'LEDGER_UNREACHABLE',
   'CHARGE_UNKNOWN',
   'MODERATION_FAILED',
   'X402_TOP_UP_UNAVAILABLE',

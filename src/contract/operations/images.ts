@@ -69,7 +69,7 @@ export const generateImage = defineOperation({
   method: 'POST',
   path: '/image/generate',
   tag: 'Image',
-  summary: 'Make pictures of a prompt, as base64 or as bytes',
+  summary: 'Create images from a prompt, as base64 or as bytes',
   auth: ['apiKey', 'wallet'],
   charge: 'usage',
   limit: 'image',
@@ -111,7 +111,7 @@ export const simpleGenerateImage = defineOperation({
   method: 'POST',
   path: '/images/generations',
   tag: 'Image',
-  summary: 'Make a picture of a prompt; compatible with OpenAI clients',
+  summary: 'Create an image from a prompt; compatible with OpenAI clients',
   auth: ['apiKey', 'wallet'],
   charge: 'usage',
   limit: 'image',
@@ -125,7 +125,7 @@ export const listImageStyles = defineOperation({
   method: 'GET',
   path: '/image/styles',
   tag: 'Image',
-  summary: 'Styles that a picture can be asked for',
+  summary: 'List image styles',
   auth: [],
   charge: 'free',
   limit: 'read',
@@ -137,11 +137,11 @@ export const listImageStyles = defineOperation({
 })
 
 /** A picture of a request: base64, a data URL, an http(s) address, or a file of a form. */
-const PictureInput = z.union([z.string().min(1), UploadedFile])
-export type PictureInput = z.output<typeof PictureInput>
+const ImageInput = z.union([z.string().min(1), UploadedFile])
+export type ImageInput = z.output<typeof ImageInput>
 
 /** Pictures that one request may bring (published contract §7.4). */
-export const mostEditPictures = 3
+export const mostEditImages = 3
 
 export const editAspectRatios = ['auto', '1:1', '3:2', '16:9', '21:9', '9:16', '2:3', '3:4', '4:5'] as const
 
@@ -161,14 +161,14 @@ const Quality = z.enum(['low', 'medium', 'high'])
 
 /** Published contract §7.3. */
 export const EditImageRequest = z
-  .looseObject({ image: PictureInput, ...editFields, quality: Quality.optional() })
+  .looseObject({ image: ImageInput, ...editFields, quality: Quality.optional() })
   .meta({ id: 'EditImageRequest' })
 export type EditImageRequest = z.output<typeof EditImageRequest>
 
 /** Published contract §7.4. A form that sends one file has no list of them. */
 export const MultiEditImageRequest = z
   .looseObject({
-    images: z.union([listOf(PictureInput).min(1).max(mostEditPictures), PictureInput]),
+    images: z.union([listOf(ImageInput).min(1).max(mostEditImages), ImageInput]),
     ...editFields,
     quality: Quality.optional(),
   })
@@ -181,7 +181,7 @@ const Share = formNumber(z.number().min(0).max(1)).nullish()
 /** Also names the model, for a service that has several. */
 export const UpscaleImageRequest = z
   .looseObject({
-    image: PictureInput,
+    image: ImageInput,
     model: z.string().min(1).default('default'),
     scale: formNumber(z.number().min(1).max(4)).default(2),
     enhance: FormBoolean.default(false),
@@ -195,7 +195,7 @@ export type UpscaleImageRequest = z.output<typeof UpscaleImageRequest>
 /** Also names the model, for a service that has several. One of both pictures. */
 export const BackgroundRemoveImageRequest = z
   .looseObject({
-    image: PictureInput.optional(),
+    image: ImageInput.optional(),
     image_url: z.string().min(1).optional(),
     model: z.string().min(1).default('default'),
   })
@@ -216,7 +216,7 @@ export const editImage = defineOperation({
   ...shared,
   id: 'editImage',
   path: '/image/edit',
-  summary: 'Change a picture as a prompt says',
+  summary: 'Edit an image by a prompt',
   request: { body: EditImageRequest, bodyTypes },
   answer: { bytes: imageTypes },
 })
@@ -225,7 +225,7 @@ export const multiEditImage = defineOperation({
   ...shared,
   id: 'multiEditImage',
   path: '/image/multi-edit',
-  summary: 'Make one picture of up to three, as a prompt says',
+  summary: 'Combine up to three images into one by a prompt',
   request: { body: MultiEditImageRequest, bodyTypes },
   answer: { bytes: imageTypes },
 })
@@ -234,7 +234,7 @@ export const upscaleImage = defineOperation({
   ...shared,
   id: 'upscaleImage',
   path: '/image/upscale',
-  summary: 'Make a picture larger',
+  summary: 'Upscale an image',
   request: { body: UpscaleImageRequest, bodyTypes },
   answer: { bytes: 'image/png' },
 })
@@ -243,7 +243,7 @@ export const backgroundRemoveImage = defineOperation({
   ...shared,
   id: 'backgroundRemoveImage',
   path: '/image/background-remove',
-  summary: 'Make the background of a picture transparent',
+  summary: 'Remove the background of an image',
   request: { body: BackgroundRemoveImageRequest, bodyTypes },
   answer: { bytes: 'image/png' },
 })

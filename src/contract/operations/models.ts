@@ -86,7 +86,7 @@ const TextConstraints = z.strictObject({
 
 const Quality = z.enum(['low', 'medium', 'high'])
 
-const pictureChoices = {
+const imageChoices = {
   promptCharacterLimit: z.number(),
   resolutions: z.array(z.string()).optional(),
   defaultResolution: z.string().optional(),
@@ -95,7 +95,7 @@ const pictureChoices = {
 }
 
 const ImageConstraints = z.strictObject({
-  ...pictureChoices,
+  ...imageChoices,
   steps: z.strictObject({ default: z.number(), max: z.number() }),
   widthHeightDivisor: z.number(),
   aspectRatios: z.array(z.string()).optional(),
@@ -103,7 +103,7 @@ const ImageConstraints = z.strictObject({
 })
 
 const InpaintConstraints = z.strictObject({
-  ...pictureChoices,
+  ...imageChoices,
   aspectRatios: z.array(z.string()),
   combineImages: z.boolean(),
   singleImageAspectRatio: z.boolean().optional(),

@@ -2,26 +2,26 @@ import { sniffType } from './media-type.ts'
 
 /** What the first bytes of a picture say, so that nothing is decoded before its type and size are known. */
 
-export const pictureTypes = ['png', 'jpeg', 'webp', 'gif'] as const
-export type PictureType = (typeof pictureTypes)[number]
+export const knownImageTypes = ['png', 'jpeg', 'webp', 'gif'] as const
+export type ImageType = (typeof knownImageTypes)[number]
 
 interface PictureSize {
   width: number
   height: number
 }
 
-export function typeOfBytes(bytes: Buffer): PictureType | null {
+export function typeOfBytes(bytes: Buffer): ImageType | null {
   const type = sniffType(bytes)
-  return pictureTypes.find(each => type === `image/${each}`) ?? null
+  return knownImageTypes.find(each => type === `image/${each}`) ?? null
 }
 
 /** Null where the header is cut off or makes no sense. */
-export function pictureSize(type: PictureType, bytes: Buffer): PictureSize | null {
+export function imageSize(type: ImageType, bytes: Buffer): PictureSize | null {
   const size = claimedSize(type, bytes)
   return size && size.width > 0 && size.height > 0 ? size : null
 }
 
-function claimedSize(type: PictureType, bytes: Buffer): PictureSize | null {
+function claimedSize(type: ImageType, bytes: Buffer): PictureSize | null {
   switch (type) {
     case 'png':
       return pngSize(bytes)
@@ -75,11 +75,11 @@ function jpegSize(bytes: Buffer): PictureSize | null {
 }
 
 /** Whether an image has the end that its type has; what is broken in between shows only when it is decoded. */
-export function isWholePicture(type: PictureType, bytes: Buffer): boolean {
+export function isWholeImage(type: ImageType, bytes: Buffer): boolean {
   return ends[type](bytes)
 }
 
-const ends: Readonly<Record<PictureType, (bytes: Buffer) => boolean>> = {
+const ends: Readonly<Record<ImageType, (bytes: Buffer) => boolean>> = {
   png: bytes => {
     for (let at = 8; at + 12 <= bytes.length; at += 12 + bytes.readUInt32BE(at)) {
       if (bytes.toString('latin1', at + 4, at + 8) === 'IEND') return true

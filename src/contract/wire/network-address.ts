@@ -34,7 +34,7 @@ const reservedV6 = ['2001::/23', '2001:db8::/32', '2620:4f:8000::/48', '3fff::/2
 const translatedV4 = v6Range('64:ff9b::/96')
 
 /** Whether an IP address, as a resolver writes it, is of this machine or of an inner network; what is no address counts as one. */
-export function isInnerAddress(address: string): boolean {
+export function isPrivateAddress(address: string): boolean {
   const four = v4Bits(address)
   if (four !== null) return innerV4.some(within(four))
   const six = v6Bits(address)
@@ -96,10 +96,10 @@ function groupsOf(text: string): bigint[] {
  * Whether the host of a URL, as `URL.hostname` writes it, names this machine or an address of an inner network. A name that
  * a resolver would lead there is not known by this.
  */
-export function isInnerHost(host: string): boolean {
+export function isPrivateHost(host: string): boolean {
   const name = host.replace(/\.$/, '')
-  if (name.startsWith('[')) return isInnerAddress(name.slice(1, -1))
-  return name === 'localhost' || name.endsWith('.localhost') || (/^[\d.]+$/.test(name) && isInnerAddress(name))
+  if (name.startsWith('[')) return isPrivateAddress(name.slice(1, -1))
+  return name === 'localhost' || name.endsWith('.localhost') || (/^[\d.]+$/.test(name) && isPrivateAddress(name))
 }
 
 /** Whether the host of a URL, as `URL.hostname` writes it, is this machine by its name: only there plain http is no risk. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { VideoQueueRequest } from '#contract/operations/video.ts'
-import type { PictureType } from '#contract/wire/image-header.ts'
+import type { ImageType } from '#contract/wire/image-header.ts'
 import { MediaFailed, type RunMediaTask } from '#host/media/media-workers.ts'
 import type { Conversion, ConversionInput, Track } from '#host/media/tasks.ts'
 import { complaintCharacters, encodedBytes, encodeMs } from '../bounds.ts'
@@ -184,7 +184,7 @@ interface Tile {
 }
 
 /** The reader of each type is named, so that no content is taken for a playlist or a script. */
-const imageReaders: Record<PictureType, string> = {
+const imageReaders: Record<ImageType, string> = {
   png: 'png_pipe',
   jpeg: 'jpeg_pipe',
   webp: 'webp_pipe',

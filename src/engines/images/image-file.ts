@@ -1,10 +1,4 @@
-import {
-  isWholePicture,
-  type PictureType,
-  pictureSize,
-  pictureTypes,
-  typeOfBytes,
-} from '#contract/wire/image-header.ts'
+import { type ImageType, imageSize, isWholeImage, knownImageTypes, typeOfBytes } from '#contract/wire/image-header.ts'
 
 /** An image's bytes, decoded; the body limit of video requests is 35 MB with base64. */
 export const imageFileBytes = 20 * 1024 * 1024
@@ -13,7 +7,7 @@ export const imageFileBytes = 20 * 1024 * 1024
 export const imagePixels = 64_000_000
 
 export interface ImageFile {
-  type: PictureType
+  type: ImageType
   bytes: Buffer
   width: number
   height: number
@@ -33,10 +27,10 @@ export function readImage(url: string): ImageRead {
   const head = dataUrl.exec(url)
   if (!head)
     return problem(
-      `must be a data URL with base64: data:image/TYPE;base64,… with TYPE one of ${pictureTypes.join(', ')}`,
+      `must be a data URL with base64: data:image/TYPE;base64,… with TYPE one of ${knownImageTypes.join(', ')}`,
     )
   const declared = declaredType(head[1] ?? '')
-  if (!declared) return problem(`the image's type must be one of ${pictureTypes.join(', ')}`)
+  if (!declared) return problem(`the image's type must be one of ${knownImageTypes.join(', ')}`)
   const text = url.slice(head[0].length)
   if (text.length > Math.ceil(imageFileBytes / 3) * 4)
     return problem(`the image may have ${imageFileBytes} bytes at most`)
@@ -46,20 +40,20 @@ export function readImage(url: string): ImageRead {
 }
 
 /** `declared` is null for what came from an address, where only the bytes count. */
-export function readImageBytes(declared: PictureType | null, bytes: Buffer): ImageRead {
+export function readImageBytes(declared: ImageType | null, bytes: Buffer): ImageRead {
   const type = typeOfBytes(bytes)
-  if (type === null) return problem(`the bytes are no image of the types ${pictureTypes.join(', ')}`)
+  if (type === null) return problem(`the bytes are no image of the types ${knownImageTypes.join(', ')}`)
   if (declared !== null && type !== declared)
     return problem(`the data URL declares ${declared}, and its bytes are ${type}`)
-  const size = pictureSize(type, bytes)
-  if (!size || !isWholePicture(type, bytes)) return problem('the image is cut off or damaged')
+  const size = imageSize(type, bytes)
+  if (!size || !isWholeImage(type, bytes)) return problem('the image is cut off or damaged')
   if (size.width * size.height > imagePixels) return problem(`the image may have ${imagePixels} pixels at most`)
   return { ok: true, image: { type, bytes, ...size } }
 }
 
-function declaredType(word: string): PictureType | undefined {
+function declaredType(word: string): ImageType | undefined {
   const lower = word.toLowerCase()
-  return pictureTypes.find(type => type === (lower === 'jpg' ? 'jpeg' : lower))
+  return knownImageTypes.find(type => type === (lower === 'jpg' ? 'jpeg' : lower))
 }
 
 /** Null where it is none, or nothing. Node's decoder skips what it does not know, so the length tells whether all of it was base64. */

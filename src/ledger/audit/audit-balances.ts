@@ -92,7 +92,7 @@ export async function checkEntries(reader: AuditReader, findings: Findings): Pro
           OR (debit = account AND credit = 'system:staking' AND ${named('staking-back')})
         ELSE false END`)
   for await (const { id, kind, debit, credit } of rows)
-    findings.add('entry_misshapen', id, `Entry ${id} is no sound ${kind}: it goes from ${debit} to ${credit}.`)
+    findings.add('entry_misshapen', id, `Entry ${id} is not a valid ${kind}: it goes from ${debit} to ${credit}.`)
 }
 
 /** The ref is this name of the row's own request. */

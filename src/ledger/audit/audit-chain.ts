@@ -164,7 +164,7 @@ async function judge(
   }
   const brought = `${transaction} brought ${amount} micro-USD`
   if (state === null) {
-    notes.add('transfer_of_nobody', transaction, `${brought}, and no payment in the books is it.`)
+    notes.add('transfer_of_nobody', transaction, `${brought}, and no payment in the ledger matches it.`)
   } else if (!['claimed', 'settling', 'unknown'].includes(state)) {
     findings.add('transfer_not_credited', transaction, `${brought} for payment ${key}, which is ${state} without it.`)
   } else if (isLate) {

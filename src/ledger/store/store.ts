@@ -92,7 +92,7 @@ export type StoreFailure =
   | 'unit_failed'
   /** The database or its disk could not be had; a unit left no trace. */
   | 'unreachable'
-  /** A rule of the tables refused a unit, so the rows are not as the books left them. It left no trace. */
+  /** A rule of the tables refused a unit, so the rows are not as the ledger left them. It left no trace. */
   | 'broken_rule'
   | 'queue_full'
   | 'writer_dead'
@@ -183,13 +183,13 @@ export const isClockShared = async (store: Store): Promise<boolean> =>
   ((await store.clockDifferenceMs?.()) ?? 0) <= mostClockDifferenceMs
 
 /** When the first table of these books was made; a backup that is restored keeps it. */
-export async function booksMadeAtMs({ read }: Pick<Store, 'read'>): Promise<number> {
+export async function ledgerCreatedAtMs({ read }: Pick<Store, 'read'>): Promise<number> {
   const { made } = await read
     .withTables<{ kysely_migration: { name: string; timestamp: string } }>()
     .selectFrom('kysely_migration')
     .select(({ fn }) => fn.min('timestamp').as('made'))
     .executeTakeFirstOrThrow()
   const madeAtMs = Date.parse(made)
-  if (Number.isNaN(madeAtMs)) throw new Error(`The books do not say when they were made: ${made}.`)
+  if (Number.isNaN(madeAtMs)) throw new Error(`The ledger does not say when it was created: ${made}.`)
   return madeAtMs
 }

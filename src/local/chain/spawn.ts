@@ -17,7 +17,7 @@ export async function spawnChain(program: ChainProgram, folder: ChainFolder, por
       throw new LocalChainError(`Port ${port} is in use, so the local chain cannot start; choose another port.`)
     }
     if (attempt === PORT_ATTEMPTS) {
-      throw new LocalChainError('The local chain found no free port on loopback; end other programs.')
+      throw new LocalChainError('The local chain found no free port on loopback; stop other processes.')
     }
   }
 }

@@ -6,7 +6,7 @@ import type { Clock } from '#contract/time.ts'
 import type { HeaderReader } from '#contract/wire/header-codec.ts'
 import { retryAfter } from '#contract/wire/headers.ts'
 import type { Log } from '#host/log.ts'
-import { awayReason, booksMadeAtMs, type Store } from '#ledger/store/store.ts'
+import { awayReason, ledgerCreatedAtMs, type Store } from '#ledger/store/store.ts'
 import {
   answerWaitMs,
   birthMarginMs,
@@ -291,7 +291,7 @@ export class LedgerChain implements PaymentChain {
     const seen = await this.#chain.find(payment, transaction)
     // Where the chain has forgotten the time, money that came is credited.
     if (seen.state !== 'landed' || seen.atSeconds === undefined) return seen
-    this.#madeAtMs ??= await booksMadeAtMs(this.#store)
+    this.#madeAtMs ??= await ledgerCreatedAtMs(this.#store)
     const isOlder = seen.atSeconds * 1000 < this.#madeAtMs - birthMarginMs
     return isOlder ? { state: 'void', reason: 'paid_before' } : seen
   }

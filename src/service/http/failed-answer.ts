@@ -1,9 +1,9 @@
 import { keyCreditRequired, keyLimitReached, walletCredit } from '#access/payment-required.ts'
 import {
-  booksUnreachable,
   chargeUnknown,
   invalidContentType,
   invalidPayment,
+  ledgerUnreachable,
   topUpFailed,
   topUpUnavailable,
   unknownError,
@@ -57,7 +57,7 @@ export function failedAnswer(operation: Operation | undefined, thrown: unknown):
   if (thrown instanceof ChargeUnknown) return chargeUnknown({ [shouldRetry.name]: shouldRetry.format(false) })
   const seconds = awayRetryMs / 1000
   const headers = { [retryAfter.name]: retryAfter.format(seconds) }
-  if (!isTopUp) return booksUnreachable(headers)
+  if (!isTopUp) return ledgerUnreachable(headers)
   const message = `The ledger of this service cannot be reached at the moment; ${samePayment} in ${seconds} seconds.`
   return topUpUnavailable({ error: 'X402_TOP_UP_UNAVAILABLE', message }, headers)
 }

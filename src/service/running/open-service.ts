@@ -108,8 +108,8 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
     outage = log
     ends.push(async () => log.close())
     const around = { log, clock: systemClock }
-    const { watchedBooks } = await import('#ledger/ledger-watch.ts')
-    const books = watchedBooks({ ...around, store: opened })
+    const { watchedLedger } = await import('#ledger/ledger-watch.ts')
+    const books = watchedLedger({ ...around, store: opened })
     await noteSecretOf(options, books.store)
     const parts = { ...options, ...around, ...books, settings: await settingsOf(options) }
     const payments = await openPayments(parts)

@@ -65,7 +65,7 @@ export interface ServiceParts {
   settings: ServiceSettings
   /** The first signs and hashes; former ones are accepted while a secret is being replaced. */
   secrets: readonly [string, ...string[]]
-  /** Watched, and with its watch: `watchedBooks`. */
+  /** Watched, and with its watch: `watchedLedger`. */
   store: Store
   ledger: LedgerWatch
   models: readonly Model[]

@@ -1,6 +1,6 @@
 import { deflateSync } from 'node:zlib'
 import { afterAll, expect, test } from 'vitest'
-import { pictureSize } from '#contract/wire/image-header.ts'
+import { imageSize } from '#contract/wire/image-header.ts'
 import { DemoImageEdits } from '#engines/demo/images.ts'
 import type { ImageFile } from '#engines/images/image-file.ts'
 import { decodePng, encodePng, type Raster } from '#engines/images/png.ts'
@@ -59,8 +59,8 @@ test(
   'several stand side by side, and a ratio takes the middle of them',
   async () => {
     const images = [await square(40, 20, [0, 0, 0]), await square(24, 32, [0, 0, 0])]
-    expect(pictureSize('png', await edit(images, 'both'))).toEqual({ width: 64, height: 32 })
-    expect(pictureSize('png', await edit(images, 'both', { aspectRatio: '1:1' }))).toEqual({ width: 32, height: 32 })
+    expect(imageSize('png', await edit(images, 'both'))).toEqual({ width: 64, height: 32 })
+    expect(imageSize('png', await edit(images, 'both', { aspectRatio: '1:1' }))).toEqual({ width: 32, height: 32 })
   },
   threadMs,
 )
@@ -101,7 +101,7 @@ test(
     await expect(edit([{ ...whole, bytes: broken }], 'x')).rejects.toMatchObject({ kind: 'CORRUPTED_IMAGE' })
     const request = { images: [whole], prompt: 'x', format: 'png' as const }
     await expect(engine.edit({ request, engineModel: '', signal })).rejects.toThrow('left')
-    expect(pictureSize('png', await edit([whole], 'x'))).toEqual({ width: 64, height: 64 })
+    expect(imageSize('png', await edit([whole], 'x'))).toEqual({ width: 64, height: 64 })
   },
   threadMs,
 )

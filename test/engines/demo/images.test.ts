@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest'
-import { pictureSize } from '#contract/wire/image-header.ts'
+import { imageSize } from '#contract/wire/image-header.ts'
 import { DemoImages, demoImageWorker } from '#engines/demo/images.ts'
 
 /** A thread has to start, on a machine that may be busy. */
@@ -17,7 +17,7 @@ test(
   async () => {
     const [first, second] = await generate('a boat', 2)
     if (!first || !second) throw new Error('There are no two pictures.')
-    expect(pictureSize('png', first)).toEqual({ width: 64, height: 32 })
+    expect(imageSize('png', first)).toEqual({ width: 64, height: 32 })
     expect([first.equals(second), await generate('a boat')]).toEqual([false, [first]])
     expect((await generate('a car'))[0]?.equals(first)).toBe(false)
   },

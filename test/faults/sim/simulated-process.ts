@@ -1,7 +1,7 @@
 import type { Clock } from '#contract/time.ts'
 import type { Log } from '#host/log.ts'
 import type { StakeReader } from '#ledger/accounts/stake-reader.ts'
-import { watchedBooks } from '#ledger/ledger-watch.ts'
+import { watchedLedger } from '#ledger/ledger-watch.ts'
 import type { Store } from '#ledger/store/store.ts'
 import { restartUuidV7 } from '#ledger/store/uuid-v7.ts'
 import { TopUps } from '#payments/top-ups/top-up.ts'
@@ -64,7 +64,7 @@ export class SimulatedProcess implements Machine, Clock {
     this.skewMs = parts.skewMs
     this.store = parts.storeOf(this)
     this.#died.promise.catch(() => undefined)
-    const watched = watchedBooks({ store: this.store, clock: this, log: parts.log })
+    const watched = watchedLedger({ store: this.store, clock: this, log: parts.log })
     const shared = { ...watched, clock: this, log: parts.log, settings: parts.settings }
     ;[this.#topUps, this.#service] = runOn(this, () => {
       restartUuidV7()

@@ -186,7 +186,7 @@ describe('while the books are read-only', () => {
     const answer = await desk.chat(customer, { stream: true })
     await close()
     const events = eventsOf(await answer.text())
-    expect(JSON.parse(events.at(-2) ?? '').error.message).toContain('books of this service are checked')
+    expect(JSON.parse(events.at(-2) ?? '').error.message).toContain('ledger of this service is checked')
     expect((await desk.books(customer.account)).charged).toBeGreaterThan(3_000n)
   })
 

@@ -103,7 +103,7 @@ const engines = (open: () => Promise<OpenedStore>) => {
     const store = watchedStore(opened.store, reason => told.push(reason))
     const release: Op = { op: 'release', hold: charge.holdId }
     await expect(store.commit([{ id: uuidV7(clock.now()), ops: [release] }])).rejects.toThrow()
-    expect(told).toEqual(['A change of the books was refused by a rule of their tables.'])
+    expect(told).toEqual(['A ledger change was refused by a database constraint.'])
   })
 
   onBooks('a dead hold is charged at its checkpoint, and its end charges nothing more', async opened => {

@@ -101,7 +101,7 @@ describe('a watch', () => {
     const log = { info() {}, warn() {}, error }
     return { told, facts, watch: new LedgerWatch({ store: opened.store, clock: new TestClock(), log }) }
   }
-  const closed = 'The ledger does not add up; new paid calls are refused until they do.'
+  const closed = 'The ledger does not add up; new paid calls are refused until it does.'
 
   test('of books of which nothing was said yet says that they are open', async () => {
     expect(await watchOf().watch.state()).toEqual({ state: 'open', reason: '' })
@@ -138,7 +138,7 @@ describe('a watch', () => {
     await watch.lookOverAtStart()
     const reason = 'The balance of an account is not what its entries left.'
     expect(await watch.state()).toEqual({ state: 'read_only', reason })
-    expect(told).toEqual([closed, 'The books are read-only; `farebox ledger reopen` opens them once they add up.'])
+    expect(told).toEqual([closed, 'The ledger is read-only; `farebox ledger reopen` opens it once it adds up.'])
     expect(facts).toEqual([{ account: name(1), reason }, { reason }])
   })
 
@@ -181,7 +181,7 @@ describe('a watch', () => {
     await mustCommit(opened.store, ledger('read_only'))
     const { watch, told } = watchOf()
     await watch.lookOverAtStart()
-    expect(told).toEqual(['The books are read-only; `farebox ledger reopen` opens them once they add up.'])
+    expect(told).toEqual(['The ledger is read-only; `farebox ledger reopen` opens it once it adds up.'])
   })
 
   test('opens only where all of the books add up, however far it had seen', async () => {

@@ -1,6 +1,6 @@
 /** What the service is told of its own store: a clock that has gone off, and what sound books never answer. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ClockWatch, watchedBooks, watchedStore } from '#ledger/ledger-watch.ts'
+import { ClockWatch, watchedLedger, watchedStore } from '#ledger/ledger-watch.ts'
 import { type Store, StoreError } from '#ledger/store/store.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { capture, hold, mustCommit, ledger as openBooks, release, unit } from '../../ledger/store/sample-ops.ts'
@@ -83,7 +83,7 @@ describe('a watched store', () => {
       const { store, told } = failure(error)
       await expect(store.commit([])).rejects.toBe(error)
       expect(told).toEqual(
-        count === 0 ? [] : [['A change of the books was refused by a rule of their tables.', { err: error }]],
+        count === 0 ? [] : [['A ledger change was refused by a database constraint.', { err: error }]],
       )
     }
   })
@@ -105,13 +105,13 @@ describe('watched books', () => {
       ...parts,
     }
     const log = { info: tell, warn: tell, error: tell }
-    return { ...watchedBooks({ store, clock: desk.clock, log }), told }
+    return { ...watchedLedger({ store, clock: desk.clock, log }), told }
   }
 
   test('become read-only once a rule has refused a change, and the log says why', async () => {
     const { store, ledger, told } = watched()
     await expect(store.commit([unit(release('any'))])).rejects.toBe(refused)
-    const reason = 'A change of the books was refused by a rule of their tables.'
+    const reason = 'A ledger change was refused by a database constraint.'
     await expect.poll(() => ledger.state()).toEqual({ state: 'read_only', reason })
     expect(told).toEqual([[expect.stringMatching(/^The ledger does not add up/), { err: refused, reason }]])
     await mustCommit(desk.store, openBooks('open'))
@@ -124,6 +124,6 @@ describe('watched books', () => {
     }
     const { store, told } = watched({ read: { ...desk.store.read, selectFrom } as unknown as Store['read'] })
     await expect(store.commit([unit(release('any'))])).rejects.toBe(refused)
-    await expect.poll(() => told).toEqual([['The books could not be made read-only.', { err: away }]])
+    await expect.poll(() => told).toEqual([['The ledger could not be made read-only.', { err: away }]])
   })
 })

@@ -59,35 +59,35 @@ async function copy(from: string, to: string): Promise<void> {
   try {
     // One file that can be read anywhere, without a log beside it.
     copied.exec('PRAGMA journal_mode = DELETE')
-    requireSound(copied, from)
+    requireIntact(copied, from)
   } finally {
     copied.close()
   }
 }
 
 /** Throws `unusable_database` unless the file is a sound database of this service. */
-export function requireSoundFile(path: string): void {
+export function requireIntactFile(path: string): void {
   const database = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs })
   try {
-    requireSound(database, path)
+    requireIntact(database, path)
   } finally {
     database.close()
   }
 }
 
-function requireSound(database: DatabaseSync, path: string): void {
-  const why = whyUnsound(database)
+function requireIntact(database: DatabaseSync, path: string): void {
+  const why = whyDamaged(database)
   if (why === null) return
   throw new StoreError('unusable_database', `The database ${path} cannot be used: ${why}.`)
 }
 
-function whyUnsound(database: DatabaseSync): string | null {
+function whyDamaged(database: DatabaseSync): string | null {
   try {
     const check = database.prepare('PRAGMA integrity_check(1)').get()?.integrity_check
     if (check !== 'ok') return 'SQLite finds it damaged'
     if (database.prepare('PRAGMA foreign_key_check').get()) return 'rows of it refer to rows that are gone'
     const table = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'entry'").get()
-    return table ? null : 'it holds no books of farebox'
+    return table ? null : 'it holds no farebox ledger'
   } catch {
     return 'it is no SQLite database, or a damaged one'
   }

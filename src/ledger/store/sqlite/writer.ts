@@ -199,7 +199,11 @@ const unitFailed = (cause: unknown): StoreError =>
   new StoreError('unit_failed', 'The store could not apply a unit; it left no trace. See the cause.', { cause })
 
 const unreachable = (cause: unknown): StoreError =>
-  new StoreError('unreachable', 'The disk of the books took nothing; make room or mend it, then try again.', { cause })
+  new StoreError(
+    'unreachable',
+    'The ledger’s disk accepted no writes; free space or repair the disk, then try again.',
+    { cause },
+  )
 
 const outcomeUnknown = (cause?: unknown): StoreError =>
   new StoreError(

@@ -1,8 +1,8 @@
 import { corruptedImage, imageTooLarge, imageTooSmall, payloadTooLarge } from '#contract/errors/errors.ts'
 import { fieldDetails, fieldError } from '#contract/errors/issues.ts'
 import { uploadBytes } from '#contract/limits.ts'
-import type { PictureInput } from '#contract/operations/images.ts'
-import { isWholePicture, pictureSize, typeOfBytes } from '#contract/wire/image-header.ts'
+import type { ImageInput } from '#contract/operations/images.ts'
+import { imageSize, isWholeImage, typeOfBytes } from '#contract/wire/image-header.ts'
 import { type Fetcher, FetchRefused } from '#engines/fetch/fetcher.ts'
 import { fromBase64, type ImageFile } from '#engines/images/image-file.ts'
 import type { ImageInputModel } from '../../models/model.ts'
@@ -13,7 +13,7 @@ export const imageFetchMs = 20_000
 export interface ImageSource {
   /** Where in the request it stands. */
   path: readonly (string | number)[]
-  input: PictureInput
+  input: ImageInput
 }
 
 interface SourceOptions {
@@ -34,8 +34,8 @@ export async function sourceImage(source: ImageSource, options: SourceOptions): 
   if (bytes.length > uploadBytes) throw tooManyBytes()
   const type = typeOfBytes(bytes)
   if (type === null || !isTaken(type)) throw corrupted(source.path, `must be one of ${takenTypes.join(', ')}`)
-  const size = pictureSize(type, bytes)
-  if (!size || !isWholePicture(type, bytes)) {
+  const size = imageSize(type, bytes)
+  if (!size || !isWholeImage(type, bytes)) {
     throw corrupted(source.path, 'is cut off or damaged')
   }
   checkSize(source.path, size, options.model)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { editAspectRatios, mostEditPictures } from '#contract/operations/images.ts'
+import { editAspectRatios, mostEditImages } from '#contract/operations/images.ts'
 import { imagePixels } from '#engines/images/image-file.ts'
 import { pooledBackgrounds, pooledEdits, pooledImages, pooledUpscales } from '#engines/upstreams/pooled-engines.ts'
 import { count, Usd } from '../config-values.ts'
@@ -26,7 +26,7 @@ export const inpaintKind = defineModelKind({
       .array(z.enum(editAspectRatios).exclude(['auto']))
       .max(editAspectRatios.length)
       .default([]),
-    mostPictures: count(1, mostEditPictures).default(1),
+    mostPictures: count(1, mostEditImages).default(1),
     price: z.strictObject({
       perPictureUsd: Usd,
       /** By resolution, for a model that lets it be chosen; the first is what a request gets otherwise. */
