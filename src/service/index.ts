@@ -60,7 +60,7 @@ export type {
 export type { PaymentSettings } from '#payments/rails/rails.ts'
 export type { SolanaPaymentSettings } from '#payments/solana/svm-rail.ts'
 export type { Character, CharacterReview } from './capabilities/characters/characters.ts'
-export { demoCharacters } from './capabilities/characters/demo-characters.ts'
+export { demoCharacters } from './capabilities/characters/characters.ts'
 export { type DemoEngines, demoModels } from './models/demo-models.ts'
 export type {
   BackgroundModel,

@@ -3,7 +3,7 @@ import { type SpeechFormat, Transcription, Voice } from '#contract/operations/au
 import { audioTypeOf } from '#engines/audio/recording.ts'
 import { wavHeader, wavOf, wavSeconds } from '#engines/audio/wav.ts'
 import { audit } from '#ledger/audit/audit.ts'
-import { voiceMs } from '#service/capabilities/audio/voice.ts'
+import { voiceMs } from '#service/capabilities/audio/recordings.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import type { Model, SpeechModel, TranscriptionModel } from '#service/models/model.ts'
 import { drawn, made, played } from '../media/made-media.ts'

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CharacterList, CharacterReviews, OneCharacter } from '#contract/operations/characters.ts'
 import { DiscoveryRequired } from '#contract/wire/payment-required.ts'
-import { type Character, Characters } from '#service/capabilities/characters/characters.ts'
-import { demoCharacters } from '#service/capabilities/characters/demo-characters.ts'
+import { type Character, Characters, demoCharacters } from '#service/capabilities/characters/characters.ts'
 import { evmWallet, solanaWallet, type TestWallet } from '../access/identity/signed-header.ts'
 import { type OpenedService, openService } from './open-service.ts'
 

@@ -172,7 +172,7 @@ async function loadParts() {
       import('#engines/local/transcription.ts'),
       import('#engines/chain/json-rpc-node.ts'),
       import('#service/models/demo-models.ts'),
-      import('#service/capabilities/characters/demo-characters.ts'),
+      import('#service/capabilities/characters/characters.ts'),
       import('./local-chains.ts'),
     ])
   const engines = { ...chat, ...video, ...music, ...web, ...hearing, ...transcriber, ...node }

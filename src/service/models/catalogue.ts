@@ -6,7 +6,6 @@ import { type Clock, systemClock } from '#contract/time.ts'
 import type { InFlight } from '#host/async.ts'
 import type { Log } from '#host/log.ts'
 import { checkModel, otherNames } from './check-model.ts'
-import { checkDeprecation, isRemoved, replacementOf } from './deprecation.ts'
 import {
   type BackgroundModel,
   type EditModel,
@@ -22,7 +21,7 @@ import {
   type UpscaleModel,
   type VideoModel,
 } from './model.ts'
-import { modelRecord } from './model-record.ts'
+import { checkDeprecation, isRemoved, modelRecord, replacementOf } from './model-record.ts'
 
 /** What records say of the service itself. */
 interface ShownAs {

@@ -15,10 +15,8 @@ import { tellRemaining } from '../../http/sell.ts'
 import type { QueuedJob } from '../../jobs/jobs.ts'
 import type { MusicModel } from '../../models/model.ts'
 import { answerFoundJob, askedJob } from '../queued-job.ts'
-import { charactersOf, quoteMusic } from './price-audio.ts'
-import { answerSpeech } from './speech.ts'
-import { answerTranscription } from './transcription.ts'
-import { answerVoice } from './voice.ts'
+import { answerTranscription, answerVoice } from './recordings.ts'
+import { answerSpeech, charactersOf, quoteMusic } from './speech.ts'
 
 export const createSpeechRoute = route(createSpeech, (call, service) => answerSpeech(call, call.body, service))
 

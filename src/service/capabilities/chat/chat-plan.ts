@@ -6,7 +6,7 @@ import { shortage, totalOf } from '#ledger/charges/funding.ts'
 import { type Call, principalOf } from '../../http/route.ts'
 import type { Service } from '../../http/service.ts'
 import type { TextModel } from '../../models/model.ts'
-import { mostOfXSearch } from '../web/web-use.ts'
+import { mostOfXSearch } from '../web/routes.ts'
 import { contextShare, searchContextBytes } from './bounds.ts'
 import { checkSentMedia, fetchMedia, mediaNamedIn, sentMediaIn, withMedia } from './chat-media.ts'
 import {

@@ -10,9 +10,9 @@ import type { Service } from '../../http/service.ts'
 import { tokensOfTooLarge } from './chat-options.ts'
 import { type ChatPlan, engineCall } from './chat-plan.ts'
 import { StreamUsage, usageLines, usageOfCompletion } from './chat-usage.ts'
+import { type PreparedChat, prepareChat } from './chat-web.ts'
 import { answeredBy, isRefused } from './engine-run.ts'
 import { echoWith, OwnSearch, withDocuments } from './own-search.ts'
-import { type PreparedChat, prepareChat } from './prepare-chat.ts'
 import { stripThinking, withoutReasoning } from './strip-thinking.ts'
 
 interface Completed {

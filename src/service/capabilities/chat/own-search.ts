@@ -4,7 +4,7 @@ import { xSearchResults } from '#contract/operations/web.ts'
 import { searchDocumentsTool } from '#contract/wire/vendor.ts'
 import type { SearchResult } from '#engines/ports/engine.ts'
 import type { Line } from '#ledger/store/units.ts'
-import { xSearchLines } from '../web/web-use.ts'
+import { xSearchLines } from '../web/routes.ts'
 import { citedCharacters, sourceHeadCharacters } from './bounds.ts'
 
 /** What an engine says of its own search, in an answer or in the chunks of one: xAI's words, and those of gateways. */

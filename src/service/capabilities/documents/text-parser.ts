@@ -9,7 +9,7 @@ import type { Log } from '#host/log.ts'
 import { type Call, json, type WholeReply } from '../../http/route.ts'
 import { sell } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'
-import { unset, webPiecePrice } from '../web/web-use.ts'
+import { unset, webPiecePrice } from '../web/routes.ts'
 
 /** The text of one document. One that cannot be read is free. */
 export async function answerTextParser(call: Call, body: TextParserRequest, service: Service): Promise<WholeReply> {

@@ -1,16 +1,28 @@
-import { toUsdNumber } from '#contract/money.ts'
+import { inferenceFailed } from '#contract/errors/errors.ts'
+import { fieldError } from '#contract/errors/issues.ts'
+import { ServiceError } from '#contract/errors/service-error.ts'
+import { microUsd, toUsdNumber } from '#contract/money.ts'
 import { completeVideo, noPrompt, queueVideo, quoteVideo, retrieveVideo } from '#contract/operations/video.ts'
-import { createVideoTranscription } from '#contract/operations/video-transcription.ts'
+import {
+  createVideoTranscription,
+  type VideoTranscript,
+  type VideoTranscriptionRequest,
+} from '#contract/operations/video-transcription.ts'
+import { augmentMicroUsd } from '#contract/operations/web.ts'
+import { sniffType } from '#contract/wire/media-type.ts'
+import { FetchRefused } from '#engines/fetch/fetcher.ts'
 import { noMedia, shortestMedia } from '#engines/video-media/request-media.ts'
+import { boundedWait } from '#host/async.ts'
 import { admissionFloor } from '#ledger/bounds.ts'
-import { json, principalOf, route } from '../../http/route.ts'
-import { requireFunds, tellRemaining } from '../../http/sell.ts'
+import { type Call, json, principalOf, route, type WholeReply } from '../../http/route.ts'
+import { requireFunds, sell, tellRemaining } from '../../http/sell.ts'
+import type { Service } from '../../http/service.ts'
 import type { QueuedJob } from '../../jobs/jobs.ts'
 import { isUpscaler } from '../../models/model.ts'
 import { answerFoundJob, askedJob } from '../queued-job.ts'
+import { unset, webPiecePrice } from '../web/routes.ts'
 import { checkVideo, checkVideoPrice } from './check-video.ts'
 import { priceVideo as priceOf, priceVideo, settledRequest } from './price-video.ts'
-import { answerVideoTranscription } from './transcription.ts'
 
 /**
  * The same function that prices the charge, so a quote cannot differ from it. The video of an upscale is read for it,
@@ -71,3 +83,61 @@ export const completeVideoRoute = route(completeVideo, async (call, service) => 
 export const createVideoTranscriptionRoute = route(createVideoTranscription, async (call, service) =>
   answerVideoTranscription(call, call.body, service),
 )
+
+/** Of a video whose words are written down: an hour of a talk in 480p. */
+const transcribedBytes = 100 * 1024 * 1024
+
+/** Until all of it is here. */
+const transcribedFetchMs = 60_000
+
+/** Until its words are. */
+const transcriptMs = 600_000
+
+/** The words of a video. It is fetched here, guarded, and its engine never sees the address; a failure is free. */
+export async function answerVideoTranscription(call: Call, body: VideoTranscriptionRequest, service: Service) {
+  const { transcriber } = service
+  if (!transcriber) {
+    throw unset(
+      'Transcripts of videos are not set up on this service. Send the text itself, or ask its operator for it.',
+    )
+  }
+  return sell(call, { model: null, amount: microUsd(augmentMicroUsd) }, service, async () => {
+    const { signal } = call
+    const video = await fetchVideo(body.url, call)
+    const transcript = await boundedWait(transcriber.transcribe({ ...video, signal }), {
+      signal,
+      timeoutMs: transcriptMs,
+    }).catch(error => {
+      signal.throwIfAborted()
+      if (error instanceof ServiceError) throw error
+      service.log.warn({ err: error }, 'A video could not be transcribed.')
+      throw inferenceFailed()
+    })
+    const reply = replyOf(transcript, body.response_format)
+    return { value: reply, lines: [webPiecePrice('video.transcription')], alsoCommit: () => call.keep(() => reply) }
+  })
+}
+
+async function fetchVideo(url: string, { fetcher, signal }: Pick<Call, 'fetcher' | 'signal'>) {
+  const order = { url, mostBytes: transcribedBytes, timeoutMs: transcribedFetchMs, accept: 'video/*', signal }
+  const { bytes, mimeType } = await fetcher.fetch(order).catch(error => {
+    throw error instanceof FetchRefused ? fieldError(['url'], error.message) : error
+  })
+  if (!isVideo(bytes))
+    throw fieldError(['url'], 'leads to no video: give the address of an MP4, MOV or WebM file itself')
+  return { bytes, mimeType }
+}
+
+/** An MP4 may hold audio alone, which can be transcribed as well. */
+function isVideo(bytes: Buffer): boolean {
+  const type = sniffType(bytes)
+  return type === 'audio/mp4' || type?.startsWith('video/') === true
+}
+
+function replyOf(
+  { transcript, lang }: VideoTranscript,
+  format: VideoTranscriptionRequest['response_format'],
+): WholeReply {
+  if (format === 'text') return { kind: 'bytes', mimeType: 'text/plain; charset=utf-8', bytes: Buffer.from(transcript) }
+  return json({ transcript, ...(lang === undefined ? {} : { lang }) } satisfies VideoTranscript)
+}

@@ -1,9 +1,119 @@
+import { notSetUp, searchFailed } from '#contract/errors/errors.ts'
 import { fieldError } from '#contract/errors/issues.ts'
-import { type WebPage, type WebSearchResults, webScrape, webSearch } from '#contract/operations/web.ts'
-import { PageUnread } from '#engines/ports/engine.ts'
+import { ServiceError } from '#contract/errors/service-error.ts'
+import { type MicroUsd, microUsd } from '#contract/money.ts'
+import {
+  augmentMicroUsd,
+  type WebPage,
+  type WebSearchResults,
+  webScrape,
+  webSearch,
+  xSearchMicroUsd,
+  xSearchResults,
+} from '#contract/operations/web.ts'
+import { shouldRetry } from '#contract/wire/headers.ts'
+import {
+  type PageCall,
+  type PageReader,
+  PageUnread,
+  type ReadPage,
+  type SearchCall,
+  type SearchEngine,
+  type SearchResult,
+  type Web,
+} from '#engines/ports/engine.ts'
+import { boundedWait } from '#host/async.ts'
+import type { Log } from '#host/log.ts'
+import type { Line } from '#ledger/store/units.ts'
 import { json, route } from '../../http/route.ts'
 import { sell } from '../../http/sell.ts'
-import { pageReaderOf, readPage, searchEngineOf, searchWeb, webLines, webPrice } from './web-use.ts'
+
+const picoPerMicro = 1_000_000
+
+/** Searches and pages that succeeded for a caller. */
+export interface WebUse {
+  searches: number
+  pages: number
+}
+
+/** A line for each kind that was used; published contract §15. */
+export const webLines = ({ searches, pages }: WebUse): Line[] =>
+  [
+    { sku: 'web.search', count: searches },
+    { sku: 'web.scrape', count: pages },
+  ]
+    .filter(({ count }) => count > 0)
+    .map(({ sku, count }) => ({
+      sku,
+      units: BigInt(count),
+      unitPricePicoUsd: BigInt(augmentMicroUsd * picoPerMicro),
+      amount: microUsd(count * augmentMicroUsd),
+    }))
+
+/** The line of a document or a transcript, which cost as much as a page. */
+export const webPiecePrice = (sku: string): Line => ({
+  sku,
+  units: 1n,
+  unitPricePicoUsd: BigInt(augmentMicroUsd * picoPerMicro),
+  amount: microUsd(augmentMicroUsd),
+})
+
+export const webPrice = ({ searches, pages }: WebUse): MicroUsd => microUsd((searches + pages) * augmentMicroUsd)
+
+/** A model's own search, priced by result, up to the results that a chat pays for. */
+export function xSearchLines(results: number): Line[] {
+  const count = Math.min(results, xSearchResults)
+  if (count === 0) return []
+  return [
+    {
+      sku: 'x.search',
+      units: BigInt(count),
+      unitPricePicoUsd: BigInt(xSearchMicroUsd * picoPerMicro),
+      amount: microUsd(count * xSearchMicroUsd),
+    },
+  ]
+}
+
+export const mostOfXSearch: MicroUsd = microUsd(xSearchResults * xSearchMicroUsd)
+
+/** Throws `notSetUp` where the operator has none. */
+export function searchEngineOf({ search }: Pick<Web, 'search'>): SearchEngine {
+  if (search) return search
+  throw unset('Web search is not set up on this service. Go on without it, or ask its operator for a search engine.')
+}
+
+/** A 503 that a retry does not fix. */
+export const unset = (error: string): ServiceError =>
+  notSetUp({ error }, { [shouldRetry.name]: shouldRetry.format(false) })
+
+/** Throws `searchFailed` for every failure of the engine, or the signal's reason. */
+export async function searchWeb(engine: SearchEngine, call: SearchCall, log: Log): Promise<SearchResult[]> {
+  const { signal, limit } = call
+  try {
+    const results = await boundedWait(engine.search(call), { signal })
+    signal.throwIfAborted()
+    return results.slice(0, limit).map(({ title, url, content, date }) => ({ title, url, content, date }))
+  } catch (error) {
+    signal.throwIfAborted()
+    if (error instanceof ServiceError) throw error
+    log.warn({ err: error }, 'A web search failed.')
+    throw searchFailed()
+  }
+}
+
+/** Throws `notSetUp` where the operator has none. */
+export function pageReaderOf({ pages }: Pick<Web, 'pages'>): PageReader {
+  if (pages) return pages
+  throw unset('Reading web pages is not set up on this service. Send the text itself, or ask its operator for it.')
+}
+
+/** Throws `PageUnread`, the signal's reason, or the reader's own error. */
+export async function readPage(reader: PageReader, call: PageCall): Promise<ReadPage> {
+  const { signal } = call
+  const page = await boundedWait(reader.read(call), { signal })
+  signal.throwIfAborted()
+  return page
+}
 
 const oneSearch = { searches: 1, pages: 0 }
 

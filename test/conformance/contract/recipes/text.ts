@@ -1,5 +1,5 @@
 import { requestTimeout } from '#contract/errors/errors.ts'
-import { demoCharacters } from '#service/capabilities/characters/demo-characters.ts'
+import { demoCharacters } from '#service/capabilities/characters/characters.ts'
 import type { Recipes } from '../recipe.ts'
 
 const chat = { model: 'demo-chat', messages: [{ role: 'user', content: 'Say two words.' }], max_tokens: 16 }
