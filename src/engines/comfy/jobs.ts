@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { JobUpstreamOptions } from '../http/upstream-options.ts'
-import { JobUpstream, submissionMs } from '../jobs/job-upstream.ts'
-import { OnceSent } from '../jobs/once-sent.ts'
+import { submissionMs, UpstreamJobs } from '../jobs/job-upstream.ts'
 import type { Carries, MusicChoice } from '../ports/engine.ts'
 import type { EngineState, JobProgress, MusicCall, MusicEngine } from '../ports/media-engines.ts'
 import { ComfyServer, comfyBeginnings, comfyQuestionMs, type MadeFile } from './server.ts'
@@ -36,38 +35,25 @@ interface ComfyJobKind<Call extends JobCall> {
  * Jobs of a workflow on a ComfyUI server. Work has the job's id there, so that one whose submission was not answered is
  * found again in the queue and in the history; what a server has forgotten is submitted again.
  */
-export class ComfyJobs<Call extends JobCall> {
+export abstract class ComfyJobs<Call extends JobCall> extends UpstreamJobs<Call> {
   readonly workflow: Workflow
   readonly #kind: ComfyJobKind<Call>
   readonly #server: ComfyServer
-  readonly #files: JobUpstream
-  readonly #sent = new OnceSent({ knowsAgain: true })
 
   /** Throws a sentence where the address, the key or the workflow cannot be used. */
   constructor(options: ComfyJobsOptions, kind: ComfyJobKind<Call>) {
+    super(options, { knowsAgain: true })
     this.workflow = new Workflow(options.workflow)
     this.#kind = kind
     this.#server = new ComfyServer(options)
-    this.#files = new JobUpstream(options)
-  }
-
-  async start({ jobId }: Call): Promise<JobProgress> {
-    return this.#files.finished(jobId) ?? this.#sent.begin()
-  }
-
-  async poll(call: Call, state: EngineState): Promise<JobProgress> {
-    const kept = this.#files.finished(call.jobId)
-    if (kept) return kept
-    if (this.#sent.isPending(state)) return this.#sent.step(call.jobId, state, () => this.#submit(call, 1))
-    return this.#look(call, state)
   }
 
   /** Ends all connections. */
-  async close(): Promise<void> {
-    await Promise.all([this.#server.close(), this.#files.close()])
+  override async close(): Promise<void> {
+    await Promise.all([this.#server.close(), super.close()])
   }
 
-  async #submit(call: Call, beginnings: number): Promise<JobProgress> {
+  protected override async submit(call: Call, beginnings = 1): Promise<JobProgress> {
     const signal = AbortSignal.any([call.signal, AbortSignal.timeout(submissionMs)])
     const known = await this.#server.findByOurs(call.jobId, signal)
     if (known !== null) return running(known, beginnings)
@@ -77,7 +63,7 @@ export class ComfyJobs<Call extends JobCall> {
     return running(await this.#server.submit(this.workflow.filled(values), names, signal), beginnings)
   }
 
-  async #look(call: Call, state: EngineState): Promise<JobProgress> {
+  protected override async look(call: Call, state: EngineState): Promise<JobProgress> {
     const id = String(state.promptId)
     const beginnings = Number(state.beginnings ?? 1)
     const signal = AbortSignal.any([call.signal, AbortSignal.timeout(comfyQuestionMs)])
@@ -90,7 +76,7 @@ export class ComfyJobs<Call extends JobCall> {
       case 'unknown':
         // What it has forgotten it does not work on either.
         if (beginnings >= comfyBeginnings) return { state: 'failed', reason: 'The engine lost the job.' }
-        return this.#submit(call, beginnings + 1)
+        return this.submit(call, beginnings + 1)
       case 'done':
         return this.#fetch(call, found.files)
     }
@@ -101,7 +87,7 @@ export class ComfyJobs<Call extends JobCall> {
     const file = files.find(({ filename }) => wanted.test(filename))
     if (!file) return { state: 'failed', reason: `The engine made no ${fileWord}.` }
     const response = await this.#server.file(file, signal)
-    return this.#files.keep(jobId, { kind: 'file', status: 200, mimeType: '', response })
+    return this.upstream.keep(jobId, { kind: 'file', status: 200, mimeType: '', response })
   }
 }
 
@@ -125,33 +111,18 @@ const musicPlaceOf: Partial<Record<MusicChoice, Placeholder>> = {
 const optional = ['lyrics', 'voice', 'language', 'speed'] as const
 
 /** Music by a workflow on a ComfyUI server; it saves an MP3, a WAV or a FLAC. */
-export class ComfyMusic implements MusicEngine {
-  readonly #jobs: ComfyJobs<MusicCall>
-
+export class ComfyMusic extends ComfyJobs<MusicCall> implements MusicEngine {
   /** Throws a sentence where the address, the key or the workflow cannot be used. */
   constructor(options: ComfyJobsOptions) {
     const kind = { valuesOf: musicValuesOf, files: /\.(mp3|wav|flac)$/i, fileWord: 'MP3, WAV or FLAC' }
-    this.#jobs = new ComfyJobs({ ...options, makes: 'audio' }, kind)
-    const bare = optional.find(name => this.#jobs.workflow.needed.has(name))
+    super({ ...options, makes: 'audio' }, kind)
+    const bare = optional.find(name => this.workflow.needed.has(name))
     if (bare) throw new Error(`A request may leave out {{${bare}}}: write {{${bare}|a default}} into the workflow.`)
   }
 
   readonly carries: Carries<MusicChoice> = field => {
     const place = musicPlaceOf[field]
-    return place !== undefined && this.#jobs.workflow.names.has(place)
-  }
-
-  start(call: MusicCall): Promise<JobProgress> {
-    return this.#jobs.start(call)
-  }
-
-  poll(call: MusicCall, state: EngineState): Promise<JobProgress> {
-    return this.#jobs.poll(call, state)
-  }
-
-  /** Ends all connections. */
-  close(): Promise<void> {
-    return this.#jobs.close()
+    return place !== undefined && this.workflow.names.has(place)
   }
 }
 

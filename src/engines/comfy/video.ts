@@ -2,22 +2,20 @@ import { createHash } from 'node:crypto'
 import { isNoPrompt } from '#contract/operations/video.ts'
 import { readImage } from '../images/image-file.ts'
 import type { Carries, VideoChoice } from '../ports/engine.ts'
-import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../ports/media-engines.ts'
+import type { VideoCall, VideoEngine } from '../ports/media-engines.ts'
 import { mediaFormat, mimeTypes, shortSideOf, videoPlan } from '../video-media/request-media.ts'
 import { ComfyJobs, type ComfyJobsOptions, type ComfyStage } from './jobs.ts'
 import { type Placeholder, referencePlaces, type UploadedFile, type WorkflowValues } from './workflow.ts'
 
 /** Videos by a workflow on a ComfyUI server; it saves an MP4. */
-export class ComfyVideo implements VideoEngine {
-  readonly #jobs: ComfyJobs<VideoCall>
-
+export class ComfyVideo extends ComfyJobs<VideoCall> implements VideoEngine {
   /** Throws a sentence where the address, the key or the workflow cannot be used. */
   constructor(options: ComfyJobsOptions) {
-    this.#jobs = new ComfyJobs(options, { valuesOf, files: /\.mp4$/i, fileWord: 'MP4' })
+    super(options, { valuesOf, files: /\.mp4$/i, fileWord: 'MP4' })
   }
 
   readonly carries: Carries<VideoChoice> = (field, value) => {
-    const has = (name: Placeholder) => this.#jobs.workflow.names.has(name)
+    const has = (name: Placeholder) => this.workflow.names.has(name)
     const hasSize = has('width') && has('height')
     if (field === 'aspect_ratio') return has('aspect_ratio') || hasSize
     if (field === 'resolution') return has('resolution') || (hasSize && shortSideOf(value) !== null)
@@ -27,19 +25,6 @@ export class ComfyVideo implements VideoEngine {
     }
     const place = placeOf[field]
     return place !== undefined && has(place)
-  }
-
-  start(call: VideoCall): Promise<JobProgress> {
-    return this.#jobs.start(call)
-  }
-
-  poll(call: VideoCall, state: EngineState): Promise<JobProgress> {
-    return this.#jobs.poll(call, state)
-  }
-
-  /** Ends all connections. */
-  close(): Promise<void> {
-    return this.#jobs.close()
   }
 }
 

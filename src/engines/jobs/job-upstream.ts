@@ -9,8 +9,8 @@ import * as bounds from '../bounds.ts'
 import { authorization, urlOf } from '../http/upstream.ts'
 import { codeOf, isObject, readObject } from '../http/upstream-error.ts'
 import type { JobUpstreamOptions } from '../http/upstream-options.ts'
-import type { JobProgress } from '../ports/media-engines.ts'
-import { NotTaken } from './once-sent.ts'
+import type { EngineState, JobProgress } from '../ports/media-engines.ts'
+import { NotTaken, OnceSent } from './once-sent.ts'
 
 /** Of an answer about a job, and of what it says when it refuses one. */
 const jobAnswerBytes = 1024 * 1024
@@ -28,7 +28,7 @@ export const submissionMs = 180_000
 export const jobQuestionMs = 30_000
 
 /** Answers in a row that say that a job is not there or failed, until they are believed: some servers say so while they start. */
-export const believedRefusals = 20
+const believedRefusals = 20
 
 interface JobQuestion {
   method: 'GET' | 'POST' | 'DELETE'
@@ -157,6 +157,56 @@ export class JobUpstream {
   get #fileWord(): string {
     return this.#options.makes === 'audio' ? 'MP3, WAV or FLAC' : 'MP4'
   }
+}
+
+/** Jobs of another server: a file on disk is a finished job, one that was not sent yet is sent once, and any other is asked after. */
+export abstract class UpstreamJobs<Call extends { jobId: string }> {
+  protected readonly upstream: JobUpstream
+  readonly #sent: OnceSent
+
+  /** Throws one sentence where the address or the key cannot be used. */
+  constructor(options: JobUpstreamOptions, { knowsAgain }: { knowsAgain: boolean }) {
+    this.upstream = new JobUpstream(options)
+    this.#sent = new OnceSent({ knowsAgain })
+  }
+
+  async start({ jobId }: Call): Promise<JobProgress> {
+    return this.upstream.finished(jobId) ?? this.#sent.begin()
+  }
+
+  async poll(call: Call, state: EngineState): Promise<JobProgress> {
+    const kept = this.upstream.finished(call.jobId)
+    if (kept) return kept
+    if (this.#sent.isPending(state)) return this.#sent.step(call.jobId, state, () => this.submit(call))
+    return this.look(call, state)
+  }
+
+  /** Ends all connections. */
+  async close(): Promise<void> {
+    await this.upstream.close()
+  }
+
+  /** Hands the job to the server. Throws `NotTaken` where it certainly has not taken it. */
+  protected abstract submit(call: Call): Promise<JobProgress>
+  /** Asks after a job that the server has taken. */
+  protected abstract look(call: Call, state: EngineState): Promise<JobProgress>
+}
+
+export const failedJob = (reason: string, contentPolicy?: true): JobProgress => ({
+  state: 'failed',
+  reason,
+  ...(contentPolicy ? { contentPolicy } : {}),
+})
+
+/** A job that the server does not have, or that failed for no reason: believed after so many such answers in a row. */
+export function lostJob(state: EngineState, reason: string): JobProgress {
+  const refusals = Number(state.refusals ?? 0) + 1
+  return refusals >= believedRefusals ? failedJob(reason) : { state: 'running', engineState: { ...state, refusals } }
+}
+
+/** A job that the server has, so what was counted of its refusals is over. */
+export function runningJob({ refusals: _over, ...engineState }: EngineState): JobProgress {
+  return { state: 'running', engineState }
 }
 
 /** What a job may hand over, by what its bytes are. */

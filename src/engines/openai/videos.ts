@@ -2,14 +2,16 @@ import { FormData } from 'undici'
 import { isNoPrompt } from '#contract/operations/video.ts'
 import type { JobUpstreamOptions } from '../http/upstream-options.ts'
 import {
-  believedRefusals,
   errorWords,
+  failedJob,
   type JobAnswer,
-  JobUpstream,
   jobQuestionMs,
+  lostJob,
+  runningJob,
   submissionMs,
+  UpstreamJobs,
 } from '../jobs/job-upstream.ts'
-import { NotTaken, OnceSent } from '../jobs/once-sent.ts'
+import { NotTaken } from '../jobs/once-sent.ts'
 import type { Carries, VideoChoice } from '../ports/engine.ts'
 import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../ports/media-engines.ts'
 import { secondsOf, shortSideOf, videoPlan } from '../video-media/request-media.ts'
@@ -22,37 +24,18 @@ export interface OpenAiVideosOptions extends JobUpstreamOptions {
 const formFields: ReadonlySet<VideoChoice> = new Set(['prompt', 'duration', 'aspect_ratio', 'image_url'])
 
 /** Any server that speaks OpenAI's videos: a job is made, asked after, and its content fetched and deleted. */
-export class OpenAiVideos implements VideoEngine {
+export class OpenAiVideos extends UpstreamJobs<VideoCall> implements VideoEngine {
   /** OpenAI's form has a prompt, a length, a size and a first frame, and nothing else. */
   readonly carries: Carries<VideoChoice> = (field, value) =>
     field === 'resolution' ? shortSideOf(value) !== null : formFields.has(field)
-  readonly #upstream: JobUpstream
-  readonly #sent: OnceSent
 
   /** Throws one sentence where the address or the key cannot be used. */
   constructor(options: OpenAiVideosOptions) {
-    this.#upstream = new JobUpstream(options)
-    this.#sent = new OnceSent({ knowsAgain: options.takesKeys ?? false })
+    super(options, { knowsAgain: options.takesKeys ?? false })
   }
 
-  async start({ jobId }: VideoCall): Promise<JobProgress> {
-    return this.#upstream.finished(jobId) ?? this.#sent.begin()
-  }
-
-  async poll(call: VideoCall, state: EngineState): Promise<JobProgress> {
-    const kept = this.#upstream.finished(call.jobId)
-    if (kept) return kept
-    if (this.#sent.isPending(state)) return this.#sent.step(call.jobId, state, () => this.#create(call))
-    return this.#look(call, state)
-  }
-
-  /** Ends all connections. */
-  close(): Promise<void> {
-    return this.#upstream.close()
-  }
-
-  async #create(call: VideoCall): Promise<JobProgress> {
-    const answer = await this.#upstream.ask({
+  protected override async submit(call: VideoCall): Promise<JobProgress> {
+    const answer = await this.upstream.ask({
       method: 'POST',
       path: '/videos',
       body: formOf(call),
@@ -64,18 +47,18 @@ export class OpenAiVideos implements VideoEngine {
     return refusedAs(answer)
   }
 
-  async #look({ jobId, signal }: VideoCall, state: EngineState): Promise<JobProgress> {
+  protected override async look({ jobId, signal }: VideoCall, state: EngineState): Promise<JobProgress> {
     const path = `/videos/${encodeURIComponent(String(state.videoId))}`
     const question = { path, timeoutMs: jobQuestionMs, signal } as const
-    const answer = await this.#upstream.ask({ ...question, method: 'GET' })
+    const answer = await this.upstream.ask({ ...question, method: 'GET' })
     if (answer.status !== 200 || answer.kind !== 'json' || answer.body.status !== 'completed') {
       return verdictOf(answer, state)
     }
-    const file = await this.#upstream.ask({ ...question, method: 'GET', path: `${path}/content` })
+    const file = await this.upstream.ask({ ...question, method: 'GET', path: `${path}/content` })
     if (file.kind !== 'file') throw new Error(`The engine answered ${file.status} instead of the video.`)
-    const kept = await this.#upstream.keep(jobId, file)
+    const kept = await this.upstream.keep(jobId, file)
     // Ours is on disk; what the server keeps is only a copy.
-    await this.#upstream.ask({ ...question, method: 'DELETE' }).catch(() => undefined)
+    await this.upstream.ask({ ...question, method: 'DELETE' }).catch(() => undefined)
     return kept
   }
 }
@@ -102,32 +85,28 @@ function createdAs({ id }: Record<string, unknown>): JobProgress {
 }
 
 const contentWords = /moderation|content_policy|content_filter|safety/i
-const failed = (reason: string, contentPolicy = false): JobProgress => ({ state: 'failed', reason, contentPolicy })
-const refusedContent = () => failed('The model refused the content of this request.', true)
+const refusedContent = () => failedJob('The model refused the content of this request.', true)
 
 function refusedAs(answer: JobAnswer): JobProgress {
   const { status } = answer
   const words = answer.kind === 'json' ? errorWords(answer.body) : ''
   if (status === 429 || status === 503) throw new NotTaken()
-  if ([401, 402, 403, 404, 405].includes(status)) return failed('The engine cannot be used at the moment.')
+  if ([401, 402, 403, 404, 405].includes(status)) return failedJob('The engine cannot be used at the moment.')
   if (status >= 400 && status < 500 && status !== 408 && status !== 409) {
-    return contentWords.test(words) ? refusedContent() : failed('The engine does not take this request.')
+    return contentWords.test(words) ? refusedContent() : failedJob('The engine does not take this request.')
   }
   throw new Error(`The engine answered ${status} to a job.`)
 }
 
 /** What an answer without a finished video says of the job. */
 function verdictOf(answer: JobAnswer, state: EngineState): JobProgress {
-  const { refusals: _none, ...engineState } = state
   const body = answer.kind === 'json' ? answer.body : {}
   if (answer.status === 200) {
-    if (body.status !== 'failed' && body.status !== 'cancelled') return { state: 'running', engineState }
-    return contentWords.test(errorWords(body)) ? refusedContent() : failed('The engine could not make this video.')
+    if (body.status !== 'failed' && body.status !== 'cancelled') return runningJob(state)
+    return contentWords.test(errorWords(body)) ? refusedContent() : failedJob('The engine could not make this video.')
   }
   if (answer.status !== 404 && answer.status !== 410) {
     throw new Error(`The engine answered ${answer.status} when asked after a job.`)
   }
-  const refusals = Number(state.refusals ?? 0) + 1
-  if (refusals >= believedRefusals) return failed('The engine lost the job.')
-  return { state: 'running', engineState: { ...engineState, refusals } }
+  return lostJob(state, 'The engine lost the job.')
 }

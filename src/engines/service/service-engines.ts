@@ -7,14 +7,16 @@ import { imageAnswerBytes, voiceAnswerBytes } from '../bounds.ts'
 import { OpenAiUpstream } from '../http/upstream.ts'
 import type { JobUpstreamOptions, UpstreamOptions } from '../http/upstream-options.ts'
 import {
-  believedRefusals,
   errorWords,
+  failedJob,
   type JobAnswer,
-  JobUpstream,
   jobQuestionMs,
+  lostJob,
+  runningJob,
   submissionMs,
+  UpstreamJobs,
 } from '../jobs/job-upstream.ts'
-import { NotTaken, OnceSent } from '../jobs/once-sent.ts'
+import { NotTaken } from '../jobs/once-sent.ts'
 import { OpenAiSpeech, OpenAiTranscription } from '../openai/audio.ts'
 import { OpenAiChat, type OpenAiChatOptions } from '../openai/chat.ts'
 import { carriesAll } from '../ports/engine.ts'
@@ -184,40 +186,21 @@ export interface ServiceVideoOptions extends JobUpstreamOptions {
 
 /**
  * Another service of this contract. What it says of our key, our credit or its load is no verdict on a job, and nothing that
- * our caller could mend; its consents are those that the caller gave us, under the same provider.
+ * our caller could fix; its consents are those that the caller gave us, under the same provider.
  */
-export class ServiceVideo implements VideoEngine {
+export class ServiceVideo extends UpstreamJobs<VideoCall> implements VideoEngine {
   readonly carries = carriesAll
-  readonly #upstream: JobUpstream
-  readonly #sent: OnceSent
   readonly #members: Members
 
   /** Throws one sentence where the address or the key cannot be used. */
   constructor(options: ServiceVideoOptions) {
-    this.#upstream = new JobUpstream(options)
-    this.#sent = new OnceSent({ knowsAgain: options.takesKeys ?? true })
+    super(options, { knowsAgain: options.takesKeys ?? true })
     this.#members = (options.passMembers ?? []).reduce(withPath, membersOf(VideoQueueRequest))
   }
 
-  async start({ jobId }: VideoCall): Promise<JobProgress> {
-    return this.#upstream.finished(jobId) ?? this.#sent.begin()
-  }
-
-  async poll(call: VideoCall, state: EngineState): Promise<JobProgress> {
-    const kept = this.#upstream.finished(call.jobId)
-    if (kept) return kept
-    if (this.#sent.isPending(state)) return this.#sent.step(call.jobId, state, () => this.#queue(call))
-    return this.#retrieve(call, state)
-  }
-
-  /** Ends all connections. */
-  close(): Promise<void> {
-    return this.#upstream.close()
-  }
-
-  async #queue({ request, engineModel, jobId, signal }: VideoCall): Promise<JobProgress> {
+  protected override async submit({ request, engineModel, jobId, signal }: VideoCall): Promise<JobProgress> {
     const { prompt, ...choices } = handedOn(request, this.#members)
-    const answer = await this.#upstream.ask({
+    const answer = await this.upstream.ask({
       method: 'POST',
       path: '/video/queue',
       body: { ...choices, ...(isNoPrompt(prompt) ? {} : { prompt }), model: engineModel },
@@ -229,15 +212,15 @@ export class ServiceVideo implements VideoEngine {
     return refusedAs(answer)
   }
 
-  async #retrieve({ engineModel, jobId, signal }: VideoCall, state: EngineState): Promise<JobProgress> {
+  protected override async look({ engineModel, jobId, signal }: VideoCall, state: EngineState): Promise<JobProgress> {
     const body = { model: engineModel, queue_id: state.queueId }
     const question = { method: 'POST', timeoutMs: jobQuestionMs, signal } as const
-    const answer = await this.#upstream.ask({ ...question, path: '/video/retrieve', body })
+    const answer = await this.upstream.ask({ ...question, path: '/video/retrieve', body })
     const file = await this.#fileOf(answer, state, signal)
     if (!file) return verdictOf(answer, state)
-    const kept = await this.#upstream.keep(jobId, file)
+    const kept = await this.upstream.keep(jobId, file)
     // Ours is on disk; what the other service keeps is only a copy, which ends by itself where this is not heard.
-    await this.#upstream.ask({ ...question, path: '/video/complete', body }).catch(() => undefined)
+    await this.upstream.ask({ ...question, path: '/video/complete', body }).catch(() => undefined)
     return kept
   }
 
@@ -245,7 +228,7 @@ export class ServiceVideo implements VideoEngine {
     if (answer.kind === 'file') return answer
     const isFinished = answer.status === 200 && answer.body.status === 'COMPLETED'
     if (!isFinished || typeof downloadUrl !== 'string') return null
-    const file = await this.#upstream.askFor(downloadUrl, signal)
+    const file = await this.upstream.askFor(downloadUrl, signal)
     if (file.kind !== 'file') throw new Error(`The service answered ${file.status} instead of the video.`)
     return file
   }
@@ -256,40 +239,33 @@ function queuedAs({ queue_id: queueId, download_url: downloadUrl }: Record<strin
   return { state: 'running', engineState: { queueId, ...(typeof downloadUrl === 'string' ? { downloadUrl } : {}) } }
 }
 
-const failed = (reason: string): JobProgress => ({ state: 'failed', reason })
-
 /** An answer that took no job: for the caller's content, for a consent that nobody asked for here, or for our own affairs. */
 function refusedAs(answer: JobAnswer): JobProgress {
   const words = answer.kind === 'json' ? errorWords(answer.body) : ''
   const { status } = answer
   if (status === 409 && words.includes('needs_consent')) {
-    return failed('The provider of this model asks for a consent that was not given here.')
+    return failedJob('The provider of this model asks for a consent that was not given here.')
   }
   if (status === 422 && !/idempotency/i.test(words)) {
-    return { ...refusal('The provider of this model refused the content of this request.'), contentPolicy: true }
+    return refusedContent()
   }
   if ([400, 404, 410, 413, 415].includes(status))
-    return failed('The provider of this model does not take this request.')
-  if ([401, 402, 403].includes(status)) return failed('The provider of this model cannot be used at the moment.')
+    return failedJob('The provider of this model does not take this request.')
+  if ([401, 402, 403].includes(status)) return failedJob('The provider of this model cannot be used at the moment.')
   if (status === 429 || status === 503) throw new NotTaken()
   throw new Error(`The service answered ${status} to a job.`)
 }
 
-const refusal = (reason: string) => ({ state: 'failed', reason }) as const
+const refusedContent = () => failedJob('The provider of this model refused the content of this request.', true)
 
 /** What an answer without a video says of the job. A failure is an answer of its own in this contract (published contract §4.4). */
 function verdictOf(answer: JobAnswer, state: EngineState): JobProgress {
-  const { refusals: _none, ...engineState } = state
   const body = answer.kind === 'json' ? answer.body : {}
   const { status } = answer
-  if (status === 200) return { state: 'running', engineState }
-  if (status === 422) {
-    return { ...refusal('The provider of this model refused the content of this request.'), contentPolicy: true }
-  }
+  if (status === 200) return runningJob(state)
+  if (status === 422) return refusedContent()
   if (status === 500 && body.error === 'Inference processing failed')
-    return failed('The provider of this model failed.')
+    return failedJob('The provider of this model failed.')
   if (![400, 404, 410, 500].includes(status)) throw new Error(`The service answered ${status} when asked after a job.`)
-  const refusals = Number(state.refusals ?? 0) + 1
-  if (refusals >= believedRefusals) return failed('The provider of this model lost the job.')
-  return { state: 'running', engineState: { ...engineState, refusals } }
+  return lostJob(state, 'The provider of this model lost the job.')
 }
