@@ -34,7 +34,7 @@ interface JobQuestion {
   method: 'GET' | 'POST' | 'DELETE'
   path: string
   /** JSON, or a form. */
-  body?: Record<string, unknown> | FormData
+  body?: object
   headers?: Record<string, string>
   timeoutMs: number
   signal: AbortSignal
@@ -43,7 +43,13 @@ interface JobQuestion {
 export type JobAnswer =
   | { kind: 'json'; status: number; body: Record<string, unknown> }
   /** Of another type than JSON, unread: `keep` or `drop` it. */
-  | { kind: 'file'; status: number; mimeType: string; response: Dispatcher.ResponseData }
+  | { kind: 'file'; status: number; mimeType: string; response: FileResponse }
+
+/** A file that has begun to come, its body unread. */
+interface FileResponse {
+  headers: Readonly<Record<string, string | string[] | undefined>>
+  body: AsyncIterable<Buffer>
+}
 
 type Asked = Pick<Dispatcher.RequestOptions, 'method' | 'headers' | 'body'>
 
@@ -252,11 +258,11 @@ async function read(response: Dispatcher.ResponseData): Promise<JobAnswer> {
 }
 
 /** On disk before it counts: the engine's copy may be deleted next. */
-async function writeBounded(path: string, { body, headers }: Dispatcher.ResponseData): Promise<void> {
+async function writeBounded(path: string, { body, headers }: FileResponse): Promise<void> {
   const file = await open(path, 'wx', 0o600)
   let bytes = 0
   try {
-    for await (const piece of body as AsyncIterable<Buffer>) {
+    for await (const piece of body) {
       bytes += piece.length
       if (bytes > fetchedVideoBytes) throw new Error('The engine’s video is too large.')
       await file.write(piece)
