@@ -88,7 +88,7 @@ function sameOnBoth(other: 'home' | 'elsewhere'): void {
     const [first] = await folderSecrets(dataFolder(folderOf('home')))
     const { key } = keyFrom(await create('home'))
     expect((await keys('home', 'rotate-secret')).code).toBe(0)
-    await expect(startAndStop('home', [first])).rejects.toThrow('is another (mark ')
+    await expect(startAndStop('home', [first])).rejects.toThrow('is another one (mark ')
     expect(await statusOf('home', key)).toBe(200)
     expect((await keys('home', 'drop-secrets', '--break-keys')).code).toBe(0)
     await startAndStop('home')
@@ -97,10 +97,10 @@ function sameOnBoth(other: 'home' | 'elsewhere'): void {
   test('a secret that is rotated where it is set takes over with the next start', async () => {
     const [former, next] = ['f'.repeat(32), 'n'.repeat(32)]
     await startAndStop('home', [former])
-    await expect(startAndStop('home', [next])).rejects.toThrow('belong to the secret')
+    await expect(startAndStop('home', [next])).rejects.toThrow('belongs to the secret')
     await startAndStop('home', [next, former])
     await startAndStop('home', [next])
-    await expect(startAndStop('home', [former])).rejects.toThrow('belong to the secret')
+    await expect(startAndStop('home', [former])).rejects.toThrow('belongs to the secret')
   })
 
   test('a lost secret is replaced when that is asked for, and its keys end', async () => {

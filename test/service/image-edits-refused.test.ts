@@ -200,7 +200,7 @@ const refusals: [rule: string, path: string, body: () => Body | Promise<Body>, s
     '/image/background-remove',
     () => ({ model: 'cutter', image: desk.base64, image_url: 'https://files.example/a.png' }),
     400,
-    'not as both',
+    'not both',
   ],
   [
     'what is no address',

@@ -42,7 +42,7 @@ describe('§7.3 POST /image/edit', () => {
     expect(desk.engine.asked).toMatchObject([
       {
         engineModel: 'inner-edit',
-        request: { prompt: 'a red sky', format: 'webp', pictures: [{ width: 20, height: 10 }] },
+        request: { prompt: 'a red sky', format: 'webp', images: [{ width: 20, height: 10 }] },
       },
     ])
     const headers = ['x-service-model-id', 'x-service-is-blurred', 'x-ratelimit-limit-requests']
@@ -88,13 +88,13 @@ describe('§7.4 POST /image/multi-edit', () => {
     const body = { modelId: 'editor', prompt: 'both', images: ['https://files.example/a.png', second] }
     const { response, lines } = await desk.send('/image/multi-edit', body)
     expect([response.status, lines]).toEqual([200, [['image.edit', 40_000n]]])
-    expect(requestOf(desk.engine.asked[0])).toMatchObject({ pictures: [{ width: 20 }, { width: 9 }] })
+    expect(requestOf(desk.engine.asked[0])).toMatchObject({ images: [{ width: 20 }, { width: 9 }] })
   })
 
   test.each([1, 2])('files of a form: %i', async count => {
     const body = form({ modelId: 'editor', prompt: 'both' }, Array(count).fill(['images', desk.picture]))
     expect((await desk.send('/image/multi-edit', body)).response.status).toBe(200)
-    expect(requestOf(desk.engine.asked[0])).toMatchObject({ pictures: { length: count } })
+    expect(requestOf(desk.engine.asked[0])).toMatchObject({ images: { length: count } })
   })
 })
 
@@ -107,7 +107,7 @@ describe('§7.5 POST /image/upscale', () => {
   ])('%j', async (change, scale, sku, amount) => {
     const { response, lines } = await desk.send('/image/upscale', { model: 'upscaler', image: desk.base64, ...change })
     expect([response.status, response.headers.get('content-type'), lines]).toEqual([200, 'image/png', [[sku, amount]]])
-    expect(requestOf(desk.engine.asked[0])).toMatchObject({ scale, picture: { width: 20, height: 10 } })
+    expect(requestOf(desk.engine.asked[0])).toMatchObject({ scale, image: { width: 20, height: 10 } })
     expect(requestOf(desk.engine.asked[0])).not.toHaveProperty('enhance')
   })
 
@@ -134,7 +134,7 @@ describe('§7.6 POST /image/background-remove', () => {
       'image/png',
       [['image.background', 30_000n]],
     ])
-    expect(desk.engine.asked).toMatchObject([{ engineModel: 'inner-cut', picture: { width: 20 } }])
+    expect(desk.engine.asked).toMatchObject([{ engineModel: 'inner-cut', image: { width: 20 } }])
   })
 })
 

@@ -1,7 +1,7 @@
 import { operations } from '#contract/operations/operations.ts'
 import * as audio from '../capabilities/audio/routes.ts'
 import * as billing from '../capabilities/billing/routes.ts'
-import * as characters from '../capabilities/characters/characters.ts'
+import * as characters from '../capabilities/characters/routes.ts'
 import * as images from '../capabilities/images/routes.ts'
 import * as keys from '../capabilities/keys/routes.ts'
 import * as models from '../capabilities/models/routes.ts'

@@ -1,15 +1,6 @@
 import { createHash } from 'node:crypto'
 import { characterNotFound } from '#contract/errors/errors.ts'
-import {
-  type CharacterQuery,
-  type CharacterRecord,
-  type CharacterReviews,
-  getCharacter,
-  getCharacterReviews,
-  listCharacters,
-} from '#contract/operations/characters.ts'
-import { paginationLimit, paginationPage, paginationTotal, paginationTotalPages } from '#contract/wire/headers.ts'
-import { json, route } from '../../http/route.ts'
+import type { CharacterQuery, CharacterRecord, CharacterReviews } from '#contract/operations/characters.ts'
 
 /** A persona of the operator's, as its settings have it. */
 export interface Character {
@@ -214,24 +205,6 @@ function characterOrder({ sortBy = 'featured', sortOrder }: CharacterSearch) {
     return difference === undefined ? one.slug.localeCompare(other.slug) : sign * difference
   }
 }
-
-export const listCharactersRoute = route(listCharacters, async ({ query }, { characters }) =>
-  json({ object: 'list', data: characters.list(query) }),
-)
-
-export const getCharacterRoute = route(getCharacter, async ({ params }, { characters }) =>
-  json({ object: 'character', data: characters.record(params.slug) }),
-)
-
-export const getCharacterReviewsRoute = route(getCharacterReviews, async ({ params, query, set }, { characters }) => {
-  const reviews = characters.reviews(params.slug, query)
-  const { page, pageSize, total, totalPages } = reviews.pagination
-  set(paginationLimit, pageSize)
-  set(paginationPage, page)
-  set(paginationTotal, total)
-  set(paginationTotalPages, totalPages)
-  return json(reviews)
-})
 
 const createdAt = '2026-11-01T00:00:00.000Z'
 
