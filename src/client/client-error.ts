@@ -20,7 +20,7 @@ export type ClientErrorKind =
   /** An address, an option or a credential that this client does not use. */
   | 'not-allowed'
 
-/** A failure without a `ServiceError`. The message is ours; a stranger's words are only in `cause`. */
+/** A failure without a `ServiceError`. The message is ours; untrusted text is only in `cause`. */
 export class ClientError extends Error {
   override readonly name = 'ClientError'
   readonly kind: ClientErrorKind

@@ -89,7 +89,7 @@ export class Client {
   readonly #wire: Wire
   readonly #closeWire: () => Promise<void>
   /** For hosts that the service has named; made by the first of them. */
-  #outer: ReturnType<typeof undiciWire> | undefined
+  #publicWire: ReturnType<typeof undiciWire> | undefined
   readonly #gate: Gate
   readonly #skew = new SignInSkew()
   readonly #options: ClientOptions
@@ -116,7 +116,7 @@ export class Client {
     return this.#repeating(operation, call, options, response => this.#json(operation, response))
   }
 
-  /** One operation whose 200 may be a file; whoever gets one reads or discards it. */
+  /** One operation whose 200 may be a file; the caller reads or discards it. */
   async open<O extends Operation>(operation: O, call: CallOf<O>, options: CallOptions = {}): Promise<OpenedAnswer<O>> {
     return this.#repeating(operation, call, options, async response => {
       const mimeType = mimeTypeOf(response.headers)
@@ -175,16 +175,16 @@ export class Client {
     return this.#through(await this.#gate.enter(null, this.#budget({ signal })), request, null)
   }
 
-  /** What resolves a name has checked where it leads, so that the service's word opens no inner network. */
+  /** What resolves a name has checked where it leads, so that the service's word opens no private network. */
   #toOuterHost(request: WireRequest): Promise<WireResponse> {
     const { fetch, resolve } = this.#options
     if (fetch) return this.#wire(request)
-    this.#outer ??= undiciWire({ lookup: publicLookup(resolve) })
-    return this.#outer.wire(request)
+    this.#publicWire ??= undiciWire({ lookup: publicLookup(resolve) })
+    return this.#publicWire.wire(request)
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#closeWire(), this.#outer?.close()])
+    await Promise.all([this.#closeWire(), this.#publicWire?.close()])
     this.#gate.close()
   }
 
@@ -248,7 +248,7 @@ export class Client {
 
   /** A response with success; everything else is thrown. */
   async #answered(operation: Operation, request: WrittenRequest, options: ExchangeOptions): Promise<WireResponse> {
-    // A header that an operation does not need is not sent: nobody has to know who asks for a list of models.
+    // A header that an operation does not need is not sent: a list of models needs no identity.
     const response = await this.exchange(request, { ...options, isAnonymous: operation.auth.length === 0 })
     if (response.status >= 200 && response.status < 300) return response
     throw await this.errorOf(operation, response)

@@ -26,7 +26,7 @@ export type SentPayment =
   /** Lost answer, 500, pending: only the same bytes may be sent again. */
   | { kind: 'unknown'; reason: string }
 
-/** Who a client is for a service; null is nobody. */
+/** Who a client is for a service; null is unauthenticated. */
 export type Credential = { apiKey: string } | { payer: Payer } | null
 
 /** Headers of one request. A wallet signs in anew for each, because a nonce serves once. */

@@ -3,22 +3,22 @@ import { dayMs, hourMs, minuteMs } from '#contract/time.ts'
 
 /** Every bound of the client, with its unit and why that number. */
 
-/** A service that does not take a connection in this time is down for whoever waits. */
+/** A service that does not take a connection in this time is down for the caller. */
 export const connectTimeoutMs = 10_000
 /** A chat that is not streamed answers when it is whole; services give up at about two minutes themselves. */
 export const headersTimeoutMs = 180_000
 /** Between two pieces of a body: streams send something more often. */
 export const bodyTimeoutMs = 60_000
-/** A connection that nobody uses. */
+/** How long an idle connection is kept. */
 export const keepAliveMs = 30_000
 
-/** Largest JSON answer that is read, in bytes: four pictures in base64; a list of hundreds of models is below 1 MB. */
+/** Largest JSON answer that is read, in bytes: four images in base64; a list of hundreds of models is below 1 MB. */
 export const answerBytes = 32 * 1024 * 1024
 /** An error answer is read so far; a policy text of two pages fits many times. */
 export const errorBytes = 512 * 1024
 /** Of an error answer that is no JSON, such as a page of a proxy: its title and first sentences. */
 export const errorCharacters = 4_000
-/** Largest picture or recording of one answer, in bytes: an hour of speech, or a picture of 8k, is below. */
+/** Largest image or recording of one answer, in bytes: an hour of speech, or an 8K image, is below. */
 export const madeBytes = 128 * 1024 * 1024
 /** Largest file that is downloaded, in bytes: a minute of 4k video is below. */
 export const fileBytes = 4 * 1024 * 1024 * 1024
@@ -41,26 +41,26 @@ export const believedResetMs = hourMs
 /** Brief §7.3 blocks after more than 20 failures in 30 s; we stop well before. */
 export const breakerWindowMs = 30_000
 export const breakerFailures = 15
-/** From this many failures on, half as many calls are under way at once. */
+/** From this many failures on, half as many calls are in flight at once. */
 export const breakerEasesAt = 12
 /** A service that is down loses requests; it need not have seen them, so fewer than these do not count. */
 export const breakerUncountedUnanswered = 5
-/** Failures and calls under way together: each of these may fail as well. Two are left for requests that pass us by. */
+/** Failures and calls in flight together: each of these may fail as well. Two are left for requests that pass us by. */
 export const breakerCeiling = abuseBlock.failures - 2
 /** Between a probe that failed and the next one: ten in a window, half of what is allowed. */
 export const probePauseMs = 3_000
 /** Added to a block's 30 s, so that all clients do not return in one instant. */
 export const blockJitterMs = 2_000
 
-/** A call of which nobody knows whether its process has died is under way this long: its connection has ended by then. */
+/** A call whose process may have died counts as in flight for this long: its connection has ended by then. */
 export const flightLifeMs = connectTimeoutMs + headersTimeoutMs + 10_000
 /** Calls of one process at once; with one more process of the same caller the breaker's ceiling is reached. */
 export const mostAtOnce = 16
-/** An answer that nobody reads to its end holds its turn this long. */
+/** An answer that is not read to its end holds its turn this long. */
 export const turnLifeMs = 10 * minuteMs
 /** Refusals for too many calls at once that come this close together are one lesson. */
 export const lessonMs = 1_000
-/** Whoever waits for a turn looks again after this, because other processes cannot wake it. */
+/** A call that waits for a turn looks again after this, because other processes cannot wake it. */
 export const turnPauseMs = 250
 
 /** A sign-in that was refused is signed anew by the service's clock where that is so far from ours; a slow answer is not. */
@@ -86,5 +86,5 @@ export const progressBytes = 64 * 1024
 export const downloadCuts = 1_000
 /** Bytes of a download that a loss of power may take; a later process fetches so many again. */
 export const unsyncedBytes = 1024 * 1024
-/** Left free on the disk beside a file, in bytes, for whoever else writes there. */
+/** Left free on the disk beside a file, in bytes, for other writers. */
 export const spareDiskBytes = 16 * 1024 * 1024

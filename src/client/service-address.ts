@@ -25,7 +25,7 @@ const refused = (message: string): ClientError => new ClientError('not-allowed',
 
 /**
  * Where a service says that a file is: https, or the service's own origin. A service must not lead its callers into their
- * own networks, so that an inner address is taken on the service's own host only. Throws `not-allowed`.
+ * own networks, so that a private address is taken on the service's own host only. Throws `not-allowed`.
  */
 export function downloadAddress(text: string, service: ServiceAddress): URL {
   const url = URL.canParse(text) ? new URL(text) : null

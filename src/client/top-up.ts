@@ -78,7 +78,7 @@ export class TopUpClient {
 
 /**
  * A clear no is one that says so; a limit or a fault says nothing about the payment. A nonce of ours that is used was used
- * by this payment and no other: the money may have left, and only somebody who looks at the chain may call it back.
+ * by this payment and no other: the money may have left, and only a look at the chain may free it.
  */
 function outcomeOf(error: ServiceError): SentPayment {
   const { status, kind, body } = error
@@ -94,7 +94,7 @@ function outcomeOf(error: ServiceError): SentPayment {
 const usedUp =
   /nonce_?(is_|was_)?(already_)?(been_)?used|already_?(been_)?(used|settled|processed|spent)|authorization_?used/i
 
-/** By a clock that nobody sets: ours may be what is wrong. */
+/** By a monotonic clock: ours may be what is wrong. */
 function goingOn(toldMs: number): () => number {
   const heardAtMs = performance.now()
   return () => toldMs + performance.now() - heardAtMs

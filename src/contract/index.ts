@@ -167,6 +167,7 @@ export {
   AudioUrl,
   ConsentAttestation,
   completeVideo,
+  createVideoTranscription,
   ImageUrl,
   queueVideo,
   quoteVideo,
@@ -183,13 +184,10 @@ export {
   VideoResolution,
   VideoRetrieveRequest,
   VideoStatus,
-  VideoUrl,
-} from './operations/video.ts'
-export {
-  createVideoTranscription,
   VideoTranscript,
   VideoTranscriptionRequest,
-} from './operations/video-transcription.ts'
+  VideoUrl,
+} from './operations/video.ts'
 export {
   getWalletBalance,
   getWalletTransactions,

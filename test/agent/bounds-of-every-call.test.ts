@@ -16,7 +16,7 @@ import { type CallOf, isPaid, type Operation } from '#contract/operations/operat
 import { operations } from '#contract/operations/operations.ts'
 import { createResponse } from '#contract/operations/responses.ts'
 import { cryptoRpcProxy } from '#contract/operations/rpc.ts'
-import { createVideoTranscription } from '#contract/operations/video-transcription.ts'
+import { createVideoTranscription } from '#contract/operations/video.ts'
 import { webScrape, webSearch } from '#contract/operations/web.ts'
 import type { ChainNode } from '#engines/ports/engine.ts'
 import { demoModels, demoMusic } from '#service/models/demo-models.ts'

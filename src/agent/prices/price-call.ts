@@ -16,8 +16,13 @@ import {
 import type { Operation } from '#contract/operations/operation.ts'
 import { createResponse } from '#contract/operations/responses.ts'
 import { cryptoRpcProxy, type RpcRequest, rpcCredits } from '#contract/operations/rpc.ts'
-import { queueVideo, quoteVideo, VideoQueueRequest } from '#contract/operations/video.ts'
-import { createVideoTranscription, VideoTranscriptionRequest } from '#contract/operations/video-transcription.ts'
+import {
+  createVideoTranscription,
+  queueVideo,
+  quoteVideo,
+  VideoQueueRequest,
+  VideoTranscriptionRequest,
+} from '#contract/operations/video.ts'
 import { augmentMicroUsd, WebScrapeRequest, WebSearchRequest, webScrape, webSearch } from '#contract/operations/web.ts'
 import { wantsCredit } from '../words/explain.ts'
 import { shownModel } from './asked-models.ts'

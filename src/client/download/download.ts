@@ -220,7 +220,7 @@ async function freeBytesOf(folder: string): Promise<number> {
   return bavail * bsize
 }
 
-/** Before the first byte, so that a large file does not fill a disk for everybody and then fail. */
+/** Before the first byte, so that a large file does not fill the disk and then fail. */
 async function requireRoom({ partPath }: SaveFile, bytes: number, freeBytes: (folder: string) => Promise<number>) {
   if (bytes > fileBytes) {
     throw new ClientError('too-large', `The file is larger than ${fileBytes} bytes.`, { wasSent: true })

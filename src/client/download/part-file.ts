@@ -116,7 +116,7 @@ class Writing {
     }
     this.#length = 0
     this.#syncing = this.#file.datasync()
-    // Whoever waits for it next hears of it.
+    // The next waiter is told.
     this.#syncing.catch(() => {})
   }
 }

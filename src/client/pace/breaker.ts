@@ -16,7 +16,7 @@ const CallerNote = z.object({
   changedAtMs: z.number(),
   /** Failures of the last window, oldest first. Unanswered ones need not have been seen by the service. */
   failures: z.array(z.object({ atMs: z.number(), wasAnswered: z.boolean() })),
-  /** Calls under way, each of which may fail. */
+  /** Calls in flight, each of which may fail. */
   flights: z.array(
     z.object({ id: z.string(), untilMs: z.number(), isProbe: z.boolean(), owner: z.string().optional() }),
   ),
@@ -37,7 +37,7 @@ export type Verdict =
   /** Others have to end first. */
   | { kind: 'full' }
 
-/** The note as it holds now: without failures that have left the window and calls that cannot be under way any more. */
+/** The note as it holds now: without failures that have left the window and calls that cannot be in flight any more. */
 export function callerNote(text: string | null, nowMs: number): CallerNote {
   const note = readNote(CallerNote, text, nowMs)
   if (!note) return { changedAtMs: nowMs, failures: [], flights: [], openUntilMs: null }
@@ -49,7 +49,7 @@ export function callerNote(text: string | null, nowMs: number): CallerNote {
 }
 
 /**
- * Whether one more call may be sent. Failures and calls under way stay below the service's block together, so that it is
+ * Whether one more call may be sent. Failures and calls in flight stay below the service's block together, so that it is
  * not reached even if all of them fail (brief §7.3). `own` are this process's calls, this one included, of `mostOwn`.
  */
 export function judge(note: CallerNote, nowMs: number, { own, mostOwn }: { own: number; mostOwn: number }): Verdict {
@@ -95,7 +95,7 @@ export function withoutGone(note: CallerNote, owner: NoteOwner | undefined, nowM
   }
 }
 
-/** One call less under way, and perhaps one failure more. */
+/** One call less in flight, and perhaps one failure more. */
 export function withEnd(note: CallerNote, id: string, end: FlightEnd, nowMs: number): CallerNote {
   const wasProbe = note.flights.find(flight => flight.id === id)?.isProbe ?? false
   const ended = { ...note, changedAtMs: nowMs, flights: note.flights.filter(flight => flight.id !== id) }

@@ -43,7 +43,7 @@ export interface GateOptions {
 export interface PassageEnd {
   end: FlightEnd
   window?: LimitWindow | null
-  /** A refusal's own word on when to come again, by our clock. */
+  /** When a refusal says to retry, by our clock. */
   comeAgainAtMs?: number | null
 }
 
@@ -57,7 +57,7 @@ export interface Passage {
 
 type Step = Verdict | Room
 
-/** What every request passes: its limits, the calls that are under way, and the breaker below the service's block. */
+/** What every request passes: its limits, the calls that are in flight, and the breaker below the service's block. */
 export class Gate {
   readonly #options: GateOptions
   readonly #underWay = new Set<Passage>()
@@ -68,7 +68,7 @@ export class Gate {
 
   /**
    * Waits until a call may be sent, within its budget. `bucket` names the limit and the model that it counts for; null
-   * where nobody knows. Throws `breaker-open` or `limit-reached`, with the time from which it is worth coming again.
+   * where nobody knows. Throws `breaker-open` or `limit-reached`, with the time from which a retry is worth it.
    */
   async enter(bucket: string | null, budget: WaitBudget): Promise<Passage> {
     const { clock, random, turns } = this.#options
@@ -106,7 +106,7 @@ export class Gate {
     this.#options.turns.refused()
   }
 
-  /** What is still under way gets no answer any more. */
+  /** What is still in flight gets no answer any more. */
   close(): void {
     for (const passage of this.#underWay) passage.ended({ end: 'unanswered' })
     this.#options.notes.close()
@@ -179,7 +179,7 @@ export class Gate {
     )
   }
 
-  // The call stays noted as under way until its time is over, which is the careful side.
+  // The call stays noted as in flight until its time is over, which is the careful side.
   #quietly(change: (notes: Notes) => void): void {
     try {
       this.#options.notes.together(change)

@@ -47,7 +47,7 @@ const BucketNote = z.object({
   tokensLeft: figure,
   tokensResetAtMs: figure,
   seenAtMs: z.number(),
-  /** A refusal that said no more than when to come again. */
+  /** A refusal that said only when to retry. */
   pausedUntilMs: z.number(),
   /** Sent since the service counted for us: its next answer takes them off. */
   flights: z.array(z.object({ id: z.string(), untilMs: z.number(), owner: z.string().optional() })),
@@ -105,7 +105,7 @@ export type Room =
   | { kind: 'go' }
   /** The service would refuse before that time. */
   | { kind: 'used-up'; untilMs: number }
-  /** Those under way may take all that is left. */
+  /** Those in flight may take all that is left. */
   | { kind: 'full' }
 
 /** Whether the limits leave room for one more call, as far as anybody has said. */
@@ -146,7 +146,7 @@ export function withAnswer(note: BucketNote, id: string, answer: LimitWindow | n
   return requestsLeft === null ? ended : { ...ended, requestsLeft: Math.max(0, requestsLeft - 1) }
 }
 
-/** A refusal without limit headers says no more than when to come again. */
+/** A refusal without limit headers says only when to retry. */
 export const withPause = (note: BucketNote, untilMs: number): BucketNote => ({
   ...note,
   pausedUntilMs: Math.max(untilMs, note.pausedUntilMs),

@@ -10,7 +10,7 @@ export interface Notes {
 }
 
 /**
- * What the callers of a machine tell each other: failures, calls under way, limits. A lost note costs a service's patience
+ * What the callers of a machine tell each other: failures, calls in flight, limits. A lost note costs a service's patience
  * and no money, so it need not outlive a power cut.
  */
 export interface SharedNotes {
@@ -21,7 +21,7 @@ export interface SharedNotes {
   close(): void
 }
 
-/** Whose calls are noted as under way, so that those of a process that has died are not waited for. */
+/** Whose calls are noted as in flight, so that those of a process that has died are not waited for. */
 export interface NoteOwner {
   /** Of this process. */
   name: string
@@ -60,7 +60,7 @@ export function readNote<Schema extends z.ZodType<{ changedAtMs: number }>>(
   return note && note.changedAtMs <= nowMs + clockStepMs ? note : null
 }
 
-/** Of calls under way, those whose process has certainly ended. */
+/** Of calls in flight, those whose process has certainly ended. */
 export function goneOf<Flight extends { owner?: string | undefined }>(
   flights: readonly Flight[],
   self: NoteOwner | undefined,

@@ -43,7 +43,7 @@ export function retryAfterMs(headers: Headers, nowMs: number): number | null {
   return atMs === null ? null : Math.min(longestHintMs, Math.max(0, atMs - serverNow(headers, nowMs)))
 }
 
-/** Where requests are left, something else refused, and its own word on when to come again counts instead. */
+/** Where requests are left, something else refused, and its own retry time counts instead. */
 function requestsHintMs(headers: Headers, nowMs: number, isToldOtherwise: boolean): number | null {
   const left = remainingRequests.parse(headers.get(remainingRequests.name) ?? '')
   if (left !== null && left > 0 && (isToldOtherwise || isOutOfTokens(headers))) return null

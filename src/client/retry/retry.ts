@@ -73,7 +73,7 @@ function outcomeOfAnswer({ kind, status }: ServiceError): Outcome {
   // This kind is the service's last word on a piece of work, not a fault that passes.
   if (kind === 'INFERENCE_FAILED') return 'refused'
   if (status < 500) return 'refused'
-  // Of a proxy's answer, and of books that went away, nobody knows what had begun.
+  // A proxy's answer, or a ledger that went away, doesn't tell what had begun.
   if (kind === 'UNKNOWN_ANSWER' || kind === 'LEDGER_UNREACHABLE' || kind === 'CHARGE_UNKNOWN') return 'lost'
   return status === 503 ? 'unavailable' : 'failed'
 }

@@ -25,7 +25,7 @@ export interface AnswerHeaders {
   receipt: string | null
   /** The answer of an earlier request under the same key. */
   isReplayed: boolean
-  /** A picture was blurred by the service's content policy. */
+  /** An image was blurred by the service's content policy. */
   isBlurred: boolean
   /** The service does paid work once for each `Idempotency-Key`. */
   takesKeys: boolean

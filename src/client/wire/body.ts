@@ -24,7 +24,7 @@ export async function readBytes(response: WireResponse, maximumBytes: number): P
   return Buffer.concat(pieces)
 }
 
-/** JSON of a stranger: bounded in size and depth. `undefined` where it is none. */
+/** Untrusted JSON: bounded in size and depth. `undefined` if it isn't JSON. */
 export async function readJson(response: WireResponse, maximumBytes: number): Promise<unknown> {
   const parsed = parseJson(new TextDecoder().decode(await readBytes(response, maximumBytes)), jsonDepth)
   return parsed.ok ? parsed.value : undefined

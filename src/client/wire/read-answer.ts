@@ -151,7 +151,7 @@ function textsOf(body: unknown): string[] {
   return [code, typeof error === 'string' ? error : error.code].filter(text => typeof text === 'string')
 }
 
-/** A status with a body of somebody else's: a proxy, or a service that says more. */
+/** A status with an unknown body: of a proxy, or of a service that says more. */
 const unknownKind = (status: number): ErrorKind => ({
   kind: 'UNKNOWN_ANSWER',
   status,

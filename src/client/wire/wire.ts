@@ -103,7 +103,7 @@ function codeOf(error: unknown): string {
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>
 
 /**
- * Resolves for a connection to a host that somebody else has named, and fails where any of its addresses is of an inner
+ * Resolves for a connection to a host that is untrusted, and fails where any of its addresses is of a private
  * network. Net connects to what this answers and to nothing else, so no second answer of a name server counts.
  */
 export const publicLookup =

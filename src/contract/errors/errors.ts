@@ -30,7 +30,7 @@ export const invalidRequest = defineError({
   body: DetailedError,
   retry: 'after-change',
 })
-/** The published sentence, and under `details` which picture it is about and what is wrong with it. */
+/** The published sentence, and under `details` which image it is about and what is wrong with it. */
 export const corruptedImage = defineError({
   kind: 'CORRUPTED_IMAGE',
   status: 400,
@@ -134,14 +134,14 @@ export const mediaNotFound = defineStandard(
   'Media could not be found. Request may be invalid, expired, or deleted.',
   'never',
 )
-/** Somebody else's charge is answered as one that does not exist. */
+/** Another account's charge is reported as missing. */
 export const receiptNotFound = defineStandard(
   'RECEIPT_NOT_FOUND',
   404,
   'There is no receipt of this request. A request has one once it has been charged.',
   'never',
 )
-/** Somebody else's key is answered as one that does not exist. */
+/** Another account's key is reported as missing. */
 export const keyNotFound = defineStandard(
   'API_KEY_NOT_FOUND',
   404,
@@ -276,7 +276,7 @@ export const tooManyUnread = defineError({
   body: CodedError,
   retry: 'later',
 })
-/** The bodies of requests under way take all the memory that there is for them, or all that one caller may have. */
+/** The bodies of requests in flight take all the memory that there is for them, or all that one caller may have. */
 export const bodiesFull = defineStandard(
   'BODIES_FULL',
   429,
@@ -313,7 +313,7 @@ export const serviceStarting = defineStandard(
   'The service is starting. Please try again in a few seconds.',
   'later',
 )
-/** The operator of this service has set up no engine for it; to come again is of no use. */
+/** The operator of this service has set up no engine for it; retrying does not help. */
 export const notSetUp = defineError({ kind: 'NOT_SET_UP', status: 503, body: StandardError, retry: 'never' })
 export const searchFailed = defineStandard(
   'SEARCH_FAILED',
@@ -328,7 +328,7 @@ export const ledgerReadOnly = defineStandard(
   'Paid calls are paused while the ledger of this service is checked; nothing was charged. Please try again later.',
   'later',
 )
-/** The work was done, and the books were gone before they answered for its charge. Whoever repeats it may pay twice. */
+/** The work was done, but the ledger did not confirm its charge. A caller that repeats it may pay twice. */
 export const chargeUnknown = defineCoded(
   'CHARGE_UNKNOWN',
   500,
@@ -372,7 +372,7 @@ export const settlementPending = defineError({
 })
 export const topUpFailed = defineError({ kind: 'X402_TOP_UP_FAILED', status: 500, body: TopUpError, retry: 'later' })
 
-/** Nothing is known of the payment, because the books cannot be reached. */
+/** The state of the payment is unknown, because the ledger cannot be reached. */
 export const topUpUnavailable = defineError({
   kind: 'X402_TOP_UP_UNAVAILABLE',
   status: 503,

@@ -7,19 +7,19 @@ export type HeaderFields = Record<string, string>
 
 export const secondsUntil = (atMs: number, nowMs: number): number => Math.max(1, Math.ceil((atMs - nowMs) / 1000))
 
-/** When a caller may come again, for a refusal that is no window's: a block, or too many requests in flight. */
+/** When a caller may retry after a refusal without a rate window: a block, or too many requests in flight. */
 export const retryAfterHeaders = (atMs: number, nowMs: number, type: LimitType): HeaderFields => ({
   [resetRequests.name]: resetRequests.format(Math.ceil(atMs / 1000)),
   [retryAfter.name]: retryAfter.format(secondsUntil(atMs, nowMs)),
   [limitType.name]: limitType.format(type),
 })
 
-/** The 429 of a wallet with too many requests under way, in this process or in all of them. */
+/** The 429 of a wallet with too many requests in flight, in this process or in all of them. */
 export const tooManyInFlight = (nowMs: number): ServiceError =>
   tooManyConcurrent(
     { error: 'Too many concurrent requests', code: 'X402_CONCURRENCY_LIMIT' },
     retryAfterHeaders(nowMs + concurrencyRetryMs, nowMs, 'user'),
   )
 
-/** When a wallet with too many requests in flight may come again: nobody knows, so soon. */
+/** When a wallet with too many requests in flight may retry: when one ends is unknown, so soon. */
 const concurrencyRetryMs = 1_000

@@ -55,5 +55,5 @@ export function blameless<Thrown extends Error>(error: Thrown): Thrown {
   return error
 }
 
-/** Whether an answer counts towards nobody's abuse block. */
+/** Whether an answer doesn't count towards the caller's abuse block. */
 export const isBlameless = (error: ServiceError): boolean => kinds.has(error.kind) || marked.has(error)

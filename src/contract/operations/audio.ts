@@ -133,7 +133,7 @@ const Count = z.union([
     .pipe(z.number().int().positive()),
 ])
 
-/** Published contract §8.4: music and sounds. What a model takes of it stands in its record. */
+/** Published contract §8.4: music and sound effects. What a model takes of it stands in its record. */
 export const AudioQueueRequest = z
   .looseObject({
     model: z.string().min(1),

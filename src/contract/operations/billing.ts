@@ -44,7 +44,7 @@ export const getBillingBalance = defineOperation({
   failures: adminFailures,
 })
 
-/** One row of the books: positive where the account was charged, negative where it got something back. */
+/** One row of the ledger: positive where the account was charged, negative where it got something back. */
 export const UsageRow = z
   .strictObject({
     timestamp: z.string(),
@@ -59,7 +59,7 @@ export const UsageRow = z
         requestId: z.string().nullable(),
         promptTokens: z.number().nullable(),
         completionTokens: z.number().nullable(),
-        /** Milliseconds; the books do not keep it. */
+        /** Milliseconds; the ledger does not keep it. */
         inferenceExecutionTime: z.number().nullable(),
       })
       .nullable(),

@@ -11,7 +11,7 @@ import { listOf } from '../schemas.ts'
 import { defineOperation } from './operation.ts'
 import { ServiceParameters, ServiceParametersEcho } from './service-parameters.ts'
 
-/** Messages of a chat request (brief §4.3): text, pictures, `input_audio`, `video_url`, files. */
+/** Messages of a chat request (brief §4.3): text, images, `input_audio`, `video_url`, files. */
 
 const cacheControl = {
   cache_control: z.looseObject({ type: z.literal('ephemeral'), ttl: z.string().optional() }).optional(),

@@ -136,7 +136,7 @@ export const listImageStyles = defineOperation({
   failures: { 400: DetailedError, 429: StandardError, 500: StandardError, 503: StandardError },
 })
 
-/** A picture of a request: base64, a data URL, an http(s) address, or a file of a form. */
+/** An image of a request: base64, a data URL, an http(s) address, or a file of a form. */
 const ImageInput = z.union([z.string().min(1), UploadedFile])
 export type ImageInput = z.output<typeof ImageInput>
 
@@ -192,7 +192,7 @@ export const UpscaleImageRequest = z
   .meta({ id: 'UpscaleImageRequest' })
 export type UpscaleImageRequest = z.output<typeof UpscaleImageRequest>
 
-/** Also names the model, for a service that has several. One of both pictures. */
+/** Also names the model, for a service that has several. One of both images. */
 export const BackgroundRemoveImageRequest = z
   .looseObject({
     image: ImageInput.optional(),

@@ -17,7 +17,7 @@ const TokenPricing = z.strictObject({
 
 const qualityPrices = z.strictObject({ low: Price.optional(), medium: Price.optional(), high: Price.optional() })
 
-/** Everything else: by the picture, the second, the thousand characters, or the length of a song. */
+/** Everything else: by the image, the second, the thousand characters, or the length of a song. */
 export const UnitPricing = z.strictObject({
   input: Price.optional(),
   generation: Price.optional(),
@@ -118,7 +118,7 @@ export const VideoConstraints = z.strictObject({
   audio: z.boolean(),
   audio_configurable: z.boolean(),
   prompt_character_limit: z.number().int().positive().optional(),
-  /** The media that it takes; where absent, a picture as its first frame, unless it makes videos of text alone. */
+  /** The media that it takes; where absent, an image as its first frame, unless it makes videos of text alone. */
   media: z.array(z.enum(videoMediaFields)).optional(),
   /** Of an upscaler alone, which takes a video and no duration or resolution. */
   upscale_factors: z.array(UpscaleFactor).min(1).optional(),

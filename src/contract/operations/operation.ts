@@ -88,7 +88,7 @@ export const isPaid = ({ charge }: Pick<Operation, 'charge'>): boolean => charge
 export const isIdempotent = (operation: Pick<Operation, 'charge' | 'idempotent'>): boolean =>
   operation.idempotent ?? isPaid(operation)
 
-/** 409 for a key whose work is under way, and what a key with another request is answered (a 400 has its shape anyway). */
+/** 409 for a key whose work is in flight, and what a key with another request is answered (a 400 has its shape anyway). */
 function withKeyFailures({ failures, reusedKeyStatus }: Pick<Operation, 'failures' | 'reusedKeyStatus'>) {
   const statuses = reusedKeyStatus === 400 ? [409] : [409, 422]
   const added = statuses.map(status => {

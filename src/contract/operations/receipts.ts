@@ -28,12 +28,12 @@ export const ReceiptClaims = z.object({
   iss: z.string(),
   /** Who was charged: the address of a wallet, or an account. */
   sub: z.string(),
-  /** When the books took it, Unix seconds. */
+  /** When the ledger recorded it, Unix seconds. */
   iat: z.number().int().min(0).max(lastSecond),
   kind: z.enum(['charge', 'refund']),
   /** The request that was charged, as its answer's `cf-ray` named it. */
   request: z.string(),
-  /** Id of the operation; null where the books do not tell. */
+  /** Id of the operation; null if the ledger does not record it. */
   operation: z.string().nullable(),
   model: z.string().nullable(),
   /** Id of the API key that called, where it was one. */
@@ -42,7 +42,7 @@ export const ReceiptClaims = z.object({
   /** The same amount by the balance that paid it, in micro-USD. */
   paid_with: z.object({ usd: digits, diem: digits }),
   lines: z.array(ReceiptLine),
-  /** What the lines cost beyond the amount: nobody paid it. */
+  /** What the lines cost beyond the amount: the service's loss. */
   written_off_micro_usd: digits,
   /** Of a refund: why. */
   reason: z.string().optional(),

@@ -80,7 +80,7 @@ export const retryCount = integerHeader('x-retry-count', 'when retries occur')
 
 export const limitRequests = integerHeader('x-ratelimit-limit-requests', 'authenticated requests')
 export const remainingRequests = integerHeader('x-ratelimit-remaining-requests', 'authenticated requests')
-/** Unix seconds of the service's clock at which the caller may come again. */
+/** Unix seconds of the service's clock at which the caller may retry. */
 export const resetRequests = integerHeader('x-ratelimit-reset-requests', 'authenticated requests')
 export const limitTokens = integerHeader('x-ratelimit-limit-tokens', 'authenticated requests to text models')
 export const remainingTokens = integerHeader('x-ratelimit-remaining-tokens', 'authenticated requests to text models')

@@ -1,6 +1,6 @@
 import { sniffType } from './media-type.ts'
 
-/** What the first bytes of a picture say, so that nothing is decoded before its type and size are known. */
+/** What the first bytes of an image say, so that nothing is decoded before its type and size are known. */
 
 export const knownImageTypes = ['png', 'jpeg', 'webp', 'gif'] as const
 export type ImageType = (typeof knownImageTypes)[number]

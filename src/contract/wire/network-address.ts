@@ -1,5 +1,5 @@
 /** Networks of IPv4 that only a machine or its own network reaches: this host, private, shared, loopback, link-local. */
-const innerV4 = [
+const privateV4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -33,20 +33,20 @@ const reservedV6 = ['2001::/23', '2001:db8::/32', '2620:4f:8000::/48', '3fff::/2
 /** Where IPv4 is reached by translation alone, a resolver writes the IPv4 address into the last 32 bits. */
 const translatedV4 = v6Range('64:ff9b::/96')
 
-/** Whether an IP address, as a resolver writes it, is of this machine or of an inner network; what is no address counts as one. */
+/** Whether an IP address, as a resolver writes it, is of this machine or of a private network; what is no address counts as one. */
 export function isPrivateAddress(address: string): boolean {
   const four = v4Bits(address)
-  if (four !== null) return innerV4.some(within(four))
+  if (four !== null) return privateV4.some(within(four))
   const six = v6Bits(address)
   if (six === null) return true
-  if (within(six)(translatedV4)) return innerV4.some(within(six & 0xffff_ffffn))
+  if (within(six)(translatedV4)) return privateV4.some(within(six & 0xffff_ffffn))
   return !within(six)(globalV6) || within(six)(tunnelV6)
 }
 
 /** Whether an IP address, as a resolver or the URL parser writes it, is one of the public internet. */
 export function isPublicAddress(address: string): boolean {
   const four = v4Bits(address)
-  if (four !== null) return ![...innerV4, ...reservedV4].some(within(four))
+  if (four !== null) return ![...privateV4, ...reservedV4].some(within(four))
   const six = v6Bits(address)
   return six !== null && within(six)(globalV6) && ![tunnelV6, ...reservedV6].some(within(six))
 }
@@ -93,7 +93,7 @@ function groupsOf(text: string): bigint[] {
 }
 
 /**
- * Whether the host of a URL, as `URL.hostname` writes it, names this machine or an address of an inner network. A name that
+ * Whether the host of a URL, as `URL.hostname` writes it, names this machine or an address of a private network. A name that
  * a resolver would lead there is not known by this.
  */
 export function isPrivateHost(host: string): boolean {

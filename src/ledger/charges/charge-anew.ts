@@ -77,7 +77,7 @@ async function tryAnew(
   const holding = await funding.holdOps({ hold, principal, amount }, { owner, untilMs: atMs + holdLeaseMs })
   const writeOff = microUsd(total - amount)
   const charging: Op[] = [
-    // It is over within its own unit, so it takes nobody's place among the calls under way.
+    // It is over within its own unit, so it takes nobody's place among the calls in flight.
     ...holding.map(op => (op.op === 'hold' ? { ...op, mostOpen: null } : op)),
     { op: 'capture', hold, request, model, lines, ...(writeOff > 0n ? { writeOff } : {}), atMs },
   ]

@@ -6,7 +6,7 @@ import type { Unit } from './units.ts'
 /** Keys of one statement: a group is filled up to one of these, so that a database has few different statements to keep. */
 const groupSizes = [1, 2, 4, 16, 64] as const
 
-/** So many statements of one read are under way at once: a second one, so that a connection that hangs stops nobody. */
+/** So many statements of one read are in flight at once: a second one, so that a connection that hangs stops nobody. */
 const groupsUnderWay = 2
 
 interface Waiting<Row> {

@@ -2,12 +2,16 @@ import { inferenceFailed } from '#contract/errors/errors.ts'
 import { fieldError } from '#contract/errors/issues.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { microUsd, toUsdNumber } from '#contract/money.ts'
-import { completeVideo, noPrompt, queueVideo, quoteVideo, retrieveVideo } from '#contract/operations/video.ts'
 import {
+  completeVideo,
   createVideoTranscription,
+  noPrompt,
+  queueVideo,
+  quoteVideo,
+  retrieveVideo,
   type VideoTranscript,
   type VideoTranscriptionRequest,
-} from '#contract/operations/video-transcription.ts'
+} from '#contract/operations/video.ts'
 import { augmentMicroUsd } from '#contract/operations/web.ts'
 import { sniffType } from '#contract/wire/media-type.ts'
 import { FetchRefused } from '#engines/fetch/fetcher.ts'
