@@ -29,7 +29,7 @@ const call = {
 
 test('a call with a file goes as a form, whose other fields are texts', async () => {
   const { answer } = await client.call(createTranscription, call)
-  expect(answer).toEqual({ text: expect.stringContaining('wav sound of 2.0 seconds'), duration: 2 })
+  expect(answer).toEqual({ text: expect.stringContaining('wav audio of 2.0 seconds'), duration: 2 })
 })
 
 test('the same call under the same key is the same request, whatever boundary it was written with', async () => {
