@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import { rules } from './rules.ts'
 import { parseFile } from './source-file.ts'
 
-const [arrows, packages, parts, folders, eager, cycles, fileSize, functionSize, stdout, names] = Object.keys(rules)
+const [arrows, packages, parts, folders, eager, cycles, fileSize, functionSize, stdout, armed, names] =
+  Object.keys(rules)
 const lines = (count: number) => 'x\n'.repeat(count)
 const longFunction = `const long = () => {\n${lines(69)}}\n`
 const longTest = `test('long', () => {\n${lines(100)}})\n`
@@ -55,6 +56,15 @@ const violations: Planted[] = [
     'src/wallet/a.ts',
     `import { type B } from './b.ts'`,
     ['src/wallet/b.ts', `import './a.ts'`],
+  ],
+  [armed, 'a file that is not there', 'test/kills/arm.ts', `replaceModules(here, [['wallet/a.ts', 'armed-a.ts']])`],
+  [
+    armed,
+    'a name that nobody imports',
+    'test/kills/arm.ts',
+    `replaceModules(here, [['wallet/a.ts', 'armed-a.ts']])`,
+    ['test/kills/armed-a.ts', `export * from '#wallet/a.ts'\nexport const a = 2`],
+    ['src/wallet/a.ts', `export const a = 1`],
   ],
   [fileSize, '401 lines', 'src/wallet/long.ts', lines(401)],
   [functionSize, '71 lines', 'src/wallet/long.ts', longFunction],

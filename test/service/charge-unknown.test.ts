@@ -67,7 +67,7 @@ test('a stream whose charge nobody knows ends with an event that says so, and on
     error: {
       type: 'server_error',
       code: 'CHARGE_UNKNOWN',
-      message: expect.stringContaining('not known yet whether it was'),
+      message: expect.stringContaining('may or may not have been charged'),
     },
   })
   expect(events.at(-1)).toBe('[DONE]')

@@ -133,7 +133,7 @@ test.each([
   ['gif', dataUrl('GIF', gifFile), { type: 'gif', width: 64, height: 32 }],
   ['webp', dataUrl('webp', webpFile), { type: 'webp', width: 64, height: 32 }],
 ])('a %s is read', async (_type, url, expected) => {
-  expect(readImage(url)).toMatchObject({ ok: true, picture: expected })
+  expect(readImage(url)).toMatchObject({ ok: true, image: expected })
   expect(await checked(model, request({ image_url: url }))).toMatchObject([{ mimeType: `image/${expected.type}` }])
 })
 
