@@ -10,7 +10,7 @@ const pair = /\['([\w/-]+\.ts)', '(armed-[\w-]+\.ts)'\]/g
  */
 export function unarmedModules(files: readonly ParsedFile[]): Violation[] {
   const byPath = new Map(files.map(file => [file.path, file]))
-  const arming = files.filter(({ path, text }) => path.startsWith('test/') && text.includes('replaceModules('))
+  const arming = files.filter(({ path, text }) => /\/arm[^/]*$/.test(path) && text.includes('replaceModules('))
   return arming.flatMap(list =>
     [...list.text.matchAll(pair)].flatMap(([, real = '', armed = '']) => {
       const wrapper = byPath.get(posix.join(posix.dirname(list.path), armed))

@@ -1,4 +1,3 @@
-import { roomOf } from './rooms.ts'
 import { type Node, nameOf, type ParsedFile, type Violation, walk } from './source-file.ts'
 
 /** Words that say in a language of their own what the field has a word for. Each is a whole word of a name. */
@@ -39,32 +38,6 @@ const bannedPhrases: Readonly<Record<string, string>> = {
 export const exempt: Readonly<Record<string, string>> = {
   'Queue music or a sound effect; captured at its quote, refunded once if it fails': 'what the trade calls it',
   'Price of music or a sound effect, in USD': 'what the trade calls it',
-}
-
-/**
- * Uses of banned words that a room still has. A count only falls: whoever removes some lowers it here, and a room that is
- * not listed has none.
- */
-export const bannedWordsLeft: Readonly<Record<string, number>> = {
-  toolkit: 6,
-  tools: 19,
-  resources: 1,
-  wallet: 14,
-  agent: 34,
-  payments: 12,
-  access: 3,
-  service: 60,
-  cli: 70,
-}
-
-/** Uses of banned words by room. */
-export function bannedWordsByRoom(files: readonly ParsedFile[]): Record<string, number> {
-  const counts: Record<string, number> = {}
-  for (const { path } of bannedTerms(files)) {
-    const room = roomOf(path) ?? path
-    counts[room] = (counts[room] ?? 0) + 1
-  }
-  return counts
 }
 
 const products = ['src/', 'tools/', 'prompts/', 'resources/']

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { rules } from './rules.ts'
 import { parseFile } from './source-file.ts'
 
-const [arrows, packages, parts, folders, eager, cycles, fileSize, functionSize, stdout, armed, names] =
+const [arrows, packages, parts, folders, eager, cycles, fileSize, functionSize, stdout, armed, names, words] =
   Object.keys(rules)
 const lines = (count: number) => 'x\n'.repeat(count)
 const longFunction = `const long = () => {\n${lines(69)}}\n`
@@ -85,6 +85,11 @@ const violations: Planted[] = [
   [names, 'a drawer', 'src/wallet/utils.ts', ''],
   [names, 'a drawer with a word before it', 'src/wallet/key-manager.ts', ''],
   [names, 'a folder of types', 'src/wallet/types/key.ts', ''],
+  [words, 'a file', 'src/service/models/picture-model.ts', ''],
+  [words, 'a folder', 'src/ledger/books/store.ts', ''],
+  [words, 'an exported name', 'src/wallet/a.ts', 'export const openBooks = () => 1'],
+  [words, 'a sentence', 'tools/chat.ts', "export const title = 'Ask whoever runs it'"],
+  [words, 'a part of a template', 'src/cli/a.ts', 'const text = `this is none of ours`'],
 ]
 
 test.each(violations)('%s: reports %s', (rule, _what, path, text, ...others) => {
@@ -109,6 +114,8 @@ const allowed: [what: string, path: string, text: string][] = [
   ['the transport', 'src/mcp/stdio.ts', `process.stdout.write('x')`],
   ['the stdout of a child', 'src/local/evm/anvil.ts', 'child.stdout.resume()'],
   ['a property called console', 'src/service/paths.ts', `const at = { console: paths.console }`],
+  ['a banned word within another', 'src/wallet/table.ts', `export const outermost = 'a table of soundness'`],
+  ['a banned word that is a key', 'src/wallet/a.ts', `const kinds = { sound: 'sound' }`],
   ['a word that begins like a drawer', 'src/contract/mime-types.ts', ''],
 ]
 

@@ -1,6 +1,7 @@
 import { unarmedModules } from './armed-rule.ts'
 import { valueCycles } from './cycle-rule.ts'
 import { folderCircles } from './folder-rule.ts'
+import { bannedTerms } from './glossary.ts'
 import { eagerCommands, wrongArrows, wrongPackages } from './import-rules.ts'
 import { wrongNames } from './name-rule.ts'
 import { wrongPartArrows } from './part-rule.ts'
@@ -21,4 +22,5 @@ export const rules: Readonly<Record<string, (files: readonly ParsedFile[]) => Vi
   'only the stdio transport and the output of the commands write to stdout': stdoutWrites,
   'the harnesses of faults wrap what the product imports': unarmedModules,
   'files are named in kebab-case for what is in them': wrongNames,
+  'names and sentences use the words of the glossary': bannedTerms,
 }
