@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
+import { type AnswerHeaderRow, answerHeaderTable } from '#contract/operations/answer-headers.ts'
 import { compiledContracts } from './compile-token.ts'
 import type { Generator } from './generator.ts'
-import { headerChecklist } from './generators/header-checklist.ts'
 import { manifest } from './generators/manifest.ts'
 import { catalogueTable, mcpListing } from './generators/mcp-listing.ts'
 import { openApi } from './generators/openapi.ts'
@@ -26,4 +26,29 @@ async function versionModule(): Promise<string> {
     version: string
   }
   return `/** The version in package.json; written by \`npm run generate\`. */\nexport const version = '${version}'\n`
+}
+
+const page = new URL('../docs/conformance.md', import.meta.url)
+const [begin, end] = ['<!-- headers: written by npm run generate -->', '<!-- end of headers -->']
+
+/** The page on conformance with its table of headers as the contract has them; all else stays as it is. */
+async function headerChecklist(): Promise<string> {
+  const text = await readFile(page, 'utf8')
+  const [before, rest] = split(text, begin)
+  const [, after] = split(rest, end)
+  return `${before}${begin}\n${headerLines().join('\n')}\n${end}${after}`
+}
+
+const headerLines = (): string[] => [
+  '| Header | § | Sent |',
+  '|---|---|---|',
+  ...answerHeaderTable.map(row => `| \`${row.header.name}\` | ${row.section} | ${sentWhen(row)} |`),
+]
+
+const sentWhen = (row: AnswerHeaderRow): string => ('on' in row ? row.header.when : `Never: ${row.notSent}.`)
+
+function split(text: string, mark: string): [before: string, after: string] {
+  const at = text.indexOf(mark)
+  if (at < 0) throw new Error(`docs/conformance.md lacks the line ${mark}; put it back.`)
+  return [text.slice(0, at), text.slice(at + mark.length)]
 }

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { coldStartRounds, warmUpRounds } from './bounds.ts'
 import { LineServer, type ServerCommand } from './line-server.ts'
-import { median } from './median.ts'
+import { median } from './report.ts'
 
 /** Milliseconds from spawn to the answer of `initialize`, a row a round, in the order of `commands`. */
 export async function coldStarts(commands: readonly ServerCommand[]): Promise<number[][]> {

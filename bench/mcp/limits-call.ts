@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks'
 import { DemoChat, DemoVideo, demoModels, openService } from '#service/index.ts'
 import { callBlocks, callsInBlock } from './bounds.ts'
 import { LineServer, type ServerCommand } from './line-server.ts'
-import { median } from './median.ts'
+import { median } from './report.ts'
 
 export interface CallTimes {
   limitsMs: number

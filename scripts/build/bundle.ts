@@ -1,11 +1,17 @@
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type InputOptions, type OutputChunk, type OutputOptions, type RolldownOutput, rolldown } from 'rolldown'
+import { fileURLToPath } from 'node:url'
+import {
+  type InputOptions,
+  type OutputChunk,
+  type OutputOptions,
+  type Plugin,
+  type RolldownOutput,
+  rolldown,
+} from 'rolldown'
 import { checkEntries, entryPoints, isExternal } from './entries.ts'
-import { httpApart } from './http-apart.ts'
-import { sharedZod } from './shared-zod.ts'
 import { startGroups } from './start-groups.ts'
 import { lateSqlite, supportedNodeFile } from './supported-node.ts'
-import { withoutAjv } from './without-ajv.ts'
 
 /**
  * Bundles every entry with shared chunks into `dist`; answers the chunks, which say what went in. It is put together twice:
@@ -26,7 +32,7 @@ const input = (root: string): InputOptions => ({
   platform: 'node',
   external: isExternal,
   transform: { target: 'node22.19' },
-  plugins: [sharedZod, withoutAjv, httpApart, lateSqlite],
+  plugins: [sharedZod, withoutAjv, httpApart(), lateSqlite],
   // What cannot be resolved is a warning and would fail at a user's.
   onLog: (level, log, tell) => tell(level === 'warn' ? 'error' : level, log),
 })
@@ -43,3 +49,63 @@ const output: OutputOptions = {
 }
 
 const chunksOf = ({ output: files }: RolldownOutput): OutputChunk[] => files.filter(file => file.type === 'chunk')
+
+const SDK = '@modelcontextprotocol/server'
+const APART = '?http'
+
+/**
+ * Gives the HTTP transport a copy of its own of the SDK's door, which has the whole HTTP handler in it: a file is in one
+ * chunk, so that every start over stdio would read it. What the door leads to is shared, and so are its classes.
+ */
+function httpApart(): Plugin {
+  let isMet = false
+  return {
+    name: 'http apart',
+    resolveId(specifier, importer = '') {
+      if (specifier !== SDK || !ofHttp.test(importer)) return null
+      isMet = true
+      return { id: `${fileURLToPath(import.meta.resolve(SDK))}${APART}`, moduleSideEffects: false }
+    },
+    load: id => (id.endsWith(APART) ? readFile(id.slice(0, -APART.length), 'utf8') : null),
+    buildEnd() {
+      if (!isMet) this.error('No file of the HTTP transport imports the SDK: name where they are.')
+    },
+  }
+}
+
+const ofHttp = /[/\\]src[/\\]mcp[/\\]http[/\\]|[/\\]modelcontextprotocol[/\\]node[/\\]/
+
+const FROM_A_PACKAGE = /[\\/]node_modules[\\/]/
+
+/**
+ * Our own schemas use the zod that is installed beside farebox, because a user's program may mix its schemas with ours. A
+ * package in the bundle keeps the zod that it was made for: its schemas meet nobody's, and the installed one may be another
+ * major. Bundled, it also starts a third faster than from zod's many files.
+ */
+const sharedZod: Plugin = {
+  name: 'shared zod',
+  resolveId(specifier, importer = '') {
+    const isOurs = /^zod(\/|$)/.test(specifier) && !FROM_A_PACKAGE.test(importer)
+    return isOurs ? { id: specifier, external: true } : null
+  },
+}
+
+const SHIMS = '@modelcontextprotocol/server/_shims'
+const STAND_IN = '\0without-ajv'
+
+/**
+ * Leaves out the JSON Schema validator that the MCP SDK makes by default, a third of its code: our server hands it one of
+ * its own. What stands in throws where it is used after all.
+ */
+const withoutAjv: Plugin = {
+  name: 'without ajv',
+  resolveId: specifier => (specifier === SHIMS ? STAND_IN : null),
+  load: id => (id === STAND_IN ? shims : null),
+}
+
+/** The names that the SDK imports from its shims; the build stops where one is missing. */
+const shims = `export { default as process } from 'node:process'
+export class DefaultJsonSchemaValidator {
+  getValidator() { throw new Error('This bundle checks no JSON Schema by ajv.') }
+}
+`

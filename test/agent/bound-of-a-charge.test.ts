@@ -41,7 +41,7 @@ beforeAll(async () => {
           }))
         if (model.type === 'image')
           return prices.map((price, index) => ({
-            ...{ ...model, id: `pictures-${index}`, traits: [], price: { perPictureMicroUsd: microUsd(price) } },
+            ...{ ...model, id: `pictures-${index}`, traits: [], price: { perImageMicroUsd: microUsd(price) } },
           }))
         return [model]
       }),

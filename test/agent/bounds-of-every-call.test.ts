@@ -47,7 +47,7 @@ function repriced(model: Model, index: number): Model {
     case 'inpaint': {
       const resolutions = { '1K': micro(index), '2K': micro(index + 1) }
       const price = {
-        perPictureMicroUsd: micro(index + 2),
+        perImageMicroUsd: micro(index + 2),
         resolutions,
         quality: { '2K': { high: micro(index + 3) } },
       }

@@ -79,7 +79,7 @@ function inSentences(file: ParsedFile): Violation[] {
   const found: Violation[] = []
   walk(file.program, (node, above) => {
     const text = textOf(node, above.at(-1))
-    if (text === undefined || !/\s/.test(text.trim())) return
+    if (text === undefined || !/\s/.test(node.type === 'TemplateElement' ? text : text.trim())) return
     const at = { path: file.path, line: file.lineOf(node.start), of: text.trim() }
     const words = text.toLowerCase().match(/[a-z]+/g) ?? []
     const phrases = Object.keys(bannedPhrases).filter(phrase => text.toLowerCase().includes(phrase))

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { publicComments } from '../../scripts/build/public-comments.ts'
+import { publicComments } from '../../scripts/build/declarations.ts'
 
 test.each([
   ['a remark', '/** Where media come from (brief §2.6): a URL. */', '/** Where media come from: a URL. */'],

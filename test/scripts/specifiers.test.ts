@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { relativeSpecifiers } from '../../scripts/build/specifiers.ts'
+import { relativeSpecifiers } from '../../scripts/build/declarations.ts'
 
 const imports = { '#contract/*': './src/contract/*', '#tools/*': './tools/*' }
 const resolve = (path: string, text: string) => relativeSpecifiers([path], text, imports)

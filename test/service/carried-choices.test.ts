@@ -33,7 +33,7 @@ const modelsFor = (workflow: string) => [
     upstreams: [{ engine: 'comfyui', baseUrl, workflow }],
   },
   { id: 'loud', ...clip, audio: true, upstreams: [{ engine: 'service', baseUrl }] },
-  { id: 'drawn', type: 'image', price: { perPictureUsd: 0.01 }, upstreams: [{ engine: 'comfyui', baseUrl, workflow }] },
+  { id: 'drawn', type: 'image', price: { perImageUsd: 0.01 }, upstreams: [{ engine: 'comfyui', baseUrl, workflow }] },
   {
     ...{ id: 'voice', type: 'tts', voices: ['slt'], price: { perMillionCharactersUsd: 1 } },
     upstreams: [{ engine: 'local' }],

@@ -33,7 +33,7 @@ beforeAll(async () => {
       const demo = demoModels(engines)
       const model = demo.find((each: Model): each is ImageModel => each.type === 'image')
       if (!model) throw new Error('There is no model of images.')
-      const scripted: ImageModel = { ...model, traits: [], engine, price: { perPictureMicroUsd: microUsd(10_000) } }
+      const scripted: ImageModel = { ...model, traits: [], engine, price: { perImageMicroUsd: microUsd(10_000) } }
       const steps = { default: 20, max: 50 }
       return [
         ...demo,

@@ -71,9 +71,9 @@ export const scriptedModels = (engine: ScriptedPictures): ImageInputModel[] => [
     promptCharacters: 100,
     formats: ['webp', 'png', 'jpeg'],
     aspectRatios: ['1:1', '16:9'],
-    mostPictures: 2,
+    mostImages: 2,
     price: {
-      perPictureMicroUsd: microUsd(40_000),
+      perImageMicroUsd: microUsd(40_000),
       resolutions: { '1K': microUsd(40_000), '2K': microUsd(80_000) },
       quality: { '2K': { high: microUsd(120_000) } },
     },
@@ -87,7 +87,7 @@ export const scriptedModels = (engine: ScriptedPictures): ImageInputModel[] => [
     id: 'cutter',
     name: 'Cutter',
     engineModel: 'inner-cut',
-    price: { perPictureMicroUsd: microUsd(30_000) },
+    price: { perImageMicroUsd: microUsd(30_000) },
     engine,
   },
 ]

@@ -162,7 +162,7 @@ describe('an engine of a configuration', () => {
       if (!name.startsWith('counts')) made.push(engine)
       return engine
     }
-    const price = type === 'image' ? { perPictureUsd: 0.01 } : { perSecondUsd: { all: 0.01 } }
+    const price = type === 'image' ? { perImageUsd: 0.01 } : { perSecondUsd: { all: 0.01 } }
     for (const upstream of [first, first, changed]) {
       const model = { id: 'one', type, price, ...(type === 'video' ? { durations: ['4s'] } : {}) }
       const workflow = 'workflow' in upstream ? { workflow: join(folder, `${upstream.workflow}`) } : {}
@@ -193,7 +193,7 @@ describe('an engine of a configuration', () => {
     const dropped: string[] = []
     const around = { ...surroundings(kept), drop: async (name: string) => void dropped.push(name) }
     const model = (id: string, upstream: string) =>
-      `  - { id: ${id}, type: image, price: { perPictureUsd: 0.01 }, upstreams: [${upstream}] }\n`
+      `  - { id: ${id}, type: image, price: { perImageUsd: 0.01 }, upstreams: [${upstream}] }\n`
     const broken = `{ engine: comfyui, baseUrl: '${server.baseUrl}', workflow: /nowhere.json }`
     const faulty = config(model('a', '{ engine: demo }') + model('b', broken))
     expect(() => readConfig(faulty, {}).openModels(around)).toThrow(ConfigRefused)

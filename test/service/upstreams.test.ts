@@ -249,7 +249,7 @@ describe('figures', () => {
       /^farebox_upstream_state\{model="twice",upstream="near",state="up"\} 1$/m,
       /^farebox_upstream_failures_total\{model="twice",upstream="near",kind="MODEL_AT_CAPACITY"\} [1-9]\d*$/m,
       /^farebox_model_waiting\{model="twice"\} 0$/m,
-      /^farebox_books_up 1$/m,
+      /^farebox_ledger_up 1$/m,
       /^farebox_ledger_open 1$/m,
       /^farebox_holds 0$/m,
     ]) {

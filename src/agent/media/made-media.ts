@@ -21,7 +21,7 @@ function kindOf({ answer: { bytes = [] } }: Operation): 'image' | 'audio' | null
 }
 
 /** Of one answer; a request asks for four at most. */
-const mostPictures = 16
+const mostImages = 16
 
 interface Making {
   client: Client
@@ -73,7 +73,7 @@ function asUnsaved(error: unknown, signal: AbortSignal | undefined): unknown {
 function mediaOf(opened: OpenedAnswer<Operation>): AsyncIterable<Uint8Array>[] {
   if (opened.kind === 'bytes') return [opened.response.body]
   const { images } = opened.answer as { images?: unknown }
-  if (!Array.isArray(images) || images.length === 0 || images.length > mostPictures)
+  if (!Array.isArray(images) || images.length === 0 || images.length > mostImages)
     throw new ClientError('unreadable', 'The answer is not what the contract says.', { wasSent: true })
   return images.map(base64 => pieceOf(String(base64)))
 }

@@ -79,10 +79,10 @@ export class ServiceMetrics {
   }
 
   async #readBooks(): Promise<void> {
-    const { booksUp, ledgerOpen, holds, heldUsd, payments, jobs } = this.#gauges
+    const { ledgerUp, ledgerOpen, holds, heldUsd, payments, jobs } = this.#gauges
     for (const each of [ledgerOpen, holds, heldUsd, payments, jobs]) each.reset()
     const figures = await within(this.#figures(), ledgerPatienceMs)
-    booksUp.set(figures ? 1 : 0)
+    ledgerUp.set(figures ? 1 : 0)
     if (!figures) return
     ledgerOpen.set(figures.ledger === 'open' ? 1 : 0)
     holds.set(figures.holds)
@@ -136,7 +136,7 @@ function gaugesOf(registers: Registry[]) {
       ...(['model', 'upstream', 'kind'] as const),
     ),
     waiting: gauge('model_waiting', 'Calls that wait for a free upstream.', 'model'),
-    booksUp: gauge('books_up', 'Whether the ledger answers.'),
+    ledgerUp: gauge('ledger_up', 'Whether the ledger answers.'),
     ledgerOpen: gauge('ledger_open', 'Whether the ledger takes new debits.'),
     holds: gauge('holds', 'Holds of calls that run.'),
     heldUsd: gauge('held_usd', 'USD on hold.'),

@@ -87,7 +87,7 @@ const ofImage = (model: ImageModel): PromisedChoice[] => [
 
 const ofEdits = (model: EditModel): PromisedChoice[] => [
   ['prompt', true],
-  ['images', model.mostPictures],
+  ['images', model.mostImages],
   ...model.formats.map((format): PromisedChoice => ['output_format', format]),
   // A ratio is always a choice, because a picture keeps its own where none is asked for.
   ...model.aspectRatios.map((ratio): PromisedChoice => ['aspect_ratio', ratio]),

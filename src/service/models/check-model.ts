@@ -52,7 +52,7 @@ function checkTextModel({ id, price, contextTokens, maximumCompletionTokens }: T
 }
 
 function checkImageModel({ id, price, sideDivisor, longestSide }: ImageModel): void {
-  if (price.perPictureMicroUsd < 0n) throw new Error(`Model ${id} has a price below zero.`)
+  if (price.perImageMicroUsd < 0n) throw new Error(`Model ${id} has a price below zero.`)
   if (!(sideDivisor >= 1 && longestSide >= sideDivisor))
     throw new Error(`Model ${id} must make an image of at least one pixel.`)
 }
@@ -86,7 +86,7 @@ function checkImageInputModel(model: ImageInputModel): void {
   if (!(model.shortestSide >= 1 && model.mostPixels >= model.shortestSide ** 2)) {
     throw new Error(`Model ${model.id} must take an image of at least one pixel.`)
   }
-  if (model.type === 'inpaint' && !(model.mostPictures >= 1 && model.mostPictures <= 3)) {
+  if (model.type === 'inpaint' && !(model.mostImages >= 1 && model.mostImages <= 3)) {
     throw new Error(`Model ${model.id} must take one to three images.`)
   }
 }
@@ -94,13 +94,13 @@ function checkImageInputModel(model: ImageInputModel): void {
 function pricesOf(model: ImageInputModel): readonly MicroUsd[] {
   switch (model.type) {
     case 'inpaint': {
-      const { perPictureMicroUsd, resolutions = {}, quality = {} } = model.price
-      return [perPictureMicroUsd, ...Object.values(resolutions), ...Object.values(quality).flatMap(Object.values)]
+      const { perImageMicroUsd, resolutions = {}, quality = {} } = model.price
+      return [perImageMicroUsd, ...Object.values(resolutions), ...Object.values(quality).flatMap(Object.values)]
     }
     case 'upscale':
       return [model.price.twiceMicroUsd, model.price.fourTimesMicroUsd]
     case 'background':
-      return [model.price.perPictureMicroUsd]
+      return [model.price.perImageMicroUsd]
   }
 }
 

@@ -135,7 +135,7 @@ const demoImage = (engine: ImageEngine): ImageModel => ({
   styles: ['Demo Poster', 'Demo Sketch'],
   hasNegativePrompt: false,
   hasSeed: true,
-  price: { perPictureMicroUsd: microUsd(10_000) },
+  price: { perImageMicroUsd: microUsd(10_000) },
   engine,
 })
 
@@ -325,8 +325,8 @@ const demoEdit = (engine: EditEngine): EditModel => ({
   promptCharacters: 2_000,
   formats: ['png'],
   aspectRatios: editAspectRatios.filter(ratio => ratio !== 'auto'),
-  mostPictures: 3,
-  price: { perPictureMicroUsd: microUsd(20_000) },
+  mostImages: 3,
+  price: { perImageMicroUsd: microUsd(20_000) },
   engine,
 })
 
@@ -351,6 +351,6 @@ const demoBackground = (engine: BackgroundEngine): BackgroundModel => ({
   description:
     'A demonstration without a model behind it: what has the colour of the border, and can be reached from there, becomes transparent.',
   engineModel: 'demo-background',
-  price: { perPictureMicroUsd: microUsd(10_000) },
+  price: { perImageMicroUsd: microUsd(10_000) },
   engine,
 })

@@ -80,7 +80,7 @@ const embeddingSpec = ({ dimensions, hasDimensions, maximumInputTokens, price }:
 })
 
 const imageSpec = ({ promptCharacters, steps, sideDivisor, price }: ImageModel) => {
-  const usd = toUsdNumber(price.perPictureMicroUsd)
+  const usd = toUsdNumber(price.perImageMicroUsd)
   return {
     constraints: { promptCharacterLimit: promptCharacters, steps, widthHeightDivisor: sideDivisor },
     pricing: { generation: { usd, diem: usd } },
@@ -106,19 +106,19 @@ function perMillion(picoUsd: bigint) {
 }
 
 /** What the record of a model that changes pictures says of it (published contract §6.1, `inpaint`). */
-function editSpec({ promptCharacters, aspectRatios, mostPictures, price }: EditModel) {
+function editSpec({ promptCharacters, aspectRatios, mostImages, price }: EditModel) {
   const resolutions = Object.keys(price.resolutions ?? {})
   const qualities = qualitiesOf(price)
   return {
     constraints: {
       promptCharacterLimit: promptCharacters,
       aspectRatios: [...aspectRatios],
-      combineImages: mostPictures > 1,
+      combineImages: mostImages > 1,
       ...(resolutions[0] === undefined ? {} : { resolutions, defaultResolution: resolutions[0] }),
       ...(qualities[0] === undefined ? {} : { qualities }),
     },
     pricing: {
-      inpaint: pair(price.perPictureMicroUsd),
+      inpaint: pair(price.perImageMicroUsd),
       ...(price.resolutions ? { resolutions: pairs(price.resolutions) } : {}),
       ...(price.quality
         ? { quality: Object.fromEntries(Object.entries(price.quality).map(([name, each]) => [name, pairs(each)])) }
@@ -138,7 +138,7 @@ const upscaleSpec = ({ price }: UpscaleModel) => ({
 })
 
 const backgroundSpec = ({ price }: BackgroundModel) => ({
-  pricing: { generation: pair(price.perPictureMicroUsd) },
+  pricing: { generation: pair(price.perImageMicroUsd) },
 })
 
 /** A staking credit is worth a USD (brief §5.4). */

@@ -102,7 +102,7 @@ export interface ImageModel extends AnyModel {
   styles: readonly string[]
   hasNegativePrompt: boolean
   hasSeed: boolean
-  price: { perPictureMicroUsd: MicroUsd }
+  price: { perImageMicroUsd: MicroUsd }
   engine: ImageEngine
 }
 
@@ -157,13 +157,13 @@ export interface EditModel extends TakesImages {
   /** Empty where a picture always keeps its own. */
   aspectRatios: readonly string[]
   /** Pictures of one request, up to three. */
-  mostPictures: number
+  mostImages: number
   price: EditPrice
   engine: EditEngine
 }
 
 export interface EditPrice {
-  perPictureMicroUsd: MicroUsd
+  perImageMicroUsd: MicroUsd
   /** By resolution, where a request may choose one; the first is what it gets otherwise. */
   resolutions?: Readonly<Record<string, MicroUsd>>
   /** By resolution and quality, where a request may choose that too. */
@@ -188,7 +188,7 @@ export interface UpscaleModel extends TakesImages {
 /** Farebox's own type: the published contract has none for what removes backgrounds. */
 export interface BackgroundModel extends TakesImages {
   type: 'background'
-  price: { perPictureMicroUsd: MicroUsd }
+  price: { perImageMicroUsd: MicroUsd }
   engine: BackgroundEngine
 }
 

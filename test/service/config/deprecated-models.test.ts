@@ -34,15 +34,15 @@ const rows: Record<ModelType, Row> = {
     { messages: [{ role: 'user', content: 'hi' }] },
   ),
   embedding: json('/embeddings', { dimensions: 8, price: { inputPerMillionUsd: 1 } }, { input: 'hi' }),
-  image: json('/image/generate', { price: { perPictureUsd: 0.01 } }, { prompt: 'a boat', width: 64, height: 64 }),
+  image: json('/image/generate', { price: { perImageUsd: 0.01 } }, { prompt: 'a boat', width: 64, height: 64 }),
   // By the older name of the member too.
   inpaint: {
-    config: { price: { perPictureUsd: 0.01 } },
+    config: { price: { perImageUsd: 0.01 } },
     path: '/image/edit',
     body: { modelId: 'old', image: png, prompt: 'a red sky' },
   },
   upscale: json('/image/upscale', { price: { twiceUsd: 0.01, fourTimesUsd: 0.02 } }, { image: png, scale: 2 }),
-  background: json('/image/background-remove', { price: { perPictureUsd: 0.01 } }, { image: png }),
+  background: json('/image/background-remove', { price: { perImageUsd: 0.01 } }, { image: png }),
   tts: json(
     '/audio/speech',
     { voices: ['demo'], formats: ['wav'], price: { perMillionCharactersUsd: 1 } },

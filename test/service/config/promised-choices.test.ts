@@ -26,8 +26,8 @@ type Upstream = { engine: string; places?: string[] }
 const video = { type: 'video', durations: ['4s'], price: { perSecondUsd: { all: 0.01, '480p': 0.01, '720p': 0.01 } } }
 const upscaler = { ...video, durations: [], media: ['video_url'], upscaleFactors: [2, 4] }
 const factors = { price: { perSecondUsd: { '2x': 0.01, '4x': 0.01 } } }
-const image = { type: 'image', price: { perPictureUsd: 0.01 } }
-const edit = { type: 'inpaint', price: { perPictureUsd: 0.01 } }
+const image = { type: 'image', price: { perImageUsd: 0.01 } }
+const edit = { type: 'inpaint', price: { perImageUsd: 0.01 } }
 const upscale = { type: 'upscale', price: { twiceUsd: 0.01, fourTimesUsd: 0.01 } }
 const speech = { type: 'tts', voices: ['slt'], price: { perMillionCharactersUsd: 1 } }
 const hearing = { type: 'asr', price: { perSecondUsd: 0.001 } }
@@ -94,11 +94,11 @@ const rows: [offered: string, model: object, upstreams: Upstream[], broken: stri
   ['styles by OpenAI’s images', { ...image, styles: ['Noir'] }, [openai], 'style_preset Noir'],
   ['styles by another service', { ...image, styles: ['Noir'] }, [service], null],
   ['WebP by the demonstration', { ...image, formats: ['webp'] }, [demo], 'format webp'],
-  ['two pictures by a workflow for one', { ...edit, mostPictures: 2 }, [comfy('prompt', 'image')], 'images 2'],
+  ['two pictures by a workflow for one', { ...edit, mostImages: 2 }, [comfy('prompt', 'image')], 'images 2'],
   ['a ratio that OpenAI’s edits have no size for', { ...edit, aspectRatios: ['21:9'] }, [openai], 'aspect_ratio 21:9'],
   [
     'resolutions by OpenAI’s edits',
-    { ...edit, price: { perPictureUsd: 0.01, resolutions: { '1K': 0.01, '2K': 0.02 } } },
+    { ...edit, price: { perImageUsd: 0.01, resolutions: { '1K': 0.01, '2K': 0.02 } } },
     [openai],
     'resolution 1K',
   ],

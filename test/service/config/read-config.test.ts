@@ -47,7 +47,7 @@ models:
     upstreams: [{ engine: demo }]
   - id: pictures
     type: image
-    price: { perPictureUsd: 0.01 }
+    price: { perImageUsd: 0.01 }
     upstreams: [{ engine: demo }]
   - id: videos
     type: video
@@ -56,8 +56,8 @@ models:
     upstreams: [{ engine: demo }]
   - id: edits
     type: inpaint
-    mostPictures: 3
-    price: { perPictureUsd: 0.04, resolutions: { 2K: 0.08 }, quality: { 2K: { high: 0.12 } } }
+    mostImages: 3
+    price: { perImageUsd: 0.04, resolutions: { 2K: 0.08 }, quality: { 2K: { high: 0.12 } } }
     upstreams: [{ engine: openai, baseUrl: 'http://127.0.0.1:8000/v1', lacksResponseFormat: true }, { engine: demo }]
   - id: larger
     type: upscale
@@ -65,7 +65,7 @@ models:
     upstreams: [{ engine: local }]
   - id: cutter
     type: background
-    price: { perPictureUsd: 0.01 }
+    price: { perImageUsd: 0.01 }
     upstreams: [{ engine: demo }]
   - id: voice
     type: tts

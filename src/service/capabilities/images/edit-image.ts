@@ -31,8 +31,8 @@ interface EditOrder {
 async function edit(call: Call, { body, sources }: EditOrder, service: Service) {
   const model = service.catalogue.edit(editModelName(body))
   const asked = checkedEdit(model, body)
-  if (sources.length > model.mostPictures) {
-    throw fieldError(['images'], `has ${sources.length} pictures; ${model.id} takes ${model.mostPictures} at most`)
+  if (sources.length > model.mostImages) {
+    throw fieldError(['images'], `has ${sources.length} images; ${model.id} takes ${model.mostImages} at most`)
   }
   const amount = editPrice(model, asked)
   await requireFunds(call, amount)

@@ -53,7 +53,7 @@ export const listImageStylesRoute = route(listImageStyles, async (_call, { catal
 async function answerRemoveBackground(call: Call, body: BackgroundRemoveImageRequest, service: Service) {
   const model = service.catalogue.background(body.model)
   const source = sourceOf(body)
-  const amount = model.price.perPictureMicroUsd
+  const amount = model.price.perImageMicroUsd
   await requireFunds(call, amount)
   const { fetcher, signal } = call
   const picture = await sourceImage(source, { model, fetcher, signal })

@@ -68,7 +68,7 @@ export interface Made {
 
 /** Holds the price of all images, and charges those that the engine made. */
 export async function sellGeneratedImages(call: Call, { model, request, replyOf }: ImageOrder, service: Service) {
-  const sale = { model: model.id, amount: microUsd(model.price.perPictureMicroUsd * BigInt(request.count)) }
+  const sale = { model: model.id, amount: microUsd(model.price.perImageMicroUsd * BigInt(request.count)) }
   return sell(call, sale, service, async () => {
     const { signal } = call
     const startedAtMs = service.clock.now()
@@ -179,8 +179,8 @@ const picoPerMicro = 1_000_000n
 /** One line for all images of a request. */
 function imageLines({ price }: Pick<ImageModel, 'price'>, pictures: number): Line[] {
   const units = BigInt(pictures)
-  const unitPricePicoUsd = price.perPictureMicroUsd * picoPerMicro
-  return [{ sku: 'image.generation', units, unitPricePicoUsd, amount: microUsd(units * price.perPictureMicroUsd) }]
+  const unitPricePicoUsd = price.perImageMicroUsd * picoPerMicro
+  return [{ sku: 'image.generation', units, unitPricePicoUsd, amount: microUsd(units * price.perImageMicroUsd) }]
 }
 
 /** One image, whole or not at all. */
@@ -192,7 +192,7 @@ function oneImageLine(sku: string, amount: MicroUsd): Line[] {
 export function editPrice({ price }: EditModel, { resolution, quality }: Pick<EditRequest, 'resolution' | 'quality'>) {
   const named = resolution ?? Object.keys(price.resolutions ?? {})[0] ?? ''
   const byQuality = quality === undefined ? undefined : price.quality?.[named]?.[quality]
-  return byQuality ?? price.resolutions?.[named] ?? price.perPictureMicroUsd
+  return byQuality ?? price.resolutions?.[named] ?? price.perImageMicroUsd
 }
 
 /** As the record says it: up to twice the size, and beyond. */

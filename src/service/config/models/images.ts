@@ -26,9 +26,9 @@ export const inpaintKind = defineModelKind({
       .array(z.enum(editAspectRatios).exclude(['auto']))
       .max(editAspectRatios.length)
       .default([]),
-    mostPictures: count(1, mostEditImages).default(1),
+    mostImages: count(1, mostEditImages).default(1),
     price: z.strictObject({
-      perPictureUsd: Usd,
+      perImageUsd: Usd,
       /** By resolution, for a model that lets it be chosen; the first is what a request gets otherwise. */
       resolutions: z.record(Resolution, Usd).optional(),
       quality: z
@@ -36,10 +36,10 @@ export const inpaintKind = defineModelKind({
         .optional(),
     }),
   },
-  members: ({ price: { perPictureUsd, resolutions, quality }, ...members }) => ({
+  members: ({ price: { perImageUsd, resolutions, quality }, ...members }) => ({
     ...members,
     price: {
-      perPictureMicroUsd: perPictureUsd,
+      perImageMicroUsd: perImageUsd,
       ...(resolutions ? { resolutions } : {}),
       ...(quality ? { quality: definedPrices(quality) } : {}),
     },
@@ -73,8 +73,8 @@ export const upscaleKind = defineModelKind({
 
 export const backgroundKind = defineModelKind({
   type: 'background',
-  shape: { ...taken, price: z.strictObject({ perPictureUsd: Usd }) },
-  members: ({ price, ...members }) => ({ ...members, price: { perPictureMicroUsd: price.perPictureUsd } }),
+  shape: { ...taken, price: z.strictObject({ perImageUsd: Usd }) },
+  members: ({ price, ...members }) => ({ ...members, price: { perImageMicroUsd: price.perImageUsd } }),
   pooled: pooledBackgrounds,
 })
 
@@ -89,8 +89,8 @@ export const imageKind = defineModelKind({
     styles: z.array(z.string().min(1).max(100)).max(1_000).default([]),
     hasNegativePrompt: z.boolean().default(false),
     hasSeed: z.boolean().default(false),
-    price: z.strictObject({ perPictureUsd: Usd }),
+    price: z.strictObject({ perImageUsd: Usd }),
   },
-  members: ({ price, ...members }) => ({ ...members, price: { perPictureMicroUsd: price.perPictureUsd } }),
+  members: ({ price, ...members }) => ({ ...members, price: { perImageMicroUsd: price.perImageUsd } }),
   pooled: pooledImages,
 })
