@@ -58,7 +58,7 @@ const video = { model: 'demo-video', duration: '4s' }
 const image = 'pixel.png'
 
 const rows: readonly Row[] = [
-  row('chain_rpc', { network: 'nowhere', method: 'eth_blockNumber' }, 'service', 'network', /it has local-evm/),
+  row('chain_rpc', { network: 'nowhere', method: 'eth_blockNumber' }, 'service', 'network', /local-evm/),
   row('characters_find', { limit: 99 }, 'schema', 'limit', /at most 20/),
   row('chat', { model: 'demo-chatt', prompt: 'x' }, 'here', 'model', /demo-chat;/),
   row('embeddings_create', { model: 'demo-embeddin', texts: ['x'] }, 'here', 'model', /demo-embedding/),

@@ -131,7 +131,7 @@ test('a no of the form is told with its end, counts for the same call, and is ta
   )
   const { approval_id: id } = no.structuredContent as { approval_id: string }
   const again = await connection.client.callTool(call)
-  expect(textOf(again)).toMatch(/^A person has said no to this\. .* nobody else can take it back/)
+  expect(textOf(again)).toMatch(/^A person has said no to this\. .* only they can take it back/)
   // Neither another answer of the client nor the tool's arguments are a person at a terminal.
   const yes = { kind: 'consent', termsAndPrivacy: true, legalRight: true, screeningAcknowledged: true } as const
   await expect(agent.host.answer(id, yes)).rejects.toThrow('denied already')
