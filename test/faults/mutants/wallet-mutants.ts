@@ -104,7 +104,7 @@ export const walletMutants: readonly Mutant[] = [
     patches: [
       {
         file: `${wallet}/payment/settle.ts`,
-        find: '    else if (!(await buryRejected(context, lease, payment))) throw stillOpen(payment)',
+        find: '    else if (!(await buryRejected(context, lease, payment))) throw stillOpen(payment, context)',
         replace: '    else await buryRejected(context, lease, payment)',
       },
     ],
