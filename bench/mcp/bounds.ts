@@ -10,8 +10,8 @@ export const answerMs = 20_000
 /** How long a server may take to end once its input is closed, in milliseconds, before it is killed. */
 export const endMs = 2_000
 
-/** Calls of each side in one block, and blocks of each, in turn. */
-export const callsInBlock = 200
+/** Calls of each side in one block, and blocks of each, in turn; all together fewer than the 500 a minute that a key has. */
+export const callsInBlock = 60
 export const callBlocks = 5
 
 /** For npm to answer, in milliseconds. */
