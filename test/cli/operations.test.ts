@@ -36,7 +36,7 @@ test('every command of the pages on backup, monitoring and running does what the
     const [program, ...args] = line.replace(/ > .*$/, '').split(' ')
     expect(program).toBe('farebox')
     if (args[1] === 'drop-secrets') await replaceKeys()
-    const end = await runCommand(args.map(arg => (arg === 'ACCOUNT' ? account : arg === 'KEY' ? keyId : arg)))
+    const end = await runCommand(args.map(arg => (arg === 'ACCOUNT' ? account : arg === 'ID' ? keyId : arg)))
     expect([line, end.code], end.stderr).toEqual([line, 0])
     told[args.slice(0, 2).join(' ')] = end.stdout
   }
