@@ -86,7 +86,7 @@ async function measure(): Promise<Line[]> {
     { what: `tokens of replicate-mcp, ${ofReplicate.tools} tools`, value: ofReplicate.tokens },
     { what: 'p50 of an SDK echo', value: calls.echoMs, unit: ' ms', digits: 2 },
     {
-      what: 'p50 of limits from cache, beyond the echo',
+      what: 'p50 of limits, beyond the echo',
       value: calls.limitsMs - calls.echoMs,
       atMost: goals.limitsBeyondEchoMs,
       unit: ' ms',

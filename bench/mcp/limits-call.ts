@@ -11,7 +11,7 @@ export interface CallTimes {
   echoMs: number
 }
 
-/** Median milliseconds of `limits` from the agent's cache, and of an echo by the SDK alone; one call at a time, in turns. */
+/** Median milliseconds of `limits`, and of an echo by the SDK alone; one call at a time, in turns. */
 export async function limitsBesideEcho(
   farebox: ServerCommand,
   oneTool: ServerCommand,
@@ -47,7 +47,7 @@ export async function limitsBesideEcho(
 }
 
 async function inTurns(limits: () => Promise<void>, echo: () => Promise<void>): Promise<CallTimes> {
-  // The first block fills the agent's cache and lets both sides be compiled.
+  // The first block lets both sides be compiled.
   await Promise.all([block(limits), block(echo)])
   const times = { limits: [] as number[], echo: [] as number[] }
   for (let turn = 0; turn < callBlocks; turn++) {
