@@ -336,7 +336,7 @@ class PaidSends {
     return !standing.isOnlyAsked && isWanted()
   }
 
-  /** What is made of pictures or sound is saved before it counts as answered. */
+  /** Images and audio are saved before the call counts as answered. */
   #ask<O extends Operation>(
     operation: O,
     call: CallOf<O>,

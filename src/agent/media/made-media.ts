@@ -8,7 +8,7 @@ import type { Made, SavedFile } from '#toolkit/tool-context.ts'
 import { askedModel } from '../prices/asked-models.ts'
 import { type Files, freePath, inFolder } from './files.ts'
 
-/** What is kept of an answer that is pictures or sound, in place of their bytes. */
+/** What is kept of an answer that is images or audio, in place of their bytes. */
 export type MadeMedia = Omit<Made, 'paid'>
 
 /** Whether what it answers is bought as files. */

@@ -12,7 +12,7 @@ import { mostOfAsked, shownModel } from './asked-models.ts'
 import { hasOtherMembers } from './chat-extras.ts'
 import { dearestOf, hasOnly, mostOfAnswering, type Pricer, unitsAt } from './priced-call.ts'
 
-const pictures =
+const pricedFrom =
   (request: typeof GenerateImageRequest | typeof SimpleImageRequest): Pricer =>
   async ({ models }, call) => {
     const body = call as ImageRequest
@@ -24,8 +24,8 @@ const pictures =
     }
   }
 
-export const priceImages = pictures(GenerateImageRequest)
-export const priceSimpleImages = pictures(SimpleImageRequest)
+export const priceImages = pricedFrom(GenerateImageRequest)
+export const priceSimpleImages = pricedFrom(SimpleImageRequest)
 
 export const priceEdit: Pricer = async ({ models }, call) => {
   const { model: newer, modelId: older } = call as Partial<EditImageRequest>
@@ -109,13 +109,13 @@ function backgroundBound(
 /** Of the contract, where a request names none. */
 const defaultScale = 2
 
-/** What a program asks for pictures with: the service's own request, or that of OpenAI. */
+/** What a program asks for images with: the service's own request, or that of OpenAI. */
 type ImageRequest = Partial<GenerateImageRequest | SimpleImageRequest> &
   Pick<Partial<GenerateImageRequest>, 'variants' | 'enable_web_search'>
 
 /**
- * The most that pictures can cost, where several prices stand in the record the dearest. Null where it cannot be said: no
- * price, one of something else beside the pictures, a search, or a member that `shape`, the request's own, does not name.
+ * The most that images can cost; where the record has several prices, the highest. Null where it cannot be said: no
+ * price, one of something else beside the images, a search, or a member that `shape`, the request's own, does not name.
  */
 export function imageBound(
   record: ModelRecord,

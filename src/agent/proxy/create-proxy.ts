@@ -100,7 +100,7 @@ export async function proxyAnswer(request: Request, port: number, options: Proxy
   try {
     return ofConnection(await options.fetch(target, forwarded(request)))
   } catch (error) {
-    // Nobody reads it; whoever left is not told that anything went wrong.
+    // The caller has left and reads no answer.
     if (request.signal.aborted) return failed(499, 'client_left', 'The program has left.')
     if (error instanceof ClientError) return clientFailure(error, options)
     throw error

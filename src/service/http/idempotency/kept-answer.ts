@@ -147,7 +147,7 @@ export const claimLeaseMs = 30_000
 export const claimRenewalMs = 10_000
 
 /**
- * The largest answer that is kept: a dozen pictures as base64. As JSON text inside JSON text it may double, and stays
+ * The largest answer that is kept: a dozen images as base64. As JSON text inside JSON text it may double, and stays
  * within what one column may hold.
  */
 export const keptAnswerBytes = 24 * 1024 * 1024
