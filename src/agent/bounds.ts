@@ -17,6 +17,8 @@ export const paidCallsKeptMs = dayMs
 /** How long closing waits for paid calls that are under way; what is then still open stands in its row. */
 export const closingMs = 5_000
 
+/** A list of limits serves again for so long, in milliseconds, unless this process called or paid since: another one may have. */
+export const limitsLifeMs = 1_000
 /** Prices and allowed values change rarely. */
 export const modelsLifeMs = 5 * minuteMs
 /** What a service puts before the first message: a template, and a prompt of its own (brief §1.5). The one thing nobody tells. */

@@ -93,6 +93,7 @@ export class Client {
   readonly #gate: Gate
   readonly #skew = new SignInSkew()
   readonly #options: ClientOptions
+  #activity = 0
 
   constructor(options: ClientOptions) {
     const { clock = systemClock, credential, notes = memorySharedNotes(), random = Math.random } = options
@@ -109,6 +110,14 @@ export class Client {
     const turns = new InFlightLimit(clock, credential && 'payer' in credential ? walletConcurrency : mostAtOnce)
     this.#gate = new Gate({ notes, turns, clock, caller, random })
     this.limitsSeen = new LimitsSeen(notes, caller, clock)
+  }
+
+  /**
+   * Counts what this process begins and ends at the service: while it stands still, no request of ours has changed there what
+   * was read before.
+   */
+  get activity(): number {
+    return this.#activity
   }
 
   /** One operation whose 200 is JSON. */
@@ -191,6 +200,11 @@ export class Client {
   /** One request that the gate let through, whose end the gate hears of. */
   async #through(passage: Passage, request: WireRequest, credential: Credential): Promise<WireResponse> {
     let end: FlightEnd = 'not-sent'
+    this.#activity += 1
+    const left = () => {
+      this.#activity += 1
+      passage.left()
+    }
     try {
       const headers = { ...request.headers, ...(await credentialHeaders(credential, request.url, this.#skew.ms)) }
       end = 'unanswered'
@@ -198,12 +212,12 @@ export class Client {
       const inOurs = { ...response, headers: inOurWords(response.headers, this.vendor) }
       end = response.status >= 200 && response.status < 300 ? 'succeeded' : 'failed'
       passage.ended({ end, ...this.#saidOfLimits(inOurs) })
-      if (end === 'succeeded') return tellingItsEnd(inOurs, passage.left)
-      passage.left()
+      if (end === 'succeeded') return tellingItsEnd(inOurs, left)
+      left()
       return inOurs
     } catch (error) {
       passage.ended({ end })
-      passage.left()
+      left()
       throw error
     }
   }

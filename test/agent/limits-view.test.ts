@@ -3,6 +3,7 @@ import { microUsd } from '#contract/money.ts'
 import { createChatCompletion } from '#contract/operations/chat.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson } from '../client/little-server.ts'
+import { manualClock } from '../client/manual-clock.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
 import { openAgent, temporaryFolder } from './open-agent.ts'
 import { type PretendOptions, pretendService, textModel } from './pretend-service.ts'
@@ -123,4 +124,29 @@ test('what is left is told of each model, whichever was called last', async () =
     ['m', 7],
     ['o', null],
   ])
+})
+
+test('a list serves again for a second, unless this process called since', async () => {
+  const service = await pretendService({ credit: 5, instead: listing(() => 5) })
+  const clock = manualClock()
+  const pass = (ms: number) => {
+    clock.nowMs += ms
+  }
+  const agent = await openAgent({ baseUrl: service.baseUrl, apiKey: canaryApiKey, clock })
+  closing.push(service.close, agent.close)
+  const context = agent.context()
+  const listsRead = () => service.seen.filter(({ path }) => path.endsWith('/api_keys/rate_limits')).length
+  const steps = [
+    { does: 'the first', before: () => {}, read: 1 },
+    { does: 'at once again', before: () => {}, read: 1 },
+    { does: 'almost a second later', before: () => pass(999), read: 1 },
+    { does: 'a second later', before: () => pass(1), read: 2 },
+    { does: 'after a call', before: () => agent.chat(), read: 3 },
+    { does: 'after the clock was set back', before: () => pass(-5_000), read: 4 },
+  ]
+  for (const { does, before, read } of steps) {
+    await before()
+    await context.limits()
+    expect({ does, read: listsRead() }).toEqual({ does, read })
+  }
 })

@@ -7,16 +7,17 @@ import { getWalletBalance } from '#contract/operations/wallet.ts'
 import type { LimitsView, SeenAmount, WalletView } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { Policy } from '#wallet/rules/policy.ts'
-import { creditLookMs } from '../bounds.ts'
+import { creditLookMs, limitsLifeMs } from '../bounds.ts'
 import type { AgentContext } from '../context.ts'
 import { cannotPay, circumstancesOf, explain } from '../words/explain.ts'
 
 /**
- * Limits of the caller: the service's own list, asked for each time because a call or a payment changes the credit, and by
+ * Limits of the caller: the service's own list, read anew after each call and payment because they change the credit, and by
  * model what its answers to any process of this machine said is left.
  */
 export class Limits {
   readonly #agent: AgentContext
+  #kept: { limits: RateLimits | null; readAtMs: number; activity: number } | undefined
 
   constructor(agent: AgentContext) {
     this.#agent = agent
@@ -40,12 +41,16 @@ export class Limits {
 
   /** Null where the service has no such list. */
   async #limits(): Promise<RateLimits | null> {
-    const { client, pays } = this.#agent
+    const { client, pays, clock } = this.#agent
+    const ageMs = this.#kept ? clock.now() - this.#kept.readAtMs : limitsLifeMs
+    if (this.#kept?.activity === client.activity && ageMs >= 0 && ageMs < limitsLifeMs) return this.#kept.limits
     const call = { params: undefined, query: undefined, body: undefined }
-    return client.call(getRateLimits, call).then(
+    const limits = await client.call(getRateLimits, call).then(
       ({ answer }) => answer,
       error => nullWithoutList(error, pays === 'wallet'),
     )
+    this.#kept = { limits, readAtMs: clock.now(), activity: client.activity }
+    return limits
   }
 }
 
