@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildPackage } from '../scripts/build/build-package.ts'
+import { install, pack } from './kit/install.ts'
+import { isMissed, type Line, report } from './kit/report.ts'
 import { goals } from './mcp/bounds.ts'
 import { coldStarts, medianOf, medianRatio } from './mcp/cold-start.ts'
-import { install, pack } from './mcp/install.ts'
 import { limitsBesideEcho } from './mcp/limits-call.ts'
 import type { ServerCommand } from './mcp/line-server.ts'
 import { listingSize } from './mcp/listing-size.ts'
 import { buildOneToolServer } from './mcp/one-tool-server.ts'
-import { isMissed, type Line, report } from './mcp/report.ts'
 
 /** The packed farebox beside other MCP servers from npm: how fast it starts, how much its listing weighs. */
 const root = fileURLToPath(new URL('../', import.meta.url))

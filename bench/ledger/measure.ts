@@ -1,4 +1,4 @@
-import { median } from '../mcp/report.ts'
+import { median } from '../kit/report.ts'
 import { phaseMs, rounds, warmUpMs } from './bounds.ts'
 import { openCustomers, unitsPerSecond } from './load.ts'
 import type { Side } from './sides.ts'

@@ -14,9 +14,6 @@ export const endMs = 2_000
 export const callsInBlock = 60
 export const callBlocks = 5
 
-/** For npm to answer, in milliseconds. */
-export const installMs = 180_000
-
 /** Goals for the whole default set of tools. */
 export const goals = {
   coldStartToServerEverything: 0.6,

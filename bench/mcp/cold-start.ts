@@ -1,7 +1,8 @@
 import { performance } from 'node:perf_hooks'
+import { median } from '../kit/report.ts'
+import { turned } from '../kit/rounds.ts'
 import { coldStartRounds, warmUpRounds } from './bounds.ts'
 import { LineServer, type ServerCommand } from './line-server.ts'
-import { median } from './report.ts'
 
 /** Milliseconds from spawn to the answer of `initialize`, a row a round, in the order of `commands`. */
 export async function coldStarts(commands: readonly ServerCommand[]): Promise<number[][]> {
@@ -30,11 +31,4 @@ async function coldStartMs(command: ServerCommand): Promise<number> {
   } finally {
     await server.end()
   }
-}
-
-/** Another one begins in each round and every other round goes backwards, so that none always follows the same neighbour. */
-function turned<Item>(items: readonly Item[], by: number): Item[] {
-  const at = by % items.length
-  const order = [...items.slice(at), ...items.slice(0, at)]
-  return by % 2 === 0 ? order : order.reverse()
 }

@@ -2,9 +2,9 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { DemoChat, DemoVideo, demoModels, openService } from '#service/index.ts'
+import { median } from '../kit/report.ts'
 import { callBlocks, callsInBlock } from './bounds.ts'
 import { LineServer, type ServerCommand } from './line-server.ts'
-import { median } from './report.ts'
 
 export interface CallTimes {
   limitsMs: number

@@ -1,8 +1,12 @@
 import { execFile } from 'node:child_process'
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { installMs } from './bounds.ts'
+
+/** For npm to answer, in milliseconds. */
+const installMs = 180_000
 
 interface Packed {
   path: string
@@ -19,12 +23,35 @@ export async function pack(root: string, folder: string): Promise<Packed> {
   return { path: join(folder, filename), bytes: size, unpackedBytes: unpackedSize, files: entryCount }
 }
 
-/** Installs into a new folder, as a stranger would; answers the names of all packages that came along. */
+/** Installs into a new folder, as a user would; answers the names of all packages that came along. */
 export async function install(folder: string, what: string): Promise<string[]> {
   await mkdir(folder, { recursive: true })
   await writeFile(join(folder, 'package.json'), '{"private":true}')
   await npm(['install', '--no-audit', '--no-fund', '--no-save', what], folder)
   return packagesIn(join(folder, 'node_modules'))
+}
+
+const cache = fileURLToPath(new URL('../../node_modules/.cache/farebox-bench/', import.meta.url))
+
+/**
+ * The folder of packages that only a benchmark needs, installed from the registry the first time. `overrides` are those of
+ * package.json. Answers the path of its node_modules.
+ */
+export async function installPeers(
+  name: string,
+  packages: Readonly<Record<string, string>>,
+  overrides: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const versions = Object.entries({ ...packages, ...overrides }).map(([each, version]) => `${each}@${version}`)
+  const folder = join(cache, [name, ...versions].join('+').replaceAll('/', '-'))
+  if (!existsSync(folder)) {
+    const part = `${folder}.${process.pid}`
+    await mkdir(part, { recursive: true })
+    await writeFile(join(part, 'package.json'), JSON.stringify({ private: true, dependencies: packages, overrides }))
+    await npm(['install', '--no-audit', '--no-fund'], part)
+    await rename(part, folder).catch(() => rm(part, { recursive: true, force: true }))
+  }
+  return join(folder, 'node_modules')
 }
 
 async function packagesIn(modules: string): Promise<string[]> {

@@ -1,0 +1,73 @@
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { cpus, loadavg, totalmem } from 'node:os'
+
+/** What a figure was measured on. */
+export interface Machine {
+  node: string
+  processor: string
+  cores: number
+  memoryGiB: number
+  /** Of the last minute before the run: above 1, others were at work too, and only ratios count. */
+  loadBefore: number
+  date: string
+}
+
+export const describeMachine = (): Machine => ({
+  node: process.versions.node,
+  processor: cpus()[0]?.model.trim() ?? 'unknown',
+  cores: cpus().length,
+  memoryGiB: Math.round(totalmem() / 2 ** 30),
+  loadBefore: Math.round((loadavg()[0] ?? 0) * 10) / 10,
+  date: new Date().toISOString().slice(0, 16).replace('T', ' '),
+})
+
+/** The server that is measured has a core of its own; the load and the mock upstream share the other. */
+export const serverCore = 0
+export const loadCore = 1
+
+/** Binds this process, and what it starts from now on, to the core of the load. Throws where that cannot be done. */
+export function pinLoad(): void {
+  if (process.platform !== 'linux' || cpus().length < 2) {
+    throw new Error('This benchmark gives the server a core of its own and reads /proc. It needs Linux and two cores.')
+  }
+  execFileSync('taskset', ['-a', '-c', '-p', `${loadCore}`, `${process.pid}`], { stdio: 'ignore' })
+}
+
+/** The command that runs this one on some cores only: `0`, or a list such as `0,1`. */
+export const onCores = (cores: number | string, program: string, args: readonly string[]): [string, string[]] => [
+  'taskset',
+  ['-c', `${cores}`, program, ...args],
+]
+
+/** Ticks a second in `/proc/PID/stat`, the same on every Linux that Node runs on. */
+const ticksPerSecond = 100
+
+/** CPU time of a process so far, all its threads and its ended children included, in microseconds. */
+export function cpuMicrosOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * (1e6 / ticksPerSecond)
+}
+
+/** Of a process and of all that descends from it, in microseconds. */
+export function treeCpuMicrosOf(pid: number): number {
+  const parents = new Map<number, number>()
+  for (const name of readdirSync('/proc')) {
+    const id = Number(name)
+    if (!Number.isInteger(id)) continue
+    try {
+      parents.set(id, Number(readFileSync(`/proc/${id}/stat`, 'utf8').split(') ')[1]?.split(' ')[1]))
+    } catch {
+      // It ended in between.
+    }
+  }
+  const tree = [pid]
+  for (const each of tree) tree.push(...[...parents].filter(([, parent]) => parent === each).map(([id]) => id))
+  return tree.reduce((sum, each) => sum + cpuMicrosOf(each), 0)
+}
+
+/** Memory that a process holds now, in bytes. */
+export function residentBytesOf(pid: number): number {
+  const [, kibibytes] = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+  return Number(kibibytes) * 1024
+}
