@@ -2,7 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { engines, llama, protocol } from './peers/packages.ts'
+import { installPeers } from '../bench/kit/install.ts'
+import { engines, gatewayOverrides, gateways, llama, protocol } from './peers/packages.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 
@@ -34,3 +35,4 @@ function link(name: string, target: string): void {
 install('engines', engines, ['--legacy-peer-deps'])
 install('llama', llama, ['--omit=optional'])
 install('protocol', protocol, [])
+await installPeers('gateways', gateways, gatewayOverrides)

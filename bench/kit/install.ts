@@ -33,22 +33,23 @@ export async function install(folder: string, what: string): Promise<string[]> {
 
 const cache = fileURLToPath(new URL('../../node_modules/.cache/farebox-bench/', import.meta.url))
 
-/**
- * The folder of packages that only a benchmark needs, installed from the registry the first time. `overrides` are those of
- * package.json. Answers the path of its node_modules.
- */
-export async function installPeers(
-  name: string,
-  packages: Readonly<Record<string, string>>,
-  overrides: Readonly<Record<string, string>> = {},
-): Promise<string> {
+type Versions = Readonly<Record<string, string>>
+
+/** Where packages that only a benchmark needs are kept; `overrides` are those of package.json. */
+export function peersFolder(name: string, packages: Versions, overrides: Versions = {}): string {
   const versions = Object.entries({ ...packages, ...overrides }).map(([each, version]) => `${each}@${version}`)
-  const folder = join(cache, [name, ...versions].join('+').replaceAll('/', '-'))
+  return join(cache, [name, ...versions].join('+').replaceAll('/', '-'))
+}
+
+/** Installs them from the registry the first time. Answers the path of their node_modules. */
+export async function installPeers(name: string, packages: Versions, overrides: Versions = {}): Promise<string> {
+  const folder = peersFolder(name, packages, overrides)
   if (!existsSync(folder)) {
     const part = `${folder}.${process.pid}`
     await mkdir(part, { recursive: true })
     await writeFile(join(part, 'package.json'), JSON.stringify({ private: true, dependencies: packages, overrides }))
-    await npm(['install', '--no-audit', '--no-fund'], part)
+    await npm(['install', '--no-audit', '--no-fund', '--ignore-scripts'], part)
+    // Of two that install at once, one is kept.
     await rename(part, folder).catch(() => rm(part, { recursive: true, force: true }))
   }
   return join(folder, 'node_modules')

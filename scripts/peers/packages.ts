@@ -32,3 +32,7 @@ export const protocol = {
   '@modelcontextprotocol/conformance': '0.2.0-alpha.12',
   '@modelcontextprotocol/inspector': '2.12.0',
 }
+
+/** What benchmarks compare with, in a folder of its own. With a newer server of Hono, Portkey cannot stream. */
+export const gateways = { '@portkey-ai/gateway': '1.15.2' }
+export const gatewayOverrides = { '@hono/node-server': '1.13.5' }

@@ -5,7 +5,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestTagDefinition } from 'vitest'
-import { engines, llama, protocol } from '../../scripts/peers/packages.ts'
+import { peersFolder } from '../../bench/kit/install.ts'
+import { engines, gatewayOverrides, gateways, llama, protocol } from '../../scripts/peers/packages.ts'
 import { findChromium, findPostgres, findProgram, findValkey } from './find-program.ts'
 
 export interface Need {
@@ -41,6 +42,11 @@ export const needs = {
   engines: peers('the optional packages of engines', engines),
   llama: peers('node-llama-cpp', llama),
   protocol: peers('the protocol’s test suite and inspector', protocol),
+  gateways: {
+    what: 'the gateways that benchmarks compare with',
+    isHere: () => existsSync(peersFolder('gateways', gateways, gatewayOverrides)),
+    command: 'npm run peers',
+  },
   linux: { what: 'Linux', isHere: () => process.platform === 'linux' },
   posix: { what: 'a system with POSIX files and signals', isHere: () => process.platform !== 'win32' },
   'no-desktop': {

@@ -1,0 +1,51 @@
+import { parseArgs } from 'node:util'
+
+export interface BenchOptions {
+  /** A few seconds that only show that the benchmark works; nothing is kept. */
+  isShort: boolean
+  /** A packed farebox to measure in place of this one. */
+  product: string | undefined
+  /** Where CPU profiles of farebox are written. */
+  profile: string | undefined
+  /** Numbers of entries to measure with. */
+  entries: number[] | undefined
+}
+
+const usage = `Options of a benchmark:
+  --short          a few seconds, to see that it works; keeps nothing
+  --product DIR    measure the package that lies here, instead of building one
+  --profile DIR    write CPU profiles of farebox to this folder (bench:proxy, bench:stream)
+  --entries N,N    ledger entries to measure with (bench:growth)`
+
+/** Ends the process with the usage where it is asked for, or an option is not known. */
+export function benchOptions(args: readonly string[] = process.argv.slice(2)): BenchOptions {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        short: { type: 'boolean', default: false },
+        product: { type: 'string' },
+        profile: { type: 'string' },
+        entries: { type: 'string' },
+        help: { type: 'boolean', default: false },
+      },
+    })
+    if (!values.help) {
+      const { short: isShort, product, profile, entries } = values
+      return { isShort, product, profile, entries: entries?.split(',').map(wholeNumber) }
+    }
+    process.stdout.write(`${usage}\n`)
+    process.exit(0)
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n${usage}\n`)
+    process.exit(2)
+  }
+}
+
+function wholeNumber(text: string): number {
+  const number = Number(text)
+  if (Number.isSafeInteger(number) && number > 0) return number
+  throw new Error(
+    `\`--entries\` has ${text}; it takes whole numbers above 0, separated by commas, such as 1000,100000.`,
+  )
+}

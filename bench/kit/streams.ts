@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Caller } from './caller.ts'
+import { cpuOf, type Side } from './load.ts'
+import { residentBytesOf } from './machine.ts'
+import { eventText, type MockUpstream } from './mock-upstream.ts'
+import { quantile } from './report.ts'
+
+export interface StreamLoad {
+  streams: number
+  /** Of each stream. */
+  eventsPerSecond: number
+}
+
+export interface StreamFigures {
+  eventsPerSecond: number
+  cpuMicros: number
+  p50Ms: number
+  p99Ms: number
+  /** How much more memory the server has while they run, shared among them. */
+  bytesOfStream: number
+}
+
+/** A batch of streams is opened at once, then there is a pause, so that the listener's queue never overflows, in milliseconds. */
+const openedAtOnce = 100
+const openPauseMs = 20
+
+const marker = `"content":"${eventText}"`
+
+/** Opens the streams, lets them settle, and looks at what arrives in the time after; then the engine ends all of them. */
+export async function runStreams(
+  side: Side,
+  upstream: MockUpstream,
+  { streams, eventsPerSecond }: StreamLoad,
+  settleMs: number,
+  forMs: number,
+): Promise<StreamFigures> {
+  upstream.eventsPerSecond = eventsPerSecond
+  upstream.sentAtMs.clear()
+  const memoryBefore = side.pid === undefined ? 0 : residentBytesOf(side.pid)
+  const readers = Array.from({ length: streams }, (_, number) => new Reader(number, upstream))
+  const ends: Promise<void>[] = []
+  try {
+    for (let at = 0; at < streams; at += openedAtOnce) {
+      const some = readers.slice(at, at + openedAtOnce)
+      for (const reader of some) ends.push(reader.read(side))
+      await sleep(openPauseMs)
+    }
+    // An end before the engine ended them is a failure, told at once.
+    const failed = Promise.all(ends).then(() => new Promise<never>(() => undefined))
+    const whole = (work: Promise<unknown>) => Promise.race([work, failed])
+    await whole(sleep(settleMs))
+    for (const reader of readers) reader.isMeasured = true
+    const [cpuBefore, startedAt] = [cpuOf(side), performance.now()]
+    await whole(sleep(forMs))
+    for (const reader of readers) reader.isMeasured = false
+    const seconds = (performance.now() - startedAt) / 1000
+    const cpu = cpuOf(side) - cpuBefore
+    const memory = side.pid === undefined ? 0 : residentBytesOf(side.pid) - memoryBefore
+    const latenciesMs = readers.flatMap(({ latenciesMs }) => latenciesMs)
+    upstream.endStreams()
+    await Promise.all(ends)
+    return {
+      eventsPerSecond: latenciesMs.length / seconds,
+      cpuMicros: cpu / latenciesMs.length,
+      p50Ms: quantile(latenciesMs, 0.5),
+      p99Ms: quantile(latenciesMs, 0.99),
+      bytesOfStream: memory / streams,
+    }
+  } finally {
+    upstream.endStreams()
+    for (const reader of readers) reader.close()
+  }
+}
+
+class Reader {
+  readonly latenciesMs: number[] = []
+  isMeasured = false
+  readonly #number: number
+  readonly #upstream: MockUpstream
+  #caller: Caller | undefined
+  #received = 0
+  #rest = ''
+
+  constructor(number: number, upstream: MockUpstream) {
+    this.#number = number
+    this.#upstream = upstream
+  }
+
+  async read(side: Side): Promise<void> {
+    this.#caller = await Caller.open(side.port)
+    const request = side.chat(`Count the ticks. Stream ${this.#number}.`, this.#number, true)
+    await this.#caller.stream(request, text => this.#take(text))
+  }
+
+  close(): void {
+    this.#caller?.close()
+  }
+
+  /** Each event is known by its place in the stream, because nothing on the way may drop one. */
+  #take(text: string): void {
+    const now = performance.now()
+    const seen = this.#rest + text
+    let from = 0
+    for (let at = seen.indexOf(marker); at >= 0; at = seen.indexOf(marker, from)) {
+      from = at + marker.length
+      const sentAt = this.#upstream.sentAtMs.get(this.#number)?.[this.#received++]
+      if (this.isMeasured && sentAt !== undefined) this.latenciesMs.push(now - sentAt)
+    }
+    this.#rest = seen.slice(Math.max(from, seen.length - marker.length + 1))
+  }
+}
+
+/** Readers that ask for an endless stream and then read nothing of it. */
+export interface StalledFigures {
+  /** How much more memory the server has, shared among them. */
+  memoryBytes: number
+  /** What the engine could write before it was held back, the buffers of two connections in the system included. */
+  acceptedBytes: number
+}
+
+export async function stallReaders(
+  side: Side,
+  upstream: MockUpstream,
+  readers: number,
+  forMs: number,
+): Promise<StalledFigures> {
+  upstream.floodBytes = 0
+  const memoryBefore = side.pid === undefined ? 0 : residentBytesOf(side.pid)
+  const callers = await Promise.all(Array.from({ length: readers }, () => Caller.open(side.port)))
+  try {
+    for (const [place, caller] of callers.entries()) caller.sendOnly(side.chat('Flood.', place, true))
+    await sleep(forMs)
+    const memory = side.pid === undefined ? 0 : residentBytesOf(side.pid) - memoryBefore
+    return { memoryBytes: memory / readers, acceptedBytes: upstream.floodBytes / readers }
+  } finally {
+    for (const caller of callers) caller.close()
+  }
+}

@@ -1,0 +1,117 @@
+/** JSON chats through farebox, which charges them, beside a gateway that does not and a bare pipe. */
+import { type Figure, finish, ratioOf } from './kit/figures.ts'
+import { closedLoop, type LoadFigures, openLoop, type Side } from './kit/load.ts'
+import { pinLoad } from './kit/machine.ts'
+import { MockUpstream } from './kit/mock-upstream.ts'
+import { benchOptions } from './kit/options.ts'
+import { type Installation, withProduct } from './kit/product.ts'
+import { profileArgs, profiled } from './kit/profile.ts'
+import { type Line, median } from './kit/report.ts'
+import { inTurn } from './kit/rounds.ts'
+import {
+  bareSide,
+  fareboxSide,
+  noGateway,
+  portkeySide,
+  portkeyVersion,
+  type RunningSide,
+  withSides,
+} from './kit/sides.ts'
+
+const options = benchOptions()
+const { rounds, phaseMs, warmUpMs, openLoopMs } = options.isShort
+  ? { rounds: 1, phaseMs: 250, warmUpMs: 100, openLoopMs: 400 }
+  : { rounds: 5, phaseMs: 3_000, warmUpMs: 2_000, openLoopMs: 8_000 }
+const connectionCounts = options.isShort ? [1, 32] : [1, 32, 256]
+/** Chats a second of the open loop: what every side can do, so that only what it adds is seen. */
+const openLoopRate = 500
+
+const metrics = {
+  requests: 'requests/s',
+  cpu: 'CPU a request, µs',
+  p50: 'p50, ms',
+  p99: 'p99, ms',
+} as const
+
+const portkey = `Portkey ${portkeyVersion}`
+const loadOf = (connections: number) => `${connections} connection${connections === 1 ? '' : 's'}`
+const openLoad = `${openLoopRate} requests/s, open loop`
+
+pinLoad()
+await withProduct(options.product, installation => finish('proxy', options.isShort, () => measure(installation)))
+
+async function measure(installation: Installation): Promise<{ figures: Figure[]; goals: Line[] }> {
+  const upstream = await MockUpstream.start()
+  const starts = [
+    () =>
+      fareboxSide({ ...installation, name: 'farebox', upstreamPort: upstream.port, nodeArgs: profileArgs(options) }),
+    () => portkeySide(upstream.port),
+    () => bareSide(upstream.port),
+  ]
+  try {
+    const figures = await withSides(starts, async sides => [
+      ...(await closedLoops(sides)),
+      ...(await openLoops([...sides, noGateway(upstream.port)])),
+    ])
+    return { figures, goals: goalsOf(figures) }
+  } finally {
+    await upstream.close()
+  }
+}
+
+async function closedLoops(sides: readonly RunningSide[]): Promise<Figure[]> {
+  const figures: Figure[] = []
+  for (const connections of connectionCounts) {
+    process.stderr.write(`${loadOf(connections)}: ${sides.map(({ name }) => name).join(', ')} in turn.\n`)
+    for (const side of sides) await closedLoop(side, connections, warmUpMs)
+    const measured = await inTurn(sides, rounds, side =>
+      profiled(connections === 32 ? options : null, side, () => closedLoop(side, connections, phaseMs)),
+    )
+    figures.push(...figuresOf(loadOf(connections), sides, measured))
+  }
+  return figures
+}
+
+async function openLoops(sides: readonly Side[]): Promise<Figure[]> {
+  process.stderr.write(`${openLoad}.\n`)
+  for (const side of sides) await openLoop(side, openLoopRate, warmUpMs)
+  const measured = await inTurn(sides, rounds, side => openLoop(side, openLoopRate, openLoopMs))
+  return figuresOf(openLoad, sides, measured)
+}
+
+function figuresOf(load: string, sides: readonly Side[], measured: readonly LoadFigures[][]): Figure[] {
+  return sides.flatMap(({ name: side, pid }, index) => {
+    const of = (key: keyof LoadFigures) => (measured[index] ?? []).map(each => each[key])
+    return [
+      { load, side, metric: metrics.requests, rounds: of('requestsPerSecond') },
+      ...(pid === undefined ? [] : [{ load, side, metric: metrics.cpu, rounds: of('cpuMicros') }]),
+      { load, side, metric: metrics.p50, rounds: of('p50Ms'), digits: 2 },
+      { load, side, metric: metrics.p99, rounds: of('p99Ms'), digits: 2 },
+    ]
+  })
+}
+
+function goalsOf(figures: readonly Figure[]): Line[] {
+  const ratio = (metric: string) => ratioOf(figures, loadOf(32), metric, 'farebox', portkey)
+  const added = (metric: string) => {
+    const of = (side: string) =>
+      figures.find(each => each.load === openLoad && each.metric === metric && each.side === side)?.rounds ?? []
+    const base = of('no gateway')
+    return median(of('farebox').map((value, round) => value - (base[round] ?? Number.NaN)))
+  }
+  const third = { atMost: 0.33, digits: 2, unit: ' ×' }
+  return [
+    {
+      what: 'P1 requests/s at 32 connections, × Portkey',
+      value: ratio(metrics.requests),
+      atLeast: 3,
+      digits: 2,
+      unit: ' ×',
+    },
+    { what: 'P1 CPU a request at 32 connections, × Portkey', value: ratio(metrics.cpu), ...third },
+    { what: 'P1 p50 at 32 connections, × Portkey', value: ratio(metrics.p50), ...third },
+    { what: 'P1 p99 at 32 connections, × Portkey', value: ratio(metrics.p99), ...third },
+    { what: 'P2 added p50 at 500 requests/s', value: added(metrics.p50), atMost: 1, digits: 2, unit: ' ms' },
+    { what: 'P2 added p99 at 500 requests/s', value: added(metrics.p99), atMost: 8, digits: 2, unit: ' ms' },
+  ]
+}

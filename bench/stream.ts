@@ -1,0 +1,166 @@
+/** Streams through farebox, which counts and charges them, beside a gateway that does not and a bare pipe. */
+import { type Figure, finish, ratioOf } from './kit/figures.ts'
+import type { Side } from './kit/load.ts'
+import { pinLoad } from './kit/machine.ts'
+import { MockUpstream } from './kit/mock-upstream.ts'
+import { benchOptions } from './kit/options.ts'
+import { type Installation, otherName, sameName, withProduct } from './kit/product.ts'
+import { profileArgs, profiled } from './kit/profile.ts'
+import { type Line, median } from './kit/report.ts'
+import { inTurn } from './kit/rounds.ts'
+import { bareSide, fareboxSide, noGateway, portkeySide, portkeyVersion, withSides } from './kit/sides.ts'
+import { runStreams, type StreamFigures, type StreamLoad, stallReaders } from './kit/streams.ts'
+
+const options = benchOptions()
+const { rounds, settleMs, phaseMs, stalled, stalledMs } = options.isShort
+  ? { rounds: 1, settleMs: 200, phaseMs: 400, stalled: 2, stalledMs: 500 }
+  : { rounds: 3, settleMs: 1_500, phaseMs: 4_000, stalled: 50, stalledMs: 3_000 }
+
+const wholeLoads: StreamLoad[] = [
+  { streams: 100, eventsPerSecond: 100 },
+  { streams: 500, eventsPerSecond: 100 },
+  { streams: 2_000, eventsPerSecond: 4 },
+]
+const loads: StreamLoad[] = options.isShort ? [{ streams: 10, eventsPerSecond: 50 }] : wholeLoads
+const loadOf = ({ streams, eventsPerSecond }: StreamLoad) =>
+  `${streams.toLocaleString('en')} streams × ${eventsPerSecond} events/s`
+
+const metrics = {
+  cpu: 'CPU an event, µs',
+  events: 'events/s',
+  p50: 'p50 from engine to caller, ms',
+  p99: 'p99 from engine to caller, ms',
+  memory: 'memory a stream, kB',
+  stalled: 'memory a stalled reader, kB',
+  accepted: 'taken from the engine for a stalled reader, kB',
+} as const
+
+const untouched = 'farebox, untouched'
+const rewritten = 'farebox, rewritten'
+const portkey = `Portkey ${portkeyVersion}`
+const bare = 'bare undici pipe'
+
+pinLoad()
+await withProduct(options.product, installation => finish('stream', options.isShort, () => measure(installation)))
+
+async function measure(installation: Installation): Promise<{ figures: Figure[]; goals: Line[] }> {
+  const figures: Figure[] = []
+  // New servers for each load: memory that an earlier load has left would hide what this one takes.
+  for (const load of loads) figures.push(...(await withServers(installation, load)))
+  return { figures, goals: options.isShort ? [] : goalsOf(figures) }
+}
+
+async function withServers(installation: Installation, load: StreamLoad): Promise<Figure[]> {
+  const upstream = await MockUpstream.start()
+  const nodeArgs = profileArgs(options)
+  const label = `${load.streams}`
+  const farebox = (name: string, model: string) => () =>
+    fareboxSide({ ...installation, name, upstreamPort: upstream.port, nodeArgs, folderName: `${name} ${label}` }, model)
+  const starts = [
+    farebox(untouched, sameName),
+    farebox(rewritten, otherName),
+    () => portkeySide(upstream.port),
+    () => bareSide(upstream.port),
+  ]
+  try {
+    return await withSides(starts, async sides => {
+      process.stderr.write(`${loadOf(load)}: ${sides.map(({ name }) => name).join(', ')} in turn.\n`)
+      const small = { streams: 5, eventsPerSecond: load.eventsPerSecond }
+      for (const side of sides) await runStreams(side, upstream, small, settleMs, phaseMs / 2)
+      const all: Side[] = [...sides, noGateway(upstream.port)]
+      const measured = await inTurn(all, rounds, side =>
+        profiled(load.streams === 100 ? options : null, side, () =>
+          runStreams(side, upstream, load, settleMs, phaseMs),
+        ),
+      )
+      const figures = figuresOf(load, all, measured)
+      if (load === loads[0]) {
+        for (const side of sides) figures.push(...(await stalledFigures(side, upstream)))
+      }
+      return figures
+    })
+  } finally {
+    await upstream.close()
+  }
+}
+
+async function stalledFigures(side: Side, upstream: MockUpstream): Promise<Figure[]> {
+  const { memoryBytes, acceptedBytes } = await stallReaders(side, upstream, stalled, stalledMs)
+  const load = `${stalled} readers that stop`
+  return [
+    { load, side: side.name, metric: metrics.stalled, rounds: [memoryBytes / 1000] },
+    { load, side: side.name, metric: metrics.accepted, rounds: [acceptedBytes / 1000] },
+  ]
+}
+
+function figuresOf(streamLoad: StreamLoad, sides: readonly Side[], measured: readonly StreamFigures[][]): Figure[] {
+  const load = loadOf(streamLoad)
+  return sides.flatMap(({ name: side, pid }, index) => {
+    const of = (key: keyof StreamFigures) => (measured[index] ?? []).map(each => each[key])
+    // Later rounds find the memory of the first one in place.
+    const [memory = 0] = of('bytesOfStream')
+    const ofServer: Figure[] = [
+      { load, side, metric: metrics.cpu, rounds: of('cpuMicros'), digits: 1 },
+      ...(streamLoad.streams >= 2_000 ? [{ load, side, metric: metrics.memory, rounds: [memory / 1000] }] : []),
+    ]
+    return [
+      ...(pid === undefined ? [] : ofServer),
+      { load, side, metric: metrics.events, rounds: of('eventsPerSecond') },
+      { load, side, metric: metrics.p50, rounds: of('p50Ms'), digits: 2 },
+      { load, side, metric: metrics.p99, rounds: of('p99Ms'), digits: 2 },
+    ]
+  })
+}
+
+function goalsOf(figures: readonly Figure[]): Line[] {
+  const [hundred = '', fiveHundred = '', many = ''] = wholeLoads.map(loadOf)
+  const ratio = (load: string, metric: string, side: string, other: string) =>
+    ratioOf(figures, load, metric, side, other)
+  const middleOf = (load: string, metric: string, side: string) =>
+    median(figures.find(each => each.load === load && each.metric === metric && each.side === side)?.rounds ?? [])
+  const times = { digits: 2, unit: ' ×' }
+  const cpu = (side: string, other: string) => ratio(hundred, metrics.cpu, side, other)
+  const added = middleOf(hundred, metrics.p50, untouched) - middleOf(hundred, metrics.p50, 'no gateway')
+  const stalledLoad = `${stalled} readers that stop`
+  return [
+    { what: 'P3 CPU an event at 100 × 100, untouched, × bare', value: cpu(untouched, bare), atMost: 1.3, ...times },
+    { what: 'P3 CPU an event at 100 × 100, rewritten, × bare', value: cpu(rewritten, bare), atMost: 1.8, ...times },
+    {
+      what: 'P3 CPU an event at 100 × 100, untouched, × Portkey',
+      value: cpu(untouched, portkey),
+      atMost: 0.65,
+      ...times,
+    },
+    {
+      what: 'P3 CPU an event at 100 × 100, rewritten, × Portkey',
+      value: cpu(rewritten, portkey),
+      atMost: 0.65,
+      ...times,
+    },
+    { what: 'P3 added p50 at 100 × 100, untouched', value: added, atMost: 1, digits: 2, unit: ' ms' },
+    {
+      what: 'P3 events/s at 500 × 100, untouched, × bare',
+      value: ratio(fiveHundred, metrics.events, untouched, bare),
+      atLeast: 0.98,
+      ...times,
+    },
+    {
+      what: 'P4 events/s at 2,000 × 4, untouched, × no gateway',
+      value: ratio(many, metrics.events, untouched, 'no gateway'),
+      atLeast: 0.98,
+      ...times,
+    },
+    {
+      what: 'P4 memory a stream at 2,000 × 4, untouched, × bare',
+      value: ratio(many, metrics.memory, untouched, bare),
+      atMost: 1.15,
+      ...times,
+    },
+    {
+      what: 'P4 memory a stalled reader, untouched',
+      value: middleOf(stalledLoad, metrics.stalled, untouched),
+      atMost: 256,
+      unit: ' kB',
+    },
+  ]
+}

@@ -1,0 +1,57 @@
+/** A short run of each benchmark still measures every side of it; how fast they are is no test. */
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { packedProduct } from '../../bench/kit/product.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const runMs = 120_000
+let product: string
+
+beforeAll(async () => {
+  product = await mkdtemp(join(tmpdir(), 'farebox-bench-'))
+  await packedProduct(product)
+}, 240_000)
+afterAll(() => rm(product, { recursive: true, force: true }))
+
+/** The report of a short run; rejects with what it wrote to stderr where it fails. */
+async function shortRun(name: string): Promise<string> {
+  const args = [join(root, 'bench', `${name}.ts`), '--short', '--product', product]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root, timeout: runMs })
+  return stdout
+}
+
+/** Each row of a table is a load and its figures; one that was not measured would be empty, 0 or no number. */
+function cellsOf(report: string, metric: string): string[] {
+  const lines = report.split('\n')
+  const from = lines.indexOf(lines.find(line => line.startsWith(`| ${metric} |`)) ?? '')
+  const rows = lines.slice(from + 2, lines.indexOf('', from) < 0 ? undefined : lines.indexOf('', from))
+  return rows.flatMap(row => row.split('|').slice(2, -1)).map(cell => cell.trim())
+}
+
+const isMeasured = (cell: string) => Number(cell.replaceAll(',', '')) > 0
+
+describe('with a gateway to compare with', { tags: ['gateways', 'linux'] }, () => {
+  test.each([
+    ['proxy', 'CPU a request, µs', 9],
+    ['stream', 'CPU an event, µs', 4],
+  ])('bench:%s measures each side', { timeout: runMs }, async (name, metric, count) => {
+    const cells = cellsOf(await shortRun(name), metric)
+    expect(cells.filter(isMeasured)).toHaveLength(count)
+  })
+})
+
+describe('alone', { tags: ['linux'] }, () => {
+  test.each([['start', 'start to the first 200, ms', 4]])(
+    'bench:%s measures each side',
+    { timeout: runMs },
+    async (name, metric, count) => {
+      const cells = cellsOf(await shortRun(name), metric)
+      expect(cells.filter(isMeasured)).toHaveLength(count)
+    },
+  )
+})
