@@ -32,7 +32,7 @@ afterAll(() => rmSync(copy, { recursive: true, force: true }))
 
 test.each([
   { page: 'network', size: { files: 1, newFiles: 0, linesAdded: 1 } },
-  { page: 'rail', size: { files: 2, newFiles: 1, linesAdded: 3 } },
+  { page: 'rail', size: { files: 2, newFiles: 1, linesAdded: 2 } },
   { page: 'engine', size: { files: 2, newFiles: 1 } },
   { page: 'tool', size: { files: 1, newFiles: 1, linesAdded: 0 } },
   { page: 'operation', size: { files: 3, newFiles: 0 } },
@@ -60,8 +60,8 @@ const program = `
 import { chainName } from '#contract/wire/networks.ts'
 import { operations } from '#contract/operations/operations.ts'
 import { decodePayment, payerOf } from '#payments/rails/rails.ts'
-import { engineKinds } from '#service/config/kinds.ts'
-import { routes } from '#service/running/routes.ts'
+import { engineKinds } from '#service/config/model-config.ts'
+import { routes } from '#service/capabilities/routes.ts'
 import { tools } from '#tools/table.generated.ts'
 import { readPolicy } from '#wallet/rules/policy.ts'
 

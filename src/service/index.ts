@@ -56,7 +56,7 @@ export type {
   FacilitatorHeaders,
   FacilitatorRequest,
   RemoteFacilitatorSettings,
-} from '#payments/facilitators/facilitator-http.ts'
+} from '#payments/facilitators/remote-facilitator.ts'
 export type { PaymentSettings } from '#payments/rails/rails.ts'
 export type { SolanaPaymentSettings } from '#payments/solana/svm-rail.ts'
 export type { Character, CharacterReview } from './capabilities/characters/characters.ts'

@@ -8,7 +8,7 @@ import { DemoVideo } from '#engines/demo/video.ts'
 import { OpenAiVideos } from '#engines/openai/videos.ts'
 import type { VideoEngine } from '#engines/ports/media-engines.ts'
 import { ServiceVideo } from '#engines/service/service-engines.ts'
-import { engineKinds } from '#service/config/kinds.ts'
+import { engineKinds } from '#service/config/model-config.ts'
 
 /** The tables of engines in `docs/conformance.md` say what the code does. */
 const [, section = ''] = readFileSync(new URL('../../docs/conformance.md', import.meta.url), 'utf8').split(

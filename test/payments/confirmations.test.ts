@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openEvmPaymentChain } from '#payments/evm/evm-payment-chain.ts'
-import type { Facilitator } from '#payments/facilitators/facilitator.ts'
-import type { OnChain, PaymentChain } from '#payments/payment/signed-payment.ts'
+import type { Facilitator } from '#payments/facilitators/rail.ts'
+import type { OnChain, PaymentChain } from '#payments/payment/payment.ts'
 import { startTestChain, type TestChain } from './test-chain.ts'
 import {
   type Answer,

@@ -4,14 +4,14 @@ import { usdcOnEvm } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { EvmPayment } from '#payments/evm/evm-rail.ts'
-import type { Facilitator, Settlement, Verdict } from '#payments/facilitators/facilitator.ts'
-import type { PaymentReason } from '#payments/payment/payment-reasons.ts'
+import type { Facilitator, Settlement, Verdict } from '#payments/facilitators/rail.ts'
 import {
   ChainUnavailable,
   type OnChain,
   type PaymentChain,
+  type PaymentReason,
   type SignedPayment,
-} from '#payments/payment/signed-payment.ts'
+} from '#payments/payment/payment.ts'
 import { PaymentDriver } from '#payments/top-ups/payment-driver.ts'
 import { PaymentRows } from '#payments/top-ups/payment-rows.ts'
 import { openTemporaryStore } from '../ledger/store/sqlite-folder.ts'

@@ -4,7 +4,7 @@ import { evmNetwork, usdcOnEvm } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import { openEvmPaymentChain } from '#payments/evm/evm-payment-chain.ts'
 import type { EvmPayment } from '#payments/evm/evm-rail.ts'
-import { ChainUnavailable } from '#payments/payment/signed-payment.ts'
+import { ChainUnavailable } from '#payments/payment/payment.ts'
 import { type Question, type Said, startToldNode } from './told-node.ts'
 
 const transferEvent = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'

@@ -7,7 +7,7 @@ import { evmNetwork, usdcOnEvm } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import { EvmSignatures } from '#payments/evm/evm-checks.ts'
 import type { EvmPayment } from '#payments/evm/evm-rail.ts'
-import { ChainUnavailable } from '#payments/payment/signed-payment.ts'
+import { ChainUnavailable } from '#payments/payment/payment.ts'
 import { type Question, type Said, startToldNode } from './told-node.ts'
 
 const owner = privateKeyToAccount(generatePrivateKey())

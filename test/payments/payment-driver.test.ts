@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import type { EvmPayment } from '#payments/evm/evm-rail.ts'
-import { ChainUnavailable, type OnChain, paymentIdOf } from '#payments/payment/signed-payment.ts'
+import { ChainUnavailable, type OnChain, paymentIdOf } from '#payments/payment/payment.ts'
 import { refusalOf } from '#payments/top-ups/payment-rows.ts'
 import { mustCommit } from '../ledger/store/sample-ops.ts'
 import { away, type DriverWorld, landed, open, openDriverWorld, refused, type Told } from './driver-world.ts'

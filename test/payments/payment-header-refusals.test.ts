@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { ServiceError } from '#contract/errors/service-error.ts'
 import { headerBytes } from '#contract/limits.ts'
 import { usdcOnEvm } from '#contract/wire/networks.ts'
-import { readPayment } from '#payments/payment/payment-header.ts'
+import { readPayment } from '#payments/payment/payment.ts'
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 const header = (value: unknown) => base64(JSON.stringify(value))

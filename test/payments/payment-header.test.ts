@@ -4,9 +4,13 @@ import { ServiceError } from '#contract/errors/service-error.ts'
 import { paymentHeaderNames } from '#contract/wire/headers.ts'
 import { evmNetwork, usdcOnEvm } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
-import { readPayment } from '#payments/payment/payment-header.ts'
-import { isPaymentReason } from '#payments/payment/payment-reasons.ts'
-import { paymentIdOf, type SignedPayment, storePayment } from '#payments/payment/signed-payment.ts'
+import {
+  isPaymentReason,
+  paymentIdOf,
+  readPayment,
+  type SignedPayment,
+  storePayment,
+} from '#payments/payment/payment.ts'
 import { checkTerms, decodePayment, readStoredPayment, untimely } from '#payments/rails/rails.ts'
 
 const payTo = `0x${'Ab'.repeat(20)}`

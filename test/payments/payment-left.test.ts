@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { EvmPayment } from '#payments/evm/evm-rail.ts'
-import type { SignedPayment } from '#payments/payment/signed-payment.ts'
+import type { SignedPayment } from '#payments/payment/payment.ts'
 import { Completer } from '#payments/top-ups/payment-driver.ts'
 import { away, type DriverWorld, landed, open, openDriverWorld, type Told } from './driver-world.ts'
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { ServiceError } from '#contract/errors/service-error.ts'
 import { usdcOnEvm } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
-import type { ReceivedPayment } from '#payments/payment/payment-header.ts'
+import type { ReceivedPayment } from '#payments/payment/payment.ts'
 import { checkTerms, decodePayment, untimely } from '#payments/rails/rails.ts'
 import { refusalOfError } from '#payments/solana/local-svm-facilitator.ts'
 

@@ -1,7 +1,7 @@
 /** What fails while a Solana payment is settled, and who lies: one credit or none, and never a fresh demand for an unknown outcome. */
 import { describe, expect, test } from 'vitest'
-import type { Facilitator } from '#payments/facilitators/facilitator.ts'
-import { ChainUnavailable } from '#payments/payment/signed-payment.ts'
+import type { Facilitator } from '#payments/facilitators/rail.ts'
+import { ChainUnavailable } from '#payments/payment/payment.ts'
 import { LocalSvmFacilitator } from '#payments/solana/local-svm-facilitator.ts'
 import { SolanaKey } from '#payments/solana/solana-key.ts'
 import { newSvmAccount, type SvmAccount, type SvmChain } from './svm-chain.ts'

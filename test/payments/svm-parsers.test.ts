@@ -1,4 +1,5 @@
 /** Bytes of strangers: one meaning has one key, another meaning another one, and nothing that is sent is a fault of ours. */
+
 import {
   AccountRole,
   type Address,
@@ -14,8 +15,7 @@ import { ServiceError } from '#contract/errors/service-error.ts'
 import { decodeBase58, encodeBase58 } from '#contract/wire/base58.ts'
 import { usdcOnSolana } from '#contract/wire/networks.ts'
 import { usdcAccountOf } from '#local/solana/usdc.ts'
-import type { ReceivedPayment } from '#payments/payment/payment-header.ts'
-import type { SignedPayment } from '#payments/payment/signed-payment.ts'
+import type { ReceivedPayment, SignedPayment } from '#payments/payment/payment.ts'
 import { checkTerms, decodePayment } from '#payments/rails/rails.ts'
 import { tokenAccountOf } from '#payments/solana/solana-key.ts'
 import { readMessage, readTransaction } from '#payments/solana/solana-message.ts'

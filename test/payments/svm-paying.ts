@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Facilitator } from '#payments/facilitators/facilitator.ts'
+import type { Facilitator } from '#payments/facilitators/rail.ts'
 import { newSvmAccount, type SvmAccount } from './svm-chain.ts'
 import { compile, draftOf, messageStart, transferOf } from './svm-transactions.ts'
 import { creditOf, type SvmWorld } from './svm-world.ts'

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { encodeBase58 } from '#contract/wire/base58.ts'
 import { usdcOnSolana } from '#contract/wire/networks.ts'
-import { ChainUnavailable } from '#payments/payment/signed-payment.ts'
+import { ChainUnavailable } from '#payments/payment/payment.ts'
 import { readMessage, wireOf } from '#payments/solana/solana-message.ts'
 import { SvmPaymentChain } from '#payments/solana/svm-payment-chain.ts'
 import type { SvmPayment } from '#payments/solana/svm-rail.ts'

@@ -1,6 +1,6 @@
 /** Attacks on the settling of a Solana payment: one credit, or none, and what the chain says. */
 import { describe, expect, test } from 'vitest'
-import type { Facilitator } from '#payments/facilitators/facilitator.ts'
+import type { Facilitator } from '#payments/facilitators/rail.ts'
 import { newSvmAccount, type SvmAccount, type SvmChain } from './svm-chain.ts'
 import { drain, expectPaid, five, force, sendTo, statesOf, withFacilitator } from './svm-paying.ts'
 import { compile, craft, draftOf, memo, paymentOf, rewrite } from './svm-transactions.ts'

@@ -3,13 +3,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { evmNetwork, usdcOnEvm } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
-import {
-  type Facilitator,
-  type Settlement,
-  SettlementPaused,
-  type Verdict,
-} from '#payments/facilitators/facilitator.ts'
-import type { OnChain } from '#payments/payment/signed-payment.ts'
+import { type Facilitator, type Settlement, SettlementPaused, type Verdict } from '#payments/facilitators/rail.ts'
+import type { OnChain } from '#payments/payment/payment.ts'
 import { PaymentRows } from '#payments/top-ups/payment-rows.ts'
 import { TopUps, type TopUpsOptions } from '#payments/top-ups/top-up.ts'
 import { openTemporaryStore } from '../ledger/store/sqlite-folder.ts'

@@ -1,6 +1,6 @@
 /** A service that stops waits for nobody's facilitator for ever. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Facilitator } from '#payments/facilitators/facilitator.ts'
+import type { Facilitator } from '#payments/facilitators/rail.ts'
 import { TopUps } from '#payments/top-ups/top-up.ts'
 import { testOption } from '../service/open-service.ts'
 import { type DriverWorld, openDriverWorld } from './driver-world.ts'

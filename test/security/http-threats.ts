@@ -224,7 +224,7 @@ export const httpThreats: readonly Threat[] = [
     answer: 'read once from left to right, 4,096 characters at most; only a for parameter of its element counts',
     shownBy: [
       shown(
-        'access/callers/trusted-proxies.test.ts',
+        'access/identity/trusted-proxies.test.ts',
         'some dozen characters',
         'thousands of characters',
         'Forwarded, a quoted value that only looks like a for',

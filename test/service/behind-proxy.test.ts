@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { afterEach, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import type { EvmPayment } from '#payments/evm/evm-rail.ts'
-import type { Facilitator } from '#payments/facilitators/facilitator.ts'
+import type { Facilitator } from '#payments/facilitators/rail.ts'
 import { TopUps } from '#payments/top-ups/top-up.ts'
 import { adminToken, type OpenedService, openService, TestClock, testOption } from './open-service.ts'
 

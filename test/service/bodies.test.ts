@@ -2,8 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { fileBody, pulledBody } from '#service/http/body/send.ts'
-import { readerPatienceMs } from '#service/http/bounds.ts'
+import { fileBody, pulledBody, readerPatienceMs } from '#service/http/body/send.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 

@@ -2,8 +2,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Store, StoreError } from '#ledger/store/store.ts'
-import { probeWriteEveryMs } from '#service/http/bounds.ts'
-import { Probes } from '#service/http/probes.ts'
+import { Probes, probeWriteEveryMs } from '#service/http/operator-routes.ts'
 import { TestClock } from './open-service.ts'
 
 const open = { state: async () => ({ state: 'open', reason: '' }) as const }

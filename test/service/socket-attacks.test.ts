@@ -2,8 +2,7 @@
 import { connect } from 'node:net'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { connectionLimits } from '#service/http/bounds.ts'
-import { Listener } from '#service/http/listener.ts'
+import { connectionLimits, Listener } from '#service/http/listener.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 let opened: OpenedService

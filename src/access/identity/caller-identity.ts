@@ -3,7 +3,7 @@ import { authenticationFailed, invalidSignIn, paymentHeaderNotAccepted } from '#
 import { fieldError } from '#contract/errors/issues.ts'
 import type { PlanName } from '#contract/limits.ts'
 import { type Operation, readsKey } from '#contract/operations/operation.ts'
-import type { Clock } from '#contract/time.ts'
+import { type Clock, minuteMs } from '#contract/time.ts'
 import type { HeaderReader } from '#contract/wire/header-codec.ts'
 import { authorization, legacySignInWithX, paymentHeaderNames, signInWithX } from '#contract/wire/headers.ts'
 import { evmNetwork, solanaNetwork } from '#contract/wire/networks.ts'
@@ -13,7 +13,6 @@ import type { Store } from '#ledger/store/store.ts'
 import type { ApiKeys } from '../keys/api-keys.ts'
 import { planOf } from '../limits/limit-rules.ts'
 import type { AccessSettings, SignInChallenge } from '../payment-required.ts'
-import { authorizationCharacters, challengeLifeMs, challengeNonceBytes } from './bounds.ts'
 import { EvmVerifier } from './evm-verifier.ts'
 import { WalletSignIn } from './wallet-sign-in.ts'
 
@@ -209,3 +208,12 @@ const sentences: Record<SignInCode, string> = {
 }
 
 const signInSentence = (code: SignInCode): string => sentences[code]
+
+/** How long the message of a challenge is good for. */
+const challengeLifeMs = 5 * minuteMs
+
+/** Random bytes of a challenge's nonce: 16 hex characters, as wallets make them. */
+const challengeNonceBytes = 8
+
+/** Characters of an `Authorization` header: far above our own keys, far below what costs anything to look at. */
+const authorizationCharacters = 4_096

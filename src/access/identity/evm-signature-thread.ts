@@ -1,6 +1,6 @@
 /** Where a thread that recovers EVM signers starts. Answers in the order of the questions. */
 import { type MessagePort, parentPort } from 'node:worker_threads'
-import { type RecoverAnswer, type RecoverRequest, recoverSigner } from './evm-signature.ts'
+import { type RecoverAnswer, type RecoverRequest, recoverSigner } from './evm-verifier.ts'
 
 if (parentPort) serve(parentPort)
 

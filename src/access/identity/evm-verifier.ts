@@ -1,8 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
+import { hashMessage, isHex, recoverAddress, size } from 'viem/utils'
 import { threadUrl } from '#host/threads/thread-entry.ts'
-import { verifierThreads, waitingSignatures } from './bounds.ts'
-import type { RecoverAnswer, RecoverRequest } from './evm-signature.ts'
 
 /** More signatures than the threads can look at within about a second, or no thread to look at them. */
 export class VerifierBusy extends Error {
@@ -105,3 +104,44 @@ export class EvmVerifier {
     this.#dispatch()
   }
 }
+
+/** Half of the order of secp256k1. A signature with a larger `s` is the twin of another one, and wallets never make it. */
+const largestS = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
+
+const signatureBytes = 65
+
+/** Whether a text can be a signature at all; nothing else reaches the curve arithmetic. */
+export function isEvmSignature(signature: string): signature is `0x${string}` {
+  if (!isHex(signature, { strict: true }) || size(signature) !== signatureBytes) return false
+  if (signature.length !== 2 + 2 * signatureBytes) return false
+  return BigInt(`0x${signature.slice(66, 130)}`) <= largestS
+}
+
+/** The address, in lower case, that signed a text by EIP-191; null if no key can have. Some 1.6 ms of one core. */
+export async function recoverSigner(message: string, signature: string): Promise<string | null> {
+  if (!isEvmSignature(signature)) return null
+  try {
+    const signer = await recoverAddress({ hash: hashMessage(message), signature })
+    return signer.toLowerCase()
+  } catch {
+    // Not a point of the curve, or no such recovery bit: no key made this signature.
+    return null
+  }
+}
+
+/** Messages between the verifier and one of its threads, one request at a time. */
+export interface RecoverRequest {
+  message: string
+  signature: string
+}
+
+export interface RecoverAnswer {
+  /** In lower case; null if no key can have signed it. */
+  signer: string | null
+}
+
+/** Threads that recover EVM signers, at most: one makes some 600 a second, and the engines want the other cores. */
+const verifierThreads = 4
+
+/** Signatures waiting for those threads: about a second of work for one; beyond it callers are told to retry. */
+const waitingSignatures = 512

@@ -1,7 +1,7 @@
 import { rateLimitExceeded } from '#contract/errors/errors.ts'
 import { retryAfterHeaders } from '#contract/errors/retry-after.ts'
 import type { PlanName } from '#contract/limits.ts'
-import type { Clock } from '#contract/time.ts'
+import { type Clock, minuteMs } from '#contract/time.ts'
 import { evmNetwork, normalizeWallet, solanaNetwork } from '#contract/wire/networks.ts'
 import { readSignInHeader, type SignInClaim, type SignInCode } from '#contract/wire/sign-in.ts'
 import { RecentMap } from '#host/recent-map.ts'
@@ -10,15 +10,6 @@ import type { WalletPrincipal } from '#ledger/accounts/principal.ts'
 import { WalletAccounts, walletAccountId } from '#ledger/accounts/wallet-accounts.ts'
 import type { Store } from '#ledger/store/store.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
-import {
-  busyRetryMs,
-  clockSkewMs,
-  nonceCharacters,
-  rememberedSignIns,
-  signInAgeMs,
-  signInLifeMs,
-  timestampToleranceMs,
-} from './bounds.ts'
 import { type EvmVerifier, VerifierBusy } from './evm-verifier.ts'
 
 type SignInResult = { ok: true; principal: WalletPrincipal } | { ok: false; code: SignInCode }
@@ -199,3 +190,24 @@ function placeOf(text: string): Place | null {
   const [, host, port = null] = match ?? []
   return host === undefined ? null : { host: host.toLowerCase(), port }
 }
+
+/** A sign-in message serves this long after its `Issued At`, where a nonce serves once (published contract §2.2). */
+const signInAgeMs = 5 * minuteMs
+
+/** The longest life of a sign-in message, whatever it says itself (the longest that the published contract recommends). */
+const signInLifeMs = 10 * minuteMs
+
+/** How far a caller's clock may be from ours, either way. */
+const clockSkewMs = minuteMs
+
+/** How far the envelope's `timestamp` may be from the signed `Issued At` (published contract §2.1). */
+const timestampToleranceMs = 30 * 1000
+
+/** Characters of a nonce: wallets make 16, and it becomes part of a row's id. */
+const nonceCharacters = 128
+
+/** Retry-After while too many signatures wait. */
+const busyRetryMs = 1_000
+
+/** Good sign-ins that are remembered by their nonce: a replay costs no curve arithmetic (some 20 MB of messages). */
+const rememberedSignIns = 20_000

@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 import { invalidRequest } from '#contract/errors/errors.ts'
 import type { CreateWeb3KeyRequest } from '#contract/operations/keys.ts'
-import type { Clock } from '#contract/time.ts'
+import { type Clock, minuteMs } from '#contract/time.ts'
 import { parseJson } from '#contract/wire/json.ts'
 import type { WalletPrincipal } from '#ledger/accounts/principal.ts'
 import { openWalletAccount, type WalletAccounts, walletAccountId } from '#ledger/accounts/wallet-accounts.ts'
@@ -9,8 +9,7 @@ import type { Funding } from '#ledger/charges/funding.ts'
 import type { Op } from '#ledger/store/units.ts'
 import { type ApiKeys, type CreatedKey, KeyRefused } from '../keys/api-keys.ts'
 import { keyOrder, tooManyKeys } from '../keys/key-order.ts'
-import { web3TokenBytes, web3TokenLifeMs } from './bounds.ts'
-import { isEvmSignature } from './evm-signature.ts'
+import { isEvmSignature } from './evm-verifier.ts'
 
 interface Web3KeysOptions {
   clock: Clock
@@ -153,3 +152,9 @@ function decoded(part: string): Record<string, unknown> | null {
 
 const isClaims = (claims: Record<string, unknown>): claims is Record<string, unknown> & Web3Claims =>
   typeof claims.jti === 'string' && typeof claims.exp === 'number' && Number.isSafeInteger(claims.exp)
+
+/** A token that a wallet signs for a key is good this long (published contract §11.3). */
+const web3TokenLifeMs = 15 * minuteMs
+
+/** Random bytes of such a token: hard to guess, and no two are the same. */
+const web3TokenBytes = 16

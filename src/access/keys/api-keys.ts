@@ -11,21 +11,18 @@ import type { ApiKeyTable } from '#ledger/store/tables.ts'
 import type { Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import {
-  cachedKeys,
   isKeySecret,
   type KeyHash,
-  keyCacheMs,
   keyEnding,
   keyHash,
-  keyLabelCharacters,
   keyName,
   keyPrefix,
-  listedKeys,
+  liveKeysByMark,
   markOf,
   newKeySecret,
   sameHash,
-} from './key-hash.ts'
-import { liveKeysByMark, secretToNote } from './server-secret.ts'
+  secretToNote,
+} from './server-secret.ts'
 
 export interface ApiKeyRecord {
   id: string
@@ -326,3 +323,15 @@ export async function createKey(
   const created = await service.keys.create({ account, label, role, expiresAtMs: null, budget, opening: ops })
   return { key: created.secret, keyId: created.id, account }
 }
+
+/** Characters of a key's label, as the published contract has it. */
+export const keyLabelCharacters = 64
+
+/** Keys that one account may list at once; the published contract allows 500 active ones. */
+export const listedKeys = 1_000
+
+/** How long a key that was found may be used without looking again: revocation in another process takes no longer. */
+export const keyCacheMs = 1_000
+
+/** Keys in that cache: more than one second of callers. */
+export const cachedKeys = 10_000

@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import type { KeyNeeds, KeyOrder, NewCustomerKey } from '#access/keys/api-keys.ts'
-import type { ListedKey } from '#access/keys/listed-key.ts'
+import type { ListedKey } from '#access/keys/shown-key.ts'
 import { formatUsd, type MicroUsd, parseUsd } from '#contract/money.ts'
 import { keyRoles } from '#contract/operations/keys.ts'
 import type { BudgetPeriod, KeyBudget } from '#ledger/store/account-ops.ts'
@@ -118,16 +118,14 @@ export interface LedgerOperator extends Operator {
 /** Opens the books to write. */
 export async function openOnLedger(books: LedgerPlace, secrets: Secrets): Promise<LedgerOperator> {
   const [
-    { ApiKeys, KeyRefused },
+    { ApiKeys, KeyRefused, createKey },
     { WrongSecret, marksOf, noteSecret, placeOf, replaceSecret },
-    { createKey },
     { listedKey, refusalSentence },
     { systemClock },
   ] = await Promise.all([
     import('#access/keys/api-keys.ts'),
     import('#access/keys/server-secret.ts'),
-    import('#access/keys/api-keys.ts'),
-    import('#access/keys/listed-key.ts'),
+    import('#access/keys/shown-key.ts'),
     import('#contract/time.ts'),
   ])
   const store = await openLedger(books)

@@ -1,5 +1,5 @@
 import type { KeyNeeds } from '#access/keys/api-keys.ts'
-import type { ListedKey } from '#access/keys/listed-key.ts'
+import type { ListedKey } from '#access/keys/shown-key.ts'
 import { parseUsd } from '#contract/money.ts'
 import { budgetOf, budgetOptions, openOperator } from '../admin/operator.ts'
 import { dropSecrets, rotateSecret } from '../admin/secrets.ts'

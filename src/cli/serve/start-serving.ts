@@ -57,9 +57,8 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
 async function start({ path, config, env, log, hide }: ServingOptions, ends: Ends): Promise<Omit<Serving, 'close'>> {
   const { file } = config
   const folder = dataFolder(resolve(dirname(path), file.data))
-  const [{ openService }, { drainMs }, { basePath }, { KeptEngines }] = await Promise.all([
+  const [{ openService }, { basePath }, { KeptEngines }] = await Promise.all([
     import('#service/running/open-service.ts'),
-    import('#service/http/bounds.ts'),
     import('#contract/wire/base-url.ts'),
     import('#service/config/define-kind.ts'),
   ])
@@ -74,7 +73,7 @@ async function start({ path, config, env, log, hide }: ServingOptions, ends: End
   let sold = models
   ends.push(() => Promise.all(sold.map(model => model.close?.())))
   const listener = await listen(file)
-  ends.push(() => listener.close(drainMs))
+  ends.push(() => listener.close())
   await makeFolder(folder.root)
   const adminToken = randomBytes(adminTokenBytes).toString('base64url')
   const { openBesideModels } = await import('#service/config/open-beside-models.ts')
@@ -84,7 +83,7 @@ async function start({ path, config, env, log, hide }: ServingOptions, ends: End
   ends.push(() => service.close())
   listener.serve(service.fetch)
   // Once more, and so before the service: no request may arrive at one that is closing.
-  ends.push(() => listener.close(drainMs))
+  ends.push(() => listener.close())
   if (file.metrics?.listen) ends.push(await listenForFigures(file.metrics.listen, file.metrics.token, service))
   const url = `http://${loopbackOf(file.listen.host)}:${listener.port}`
   await writePrivateFile(folder.admin, JSON.stringify({ url, token: adminToken, pid: process.pid }))

@@ -1,8 +1,7 @@
 import type { PublicClient } from 'viem'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import { rpcRetries, rpcTimeoutMs, walletSettlementGas } from '../bounds.ts'
-import type { PaymentReason } from '../payment/payment-reasons.ts'
-import { ChainUnavailable } from '../payment/signed-payment.ts'
+import { ChainUnavailable, type PaymentReason } from '../payment/payment.ts'
 import { chainIdOf, type EvmPayment } from './evm-rail.ts'
 
 type Hex = `0x${string}`

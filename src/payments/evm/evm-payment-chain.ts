@@ -1,7 +1,7 @@
 import type { Log, PublicClient, TransactionReceipt } from 'viem'
 import { microUsd } from '#contract/money.ts'
 import { logWindowBlocks, logWindows, mostConfirmations, rpcRetries, rpcTimeoutMs } from '../bounds.ts'
-import { ChainUnavailable, type OnChain, type PaymentChain } from '../payment/signed-payment.ts'
+import { ChainUnavailable, type OnChain, type PaymentChain } from '../payment/payment.ts'
 import type { EvmPayment } from './evm-rail.ts'
 
 const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'

@@ -1,11 +1,9 @@
 import { z } from 'zod'
 import { BaseUnits, EvmAuthorization, EvmPayload, type PaymentOption } from '#contract/wire/payment.ts'
 import { clockSkewSeconds, minimumSecondsLeft, signatureBytes } from '../bounds.ts'
-import type { RemoteFacilitatorSettings } from '../facilitators/facilitator-http.ts'
 import type { Rail, UntimelyPayment } from '../facilitators/rail.ts'
-import { placesOf, type ReceivedPayment } from '../payment/payment-header.ts'
-import { refusedPayment } from '../payment/payment-reasons.ts'
-import { commonMembers } from '../payment/signed-payment.ts'
+import type { RemoteFacilitatorSettings } from '../facilitators/remote-facilitator.ts'
+import { commonMembers, placesOf, type ReceivedPayment, refusedPayment } from '../payment/payment.ts'
 
 /** What the service is told of the EVM network that it takes payments on. */
 export interface EvmPaymentSettings {

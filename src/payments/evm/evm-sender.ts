@@ -3,7 +3,7 @@ import type { Abi, TransactionSerializable } from 'viem'
 import { type Clock, systemClock } from '#contract/time.ts'
 import { feesPerHourWei, receiptPollMs, rpcRetries, rpcTimeoutMs, sendInTurnMs, sendsInTurn } from '../bounds.ts'
 import { type CountedFee, FeeBudget, OneAtATime } from '../facilitators/fee-budget.ts'
-import { failureWords } from '../payment/signed-payment.ts'
+import { failureWords } from '../payment/payment.ts'
 import { chainIdOf } from './evm-rail.ts'
 
 type Viem = typeof import('viem')

@@ -1,14 +1,13 @@
 import type { Clock } from '#contract/time.ts'
 import { rpcRetries, rpcTimeoutMs } from '../bounds.ts'
-import type { Facilitator } from '../facilitators/facilitator.ts'
+import type { Facilitator, OpenRail } from '../facilitators/rail.ts'
 import {
   answerMs,
   type FacilitatorHeaders,
   FacilitatorHttp,
   type FacilitatorQuestion,
-} from '../facilitators/facilitator-http.ts'
-import type { OpenRail } from '../facilitators/rail.ts'
-import { RemoteFacilitator } from '../facilitators/remote-facilitator.ts'
+  RemoteFacilitator,
+} from '../facilitators/remote-facilitator.ts'
 import { EvmSignatures, offerProblem } from './evm-checks.ts'
 import { openEvmPaymentChain } from './evm-payment-chain.ts'
 import type { EvmPayment, EvmPaymentSettings } from './evm-rail.ts'

@@ -3,19 +3,27 @@ import { topUpUsd } from '#contract/limits.ts'
 import { microUsd } from '#contract/money.ts'
 import { networkAliases, smallestTopUpMicroUsd } from '#contract/wire/networks.ts'
 import { BaseUnits, type PaymentOption } from '#contract/wire/payment.ts'
-import { type EvmPaymentSettings, evmRail } from '../evm/evm-rail.ts'
-import type { Facilitator, Settlement, Verdict } from '../facilitators/facilitator.ts'
-import type { Rail, UntimelyPayment } from '../facilitators/rail.ts'
-import type { ReceivedPayment } from '../payment/payment-header.ts'
-import { refusedPayment } from '../payment/payment-reasons.ts'
-import { amountOf, type OnChain, type PaymentChain, type SignedPayment } from '../payment/signed-payment.ts'
-import { type SvmPaymentSettings, svmRail } from '../solana/svm-rail.ts'
+import { evmRail } from '../evm/evm-rail.ts'
+import type { Facilitator, Rail, Settlement, UntimelyPayment, Verdict } from '../facilitators/rail.ts'
+import {
+  amountOf,
+  type OnChain,
+  type PaymentChain,
+  type ReceivedPayment,
+  refusedPayment,
+  type SignedPayment,
+} from '../payment/payment.ts'
+import { svmRail } from '../solana/svm-rail.ts'
+
+/** Every rail, an entry each. What is offered first stands first. */
+const entries = [evmRail, svmRail] as const
+
+type AllOf<Each> = (Each extends unknown ? (each: Each) => void : never) extends (all: infer All) => void ? All : never
 
 /** Where top-ups go, and what settles them there: the settings of every rail. */
-export type PaymentSettings = EvmPaymentSettings & SvmPaymentSettings
+export type PaymentSettings = AllOf<Parameters<(typeof entries)[number]['options']>[0]>
 
-/** What is offered first stands first. */
-export const rails: readonly Rail<SignedPayment, PaymentSettings>[] = [evmRail, svmRail]
+export const rails: readonly Rail<SignedPayment, PaymentSettings>[] = entries
 
 /** The rail of a payment. Throws for one that this release does not know. */
 function railOf({ rail: name }: Pick<SignedPayment, 'rail'>): Rail {

@@ -13,10 +13,9 @@ import {
   settlementsInReserve,
   solanaPollMs,
 } from '../bounds.ts'
-import { type Facilitator, type Settlement, SettlementPaused, type Verdict } from '../facilitators/facilitator.ts'
 import { type FeeBudget, OneAtATime } from '../facilitators/fee-budget.ts'
-import type { PaymentReason } from '../payment/payment-reasons.ts'
-import { ChainUnavailable } from '../payment/signed-payment.ts'
+import { type Facilitator, type Settlement, SettlementPaused, type Verdict } from '../facilitators/rail.ts'
+import { ChainUnavailable, type PaymentReason } from '../payment/payment.ts'
 import { addressOf, isSignedBy, type SolanaKey, tokenAccountOf, tokenProgram } from './solana-key.ts'
 import { readMessage, readTransfer, type SvmTransfer, wireOf } from './solana-message.ts'
 import { SolanaRefusal, SolanaRpc } from './solana-rpc.ts'

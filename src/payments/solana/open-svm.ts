@@ -2,15 +2,15 @@ import type { Clock } from '#contract/time.ts'
 import { decodeBase58 } from '#contract/wire/base58.ts'
 import { solanaNetwork } from '#contract/wire/networks.ts'
 import { feesPerHourLamports } from '../bounds.ts'
+import { FeeBudget } from '../facilitators/fee-budget.ts'
+import type { OpenRail } from '../facilitators/rail.ts'
 import {
   answerMs,
   type FacilitatorHeaders,
   FacilitatorHttp,
   type FacilitatorQuestion,
-} from '../facilitators/facilitator-http.ts'
-import { FeeBudget } from '../facilitators/fee-budget.ts'
-import type { OpenRail } from '../facilitators/rail.ts'
-import { RemoteFacilitator } from '../facilitators/remote-facilitator.ts'
+  RemoteFacilitator,
+} from '../facilitators/remote-facilitator.ts'
 import { LocalSvmFacilitator, svmAccountProblem } from './local-svm-facilitator.ts'
 import { isSignedBy, SolanaKey } from './solana-key.ts'
 import { wireOf } from './solana-message.ts'

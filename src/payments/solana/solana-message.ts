@@ -1,6 +1,6 @@
 import { encodeBase58 } from '#contract/wire/base58.ts'
 import { mostComputeUnits, mostMicroLamportsPerUnit, transactionBytes } from '../bounds.ts'
-import { refusedPayment } from '../payment/payment-reasons.ts'
+import { refusedPayment } from '../payment/payment.ts'
 import { computeBudgetProgram, memoProgram, tokenProgram } from './solana-key.ts'
 import type { SvmPayment } from './svm-rail.ts'
 

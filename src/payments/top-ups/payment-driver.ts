@@ -12,16 +12,17 @@ import {
   landingLooks,
   landingLooksMs,
 } from '../bounds.ts'
-import type { Facilitator, Settlement } from '../facilitators/facilitator.ts'
-import { isSigned, refusedPayment } from '../payment/payment-reasons.ts'
+import type { Facilitator, Settlement } from '../facilitators/rail.ts'
 import {
   ChainUnavailable,
   failureWords,
+  isSigned,
   type OnChain,
   type PaymentChain,
   paymentIdOf,
+  refusedPayment,
   type SignedPayment,
-} from '../payment/signed-payment.ts'
+} from '../payment/payment.ts'
 import { untimely, validBeforeSecondsOf } from '../rails/rails.ts'
 import type { AbandonedPayment, PaymentRow, PaymentRows } from './payment-rows.ts'
 

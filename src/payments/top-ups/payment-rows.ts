@@ -7,8 +7,14 @@ import { isClockShared, type Outcome, type Store } from '#ledger/store/store.ts'
 import type { Op, PaymentFields, PaymentState } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { freedRows, leaseMs } from '../bounds.ts'
-import type { PaymentReason } from '../payment/payment-reasons.ts'
-import { amountOf, type OnChain, paymentIdOf, type SignedPayment, storePayment } from '../payment/signed-payment.ts'
+import {
+  amountOf,
+  type OnChain,
+  type PaymentReason,
+  paymentIdOf,
+  type SignedPayment,
+  storePayment,
+} from '../payment/payment.ts'
 import { payerOf, readStoredPayment, validBeforeSecondsOf } from '../rails/rails.ts'
 
 /** One payment as the ledger has it. `fence` is what a move must have seen. */
@@ -47,7 +53,7 @@ export interface AbandonedPayment {
   row: PaymentRow | null
 }
 
-export type Landing = Extract<OnChain, { state: 'landed' }>
+type Landing = Extract<OnChain, { state: 'landed' }>
 
 /** What a credit is unique by in the ledger. */
 const creditRef = (key: string): string => `topup:${key}`

@@ -4,7 +4,7 @@ import type { Log } from '#host/log.ts'
 import type { Store } from '#ledger/store/store.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { payeeNoteMs, watchIntervalMs } from '../bounds.ts'
-import type { Facilitator } from '../facilitators/facilitator.ts'
+import type { Facilitator } from '../facilitators/rail.ts'
 import { payeeOf } from '../rails/rails.ts'
 
 /** Looks whether payments could be settled, before a payer finds out: at the start and then again and again. */

@@ -7,8 +7,7 @@ import type { HeaderReader } from '#contract/wire/header-codec.ts'
 import { paymentHeaderNames, paymentRequired } from '#contract/wire/headers.ts'
 import { x402Version } from '#contract/wire/networks.ts'
 import type { PaymentOption, SettlementResponse } from '#contract/wire/payment.ts'
-import { readPayment } from '../payment/payment-header.ts'
-import { refusedPayment } from '../payment/payment-reasons.ts'
+import { readPayment, refusedPayment } from '../payment/payment.ts'
 
 export interface TopUpSettings {
   /** The address that callers use, without a path. */

@@ -16,19 +16,18 @@ import {
   retryAfterSeconds,
   rowPollMs,
 } from '../bounds.ts'
-import { type Facilitator, SettlementPaused } from '../facilitators/facilitator.ts'
-import type { OpenRail } from '../facilitators/rail.ts'
-import { readPayment } from '../payment/payment-header.ts'
-import { refusedPayment } from '../payment/payment-reasons.ts'
+import { type Facilitator, type OpenRail, SettlementPaused } from '../facilitators/rail.ts'
 import {
   ChainUnavailable,
   failureWords,
   type OnChain,
   type PaymentChain,
   paymentIdOf,
+  readPayment,
+  refusedPayment,
   type SignedPayment,
   storePayment,
-} from '../payment/signed-payment.ts'
+} from '../payment/payment.ts'
 import {
   checkTerms,
   decodePayment,

@@ -1,10 +1,20 @@
-/** Routes of text: their work is loaded with the first request, because it needs the tokenizer. */
 import { createChatCompletion } from '#contract/operations/chat.ts'
 import { createTextParser } from '#contract/operations/documents.ts'
 import { createEmbedding } from '#contract/operations/embeddings.ts'
+import { listModelCompatibilityMapping, listModels, listModelTraits } from '#contract/operations/models.ts'
+import { operations } from '#contract/operations/operations.ts'
 import { createResponse } from '#contract/operations/responses.ts'
+import { paidOncePerKey } from '#contract/wire/headers.ts'
 import { onceLoaded } from '#host/packages.ts'
-import { route } from '../http/route.ts'
+import { json, type Route, route } from '../http/route.ts'
+import * as audio from './audio/routes.ts'
+import * as billing from './billing/routes.ts'
+import * as characters from './characters/routes.ts'
+import * as images from './images/routes.ts'
+import * as keys from './keys/routes.ts'
+import * as rpc from './rpc/routes.ts'
+import * as video from './video/routes.ts'
+import * as web from './web/routes.ts'
 
 /** Loaded with the first chat: the tokenizer alone would cost more than half of a cold start. */
 export const loadChat = onceLoaded(async () => {
@@ -16,30 +26,45 @@ export const loadChat = onceLoaded(async () => {
   return { planChat, completeChat, streamChat }
 })
 
-export const createChatCompletionRoute = route(createChatCompletion, async (call, service) => {
-  const { planChat, completeChat, streamChat } = await loadChat()
-  const plan = await planChat(call, call.body, service)
-  return call.body.stream ? streamChat(call, plan, service) : completeChat(call, plan, service)
-})
+/** Each loads its work with the first request, because that needs the tokenizer, or what reads documents. */
+const text = [
+  route(createChatCompletion, async (call, service) => {
+    const { planChat, completeChat, streamChat } = await loadChat()
+    const plan = await planChat(call, call.body, service)
+    return call.body.stream ? streamChat(call, plan, service) : completeChat(call, plan, service)
+  }),
+  route(createResponse, async (call, service) => {
+    const { answerResponse } = await import('./responses/answer-response.ts')
+    return answerResponse(call, call.body, service)
+  }),
+  route(createEmbedding, async (call, service) => {
+    const { answerEmbedding } = await import('./embeddings/answer-embedding.ts')
+    return answerEmbedding(call, call.body, service)
+  }),
+  route(createTextParser, async (call, service) => {
+    const { answerTextParser } = await import('./documents/text-parser.ts')
+    return answerTextParser(call, call.body, service)
+  }),
+]
 
-/** Loaded with the first request, because it is answered as a chat. */
-const responses = onceLoaded(() => import('./responses/answer-response.ts'))
+const models = [
+  route(listModels, async ({ query, set }, { catalogue }) => {
+    set(paidOncePerKey, true)
+    return json({ object: 'list', type: query.type, data: catalogue.records(query.type) })
+  }),
+  route(listModelTraits, async ({ query: { type } }, { catalogue }) =>
+    json({ object: 'list', type, data: catalogue.traits(type) }),
+  ),
+  route(listModelCompatibilityMapping, async ({ query: { type } }, { catalogue }) =>
+    json({ object: 'list', type, data: catalogue.compatibleIds(type) }),
+  ),
+]
 
-export const createResponseRoute = route(createResponse, async (call, service) => {
-  const { answerResponse } = await responses()
-  return answerResponse(call, call.body, service)
-})
+const capabilities = [audio, billing, characters, images, keys, models, rpc, text, video, web].flatMap(
+  each => Object.values(each) as unknown as Route[],
+)
 
-/** Loaded with the first request, because the tokenizer comes along. */
-const embeddings = onceLoaded(() => import('./embeddings/answer-embedding.ts'))
-
-export const createEmbeddingRoute = route(createEmbedding, async (call, service) => {
-  const { answerEmbedding } = await embeddings()
-  return answerEmbedding(call, call.body, service)
-})
-
-/** What reads documents is loaded with the first of them. */
-export const createTextParserRoute = route(createTextParser, async (call, service) => {
-  const { answerTextParser } = await import('./documents/text-parser.ts')
-  return answerTextParser(call, call.body, service)
-})
+/** The route of each operation of the contract, in its order; a test compares the two lists. */
+export const routes: readonly Route[] = operations.flatMap(operation =>
+  capabilities.filter(route => route.operation === operation),
+)

@@ -3,7 +3,7 @@ import { otherLimitNames } from '#contract/limits.ts'
 import { rpcCredits } from '#contract/operations/rpc.ts'
 import { isLoopback } from '#contract/wire/network-address.ts'
 import { adultThreshold } from '#engines/moderation/moderators.ts'
-import { networkCount } from '../capabilities/rpc/rpc-gate.ts'
+import { networkCount } from '../capabilities/rpc/routes.ts'
 import {
   charactersOfService,
   count,

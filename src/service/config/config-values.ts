@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { readNetwork } from '#access/callers/trusted-proxies.ts'
+import { readNetwork } from '#access/identity/trusted-proxies.ts'
 import { parseUsd, pricePerMillion } from '#contract/money.ts'
 import { dayMs } from '#contract/time.ts'
 

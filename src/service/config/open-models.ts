@@ -5,8 +5,7 @@ import type { Log } from '#host/log.ts'
 import { brokenPromise } from '../models/carried-choices.ts'
 import type { Model } from '../models/model.ts'
 import type { EngineSurroundings } from './define-kind.ts'
-import { engineKinds, modelKinds } from './kinds.ts'
-import type { ModelConfig, UpstreamConfig } from './model-config.ts'
+import { engineKinds, type ModelConfig, modelKinds, type UpstreamConfig } from './model-config.ts'
 
 export interface Surroundings {
   /** Where engines may keep files. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { evmNetwork, smallestTopUpMicroUsd, usdcNameOnEvm, usdcOnEvm } from '#contract/wire/networks.ts'
-import type { RemoteFacilitatorSettings } from '#payments/facilitators/facilitator-http.ts'
+import type { RemoteFacilitatorSettings } from '#payments/facilitators/remote-facilitator.ts'
 import type { PaymentSettings } from '#payments/rails/rails.ts'
 import { count, HttpUrl } from './config-values.ts'
 

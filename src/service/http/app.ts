@@ -4,13 +4,20 @@ import type { ServiceError } from '#contract/errors/service-error.ts'
 import { operations } from '#contract/operations/operations.ts'
 import { basePath } from '#contract/wire/base-url.ts'
 import { onceLoaded } from '#host/packages.ts'
-import { type Admin, adminPaths, answerAdmin, answerFigures, type Figures } from './admin.ts'
 import { sendJson, sendText } from './body/send.ts'
 import { readDownload, revokeDownload } from './downloads.ts'
 import { type Exchange, requireSingleHeaders, setCommonHeaders } from './exchange.ts'
 import { fail } from './failed-answer.ts'
+import {
+  type Admin,
+  adminPaths,
+  answerAdmin,
+  answerFigures,
+  type Figures,
+  type Probe,
+  Probes,
+} from './operator-routes.ts'
 import { type AppContext, exchangeOf, mount, type ServiceEnvironment, told } from './pipeline.ts'
-import { type Probe, Probes } from './probes.ts'
 import type { Route } from './route.ts'
 import type { Service } from './service.ts'
 

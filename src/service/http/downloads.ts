@@ -4,7 +4,6 @@ import type { Clock } from '#contract/time.ts'
 import { contentDisposition, retryAfter } from '#contract/wire/headers.ts'
 import { RecentMap } from '#host/recent-map.ts'
 import { fileBody } from './body/send.ts'
-import { deliveredRanges, downloadStarts } from './bounds.ts'
 import type { Exchange } from './exchange.ts'
 import type { Service } from './service.ts'
 
@@ -134,3 +133,9 @@ export class DownloadStarts {
     throw rateLimitExceeded({ [retryAfter.name]: retryAfter.format(seconds) })
   }
 }
+
+/** Of one download address: a player that seeks asks often, a loop asks without end. Addresses that are counted at once. */
+const downloadStarts = { perMinute: 60, addresses: 10_000 }
+
+/** Files of which delivered parts are remembered, and parts that do not touch; a download in parallel has some ten. */
+const deliveredRanges = { files: 1_000, perFile: 64 }

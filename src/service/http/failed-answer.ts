@@ -16,7 +16,6 @@ import { hostName, limitRequests, retryAfter, retryCount, shouldRetry } from '#c
 import { ChargeUnknown, InsufficientCredit, OverBudget } from '#ledger/charges/funding.ts'
 import { awayReason } from '#ledger/store/store.ts'
 import { sendJson } from './body/send.ts'
-import { awayRetryMs } from './bounds.ts'
 import { tellLimits } from './call-limits.ts'
 import type { Exchange } from './exchange.ts'
 import type { Route } from './route.ts'
@@ -119,3 +118,6 @@ function unforeseen(route: Route | null, exchange: Exchange, service: Service, t
   }
   return failedAnswer(route?.operation, thrown)
 }
+
+/** When a caller who met unreachable books is told to come again: a restart of a database takes some seconds. */
+const awayRetryMs = 5_000

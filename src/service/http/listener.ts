@@ -12,7 +12,6 @@ import { hostName, retryAfter } from '#contract/wire/headers.ts'
 import { defaultVendor } from '#contract/wire/vendor.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { sendJson } from './body/send.ts'
-import { type ConnectionLimits, connectionLimits, startingRetrySeconds } from './bounds.ts'
 import { Exchange, setCommonHeaders, type WriteWhole } from './exchange.ts'
 
 /** Node's own messages, and what a web `Response` cannot do: write a whole answer at once, and break one off. */
@@ -109,12 +108,12 @@ export class Listener {
    * Takes no new connections, lets running answers end, and cuts off what has not ended by then. A connection that was
    * promised to stay open may have a request on its way, so it gets one more answer, which ends it.
    */
-  close(graceMs: number): Promise<void> {
+  close(graceMs = drainMs): Promise<void> {
     this.#closed ??= this.#close(graceMs)
     return this.#closed
   }
 
-  async #close(graceMs: number): Promise<void> {
+  async #close(graceMs = drainMs): Promise<void> {
     const closed = once(this.#server, 'close')
     this.#server.close()
     for (const [socket, response] of this.#newest) if (!response.headersSent) this.#endAfter(socket, response)
@@ -166,3 +165,34 @@ const refusalOf = (path: string) =>
         message: `The service is starting; nothing was taken. Send the same request again in ${startingRetrySeconds} seconds; do not sign a new payment.`,
       })
     : serviceStarting()
+
+export interface ConnectionLimits {
+  headersTimeoutMs: number
+  requestTimeoutMs: number
+  checkMs: number
+  headerBytes: number
+  idleMs: number
+  connections: number
+}
+
+/** Slow senders must not keep sockets: headers within 15 s, a whole request (35 MB of video input) within 60 s. */
+export const connectionLimits: ConnectionLimits = {
+  headersTimeoutMs: 15_000,
+  requestTimeoutMs: 60_000,
+  /** How often both are looked at; Node's own 30 s would make fifteen seconds forty-five. */
+  checkMs: 5_000,
+  /** A sign-in and a payment header side by side fit twice. */
+  headerBytes: 32 * 1024,
+  /**
+   * An idle connection stays open longer than common proxies and clients keep theirs (60 s): where this end closes first,
+   * a request may be on its way already, and its sender cannot know whether it was begun.
+   */
+  idleMs: 65_000,
+  connections: 10_000,
+}
+
+/** When a caller of a service that is starting may retry: it starts within a second or two. */
+export const startingRetrySeconds = 2
+
+/** How long a stopping service waits for running answers. */
+export const drainMs = 30_000

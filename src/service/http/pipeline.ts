@@ -34,7 +34,7 @@ import type { Call, Reply, Route, Work } from './route.ts'
 import { answerWithReceipt } from './sell.ts'
 import type { Service } from './service.ts'
 
-export interface Incoming {
+interface Incoming {
   exchange: Exchange
   params: Record<string, string>
   query: Readonly<Record<string, string | readonly string[] | undefined>>
@@ -46,7 +46,7 @@ export interface Incoming {
  * the same key before, rate limit, route.
  * Whatever is thrown on the way becomes its answer here and nowhere else.
  */
-export function answer(route: Route, incoming: Incoming, service: Service): Promise<Response> {
+function answer(route: Route, incoming: Incoming, service: Service): Promise<Response> {
   const { exchange } = incoming
   return told(route.operation.id, exchange, service, async () => {
     setCommonHeaders(exchange, service)
@@ -263,9 +263,9 @@ export function mount(app: Hono<ServiceEnvironment>, route: Route, service: Serv
   app.on(method, paths, context => answer(route, incomingOf(context, service), service))
 }
 
-export const honoPath = (path: string): string => `${basePath}${path.replaceAll(/\{(\w+)\}/g, ':$1')}`
+const honoPath = (path: string): string => `${basePath}${path.replaceAll(/\{(\w+)\}/g, ':$1')}`
 
-export function incomingOf(context: AppContext, service: Service): Incoming {
+function incomingOf(context: AppContext, service: Service): Incoming {
   const exchange = exchangeOf(context, service)
   const body: BodySource = {
     header: name => exchange.header(name),
@@ -275,7 +275,7 @@ export function incomingOf(context: AppContext, service: Service): Incoming {
 }
 
 /** A member that comes several times is all of its values. */
-export const queryOf = (context: AppContext): Incoming['query'] =>
+const queryOf = (context: AppContext): Incoming['query'] =>
   Object.fromEntries(
     Object.entries(context.req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
   )
@@ -301,7 +301,7 @@ export function exchangeOf(context: AppContext, service: Service): Exchange {
 }
 
 /** Runs a call that was counted. One that is refused gets its tokens back, and its answer says so. */
-export async function withinLimits<Value>(
+async function withinLimits<Value>(
   grant: Grant | null,
   { exchange, signal }: { exchange: Exchange; signal: AbortSignal },
   run: () => Promise<Value>,

@@ -1,5 +1,5 @@
-import type { TrustedProxies } from '#access/callers/trusted-proxies.ts'
 import type { Identity } from '#access/identity/caller-identity.ts'
+import type { TrustedProxies } from '#access/identity/trusted-proxies.ts'
 import type { Web3Keys } from '#access/identity/web3-keys.ts'
 import type { ApiKeys } from '#access/keys/api-keys.ts'
 import type { BodyStay, UnreadCalls } from '#access/limits/concurrency.ts'

@@ -12,7 +12,6 @@ import type { Store } from '#ledger/store/store.ts'
 import type { EvmStakeOptions } from '#payments/evm/evm-stake-reader.ts'
 import type { PaymentSettings } from '#payments/rails/rails.ts'
 import type { Character } from '../capabilities/characters/characters.ts'
-import { drainMs } from '../http/bounds.ts'
 import type { MetricsSources } from '../http/service-metrics.ts'
 import type { Model } from '../models/model.ts'
 import { OutageLog } from './outage-log.ts'
@@ -134,7 +133,7 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
         service.reload({ models, systemPrompt, ...(plan ? { plan } : {}), ...(limits ? { limits } : {}) }),
       async listen(at) {
         const listener = await (await loading.Listener).open(at)
-        ends.push(() => listener.close(drainMs))
+        ends.push(() => listener.close())
         listener.serve(service.app.fetch)
         return { port: listener.port }
       },
@@ -209,7 +208,7 @@ async function openStakes({ staking }: ServiceOptions) {
 
 async function openShared({ valkey, publicUrl }: ServiceOptions, around: { clock: Clock; log: Log }) {
   if (!valkey) return {}
-  const { openSharedLimits } = await import('#access/limits/shared/open-shared-limits.ts')
+  const { openSharedLimits } = await import('#access/limits/shared/shared-limits.ts')
   return { sharedLimits: await openSharedLimits({ url: valkey, publicUrl, ...around }) }
 }
 

@@ -2,7 +2,6 @@ import type { Clock } from '#contract/time.ts'
 import type { Log } from '#host/log.ts'
 import { awayReason, type Store, StoreError } from '#ledger/store/store.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
-import { awayAskMs, awayTellMs } from '../http/bounds.ts'
 
 interface Outage {
   sinceMs: number
@@ -108,3 +107,9 @@ const told = ({ sinceMs, failures }: Outage, nowMs: number) => ({
   forSeconds: Math.round((nowMs - sinceMs) / 1000),
   failures,
 })
+
+/** Books that were unreachable are asked again after this, and so long after the last failure. */
+const awayAskMs = 1_000
+
+/** How often the log repeats that they still are. */
+const awayTellMs = 60_000

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hono } from 'hono'
-import { TrustedProxies } from '#access/callers/trusted-proxies.ts'
 import { CallerIdentity } from '#access/identity/caller-identity.ts'
+import { TrustedProxies } from '#access/identity/trusted-proxies.ts'
 import { Web3Keys, Web3Tokens } from '#access/identity/web3-keys.ts'
 import { ApiKeys } from '#access/keys/api-keys.ts'
 import { AbuseBlock } from '#access/limits/abuse-block.ts'
@@ -10,7 +10,7 @@ import { BodyRoom, UnreadCalls, WalletSlots } from '#access/limits/concurrency.t
 import { RequestGuards } from '#access/limits/guards.ts'
 import { LimitLog } from '#access/limits/limit-log.ts'
 import { Limiter } from '#access/limits/limiter.ts'
-import type { SharedLimits } from '#access/limits/shared/open-shared-limits.ts'
+import type { SharedLimits } from '#access/limits/shared/shared-limits.ts'
 import { Windows } from '#access/limits/windows.ts'
 import type { Clock } from '#contract/time.ts'
 import { baseUrl, docsUrl } from '#contract/wire/base-url.ts'
@@ -42,14 +42,14 @@ import type { Payments } from '#payments/top-ups/top-up-offer.ts'
 import { VoiceHandles } from '../capabilities/audio/recordings.ts'
 import { UsageAnalyticsService } from '../capabilities/billing/usage-analytics.ts'
 import { type Character, Characters } from '../capabilities/characters/characters.ts'
-import { loadChat } from '../capabilities/routes.ts'
-import { checkNetworks, RpcGate } from '../capabilities/rpc/rpc-gate.ts'
+import { loadChat, routes } from '../capabilities/routes.ts'
+import { checkNetworks, RpcGate } from '../capabilities/rpc/routes.ts'
 import { Attestations, requireConsent } from '../capabilities/video/consent.ts'
 import { createApp, type Doors } from '../http/app.ts'
-import { drainMs, sweepIntervalMs } from '../http/bounds.ts'
 import { DeliveredRanges, DownloadStarts } from '../http/downloads.ts'
 import { logRequest } from '../http/exchange.ts'
 import { Claims } from '../http/idempotency/claims.ts'
+import { drainMs } from '../http/listener.ts'
 import type { ServiceEnvironment } from '../http/pipeline.ts'
 import { CountedFetcher } from '../http/route.ts'
 import type { Service, ServiceSettings } from '../http/service.ts'
@@ -59,7 +59,6 @@ import { DownloadLinks, expireMedia, FolderMediaStore } from '../jobs/media-stor
 import { StoredJobs } from '../jobs/stored-jobs.ts'
 import { Catalogue, ReplacedModels } from '../models/catalogue.ts'
 import type { Model } from '../models/model.ts'
-import { routes } from './routes.ts'
 
 export interface ServiceParts {
   settings: ServiceSettings
@@ -343,3 +342,6 @@ function guardsOf({ clock, settings, sharedLimits: shared }: ServiceParts, limit
     log: limitLog,
   })
 }
+
+/** How often lapsed rows, old media and old nonces are swept. */
+export const sweepIntervalMs = 60_000

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { SharedLimits } from '#access/limits/shared/open-shared-limits.ts'
+import type { SharedLimits } from '#access/limits/shared/shared-limits.ts'
 
 /** Whether the counts come from the shared server: until it was reached a process admits only its part of a limit. */
 export async function isShared({ windows }: Pick<SharedLimits, 'windows'>, nowMs: number): Promise<boolean> {

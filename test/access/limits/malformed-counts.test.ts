@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { SharedBlock } from '#access/limits/shared/shared-block.ts'
+import { SharedBlock } from '#access/limits/shared/shared-limits.ts'
 import { SharedWindows, ValkeyWindows } from '#access/limits/shared/shared-windows.ts'
 import { Breaker } from '#access/limits/shared/valkey.ts'
 import { ManualClock, noonMs } from './manual-clock.ts'

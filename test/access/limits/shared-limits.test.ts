@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { openSharedLimits, type SharedLimits } from '#access/limits/shared/open-shared-limits.ts'
+import { openSharedLimits, type SharedLimits } from '#access/limits/shared/shared-limits.ts'
 import { SharedWindows, ValkeyWindows } from '#access/limits/shared/shared-windows.ts'
 import { Breaker, Valkey } from '#access/limits/shared/valkey.ts'
 import { Windows } from '#access/limits/windows.ts'

@@ -1,5 +1,5 @@
 import { openEvmPaymentChain as open } from '#payments/evm/evm-payment-chain.ts'
-import { ChainUnavailable } from '#payments/payment/signed-payment.ts'
+import { ChainUnavailable } from '#payments/payment/payment.ts'
 import { around } from './around.ts'
 import { answersAreLost } from './fault-orders.ts'
 

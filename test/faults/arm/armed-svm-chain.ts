@@ -1,4 +1,4 @@
-import { ChainUnavailable } from '#payments/payment/signed-payment.ts'
+import { ChainUnavailable } from '#payments/payment/payment.ts'
 import { SvmPaymentChain as Real } from '#payments/solana/svm-payment-chain.ts'
 import { around } from './around.ts'
 import { answersAreLost } from './fault-orders.ts'

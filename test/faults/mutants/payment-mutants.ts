@@ -21,7 +21,7 @@ export const paymentMutants: readonly Mutant[] = [
       {
         file: `${payments}/top-ups/payment-driver.ts`,
         find: '    if (row) await this.#attempt(row, { isFirst: true, waits: true })',
-        replace: `    const amount = (await import('../payment/signed-payment.ts')).amountOf(payment)
+        replace: `    const amount = (await import('../payment/payment.ts')).amountOf(payment)
     if (row) await this.#rows.credit(row, payment, { state: 'landed', transaction: '0x', amount })
     if (row) await this.#facilitator.settle(payment)`,
       },

@@ -1,4 +1,4 @@
-import type { SignedPayment } from '#payments/payment/signed-payment.ts'
+import type { SignedPayment } from '#payments/payment/payment.ts'
 
 /** What a payer has signed, as a chain sees it, whichever rail it is. */
 export interface Order {

@@ -1,12 +1,7 @@
 import { microUsd } from '#contract/money.ts'
 import { blockhashBlocks } from '#payments/bounds.ts'
-import type { Facilitator, Settlement, Verdict } from '#payments/facilitators/facilitator.ts'
-import {
-  ChainUnavailable,
-  type OnChain,
-  type PaymentChain,
-  type SignedPayment,
-} from '#payments/payment/signed-payment.ts'
+import type { Facilitator, Settlement, Verdict } from '#payments/facilitators/rail.ts'
+import { ChainUnavailable, type OnChain, type PaymentChain, type SignedPayment } from '#payments/payment/payment.ts'
 import type { SvmPayment } from '#payments/solana/svm-rail.ts'
 import type { Seeded } from '../seeded.ts'
 import { type Order, orderIdOf } from './orders.ts'

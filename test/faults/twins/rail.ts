@@ -1,6 +1,6 @@
 import type { PaymentOption } from '#contract/wire/payment.ts'
-import type { Facilitator } from '#payments/facilitators/facilitator.ts'
-import type { PaymentChain } from '#payments/payment/signed-payment.ts'
+import type { Facilitator } from '#payments/facilitators/rail.ts'
+import type { PaymentChain } from '#payments/payment/payment.ts'
 import type { Behaviour } from './behaviours.ts'
 
 /** A real local chain, and what a run of twins needs of it. */

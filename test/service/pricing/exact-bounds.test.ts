@@ -15,7 +15,7 @@ import {
   tokenizedCharacters,
 } from '#engines/tokens/count-tokens.ts'
 import { chatLines, estimateChat, tokensFor } from '#service/capabilities/chat/price-chat.ts'
-import { priceVideo } from '#service/capabilities/video/price-video.ts'
+import { priceVideo } from '#service/capabilities/video/quote-video.ts'
 import { textModel, videoModel } from '../models/example-models.ts'
 
 /** A micro-USD a token, either way. */

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { addUsd, microUsd, priceLines } from '#contract/money.ts'
 import { VideoQueueRequest, type VideoQuoteRequest } from '#contract/operations/video.ts'
-import { priceVideo, settledRequest } from '#service/capabilities/video/price-video.ts'
+import { priceVideo, settledRequest } from '#service/capabilities/video/quote-video.ts'
 import { videoModel } from '../models/example-models.ts'
 
 const model = videoModel()

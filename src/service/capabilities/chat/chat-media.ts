@@ -19,7 +19,6 @@ import type { Service } from '../../http/service.ts'
 import type { TextModel } from '../../models/model.ts'
 import { readDocument } from '../documents/text-parser.ts'
 import { imageFetchMs } from '../images/source-image.ts'
-import { namedMediaBytes, namedMediaCount } from './bounds.ts'
 
 type AudioPart = Extract<ContentPart, { type: 'input_audio' }>
 type AudioFormat = NonNullable<AudioPart['input_audio']['format']>
@@ -263,3 +262,9 @@ function filledIn(message: ChatMessage, parts: ReadonlyMap<ContentPart, ContentP
   })
   return { ...message, content }
 }
+
+/** Images, videos and files that one request may name by their addresses: one after another is fetched while its caller waits. */
+export const namedMediaCount = 10
+
+/** Of all of them together: with base64 what the body of a request may have. */
+export const namedMediaBytes = 25 * 1024 * 1024

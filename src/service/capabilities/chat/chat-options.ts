@@ -11,7 +11,6 @@ import { readImage } from '#engines/images/image-file.ts'
 import { askedTokens, type Web } from '#engines/ports/engine.ts'
 import { requestFor } from '#engines/ports/published-members.ts'
 import type { TextModel } from '../../models/model.ts'
-import { logprobBytes, longTokenBytes, tokenBytes } from './bounds.ts'
 
 /** The options of a request with the defaults of brief §2.8; a suffix of the model's name wins over the body. */
 export interface ChatOptions {
@@ -201,3 +200,13 @@ export function checkAnswerSize(model: TextModel, request: ChatCompletionRequest
 }
 
 const lengthFields = ['max_completion_tokens', 'max_tokens', 'maxCompletionTokens'] as const
+
+/**
+ * What a token of a whole answer may take: its text, escaped as JSON, and each of its log probabilities, with a token, a
+ * figure and the token's bytes as a list. Common engines send some 5 and 90.
+ */
+const tokenBytes = 16
+const logprobBytes = 128
+
+/** The longest text of a token: a run of 128 blanks. */
+const longTokenBytes = 128

@@ -7,7 +7,6 @@ import { type Call, principalOf } from '../../http/route.ts'
 import type { Service } from '../../http/service.ts'
 import type { TextModel } from '../../models/model.ts'
 import { mostOfXSearch } from '../web/routes.ts'
-import { contextShare, searchContextBytes } from './bounds.ts'
 import { checkSentMedia, fetchMedia, mediaNamedIn, sentMediaIn, withMedia } from './chat-media.ts'
 import {
   type ChatOptions,
@@ -18,7 +17,7 @@ import {
   engineRequest,
   tokensOfAnswer,
 } from './chat-options.ts'
-import { type WebPlan, webPlan } from './chat-web.ts'
+import { contextShare, searchContextBytes, type WebPlan, webPlan } from './chat-web.ts'
 import { estimateChat, mostWithMedia } from './price-chat.ts'
 
 /** All that is decided before an engine is asked. */

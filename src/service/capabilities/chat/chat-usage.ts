@@ -10,7 +10,6 @@ import { countGenerated, countPromptTokens, RunningCount } from '#engines/tokens
 import { oneCharge } from '#ledger/charges/charges.ts'
 import type { Line } from '#ledger/store/units.ts'
 import { reportedTokens } from '../../models/model.ts'
-import { assumedTokensASecond, pacedPieces, thinkingAfterMs } from './bounds.ts'
 import type { ChatPlan } from './chat-plan.ts'
 import type { PreparedChat } from './chat-web.ts'
 import { OwnSearch } from './own-search.ts'
@@ -295,3 +294,10 @@ class ThinkingTime {
     return Math.floor((silentMs * aSecond) / 1_000)
   }
 }
+
+/** A reasoning model that sends nothing for longer than this is thinking, not slow. */
+const thinkingAfterMs = 5_000
+
+/** What a model thinks in a second where its stream has had fewer pieces than this: below most engines' pace. */
+const assumedTokensASecond = 20
+const pacedPieces = 16

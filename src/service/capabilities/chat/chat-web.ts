@@ -10,26 +10,11 @@ import type { Call, CountedFetcher } from '../../http/route.ts'
 import type { Service } from '../../http/service.ts'
 import type { TextModel } from '../../models/model.ts'
 import { pageReaderOf, searchEngineOf, type WebUse, webLines, webPrice } from '../web/routes.ts'
-import {
-  citedCharacters,
-  contextShare,
-  decidedCharacters,
-  decidedMessages,
-  decisionTokens,
-  pagesContextBytes,
-  queryCharacters,
-  scrapedAddresses,
-  scrapingMs,
-  searchContextBytes,
-  searchedResults,
-  searchingMs,
-  sourceHeadCharacters,
-} from './bounds.ts'
 import { type ChatOptions, effortOfNone } from './chat-options.ts'
 import type { ChatPlan } from './chat-plan.ts'
 import { usageOfCompletion } from './chat-usage.ts'
 import { answeredBy } from './engine-run.ts'
-import { citationsOf } from './own-search.ts'
+import { citationsOf, citedCharacters, sourceHeadCharacters } from './own-search.ts'
 import { chatLines, estimateChat } from './price-chat.ts'
 import { stripThinking } from './strip-thinking.ts'
 
@@ -326,3 +311,30 @@ function within(text: string, bytes: number): string {
 }
 
 const written = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2
+
+/** Brief §2.8: addresses of one message that are read. */
+const scrapedAddresses = 5
+
+/** Results of a search that are put before a model: what lies on a first page and is worth its tokens. */
+const searchedResults = 8
+
+/** Of a search's query, as the published contract bounds it. */
+const queryCharacters = 400
+
+/** What is found may fill this part of a model's context, and no more bytes than the next figures say. */
+export const contextShare = 4
+export const searchContextBytes = 24 * 1024
+const pagesContextBytes = 64 * 1024
+
+/** All pages of a message together; what has not come by then is left out. */
+const scrapingMs = 45_000
+
+/** A search that takes longer than this is left out, because somebody waits for the answer. */
+const searchingMs = 20_000
+
+/** Of the newest messages, in which a model looks for what to search: so many, and so many characters of each. */
+const decidedMessages = 4
+const decidedCharacters = 1_000
+
+/** A query and a word before it. */
+const decisionTokens = 96

@@ -14,7 +14,6 @@ import { boundedWait } from '#host/async.ts'
 import { ChargeUnknown } from '#ledger/charges/funding.ts'
 import type { Refusal } from '#ledger/store/store.ts'
 import type { TextModel } from '../../models/model.ts'
-import { unreadStreamMs, usageWaitMs } from './bounds.ts'
 
 /** What the engine is asked, which may take a while to be known. */
 type Prepare = (signal: AbortSignal) => Promise<Omit<ChatCall, 'signal'>>
@@ -214,3 +213,9 @@ export async function answeredBy({ engine }: TextModel, call: ChatCall): Promise
 
 /** Whether an engine would not take a request for what is in it, which its caller chose, and did not fail by itself. */
 export const isRefused = (error: unknown): boolean => error instanceof ServiceError && verdictOf(error) === 'answered'
+
+/** A stream goes on so long for a reader who has left, so that its engine can say what it used. */
+const unreadStreamMs = 30_000
+
+/** How long an engine that was aborted may take to say what it used; what it delivered is counted here otherwise. */
+const usageWaitMs = 5_000

@@ -5,7 +5,6 @@ import { searchDocumentsTool } from '#contract/wire/vendor.ts'
 import type { SearchResult } from '#engines/ports/engine.ts'
 import type { Line } from '#ledger/store/units.ts'
 import { xSearchLines } from '../web/routes.ts'
-import { citedCharacters, sourceHeadCharacters } from './bounds.ts'
 
 /** What an engine says of its own search, in an answer or in the chunks of one: xAI's words, and those of gateways. */
 export class OwnSearch {
@@ -146,3 +145,9 @@ export const citationsOf = (
     content: content.slice(0, characters),
     ...(date ? { date } : {}),
   }))
+
+/** Title, address and date of one source. */
+export const sourceHeadCharacters = 2_048
+
+/** What a citation in an answer repeats of its source. */
+export const citedCharacters = 500

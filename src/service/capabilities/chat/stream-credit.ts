@@ -3,7 +3,6 @@ import type { ChatCompletionChunk } from '#contract/operations/chat.ts'
 import { checkpointTokens } from '#ledger/bounds.ts'
 import type { Charge } from '#ledger/charges/charge.ts'
 import type { Refusal } from '#ledger/store/store.ts'
-import { extendFromShare, overrunFactor } from './bounds.ts'
 import { asideOf, type ChatPlan } from './chat-plan.ts'
 import { generatedText, runningTokens, type StreamUsage } from './chat-usage.ts'
 import { tokensFor } from './price-chat.ts'
@@ -89,3 +88,9 @@ export class StreamCredit {
     this.#covered = tokensFor(model.price, maxPromptTokens, held)
   }
 }
+
+/** A hold is extended once this part of its tokens is used, so that a stream does not wait for credit. */
+const extendFromShare = 0.75
+
+/** An engine that goes on beyond its limit is cut off at so many times the limit: tokenizers differ, but not by this much. */
+const overrunFactor = 2

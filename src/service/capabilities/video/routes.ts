@@ -25,8 +25,7 @@ import type { QueuedJob } from '../../jobs/jobs.ts'
 import { isUpscaler } from '../../models/model.ts'
 import { answerFoundJob, askedJob } from '../queued-job.ts'
 import { unset, webPiecePrice } from '../web/routes.ts'
-import { checkVideo, checkVideoPrice } from './check-video.ts'
-import { priceVideo as priceOf, priceVideo, settledRequest } from './price-video.ts'
+import { checkVideo, checkVideoPrice, priceVideo as priceOf, priceVideo, settledRequest } from './quote-video.ts'
 
 /**
  * The same function that prices the charge, so a quote cannot differ from it. The video of an upscale is read for it,

@@ -1,9 +1,9 @@
 import { createReadStream } from 'node:fs'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
+import { minuteMs } from '#contract/time.ts'
 import { contentDisposition } from '#contract/wire/headers.ts'
 import { toVendor } from '#contract/wire/vendor.ts'
-import { readerPatienceMs } from '../bounds.ts'
 import type { Exchange } from '../exchange.ts'
 import type { EventsReply, FileReply, PiecesReply, Reply } from '../route.ts'
 
@@ -219,3 +219,9 @@ function sendFile(exchange: Exchange, reply: FileReply): Response {
   const body = fileBody(reply.path, {}, { onEnd, cut: () => exchange.cut() })
   return exchange.response(body)
 }
+
+/**
+ * Who takes no piece of an answer for so long has left, though the connection stands: work and credit wait for readers.
+ * Proxies and people that pause a reader go on sooner.
+ */
+export const readerPatienceMs = 5 * minuteMs

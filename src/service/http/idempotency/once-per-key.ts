@@ -32,7 +32,7 @@ import {
 import { KeyedStream, StreamTooLarge } from './keyed-stream.ts'
 
 /** The claim that a request's `Idempotency-Key` names, and its caller. */
-export interface RequestKey {
+interface RequestKey {
   claim: string
   principal: Principal
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readNetwork, TrustedProxies } from '#access/callers/trusted-proxies.ts'
+import { readNetwork, TrustedProxies } from '#access/identity/trusted-proxies.ts'
 
 const near = '127.0.0.1'
 const trusted = [near, '10.0.0.0/8', 'fd00::/8']

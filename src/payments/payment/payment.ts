@@ -1,0 +1,198 @@
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { invalidPayment } from '#contract/errors/errors.ts'
+import type { ServiceError } from '#contract/errors/service-error.ts'
+import { type MicroUsd, microUsd } from '#contract/money.ts'
+import { decodeBase64Json, type HeaderReader } from '#contract/wire/header-codec.ts'
+import { paymentHeaderNames } from '#contract/wire/headers.ts'
+import { x402Version } from '#contract/wire/networks.ts'
+import { FlatPaymentPayload, PaymentOption, PaymentPayload } from '#contract/wire/payment.ts'
+import { clockSkewSeconds, minimumSecondsLeft, quotedCharacters } from '../bounds.ts'
+
+/** The members of a stored payment that every rail has; `rail` says which rail reads the others. */
+export const commonMembers = {
+  /** Decoded values alone: spelling, encoding and extra members do not make it another payment. */
+  key: z.string(),
+  /** Our own option, with the amount that was signed; never what a client says it accepted. */
+  option: PaymentOption,
+}
+
+/** A payment in its one canonical form. Each rail has a type of its own for the rest. */
+export interface SignedPayment {
+  rail: string
+  key: string
+  option: PaymentOption
+}
+
+/** A base unit of USDC is a micro-USD. */
+export const amountOf = ({ option }: SignedPayment): MicroUsd => microUsd(BigInt(option.amount))
+
+const idCharacters = 32
+
+/** The `paymentId` of an answer: stable for a payment, and tells nothing about it. */
+export const paymentIdOf = (key: string): string =>
+  `pay_${createHash('sha256').update(key).digest('hex').slice(0, idCharacters)}`
+
+/** The text that a row keeps, so that settling can be repeated. */
+export const storePayment = (payment: SignedPayment): string => JSON.stringify(payment)
+
+/** Reads what became of a payment, whoever brought it to the chain. Rejects with `ChainUnavailable`. */
+export interface PaymentChain<Payment extends SignedPayment = SignedPayment> {
+  /** `transaction` is where to look first. */
+  find(payment: Payment, transaction: string | null): Promise<OnChain>
+  /** The payment with the end of its life, where it does not say that itself; asked before it is claimed. */
+  dated?(payment: Payment): Promise<Payment>
+}
+
+export type OnChain =
+  /** The payment moved this amount to our payee, in a transaction that succeeded. The time of its block, where the chain has one. */
+  | { state: 'landed'; transaction: string; amount: MicroUsd; atSeconds?: number }
+  /** It is spent or cancelled, and nothing of it came to us. The reason is `nonce_used` where none is given. */
+  | { state: 'void'; reason?: PaymentReason }
+  /** It is spent or cancelled, in a block that the chain may still drop. */
+  | { state: 'unconfirmed' }
+  /** It is unused, and no block up to this time, where the payment has one, will use it any more. */
+  | { state: 'open'; chainTimeSeconds?: number }
+  /** It has not landed, and never can any more. */
+  | { state: 'over' }
+
+/** The chain could not be asked, so nothing is known about the payment. The cause is for the operator. */
+export class ChainUnavailable extends Error {
+  override readonly name = 'ChainUnavailable'
+}
+
+/** Names of an error and its causes, for a log: the words of a node's client hold its address and what was signed. */
+export function failureWords(error: unknown): string {
+  const names: string[] = []
+  for (let each = error; each instanceof Error && names.length < namesAtMost; each = each.cause) names.push(each.name)
+  return names.join(' < ') || typeof error
+}
+
+const namesAtMost = 6
+
+/** A payment as a client wrote it, nothing of it checked against what was asked for. */
+export interface ReceivedPayment {
+  scheme: string
+  /** CAIP-2 or an older bare name. */
+  network: string
+  /** What the client says it accepted; null in the flat payload of older clients, which leaves it out. */
+  accepted: { amount: string; asset: string; payTo: string } | null
+  payload: Readonly<Record<string, unknown>>
+}
+
+/**
+ * The payment of a request under any of its header names (brief §2.3), null where there is none. Throws `invalidPayment`.
+ * A payment that came several times, byte for byte the same, is one.
+ */
+export function readPayment(header: HeaderReader): ReceivedPayment | null {
+  // Base64 has no comma: where there is one, a server on the way has joined a header that came twice.
+  const values = paymentHeaderNames.flatMap(name => header(name)).flatMap(value => value.split(','))
+  const [text, ...others] = new Set(values.map(value => value.trim()))
+  if (text === undefined) return null
+  if (others.length > 0) throw refusedPayment('conflicting_headers', { headers: paymentHeaderNames })
+  return parsePayment(decode(text))
+}
+
+function decode(text: string): unknown {
+  const decoded = decodeBase64Json(text)
+  if (decoded.ok) return decoded.value
+  const problem = `the header ${decoded.reason}`.slice(0, quotedCharacters)
+  if (decoded.reason.startsWith('is longer')) throw refusedPayment('too_long', { problem })
+  const isText = decoded.reason !== 'is empty' && decoded.reason !== 'is not base64'
+  throw refusedPayment(isText ? 'not_json' : 'not_base64', { problem })
+}
+
+function parsePayment(value: unknown): ReceivedPayment {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw refusedPayment('not_json', { problem: 'the JSON is not an object' })
+  }
+  if (!('x402Version' in value) || value.x402Version !== x402Version) {
+    throw refusedPayment('wrong_version', { x402Version })
+  }
+  if ('accepted' in value) {
+    const parsed = PaymentPayload.safeParse(value)
+    if (!parsed.success) throw refusedPayment('payload_members', { members: placesOf(parsed.error.issues) })
+    const { accepted, payload } = parsed.data
+    const { scheme, network, amount, asset, payTo } = accepted
+    return { scheme, network, accepted: { amount, asset, payTo }, payload }
+  }
+  const parsed = FlatPaymentPayload.safeParse(value)
+  if (!parsed.success) throw refusedPayment('payload_members', { members: placesOf(parsed.error.issues) })
+  const { scheme, network, payload } = parsed.data
+  return { scheme, network, accepted: null, payload }
+}
+
+/** Where in a payment the issues are: `payload.authorization.nonce`. */
+export const placesOf = (issues: readonly { path: readonly PropertyKey[] }[]): string[] => [
+  ...new Set(issues.map(({ path }) => path.map(String).join('.').slice(0, quotedCharacters) || 'payload')),
+]
+
+/** Why a payment is not taken, as `details.reason` says it, each with what is wrong and what to do. Nothing was credited. */
+const sentences = {
+  conflicting_headers:
+    'The request carries more than one payment, and they differ. Send one payment, in PAYMENT-SIGNATURE alone.',
+  too_long: 'The payment header is too long. Send the signed PaymentPayload alone, without large extensions.',
+  not_base64: 'The payment header is not base64. Send base64 of the JSON of a signed x402 v2 PaymentPayload.',
+  not_json:
+    'The payment header does not hold valid JSON. Send base64 of the JSON of a signed x402 v2 PaymentPayload, each member once.',
+  wrong_version: 'x402Version must be 2. Ask again without a payment header for the requirements, and sign those.',
+  payload_members:
+    'A member of the payment is missing, of the wrong type, or one too many. Send x402Version, accepted and payload; payload of an EVM payment has exactly signature and authorization, whose members are all strings, and that of a Solana payment exactly transaction.',
+  unsupported_scheme: 'This scheme is not taken. Sign an option of `accepts` with the scheme exact.',
+  unsupported_network: 'This network is not taken. Sign an option of `accepts`.',
+  wrong_asset: 'The payment is in another token than was asked for. Sign the asset of the option in `accepts`.',
+  wrong_recipient: 'The payment goes to another address than was asked for. Sign the payTo of the option in `accepts`.',
+  amount_not_decimal: 'An amount is not decimal. Send 1 to 18 digits, in base units of the token (5000000 is 5 USD).',
+  amount_too_low: 'The amount is below the minimum of a top-up. Sign a larger one.',
+  amount_too_high: 'The amount is above the maximum of a top-up. Sign a smaller one, more than once if need be.',
+  amount_mismatch:
+    'accepted.amount and the amount that was signed differ. Sign exactly the amount that accepted names.',
+  expired: `The authorization has expired or has less than ${minimumSecondsLeft} seconds left, and no transfer by it was found. Sign a new one.`,
+  not_yet_valid:
+    'The authorization is not valid yet. Wait until validAfter has passed and send it again, or sign validAfter 0.',
+  validity_too_long: `validBefore is too far away. Sign at most maxTimeoutSeconds of the option from now, give or take ${clockSkewSeconds} seconds.`,
+  invalid_signature:
+    'The signature is not that of authorization.from over this authorization. Sign the EIP-712 domain of the option in `accepts` (extra.name, extra.version, its chain and asset) with the key of an ordinary account, 65 bytes, low s.',
+  contract_wallet:
+    'The payer is a contract, or an account that runs the code of one, which this service takes no payments from. Pay from an ordinary account.',
+  undeployed_wallet:
+    'The signature is wrapped for a wallet that is not deployed yet (ERC-6492), and no wallet is deployed for a payment. Deploy it and sign again.',
+  insufficient_funds:
+    'The payer has less of the token than the payment says. Fund the wallet and send the payment again.',
+  not_a_transaction:
+    'payload.transaction is not one transaction of Solana. Send standard base64 with padding of a legacy or version 0 transaction, at most 1232 bytes, that the payer has signed.',
+  lookup_tables: 'The transaction uses address lookup tables. Name every account in the transaction itself.',
+  wrong_signers:
+    'The transaction needs other signatures than two. Let extra.feePayer of the option in `accepts` pay the fee, and the owner of the tokens alone sign beside it.',
+  wrong_fee_payer:
+    'The transaction names another fee payer than was asked for. Sign with extra.feePayer of the option in `accepts`.',
+  fee_payer_named:
+    'An instruction of the transaction names the fee payer. It pays the fee and nothing else; take it out of every instruction.',
+  stray_account:
+    'The transaction names an account twice, or one that no instruction uses. Name each once, and no others.',
+  instruction_not_allowed:
+    'The transaction does more than pay. Send one SetComputeUnitLimit, at most one SetComputeUnitPrice, one TransferChecked of the SPL Token program, and at most one Memo that names no account but the payer.',
+  compute_too_high: 'The transaction asks for more compute than a payment needs. Sign lower limits.',
+  transaction_failed:
+    'The transaction is on the chain and has failed, so nothing moved. Sign a new one, with a fresh blockhash.',
+  nonce_used:
+    'The nonce of the authorization has been used for something else, or was cancelled, and no transfer to us came of it. Sign a new authorization with a fresh nonce.',
+  paid_before:
+    'The transfer by this authorization is older than the ledger of this service, so it was meant for another one. Sign a new one.',
+  facilitator_refused:
+    'The facilitator that settles payments for this service refuses this one. Pay from another wallet.',
+  simulation_failed:
+    'The token refuses the transfer. Sign a new authorization; if it is refused again, check the wallet.',
+} as const
+
+export type PaymentReason = keyof typeof sentences
+
+export const isPaymentReason = (text: string): text is PaymentReason => Object.hasOwn(sentences, text)
+
+/** Whether the payer did sign, though the payment is refused. */
+export const isSigned = (reason: PaymentReason): boolean =>
+  !['invalid_signature', 'contract_wallet', 'undeployed_wallet'].includes(reason)
+
+/** The 400 of a payment that is not taken. `facts` are what the caller must compare with: allowed values, not echoes. */
+export const refusedPayment = (reason: PaymentReason, facts: Readonly<Record<string, unknown>> = {}): ServiceError =>
+  invalidPayment({ error: 'X402_INVALID_PAYMENT', message: sentences[reason], details: { reason, ...facts } })
