@@ -31,7 +31,7 @@ const violations: Planted[] = [
   [parts, 'a rail with the machine', 'src/payments/evm/a.ts', `import { b } from '../top-ups/b.ts'`],
   [parts, 'a type of the other rail', 'src/payments/evm/a.ts', `import type { B } from '../solana/b.ts'`],
   [parts, 'who puts them together', 'src/payments/solana/a.ts', `import { b } from '../open-payments.ts'`],
-  [parts, 'a part that nobody knows', 'src/payments/else/a.ts', ''],
+  [parts, 'a new rail with another one', 'src/payments/else/a.ts', `import { b } from '../evm/b.ts'`],
   [eager, 'a room in the frame', 'src/cli/main.ts', `import { serve } from '#service/index.ts'`],
   [eager, 'a command in the frame', 'src/cli/commands.ts', `import { up } from './commands/up.ts'`],
   [
