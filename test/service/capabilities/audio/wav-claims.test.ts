@@ -35,7 +35,8 @@ test('whatever a header claims, a length that is read from it is that of the dec
       const bytes = wavOfChunks(claimed, data)
       const read = wavSeconds(bytes)
       const sound = audioOfWav(bytes)
-      if (sound) expect(sound.samples.length / sound.rate).toBeCloseTo(read ?? -1, 3)
+      // A part of a last sample is length, and no sample.
+      if (sound) expect(Math.abs(sound.samples.length / sound.rate - (read ?? -1))).toBeLessThan(1 / sound.rate)
       // What is too short may be nothing once it is sampled anew.
       if (read === null || read < 0.01) return
       compared++
