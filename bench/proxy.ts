@@ -22,7 +22,7 @@ const options = benchOptions()
 const { rounds, phaseMs, warmUpMs, openLoopMs } = options.isShort
   ? { rounds: 1, phaseMs: 250, warmUpMs: 100, openLoopMs: 400 }
   : { rounds: 5, phaseMs: 3_000, warmUpMs: 2_000, openLoopMs: 8_000 }
-const connectionCounts = options.isShort ? [1, 32] : [1, 32, 256]
+const connectionCounts = options.profile ? [32] : options.isShort ? [1, 32] : [1, 32, 256]
 /** Chats a second of the open loop: what every side can do, so that only what it adds is seen. */
 const openLoopRate = 500
 
@@ -38,7 +38,7 @@ const loadOf = (connections: number) => `${connections} connection${connections 
 const openLoad = `${openLoopRate} requests/s, open loop`
 
 pinLoad()
-await withProduct(options.product, installation => finish('proxy', options.isShort, () => measure(installation)))
+await withProduct(options.product, installation => finish('proxy', options, () => measure(installation)))
 
 async function measure(installation: Installation): Promise<{ figures: Figure[]; goals: Line[] }> {
   const upstream = await MockUpstream.start()
@@ -51,9 +51,9 @@ async function measure(installation: Installation): Promise<{ figures: Figure[];
   try {
     const figures = await withSides(starts, async sides => [
       ...(await closedLoops(sides)),
-      ...(await openLoops([...sides, noGateway(upstream.port)])),
+      ...(options.profile ? [] : await openLoops([...sides, noGateway(upstream.port)])),
     ])
-    return { figures, goals: goalsOf(figures) }
+    return { figures, goals: options.profile ? [] : goalsOf(figures) }
   } finally {
     await upstream.close()
   }
@@ -65,7 +65,7 @@ async function closedLoops(sides: readonly RunningSide[]): Promise<Figure[]> {
     process.stderr.write(`${loadOf(connections)}: ${sides.map(({ name }) => name).join(', ')} in turn.\n`)
     for (const side of sides) await closedLoop(side, connections, warmUpMs)
     const measured = await inTurn(sides, rounds, side =>
-      profiled(connections === 32 ? options : null, side, () => closedLoop(side, connections, phaseMs)),
+      profiled(options, side, () => closedLoop(side, connections, phaseMs)),
     )
     figures.push(...figuresOf(loadOf(connections), sides, measured))
   }

@@ -33,7 +33,7 @@ const trial = 'up'
 const bareNode = 'bare undici pipe'
 
 pinLoad()
-await withProduct(options.product, installation => finish('start', options.isShort, () => measure(installation)))
+await withProduct(options.product, installation => finish('start', options, () => measure(installation)))
 
 async function measure(installation: Installation): Promise<{ figures: Figure[]; goals: Line[] }> {
   const upstream = await MockUpstream.start()

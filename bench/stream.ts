@@ -21,7 +21,9 @@ const wholeLoads: StreamLoad[] = [
   { streams: 500, eventsPerSecond: 100 },
   { streams: 2_000, eventsPerSecond: 4 },
 ]
-const loads: StreamLoad[] = options.isShort ? [{ streams: 10, eventsPerSecond: 50 }] : wholeLoads
+const loads = options.isShort
+  ? [{ streams: 10, eventsPerSecond: 50 }]
+  : wholeLoads.slice(0, options.profile ? 1 : undefined)
 const loadOf = ({ streams, eventsPerSecond }: StreamLoad) =>
   `${streams.toLocaleString('en')} streams × ${eventsPerSecond} events/s`
 
@@ -41,13 +43,13 @@ const portkey = `Portkey ${portkeyVersion}`
 const bare = 'bare undici pipe'
 
 pinLoad()
-await withProduct(options.product, installation => finish('stream', options.isShort, () => measure(installation)))
+await withProduct(options.product, installation => finish('stream', options, () => measure(installation)))
 
 async function measure(installation: Installation): Promise<{ figures: Figure[]; goals: Line[] }> {
   const figures: Figure[] = []
   // New servers for each load: memory that an earlier load has left would hide what this one takes.
   for (const load of loads) figures.push(...(await withServers(installation, load)))
-  return { figures, goals: options.isShort ? [] : goalsOf(figures) }
+  return { figures, goals: options.isShort || options.profile ? [] : goalsOf(figures) }
 }
 
 async function withServers(installation: Installation, load: StreamLoad): Promise<Figure[]> {
@@ -69,9 +71,7 @@ async function withServers(installation: Installation, load: StreamLoad): Promis
       for (const side of sides) await runStreams(side, upstream, small, settleMs, phaseMs / 2)
       const all: Side[] = [...sides, noGateway(upstream.port)]
       const measured = await inTurn(all, rounds, side =>
-        profiled(load.streams === 100 ? options : null, side, () =>
-          runStreams(side, upstream, load, settleMs, phaseMs),
-        ),
+        profiled(options, side, () => runStreams(side, upstream, load, settleMs, phaseMs)),
       )
       const figures = figuresOf(load, all, measured)
       if (load === loads[0]) {

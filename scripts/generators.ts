@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { type AnswerHeaderRow, answerHeaderTable } from '#contract/operations/answer-headers.ts'
+import { performancePage, performancePlots } from '../bench/kit/page.ts'
 import { compiledContracts } from './compile-token.ts'
 import type { Generator } from './generator.ts'
 import { manifest } from './generators/manifest.ts'
@@ -13,6 +14,8 @@ export const generators: readonly Generator[] = [
   { path: 'manifest.json', make: manifest },
   { path: 'server.json', make: serverJson },
   { path: 'docs/conformance.md', make: headerChecklist },
+  { path: 'docs/performance.md', make: async () => performancePage() },
+  ...performancePlots,
   { path: 'src/mcp/listing.generated.ts', make: mcpListing },
   { path: 'tools/table.generated.ts', make: () => catalogueTable('tools') },
   { path: 'prompts/table.generated.ts', make: () => catalogueTable('prompts') },

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describeMachine, type Machine } from './machine.ts'
+import type { BenchOptions } from './options.ts'
 import { goalOf, type Line, median, report } from './report.ts'
 
 /** What one side showed under one load, a value a round. */
@@ -74,10 +75,10 @@ export function readResult(name: string): Result | null {
   }
 }
 
-/** Prints machine, raw rounds, tables and goals. A whole run is kept, from which `npm run generate` prints the page; a short one is not. */
+/** Prints machine, raw rounds, tables and goals. A whole run is kept, from which `npm run generate` prints the page. */
 export async function finish(
   name: string,
-  isShort: boolean,
+  { isShort, profile }: Pick<BenchOptions, 'isShort' | 'profile'>,
   measure: () => Promise<Omit<Result, 'machine'>>,
 ): Promise<void> {
   const machine = describeMachine()
@@ -89,7 +90,8 @@ export async function finish(
   const tables = metricsOf(figures).map(metric => tableOf(figures, metric).join('\n'))
   const parts = [machineInWords(machine), raw.join('\n'), ...tables, goals.length ? report(goals) : '']
   process.stdout.write(`${parts.filter(Boolean).join('\n\n')}\n`)
-  if (isShort) return
+  // A profiler slows what it looks at.
+  if (isShort || profile) return
   const kept = { machine, figures: figures.map(rounded), goals } satisfies Result
   writeFileSync(fileOf(name), `${JSON.stringify(kept, null, 1)}\n`)
   process.stdout.write(`Kept in docs/performance/${name}.json; npm run generate prints the page.\n`)

@@ -14,6 +14,7 @@ export interface Side {
 }
 
 export interface LoadFigures {
+  requests: number
   requestsPerSecond: number
   cpuMicros: number
   p50Ms: number
@@ -103,6 +104,7 @@ const openCallers = (port: number, connections: number): Promise<Caller[]> =>
 export const cpuOf = ({ pid }: Side): number => (pid === undefined ? 0 : cpuMicrosOf(pid))
 
 const figuresOf = (timesMs: readonly number[], seconds: number, cpuMicros: number): LoadFigures => ({
+  requests: timesMs.length,
   requestsPerSecond: timesMs.length / seconds,
   cpuMicros: cpuMicros / timesMs.length,
   p50Ms: quantile(timesMs, 0.5),

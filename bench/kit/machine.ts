@@ -44,6 +44,12 @@ export function pinLoad(): void {
   execFileSync('taskset', ['-a', '-c', '-p', `${loadCore}`, `${process.pid}`], { stdio: 'ignore' })
 }
 
+/** Moves processes and what they have started to a core. */
+export function pinProcesses(ids: readonly number[], core: number): void {
+  for (const id of ids.flatMap(treeOf))
+    execFileSync('taskset', ['-a', '-c', '-p', `${core}`, `${id}`], { stdio: 'ignore' })
+}
+
 /** The command that runs this one on some cores only: `0`, or a list such as `0,1`. */
 export const onCores = (cores: number | string, program: string, args: readonly string[]): [string, string[]] => [
   'taskset',
@@ -60,7 +66,18 @@ export function cpuMicrosOf(pid: number): number {
 }
 
 /** Of a process and of all that descends from it, in microseconds. */
-export function treeCpuMicrosOf(pid: number): number {
+export const treeCpuMicrosOf = (pid: number): number => treeOf(pid).reduce((sum, each) => sum + ownCpuMicrosOf(each), 0)
+
+function ownCpuMicrosOf(pid: number): number {
+  try {
+    return cpuMicrosOf(pid)
+  } catch {
+    // It ended in between.
+    return 0
+  }
+}
+
+function treeOf(pid: number): number[] {
   const parents = new Map<number, number>()
   for (const name of readdirSync('/proc')) {
     const id = Number(name)
@@ -73,7 +90,7 @@ export function treeCpuMicrosOf(pid: number): number {
   }
   const tree = [pid]
   for (const each of tree) tree.push(...[...parents].filter(([, parent]) => parent === each).map(([id]) => id))
-  return tree.reduce((sum, each) => sum + cpuMicrosOf(each), 0)
+  return tree
 }
 
 /** Memory that a process holds now, in bytes. */

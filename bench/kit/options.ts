@@ -14,7 +14,8 @@ export interface BenchOptions {
 const usage = `Options of a benchmark:
   --short          a few seconds, to see that it works; keeps nothing
   --product DIR    measure the package that lies here, instead of building one
-  --profile DIR    write CPU profiles of farebox to this folder (bench:proxy, bench:stream)
+  --profile DIR    write CPU profiles of farebox to this folder, and keep no figures (bench:proxy at 32 connections,
+                   bench:stream at 100 streams)
   --entries N,N    ledger entries to measure with (bench:growth)`
 
 /** Ends the process with the usage where it is asked for, or an option is not known. */

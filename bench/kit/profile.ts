@@ -14,13 +14,12 @@ const writeMs = 1_500
 export const profileArgs = ({ profile }: BenchOptions): string[] =>
   profile ? ['--import', `${preload}?folder=${encodeURIComponent(profile)}`] : []
 
-/** Writes a CPU profile of farebox's main thread while it is measured, if there is a folder for them; null for a load without one. */
+/** Writes a CPU profile of farebox's main thread while it is measured, if there is a folder for them. */
 export async function profiled<Measured>(
-  options: BenchOptions | null,
+  { profile }: BenchOptions,
   side: Side & Partial<Pick<RunningSide, 'server'>>,
   measure: () => Promise<Measured>,
 ): Promise<Measured> {
-  const profile = options?.profile
   if (!profile || !side.name.startsWith('farebox')) return measure()
   await mkdir(profile, { recursive: true })
   side.server?.signal('SIGUSR2')

@@ -4,7 +4,7 @@ import { freePort } from '../../test/postgres/cluster.ts'
 import { post } from './caller.ts'
 import { installPeers } from './install.ts'
 import type { Side } from './load.ts'
-import { prepareService, type ServiceOrder, sameName, startService } from './product.ts'
+import { type Prepared, prepareService, type ServiceOrder, sameName, startService } from './product.ts'
 import { ServerProcess } from './server-process.ts'
 
 export interface RunningSide extends Side {
@@ -21,18 +21,18 @@ const body = (model: string, text: string, isStream: boolean): object => ({
 /** farebox as it is packed, with its keys; `model` is the name that callers use. */
 export async function fareboxSide(order: ServiceOrder, model = sameName): Promise<RunningSide> {
   const prepared = await prepareService(order)
-  const server = await startService(order, prepared)
-  const { port, keys } = prepared
-  return {
-    ...{ name: order.name, port, pid: server.pid, server },
-    chat: (text, place, isStream = false) =>
-      post(
-        '/api/v1/chat/completions',
-        { authorization: `Bearer ${keys[place % keys.length]}` },
-        body(model, text, isStream),
-      ),
-  }
+  return fareboxChats(await startService(order, prepared), prepared, model)
 }
+
+export const fareboxChats = (server: ServerProcess, { port, keys }: Prepared, model = sameName): RunningSide => ({
+  ...{ name: server.name, port, pid: server.pid, server },
+  chat: (text, place, isStream = false) =>
+    post(
+      '/api/v1/chat/completions',
+      { authorization: `Bearer ${keys[place % keys.length]}` },
+      body(model, text, isStream),
+    ),
+})
 
 export const portkeyVersion = gateways['@portkey-ai/gateway']
 

@@ -33,25 +33,31 @@ function cellsOf(report: string, metric: string): string[] {
   return rows.flatMap(row => row.split('|').slice(2, -1)).map(cell => cell.trim())
 }
 
-const isMeasured = (cell: string) => Number(cell.replaceAll(',', '')) > 0
+const isMeasured = (cell: string) => Number(cell.replaceAll(',', '').split(' ')[0]) > 0
 
-describe('with a gateway to compare with', { tags: ['gateways', 'linux'] }, () => {
+/** The metric of a benchmark that all its sides and loads have, and how many figures of it there are. */
+async function measures(name: string, metric: string, count: number): Promise<void> {
+  const cells = cellsOf(await shortRun(name), metric)
+  expect(cells.filter(isMeasured)).toHaveLength(count)
+}
+
+describe('beside a gateway', { tags: ['gateways', 'linux'] }, () => {
   test.each([
     ['proxy', 'CPU a request, µs', 9],
     ['stream', 'CPU an event, µs', 4],
-  ])('bench:%s measures each side', { timeout: runMs }, async (name, metric, count) => {
-    const cells = cellsOf(await shortRun(name), metric)
-    expect(cells.filter(isMeasured)).toHaveLength(count)
-  })
+  ])('bench:%s measures every side', { timeout: runMs }, measures)
 })
 
-describe('alone', { tags: ['linux'] }, () => {
-  test.each([['start', 'start to the first 200, ms', 4]])(
-    'bench:%s measures each side',
-    { timeout: runMs },
-    async (name, metric, count) => {
-      const cells = cellsOf(await shortRun(name), metric)
-      expect(cells.filter(isMeasured)).toHaveLength(count)
-    },
+describe('on SQLite', { tags: ['linux'] }, () => {
+  test.each([
+    ['start', 'start to the first 200, ms', 4],
+    ['growth', 'CPU a request, µs', 4],
+    ['top-up', 'until the credit is answered, ms', 2],
+  ])('bench:%s measures every side', { timeout: runMs }, measures)
+})
+
+describe('on PostgreSQL and Valkey', { tags: ['postgresql', 'valkey', 'linux'] }, () => {
+  test('bench:scale measures every number of processes', { timeout: runMs }, () =>
+    measures('scale', 'CPU a request with database and Valkey, µs', 2),
   )
 })

@@ -56,6 +56,11 @@ export class Cluster {
     return join(this.#folder, 'data')
   }
 
+  /** Of the shell that started the server and ends it. */
+  get processId(): number {
+    return this.#process?.pid ?? 0
+  }
+
   /** As the role of a service: it owns its tables, and no more. */
   get url(): string {
     return this.urlOf('farebox', 'farebox')

@@ -28,6 +28,11 @@ export class ValkeyServer {
     return server
   }
 
+  /** Of the server, once it runs. */
+  get processId(): number {
+    return this.#process?.pid ?? 0
+  }
+
   get url(): string {
     return `redis://127.0.0.1:${this.port}`
   }

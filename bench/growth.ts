@@ -1,0 +1,85 @@
+/** A paid chat on ledgers of different sizes, and the bytes that an entry takes. */
+import { statSync } from 'node:fs'
+import { dataFolder } from '#cli/data/data-folder.ts'
+import { type Figure, finish } from './kit/figures.ts'
+import { fillEntries } from './kit/fill-ledger.ts'
+import { closedLoop, type LoadFigures } from './kit/load.ts'
+import { pinLoad } from './kit/machine.ts'
+import { MockUpstream } from './kit/mock-upstream.ts'
+import { benchOptions } from './kit/options.ts'
+import { type Installation, prepareService, startService, withProduct } from './kit/product.ts'
+import { type Line, median } from './kit/report.ts'
+import { inTurn } from './kit/rounds.ts'
+import { fareboxChats, type RunningSide, withSides } from './kit/sides.ts'
+
+const options = benchOptions()
+const { rounds, phaseMs, warmUpMs, usualEntries } = options.isShort
+  ? { rounds: 1, phaseMs: 250, warmUpMs: 100, usualEntries: [100, 2_000] }
+  : { rounds: 5, phaseMs: 3_000, warmUpMs: 2_000, usualEntries: [1_000, 100_000, 10_000_000] }
+const sizes = options.entries ?? usualEntries
+const connectionCounts = [1, 32]
+
+const metrics = { cpu: 'CPU a request, µs', p50: 'p50, ms', bytes: 'bytes an entry' } as const
+const loadOf = (connections: number) => `${connections} connection${connections === 1 ? '' : 's'}`
+const sideOf = (entries: number) => `${entries.toLocaleString('en')} entries`
+
+pinLoad()
+await withProduct(options.product, installation => finish('growth', options, () => measure(installation)))
+
+async function measure(installation: Installation): Promise<{ figures: Figure[]; goals: Line[] }> {
+  const upstream = await MockUpstream.start()
+  const bytes = new Map<number, number>()
+  const starts = sizes.map(entries => async (): Promise<RunningSide> => {
+    process.stderr.write(`Writing ${sideOf(entries)}.\n`)
+    const order = { ...installation, name: sideOf(entries), upstreamPort: upstream.port }
+    const prepared = await prepareService(order)
+    const { database } = dataFolder(prepared.data)
+    // The store moves its log into the file when it is closed.
+    const before = statSync(database).size
+    await fillEntries(`sqlite:${database}`, prepared.accounts, entries)
+    bytes.set(entries, (statSync(database).size - before) / entries)
+    return fareboxChats(await startService(order, prepared), prepared)
+  })
+  try {
+    const figures = await withSides(starts, sides => measureAll(sides))
+    for (const entries of sizes) {
+      const each = bytes.get(entries) ?? Number.NaN
+      figures.push({ load: 'ledger file', side: sideOf(entries), metric: metrics.bytes, rounds: [each] })
+    }
+    return { figures, goals: goalsOf(figures) }
+  } finally {
+    await upstream.close()
+  }
+}
+
+async function measureAll(sides: readonly RunningSide[]): Promise<Figure[]> {
+  const figures: Figure[] = []
+  for (const connections of connectionCounts) {
+    process.stderr.write(`${loadOf(connections)}: ${sides.map(({ name }) => name).join(', ')} in turn.\n`)
+    for (const side of sides) await closedLoop(side, connections, warmUpMs)
+    const measured = await inTurn(sides, rounds, side => closedLoop(side, connections, phaseMs))
+    for (const [index, { name: side }] of sides.entries()) {
+      const of = (key: keyof LoadFigures) => (measured[index] ?? []).map(each => each[key])
+      const load = loadOf(connections)
+      figures.push({ load, side, metric: metrics.cpu, rounds: of('cpuMicros') })
+      figures.push({ load, side, metric: metrics.p50, rounds: of('p50Ms'), digits: 2 })
+    }
+  }
+  return figures
+}
+
+function goalsOf(figures: readonly Figure[]): Line[] {
+  const [smallest = 0, largest = 0] = [Math.min(...sizes), Math.max(...sizes)]
+  const of = (metric: string, side: string) =>
+    figures.find(each => each.metric === metric && each.side === side)?.rounds ?? []
+  const base = of(metrics.p50, sideOf(smallest))
+  const ratio = median(of(metrics.p50, sideOf(largest)).map((value, round) => value / (base[round] ?? Number.NaN)))
+  const [bytes = Number.NaN] = of(metrics.bytes, sideOf(largest))
+  return [
+    {
+      ...{ what: `P12 p50 at one connection, ${sideOf(largest)} × ${sideOf(smallest)}`, value: ratio, atMost: 1.2 },
+      ...{ digits: 2, unit: ' ×' },
+    },
+    { what: `P12 bytes an entry, ${sideOf(largest)}`, value: bytes, atMost: 400 },
+  ]
+}

@@ -1,0 +1,91 @@
+import { barPlot } from './bar-plot.ts'
+import { goalsInWords, machineInWords, metricsOf, type Result, readResult, tableOf } from './figures.ts'
+
+interface Section {
+  /** Of the command and its kept figures. */
+  name: string
+  title: string
+  text: string
+  /** Metrics that are drawn; all are in tables. */
+  plots?: readonly string[]
+}
+
+/** The benchmarks that keep their figures, in the order of the page. */
+const sections: readonly Section[] = [
+  {
+    name: 'proxy',
+    title: 'JSON chats',
+    text: 'farebox looks up the key, counts limits, holds and charges durably. Portkey and the bare pipe do none of that. The open loop sends at a fixed rate and counts from when a chat was due, so waiting is not left out.',
+    plots: ['CPU a request, µs', 'p50, ms'],
+  },
+  {
+    name: 'stream',
+    title: 'Streams',
+    text: '“Untouched”: callers and engine call the model by the same name. “Rewritten”: by different names, so each event changes on its way. farebox counts the tokens of either and charges them.',
+    plots: ['CPU an event, µs', 'p50 from engine to caller, ms'],
+  },
+  {
+    name: 'start',
+    title: 'Start',
+    text: 'From the start of the process to its first 200 on `/api/v1/models`, with compiled code in its cache. The open holds are those of a killed service; half of them have a checkpoint that has to be charged.',
+    plots: ['start to the first 200, ms'],
+  },
+  {
+    name: 'growth',
+    title: 'Growth',
+    text: 'One service for each size of its SQLite ledger. Each entry was written by a hold and a capture, as a chat writes it.',
+    plots: ['p50, ms'],
+  },
+  {
+    name: 'scale',
+    title: 'Several processes',
+    text: 'They serve one PostgreSQL database, share limits through Valkey, and share one core with both. The same number of connections is divided among them.',
+    plots: ['CPU a request with database and Valkey, µs'],
+  },
+  {
+    name: 'top-up',
+    title: 'Top-up',
+    text: 'On the local EVM chain of `farebox up`: the payment is verified, sent, mined and credited before it is answered. Sent again, it is answered from its record.',
+  },
+]
+
+const plotName = (name: string, metric: string): string =>
+  `${name}-${metric.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}.svg`
+
+/** docs/performance.md: what it says of each benchmark comes from the figures that its last whole run kept. */
+export function performancePage(): string {
+  const parts = sections.flatMap(section => {
+    const result = readResult(section.name)
+    return result ? sectionOf(section, result) : []
+  })
+  return `${[...opening, ...parts].join('\n')}\n`
+}
+
+const opening = [
+  '# Performance',
+  '',
+  'Each section is printed by `npm run generate` from the figures of one command. Servers run on one core; the load and a mock engine run on another. All sides are measured in turn in each round, and a figure is the median of its rounds, with the smallest and largest in parentheses. Compare sides, not absolute figures: those belong to the machine that the section names.',
+]
+
+function sectionOf({ name, title, text, plots = [] }: Section, { machine, figures, goals }: Result): string[] {
+  const tables = metricsOf(figures).flatMap(metric => [...tableOf(figures, metric), ''])
+  const images = plots.map(metric => `![${metric}](performance/${plotName(name, metric)})`)
+  const list = goalsInWords(goals).map(goal => `- ${goal}`)
+  return [
+    ...['', `## ${title}`, '', `\`npm run bench:${name}\`. ${text}`, ''],
+    ...[`${machineInWords(machine)}.`, ''],
+    ...(images.length ? [...images, ''] : []),
+    ...tables,
+    ...list,
+  ]
+}
+
+/** The plots of all kept figures, by their place in the repository. */
+export const performancePlots: readonly { path: string; make: () => Promise<string> }[] = sections.flatMap(
+  ({ name, plots = [] }) =>
+    plots.flatMap(metric => {
+      const figures = readResult(name)?.figures
+      if (!figures) return []
+      return [{ path: `docs/performance/${plotName(name, metric)}`, make: async () => barPlot(figures, metric) }]
+    }),
+)
