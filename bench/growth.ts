@@ -15,7 +15,7 @@ import { fareboxChats, type RunningSide, withSides } from './kit/sides.ts'
 const options = benchOptions()
 const { rounds, phaseMs, warmUpMs, usualEntries } = options.isShort
   ? { rounds: 1, phaseMs: 250, warmUpMs: 100, usualEntries: [100, 2_000] }
-  : { rounds: 5, phaseMs: 3_000, warmUpMs: 2_000, usualEntries: [1_000, 100_000, 10_000_000] }
+  : { rounds: 3, phaseMs: 3_000, warmUpMs: 2_000, usualEntries: [1_000, 100_000, 10_000_000] }
 const sizes = options.entries ?? usualEntries
 const connectionCounts = [1, 32]
 

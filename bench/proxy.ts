@@ -21,7 +21,7 @@ import {
 const options = benchOptions()
 const { rounds, phaseMs, warmUpMs, openLoopMs } = options.isShort
   ? { rounds: 1, phaseMs: 250, warmUpMs: 100, openLoopMs: 400 }
-  : { rounds: 5, phaseMs: 3_000, warmUpMs: 2_000, openLoopMs: 8_000 }
+  : { rounds: 3, phaseMs: 3_000, warmUpMs: 2_000, openLoopMs: 8_000 }
 const connectionCounts = options.profile ? [32] : options.isShort ? [1, 32] : [1, 32, 256]
 /** Chats a second of the open loop: what every side can do, so that only what it adds is seen. */
 const openLoopRate = 500

@@ -14,7 +14,7 @@ import { fareboxChats, type RunningSide, withSides } from './kit/sides.ts'
 const options = benchOptions()
 const { rounds, phaseMs, warmUpMs } = options.isShort
   ? { rounds: 1, phaseMs: 300, warmUpMs: 200 }
-  : { rounds: 5, phaseMs: 4_000, warmUpMs: 3_000 }
+  : { rounds: 3, phaseMs: 4_000, warmUpMs: 3_000 }
 const processCounts = options.isShort ? [1, 2] : [1, 2, 4]
 
 /** Over all processes together, so that each count has the same load. */

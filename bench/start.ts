@@ -16,7 +16,7 @@ import { type ServerCommand, ServerProcess } from './kit/server-process.ts'
 const options = benchOptions()
 const { rounds, warmUpRounds, holds } = options.isShort
   ? { rounds: 1, warmUpRounds: 0, holds: 100 }
-  : { rounds: 11, warmUpRounds: 2, holds: 10_000 }
+  : { rounds: 7, warmUpRounds: 2, holds: 10_000 }
 
 interface Start {
   name: string

@@ -59,10 +59,11 @@ interface Stream {
 export class MockUpstream {
   readonly #server: Server
   readonly #streams = new Set<Stream>()
-  /** When each event of a stream was written, by its number; emptied by who measures. */
+  /** When each event of a stream was written, by its number. */
   readonly sentAtMs = new Map<number, number[]>()
   #timer: NodeJS.Timeout | undefined
   #intervalMs = 10
+  #isEnding = false
   /** Streams that get events as fast as their reader takes them, with their bytes so far. */
   floodBytes = 0
 
@@ -81,17 +82,16 @@ export class MockUpstream {
     return (this.#server.address() as AddressInfo).port
   }
 
-  get openStreams(): number {
-    return this.#streams.size
+  /** Streams may be opened from now on, each with so many events a second. */
+  startStreams(eventsPerSecond: number): void {
+    this.#intervalMs = 1000 / eventsPerSecond
+    this.sentAtMs.clear()
+    this.#isEnding = false
   }
 
-  /** Events a second of each stream that is opened from now on. */
-  set eventsPerSecond(rate: number) {
-    this.#intervalMs = 1000 / rate
-  }
-
-  /** Ends every stream as an engine does, with its usage. */
+  /** Ends every stream as an engine does, with its usage; also those whose request a busy server has not sent yet. */
   endStreams(): void {
+    this.#isEnding = true
     for (const { response } of this.#streams) response.socket?.end(ending)
     this.#streams.clear()
     clearTimeout(this.#timer)
@@ -123,6 +123,7 @@ export class MockUpstream {
     response.writeHead(200, { 'content-type': 'text/event-stream', 'transfer-encoding': 'chunked' })
     response.flushHeaders()
     response.socket?.setNoDelay(true)
+    if (this.#isEnding) return void response.socket?.end(ending)
     // Spread over the interval, as callers come.
     const stream = { number, response, dueMs: performance.now() + Math.random() * this.#intervalMs }
     this.sentAtMs.set(number, [])

@@ -24,6 +24,9 @@ export interface StreamFigures {
 const openedAtOnce = 100
 const openPauseMs = 20
 
+/** How long a server may take to pass on the end of all streams, in milliseconds; it may be far behind. */
+const endMs = 60_000
+
 const marker = `"content":"${eventText}"`
 
 /** Opens the streams, lets them settle, and looks at what arrives in the time after; then the engine ends all of them. */
@@ -34,8 +37,7 @@ export async function runStreams(
   settleMs: number,
   forMs: number,
 ): Promise<StreamFigures> {
-  upstream.eventsPerSecond = eventsPerSecond
-  upstream.sentAtMs.clear()
+  upstream.startStreams(eventsPerSecond)
   const memoryBefore = side.pid === undefined ? 0 : residentBytesOf(side.pid)
   const readers = Array.from({ length: streams }, (_, number) => new Reader(number, upstream))
   const ends: Promise<void>[] = []
@@ -58,7 +60,7 @@ export async function runStreams(
     const memory = side.pid === undefined ? 0 : residentBytesOf(side.pid) - memoryBefore
     const latenciesMs = readers.flatMap(({ latenciesMs }) => latenciesMs)
     upstream.endStreams()
-    await Promise.all(ends)
+    await within(Promise.all(ends), endMs, `${side.name} did not end its streams within ${endMs} ms.`)
     return {
       eventsPerSecond: latenciesMs.length / seconds,
       cpuMicros: cpu / latenciesMs.length,
@@ -70,6 +72,12 @@ export async function runStreams(
     upstream.endStreams()
     for (const reader of readers) reader.close()
   }
+}
+
+async function within(work: Promise<unknown>, ms: number, late: string): Promise<void> {
+  const timer = Promise.withResolvers<never>()
+  const timeout = setTimeout(() => timer.reject(new Error(late)), ms)
+  await Promise.race([work, timer.promise]).finally(() => clearTimeout(timeout))
 }
 
 class Reader {
