@@ -1,5 +1,5 @@
 import type { Client } from '#client/client.ts'
-import type { Pause } from '#client/retry/wait-budget.ts'
+import type { Pause } from '#client/retry/retry.ts'
 import type { TopUpClient } from '#client/top-up.ts'
 import type { Clock } from '#contract/time.ts'
 import type { Approvals } from '#wallet/approvals/approvals.ts'

@@ -1,28 +1,40 @@
-import type { ServiceError } from '#contract/errors/service-error.ts'
+import pRetry from 'p-retry'
+import { ServiceError } from '#contract/errors/service-error.ts'
 import { walletConcurrency } from '#contract/limits.ts'
 import type { AnswerOf, CallOf, Operation } from '#contract/operations/operation.ts'
 import { type Clock, systemClock } from '#contract/time.ts'
 import { defaultVendor, fromVendor } from '#contract/wire/vendor.ts'
 import { ClientError } from './client-error.ts'
 import { type Credential, credentialHeaders, principalOf, SignInSkew } from './credential.ts'
-import { answerBytes, bucketModelCharacters, errorBytes, mostAtOnce } from './limits.ts'
+import { answerBytes, bucketModelCharacters, attempts as defaultAttempts, errorBytes, mostAtOnce } from './limits.ts'
 import type { FlightEnd } from './pace/breaker.ts'
 import { Gate, type Passage } from './pace/gate.ts'
 import { InFlightLimit } from './pace/in-flight-limit.ts'
 import { type LimitWindow, limitWindow } from './pace/limiter.ts'
 import { LimitsSeen } from './pace/limits-seen.ts'
 import { memorySharedNotes, type SharedNotes } from './pace/shared-notes.ts'
-import { classOf, withRetry } from './retry/retry.ts'
-import { retryAfterMs } from './retry/retry-after.ts'
-import { type Pause, WaitBudget } from './retry/wait-budget.ts'
-import { downloadAddress, type ServiceAddress, serviceAddress } from './service-address.ts'
-import { type AnswerHeaders, answerHeaders, inOurWords } from './wire/answer-headers.ts'
-import { readErrorBody, readJson, tellingItsEnd } from './wire/body.ts'
-import { readError, readLeniently } from './wire/read-answer.ts'
 import {
+  asFarAsKnown,
+  type CallClass,
+  classOf,
+  delayOf,
+  hintMs,
+  isLost,
+  isRepeated,
+  type Pause,
+  WaitBudget,
+  type WaitBudgetOptions,
+} from './retry/retry.ts'
+import { retryAfterMs } from './retry/retry-after.ts'
+import { readErrorBody, readJson, tellingItsEnd } from './wire/body.ts'
+import { type AnswerHeaders, answerHeaders, inOurWords, readError, readLeniently } from './wire/read-answer.ts'
+import {
+  downloadAddress,
   fetchWire,
   publicLookup,
   type Resolve,
+  type ServiceAddress,
+  serviceAddress,
   undiciWire,
   type Wire,
   type WireRequest,
@@ -266,6 +278,45 @@ export class Client {
     const response = await this.exchange(request, { ...options, isAnonymous: operation.auth.length === 0 })
     if (response.status >= 200 && response.status < 300) return response
     throw await this.errorOf(operation, response)
+  }
+}
+
+interface RetryOptions extends Omit<WaitBudgetOptions, 'ms'> {
+  callClass: CallClass
+  /** One that the call has spent from before; else a new one of `budgetMs`. */
+  budget?: WaitBudget | undefined
+  /** All waits together, in milliseconds. */
+  budgetMs?: number | undefined
+  attempts?: number | undefined
+  random?: (() => number) | undefined
+}
+
+/**
+ * Runs `attempt` until it succeeds, must not be repeated, or would have to wait beyond the budget; then its error is
+ * thrown at once. Where an attempt before may have been charged, that is what is thrown, with the last error as its cause.
+ */
+export async function withRetry<Result>(attempt: () => Promise<Result>, options: RetryOptions): Promise<Result> {
+  const { callClass, signal, clock, random = Math.random } = options
+  const budget = options.budget ?? new WaitBudget({ clock, ms: options.budgetMs, pause: options.pause, signal })
+  let wasLost = false
+  try {
+    return await pRetry(attempt, {
+      retries: (options.attempts ?? defaultAttempts) - 1,
+      // The library's own waits know nothing of the service's; ours is below.
+      minTimeout: 0,
+      ...(signal ? { signal } : {}),
+      async shouldRetry({ error, attemptNumber }) {
+        wasLost ||= isLost(error)
+        if (!isRepeated(callClass, error)) return false
+        const nowMs = clock.now()
+        if (budget.isSpent || !budget.covers(hintMs(error, nowMs))) return false
+        await budget.wait(delayOf(error, attemptNumber, nowMs, random))
+        return true
+      },
+    })
+  } catch (error) {
+    const isGivenUp = signal?.aborted === true && !(error instanceof ClientError || error instanceof ServiceError)
+    throw callClass === 'keyed' && !isGivenUp ? asFarAsKnown(error, wasLost, clock.now()) : error
   }
 }
 

@@ -37,6 +37,13 @@ export async function inOurWords<Result>(
   }
 }
 
+/** Of a name that a request gives and the listing has not. */
+export const unlisted = (what: string, listed: readonly { name: string }[]): ProtocolError =>
+  new ProtocolError(
+    ProtocolErrorCode.InvalidParams,
+    `There is no such ${what}; ${listed.map(({ name }) => name).join(', ')} are here`,
+  )
+
 /** Logs an unforeseen error as one line of JSON without secrets and returns the reference that names it. */
 export function logFault(log: LogLine, where: string, error: unknown): string {
   const reference = randomUUID().slice(0, 8)

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto'
 import { type ToolAnnotations, type ToolSet, toolSets } from '#toolkit/define.ts'
+import { listing as ownListing } from './listing.generated.ts'
 
 /** A tool as `tools/list` answers it, JSON Schemas ready to send, beside what decides whether it is served. */
 export interface ListedTool {
@@ -93,3 +95,18 @@ export function chooseTools(listing: Listing, words: readonly string[] = ['defau
 
 const isChosen = ({ name, set, isDefault }: ListedTool, chosen: ReadonlySet<string>): boolean =>
   chosen.has(name) || chosen.has('all') || (isDefault && (chosen.has('default') || chosen.has(set)))
+
+/** The lists as a client sees them. */
+export type WireListing = { [List in keyof Listing]: Omit<Listing[List][number], 'set' | 'isDefault' | 'needs'>[] }
+
+/** The listing as a client sees it, and its SHA-256, by which a changed description is noticed. */
+export function printTools(names?: readonly string[]): { listing: WireListing; sha256: string } {
+  const { tools, prompts, resources, resourceTemplates } = chooseTools(ownListing, names)
+  const listing = {
+    tools: tools.map(onWire),
+    prompts: prompts.map(onWire),
+    resources: resources.map(onWire),
+    resourceTemplates: resourceTemplates.map(onWire),
+  }
+  return { listing, sha256: createHash('sha256').update(JSON.stringify(listing)).digest('hex') }
+}

@@ -1,22 +1,16 @@
 import {
-  type CallToolResult,
   type JSONRPCMessage,
   type jsonSchemaValidator,
-  ProtocolError,
   ProtocolErrorCode,
   Server,
   type Transport,
 } from '@modelcontextprotocol/server'
 import { questionsInARow } from '#toolkit/bounds.ts'
 import { listingMs, questionMs } from './bounds.ts'
-import { callTool } from './calls/call-tool.ts'
-import { serveTasks, withTasks } from './calls/task-extension.ts'
-import { completeArgument } from './catalogue/completion.ts'
-import { getPrompt } from './catalogue/prompts.ts'
-import { readResource } from './catalogue/resources.ts'
+import { serveTasks, serveTools, withTasks } from './calls/call-tool.ts'
+import { serveCompletions, servePrompts, serveResources } from './calls/prompts-and-resources.ts'
 import type { McpContext } from './context.ts'
-import { inOurWords } from './faults.ts'
-import { type ListedTool, type Listing, onWire } from './listing.ts'
+import type { ListedTool, Listing } from './listing.ts'
 
 interface ServerName {
   name: string
@@ -51,11 +45,7 @@ export function makeServer({ name, version }: ServerName, listing: Listing, mcp:
   if (era === 'modern') serveTasks(server, mcp)
   if (has.prompts) servePrompts(server, listing, mcp)
   if (has.resources) serveResources(server, listing, mcp)
-  if (has.completions) {
-    server.setRequestHandler('completion/complete', ({ params }, { mcpReq: { signal } }) =>
-      inOurWords(mcp, { where: 'completion/complete', signal }, () => completeArgument(mcp, listing, params)),
-    )
-  }
+  if (has.completions) serveCompletions(server, listing, mcp)
   return era === 'legacy' ? withOlderCodes(server) : server
 }
 
@@ -70,46 +60,6 @@ function capabilitiesOf({ prompts, resources, resourceTemplates }: Listing) {
     ...(prompts.length + resourceTemplates.length > 0 ? { completions: {} } : {}),
   }
 }
-
-function serveTools(server: Server, { tools }: Listing, mcp: McpContext): void {
-  server.setRequestHandler('tools/list', () => ({ tools: tools.map(onWire) }))
-  server.setRequestHandler('tools/call', ({ params }, context) => {
-    if (!tools.some(tool => tool.name === params.name)) throw unknown('tool', tools)
-    const declared = server.getClientCapabilities()
-    const call = { name: params.name, given: params.arguments ?? {}, declared, context }
-    // The SDK sends an extension's results as they are, and has no type for them.
-    return mcp.calls.track(callTool(mcp, call)) as Promise<CallToolResult>
-  })
-}
-
-function servePrompts(server: Server, { prompts }: Listing, mcp: McpContext): void {
-  server.setRequestHandler('prompts/list', () => ({ prompts: prompts.map(onWire) }))
-  server.setRequestHandler('prompts/get', ({ params }, context) => {
-    const listed = prompts.find(prompt => prompt.name === params.name)
-    if (!listed) throw unknown('prompt', prompts)
-    const declared = server.getClientCapabilities()
-    const { signal } = context.mcpReq
-    return inOurWords(mcp, { where: listed.name, signal }, () =>
-      getPrompt(mcp.catalogue, listed, { given: params.arguments ?? {}, declared, context }),
-    )
-  })
-}
-
-function serveResources(server: Server, listing: Listing, mcp: McpContext): void {
-  server.setRequestHandler('resources/list', () => ({ resources: listing.resources.map(onWire) }))
-  server.setRequestHandler('resources/templates/list', () => ({
-    resourceTemplates: listing.resourceTemplates.map(onWire),
-  }))
-  server.setRequestHandler('resources/read', ({ params }, context) =>
-    mcp.calls.track(readResource(mcp, listing, params.uri, context)),
-  )
-}
-
-const unknown = (what: string, listed: readonly { name: string }[]): ProtocolError =>
-  new ProtocolError(
-    ProtocolErrorCode.InvalidParams,
-    `There is no such ${what}; ${listed.map(({ name }) => name).join(', ')} are here`,
-  )
 
 /** Answers are checked by our own schemas, so the SDK's validator is never asked and need not be built at start. */
 const noValidator: jsonSchemaValidator = {

@@ -15,7 +15,7 @@ import { Gate, type Passage } from '#client/pace/gate.ts'
 import { InFlightLimit } from '#client/pace/in-flight-limit.ts'
 import type { LimitWindow } from '#client/pace/limiter.ts'
 import { memorySharedNotes, type SharedNotes } from '#client/pace/shared-notes.ts'
-import { WaitBudget } from '#client/retry/wait-budget.ts'
+import { WaitBudget } from '#client/retry/retry.ts'
 import { VirtualTime } from './virtual-time.ts'
 
 const stops: AbortController[] = []

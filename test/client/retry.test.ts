@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { withRetry } from '#client/client.ts'
 import { ClientError } from '#client/client-error.ts'
 import { attempts } from '#client/limits.ts'
-import { type CallClass, delayOf, retryAtMs, withRetry } from '#client/retry/retry.ts'
+import { type CallClass, delayOf, retryAtMs } from '#client/retry/retry.ts'
 import {
   inferenceFailed,
   insufficientBalance,

@@ -1,7 +1,7 @@
 import { ResourceNotFoundError } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { zeroUsd } from '#contract/money.ts'
-import { valueIn } from '#mcp/catalogue/resources.ts'
+import { valueIn } from '#mcp/calls/prompts-and-resources.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { type Connect, type Connection, connect, eras } from './connect.ts'
 import { type FakeOptions, fakeHost, keptFile, receipt, videoModel } from './fake-host.ts'

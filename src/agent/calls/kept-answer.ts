@@ -1,5 +1,5 @@
 import type { ClientAnswer } from '#client/client.ts'
-import type { AnswerHeaders } from '#client/wire/answer-headers.ts'
+import type { AnswerHeaders } from '#client/wire/read-answer.ts'
 import { addUsd, fromUsdNumber, isCredibleUsd, type MicroUsd, microUsd } from '#contract/money.ts'
 import { ChatCompletion } from '#contract/operations/chat.ts'
 import type { AnswerOf, Operation } from '#contract/operations/operation.ts'

@@ -1,5 +1,5 @@
 import type { ClientAnswer } from '#client/client.ts'
-import type { AnswerHeaders } from '#client/wire/answer-headers.ts'
+import type { AnswerHeaders } from '#client/wire/read-answer.ts'
 import { addUsd, fromUsdNumber, type MicroUsd } from '#contract/money.ts'
 import { ChatCompletion } from '#contract/operations/chat.ts'
 import type { Operation } from '#contract/operations/operation.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Pause } from '#client/retry/wait-budget.ts'
+import type { Pause } from '#client/retry/retry.ts'
 import { issueSentence, kindWord } from '#contract/errors/issue-sentence.ts'
 import { nearNames } from '#contract/near-names.ts'
 import type { Clock } from '#contract/time.ts'

@@ -1,6 +1,6 @@
 import type { Client } from '#client/client.ts'
 import type { TopUpClient } from '#client/top-up.ts'
-import { type AnswerHeaders, answerHeaders } from '#client/wire/answer-headers.ts'
+import { type AnswerHeaders, answerHeaders } from '#client/wire/read-answer.ts'
 import type { WireResponse } from '#client/wire/wire.ts'
 import type { Clock } from '#contract/time.ts'
 import { isoTime } from '#toolkit/values/amounts.ts'

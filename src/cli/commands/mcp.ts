@@ -67,7 +67,7 @@ export const mcp: Command = {
     if (problems.length > 0) throw new CliError(problems.join(' '), 'Fix it in the environment, then start again.', 2)
     chosen(() => chooseTools(listing, settings.tools))
     if (values['print-tools']) {
-      const { printTools } = await import('#mcp/catalogue/print-tools.ts')
+      const { printTools } = await import('#mcp/listing.ts')
       io.output.printJson(printTools(settings.tools))
       return 0
     }

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type { Client } from '../client.ts'
+import { type Client, withRetry } from '../client.ts'
 import { ClientError } from '../client-error.ts'
 import { downloadAttempts, downloadCuts, fileBytes, progressBytes, spareDiskBytes } from '../limits.ts'
-import { withRetry } from '../retry/retry.ts'
 import type { WireResponse } from '../wire/wire.ts'
 import {
   appendTo,

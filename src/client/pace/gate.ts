@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { Clock } from '#contract/time.ts'
 import { ClientError } from '../client-error.ts'
 import { believedResetMs, turnPauseMs } from '../limits.ts'
+import type { WaitBudget } from '../retry/retry.ts'
 import { spread } from '../retry/retry-after.ts'
-import type { WaitBudget } from '../retry/wait-budget.ts'
 import {
   type CallerNote,
   callerNote,

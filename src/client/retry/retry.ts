@@ -1,13 +1,12 @@
-import pRetry from 'p-retry'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { abuseBlock } from '#contract/limits.ts'
 import { isIdempotent, isPaid, type Operation } from '#contract/operations/operation.ts'
 import type { Clock } from '#contract/time.ts'
 import { shouldRetry } from '#contract/wire/headers.ts'
 import { ClientError } from '../client-error.ts'
-import { attempts, backoffBaseMs, backoffCapMs, blockJitterMs } from '../limits.ts'
+import { backoffBaseMs, backoffCapMs, blockJitterMs, retryBudgetMs } from '../limits.ts'
 import { serverHintMs, spread } from './retry-after.ts'
-import { type Pause, WaitBudget } from './wait-budget.ts'
 
 /** What a repeated request could do twice: nothing, a charge, a charge that its key prevents, or a payment's credit. */
 export type CallClass = 'free' | 'paid' | 'keyed' | 'payment'
@@ -78,60 +77,22 @@ function outcomeOfAnswer({ kind, status }: ServiceError): Outcome {
   return status === 503 ? 'unavailable' : 'failed'
 }
 
-interface RetryOptions {
-  callClass: CallClass
-  signal?: AbortSignal | undefined
-  clock: Clock
-  /** One that the call has spent from before; else a new one of `budgetMs`. */
-  budget?: WaitBudget | undefined
-  /** All waits together, in milliseconds. */
-  budgetMs?: number | undefined
-  attempts?: number | undefined
-  random?: (() => number) | undefined
-  pause?: Pause | undefined
-}
+/** Whether a call of this class is sent again after such a failure. */
+export const isRepeated = (callClass: CallClass, error: unknown): boolean =>
+  retryTable[callClass][outcomeOf(error)] && !isForbidden(error)
 
-/**
- * Runs `attempt` until it succeeds, must not be repeated, or would have to wait beyond the budget; then its error is
- * thrown at once. Where an attempt before may have been charged, that is what is thrown, with the last error as its cause.
- */
-export async function withRetry<Result>(attempt: () => Promise<Result>, options: RetryOptions): Promise<Result> {
-  const { callClass, signal, clock, random = Math.random } = options
-  const budget = options.budget ?? new WaitBudget({ clock, ms: options.budgetMs, pause: options.pause, signal })
-  let wasLost = false
-  try {
-    return await pRetry(attempt, {
-      retries: (options.attempts ?? attempts) - 1,
-      // The library's own waits know nothing of the service's; ours is below.
-      minTimeout: 0,
-      ...(signal ? { signal } : {}),
-      async shouldRetry({ error, attemptNumber }) {
-        const outcome = outcomeOf(error)
-        wasLost ||= outcome === 'lost'
-        if (!retryTable[callClass][outcome] || isForbidden(error)) return false
-        const nowMs = clock.now()
-        if (budget.isSpent || !budget.covers(hintMs(error, nowMs))) return false
-        await budget.wait(delayOf(error, attemptNumber, nowMs, random))
-        return true
-      },
-    })
-  } catch (error) {
-    const isGivenUp = signal?.aborted === true && !isAnswerOrOurs(error)
-    throw callClass === 'keyed' && !isGivenUp ? asFarAsKnown(error, wasLost, clock.now()) : error
-  }
-}
+/** Whether it leaves open what became of the attempt. */
+export const isLost = (error: unknown): boolean => outcomeOf(error) === 'lost'
 
 /** The service says that a repeat might do harm. */
 const isForbidden = (error: unknown): boolean =>
   error instanceof ServiceError && shouldRetry.parse(error.headers[shouldRetry.name] ?? '') === false
 
-const isAnswerOrOurs = (error: unknown): boolean => error instanceof ClientError || error instanceof ServiceError
-
 /**
  * What ends the last attempt, a wallet's refusal and an unreadable disk included, says nothing of one before it whose answer
  * was lost, nor of one that is still at work.
  */
-function asFarAsKnown(error: unknown, wasLost: boolean, nowMs: number): unknown {
+export function asFarAsKnown(error: unknown, wasLost: boolean, nowMs: number): unknown {
   const outcome = outcomeOf(error)
   if (outcome === 'lost' || !(wasLost || outcome === 'under-way')) return error
   return new ClientError('no-answer', 'An earlier attempt of this call may have been done; its answer did not come.', {
@@ -151,7 +112,7 @@ export function retryAtMs(error: unknown, nowMs: number): number | null {
 }
 
 /** The service's own wish; zero where it has none and any wait will do. */
-const hintMs = (error: unknown, nowMs: number): number => Math.max(0, (retryAtMs(error, nowMs) ?? nowMs) - nowMs)
+export const hintMs = (error: unknown, nowMs: number): number => Math.max(0, (retryAtMs(error, nowMs) ?? nowMs) - nowMs)
 
 /** The later of the service's wish and a full-jitter backoff. */
 export function delayOf(error: unknown, attempt: number, nowMs: number, random: () => number): number {
@@ -159,4 +120,66 @@ export function delayOf(error: unknown, attempt: number, nowMs: number, random: 
   const hint = hintMs(error, nowMs)
   const extra = error instanceof ServiceError && error.kind === 'FAILED_REQUESTS' ? blockJitterMs * random() : 0
   return Math.max(backoff, hint === 0 ? 0 : spread(hint, random) + extra)
+}
+
+/** Waits; rejects when the signal is aborted. */
+export type Pause = (ms: number, signal: AbortSignal | undefined) => Promise<void>
+
+export const waitFor: Pause = (ms, signal) => sleep(ms, undefined, signal ? { signal } : {})
+
+export interface WaitBudgetOptions {
+  clock: Clock
+  ms?: number | undefined
+  pause?: Pause | undefined
+  signal?: AbortSignal | undefined
+}
+
+/** All waits of one call together: for its limits, for a turn, and between its attempts. */
+export class WaitBudget {
+  #leftMs: number
+  readonly #clock: Clock
+  readonly #pause: Pause
+  readonly #signal: AbortSignal | undefined
+
+  constructor({ clock, ms = retryBudgetMs, pause = waitFor, signal }: WaitBudgetOptions) {
+    this.#leftMs = ms
+    this.#clock = clock
+    this.#pause = pause
+    this.#signal = signal
+  }
+
+  get isSpent(): boolean {
+    return this.#leftMs <= 0
+  }
+
+  covers(ms: number): boolean {
+    return ms <= this.#leftMs
+  }
+
+  /** Waits that long, or what is left of the budget. Rejects when the call is aborted. */
+  async wait(ms: number): Promise<void> {
+    this.throwIfAborted()
+    const waitMs = Math.min(ms, this.#leftMs)
+    this.#leftMs -= waitMs
+    await this.#pause(waitMs, this.#signal)
+  }
+
+  /** The same, and over as soon as it is woken; then only the time that has passed is taken off. */
+  async waitUntil(woken: AbortSignal, ms: number): Promise<void> {
+    this.throwIfAborted()
+    const waitMs = Math.min(ms, this.#leftMs)
+    const startedAtMs = this.#clock.now()
+    try {
+      await this.#pause(waitMs, this.#signal ? AbortSignal.any([this.#signal, woken]) : woken)
+      this.#leftMs -= waitMs
+    } catch (error) {
+      this.throwIfAborted()
+      if (!woken.aborted) throw error
+      this.#leftMs -= Math.min(waitMs, Math.max(0, this.#clock.now() - startedAtMs))
+    }
+  }
+
+  throwIfAborted(): void {
+    this.#signal?.throwIfAborted()
+  }
 }

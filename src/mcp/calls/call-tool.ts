@@ -1,11 +1,14 @@
 import {
   type CallToolResult,
+  CLIENT_CAPABILITIES_META_KEY,
   type ClientCapabilities,
   type InputRequest,
   type InputRequiredResult,
   inputRequired,
+  MissingRequiredClientCapabilityError,
   ProtocolError,
   ProtocolErrorCode,
+  type Server,
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { type AnswerKept, isYes } from '#toolkit/approval.ts'
@@ -13,7 +16,8 @@ import { questionsInARow } from '#toolkit/bounds.ts'
 import { type FormValues, isNeeded, type PersonForm, withFilled } from '#toolkit/define.ts'
 import { outcomeOf, runTool, type ToolOutcome } from '#toolkit/run-tool.ts'
 import { type AskedState, argumentsHash, belongsTo, type McpContext } from '../context.ts'
-import { logFault } from '../faults.ts'
+import { logFault, unlisted } from '../faults.ts'
+import { type Listing, onWire } from '../listing.ts'
 import { asForm, canAsk, formAnswer, formRequest, personAnswer } from './elicitation.ts'
 import { progressOf } from './progress.ts'
 import {
@@ -26,8 +30,18 @@ import {
   stoppedResult,
   unfilledResult,
 } from './results.ts'
-import { takesTasks } from './task-extension.ts'
 import type { TaskOnWire } from './tasks.ts'
+
+export function serveTools(server: Server, { tools }: Listing, mcp: McpContext): void {
+  server.setRequestHandler('tools/list', () => ({ tools: tools.map(onWire) }))
+  server.setRequestHandler('tools/call', ({ params }, context) => {
+    if (!tools.some(tool => tool.name === params.name)) throw unlisted('tool', tools)
+    const declared = server.getClientCapabilities()
+    const call = { name: params.name, given: params.arguments ?? {}, declared, context }
+    // The SDK sends an extension's results as they are, and has no type for them.
+    return mcp.calls.track(callTool(mcp, call)) as Promise<CallToolResult>
+  })
+}
 
 interface ToolCall {
   name: string
@@ -38,10 +52,7 @@ interface ToolCall {
 }
 
 /** Runs a listed tool once. A question to a person ends the call; its answer enters here again, with the state signed then. */
-export async function callTool(
-  mcp: McpContext,
-  call: ToolCall,
-): Promise<CallToolResult | InputRequiredResult | TaskOnWire> {
+async function callTool(mcp: McpContext, call: ToolCall): Promise<CallToolResult | InputRequiredResult | TaskOnWire> {
   const state = call.context.mcpReq.requestState<AskedState>()
   if (state && !belongsTo(state, call.name, call.given)) {
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The requestState belongs to another call')
@@ -179,3 +190,42 @@ function fillIn(form: PersonForm | undefined, { given, before, context, declared
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Extension of the protocol of 2026-07-28, by which a call may be answered with a task that the client looks at. */
+const tasksExtension = 'io.modelcontextprotocol/tasks'
+
+/** As server and client declare it. */
+export const withTasks = { extensions: { [tasksExtension]: {} } }
+
+/** Whether this very request declares it; what an earlier one declared does not count. */
+function takesTasks({ mcpReq }: Pick<ServerContext, 'mcpReq'>): boolean {
+  const envelope: Readonly<Record<string, unknown>> = mcpReq.envelope ?? {}
+  const said = envelope[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities | undefined
+  return said?.extensions?.[tasksExtension] !== undefined
+}
+
+/** Throws for a client without it. Older protocols have methods of the same names, which are not served. */
+export function requireTasks(context: ServerContext): void {
+  if (!context.mcpReq.envelope) throw new ProtocolError(ProtocolErrorCode.MethodNotFound, 'Method not found')
+  if (!takesTasks(context)) throw new MissingRequiredClientCapabilityError({ requiredCapabilities: withTasks })
+}
+
+const methods = { 'tasks/get': 'getTask', 'tasks/update': 'updateTask', 'tasks/cancel': 'cancelTask' } as const
+
+/** Answers the extension's requests. What they do is read with the first of a client that declares it. */
+export function serveTasks(server: Server, mcp: McpContext): void {
+  for (const [method, name] of Object.entries(methods)) {
+    server.setRequestHandler(method, { params: anyParams }, (params: unknown, context: ServerContext) => {
+      requireTasks(context)
+      const answer = import('./tasks.ts').then(
+        (does): Promise<Record<string, unknown>> => does[name](mcp, params, context),
+      )
+      return mcp.calls.track(answer)
+    })
+  }
+}
+
+/** Params are checked once it is known that the client may ask at all. */
+const anyParams = {
+  '~standard': { version: 1 as const, vendor: 'farebox', validate: (value: unknown) => ({ value }) },
+}

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { printTools } from '#mcp/catalogue/print-tools.ts'
+import { printTools } from '#mcp/listing.ts'
 import { type Product, spawnProduct } from './spawn-product.ts'
 
 const program = join(

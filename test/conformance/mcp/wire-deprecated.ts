@@ -1,5 +1,5 @@
 import { Server, type ServerContext } from '@modelcontextprotocol/server'
-import { requireTasks } from '#mcp/calls/task-extension.ts'
+import { requireTasks } from '#mcp/calls/call-tool.ts'
 import { stateCodec } from '#mcp/context.ts'
 import { deprecatedTools } from './deprecated-tools.ts'
 
