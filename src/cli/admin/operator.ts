@@ -21,22 +21,22 @@ interface Operator {
   setBudget(id: string, budget: KeyBudget | null): Promise<void>
   listKeys(account?: string): Promise<ListedKey[]>
   revokeKey(id: string): Promise<void>
-  /** Lets the books take debits again. Throws what still does not add up. */
+  /** Lets the ledger take debits again. Throws what still does not add up. */
   reopenLedger(): Promise<void>
   close(): Promise<void>
 }
 
-/** The running service where there is one, because one process owns a folder; else the books themselves. */
-export async function openOperator(books: LedgerPlace): Promise<Operator> {
-  // PostgreSQL is not one process's own; and the service that runs on the folder may be on other books.
-  if (books.database.engine === 'postgres') return openOnLedger(books, await requireSecrets(books))
+/** The running service where there is one, because one process owns a folder; else the ledger itself. */
+export async function openOperator(ledger: LedgerPlace): Promise<Operator> {
+  // PostgreSQL is not one process's own; and the service that runs on the folder may be on another ledger.
+  if (ledger.database.engine === 'postgres') return openOnLedger(ledger, await requireSecrets(ledger))
   const endMs = performance.now() + folderWaitMs
   const open = async (): Promise<Operator> => {
-    const running = await runningService(books.folder)
-    return running ? askedOperator(running, reopen) : openOnLedger(books, await requireSecrets(books))
+    const running = await runningService(ledger.folder)
+    return running ? askedOperator(running, reopen) : openOnLedger(ledger, await requireSecrets(ledger))
   }
   // A service that was starting is asked once it runs.
-  const openSoon = () => openWhenFree(books.folder, open, async () => undefined)
+  const openSoon = () => openWhenFree(ledger.folder, open, async () => undefined)
   const reopen = async (error: ServiceGone) => {
     if (performance.now() >= endMs) throw error
     await sleep(folderAskMs)
@@ -107,16 +107,16 @@ function askedOperator(running: AdminRecord, reopen: (error: ServiceGone) => Pro
 export interface LedgerOperator extends Operator {
   /** Of every key that still counts, how many need which of these secrets. */
   needs(): Promise<Record<KeyNeeds, number>>
-  /** Throws where the books expect another secret. */
+  /** Throws where the ledger expects another secret. */
   requireSecret(): Promise<void>
-  /** Lets the books know a secret that has replaced the one they knew, while that is kept. */
+  /** Notes a secret that has replaced the one the ledger knew, while that is kept. */
   noteSecret(secrets: Secrets): Promise<void>
-  /** Lets the books go by another secret, whatever they knew. */
+  /** Makes the ledger use another secret, whatever it knew. */
   replaceSecret(secrets: Secrets): Promise<void>
 }
 
-/** Opens the books to write. */
-export async function openOnLedger(books: LedgerPlace, secrets: Secrets): Promise<LedgerOperator> {
+/** Opens the ledger to write. */
+export async function openOnLedger(ledger: LedgerPlace, secrets: Secrets): Promise<LedgerOperator> {
   const [
     { ApiKeys, KeyRefused, createKey },
     { WrongSecret, marksOf, noteSecret, placeOf, replaceSecret },
@@ -128,7 +128,7 @@ export async function openOnLedger(books: LedgerPlace, secrets: Secrets): Promis
     import('#access/keys/shown-key.ts'),
     import('#contract/time.ts'),
   ])
-  const store = await openLedger(books)
+  const store = await openLedger(ledger)
   const [current, ...former] = secrets.map(secret => Buffer.from(secret))
   const keys = new ApiKeys({ store, clock: systemClock, serverSecrets: [current ?? Buffer.alloc(0), ...former] })
   const inWords = (error: unknown): never => {
@@ -151,8 +151,8 @@ export async function openOnLedger(books: LedgerPlace, secrets: Secrets): Promis
     needs: () => keys.needs(),
     requireSecret: () => keys.requireSecret().catch(inWords),
     noteSecret: secrets =>
-      noteSecret(store, marksOf(secrets), placeOf(dirname(books.folder.secret)), now()).catch(inWords),
-    replaceSecret: secrets => replaceSecret(store, marksOf(secrets)[0], placeOf(dirname(books.folder.secret)), now()),
+      noteSecret(store, marksOf(secrets), placeOf(dirname(ledger.folder.secret)), now()).catch(inWords),
+    replaceSecret: secrets => replaceSecret(store, marksOf(secrets)[0], placeOf(dirname(ledger.folder.secret)), now()),
     close: () => store.close(),
   }
 }
@@ -203,9 +203,9 @@ function sentBudget({ period, usd, staking }: KeyBudget) {
   return { period, usd: text(usd), staking: text(staking) }
 }
 
-/** Lets the books take debits again, after an audit that finds nothing. Answers the command's end. */
-export async function reopenLedger(books: LedgerPlace, io: CommandIo): Promise<number> {
-  const reader = await openReader(books)
+/** Lets the ledger take debits again, after an audit that finds nothing. Answers the command's end. */
+export async function reopenLedger(ledger: LedgerPlace, io: CommandIo): Promise<number> {
+  const reader = await openReader(ledger)
   try {
     const { audit } = await import('#ledger/audit/audit.ts')
     const report = await withSameSchema(audit(reader))
@@ -217,7 +217,7 @@ export async function reopenLedger(books: LedgerPlace, io: CommandIo): Promise<n
   } finally {
     await reader.close()
   }
-  const operator = await openOperator(books)
+  const operator = await openOperator(ledger)
   try {
     await operator.reopenLedger()
     io.output.print('The ledger adds up and is open.')

@@ -7,8 +7,8 @@ import { type LedgerOperator, openOnLedger } from './operator.ts'
 /** A running service reads its secrets at its start alone: what changed under it would end the keys that it makes. */
 const requireStopped = ({ folder }: LedgerPlace): Promise<void> => requireNoService(folder)
 
-const openStopped = (books: LedgerPlace, secrets: Secrets): Promise<LedgerOperator> =>
-  openWhenFree(books.folder, () => openOnLedger(books, secrets))
+const openStopped = (ledger: LedgerPlace, secrets: Secrets): Promise<LedgerOperator> =>
+  openWhenFree(ledger.folder, () => openOnLedger(ledger, secrets))
 
 function requireOwnSecret({ env }: LedgerPlace): void {
   if (!env.FAREBOX_SECRET) return
@@ -19,14 +19,14 @@ function requireOwnSecret({ env }: LedgerPlace): void {
 }
 
 /** Puts a new secret before the others; says what comes next. */
-export async function rotateSecret(books: LedgerPlace, breakKeys: boolean): Promise<string> {
-  if (breakKeys) return replaceLostSecret(books)
-  requireOwnSecret(books)
-  await requireStopped(books)
-  const opened = await openStopped(books, await requireSecrets(books))
+export async function rotateSecret(ledger: LedgerPlace, breakKeys: boolean): Promise<string> {
+  if (breakKeys) return replaceLostSecret(ledger)
+  requireOwnSecret(ledger)
+  await requireStopped(ledger)
+  const opened = await openStopped(ledger, await requireSecrets(ledger))
   try {
     await opened.requireSecret()
-    const rotated = await rotateFolderSecret(books.folder)
+    const rotated = await rotateFolderSecret(ledger.folder)
     // Where this does not come to be, the next start does it.
     await opened.noteSecret(rotated)
     const [, ...former] = rotated
@@ -37,16 +37,16 @@ export async function rotateSecret(books: LedgerPlace, breakKeys: boolean): Prom
   }
 }
 
-/** The books' secret is gone, so they go by the one at hand, or by a new one where there is none. */
-async function replaceLostSecret(books: LedgerPlace): Promise<string> {
-  await requireStopped(books)
-  await requireLedger(books)
-  const secrets = await secretsToStart(books.folder, books.env)
-  const opened = await openStopped(books, secrets)
+/** The ledger's secret is lost, so it takes the one at hand, or a new one. */
+async function replaceLostSecret(ledger: LedgerPlace): Promise<string> {
+  await requireStopped(ledger)
+  await requireLedger(ledger)
+  const secrets = await secretsToStart(ledger.folder, ledger.env)
+  const opened = await openStopped(ledger, secrets)
   try {
     await opened.replaceSecret(secrets)
     const { missing } = await opened.needs()
-    const where = books.env.FAREBOX_SECRET ? 'FAREBOX_SECRET' : books.folder.secret
+    const where = ledger.env.FAREBOX_SECRET ? 'FAREBOX_SECRET' : ledger.folder.secret
     const ended = missing > 0 ? ` ${counted(missing, 'key')} of another secret ended with that.` : ''
     return `The ledger now uses the secret in ${where}.${ended}`
   } finally {
@@ -55,12 +55,12 @@ async function replaceLostSecret(books: LedgerPlace): Promise<string> {
 }
 
 /** Forgets all former secrets, unless keys would end with them and that was not asked for. */
-export async function dropSecrets(books: LedgerPlace, breakKeys: boolean): Promise<string> {
-  requireOwnSecret(books)
-  await requireStopped(books)
-  const secrets = await requireSecrets(books)
+export async function dropSecrets(ledger: LedgerPlace, breakKeys: boolean): Promise<string> {
+  requireOwnSecret(ledger)
+  await requireStopped(ledger)
+  const secrets = await requireSecrets(ledger)
   if (secrets.length === 1) return 'There is no former secret.'
-  const opened = await openStopped(books, secrets)
+  const opened = await openStopped(ledger, secrets)
   try {
     await opened.noteSecret(secrets)
     const { former, unmarked } = await opened.needs()
@@ -70,7 +70,7 @@ export async function dropSecrets(books: LedgerPlace, breakKeys: boolean): Promi
         'Replace and revoke them (`farebox keys list` shows which), or repeat this with `--break-keys`.',
       )
     }
-    await writeFolderSecrets(books.folder, [secrets[0]])
+    await writeFolderSecrets(ledger.folder, [secrets[0]])
     const ended = former > 0 ? ` ${counted(former, 'key')} ended with that.` : ''
     return `${counted(secrets.length - 1, 'former secret')} dropped, and download links signed before.${ended}`
   } finally {

@@ -6,12 +6,12 @@ export interface Audited {
   sentence: string
 }
 
-/** Audits the books in a file that nobody writes to. */
+/** Audits the ledger in a file that nobody writes to. */
 export const auditFile = (file: string): Promise<Audited> => auditIn(file, 'in it')
 
-/** Audits the books as they are now. */
-export async function auditLedger(books: LedgerPlace): Promise<Audited> {
-  const reader = await openReader(books)
+/** Audits the ledger as it is now. */
+export async function auditLedger(ledger: LedgerPlace): Promise<Audited> {
+  const reader = await openReader(ledger)
   try {
     return await auditIn(reader, 'in the database')
   } finally {
@@ -19,12 +19,12 @@ export async function auditLedger(books: LedgerPlace): Promise<Audited> {
   }
 }
 
-/** Books of another release are left to that one. */
-async function auditIn(books: string | AuditReader, where: string): Promise<Audited> {
+/** A ledger of another release is left to that one. */
+async function auditIn(ledger: string | AuditReader, where: string): Promise<Audited> {
   const { audit } = await import('#ledger/audit/audit.ts')
   try {
     // Nobody may be there to free a hold whose process died: it is freed at the next start.
-    const { ok, counts } = await audit(books, { expiredHoldMs: Number.MAX_SAFE_INTEGER })
+    const { ok, counts } = await audit(ledger, { expiredHoldMs: Number.MAX_SAFE_INTEGER })
     const rows = `${counts.entries} rows of ${counts.accounts} accounts`
     return ok
       ? { ok, sentence: `The ledger ${where} adds up: ${rows}.` }

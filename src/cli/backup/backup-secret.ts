@@ -9,10 +9,10 @@ import { isOtherSchema, type LedgerPlace, openReader, requireSecrets } from '../
 /** Beside a backup: the secrets of its service, where they were asked for. */
 export const secretFileOf = (file: string): string => `${file}.secret`
 
-/** Runs a backup into this path with the service's secrets beside it, both or neither. Throws where they are not the books' own. */
-export async function withSecretBeside(books: LedgerPlace, path: string, backUp: () => Promise<void>): Promise<void> {
-  const secrets = await requireSecrets(books)
-  const problem = await problemOf(books, secrets)
+/** Runs a backup into this path with the service's secrets beside it, both or neither. Throws where they are not the ledger's own. */
+export async function withSecretBeside(ledger: LedgerPlace, path: string, backUp: () => Promise<void>): Promise<void> {
+  const secrets = await requireSecrets(ledger)
+  const problem = await problemOf(ledger, secrets)
   if (problem) throw problem
   const { writeWhole } = await import('#ledger/store/sqlite/backup.ts')
   await writeWhole(secretFileOf(path), part => writeFile(part, `${secrets.join('\n')}\n`))
@@ -30,21 +30,21 @@ export async function restoreSecret(folder: DataFolder, path: string): Promise<v
   await writePrivateFile(folder.secret, kept)
 }
 
-/** What stands between restored books and their first start; null where the secret at hand is theirs. */
-export async function missingSecret(books: LedgerPlace): Promise<string | null> {
-  const { folder, env } = books
+/** What keeps a restored ledger from its first start; null where the secret at hand is its own. */
+export async function missingSecret(ledger: LedgerPlace): Promise<string | null> {
+  const { folder, env } = ledger
   const secrets = env.FAREBOX_SECRET ? environmentSecrets(env) : await readFolderSecrets(folder)
   if (secrets) {
-    const problem = await problemOf(books, secrets)
+    const problem = await problemOf(ledger, secrets)
     return problem && `${problem.message} ${problem.nextStep}`
   }
   return `No secret came with them: put the former service's into ${folder.secret}, or into FAREBOX_SECRET, before the first start; only where it is lost, take another with \`farebox keys rotate-secret --break-keys\`.`
 }
 
-/** Null where the books know one of these secrets, or, being of an older release, none. */
-async function problemOf(books: LedgerPlace, secrets: Secrets): Promise<CliError | null> {
+/** Null where the ledger knows one of these secrets, or, being of an older release, none. */
+async function problemOf(ledger: LedgerPlace, secrets: Secrets): Promise<CliError | null> {
   const { marksOf, requireKnown, WrongSecret } = await import('#access/keys/server-secret.ts')
-  const known = await lastMark(books)
+  const known = await lastMark(ledger)
   try {
     if (known) requireKnown(known, marksOf(secrets))
     return null
@@ -54,8 +54,8 @@ async function problemOf(books: LedgerPlace, secrets: Secrets): Promise<CliError
   }
 }
 
-async function lastMark(books: LedgerPlace): Promise<{ mark: string; place: string } | null> {
-  const reader = await openReader(books)
+async function lastMark(ledger: LedgerPlace): Promise<{ mark: string; place: string } | null> {
+  const reader = await openReader(ledger)
   try {
     const newest = 'SELECT mark, place FROM secret_mark ORDER BY generation DESC LIMIT 1'
     for await (const row of reader.rows<{ mark: string; place: string }>(newest)) return row

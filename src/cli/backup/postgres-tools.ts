@@ -15,15 +15,15 @@ const schema = 'farebox'
 
 /** Copies the database into a new file, and the secrets into another where they are asked for. */
 export async function backUpPostgres(
-  books: LedgerPlace,
+  ledger: LedgerPlace,
   url: string,
   file: string,
   withSecret: boolean,
 ): Promise<void> {
   const path = resolve(file)
-  const dump = () => dumpInto(path, url, books.env)
+  const dump = () => dumpInto(path, url, ledger.env)
   try {
-    await (withSecret ? withSecretBeside(books, path, dump) : dump())
+    await (withSecret ? withSecretBeside(ledger, path, dump) : dump())
   } catch (error) {
     throw backupFailure(error, path)
   }

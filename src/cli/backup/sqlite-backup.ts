@@ -10,20 +10,20 @@ import { type LedgerPlace, requireLedger } from '../data/ledger-place.ts'
 import { runningService } from '../data/service-admin.ts'
 import { restoreSecret, withSecretBeside } from './backup-secret.ts'
 
-/** Copies the books into a new file, and the secrets into another where they are asked for. */
-export async function backUpSqlite(books: LedgerPlace, from: string, file: string, withSecret: boolean): Promise<void> {
+/** Copies the ledger into a new file, and the secrets into another where they are asked for. */
+export async function backUpSqlite(ledger: LedgerPlace, from: string, file: string, withSecret: boolean): Promise<void> {
   const path = resolve(file)
-  await requireLedger(books)
+  await requireLedger(ledger)
   const { backupSqlite } = await import('#ledger/store/sqlite/backup.ts')
   const copy = () => backupSqlite(from, path)
   try {
-    await (withSecret ? withSecretBeside(books, path, copy) : copy())
+    await (withSecret ? withSecretBeside(ledger, path, copy) : copy())
   } catch (error) {
     throw backupFailure(error, path)
   }
 }
 
-/** Puts a backup into a folder that has no books yet, and its secret where that lies beside it. */
+/** Puts a backup into a folder that has no ledger yet, and its secret where that lies beside it. */
 export async function restoreSqlite(folder: DataFolder, database: string, file: string): Promise<void> {
   const path = resolve(file)
   if (!existsSync(path)) throw new CliError(`There is no file ${path}.`, 'Name the backup that `farebox backup` made.')
@@ -105,7 +105,7 @@ export function backupFailure(error: unknown, path: string): unknown {
 /** How a file of each kind begins: `pg_dump`'s own format, and SQLite's. */
 const beginnings = { postgres: 'PGDMP', sqlite: 'SQLite format 3\0' } as const
 
-/** Which books a backup is of, by its first bytes; null where it is of neither. */
+/** Which kind of ledger a backup is of, by its first bytes; null where it is of neither. */
 export async function kindOfBackup(path: string): Promise<keyof typeof beginnings | null> {
   const file = await open(path)
   try {

@@ -30,21 +30,21 @@ export const backup: Command = {
     })
     const [file] = positionals
     if (file === undefined) throw wrongUsage(name, 'The name of the new file is missing')
-    const books = await ledgerPlaceOf(values.data, io.env)
+    const ledger = await ledgerPlaceOf(values.data, io.env)
     const withSecret = values['with-secret']
-    const { database } = books
-    if (database.engine === 'sqlite') await backUpSqlite(books, database.path, file, withSecret)
-    else await (await import('../backup/postgres-tools.ts')).backUpPostgres(books, database.url, file, withSecret)
-    return tell(books, file, withSecret, io)
+    const { database } = ledger
+    if (database.engine === 'sqlite') await backUpSqlite(ledger, database.path, file, withSecret)
+    else await (await import('../backup/postgres-tools.ts')).backUpPostgres(ledger, database.url, file, withSecret)
+    return tell(ledger, file, withSecret, io)
   },
 }
 
-async function tell(books: LedgerPlace, file: string, withSecret: boolean, io: CommandIo): Promise<number> {
+async function tell(ledger: LedgerPlace, file: string, withSecret: boolean, io: CommandIo): Promise<number> {
   io.output.print(file)
   if (withSecret) io.output.note(`The service's secret is in ${secretFileOf(file)}; keep it apart from the backup.`)
   else io.output.note("The service's secret is not in it: without it no API key of then opens anything again.")
   // What `pg_dump` writes can be added up only in a database; that from which it came is.
-  const audited = books.database.engine === 'postgres' ? await auditLedger(books) : await auditFile(file)
+  const audited = ledger.database.engine === 'postgres' ? await auditLedger(ledger) : await auditFile(file)
   io.output.note(audited.sentence)
   return audited.ok ? 0 : 1
 }

@@ -29,7 +29,7 @@ read-only; reopen audits it and, if nothing is found, lets paid calls in again.
 const words: Readonly<Record<string, (args: readonly string[], io: CommandIo) => Promise<number>>> = {
   balance,
   audit,
-  export: exportBooks,
+  export: exportLedger,
   reopen,
 }
 
@@ -50,15 +50,15 @@ async function audit(args: readonly string[], io: CommandIo): Promise<number> {
     command: name,
     options: { chain: { type: 'boolean', default: false }, data, json: { type: 'boolean', default: false } },
   })
-  const books = await ledgerPlaceOf(values.data, io.env)
-  const reader = await openReader(books)
+  const ledger = await ledgerPlaceOf(values.data, io.env)
+  const reader = await openReader(ledger)
   try {
-    const { audit: auditBooks } = await import('#ledger/audit/audit.ts')
-    const report = await withSameSchema(auditBooks(reader))
-    const chain = values.chain ? await auditChains(reader, books) : null
+    const { audit: auditRows } = await import('#ledger/audit/audit.ts')
+    const report = await withSameSchema(auditRows(reader))
+    const chain = values.chain ? await auditChains(reader, ledger) : null
     if (values.json) io.output.print(asJson(chain ? { ...report, chain } : report))
     else for (const line of [...sayAudit(report), ...(chain ? sayChainAudit(chain) : [])]) io.output.print(line)
-    if (chain) await noteOtherChain(chain, books, io)
+    if (chain) await noteOtherChain(chain, ledger, io)
     return report.ok && chain?.ok !== false ? 0 : 1
   } finally {
     await reader.close()
@@ -102,23 +102,23 @@ async function requireAccount(reader: AuditReader, account: string): Promise<voi
 const asJson = (value: object): string =>
   JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? `${member}` : member))
 
-async function auditChains(reader: AuditReader, books: LedgerPlace): Promise<ChainAuditReport> {
+async function auditChains(reader: AuditReader, ledger: LedgerPlace): Promise<ChainAuditReport> {
   const [{ auditChain }, { NodeFailed }, { transferSource }] = await Promise.all([
     import('#ledger/audit/audit-chain.ts'),
     import('#ledger/audit/audit-transfers.ts'),
     import('../wallet/local-nodes.ts'),
   ])
   try {
-    return await auditChain(reader, network => transferSource(network, books))
+    return await auditChain(reader, network => transferSource(network, ledger))
   } catch (error) {
     if (!(error instanceof NodeFailed)) throw error
     throw new CliError(error.message, 'Name another node, or try again later.')
   }
 }
 
-async function noteOtherChain({ payees }: ChainAuditReport, books: LedgerPlace, io: CommandIo): Promise<void> {
+async function noteOtherChain({ payees }: ChainAuditReport, ledger: LedgerPlace, io: CommandIo): Promise<void> {
   const { otherChain } = await import('../wallet/local-nodes.ts')
-  const sentence = otherChain(payees, books)
+  const sentence = otherChain(payees, ledger)
   if (sentence) io.output.note(sentence)
 }
 
@@ -128,7 +128,7 @@ async function reopen(args: readonly string[], io: CommandIo): Promise<number> {
   return reopenLedger(await ledgerPlaceOf(values.data, io.env), io)
 }
 
-async function exportBooks(args: readonly string[], io: CommandIo): Promise<number> {
+async function exportLedger(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, {
     command: name,
     options: { account: { type: 'string' }, from: { type: 'string' }, to: { type: 'string' }, data },

@@ -26,24 +26,24 @@ export const restore: Command = {
     })
     const [file] = positionals
     if (file === undefined) throw wrongUsage(name, 'The name of the backup is missing')
-    const books = await ledgerPlaceOf(values.data, io.env)
-    const { database, folder } = books
+    const ledger = await ledgerPlaceOf(values.data, io.env)
+    const { database, folder } = ledger
     if (database.engine === 'sqlite') {
       await restoreSqlite(folder, database.path, file)
       io.output.print(`The ledger was restored into ${folder.root}.`)
     } else {
-      await restoreDatabase(books, database.url, file)
+      await restoreDatabase(ledger, database.url, file)
       io.output.print('The ledger was restored into the database.')
     }
-    const missing = await missingSecret(books)
+    const missing = await missingSecret(ledger)
     if (missing) io.output.note(missing)
-    const audited = await (database.engine === 'sqlite' ? auditFile(database.path) : auditLedger(books))
+    const audited = await (database.engine === 'sqlite' ? auditFile(database.path) : auditLedger(ledger))
     io.output.note(audited.sentence)
     return audited.ok ? 0 : 1
   },
 }
 
-/** The secret lies in the folder whatever the books lie in. */
+/** The secret lies in the folder wherever the ledger is. */
 async function restoreDatabase({ folder, env }: LedgerPlace, url: string, file: string): Promise<void> {
   const { restorePostgres } = await import('../backup/postgres-tools.ts')
   await restorePostgres(url, file, env)

@@ -105,8 +105,8 @@ async function start(
   const { tokenName, data, ...where } = options
   // By the environment alone, because its address may carry a password.
   const database = io.env.DATABASE_URL
-  const books = await ledgerPlaceOf(data, io.env)
-  if (books.database.engine === 'postgres') await requireNoLedgerHere(books.folder)
+  const ledger = await ledgerPlaceOf(data, io.env)
+  if (ledger.database.engine === 'postgres') await requireNoLedgerHere(ledger.folder)
   try {
     const service = await startLocalService({
       ...where,
@@ -116,7 +116,7 @@ async function start(
       ...(tokenName === undefined ? {} : { tokenName }),
       ...(database ? { database } : {}),
     })
-    await noteLedgerPlace(books.folder, books.database)
+    await noteLedgerPlace(ledger.folder, ledger.database)
     return service
   } catch (error) {
     if (error instanceof LocalChainError) throw new CliError(error.message, 'Then start again.')

@@ -9,14 +9,14 @@ import { environmentSecrets, readFolderSecrets, type Secrets } from './folder-se
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The books of a service, and the folder that it keeps beside them. */
+/** The ledger of a service, and the folder that it keeps beside it. */
 export interface LedgerPlace {
   folder: DataFolder
   database: DatabasePlace
   env: Environment
 }
 
-/** Where DATABASE_URL says, else in the folder, unless that remembers that its books are elsewhere. It comes by the environment alone, because it may carry a password. */
+/** Where DATABASE_URL says, else in the folder, unless that remembers that its ledger is elsewhere. It comes by the environment alone, because it may carry a password. */
 export async function ledgerPlaceOf(data: string, env: Environment): Promise<LedgerPlace> {
   const { databasePlace } = await import('#ledger/store/open-store.ts')
   const folder = dataFolder(data)
@@ -39,53 +39,53 @@ const noService = ({ folder, env }: LedgerPlace): CliError =>
 const starting = (env: Environment): string => (existsSync(configPath(undefined, env)) ? 'farebox serve' : 'farebox up')
 
 /** Throws where the folder holds no service. What holds one of another machine is told by opening it. */
-export async function requireLedger(books: LedgerPlace): Promise<void> {
-  if (books.database.engine === 'postgres') return
-  const hasSecret = (await readFileIfThere(books.folder.secret)) !== null
-  if (!hasSecret && !existsSync(books.database.path)) throw noService(books)
+export async function requireLedger(ledger: LedgerPlace): Promise<void> {
+  if (ledger.database.engine === 'postgres') return
+  const hasSecret = (await readFileIfThere(ledger.folder.secret)) !== null
+  if (!hasSecret && !existsSync(ledger.database.path)) throw noService(ledger)
 }
 
-/** A service that keeps its books in PostgreSQL leaves a folder with its secret and no database. */
-const booksElsewhere = ({ folder: { root }, env }: LedgerPlace): CliError =>
+/** A service that keeps its ledger in PostgreSQL leaves a folder with its secret and no database. */
+const ledgerElsewhere = ({ folder: { root }, env }: LedgerPlace): CliError =>
   new CliError(
     `There is no service ledger in ${root}.`,
     `If it keeps them in PostgreSQL, set DATABASE_URL as the service has it; else start it once with \`${starting(env)}\`.`,
   )
 
 /** What the service hashes and signs with: of the environment where it is set there, else the folder's. */
-export async function requireSecrets(books: LedgerPlace): Promise<Secrets> {
-  if (books.env.FAREBOX_SECRET) return environmentSecrets(books.env)
-  const secrets = await readFolderSecrets(books.folder)
+export async function requireSecrets(ledger: LedgerPlace): Promise<Secrets> {
+  if (ledger.env.FAREBOX_SECRET) return environmentSecrets(ledger.env)
+  const secrets = await readFolderSecrets(ledger.folder)
   if (secrets) return secrets
-  if (books.database.engine === 'postgres') {
+  if (ledger.database.engine === 'postgres') {
     throw new CliError(
       'The secret of the service is not known.',
       'Set FAREBOX_SECRET as the service has it, or name its folder with `--data`.',
     )
   }
-  throw existsSync(books.database.path) ? secretMissing(books.folder) : noService(books)
+  throw existsSync(ledger.database.path) ? secretMissing(ledger.folder) : noService(ledger)
 }
 
-/** As books are that were restored without it. */
+/** As a ledger is that was restored without it. */
 const secretMissing = ({ root, secret }: DataFolder): CliError =>
   new CliError(
     `The secret of the ledger in ${root} is missing.`,
     `Put the former service’s into ${secret}, or into FAREBOX_SECRET; only where it is lost, run \`farebox keys rotate-secret --break-keys\`.`,
   )
 
-/** Reads the books as they are now, beside a service that writes. Whoever opens it closes it. */
-export async function openReader(books: LedgerPlace): Promise<AuditReader> {
-  await requireLedger(books)
+/** Reads the ledger as it is now, beside a service that writes. Whoever opens it closes it. */
+export async function openReader(ledger: LedgerPlace): Promise<AuditReader> {
+  await requireLedger(ledger)
   const { sqliteAuditReader, postgresAuditReader } = await import('#ledger/audit/audit-reader.ts')
-  const { database } = books
+  const { database } = ledger
   if (database.engine === 'sqlite') {
-    if (!existsSync(database.path)) throw booksElsewhere(books)
+    if (!existsSync(database.path)) throw ledgerElsewhere(ledger)
     return sqliteAuditReader(database.path)
   }
   const reader = await postgresAuditReader(database.url).catch(error => {
     throw unreachable(error)
   })
-  if (await hasBooks(reader)) return reader
+  if (await hasLedger(reader)) return reader
   await reader.close()
   throw new CliError(
     'The PostgreSQL database has no service ledger.',
@@ -93,8 +93,8 @@ export async function openReader(books: LedgerPlace): Promise<AuditReader> {
   )
 }
 
-/** Whatever their release, books have accounts. */
-async function hasBooks(reader: AuditReader): Promise<boolean> {
+/** A ledger of any release has accounts. */
+async function hasLedger(reader: AuditReader): Promise<boolean> {
   const there = "SELECT 1 AS there WHERE to_regclass('account') IS NOT NULL"
   for await (const _ of reader.rows(there)) return true
   return false
@@ -109,7 +109,7 @@ const unreachable = (error: unknown): CliError => {
   )
 }
 
-/** Opens the books to write: those of a folder for this process alone. Throws the store's own errors. */
+/** Opens the ledger to write: that of a folder for this process alone. Throws the store's own errors. */
 export async function openLedger({ database }: LedgerPlace): Promise<Store> {
   const { openStore } = await import('#ledger/store/open-store.ts')
   const name = database.engine === 'sqlite' ? `sqlite:${database.path}` : database.url
@@ -136,10 +136,10 @@ export const withSameSchema = <Value>(read: Promise<Value>): Promise<Value> =>
     )
   })
 
-/** Says that the books of a folder are in PostgreSQL, and in which database: never with a user or a password. */
+/** Says that the ledger of a folder is in PostgreSQL, and in which database: never with a user or a password. */
 const markOf = (folder: DataFolder): string => join(dirname(folder.database), 'books-in-postgresql')
 
-/** Lets a folder remember that its books are elsewhere, so that no empty ones are begun where DATABASE_URL is forgotten. */
+/** Lets a folder remember that its ledger is elsewhere, so that no empty one is begun where DATABASE_URL is forgotten. */
 export async function noteLedgerPlace(folder: DataFolder, database: DatabasePlace): Promise<void> {
   if (database.engine !== 'postgres') return
   const { host, pathname } = new URL(database.url)
@@ -147,7 +147,7 @@ export async function noteLedgerPlace(folder: DataFolder, database: DatabasePlac
   if ((await readFileIfThere(markOf(folder))) !== place) await writePrivateFile(markOf(folder), place)
 }
 
-/** Throws where DATABASE_URL is not set, and the books of the folder are in PostgreSQL. */
+/** Throws where DATABASE_URL is not set, and the ledger of the folder is in PostgreSQL. */
 async function requireLedgerHere(folder: DataFolder): Promise<void> {
   const place = await readFileIfThere(markOf(folder))
   if (place === null) return
@@ -157,7 +157,7 @@ async function requireLedgerHere(folder: DataFolder): Promise<void> {
   )
 }
 
-/** Throws where a start on PostgreSQL would leave books in the folder behind. */
+/** Throws where a start on PostgreSQL would leave a ledger in the folder behind. */
 export async function requireNoLedgerHere(folder: DataFolder): Promise<void> {
   if ((await readFileIfThere(markOf(folder))) !== null || !(await hasAccounts(folder.database))) return
   throw new CliError(
@@ -166,7 +166,7 @@ export async function requireNoLedgerHere(folder: DataFolder): Promise<void> {
   )
 }
 
-/** Nobody has money in books without accounts. Those that cannot be read may have some. */
+/** Nobody has money in a ledger without accounts. One that cannot be read may have some. */
 async function hasAccounts(path: string): Promise<boolean> {
   if (!existsSync(path)) return false
   const { sqliteAuditReader } = await import('#ledger/audit/audit-reader.ts')

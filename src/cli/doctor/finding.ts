@@ -81,6 +81,6 @@ export const ok = (check: string, says: string): Finding => ({ check, state: 'ok
 export const note = (check: string, says: string, next: string): Finding => ({ check, state: 'note', says, next })
 export const broken = (check: string, says: string, next: string): Finding => ({ check, state: 'broken', says, next })
 
-/** `!! books: They do not add up. Run …` */
+/** `!! ledger: It does not add up. Run …` */
 export const findingLine = ({ check, state, says, next }: Finding): string =>
   `${{ ok: 'ok', note: '--', broken: '!!' }[state]} ${check}: ${says}${next ? ` ${next}` : ''}`

@@ -7,22 +7,22 @@ import { broken, type Finding, note, ok } from './finding.ts'
 
 const check = 'ledger'
 
-/** Whether the books open, are those of this release, and add up. */
+/** Whether the ledger opens, is of this release, and adds up. */
 export async function lookAtLedger(
   data: string,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<Finding[]> {
   try {
-    const books = await ledgerPlaceOf(data, env)
-    const { database } = books
+    const ledger = await ledgerPlaceOf(data, env)
+    const { database } = ledger
     if (database.engine === 'sqlite' && !existsSync(database.path))
-      return [ok(check, `There are none in ${books.folder.root} yet; the first start makes them.`)]
-    const { ok: addUp, sentence } = await auditLedger(books)
+      return [ok(check, `There are none in ${ledger.folder.root} yet; the first start makes them.`)]
+    const { ok: addUp, sentence } = await auditLedger(ledger)
     return [
       addUp
         ? ok(check, sentence)
         : broken(check, sentence, 'See "When the ledger is read-only" in docs/operations/monitor.md.'),
-      ...(await releaseOf(books)),
+      ...(await releaseOf(ledger)),
     ]
   } catch (error) {
     if (error instanceof CliError) return [broken(check, error.message, error.nextStep)]
@@ -37,11 +37,11 @@ export async function lookAtLedger(
   }
 }
 
-async function releaseOf(books: LedgerPlace): Promise<Finding[]> {
-  const { migrations } = await (books.database.engine === 'sqlite'
+async function releaseOf(ledger: LedgerPlace): Promise<Finding[]> {
+  const { migrations } = await (ledger.database.engine === 'sqlite'
     ? import('#ledger/store/sqlite/migrate.ts')
     : import('#ledger/store/postgres/migrate.ts'))
-  const reader = await openReader(books)
+  const reader = await openReader(ledger)
   try {
     const made = await migrationsIn(reader)
     const waiting = Object.keys(migrations).filter(name => !made.includes(name))

@@ -132,8 +132,8 @@ async function open(
 ): Promise<OpenService> {
   const database = file.database ?? env.DATABASE_URL
   const valkey = file.valkey ?? env.VALKEY_URL
-  const books = await ledgerPlaceOf(folder.root, { ...env, DATABASE_URL: database })
-  if (books.database.engine === 'postgres') await requireNoLedgerHere(folder)
+  const ledger = await ledgerPlaceOf(folder.root, { ...env, DATABASE_URL: database })
+  if (ledger.database.engine === 'postgres') await requireNoLedgerHere(folder)
   const { paymentSettings } = await import('#service/config/payment-config.ts')
   const [first, ...former] = file.secrets ?? (await secretsToStart(folder, env))
   const opening = () =>
@@ -157,7 +157,7 @@ async function open(
       log,
     })
   const service = await openWhenFree(folder, opening, waitLogged(log))
-  await noteLedgerPlace(folder, books.database)
+  await noteLedgerPlace(folder, ledger.database)
   return service
 }
 

@@ -21,7 +21,7 @@ export interface LocalServiceOptions {
   port: number
   /** The local token's EIP-712 name, where it is not the default one. */
   tokenName?: string
-  /** Where the books are, when not in the folder. */
+  /** Where the ledger is, when not in the folder. */
   database?: string
   /** Where FAREBOX_SECRET may be, the service's secret when it is not the folder's. */
   env?: Readonly<Record<string, string | undefined>>
@@ -118,7 +118,7 @@ async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<L
   }
   const open = () =>
     parts.openService(serviceOptions).catch(async error => {
-      // One that was made for books which expect another would only be in the way of it.
+      // One that was made for a ledger which expects another would only be in the way of it.
       if (isNew && isWrongSecret(error)) await removeFile(folder.secret)
       throw error
     })
