@@ -158,3 +158,19 @@ export function fileFailure(error: unknown): CliError | null {
   if (syscall?.startsWith('spawn')) return null
   return new CliError(...words(path ?? 'the data folder'))
 }
+
+/** A server that cannot have its address, as the person at the terminal reads it; other errors as they are. */
+export function listenFailure(
+  error: unknown,
+  { host, port }: { host: string; port: number },
+  setBy?: 'in `listen`',
+): unknown {
+  const { code } = error as NodeJS.ErrnoException
+  const byPort = setBy ?? 'with `--port`'
+  if (code === 'EADDRINUSE')
+    return new CliError(`Port ${port} is taken.`, `Choose another ${byPort}, or stop what listens there.`)
+  if (code === 'EACCES') return new CliError(`Port ${port} is not for this user.`, `Choose one from 1024 on ${byPort}.`)
+  if (code !== 'EADDRNOTAVAIL' && code !== 'ENOTFOUND') return error
+  const byHost = setBy ?? 'with `--host`'
+  return new CliError(`This machine has no address ${host}.`, `Choose one that it has ${byHost}, such as 127.0.0.1.`)
+}

@@ -40,7 +40,7 @@ export const commands: readonly CommandEntry[] = [
   {
     name: 'restore',
     summary: 'Restore a backup into a new folder or database',
-    load: () => import('./commands/restore.ts').then(module => module.restore),
+    load: () => import('./commands/backup.ts').then(module => module.restore),
   },
   {
     name: 'local',

@@ -248,7 +248,7 @@ describe('a backup', () => {
   test('of another release is made before that is updated, and not audited', async () => {
     tamperWith(dataFolder(source).database, 'DROP TABLE claim_answer; DROP TABLE claim')
     const { code, stderr } = await backup(file)
-    expect([code, stderr]).toEqual([0, expect.stringContaining('Their tables are those of another release')])
+    expect([code, stderr]).toEqual([0, expect.stringContaining('The ledger is of another release')])
   })
 
   test('goes into a folder that is there, and comes from one that is', async () => {

@@ -66,7 +66,7 @@ test('a backup from before the update is restored and updated by itself', async 
   expect(await run('backup', file, '--with-secret')).toMatchObject({
     ...{
       code: 0,
-      stderr: expect.stringContaining('Their tables are those of another release, so they were not audited.'),
+      stderr: expect.stringContaining('The ledger is of another release, so it was not audited.'),
     },
   })
   const target = join(root, 'new')

@@ -6,11 +6,16 @@ import { isSameSecret } from '#host/signatures.ts'
 import { payingFetch } from '../fetch/paying-fetch.ts'
 import { type Fetch, notAgain } from '../fetch/refused-answer.ts'
 import { openLoopbackServer } from '../loopback/loopback-server.ts'
-import { agentFromSettings, closeAgent, type OpenAgent } from '../open-agent.ts'
+import { agentFromSettings, closeAgent } from '../open-agent.ts'
 import type { AgentSettings } from '../settings/settings.ts'
 import { cannotPay } from '../words/explain.ts'
 import { asTyped, placeOf, typedWords, type WalletPlace } from '../words/typed-commands.ts'
-import { asProxyProblem, proxyDrainMs, tokenBytes } from './proxy-problem.ts'
+
+/** Of a token of ours. */
+const tokenBytes = 24
+
+/** How long running answers may go on when the proxy is stopped, in milliseconds. */
+const proxyDrainMs = 5_000
 
 /** A proxy that runs, and what the person who started it has to know. */
 export interface RunningProxy {
@@ -25,21 +30,14 @@ export interface RunningProxy {
 
 /**
  * Opens an address on this machine that pays for whatever program knows its token, under the policy of the settings.
- * Throws `ProxyProblem` for what a person can mend: nothing pays, a wrong passphrase, a port that is taken.
+ * Throws a `ToolFailure` where nothing pays, a `WalletRefusal` for a wrong passphrase, Node's own error for a taken port.
  */
 export async function createProxy(
   settings: AgentSettings,
   passphrase: string | null,
   port: number,
 ): Promise<RunningProxy> {
-  try {
-    return await open(settings, await agentFromSettings(settings, passphrase), port)
-  } catch (error) {
-    throw asProxyProblem(error, port)
-  }
-}
-
-async function open(settings: AgentSettings, agent: OpenAgent, port: number): Promise<RunningProxy> {
+  const agent = await agentFromSettings(settings, passphrase)
   try {
     if (agent.pays === 'nothing') throw typedWords(cannotPay(agent, 'farebox proxy'), placeOf(agent))
     const token = settings.proxyToken ?? `fbx_${randomBytes(tokenBytes).toString('base64url')}`

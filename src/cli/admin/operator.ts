@@ -7,10 +7,18 @@ import { formatUsd, type MicroUsd, parseUsd } from '#contract/money.ts'
 import { keyRoles } from '#contract/operations/keys.ts'
 import type { BudgetPeriod, KeyBudget } from '#ledger/store/account-ops.ts'
 import { CliError, type CommandIo, wrongUsage } from '../command.ts'
-import { folderAskMs, folderWaitMs, openWhenFree, wrongSecret } from '../data/folder-in-use.ts'
 import type { Secrets } from '../data/folder-secrets.ts'
 import { type LedgerPlace, openLedger, openReader, requireSecrets, withSameSchema } from '../data/ledger-place.ts'
-import { type AdminRecord, askService, runningService, ServiceGone } from '../data/service-admin.ts'
+import {
+  type AdminRecord,
+  askService,
+  folderAskMs,
+  folderWaitMs,
+  openWhenFree,
+  runningService,
+  ServiceGone,
+  wrongSecret,
+} from '../data/service-admin.ts'
 import { sayAudit } from './say-ledger.ts'
 
 /** The part of a service that operator's commands need. */

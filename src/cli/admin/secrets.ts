@@ -1,7 +1,7 @@
 import { CliError } from '../command.ts'
-import { openWhenFree, requireNoService } from '../data/folder-in-use.ts'
 import { rotateFolderSecret, type Secrets, secretsToStart, writeFolderSecrets } from '../data/folder-secrets.ts'
 import { type LedgerPlace, requireLedger, requireSecrets } from '../data/ledger-place.ts'
+import { openWhenFree, requireNoService } from '../data/service-admin.ts'
 import { type LedgerOperator, openOnLedger } from './operator.ts'
 
 /** A running service reads its secrets at its start alone: what changed under it would end the keys that it makes. */

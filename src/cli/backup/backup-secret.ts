@@ -2,9 +2,9 @@ import { rmSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import type { CliError } from '../command.ts'
 import { type DataFolder, readFileIfThere } from '../data/data-folder.ts'
-import { wrongSecret } from '../data/folder-in-use.ts'
 import { environmentSecrets, readFolderSecrets, type Secrets } from '../data/folder-secrets.ts'
 import { isOtherSchema, type LedgerPlace, openReader, requireSecrets } from '../data/ledger-place.ts'
+import { wrongSecret } from '../data/service-admin.ts'
 
 /** Beside a backup: the secrets of its service, where they were asked for. */
 export const secretFileOf = (file: string): string => `${file}.secret`

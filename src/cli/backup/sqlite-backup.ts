@@ -5,13 +5,17 @@ import { pipeline } from 'node:stream/promises'
 import { makeFolder } from '#host/files.ts'
 import { CliError, fileFailure } from '../command.ts'
 import type { DataFolder } from '../data/data-folder.ts'
-import { folderFailure, folderInUse, isStoreError } from '../data/folder-in-use.ts'
 import { type LedgerPlace, requireLedger } from '../data/ledger-place.ts'
-import { runningService } from '../data/service-admin.ts'
+import { folderFailure, folderInUse, isStoreError, runningService } from '../data/service-admin.ts'
 import { restoreSecret, withSecretBeside } from './backup-secret.ts'
 
 /** Copies the ledger into a new file, and the secrets into another where they are asked for. */
-export async function backUpSqlite(ledger: LedgerPlace, from: string, file: string, withSecret: boolean): Promise<void> {
+export async function backUpSqlite(
+  ledger: LedgerPlace,
+  from: string,
+  file: string,
+  withSecret: boolean,
+): Promise<void> {
   const path = resolve(file)
   await requireLedger(ledger)
   const { backupSqlite } = await import('#ledger/store/sqlite/backup.ts')

@@ -1,13 +1,12 @@
-import { auditFile, auditLedger } from '../backup/audit-file.ts'
-import { secretFileOf } from '../backup/backup-secret.ts'
-import { backUpSqlite } from '../backup/sqlite-backup.ts'
+import { resolve } from 'node:path'
+import { missingSecret, restoreSecret, secretFileOf } from '../backup/backup-secret.ts'
+import { backUpSqlite, restoreSqlite } from '../backup/sqlite-backup.ts'
 import { type Command, type CommandIo, parseArguments, wrongUsage } from '../command.ts'
 import { defaultDataFolder } from '../data/data-folder.ts'
-import { type LedgerPlace, ledgerPlaceOf } from '../data/ledger-place.ts'
+import { readFolderSecrets } from '../data/folder-secrets.ts'
+import { auditFile, auditLedger, type LedgerPlace, ledgerPlaceOf, noteLedgerPlace } from '../data/ledger-place.ts'
 
-const name = 'farebox backup'
-
-const usage = `Usage: farebox backup FILE [--with-secret] [--data DIR]
+const backupUsage = `Usage: farebox backup FILE [--with-secret] [--data DIR]
 
 Backs up the ledger of a service into a new file, also while the service runs: accounts, hashes of keys, entries, holds,
 payments and jobs, as one consistent snapshot. The copy is checked and audited. It holds no finished video, no wallet, no
@@ -18,10 +17,10 @@ private key and no API key. Restore it with \`farebox restore\`.
   --data DIR     the service's folder (${defaultDataFolder}); where DATABASE_URL names a PostgreSQL database, that one`
 
 export const backup: Command = {
-  usage,
+  usage: backupUsage,
   async run(args, io) {
     const { values, positionals } = parseArguments(args, {
-      command: name,
+      command: 'farebox backup',
       options: {
         'with-secret': { type: 'boolean', default: false },
         data: { type: 'string', default: defaultDataFolder },
@@ -29,7 +28,7 @@ export const backup: Command = {
       maxPositionals: 1,
     })
     const [file] = positionals
-    if (file === undefined) throw wrongUsage(name, 'The name of the new file is missing')
+    if (file === undefined) throw wrongUsage('farebox backup', 'The name of the new file is missing')
     const ledger = await ledgerPlaceOf(values.data, io.env)
     const withSecret = values['with-secret']
     const { database } = ledger
@@ -47,4 +46,47 @@ async function tell(ledger: LedgerPlace, file: string, withSecret: boolean, io: 
   const audited = ledger.database.engine === 'postgres' ? await auditLedger(ledger) : await auditFile(file)
   io.output.note(audited.sentence)
   return audited.ok ? 0 : 1
+}
+
+const restoreUsage = `Usage: farebox restore FILE [--data DIR]
+
+Restores the ledger of a backup into a folder without one, or into the empty PostgreSQL database that DATABASE_URL names,
+and audits it. If FILE.secret is beside FILE, the secret is restored too. Then start the service.
+
+  --data DIR  the new folder (${defaultDataFolder}); with a database, the folder for the secret`
+
+export const restore: Command = {
+  usage: restoreUsage,
+  async run(args, io) {
+    const { values, positionals } = parseArguments(args, {
+      command: 'farebox restore',
+      options: { data: { type: 'string', default: defaultDataFolder } },
+      maxPositionals: 1,
+    })
+    const [file] = positionals
+    if (file === undefined) throw wrongUsage('farebox restore', 'The name of the backup is missing')
+    const ledger = await ledgerPlaceOf(values.data, io.env)
+    const { database, folder } = ledger
+    if (database.engine === 'sqlite') {
+      await restoreSqlite(folder, database.path, file)
+      io.output.print(`The ledger was restored into ${folder.root}.`)
+    } else {
+      await restoreDatabase(ledger, database.url, file)
+      io.output.print('The ledger was restored into the database.')
+    }
+    const missing = await missingSecret(ledger)
+    if (missing) io.output.note(missing)
+    const audited = await (database.engine === 'sqlite' ? auditFile(database.path) : auditLedger(ledger))
+    io.output.note(audited.sentence)
+    return audited.ok ? 0 : 1
+  },
+}
+
+/** The secret lies in the folder wherever the ledger is. */
+async function restoreDatabase({ folder, env }: LedgerPlace, url: string, file: string): Promise<void> {
+  const { restorePostgres } = await import('../backup/postgres-tools.ts')
+  await restorePostgres(url, file, env)
+  await restoreSecret(folder, resolve(file))
+  // A folder that got nothing is none of this service.
+  if ((await readFolderSecrets(folder)) !== null) await noteLedgerPlace(folder, { engine: 'postgres', url })
 }

@@ -78,12 +78,12 @@ async function whereAssistant(env: CommandIo['env']): Promise<readonly Finding[]
 }
 
 async function ofAssistant(env: CommandIo['env'], passphrase: string | null): Promise<readonly Finding[]> {
-  const [{ lookAtAssistant }, { lookAtWallet }, { stateFolderOf }] = await Promise.all([
+  const [{ lookAtAssistant }, { lookAtWalletFolder }, { stateFolderOf }] = await Promise.all([
     import('../doctor/look-at-assistant.ts'),
-    import('../doctor/look-at-folders.ts'),
+    import('../doctor/look-at-machine.ts'),
     import('#agent/settings/wallet-settings.ts'),
   ])
-  const isThere = await lookAtWallet(stateFolderOf(env))
+  const isThere = await lookAtWalletFolder(stateFolderOf(env))
   return [...(await lookAtAssistant(env, { passphrase })), ...isThere.filter(({ state }) => state !== 'note')]
 }
 
@@ -131,12 +131,10 @@ async function lookAtRest(
   data: string | undefined,
   { env }: CommandIo,
 ): Promise<Finding[]> {
-  const [{ lookAtLedger }, { lookAtData, lookAtWallet }, { lookAtExecutables }, { lookAtPort }, { stateFolderOf }] =
+  const [{ lookAtLedger }, { lookAtData, lookAtExecutables, lookAtPort, lookAtWalletFolder }, { stateFolderOf }] =
     await Promise.all([
       import('../doctor/look-at-ledger.ts'),
-      import('../doctor/look-at-folders.ts'),
-      import('../doctor/look-at-executables.ts'),
-      import('../doctor/look-at-port.ts'),
+      import('../doctor/look-at-machine.ts'),
       import('#agent/settings/wallet-settings.ts'),
     ])
   const file = config?.file ?? null
@@ -147,15 +145,12 @@ async function lookAtRest(
     lookAtLedger(folder.root, { ...env, DATABASE_URL: database }),
     ...(file ? [lookAtPort(file.listen, folder), ...(await lookAtServers(config as Config))] : []),
     lookAtExecutables(file),
-    lookAtWallet(stateFolderOf(env)),
+    lookAtWalletFolder(stateFolderOf(env)),
   ])
   return found.flat()
 }
 
 async function lookAtServers({ file }: Config): Promise<Promise<Finding[]>[]> {
-  const [{ lookAtEngines }, { lookAtPayments }] = await Promise.all([
-    import('../doctor/look-at-engines.ts'),
-    import('../doctor/look-at-payments.ts'),
-  ])
+  const { lookAtEngines, lookAtPayments } = await import('../doctor/look-at-servers.ts')
   return [lookAtEngines(file), lookAtPayments(file.payments)]
 }

@@ -1,18 +1,20 @@
-import { readSettings } from '#agent/settings/settings.ts'
+import { type AgentSettings, readSettings } from '#agent/settings/settings.ts'
 import { filledIn } from '#agent/settings/unfilled.ts'
 import { catalogue } from '#agent/tools/catalogue.ts'
 import { version } from '#contract/version.generated.ts'
 import type { EndpointOptions } from '#mcp/endpoint.ts'
+import type { ServeHttp } from '#mcp/http/serve.ts'
 import { listing } from '#mcp/listing.generated.ts'
 import { chooseTools } from '#mcp/listing.ts'
 import { serveMcp } from '#mcp/stdio.ts'
 import { CliError, type Command, type CommandIo, integerFlag, parseArguments, wrongUsage } from '../command.ts'
-import { agentHost } from '../mcp/agent-host.ts'
-import { dataFlag, withDataFlag } from '../wallet/owner-wallet.ts'
-import { readPassphraseFile } from '../wallet/passphrase-file.ts'
-import { givenPassphrase, passphraseFlags } from '../wallet/terminal.ts'
+import { agentHost, dataFlag, startFailure, withDataFlag } from '../wallet/owner-wallet.ts'
+import { givenPassphrase, passphraseFlags, readPassphraseFile } from '../wallet/terminal.ts'
 
 const name = 'farebox mcp'
+
+/** Where `--http` listens unless told; next to the service and the proxy. */
+const httpPort = 8404
 
 const usage = `Usage: farebox mcp [--tools NAMES] [--http [--port N] [--json]] [--passphrase-file FILE | --passphrase-fd N] [--data DIR]
                    [--print-tools]
@@ -27,7 +29,7 @@ work.
                           web; default is all of these; all adds the rarely used tools
   --http                  serve over Streamable HTTP on 127.0.0.1 until stopped; the token for clients is in the file
                           \`mcp-token\` of the wallet's folder
-  --port N                port for --http (8404); 0 lets the system choose
+  --port N                port for --http (${httpPort}); 0 lets the system choose
   --json                  print the address and the token's file as one line of JSON
   --passphrase-file FILE  file with the wallet's passphrase, readable by you only. Not needed with the system keychain or
                           the systemd credential farebox-passphrase
@@ -84,7 +86,6 @@ export const mcp: Command = {
       host: agentHost(settings, againFrom(values['passphrase-file'], passphrase, io)),
     }
     if (!values.http) return overStdio(options, io)
-    const { httpPort, overHttp } = await import('../mcp/over-http.ts')
     return overHttp({ ...options, port: port ?? httpPort }, settings, { isJson: written.json, io })
   },
 }
@@ -116,4 +117,34 @@ function chosen<Result>(choose: () => Result): Result {
   } catch (error) {
     throw wrongUsage(name, (error instanceof Error ? error.message : 'The names of tools are wrong').replace(/\.$/, ''))
   }
+}
+
+/** Serves by Streamable HTTP until a signal comes. The token stands in a file of its owner's and is told by its path alone. */
+async function overHttp(
+  options: Omit<ServeHttp, 'isToken'>,
+  { env }: AgentSettings,
+  { isJson, io }: { isJson: boolean; io: CommandIo },
+): Promise<number> {
+  const stop = io.untilStopped()
+  const [{ serveHttp }, { httpToken }, { stateFolderOf }] = await Promise.all([
+    import('#mcp/http/serve.ts'),
+    import('#agent/loopback/http-token.ts'),
+    import('#agent/settings/wallet-settings.ts'),
+  ])
+  const open = async () => {
+    const { path, isToken } = httpToken(stateFolderOf(env))
+    return { path, serving: await serveHttp({ ...options, isToken }) }
+  }
+  const { path, serving } = await open().catch(error => {
+    throw startFailure(error, options.port)
+  })
+  if (isJson) io.output.printJson({ url: serving.url, tokenFile: path })
+  else {
+    io.output.print(`farebox mcp is ready at ${serving.url}`)
+    io.output.print(`Clients send \`Authorization: Bearer TOKEN\`; the token is in ${path}`)
+    io.output.note('Stop it by Ctrl-C.')
+  }
+  if (!stop.aborted) await new Promise(resolve => stop.addEventListener('abort', resolve, { once: true }))
+  await serving.close()
+  return 0
 }

@@ -1,11 +1,14 @@
-import { ProxyProblem, proxyPort } from '#agent/proxy/proxy-problem.ts'
 import { readSettings } from '#agent/settings/settings.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { CliError, type Command, type CommandIo, integerFlag, parseArguments } from '../command.ts'
 import { withLocalNodes } from '../wallet/local-nodes.ts'
-import { dataFlag, withDataFlag } from '../wallet/owner-wallet.ts'
+import { dataFlag, startFailure, withDataFlag } from '../wallet/owner-wallet.ts'
 import { givenPassphrase, passphraseFlags } from '../wallet/terminal.ts'
 
 const name = 'farebox proxy'
+
+/** Where it listens unless told. */
+const proxyPort = 8403
 
 const usage = `Usage: farebox proxy [--port N] [--passphrase-file FILE | --passphrase-fd N] [--data DIR] [--json]
 
@@ -44,7 +47,9 @@ export const proxy: Command = {
     ])
     const env = await withLocalNodes(settings.env, baseUrlOf(settings.env), stateFolderOf(settings.env))
     const running = await createProxy({ ...settings, env }, passphrase, port).catch(error => {
-      throw error instanceof ProxyProblem ? new CliError(error.message, error.nextStep) : error
+      throw error instanceof ToolFailure
+        ? new CliError(error.facts.happened, error.facts.next)
+        : startFailure(error, port)
     })
     say(running, values.json, io)
     if (!stop.aborted) await new Promise(resolve => stop.addEventListener('abort', resolve, { once: true }))

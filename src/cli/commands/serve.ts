@@ -1,8 +1,8 @@
 import { type Command, parseArguments, wrongUsage } from '../command.ts'
 import { configPath } from '../data/data-folder.ts'
+import { stderrLog } from '../output.ts'
 import { loadConfig, orTellFaults, sayConfig } from '../serve/config.ts'
 import { startServing } from '../serve/start-serving.ts'
-import { stderrLog } from '../serve/stderr-log.ts'
 
 const name = 'farebox serve'
 

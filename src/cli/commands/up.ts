@@ -1,8 +1,8 @@
 import { flushCompileCache } from 'node:module'
 import { CliError, type Command, type CommandIo, integerFlag, parseArguments } from '../command.ts'
 import { dataFolder, defaultDataFolder } from '../data/data-folder.ts'
-import { folderFailure } from '../data/folder-in-use.ts'
 import { ledgerPlaceOf, noteLedgerPlace, requireNoLedgerHere } from '../data/ledger-place.ts'
+import { folderFailure } from '../data/service-admin.ts'
 import { type Report, reportAsJson, reportInWords, sayServing } from '../up/events.ts'
 import type { JourneyEnd } from '../up/journey.ts'
 import type { LocalService } from '../up/local-service.ts'
@@ -99,7 +99,7 @@ async function start(
 ): Promise<LocalService> {
   const [{ startLocalService }, { stderrLog }, { LocalChainError }] = await Promise.all([
     import('../up/local-service.ts'),
-    import('../serve/stderr-log.ts'),
+    import('../output.ts'),
     import('#local/chain/folder.ts'),
   ])
   const { tokenName, data, ...where } = options

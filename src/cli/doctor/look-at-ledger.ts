@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { AuditReader } from '#ledger/audit/audit-reader.ts'
-import { auditLedger } from '../backup/audit-file.ts'
 import { CliError } from '../command.ts'
-import { type LedgerPlace, ledgerPlaceOf, openReader } from '../data/ledger-place.ts'
+import { auditLedger, type LedgerPlace, ledgerPlaceOf, openReader } from '../data/ledger-place.ts'
 import { broken, type Finding, note, ok } from './finding.ts'
 
 const check = 'ledger'
@@ -16,7 +15,7 @@ export async function lookAtLedger(
     const ledger = await ledgerPlaceOf(data, env)
     const { database } = ledger
     if (database.engine === 'sqlite' && !existsSync(database.path))
-      return [ok(check, `There are none in ${ledger.folder.root} yet; the first start makes them.`)]
+      return [ok(check, `There is none in ${ledger.folder.root} yet; the first start creates it.`)]
     const { ok: addUp, sentence } = await auditLedger(ledger)
     return [
       addUp
@@ -30,8 +29,8 @@ export async function lookAtLedger(
     return [
       broken(
         check,
-        `They cannot be read: ${reason.replace(/\.$/, '')}.`,
-        'Restore them from a backup, or name another folder with `--data`.',
+        `It cannot be read: ${reason.replace(/\.$/, '')}.`,
+        'Restore it from a backup, or name another folder with `--data`.',
       ),
     ]
   }

@@ -6,12 +6,12 @@ import type { ConfigFile } from '#service/config/config-schema.ts'
 import type { BesideModels } from '#service/config/open-beside-models.ts'
 import type { Config } from '#service/config/read-config.ts'
 import type { OpenService } from '#service/running/open-service.ts'
+import { listenFailure } from '../command.ts'
 import { type DataFolder, dataFolder, removeFile, writePrivateFile } from '../data/data-folder.ts'
-import { folderWaitMs, openWhenFree, requireNoService } from '../data/folder-in-use.ts'
 import { secretsToStart } from '../data/folder-secrets.ts'
 import { ledgerPlaceOf, noteLedgerPlace, requireNoLedgerHere } from '../data/ledger-place.ts'
+import { folderWaitMs, openWhenFree, requireNoService } from '../data/service-admin.ts'
 import { faultsOf, loadConfig } from './config.ts'
-import { listenFailure, listenForFigures } from './listen.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -181,7 +181,7 @@ async function listen({ listen: at, vendor }: Pick<ConfigFile, 'listen' | 'vendo
   try {
     return await Listener.open({ ...at, starting: answerStarting({ vendor }) })
   } catch (error) {
-    throw listenFailure(error, at)
+    throw listenFailure(error, at, 'in `listen`')
   }
 }
 
@@ -202,3 +202,27 @@ const settingsThatWait = (inForce: ConfigFile, next: ConfigFile): string[] =>
 
 const asText = (value: unknown): string | undefined =>
   JSON.stringify(value, (_, inside) => (typeof inside === 'bigint' ? `${inside}` : inside))
+
+/** Figures on an address of their own, where every other path is a 404. Resolves to what ends it. */
+async function listenForFigures(
+  at: { host: string; port: number },
+  token: string | undefined,
+  service: Pick<OpenService, 'figures'>,
+): Promise<() => Promise<void>> {
+  const [{ Listener }, { isSameSecret }] = await Promise.all([
+    import('#service/http/listener.ts'),
+    import('#host/signatures.ts'),
+  ])
+  const listener = await Listener.open(at).catch(error => {
+    throw listenFailure(error, at, 'in `listen`')
+  })
+  listener.serve(async request => {
+    if (new URL(request.url).pathname !== '/metrics') return new Response(null, { status: 404 })
+    if (token !== undefined && !isSameSecret(request.headers.get('authorization') ?? '', `Bearer ${token}`)) {
+      return new Response(null, { status: 401 })
+    }
+    const { contentType, text } = (await service.figures()) ?? { contentType: 'text/plain', text: '' }
+    return new Response(text, { headers: { 'content-type': contentType, 'cache-control': 'no-store' } })
+  })
+  return () => listener.close(0)
+}

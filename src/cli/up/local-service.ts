@@ -5,14 +5,14 @@ import type { LocalPlace } from '#engines/openai/find-local-servers.ts'
 import { makeFolder } from '#host/files.ts'
 import type { Log } from '#host/log.ts'
 import type { LocalEvmChain } from '#local/evm/chain.ts'
+import type { LocalKeys } from '#local/keys.ts'
+import type { SolanaPaymentSettings } from '#service/index.ts'
 import type { Model } from '#service/models/model.ts'
 import type { ServiceOptions } from '#service/running/open-service.ts'
-import { CliError } from '../command.ts'
+import { listenFailure } from '../command.ts'
 import { type DataFolder, removeFile, writePrivateFile } from '../data/data-folder.ts'
-import { folderInUse, isWrongSecret, openWhenFree } from '../data/folder-in-use.ts'
 import { readFolderSecrets, secretsToStart } from '../data/folder-secrets.ts'
-import { runningService } from '../data/service-admin.ts'
-import type { Stops } from './local-chains.ts'
+import { folderInUse, isWrongSecret, openWhenFree, runningService } from '../data/service-admin.ts'
 
 export interface LocalServiceOptions {
   folder: DataFolder
@@ -81,7 +81,7 @@ async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<L
   await makeFolder(folder.root)
   // Meanwhile, so that nobody waits for it.
   const local = options.findsModels ? localModels({ folder: folder.engines, log }) : []
-  const { chain, keys, solana } = await parts.startLocalChains({ dataDir: folder.root, tokenName, stops })
+  const { chain, keys, solana } = await startLocalChains({ dataDir: folder.root, tokenName, stops })
   const publicUrl = `http://${publicHost(host)}:${listener.port}`
   const video = demoVideo(parts, options)
   stops.push(() => video.close())
@@ -159,7 +159,7 @@ function publicHost(host: string): string {
 
 /** Nothing of the service or the chain is loaded before `up` needs it. */
 async function loadParts() {
-  const [service, settings, listener, chat, video, music, web, hearing, transcriber, node, models, characters, chains] =
+  const [service, settings, listener, chat, video, music, web, hearing, transcriber, node, models, characters] =
     await Promise.all([
       import('#service/running/open-service.ts'),
       import('#contract/wire/base-url.ts'),
@@ -173,10 +173,9 @@ async function loadParts() {
       import('#engines/chain/json-rpc-node.ts'),
       import('#service/models/demo-models.ts'),
       import('#service/capabilities/characters/characters.ts'),
-      import('./local-chains.ts'),
     ])
   const engines = { ...chat, ...video, ...music, ...web, ...hearing, ...transcriber, ...node }
-  return { ...service, ...settings, ...listener, ...engines, ...models, ...characters, ...chains }
+  return { ...service, ...settings, ...listener, ...engines, ...models, ...characters }
 }
 
 type Parts = Awaited<ReturnType<typeof loadParts>>
@@ -185,26 +184,11 @@ async function openListener(parts: Parts, { host, port, folder }: LocalServiceOp
   try {
     return await parts.Listener.open({ host, port })
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'EADDRINUSE') {
-      const running = await runningService(folder)
-      // Another port would not help: the folder is taken as well.
-      if (running && new URL(running.url).port === String(port)) throw folderInUse(folder, running)
-      throw new CliError(
-        `Port ${port} is taken.`,
-        'Choose another with `--port`, or let the system choose with `--port 0`.',
-      )
-    }
-    if (code === 'EACCES') {
-      throw new CliError(`Port ${port} is not for this user.`, 'Choose one from 1024 on with `--port`.')
-    }
-    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
-      throw new CliError(
-        `This machine has no address ${host}.`,
-        'Give one that it has with `--host`, such as 127.0.0.1.',
-      )
-    }
-    throw error
+    const running = await runningService(folder)
+    // Another port would not help: the folder is taken as well.
+    const isSame = running && new URL(running.url).port === String(port)
+    if (isSame && (error as NodeJS.ErrnoException).code === 'EADDRINUSE') throw folderInUse(folder, running)
+    throw listenFailure(error, { host, port })
   }
 }
 
@@ -246,4 +230,65 @@ export async function localModels(
 export const withLocalModels = (models: readonly Model[], local: readonly Model[]): Model[] => {
   const taken = new Set(models.map(({ id }) => id))
   return [...models, ...local.filter(({ id }) => !taken.has(id))]
+}
+
+/** What ends what has been started. */
+export type Stops = (() => Promise<unknown>)[]
+
+export interface LocalChains {
+  chain: LocalEvmChain
+  keys: LocalKeys
+  solana: StartedSolana
+}
+
+/** The second rail, or why there is none. */
+export type StartedSolana = { settings: SolanaPaymentSettings } | { settings: null; problem: string }
+
+interface Start {
+  dataDir: string
+  tokenName: string | undefined
+  stops: Stops
+}
+
+/** What a wallet is given when it has nothing: enough for several journeys within the default caps. */
+const walletMicroUsd = 50_000_000n
+
+/** The chains of both rails with their test money, started beside each other. `stops` has what was started, also where a part fails. */
+export async function startLocalChains(start: Start): Promise<LocalChains> {
+  const [evm, solana] = [startEvm(start), startSolana(start)]
+  // Each goes on to its end, so that none is left behind that nobody stops.
+  await Promise.allSettled([evm, solana])
+  return { ...(await evm), solana: await solana }
+}
+
+async function startEvm({ dataDir, tokenName, stops }: Start): Promise<{ chain: LocalEvmChain; keys: LocalKeys }> {
+  const [{ startLocalEvmChain }, { loadLocalKeys }] = await Promise.all([
+    import('#local/evm/chain.ts'),
+    import('#local/keys.ts'),
+  ])
+  const chain = await startLocalEvmChain({ dataDir, ...(tokenName === undefined ? {} : { tokenName }) })
+  stops.push(() => chain.stop())
+  const keys = await loadLocalKeys(dataDir)
+  await chain.fundEth(keys.facilitator.address)
+  if ((await chain.balanceOf(keys.wallet.address)) === 0n) await chain.mintUsdc(keys.wallet.address, walletMicroUsd)
+  return { chain, keys }
+}
+
+async function startSolana({ dataDir, stops }: Start): Promise<StartedSolana> {
+  const [{ solanaProblem }, { startLocalSolanaChain }, { loadLocalSolanaKeys }] = await Promise.all([
+    import('#local/solana/subprocess.ts'),
+    import('#local/solana/chain.ts'),
+    import('#local/keys.ts'),
+  ])
+  const problem = solanaProblem()
+  if (problem) return { settings: null, problem }
+  const chain = await startLocalSolanaChain({ dataDir })
+  stops.push(() => chain.stop())
+  const { payee, feePayer, wallet } = await loadLocalSolanaKeys(dataDir)
+  await chain.fundSol(feePayer.address)
+  await chain.openAccount(payee.address)
+  if ((await chain.balanceOf(wallet.address)) === 0n) await chain.mintUsdc(wallet.address, walletMicroUsd)
+  const { rpcUrl } = chain
+  // A block of the local chain is final when it is made.
+  return { settings: { payTo: payee.address, rpcUrl, commitment: 'finalized', feePayerKey: feePayer.secretKey } }
 }

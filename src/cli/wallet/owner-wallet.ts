@@ -1,5 +1,7 @@
+import type { AgentSettings } from '#agent/settings/settings.ts'
+import type { PassphraseSource } from '#agent/tools/create-host.ts'
 import type { OwnerWallet } from '#agent/wallet/owner-wallet.ts'
-import { CliError, type CommandIo } from '../command.ts'
+import { CliError, type CommandIo, listenFailure } from '../command.ts'
 
 type Desk = typeof import('#agent/wallet/owner-wallet.ts')
 
@@ -39,8 +41,12 @@ async function inItsWords(error: unknown, folder: string, env: CommandIo['env'])
   return new CliError(asTyped(error.message, place), asTyped(error.nextStep, place), error.exitCode)
 }
 
-export const isRefusal = (error: unknown): error is Error & { sentence: string; nextStep: string } =>
+const isRefusal = (error: unknown): error is Error & { sentence: string; nextStep: string } =>
   error instanceof Error && error.name === 'WalletRefusal'
+
+/** Why a server on this machine does not start, as the person at the terminal reads it; other errors as they are. */
+export const startFailure = (error: unknown, port: number): unknown =>
+  isRefusal(error) ? new CliError(error.sentence, error.nextStep) : listenFailure(error, { host: '127.0.0.1', port })
 
 /** The wallet's addresses, one a rail, or what to do where there are none. */
 export async function addressesOf(desk: OwnerWallet): Promise<readonly [string, ...string[]]> {
@@ -60,3 +66,19 @@ export const dataFlag = { data: { type: 'string' } } as const
 /** The folder that a flag names comes before the one of the environment. */
 export const withDataFlag = (env: Environment, data: string | undefined): Environment =>
   data === undefined ? env : { ...env, FAREBOX_DATA: data }
+
+type Host = ReturnType<typeof import('#agent/tools/create-host.ts').createHost>
+
+/** Makes the host of a frame once it is called: wallet and client are loaded by the first call of a tool, not at start. */
+export const agentHost = (settings: AgentSettings, passphrase: PassphraseSource) => async (): Host => {
+  const [{ createHost }, { baseUrlOf, stateFolderOf }, { withLocalNodes }] = await Promise.all([
+    import('#agent/tools/create-host.ts'),
+    import('#agent/settings/wallet-settings.ts'),
+    import('./local-nodes.ts'),
+  ])
+  const settingsNow = async () => {
+    const env = await withLocalNodes(settings.env, baseUrlOf(settings.env), stateFolderOf(settings.env))
+    return { ...settings, env }
+  }
+  return createHost(settingsNow, passphrase)
+}

