@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import type { Log } from '#host/log.ts'
 
 /** The only way of a command to stdout and stderr. */
 export interface Output {
@@ -65,40 +64,3 @@ export async function* csvTable<Shown>(columns: Columns<Shown>, rows: readonly S
 
 /** What people call the chain that an address is on. */
 export const railName = (address: string): 'Base' | 'Solana' => (address.startsWith('0x') ? 'Base' : 'Solana')
-
-const levels = ['error', 'warn', 'info'] as const
-type Level = (typeof levels)[number]
-
-export interface StderrLogOptions {
-  /** What is told: this and what is worse. */
-  level?: Level
-  /** Texts that no line may show, whatever brought them there. */
-  hidden?: () => Iterable<string>
-}
-
-/** A service's log on stderr, one line of JSON each, with its time in UTC; unless told, of what went wrong alone. */
-export function stderrLog(output: Output, { level: most = 'warn', hidden = () => [] }: StderrLogOptions = {}): Log {
-  const line = (level: Level) => (facts: object, message: string) => {
-    if (levels.indexOf(level) > levels.indexOf(most)) return
-    const told = { time: new Date().toISOString(), level, message, ...facts }
-    output.note(
-      without(
-        hidden(),
-        JSON.stringify(told, (_, value) => readable(value)),
-      ),
-    )
-  }
-  return { info: line('info'), warn: line('warn'), error: line('error') }
-}
-
-/** As JSON prints them, so that one with a quotation mark is found as well. */
-function without(hidden: Iterable<string>, line: string): string {
-  let shown = line
-  for (const text of hidden) shown = shown.replaceAll(JSON.stringify(text).slice(1, -1), '[hidden]')
-  return shown
-}
-
-function readable(value: unknown): unknown {
-  if (typeof value === 'bigint') return value.toString()
-  return value instanceof Error ? { name: value.name, message: value.message, stack: value.stack } : value
-}

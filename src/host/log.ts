@@ -4,3 +4,43 @@ export interface Log {
   warn(facts: object, message: string): void
   error(facts: object, message: string): void
 }
+
+const levels = ['error', 'warn', 'info'] as const
+type Level = (typeof levels)[number]
+
+interface LineLogOptions {
+  /** What is told: this and what is worse. */
+  level?: Level
+  /** Texts that no line may show, whatever brought them there. */
+  hidden?: () => Iterable<string>
+}
+
+/** A log of one line of JSON each, with its time in UTC; unless told, of what went wrong alone. */
+export function lineLog(
+  write: (line: string) => void,
+  { level: most = 'warn', hidden = () => [] }: LineLogOptions = {},
+): Log {
+  const line = (level: Level) => (facts: object, message: string) => {
+    if (levels.indexOf(level) > levels.indexOf(most)) return
+    const told = { time: new Date().toISOString(), level, message, ...facts }
+    write(
+      without(
+        hidden(),
+        JSON.stringify(told, (_, value) => readable(value)),
+      ),
+    )
+  }
+  return { info: line('info'), warn: line('warn'), error: line('error') }
+}
+
+/** As JSON prints them, so that one with a quotation mark is found as well. */
+function without(hidden: Iterable<string>, line: string): string {
+  let shown = line
+  for (const text of hidden) shown = shown.replaceAll(JSON.stringify(text).slice(1, -1), '[hidden]')
+  return shown
+}
+
+function readable(value: unknown): unknown {
+  if (typeof value === 'bigint') return value.toString()
+  return value instanceof Error ? { name: value.name, message: value.message, stack: value.stack } : value
+}

@@ -1,7 +1,7 @@
 /** What our bound of a chat's price says, held against what our service charges for it. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { chatBound } from '#agent/prices/chat-bound.ts'
+import { chatBound } from '#agent/prices/price-text.ts'
 import { ChatCompletionRequest } from '#contract/operations/chat.ts'
 import { listModels, type ModelRecord } from '#contract/operations/models.ts'
 import type { TextModel } from '#service/models/model.ts'

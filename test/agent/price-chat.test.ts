@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { chatBound } from '#agent/prices/chat-bound.ts'
+import { chatBound } from '#agent/prices/price-text.ts'
 import { ChatCompletionRequest } from '#contract/operations/chat.ts'
 import { ModelRecord } from '#contract/operations/models.ts'
 import { canonicalJson } from '#contract/wire/json.ts'

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import { filledIn } from '#agent/settings/unfilled.ts'
+import { filledIn } from '#agent/settings/settings.ts'
 import { assistantClients } from '#cli/assistants/clients.ts'
 import { mcp } from '#cli/commands/mcp.ts'
 import { canaryApiKey, canaryEvmKey } from '../canary/canaries.ts'

@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs'
 import { resolve, sep } from 'node:path'
-import { notWrittenIn } from '#agent/settings/unfilled.ts'
+import { notWrittenIn } from '#agent/settings/settings.ts'
 import { type CommandIo, wrongUsage } from '../command.ts'
 
 /** How a client starts the server: the program and what stands behind it, without any secret. */

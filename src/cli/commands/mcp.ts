@@ -1,5 +1,4 @@
-import { type AgentSettings, readSettings } from '#agent/settings/settings.ts'
-import { filledIn } from '#agent/settings/unfilled.ts'
+import { type AgentSettings, filledIn, readSettings } from '#agent/settings/settings.ts'
 import { catalogue } from '#agent/tools/catalogue.ts'
 import { version } from '#contract/version.generated.ts'
 import type { EndpointOptions } from '#mcp/endpoint.ts'

@@ -1,6 +1,6 @@
+import { lineLog } from '#host/log.ts'
 import { type Command, parseArguments, wrongUsage } from '../command.ts'
 import { configPath } from '../data/data-folder.ts'
-import { stderrLog } from '../output.ts'
 import { loadConfig, orTellFaults, sayConfig } from '../serve/config.ts'
 import { startServing } from '../serve/start-serving.ts'
 
@@ -45,7 +45,7 @@ export const serve: Command = {
     const hide = (secrets: ReadonlySet<string>) => {
       for (const secret of secrets) hidden.add(secret)
     }
-    const log = stderrLog(io.output, { level: asked ?? config.file.logLevel, hidden: () => hidden })
+    const log = lineLog(line => io.output.note(line), { level: asked ?? config.file.logLevel, hidden: () => hidden })
     const stopped = io.untilStopped()
     const serving = await orTellFaults(path, io.output, () => startServing({ path, config, env: io.env, log, hide }))
     const stopReloads = onReloadSignal(() => serving.reload())

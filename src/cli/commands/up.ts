@@ -1,4 +1,5 @@
 import { flushCompileCache } from 'node:module'
+import { lineLog } from '#host/log.ts'
 import { CliError, type Command, type CommandIo, integerFlag, parseArguments } from '../command.ts'
 import { dataFolder, defaultDataFolder } from '../data/data-folder.ts'
 import { ledgerPlaceOf, noteLedgerPlace, requireNoLedgerHere } from '../data/ledger-place.ts'
@@ -97,9 +98,8 @@ async function start(
   },
   io: CommandIo,
 ): Promise<LocalService> {
-  const [{ startLocalService }, { stderrLog }, { LocalChainError }] = await Promise.all([
+  const [{ startLocalService }, { LocalChainError }] = await Promise.all([
     import('../up/local-service.ts'),
-    import('../output.ts'),
     import('#local/chain/folder.ts'),
   ])
   const { tokenName, data, ...where } = options
@@ -112,7 +112,7 @@ async function start(
       ...where,
       folder: dataFolder(data),
       env: io.env,
-      log: stderrLog(io.output),
+      log: lineLog(line => io.output.note(line)),
       ...(tokenName === undefined ? {} : { tokenName }),
       ...(database ? { database } : {}),
     })

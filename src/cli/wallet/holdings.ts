@@ -7,8 +7,8 @@ import {
   policyOf,
   stateFolderOf,
 } from '#agent/settings/wallet-settings.ts'
-import { Balances } from '#agent/wallet/balances.ts'
 import { seeCredit } from '#agent/wallet/limits-view.ts'
+import { Balances } from '#agent/wallet/tool-wallet.ts'
 import { environmentKeys, folderKeys } from '#agent/wallet/wallet-keys.ts'
 import type { WalletView } from '#toolkit/tool-context.ts'
 

@@ -1,5 +1,5 @@
 import type { AgentSettings } from '#agent/settings/settings.ts'
-import type { PassphraseSource } from '#agent/tools/create-host.ts'
+import type { PassphraseSource } from '#agent/tools/tool-host.ts'
 import type { OwnerWallet } from '#agent/wallet/owner-wallet.ts'
 import { CliError, type CommandIo, listenFailure } from '../command.ts'
 
@@ -67,12 +67,12 @@ export const dataFlag = { data: { type: 'string' } } as const
 export const withDataFlag = (env: Environment, data: string | undefined): Environment =>
   data === undefined ? env : { ...env, FAREBOX_DATA: data }
 
-type Host = ReturnType<typeof import('#agent/tools/create-host.ts').createHost>
+type Host = ReturnType<typeof import('#agent/tools/tool-host.ts').createHost>
 
 /** Makes the host of a frame once it is called: wallet and client are loaded by the first call of a tool, not at start. */
 export const agentHost = (settings: AgentSettings, passphrase: PassphraseSource) => async (): Host => {
   const [{ createHost }, { baseUrlOf, stateFolderOf }, { withLocalNodes }] = await Promise.all([
-    import('#agent/tools/create-host.ts'),
+    import('#agent/tools/tool-host.ts'),
     import('#agent/settings/wallet-settings.ts'),
     import('./local-nodes.ts'),
   ])
