@@ -88,7 +88,7 @@ withChromium('the approval page in a browser', browser => {
     const { view, complaints } = await visit(page.link)
     const formOf = (name: string) => view.locator('form').filter({ hasText: name })
     await formOf('Another video').getByRole('button', { name: 'No' }).click()
-    await said(view, /^Refused: nothing was sent or charged/)
+    await said(view, /^Denied: nothing was sent or charged/)
     await view.locator('form').getByRole('button', { name: 'Approve' }).click()
     await said(view, /^Approved/)
     expect([await stateOf(first), await stateOf(second)]).toEqual(['approved', 'denied'])

@@ -59,7 +59,7 @@ describe.each(eras)('arguments that a person fills in, in the %s era', era => {
       'test_input_required_result_multi_round',
     )
     expect(asked).toHaveLength(2)
-    expect(text).toMatch(/did not agree/)
+    expect(text).toMatch(/The person denied this/)
   })
 })
 

@@ -95,7 +95,7 @@ This form takes an answer for 10 minutes. Only all three statements ticked are a
     const result = await client.callTool(call)
     expect(result.isError).toBeFalsy()
     expect(textOf(result)).toBe(
-      `The person did not agree. Nothing was sent or charged. The no counts until 2026-01-03 00:00 UTC, in 9 minutes: until then the same call is refused, and afterwards it asks anew. Only the person can take it back before, with \`farebox wallet approve ${question.approvalId}\` in a terminal. Do not ask again unless the person wants to.`,
+      `The person denied this. Nothing was sent or charged. The same call is refused until 2026-01-03 00:00 UTC, in 9 minutes; after that, it asks again. Only the person can reverse this earlier, with \`farebox wallet approve ${question.approvalId}\` in a terminal. Do not ask again unless the person wants to.`,
     )
     expect(result.structuredContent).toEqual({
       ...{ status: 'declined', approval_id: question.approvalId },

@@ -127,7 +127,7 @@ test('a no of the form is told with its end, counts for the same call, and is ta
   const call = { name: 'video_create', arguments: video('A refused kite.') }
   const no = await connection.client.callTool(call)
   expect(textOf(no)).toMatch(
-    /The no counts until .* UTC, in 30 minutes: .*take it back before, with `[^`]*wallet approve ask_/,
+    /is refused until .* UTC, in 30 minutes; .*reverse this earlier, with `[^`]*wallet approve ask_/,
   )
   const { approval_id: id } = no.structuredContent as { approval_id: string }
   const again = await connection.client.callTool(call)

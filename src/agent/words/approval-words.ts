@@ -21,7 +21,7 @@ export function sayAnswer(answered: Approval, approvals: Pick<Approvals, 'asQues
   const until = displayUntil(expiresAtMs, nowMs)
   if (state !== 'approved') {
     const { howToApprove } = approvals.asQuestion(answered)
-    return `Refused: nothing was sent or charged, and the same request is refused until ${until}; afterwards it asks anew. ${howToApprove} That takes the no back.`
+    return `Denied: nothing was sent or charged. The same request is refused until ${until}; after that, it asks again. ${howToApprove} That reverses the denial.`
   }
   if (facts.kind === 'payee')
     return 'Approved: this address may be paid, now and later, within the caps. The assistant may go on.'

@@ -84,8 +84,8 @@ const endOf = ({ state, decidedBy }: Approval): string =>
 const ends: Readonly<Record<Approval['state'], string>> = {
   pending: 'waits for an answer',
   approved: 'is approved already',
-  denied: 'was refused, and that no has ended: the same call asks anew',
-  expired: 'has ended without an answer: the same call asks anew',
+  denied: 'was denied, and the denial has expired: the same call asks again',
+  expired: 'has expired without an answer: the same call asks again',
 }
 
 async function agrees(

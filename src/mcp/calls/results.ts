@@ -36,7 +36,7 @@ export const openQuestionResult = (question: Question, tool: string, nowMs: numb
 
 export const declinedResult = (approvalId: string, { untilMs, takesBack }: AnswerKept, nowMs: number): CallToolResult =>
   waitingResult(
-    `The person did not agree. Nothing was sent or charged. The no counts until ${displayUntil(untilMs, nowMs)}: until then the same call is refused, and afterwards it asks anew. Only the person can take it back before, with \`${takesBack}\` in a terminal. Do not ask again unless the person wants to.`,
+    `The person denied this. Nothing was sent or charged. The same call is refused until ${displayUntil(untilMs, nowMs)}; after that, it asks again. Only the person can reverse this earlier, with \`${takesBack}\` in a terminal. Do not ask again unless the person wants to.`,
     { status: 'declined', approval_id: approvalId, expires_at: new Date(untilMs).toISOString() },
   )
 
