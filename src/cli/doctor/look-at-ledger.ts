@@ -15,7 +15,7 @@ export async function lookAtLedger(
     const ledger = await ledgerPlaceOf(data, env)
     const { database } = ledger
     if (database.engine === 'sqlite' && !existsSync(database.path))
-      return [ok(check, `There is none in ${ledger.folder.root} yet; the first start creates it.`)]
+      return [ok(check, `${ledger.folder.root} has no ledger yet; the first start creates it.`)]
     const { ok: addUp, sentence } = await auditLedger(ledger)
     return [
       addUp
