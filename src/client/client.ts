@@ -8,10 +8,9 @@ import { ClientError } from './client-error.ts'
 import { type Credential, credentialHeaders, principalOf, SignInSkew } from './credential.ts'
 import { answerBytes, bucketModelCharacters, attempts as defaultAttempts, errorBytes, mostAtOnce } from './limits.ts'
 import type { FlightEnd } from './pace/breaker.ts'
-import { Gate, type Passage } from './pace/gate.ts'
+import { Gate, LimitsSeen, type Passage } from './pace/gate.ts'
 import { InFlightLimit } from './pace/in-flight-limit.ts'
 import { type LimitWindow, limitWindow } from './pace/limiter.ts'
-import { LimitsSeen } from './pace/limits-seen.ts'
 import { memorySharedNotes, type SharedNotes } from './pace/shared-notes.ts'
 import {
   asFarAsKnown,

@@ -1,5 +1,5 @@
 import { ClientError } from '#client/client-error.ts'
-import type { SeenLimit } from '#client/pace/limits-seen.ts'
+import type { SeenLimit } from '#client/pace/gate.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { fromUsdNumber, type MicroUsd } from '#contract/money.ts'
 import { getRateLimits, type RateLimits } from '#contract/operations/rate-limits.ts'
