@@ -29,27 +29,14 @@ type Outcome =
   | 'refused'
 
 /**
- * Whether another attempt is made. A paid call without a key is repeated only where the service cannot have begun it; a
- * payment is never repeated here, because the wallet itself sends the same bytes again.
+ * After which outcomes another attempt is made. A paid call without a key is repeated only if the service cannot have
+ * begun it. A payment is never repeated here, because the wallet itself sends the same bytes again.
  */
-const retryTable: Readonly<Record<CallClass, Readonly<Record<Outcome, boolean>>>> = {
-  free: row('not-sent', 'lost', 'limited', 'unavailable', 'failed'),
-  paid: row('not-sent', 'limited', 'unavailable'),
-  keyed: row('not-sent', 'lost', 'limited', 'unavailable', 'failed', 'under-way'),
-  payment: row(),
-}
-
-function row(...again: readonly Outcome[]): Readonly<Record<Outcome, boolean>> {
-  const is = (outcome: Outcome) => again.includes(outcome)
-  return {
-    'not-sent': is('not-sent'),
-    lost: is('lost'),
-    limited: is('limited'),
-    unavailable: is('unavailable'),
-    failed: is('failed'),
-    'under-way': is('under-way'),
-    refused: is('refused'),
-  }
+const repeated: Readonly<Record<CallClass, readonly Outcome[]>> = {
+  free: ['not-sent', 'lost', 'limited', 'unavailable', 'failed'],
+  paid: ['not-sent', 'limited', 'unavailable'],
+  keyed: ['not-sent', 'lost', 'limited', 'unavailable', 'failed', 'under-way'],
+  payment: [],
 }
 
 /** A key counts only where the operation takes one. */
@@ -79,7 +66,7 @@ function outcomeOfAnswer({ kind, status }: ServiceError): Outcome {
 
 /** Whether a call of this class is sent again after such a failure. */
 export const isRepeated = (callClass: CallClass, error: unknown): boolean =>
-  retryTable[callClass][outcomeOf(error)] && !isForbidden(error)
+  repeated[callClass].includes(outcomeOf(error)) && !isForbidden(error)
 
 /** Whether it leaves open what became of the attempt. */
 export const isLost = (error: unknown): boolean => outcomeOf(error) === 'lost'
