@@ -101,7 +101,7 @@ describe('it does not start', () => {
     const end = await runCommand(['proxy', '--port', `${port}`], { ...data, FAREBOX_API_KEY: canaryApiKey })
     expect(end).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(new RegExp(`port ${port} is taken.*--port`, 's')),
+      stderr: expect.stringMatching(new RegExp(`Port ${port} is taken.*--port`, 's')),
     })
   })
 })
