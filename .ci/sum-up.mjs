@@ -15,14 +15,14 @@ for (const path of paths) {
   if (!report) sums.failed ||= 1
   else addReport(path, report)
 }
-console.log(`${sums.passed} passed, ${sums.failed} failed`)
+print(`${sums.passed} passed, ${sums.failed} failed`)
 process.exitCode = sums.failed > 0 || sums.passed === 0 ? 1 : 0
 
 function readReport(path) {
   try {
     return JSON.parse(readFileSync(path, 'utf8'))
   } catch {
-    console.log(`no report: ${path}`)
+    print(`no report: ${path}`)
     return null
   }
 }
@@ -36,12 +36,17 @@ function addReport(path, report) {
     if (file.status === 'failed' && failed.length === 0) fail(name, file.message)
     // With everything installed nothing is left out; on a bare PATH some tests are.
     const leftOut = file.assertionResults.filter(({ status }) => !['passed', 'failed'].includes(status))
-    if (!path.includes('/bare-')) for (const test of leftOut) fail(`${name} > ${test.fullName}`, `not run: ${test.status}`)
+    if (!path.includes('/bare-'))
+      for (const test of leftOut) fail(`${name} > ${test.fullName}`, `not run: ${test.status}`)
   }
 }
 
 function fail(title, message = '') {
   sums.failed += 1
   const lines = stripVTControlCharacters(message).split('\n').slice(0, linesOfMessage)
-  console.log([`FAILED ${title}`, ...lines.map((line) => `    ${line}`)].join('\n'))
+  print([`FAILED ${title}`, ...lines.map(line => `    ${line}`)].join('\n'))
+}
+
+function print(line) {
+  process.stdout.write(`${line}\n`)
 }
