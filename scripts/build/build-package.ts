@@ -1,10 +1,13 @@
-import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { chmod, copyFile, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import type { OutputChunk } from 'rolldown'
 import { bundle } from './bundle.ts'
 import { declarations } from './declarations.ts'
 import { writeSupportedNode } from './supported-node.ts'
 import { thirdPartyNotice } from './third-party.ts'
+
+/** Files that a bundled package reads beside the code that it is part of. */
+const beside = ['node_modules/tiny-secp256k1/lib/secp256k1.wasm']
 
 /**
  * Writes all of `dist`, and puts it in the place of what was there once it is whole: who runs or packs the old one sees no
@@ -17,6 +20,7 @@ export async function buildPackage(root: string, dist = join(root, 'dist')): Pro
     const chunks = await bundle(root, part)
     await writeFile(join(part, 'THIRD-PARTY.txt'), await thirdPartyNotice(chunks))
     await writeSupportedNode(root, part)
+    for (const path of beside) await copyFile(join(root, path), join(part, basename(path)))
     await declarations(root, part)
     // A folder of `mkdtemp` is its owner's alone; a package is for whoever may read the rest.
     await chmod(part, 0o755)

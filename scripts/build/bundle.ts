@@ -31,6 +31,8 @@ const input = (root: string): InputOptions => ({
   input: Object.fromEntries(Object.entries(entryPoints).map(([name, path]) => [name, join(root, path)])),
   platform: 'node',
   external: isExternal,
+  // Node is shown a file with all hashes in one piece; of this one the bundle keeps what it uses.
+  resolve: { alias: { 'hash-wasm': join(root, 'node_modules/hash-wasm/dist/index.esm.js') } },
   transform: { target: 'node22.19' },
   plugins: [sharedZod, withoutAjv, httpApart(), lateSqlite],
   // What cannot be resolved is a warning and would fail at a user's.

@@ -12,7 +12,6 @@ export const doors = {
 /** Files that start a thread of their own. The code that starts one knows it by this name once it is bundled. */
 export const threads = {
   'sqlite-writer-thread': 'src/ledger/store/sqlite/sqlite-writer-thread.ts',
-  'evm-signature-thread': 'src/access/identity/evm-signature-thread.ts',
   'embedding-thread': 'src/engines/local/embedding-thread.ts',
   'document-thread': 'src/engines/documents/document-thread.ts',
   'face-thread': 'src/engines/faces/face-thread.ts',

@@ -56,6 +56,10 @@ describe('on SQLite', { tags: ['linux'] }, () => {
   ])('bench:%s measures every side', { timeout: runMs }, measures)
 })
 
+describe('by wallets', { tags: ['curve-addon', 'linux'] }, () => {
+  test('bench:signed measures every side', { timeout: runMs }, () => measures('signed', 'CPU a request, µs', 3))
+})
+
 describe('on PostgreSQL and Valkey', { tags: ['postgresql', 'valkey', 'linux'] }, () => {
   test('bench:scale measures every number of processes', { timeout: runMs }, () =>
     measures('scale', 'CPU a request with database and Valkey, µs', 2),

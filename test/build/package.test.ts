@@ -1,12 +1,16 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { OutputChunk } from 'rolldown'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { version } from '#contract/version.generated.ts'
+import { writeSignInHeader } from '#contract/wire/sign-in.ts'
+import { writeSignInMessage } from '#contract/wire/sign-in-message.ts'
 import { LineServer } from '../../bench/mcp/line-server.ts'
 import { buildPackage } from '../../scripts/build/build-package.ts'
 import { doors, threads } from '../../scripts/build/entries.ts'
@@ -148,6 +152,49 @@ test.each(['agent', 'contract', 'toolkit', 'service'])('its door %s opens', asyn
   })
   expect(Number(stdout)).toBeGreaterThan(0)
 })
+
+test('its service recovers signers by the WebAssembly beside it, and without that file by JavaScript', async () => {
+  const account = privateKeyToAccount(generatePrivateKey())
+  const refusing = `import { registerHooks } from 'node:module'
+registerHooks({ load(url, context, next) {
+  const loaded = next(url, context)
+  if (String(loaded.source).includes('recovery id invalid')) console.log('JavaScript')
+  return loaded
+} })`
+  const header = async () => {
+    const issuedAt = new Date().toISOString()
+    const names = { domain: 'api.example', uri: 'https://api.example', version: '1', chainId: 'eip155:8453' } as const
+    const fields = { ...names, address: account.address, nonce: randomBytes(8).toString('hex'), issuedAt }
+    const signature = await account.signMessage({ message: writeSignInMessage(fields) })
+    return writeSignInHeader({ fields, signature }, 'message')
+  }
+  const signedIn = async () => {
+    const program = `import { openService } from 'farebox/service'
+const secrets = ['a secret of a test, which guards nothing']
+const folder = '${join(folder, 'service')}'
+const service = await openService({ publicUrl: 'https://api.example', folder, secrets, models: [] })
+const headers = { 'sign-in-with-x': '${await header()}' }
+const url = 'https://api.example/api/v1/x402/balance/${account.address}'
+const answer = await service.fetch(new Request(url, { headers }))
+console.log(answer.status)
+await service.close()`
+    const hook = `data:text/javascript,${encodeURIComponent(refusing)}`
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--import', hook, '--input-type=module', '-e', program],
+      { cwd: folder, env: environment() },
+    )
+    return stdout.trim().split('\n')
+  }
+  expect(await signedIn()).toEqual(['200'])
+  const [file, away] = [join(installed, 'dist/secp256k1.wasm'), join(folder, 'away.wasm')]
+  await rename(file, away)
+  try {
+    expect(await signedIn()).toEqual(['JavaScript', '200'])
+  } finally {
+    await rename(away, file)
+  }
+}, 60_000)
 
 test('a schema of a door and one of the user are of the same zod', async () => {
   const program = `import { z } from 'zod'

@@ -47,6 +47,10 @@ export const needs = {
     isHere: () => existsSync(peersFolder('gateways', gateways, gatewayOverrides)),
     command: 'npm run peers',
   },
+  'curve-addon': {
+    what: 'an addon of secp256k1 for this machine',
+    isHere: () => existsSync(join(modules, 'secp256k1/prebuilds', `${process.platform}-${process.arch}`)),
+  },
   linux: { what: 'Linux', isHere: () => process.platform === 'linux' },
   posix: { what: 'a system with POSIX files and signals', isHere: () => process.platform !== 'win32' },
   'no-desktop': {

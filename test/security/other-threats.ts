@@ -76,9 +76,9 @@ export const otherThreats: readonly Threat[] = [
     threat: 'a second valid signature made from one that was seen, and keys that everything verifies under',
     answer: 'nobody’s signature',
     shownBy: [
+      shown('host/evm-signature.test.ts', 'A7: …'),
       shown(
         'access/identity/signatures.test.ts',
-        'the twin of a signature with a high s is nobody’s',
         'A7: an s beyond the order is refused',
         'A7: a second spelling of a key is refused',
         'A7: a key …',

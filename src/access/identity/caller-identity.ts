@@ -8,22 +8,22 @@ import type { HeaderReader } from '#contract/wire/header-codec.ts'
 import { authorization, legacySignInWithX, paymentHeaderNames, signInWithX } from '#contract/wire/headers.ts'
 import { evmNetwork, solanaNetwork } from '#contract/wire/networks.ts'
 import type { SignInCode } from '#contract/wire/sign-in.ts'
+import { evmSigners } from '#host/evm-signature.ts'
 import type { Principal } from '#ledger/accounts/principal.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { ApiKeys } from '../keys/api-keys.ts'
 import { planOf } from '../limits/limit-rules.ts'
 import type { AccessSettings, SignInChallenge } from '../payment-required.ts'
-import { EvmVerifier } from './evm-verifier.ts'
-import { WalletSignIn } from './wallet-sign-in.ts'
+import { type SignerOf, WalletSignIn } from './wallet-sign-in.ts'
 
 type IdentitySettings = Pick<AccessSettings, 'publicUrl' | 'signInDomains' | 'signInWindow' | 'plan' | 'limits'>
 
 /** Who sends a request, by its headers and the operation that it calls (published contract §2.5). */
 export class CallerIdentity implements Identity {
+  readonly signerOf: SignerOf
   readonly #keys: ApiKeys
   readonly #clock: Clock
   readonly #settings: IdentitySettings
-  readonly #verifier: EvmVerifier
   readonly #wallets: WalletSignIn
 
   constructor(options: {
@@ -31,12 +31,11 @@ export class CallerIdentity implements Identity {
     clock: Clock
     keys: ApiKeys
     settings: IdentitySettings
-    onThreadFailure: (error: Error) => void
-    /** Absent: threads of its own, closed with it. */
-    verifier?: EvmVerifier
+    /** By the curve's arithmetic where absent. */
+    signerOf?: SignerOf
   }) {
-    const { store, clock, keys, settings, onThreadFailure } = options
-    this.#verifier = options.verifier ?? new EvmVerifier({ onThreadFailure })
+    const { store, clock, keys, settings } = options
+    this.signerOf = options.signerOf ?? recoveredSigner
     this.#keys = keys
     this.#clock = clock
     this.#settings = settings
@@ -44,7 +43,7 @@ export class CallerIdentity implements Identity {
     this.#wallets = new WalletSignIn({
       store,
       clock,
-      verifier: this.#verifier,
+      signerOf: this.signerOf,
       rules,
       planOf: account => this.#planOf(account),
     })
@@ -68,19 +67,9 @@ export class CallerIdentity implements Identity {
     return signInChallenge(this.#settings.publicUrl, this.#clock.now())
   }
 
-  /** The address in lower case that signed a text by EIP-191, or null. Throws 429 while too many wait. */
-  signerOf(message: string, signature: string): Promise<string | null> {
-    return this.#wallets.signerOf(message, signature)
-  }
-
-  /** Starts the threads that verify signatures; without it the first wallet waits 0.3 s for one. */
-  warm(): void {
-    this.#verifier.warm()
-  }
-
-  /** Ends those threads; requests that wait for one are told to retry. */
-  close(): Promise<void> {
-    return this.#verifier.close()
+  /** Loads what verifies signatures, which the first wallet would wait for. */
+  async warm(): Promise<void> {
+    await evmSigners()
   }
 
   #planOf(account: string): PlanName {
@@ -110,6 +99,8 @@ export class CallerIdentity implements Identity {
     return result.principal
   }
 }
+
+const recoveredSigner: SignerOf = async (message, signature) => (await evmSigners()).ofMessage(message, signature)
 
 /** Wallet-only operations answer the one sentence that clients of the published contract match on. */
 function signInError(operation: Operation, code: SignInCode) {

@@ -1,5 +1,3 @@
-import { rateLimitExceeded } from '#contract/errors/errors.ts'
-import { retryAfterHeaders } from '#contract/errors/retry-after.ts'
 import type { PlanName } from '#contract/limits.ts'
 import { type Clock, minuteMs } from '#contract/time.ts'
 import { evmNetwork, normalizeWallet, solanaNetwork } from '#contract/wire/networks.ts'
@@ -10,9 +8,11 @@ import type { WalletPrincipal } from '#ledger/accounts/principal.ts'
 import { WalletAccounts, walletAccountId } from '#ledger/accounts/wallet-accounts.ts'
 import type { Store } from '#ledger/store/store.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
-import { type EvmVerifier, VerifierBusy } from './evm-verifier.ts'
 
 type SignInResult = { ok: true; principal: WalletPrincipal } | { ok: false; code: SignInCode }
+
+/** The address in lower case that signed a text by EIP-191; null where no key can have. */
+export type SignerOf = (message: string, signature: string) => Promise<string | null>
 
 interface SeenSignIn {
   message: string
@@ -29,7 +29,7 @@ const nonceKey = (claim: SignInClaim): string => `siwx:${normalizeWallet(claim.a
 export class WalletSignIn {
   readonly #store: Store
   readonly #clock: Clock
-  readonly #verifier: EvmVerifier
+  readonly #signerOf: SignerOf
   readonly #rules: ClaimRules
   readonly #planOf: (account: string) => PlanName
   readonly #accounts: WalletAccounts
@@ -39,19 +39,19 @@ export class WalletSignIn {
   constructor(options: {
     store: Store
     clock: Clock
-    verifier: EvmVerifier
+    signerOf: SignerOf
     rules: ClaimRules
     planOf: (account: string) => PlanName
   }) {
     this.#store = options.store
     this.#clock = options.clock
-    this.#verifier = options.verifier
+    this.#signerOf = options.signerOf
     this.#rules = options.rules
     this.#planOf = options.planOf
     this.#accounts = new WalletAccounts(options.store)
   }
 
-  /** Whose header this is. Rejects only if that cannot be found out: 429 when too many signatures wait, or a store error. */
+  /** Whose header this is. Rejects only where the store does not tell. */
   async signIn(header: string): Promise<SignInResult> {
     const read = readSignInHeader(header)
     if (!read.ok) return read
@@ -91,7 +91,7 @@ export class WalletSignIn {
 
   async #signatureFault(claim: SignInClaim): Promise<SignInCode | null> {
     if (claim.chainId === evmNetwork) {
-      const signer = await this.signerOf(claim.message, claim.signature)
+      const signer = await this.#signerOf(claim.message, claim.signature)
       return signer === claim.address.toLowerCase() ? null : 'X402_SIGN_IN_INVALID_SIGNATURE'
     }
     const key = ed25519Key(claim.address)
@@ -99,17 +99,6 @@ export class WalletSignIn {
     const signature = ed25519Signature(claim.signature)
     const isSigned = signature !== null && (await isSignedByKey(key, claim.message, signature))
     return isSigned ? null : 'X402_SIGN_IN_INVALID_SIGNATURE'
-  }
-
-  /** The address in lower case that signed a text by EIP-191, null where no key can have. Throws 429 while too many wait. */
-  async signerOf(message: string, signature: string): Promise<string | null> {
-    try {
-      return await this.#verifier.recover(message, signature)
-    } catch (error) {
-      if (!(error instanceof VerifierBusy)) throw error
-      const nowMs = this.#clock.now()
-      throw rateLimitExceeded(retryAfterHeaders(nowMs + busyRetryMs, nowMs, 'global'))
-    }
   }
 
   /** Uses up the nonce; false where it was used before. No account is opened: a wallet that never pays leaves no row behind. */
@@ -205,9 +194,6 @@ const timestampToleranceMs = 30 * 1000
 
 /** Characters of a nonce: wallets make 16, and it becomes part of a row's id. */
 const nonceCharacters = 128
-
-/** Retry-After while too many signatures wait. */
-const busyRetryMs = 1_000
 
 /** Good sign-ins that are remembered by their nonce: a replay costs no curve arithmetic (some 20 MB of messages). */
 const rememberedSignIns = 20_000

@@ -3,13 +3,13 @@ import { invalidRequest } from '#contract/errors/errors.ts'
 import type { CreateWeb3KeyRequest } from '#contract/operations/keys.ts'
 import { type Clock, minuteMs } from '#contract/time.ts'
 import { parseJson } from '#contract/wire/json.ts'
+import { isEvmSignature } from '#host/evm-signature.ts'
 import type { WalletPrincipal } from '#ledger/accounts/principal.ts'
 import { openWalletAccount, type WalletAccounts, walletAccountId } from '#ledger/accounts/wallet-accounts.ts'
 import type { Funding } from '#ledger/charges/funding.ts'
 import type { Op } from '#ledger/store/units.ts'
 import { type ApiKeys, type CreatedKey, KeyRefused } from '../keys/api-keys.ts'
 import { keyOrder, tooManyKeys } from '../keys/key-order.ts'
-import { isEvmSignature } from './evm-verifier.ts'
 
 interface Web3KeysOptions {
   clock: Clock

@@ -1,5 +1,6 @@
 import type { PublicClient } from 'viem'
 import type { PaymentOption } from '#contract/wire/payment.ts'
+import { evmSigners } from '#host/evm-signature.ts'
 import { rpcRetries, rpcTimeoutMs, walletSettlementGas } from '../bounds.ts'
 import { ChainUnavailable, type PaymentReason } from '../payment/payment.ts'
 import { chainIdOf, type EvmPayment } from './evm-rail.ts'
@@ -69,14 +70,8 @@ export class EvmSignatures {
   }
 
   async #isOfKey({ authorization, signature }: EvmPayment, hash: Hex): Promise<boolean> {
-    if (signature.length !== 132) return false
-    try {
-      const signer = await this.#viem.recoverAddress({ hash, signature: signature as Hex })
-      return signer.toLowerCase() === authorization.from
-    } catch {
-      // Not a point of the curve: nobody's signature.
-      return false
-    }
+    const signers = await evmSigners()
+    return signers.ofDigest(this.#viem.hexToBytes(hash), signature) === authorization.from
   }
 
   async #hasCode({ authorization }: EvmPayment): Promise<boolean> {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { BaseUnits, EvmAuthorization, EvmPayload, type PaymentOption } from '#contract/wire/payment.ts'
+import { hasLowS } from '#host/evm-signature.ts'
 import { clockSkewSeconds, minimumSecondsLeft, signatureBytes } from '../bounds.ts'
 import type { Rail, UntimelyPayment } from '../facilitators/rail.ts'
 import type { RemoteFacilitatorSettings } from '../facilitators/remote-facilitator.ts'
@@ -49,9 +50,6 @@ export const evmRail: Rail<EvmPayment, EvmPaymentSettings> = {
   options: ({ options }) => options,
   open: async (settings, clock) => (await import('./open-evm.ts')).openEvm(settings, clock),
 }
-
-/** Half of the order of secp256k1: with a larger `s` a signature is another one, written a second way. */
-const largestS = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
 
 const isEvmAddress = (text: string): boolean => /^0x[0-9a-fA-F]{40}$/.test(text)
 
@@ -107,7 +105,7 @@ function canonicalSignature(written: string): string {
   }
   if (signature.endsWith(wrapped)) throw refusedPayment('undeployed_wallet')
   if (signature.length !== 132) return signature
-  if (BigInt(`0x${signature.slice(66, 130)}`) > largestS) throw refusedPayment('invalid_signature')
+  if (!hasLowS(signature)) throw refusedPayment('invalid_signature')
   const recovery = Number.parseInt(signature.slice(130), 16)
   const canonical = recovery < 27 ? recovery + 27 : recovery
   if (canonical !== 27 && canonical !== 28) throw refusedPayment('invalid_signature')

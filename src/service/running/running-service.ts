@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hono } from 'hono'
 import { CallerIdentity } from '#access/identity/caller-identity.ts'
 import { TrustedProxies } from '#access/identity/trusted-proxies.ts'
+import type { SignerOf } from '#access/identity/wallet-sign-in.ts'
 import { Web3Keys, Web3Tokens } from '#access/identity/web3-keys.ts'
 import { ApiKeys } from '#access/keys/api-keys.ts'
 import { AbuseBlock } from '#access/limits/abuse-block.ts'
@@ -86,6 +87,8 @@ export interface ServiceParts {
   transcriber?: VideoTranscriber
   /** Nothing is looked for in images where absent. */
   moderator?: Moderator
+  /** Whose key signed a text; by the curve's arithmetic where absent. */
+  signerOf?: SignerOf
   /** Counts that other processes of the service have as well; in this process alone where absent. Whoever opened them closes them. */
   sharedLimits?: SharedLimits
   clock: Clock
@@ -224,8 +227,7 @@ export class RunningService {
 
   /** Loads what the first chat and the first wallet would wait for; worth doing once the service answers. */
   async warm(): Promise<void> {
-    this.#identity.warm()
-    await loadChat()
+    await Promise.all([this.#identity.warm(), loadChat()])
   }
 
   /**
@@ -253,7 +255,7 @@ export class RunningService {
     }
     waited.abort()
     await this.#limitLog.flush()
-    const parts = [this.#identity, this.#fetcher, this.#documents, this.#replaced]
+    const parts = [this.#fetcher, this.#documents, this.#replaced]
     await Promise.all(parts.map(part => part.close()))
   }
 
@@ -274,14 +276,8 @@ const besideModels = ({ store, clock, search, pages, transcriber, moderator, net
   rpcGate: new RpcGate({ store, clock }),
   characters: new Characters(characters),
 })
-const identityOf = ({ store, clock, settings, log }: ServiceParts, keys: ApiKeys): CallerIdentity =>
-  new CallerIdentity({
-    store,
-    clock,
-    keys,
-    settings,
-    onThreadFailure: error => log.error({ err: error }, 'A thread that verifies signatures ended; another is started.'),
-  })
+const identityOf = ({ store, clock, settings, signerOf }: ServiceParts, keys: ApiKeys): CallerIdentity =>
+  new CallerIdentity({ store, clock, keys, settings, ...(signerOf ? { signerOf } : {}) })
 
 const web3KeysOf = (
   { store, clock, settings, secrets }: ServiceParts,
@@ -293,7 +289,7 @@ const web3KeysOf = (
     accounts: new WalletAccounts(store),
     funding,
     tokens: new Web3Tokens({ issuer: baseUrl(settings), secrets }),
-    signerOf: (message, signature) => identity.signerOf(message, signature),
+    signerOf: identity.signerOf,
   })
 
 function fundingOf({ store, clock, log, stakes }: ServiceParts): Funding {

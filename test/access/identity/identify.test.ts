@@ -1,9 +1,8 @@
 import { createSIWxPayload, encodeSIWxHeader } from '@x402/extensions/sign-in-with-x'
 import fc from 'fast-check'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { CallerIdentity } from '#access/identity/caller-identity.ts'
-import { EvmVerifier } from '#access/identity/evm-verifier.ts'
 import { ApiKeys } from '#access/keys/api-keys.ts'
 import { SignInError } from '#contract/errors/failures.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
@@ -37,8 +36,6 @@ function identityOf(signInWindow: boolean, store: Store = opened.store): CallerI
       signInWindow,
       plan: 'default',
     },
-    onThreadFailure,
-    verifier,
   })
 }
 
@@ -52,13 +49,6 @@ beforeEach(async () => {
 })
 
 afterEach(() => opened.dispose())
-
-// Its threads take longer to start than all tests together.
-const onThreadFailure = (error: Error) => {
-  throw error
-}
-const verifier = new EvmVerifier({ onThreadFailure })
-afterAll(() => verifier.close())
 
 type Headers = Record<string, string | string[]>
 

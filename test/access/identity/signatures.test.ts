@@ -1,87 +1,9 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
 import fc from 'fast-check'
-import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { afterAll, describe, expect, test } from 'vitest'
-import { EvmVerifier, recoverSigner, VerifierBusy } from '#access/identity/evm-verifier.ts'
+import { describe, expect, test } from 'vitest'
 import { decodeBase58 } from '#contract/wire/base58.ts'
 import { ed25519Key, ed25519Signature, isSignedByKey } from '#host/signatures.ts'
 import { encodeBase58 } from './base58-encoder.ts'
-
-describe('EVM', () => {
-  const account = privateKeyToAccount(generatePrivateKey())
-  const address = account.address.toLowerCase()
-  const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
-
-  test('who signed a text is recovered, with either spelling of the recovery bit', async () => {
-    const signature = await account.signMessage({ message: 'a text' })
-    expect(await recoverSigner('a text', signature)).toBe(address)
-    const bit = Number.parseInt(signature.slice(130), 16) - 27
-    expect(await recoverSigner('a text', `${signature.slice(0, 130)}0${bit}`)).toBe(address)
-    expect(await recoverSigner('another text', signature)).not.toBe(address)
-  })
-
-  test('the twin of a signature with a high s is nobody’s', async () => {
-    const signature = await account.signMessage({ message: 'a text' })
-    const s = BigInt(`0x${signature.slice(66, 130)}`)
-    const otherBit = signature.endsWith('1b') ? '1c' : '1b'
-    const twin = `${signature.slice(0, 66)}${(order - s).toString(16).padStart(64, '0')}${otherBit}`
-    expect(await recoverSigner('a text', twin)).toBeNull()
-  })
-
-  test.each([
-    ['nothing', ''],
-    ['no hexadecimal', `0x${'zz'.repeat(65)}`],
-    ['64 bytes', `0x${'11'.repeat(64)}`],
-    ['half a byte more', `0x${'11'.repeat(65)}1`],
-    ['a recovery bit that no wallet makes', `0x${'11'.repeat(64)}1d`],
-    ['r of zero', `0x${'00'.repeat(32)}${'11'.repeat(32)}1b`],
-    ['s of zero', `0x${'11'.repeat(32)}${'00'.repeat(32)}1b`],
-    ['r beyond the order', `0x${'ff'.repeat(32)}${'11'.repeat(32)}1b`],
-  ])('%s is nobody’s signature', async (_what, signature) => {
-    expect(await recoverSigner('a text', signature)).toBeNull()
-  })
-
-  test('any bytes give an address or nobody, never an error', async () => {
-    const bytes = fc.uint8Array({ minLength: 60, maxLength: 70 }).map(each => `0x${Buffer.from(each).toString('hex')}`)
-    await fc.assert(
-      fc.asyncProperty(fc.oneof(bytes, fc.string()), async signature => {
-        const signer = await recoverSigner('a text', signature)
-        expect(signer === null || /^0x[\da-f]{40}$/.test(signer)).toBe(true)
-      }),
-      { numRuns: 60 },
-    )
-  })
-
-  describe('on threads of its own', () => {
-    const verifier = new EvmVerifier({ threads: 2 })
-    afterAll(() => verifier.close())
-
-    test('every caller gets the answer to their own question', async () => {
-      const accounts = Array.from({ length: 20 }, () => privateKeyToAccount(generatePrivateKey()))
-      const signed = await Promise.all(accounts.map(each => each.signMessage({ message: each.address })))
-      const signers = await Promise.all(
-        accounts.map(({ address: text }, at) => verifier.recover(text, signed[at] ?? '')),
-      )
-      expect(signers).toEqual(accounts.map(each => each.address.toLowerCase()))
-    })
-
-    test('more than may wait are refused at once, and the others still answered', async () => {
-      const outcomes = await Promise.allSettled(Array.from({ length: 700 }, () => verifier.recover('a text', '0x')))
-      const refused = outcomes.flatMap(each => (each.status === 'rejected' ? [each.reason] : []))
-      expect(refused).toHaveLength(700 - 512 - 2)
-      expect(refused[0]).toBeInstanceOf(VerifierBusy)
-    })
-
-    test('who waits when it closes is told so', async () => {
-      const closing = new EvmVerifier({ threads: 1 })
-      const waiting = [closing.recover('a', '0x'), closing.recover('b', '0x')]
-      const outcomes = Promise.allSettled(waiting)
-      await closing.close()
-      expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
-      await expect(closing.recover('c', '0x')).rejects.toBeInstanceOf(VerifierBusy)
-    })
-  })
-})
 
 describe('Solana', () => {
   const pair = generateKeyPairSync('ed25519')

@@ -24,7 +24,8 @@ export interface ProcessParts {
   trueMs: () => number
   /** What this process's clock says beyond the true time. */
   skewMs: number
-  signerOf: Machine['signerOf']
+  /** The address that made this signature; null where it was nobody. */
+  signerOf(message: string, signature: string): string | null
   settings: ServiceSettings
   serverSecret: string
   log: Log
@@ -44,7 +45,6 @@ export class SimulatedProcess implements Machine, Clock {
   readonly files: VirtualFiles
   readonly faults: StoreFaults
   readonly store: Store
-  readonly signerOf: Machine['signerOf']
   skewMs: number
   isAlive = true
   /** From the end of its start to the beginning of its end. */
@@ -60,7 +60,6 @@ export class SimulatedProcess implements Machine, Clock {
     this.chance = parts.chance
     this.files = parts.files
     this.faults = parts.faults
-    this.signerOf = parts.signerOf
     this.skewMs = parts.skewMs
     this.store = parts.storeOf(this)
     this.#died.promise.catch(() => undefined)
@@ -69,7 +68,8 @@ export class SimulatedProcess implements Machine, Clock {
     ;[this.#topUps, this.#service] = runOn(this, () => {
       restartUuidV7()
       const topUps = new TopUps({ ...shared, ...parts.paymentsOf(this), owner: `${parts.name}/payments` })
-      const own = { models: parts.modelsOf(this), stakes: parts.stakesOf(this), payments: topUps }
+      const signerOf = async (message: string, signature: string) => parts.signerOf(message, signature)
+      const own = { models: parts.modelsOf(this), stakes: parts.stakesOf(this), payments: topUps, signerOf }
       return [topUps, new RunningService({ ...shared, ...own, secrets: [parts.serverSecret] })] as const
     })
   }

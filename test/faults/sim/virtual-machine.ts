@@ -7,7 +7,6 @@ import { Readable } from 'node:stream'
 import timers from 'node:timers/promises'
 import workerThreads from 'node:worker_threads'
 import type { Seeded } from '../seeded.ts'
-import { SimulatedThread } from './simulated-thread.ts'
 import type { VirtualFiles } from './virtual-files.ts'
 import { beforeSettled, type Scheduled } from './virtual-time.ts'
 
@@ -18,8 +17,6 @@ export interface Machine {
   after(delayMs: number, run: () => void): Scheduled
   readonly chance: Seeded
   readonly files: VirtualFiles
-  /** The address that made this signature; null where it was nobody. */
-  signerOf(message: string, signature: string): string | null
 }
 
 /** Places in the code that are told with what ran outside of every machine. */
@@ -240,13 +237,13 @@ type VirtualCall<Parameters extends unknown[]> = (disk: VirtualFiles, ...paramet
 
 const asPromise = async <Value>(run: () => Value): Promise<Value> => run()
 
-/** The one thread that a service may start here is the one that recovers signers. */
+/** A thread would run on real time. */
 function installThreads(): void {
   const { Worker } = workerThreads
   const either = new Proxy(Worker, {
     construct(target, parameters, newTarget) {
-      const machine = machineFor('a thread')
-      return machine ? new SimulatedThread(machine) : Reflect.construct(target, parameters, newTarget)
+      if (machineFor('a thread')) throw new Error(`A simulated service starts no thread (${whereFrom()}).`)
+      return Reflect.construct(target, parameters, newTarget)
     },
   })
   Object.assign(workerThreads, { Worker: either })
