@@ -14,9 +14,9 @@ export async function inTurn<Side, Measured>(
   return measured
 }
 
-/** Another one begins in each round and every other round goes backwards, so that none always follows the same neighbour. */
-export function turned<Item>(items: readonly Item[], by: number): Item[] {
-  const at = items.length ? by % items.length : 0
+/** Every other round goes backwards, and after each two another one begins, so that none always follows the same neighbour. */
+export function turned<Item>(items: readonly Item[], round: number): Item[] {
+  const at = items.length ? (round >> 1) % items.length : 0
   const order = [...items.slice(at), ...items.slice(0, at)]
-  return by % 2 === 0 ? order : order.reverse()
+  return round % 2 === 0 ? order : order.reverse()
 }
