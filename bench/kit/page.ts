@@ -58,7 +58,7 @@ export function performancePage(): string {
     const result = readResult(section.name)
     return result ? sectionOf(section, result) : []
   })
-  return `${[...opening, ...parts].join('\n')}\n`
+  return `${[...opening, ...(parts.length ? parts : ['', 'No figures are kept yet.'])].join('\n')}\n`
 }
 
 const opening = [
