@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { openForWriting } from '#ledger/store/sqlite/connection.ts'
-import { migrateSqlite } from '#ledger/store/sqlite/migrate.ts'
+import { migrateSqlite } from '#ledger/store/sqlite/open.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { customers, floorUnits } from './bounds.ts'
 

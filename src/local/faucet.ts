@@ -2,12 +2,10 @@ import { getAddress, isAddress } from 'viem'
 import type { MicroUsd } from '#contract/money.ts'
 import { decodeBase58 } from '#contract/wire/base58.ts'
 import { chainFolderOf, LocalChainError, solanaFolderOf } from './chain/folder.ts'
-import { loopbackUrl } from './chain/probe.ts'
-import { findChain } from './chain/process.ts'
+import { findChain, loopbackUrl } from './chain/process.ts'
 import { anvil } from './evm/anvil.ts'
 import { connectChain, mintUsdc, readBalance } from './evm/token.ts'
-import { mintLocalUsdc } from './solana/chain.ts'
-import { solana } from './solana/subprocess.ts'
+import { mintLocalUsdc, solana } from './solana/chain.ts'
 
 export interface FaucetRequest {
   /** The folder that `farebox up` was given. */

@@ -3,9 +3,8 @@
 export { JsonRpcNode, type JsonRpcNodeOptions } from '#engines/chain/json-rpc-node.ts'
 export { ComfyImages, type ComfyOptions } from '#engines/comfy/images.ts'
 export type { ComfyJobsOptions } from '#engines/comfy/jobs.ts'
-export { ComfyMusic } from '#engines/comfy/jobs.ts'
+export { ComfyMusic, ComfyVideo } from '#engines/comfy/jobs.ts'
 export { ComfySpeech } from '#engines/comfy/speech.ts'
-export { ComfyVideo } from '#engines/comfy/video.ts'
 export { DemoMusic, DemoSpeech, DemoTranscription } from '#engines/demo/audio.ts'
 export { DemoChat, type DemoChatOptions } from '#engines/demo/chat.ts'
 export { DemoEmbeddings } from '#engines/demo/embeddings.ts'
@@ -48,8 +47,7 @@ export {
   ServiceVideo,
   type ServiceVideoOptions,
 } from '#engines/service/service-engines.ts'
-export { SearxngSearch, type SearxngSearchOptions } from '#engines/web/searxng-search.ts'
-export { WebPages, type WebPagesOptions } from '#engines/web/web-pages.ts'
+export { SearxngSearch, type SearxngSearchOptions, WebPages, type WebPagesOptions } from '#engines/web/web-pages.ts'
 export type { Log } from '#host/log.ts'
 export type { EvmStakeOptions } from '#payments/evm/evm-stake-reader.ts'
 export type {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Client } from '#client/client.ts'
 import { createTranscription } from '#contract/operations/audio.ts'
-import { wavOf } from '#engines/audio/wav.ts'
+import { wavOf } from '#engines/audio/recording.ts'
 import { type OpenedService, openService } from '../service/open-service.ts'
 
 let service: OpenedService

@@ -1,6 +1,5 @@
-import { audit } from '#ledger/audit/audit.ts'
+import { type AuditReport, audit } from '#ledger/audit/audit.ts'
 import { type AuditReader, postgresAuditReader, sqliteAuditReader } from '#ledger/audit/audit-reader.ts'
-import type { AuditReport } from '#ledger/audit/audit-report.ts'
 import { recoveryMs, sharedLapsedMs } from './bounds.ts'
 import { type LedgerRows, readLedger } from './checks/ledger-rows.ts'
 

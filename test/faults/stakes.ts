@@ -1,4 +1,4 @@
-import { askChain } from '#local/chain/probe.ts'
+import { askChain } from '#local/chain/process.ts'
 
 /** Where wallets stake on the local chain, in millionths of a token: one of them gives a micro-USD a day. */
 export const stakes = { contract: '0x57a6000000000000000000000000000000000001', decimals: 6 } as const

@@ -4,7 +4,7 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { solanaNetwork } from '#contract/wire/networks.ts'
-import { askChain } from '#local/chain/probe.ts'
+import { askChain } from '#local/chain/process.ts'
 import { type LocalSolanaKeys, loadLocalKeys, loadLocalSolanaKeys } from '#local/keys.ts'
 import { launcher, type SpawnedUp, spawnUp } from './spawned-up.ts'
 

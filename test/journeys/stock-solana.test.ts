@@ -4,7 +4,7 @@ import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { ExactSvmScheme } from '@x402/svm/exact/client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { evmNetwork, solanaNetwork } from '#contract/wire/networks.ts'
-import { askChain } from '#local/chain/probe.ts'
+import { askChain } from '#local/chain/process.ts'
 import { loadLocalSolanaKeys } from '#local/keys.ts'
 import { farebox, type SpawnedUp, spawnUp } from './spawned-up.ts'
 

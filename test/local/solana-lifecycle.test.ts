@@ -3,12 +3,17 @@ import { once } from 'node:events'
 import { readdir, stat, truncate } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { chainFolderOf, solanaFolderOf } from '#local/chain/folder.ts'
-import { askChain, type ChainRecord, readChainRecord, writeChainRecord } from '#local/chain/probe.ts'
+import {
+  type ChainRecord,
+  chainFolderOf,
+  readChainRecord,
+  solanaFolderOf,
+  writeChainRecord,
+} from '#local/chain/folder.ts'
+import { askChain } from '#local/chain/process.ts'
 import { fundFromFaucet } from '#local/faucet.ts'
 import { loadLocalSolanaKeys } from '#local/keys.ts'
-import { startLocalSolanaChain } from '#local/solana/chain.ts'
-import { solanaProblem } from '#local/solana/subprocess.ts'
+import { solanaProblem, startLocalSolanaChain } from '#local/solana/chain.ts'
 import { solanaDataDir, temporarySolanaChain } from './temporary-solana.ts'
 
 const someone = 'BLZRi6frs4X4DNLw56V4EXai1b6QVESN1BhHBTYM9VcY'

@@ -23,7 +23,7 @@ import { ExactSvmScheme as Client } from '@x402/svm/exact/client'
 import { ExactSvmScheme as StockFacilitator } from '@x402/svm/exact/facilitator'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { solanaNetwork, usdcOnSolana } from '#contract/wire/networks.ts'
-import { usdcAccountOf } from '#local/solana/usdc.ts'
+import { usdcAccountOf } from '#local/solana/token.ts'
 import { type SvmChain, startSvmChain } from '../payments/svm-chain.ts'
 
 const mint = address(usdcOnSolana)

@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { solanaFolderOf } from '#local/chain/folder.ts'
 import { findChain } from '#local/chain/process.ts'
-import { type LocalSolanaChain, startLocalSolanaChain } from '#local/solana/chain.ts'
-import { solana } from '#local/solana/subprocess.ts'
+import { type LocalSolanaChain, solana, startLocalSolanaChain } from '#local/solana/chain.ts'
 
 /** A data folder of the running test alone; a Solana chain that still runs for it is ended. */
 export async function solanaDataDir(): Promise<string> {

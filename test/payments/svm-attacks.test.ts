@@ -1,7 +1,7 @@
 /** Attacks on the terms and the form of a Solana payment, each with its answer; no node is asked about any of them. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { usdcOnEvm } from '#contract/wire/networks.ts'
-import { usdcAccountOf } from '#local/solana/usdc.ts'
+import { usdcAccountOf } from '#local/solana/token.ts'
 import { type Attack, Attacked, attackWays } from './svm-attacked.ts'
 import { craft, rewrite, transferOf } from './svm-transactions.ts'
 import { encode } from './top-up-world.ts'

@@ -3,10 +3,9 @@ import type { AddressInfo } from 'node:net'
 import { address, createKeyPairSignerFromPrivateKeyBytes, type KeyPairSigner } from '@solana/kit'
 import { encodeBase58 } from '#contract/wire/base58.ts'
 import { SolanaNode } from '#local/solana/node.ts'
-import { solanaMethods } from '#local/solana/rpc-methods.ts'
-import { serveNode } from '#local/solana/rpc-server.ts'
+import { serveNode, solanaMethods } from '#local/solana/rpc-server.ts'
 import { readState } from '#local/solana/state-file.ts'
-import { installUsdc, mintUsdc, usdcAccountOf, usdcBalance } from '#local/solana/usdc.ts'
+import { installUsdc, mintUsdc, usdcAccountOf, usdcBalance } from '#local/solana/token.ts'
 import { SolanaKey } from '#payments/solana/solana-key.ts'
 
 /** A wallet of Solana, as kit signs with it and as the service holds one. */

@@ -1,7 +1,7 @@
 /** Attacks on the account that pays the fees: what its key must not sign, though the payer has. No node is asked about any. */
 import { AccountRole, address, type Instruction } from '@solana/kit'
 import { afterAll, beforeAll, test } from 'vitest'
-import { usdcAccountOf } from '#local/solana/usdc.ts'
+import { usdcAccountOf } from '#local/solana/token.ts'
 import { type Attack, Attacked, attackWays } from './svm-attacked.ts'
 import { limit, memo, named, price, transferOf } from './svm-transactions.ts'
 

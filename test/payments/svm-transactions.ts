@@ -15,7 +15,7 @@ import {
 import { getSetComputeUnitLimitInstruction, getSetComputeUnitPriceInstruction } from '@solana-program/compute-budget'
 import { getTransferCheckedInstruction, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token'
 import { usdcOnSolana } from '#contract/wire/networks.ts'
-import { usdcAccountOf } from '#local/solana/usdc.ts'
+import { usdcAccountOf } from '#local/solana/token.ts'
 import type { SvmAccount } from './svm-chain.ts'
 import type { SvmWorld } from './svm-world.ts'
 import type { Loose } from './top-up-world.ts'

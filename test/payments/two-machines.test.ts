@@ -2,7 +2,7 @@
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { expect, test } from 'vitest'
 import { evmNetwork } from '#contract/wire/networks.ts'
-import { pruneStore } from '#ledger/store/prune.ts'
+import { pruneStore } from '#ledger/store/store.ts'
 import { openLocalFacilitator } from '#payments/evm/local-facilitator.ts'
 import type { Facilitator } from '#payments/facilitators/rail.ts'
 import type { PaymentChain } from '#payments/payment/payment.ts'

@@ -2,7 +2,7 @@ import { createHash, createPublicKey, verify } from 'node:crypto'
 import { getCompiledTransactionMessageDecoder, getTransactionDecoder } from '@solana/kit'
 import { TOKEN_PROGRAM_ADDRESS } from '@solana-program/token'
 import { decodeBase58 } from '#contract/wire/base58.ts'
-import { usdcAccountOf } from '#local/solana/usdc.ts'
+import { usdcAccountOf } from '#local/solana/token.ts'
 import { rails } from './rails.ts'
 
 export interface SvmLeg {

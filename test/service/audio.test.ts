@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type SpeechFormat, Transcription, Voice } from '#contract/operations/audio.ts'
-import { audioTypeOf } from '#engines/audio/recording.ts'
-import { wavHeader, wavOf, wavSeconds } from '#engines/audio/wav.ts'
+import { audioTypeOf, wavHeader, wavOf, wavSeconds } from '#engines/audio/recording.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { voiceMs } from '#service/capabilities/audio/recordings.ts'
 import { demoModels } from '#service/models/demo-models.ts'

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { UnreadCalls } from '#access/limits/concurrency.ts'
 import { unreadCalls } from '#access/limits/limit-rules.ts'
-import { wavOf } from '#engines/audio/wav.ts'
+import { wavOf } from '#engines/audio/recording.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import { openDesk } from './chat-desk.ts'

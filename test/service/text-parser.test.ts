@@ -142,7 +142,7 @@ test.each(refused)('§15 %s is refused, and costs nothing', { timeout: 60_000 },
 test.each(refusedByPackages)('§15 %s is refused, and costs nothing', { timeout: 60_000, tags: ['engines'] }, isRefused)
 
 test('D2 §15 a ZIP whose directory lies about its sizes is measured all the same', async () => {
-  const { checkUnpacked } = await import('#engines/documents/check-unpacked.ts')
+  const { checkUnpacked } = await import('#engines/documents/document-files.ts')
   const lying = packed({ 'word/document.xml': Buffer.alloc(300 * 1024 * 1024) }, { size: 10 })
   expect(() => checkUnpacked(lying)).toThrow()
   expect(() => checkUnpacked(docx())).not.toThrow()

@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, hash, hkdfSync, randomBytes, timingSafeEqu
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { sql } from 'kysely'
-import { nameCharacters } from '#ledger/store/bounds.ts'
+import { nameCharacters } from '#ledger/bounds.ts'
 import { commitSurely, type Store } from '#ledger/store/store.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 

@@ -1,7 +1,7 @@
 import { displayUsd, formatUsd, microUsd } from '#contract/money.ts'
 import type { ListedBalance } from '#ledger/accounts/balances.ts'
+import type { AuditReport } from '#ledger/audit/audit.ts'
 import type { ChainAuditReport } from '#ledger/audit/audit-chain.ts'
-import type { AuditReport } from '#ledger/audit/audit-report.ts'
 
 /** What each count of an audit counts, in words. */
 const counted: Readonly<Record<keyof AuditReport['counts'], string>> = {

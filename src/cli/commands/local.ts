@@ -67,9 +67,8 @@ const rails: Readonly<Record<string, (root: string) => Promise<Record<string, st
     return { FAREBOX_WALLET_KEY: wallet.privateKey, FAREBOX_PAYEE: payee.address }
   },
   async solana(root) {
-    const [{ loadLocalSolanaKeys }, { readChainRecord }, { solanaFolderOf }] = await Promise.all([
+    const [{ loadLocalSolanaKeys }, { readChainRecord, solanaFolderOf }] = await Promise.all([
       import('#local/keys.ts'),
-      import('#local/chain/probe.ts'),
       import('#local/chain/folder.ts'),
     ])
     const record = await readChainRecord(solanaFolderOf(root))

@@ -38,7 +38,7 @@ export async function lookAtLedger(
 
 async function releaseOf(ledger: LedgerPlace): Promise<Finding[]> {
   const { migrations } = await (ledger.database.engine === 'sqlite'
-    ? import('#ledger/store/sqlite/migrate.ts')
+    ? import('#ledger/store/sqlite/open.ts')
     : import('#ledger/store/postgres/migrate.ts'))
   const reader = await openReader(ledger)
   try {

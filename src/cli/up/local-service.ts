@@ -275,8 +275,7 @@ async function startEvm({ dataDir, tokenName, stops }: Start): Promise<{ chain: 
 }
 
 async function startSolana({ dataDir, stops }: Start): Promise<StartedSolana> {
-  const [{ solanaProblem }, { startLocalSolanaChain }, { loadLocalSolanaKeys }] = await Promise.all([
-    import('#local/solana/subprocess.ts'),
+  const [{ solanaProblem, startLocalSolanaChain }, { loadLocalSolanaKeys }] = await Promise.all([
     import('#local/solana/chain.ts'),
     import('#local/keys.ts'),
   ])

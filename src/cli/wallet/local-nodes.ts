@@ -49,8 +49,8 @@ export async function transferSource(network: string, { env, folder }: LedgerPla
     )
   }
   if (!URL.canParse(url)) throw new CliError(`${variable} is no address.`, 'Write it as https://HOST/PATH.')
-  if (rail === 'eip155') return (await import('#ledger/audit/audit-transfers-evm.ts')).evmTransfers(url)
-  return (await import('#ledger/audit/audit-transfers-svm.ts')).svmTransfers(url)
+  const { evmTransfers, svmTransfers } = await import('#ledger/audit/audit-transfers.ts')
+  return rail === 'eip155' ? evmTransfers(url) : svmTransfers(url)
 }
 
 const chainFolderPath = ({ root }: DataFolder): string => join(root, 'chain')
@@ -71,10 +71,9 @@ export function otherChain(payees: readonly PayeeCounts[], { env, folder }: Ledg
 
 /** Where the local chain of a data folder listens; null where none runs. */
 export async function localEvm(dataDir: string): Promise<string | null> {
-  const [{ findChain }, { chainFolderOf }, { loopbackUrl }, { anvil }] = await Promise.all([
+  const [{ findChain, loopbackUrl }, { chainFolderOf }, { anvil }] = await Promise.all([
     import('#local/chain/process.ts'),
     import('#local/chain/folder.ts'),
-    import('#local/chain/probe.ts'),
     import('#local/evm/anvil.ts'),
   ])
   const chain = await findChain(anvil, chainFolderOf(dataDir))
@@ -82,11 +81,10 @@ export async function localEvm(dataDir: string): Promise<string | null> {
 }
 
 export async function localSolana(dataDir: string): Promise<string | null> {
-  const [{ findChain }, { solanaFolderOf }, { loopbackUrl }, { solana }] = await Promise.all([
+  const [{ findChain, loopbackUrl }, { solanaFolderOf }, { solana }] = await Promise.all([
     import('#local/chain/process.ts'),
     import('#local/chain/folder.ts'),
-    import('#local/chain/probe.ts'),
-    import('#local/solana/subprocess.ts'),
+    import('#local/solana/chain.ts'),
   ])
   const chain = await findChain(solana, solanaFolderOf(dataDir))
   return chain && loopbackUrl(chain.port)

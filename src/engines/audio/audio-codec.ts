@@ -14,11 +14,16 @@ import {
   decodedBytes,
   decodedSamples,
   longRecordingBytes,
+  type PcmAudio,
+  pcmOf,
+  plainAudio,
   probeRate,
   type Recording,
+  resampled,
   speechBytes,
+  wavOf,
+  wavSeconds,
 } from './recording.ts'
-import { type PcmAudio, pcmOf, plainAudio, resampled, wavOf, wavSeconds } from './wav.ts'
 
 let opened: Ffmpeg | null = null
 

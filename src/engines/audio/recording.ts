@@ -65,7 +65,7 @@ export const musicRate = 48_000
 export const voiceSampleSeconds = 300
 
 /** Samples a second of the finest audio in use; a header that claims more is not believed. */
-export const highestRate = 768_000
+const highestRate = 768_000
 
 /** The longest recording that a model may be set to take, a day. Decoding ends there. */
 export const longestRecordingSeconds = 86_400
@@ -75,3 +75,138 @@ export const longestRecordingSeconds = 86_400
  * upload has, or ten minutes at 192,000.
  */
 export const decodedSamples = (seconds: number): number => Math.max(seconds * 48_000, 600 * 192_000)
+
+/** Audio as numbers: 16 bits, little-endian, one channel. */
+export interface PcmAudio {
+  samples: Int16Array
+  /** A second. */
+  rate: number
+}
+
+const headerBytes = 44
+
+/** The 44 bytes before the samples; without a length, as for a stream, it says the most that there can be. */
+export function wavHeader(rate: number, sampleBytes: number = 0xffff_ffff - headerBytes): Buffer {
+  const header = Buffer.alloc(headerBytes)
+  header.write('RIFF', 0, 'latin1')
+  header.writeUInt32LE(sampleBytes + headerBytes - 8, 4)
+  header.write('WAVEfmt ', 8, 'latin1')
+  header.writeUInt32LE(16, 16)
+  // PCM, one channel.
+  header.writeUInt16LE(1, 20)
+  header.writeUInt16LE(1, 22)
+  header.writeUInt32LE(rate, 24)
+  header.writeUInt32LE(rate * 2, 28)
+  header.writeUInt16LE(2, 32)
+  header.writeUInt16LE(16, 34)
+  header.write('data', 36, 'latin1')
+  header.writeUInt32LE(sampleBytes, 40)
+  return header
+}
+
+export const pcmOf = ({ samples }: PcmAudio): Buffer =>
+  Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength)
+
+export function wavOf(audio: PcmAudio): Buffer {
+  const pcm = pcmOf(audio)
+  return Buffer.concat([wavHeader(audio.rate, pcm.byteLength), pcm])
+}
+
+interface PlainWav {
+  /** A second. */
+  rate: number
+  channels: number
+  bits: number
+  /** IEEE numbers instead of whole ones. */
+  isFloat: boolean
+  data: Buffer
+}
+
+/** Seconds of a plain WAV, as far as the file reaches; null for any other, which only decoding can measure. */
+export function wavSeconds(bytes: Buffer): number | null {
+  const plain = plainWav(bytes)
+  return plain && plain.data.length / ((plain.rate * plain.channels * plain.bits) / 8)
+}
+
+/** The samples of a WAV of 16 bits and one channel; null for any other. */
+export function audioOfWav(bytes: Buffer): PcmAudio | null {
+  const plain = plainWav(bytes)
+  if (!plain || plain.isFloat || plain.bits !== 16 || plain.channels !== 1) return null
+  const { rate, data } = plain
+  const count = Math.floor(data.length / 2)
+  return { samples: Int16Array.from({ length: count }, (_, index) => data.readInt16LE(index * 2)), rate }
+}
+
+/** A plain WAV as 16 bits and one channel, the mean of its channels; null for any other. */
+export function plainAudio(bytes: Buffer): PcmAudio | null {
+  const plain = plainWav(bytes)
+  if (!plain) return null
+  const { rate, channels, bits, isFloat, data } = plain
+  const sampleBytes = bits / 8
+  const read = (at: number): number => {
+    if (isFloat) return Math.max(-1, Math.min(1, data.readFloatLE(at))) * 32_767
+    if (bits === 8) return (data.readUInt8(at) - 128) * 256
+    return data.readIntLE(at, sampleBytes) / 2 ** (bits - 16)
+  }
+  const samples = new Int16Array(Math.floor(data.length / (sampleBytes * channels)))
+  for (let index = 0; index < samples.length; index++) {
+    let sum = 0
+    for (let channel = 0; channel < channels; channel++) sum += read((index * channels + channel) * sampleBytes)
+    samples[index] = Math.round(sum / channels)
+  }
+  return { samples, rate }
+}
+
+const formatAt = 12
+const integers = 1
+const floats = 3
+
+/**
+ * A WAV that all readers read alike: its format first, one run of samples, and nothing in the header that contradicts the
+ * rest of it. Null for any other.
+ */
+function plainWav(bytes: Buffer): PlainWav | null {
+  if (bytes.length < headerBytes || nameAt(bytes, formatAt) !== 'fmt ') return null
+  const tag = bytes.readUInt16LE(20)
+  const channels = bytes.readUInt16LE(22)
+  const rate = bytes.readUInt32LE(24)
+  const bits = bytes.readUInt16LE(34)
+  const isKnown = tag === integers ? [8, 16, 24, 32].includes(bits) : tag === floats && bits === 32
+  const frameBytes = (channels * bits) / 8
+  if (!isKnown || channels === 0 || rate === 0 || rate > highestRate) return null
+  if (bytes.readUInt16LE(32) !== frameBytes || bytes.readUInt32LE(28) !== rate * frameBytes) return null
+  const data = onlyData(bytes)
+  return data && { rate, channels, bits, isFloat: tag === floats, data }
+}
+
+/** Chunks of the same name, wherever they may stand, are read by some and skipped by others. */
+function onlyData(bytes: Buffer): Buffer | null {
+  for (let at = formatAt; at + 8 <= bytes.length; ) {
+    const name = nameAt(bytes, at)
+    const size = bytes.readUInt32LE(at + 4)
+    const start = at + 8
+    if (name === 'data') {
+      return bytes.indexOf('data', start + size, 'latin1') < 0 ? bytes.subarray(start, start + size) : null
+    }
+    if (name === 'fmt ' && (at !== formatAt || size < 16)) return null
+    at = start + size + (size % 2)
+  }
+  return null
+}
+
+const nameAt = (bytes: Buffer, at: number): string => bytes.subarray(at, at + 4).toString('latin1')
+
+/** The same audio at another rate, by straight lines between its samples. */
+export function resampled({ samples, rate }: PcmAudio, wanted: number): PcmAudio {
+  if (rate === wanted) return { samples, rate }
+  const count = Math.floor((samples.length * wanted) / rate)
+  const result = new Int16Array(count)
+  for (let index = 0; index < count; index++) {
+    const place = (index * rate) / wanted
+    const before = Math.floor(place)
+    const low = samples[before] ?? 0
+    const high = samples[before + 1] ?? low
+    result[index] = Math.round(low + (high - low) * (place - before))
+  }
+  return { samples: result, rate: wanted }
+}

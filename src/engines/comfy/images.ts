@@ -1,11 +1,10 @@
-import { randomInt } from 'node:crypto'
 import { inferenceFailed } from '#contract/errors/errors.ts'
 import type { ImageFormat } from '#contract/operations/images.ts'
 import { typeOfBytes } from '#contract/wire/image-header.ts'
 import { threadUrl } from '#host/threads/thread-entry.ts'
 import type { UpstreamOptions } from '../http/upstream-options.ts'
 import { type ImageFile, imageFileBytes } from '../images/image-file.ts'
-import { ImageWorker } from '../images/image-worker.ts'
+import { ImageWorker } from '../images/raster.ts'
 import type { Carries, EditChoice, ImageChoice, UpscaleChoice } from '../ports/engine.ts'
 import type {
   BackgroundCall,
@@ -18,7 +17,7 @@ import type {
   UpscaleEngine,
 } from '../ports/media-engines.ts'
 import { ComfyServer, comfyPollMs, comfyRunMs, runWorkflow } from './server.ts'
-import { type Placeholder, Workflow, type WorkflowValues } from './workflow.ts'
+import { type Placeholder, randomSeed, Workflow, type WorkflowValues } from './workflow.ts'
 
 export interface ComfyOptions extends UpstreamOptions {
   /** As ComfyUI exports it for its API, with placeholders such as `{{prompt}}` in its texts. */
@@ -70,9 +69,6 @@ const placeOf: Record<
   enhancePrompt: 'prompt',
 }
 
-/** The largest seed that all samplers take. */
-const seeds = 2 ** 32 - 1
-
 /** Images, edits, larger images and removed backgrounds by a workflow on a ComfyUI server. */
 export class ComfyImages implements ImageEngine, EditEngine, UpscaleEngine, BackgroundEngine {
   readonly carries: Carries<ImageChoice | EditChoice | UpscaleChoice> = (field, value) => {
@@ -94,7 +90,7 @@ export class ComfyImages implements ImageEngine, EditEngine, UpscaleEngine, Back
   }
 
   async generate({ request, engineModel, signal }: ImageCall): Promise<Buffer[]> {
-    const { prompt, width, height, count, format, negativePrompt = '', seed = randomInt(seeds) } = request
+    const { prompt, width, height, count, format, negativePrompt = '', seed = randomSeed() } = request
     const values = {
       ...{ prompt, negative_prompt: negativePrompt, width, height, count, seed, model: engineModel },
       ...(request.steps === undefined ? {} : { steps: request.steps }),
@@ -107,7 +103,7 @@ export class ComfyImages implements ImageEngine, EditEngine, UpscaleEngine, Back
   async edit({ request, engineModel, signal }: EditCall): Promise<Buffer> {
     const { prompt, images, format, aspectRatio, resolution, quality } = request
     const values = {
-      ...{ prompt, negative_prompt: '', seed: randomInt(seeds), model: engineModel },
+      ...{ prompt, negative_prompt: '', seed: randomSeed(), model: engineModel },
       ...sizeOf(images),
       ...(aspectRatio === undefined ? {} : { aspect_ratio: aspectRatio }),
       ...(resolution === undefined ? {} : { resolution }),
@@ -118,7 +114,7 @@ export class ComfyImages implements ImageEngine, EditEngine, UpscaleEngine, Back
 
   async upscale({ request: { image, scale, enhance }, engineModel, signal }: UpscaleCall): Promise<Buffer> {
     const values = {
-      ...{ scale, seed: randomInt(seeds), model: engineModel, prompt: enhance?.prompt ?? '', negative_prompt: '' },
+      ...{ scale, seed: randomSeed(), model: engineModel, prompt: enhance?.prompt ?? '', negative_prompt: '' },
       ...sizeOf([image]),
       creativity: enhance?.creativity ?? 0,
       replication: enhance?.replication ?? 1,
@@ -127,7 +123,7 @@ export class ComfyImages implements ImageEngine, EditEngine, UpscaleEngine, Back
   }
 
   async removeBackground({ image, engineModel, signal }: BackgroundCall): Promise<Buffer> {
-    const values = { model: engineModel, seed: randomInt(seeds), ...sizeOf([image]) }
+    const values = { model: engineModel, seed: randomSeed(), ...sizeOf([image]) }
     return one(await this.#make({ values, images: [image], format: 'png', most: 1, signal }))
   }
 

@@ -3,10 +3,9 @@ import { Agent, type Dispatcher, FormData, request as send, WebSocket } from 'un
 import { inferenceFailed, modelOffline, modelOverloaded } from '#contract/errors/errors.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { bytesWithin } from '#host/network.ts'
-import * as bounds from '../bounds.ts'
 import { authorization, urlOf } from '../http/upstream.ts'
 import { codeOf, isObject, readObject, transportError } from '../http/upstream-error.ts'
-import type { UpstreamOptions } from '../http/upstream-options.ts'
+import { idleConnectionMs, type UpstreamOptions, usualTimeouts } from '../http/upstream-options.ts'
 import type { UploadedFile } from './workflow.ts'
 
 /** A workflow of some hundred nodes has tens of kilobytes. */
@@ -58,7 +57,7 @@ interface Question {
 export class ComfyServer {
   readonly #options: UpstreamOptions
   readonly #headers: Record<string, string>
-  readonly #agent = new Agent({ keepAliveTimeout: bounds.idleConnectionMs, connect: { timeout: bounds.connectMs } })
+  readonly #agent = new Agent({ keepAliveTimeout: idleConnectionMs, connect: { timeout: usualTimeouts.connectMs } })
 
   /** Throws one sentence where the address or the key cannot be used. */
   constructor(options: UpstreamOptions) {
@@ -196,7 +195,7 @@ export class ComfyServer {
       dispatcher: this.#agent,
       signal,
       headersTimeout: comfyQuestionMs,
-      bodyTimeout: bounds.silenceMs,
+      bodyTimeout: usualTimeouts.silenceMs,
     })
     // A body that is left before its end reports that as an error, which nobody waits for.
     response.body.on('error', () => undefined)

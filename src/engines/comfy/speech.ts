@@ -1,14 +1,12 @@
-import { randomInt } from 'node:crypto'
 import { inferenceFailed } from '#contract/errors/errors.ts'
 import type { SpeechFormat } from '#contract/operations/audio.ts'
 import { decodeAudio, encodableFormats, encodeAudio, pcmRate } from '../audio/audio-codec.ts'
-import { audioTypeOf, longestRecordingSeconds, speechBytes } from '../audio/recording.ts'
-import { audioOfWav } from '../audio/wav.ts'
+import { audioOfWav, audioTypeOf, longestRecordingSeconds, speechBytes } from '../audio/recording.ts'
 import type { Carries, SpeechChoice } from '../ports/engine.ts'
 import type { SpeechCall, SpeechEngine, VoiceCall } from '../ports/media-engines.ts'
 import type { ComfyOptions } from './images.ts'
 import { ComfyServer, comfyPollMs, comfyRunMs, runWorkflow } from './server.ts'
-import { type Placeholder, Workflow, type WorkflowValues } from './workflow.ts'
+import { type Placeholder, randomSeed, Workflow, type WorkflowValues } from './workflow.ts'
 
 /** Where a field of a request stands in a workflow. */
 const placeOf: Record<SpeechChoice, Placeholder> = {
@@ -19,9 +17,6 @@ const placeOf: Record<SpeechChoice, Placeholder> = {
   temperature: 'temperature',
   top_p: 'top_p',
 }
-
-/** The largest seed that all samplers take. */
-const seeds = 2 ** 32 - 1
 
 /**
  * Speech by a workflow on a ComfyUI server. Its voices are names of audio files in the server's input folder, which a
@@ -47,7 +42,7 @@ export class ComfySpeech implements SpeechEngine {
   async speak({ request, engineModel, signal: caller }: SpeechCall): Promise<Buffer> {
     const { text, voice, speed, language, style, temperature, topP } = request
     const values: WorkflowValues = {
-      ...{ prompt: text, voice, speed, model: engineModel, seed: randomInt(seeds) },
+      ...{ prompt: text, voice, speed, model: engineModel, seed: randomSeed() },
       ...(language === undefined ? {} : { language }),
       ...(style === undefined ? {} : { style }),
       ...(temperature === undefined ? {} : { temperature }),

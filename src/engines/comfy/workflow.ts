@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { isObject } from '../http/upstream-error.ts'
 
 /** One for each reference image of a request, in their order. */
@@ -52,6 +53,9 @@ export type Placeholder = (typeof placeholders)[number]
 
 /** `sound` says whether a video has any, `instrumental` whether music has no words. */
 export type WorkflowValues = Readonly<Partial<Record<Placeholder, string | number | boolean>>>
+
+/** Up to the largest seed that all samplers take. */
+export const randomSeed = (): number => randomInt(2 ** 32 - 1)
 
 /** `{{steps}}`, or with what it is where a request does not say: `{{steps|20}}`. */
 const pattern = /\{\{\s*(\w+)\s*(?:\|([^{}]*))?\}\}/g

@@ -4,8 +4,7 @@ import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { audioLength, encodableFormats, encodeAudio, pcmRate } from '../audio/audio-codec.ts'
-import { longestRecordingSeconds } from '../audio/recording.ts'
-import type { PcmAudio } from '../audio/wav.ts'
+import { longestRecordingSeconds, type PcmAudio } from '../audio/recording.ts'
 import { carriesOnly, type MusicChoice, type SpeechChoice, type TranscriptionChoice } from '../ports/engine.ts'
 import type {
   JobProgress,

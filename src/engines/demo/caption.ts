@@ -1,5 +1,7 @@
-import { captionCharacters } from '../bounds.ts'
 import type { Raster } from '../images/png.ts'
+
+/** Characters of a prompt that are drawn into the image. */
+const captionCharacters = 96
 
 /**
  * The words of a prompt as an image. It is drawn here because a text that an encoder draws needs a font on the machine

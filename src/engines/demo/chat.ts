@@ -10,9 +10,20 @@ import type {
   TokenUsage,
 } from '#contract/operations/chat.ts'
 import { type Clock, systemClock } from '#contract/time.ts'
-import { chunkPauseMs, countedNumbers, quotedCharacters, streamPauseMs } from '../bounds.ts'
 import { askedTokens, type ChatCall, type ChatEngine } from '../ports/engine.ts'
 import { countPromptTokens, countTokens, tokenizedPieceCharacters } from '../tokens/count-tokens.ts'
+
+/** Of a message that a demonstration repeats, so that its answers stay short. */
+const quotedCharacters = 240
+
+/** How far a demonstration counts when it is asked to: enough for a long stream. */
+const countedNumbers = 10_000
+
+/** Between two chunks, so that a stream can be seen as one. */
+const chunkPauseMs = 15
+
+/** All pauses of one stream together, so that a long answer is not slow for show. */
+const streamPauseMs = 4_000
 
 export interface DemoChatOptions {
   clock?: Clock

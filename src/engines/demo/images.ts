@@ -1,5 +1,5 @@
 import { threadUrl } from '#host/threads/thread-entry.ts'
-import { ImageWorker } from '../images/image-worker.ts'
+import { ImageWorker } from '../images/raster.ts'
 import { type Carries, carriesOnly, type EditChoice, type ImageChoice, type UpscaleChoice } from '../ports/engine.ts'
 import type {
   BackgroundCall,

@@ -5,7 +5,6 @@ import type { VideoQueueRequest } from '#contract/operations/video.ts'
 import type { ImageType } from '#contract/wire/image-header.ts'
 import { MediaFailed, type RunMediaTask } from '#host/media/media-workers.ts'
 import type { Conversion, ConversionInput, Track } from '#host/media/tasks.ts'
-import { complaintCharacters, encodedBytes, encodeMs } from '../bounds.ts'
 import { imagePixels, readImage } from '../images/image-file.ts'
 import type { Raster } from '../images/png.ts'
 import {
@@ -17,6 +16,15 @@ import {
   type VideoFormat,
   videoPlan,
 } from '../video-media/request-media.ts'
+
+/** A demonstration takes seconds; an encoder that needs longer than this hangs. */
+export const encodeMs = 120_000
+
+/** The largest file of an encode: ten seconds of 1080p stay below 30 MB. */
+export const encodedBytes = 200 * 1024 * 1024
+
+/** What is kept of an encoder's complaints. */
+const complaintCharacters = 2_000
 
 const framesPerSecond = 24
 

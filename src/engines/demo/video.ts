@@ -4,7 +4,6 @@ import { mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { FfmpegMissing, videoEncoders } from '#host/media/ffmpeg.ts'
 import type { RunMediaTask } from '#host/media/media-workers.ts'
-import { encodedBytes, encodeMs, encodesAtOnce, encodesWaiting, rememberedFailures } from '../bounds.ts'
 import { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
 import { carriesAll } from '../ports/engine.ts'
 import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../ports/media-engines.ts'
@@ -17,10 +16,21 @@ import {
   drawnVideo,
   EncodeFailed,
   encode,
+  encodedBytes,
+  encodeMs,
   type Upscaling,
   upscaling,
   type VideoDrawing,
 } from './video-drawing.ts'
+
+/** Encodes that run at once; the machine serves requests beside them. */
+const encodesAtOnce = 2
+
+/** Jobs that wait for an encoder; what comes beyond is told to come again. */
+const encodesWaiting = 1_000
+
+/** Failures that are remembered until their job asks; the oldest are forgotten, and would be tried again. */
+const rememberedFailures = 1_000
 
 export interface DemoVideoOptions {
   /** Finished videos lie here as `JOB.mp4` until the caller takes them. */

@@ -1,8 +1,7 @@
 /** Where the thread that reads documents starts. Answers in the order of the questions. */
 import { optionalPackage } from '#host/packages.ts'
 import { answerTasks } from '#host/threads/thread-entry.ts'
-import { checkUnpacked } from './check-unpacked.ts'
-import type { DocumentAnswer, DocumentKind, DocumentTask } from './document-files.ts'
+import { checkUnpacked, type DocumentAnswer, type DocumentKind, type DocumentTask } from './document-files.ts'
 
 /** Cells that the sheets of a document span, empty ones too; to write them takes a second or two. */
 const sheetCells = 1_000_000

@@ -1,5 +1,5 @@
 import { threadUrl } from '#host/threads/thread-entry.ts'
-import { ImageWorker } from '../images/image-worker.ts'
+import { ImageWorker } from '../images/raster.ts'
 import { carriesOnly, type UpscaleChoice } from '../ports/engine.ts'
 import type { UpscaleCall, UpscaleEngine } from '../ports/media-engines.ts'
 

@@ -7,7 +7,7 @@ import { threadUrl } from '#host/threads/thread-entry.ts'
 import { Ffmpeg, isUnreadable } from '../ffmpeg/ffmpeg.ts'
 import { imagePixels } from '../images/image-file.ts'
 import type { FaceDetector, FaceMedium } from '../ports/media-engines.ts'
-import { type MediaProbe, PacketProbe } from '../video-media/media-probe.ts'
+import { type MediaProbe, PacketProbe } from '../video-media/video-media.ts'
 import type { FaceAnswer } from './face-thread.ts'
 
 /** The longer side of the frames of a video. */

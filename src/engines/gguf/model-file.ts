@@ -1,6 +1,11 @@
 import { modelOverloaded } from '#contract/errors/errors.ts'
 import { optionalPackage } from '#host/packages.ts'
-import { ggufContextTokens, leastContextTokens } from '../bounds.ts'
+
+/** The context of a GGUF file, where its operator says nothing: longer ones cost memory that most prompts never use. */
+const ggufContextTokens = 8_192
+
+/** llama.cpp makes no context that is shorter. */
+const leastContextTokens = 1_024
 
 /** What is used of `node-llama-cpp`, which brings llama.cpp built for this machine. */
 interface LlamaPackage {

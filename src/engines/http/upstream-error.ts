@@ -14,7 +14,12 @@ import { blameless, type ServiceError } from '#contract/errors/service-error.ts'
 import { ChatCompletion, ChatCompletionChunk, TokenUsage } from '#contract/operations/chat.ts'
 import { parseJson } from '#contract/wire/json.ts'
 import { unreachable } from '#host/network.ts'
-import { answerDepth, retryAfterSeconds } from '../bounds.ts'
+
+/** The longest wait that a server's Retry-After may ask of our callers. */
+const retryAfterSeconds = 3_600
+
+/** Nesting of an answer's JSON; real ones stay below 20. */
+const answerDepth = 64
 
 interface Refusal {
   status: number

@@ -11,12 +11,29 @@ export interface UpstreamOptions {
 }
 
 export interface EngineTimeouts {
+  /** Until a server accepts a connection; on a healthy network it is milliseconds. */
   connectMs: number
+  /** Until the first byte of a stream; a long prompt on a busy machine is read within two minutes. */
   firstByteMs: number
+  /** A whole answer that is not streamed. */
   answerMs: number
+  /** Silence between two pieces of an answer, after which its server counts as gone. */
   silenceMs: number
+  /** The longest stream; at ten tokens a second it is 18,000. */
   streamMs: number
 }
+
+/** Where an operator sets no others. */
+export const usualTimeouts: EngineTimeouts = {
+  connectMs: 5_000,
+  firstByteMs: 120_000,
+  answerMs: 600_000,
+  silenceMs: 60_000,
+  streamMs: 1_800_000,
+}
+
+/** An idle connection is kept this long, below the 5 s after which common servers close theirs. */
+export const idleConnectionMs = 4_000
 
 export interface EngineProblem {
   host: string
@@ -30,3 +47,9 @@ export interface JobUpstreamOptions extends UpstreamOptions {
   /** What is handed over; a video where absent. */
   makes?: 'video' | 'audio'
 }
+
+/**
+ * A whole answer: sixteen choices of 32,000 tokens stay below it. With log probabilities, of which twenty take 2,000 bytes a
+ * token and more, it is 12,000 tokens: the service refuses requests for larger ones before it asks.
+ */
+export const answerBytes = 32 * 1024 * 1024

@@ -2,9 +2,20 @@ import { Agent, type Dispatcher, FormData, request as send } from 'undici'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { bytesWithin } from '#host/network.ts'
 import { upstreamHeaders } from '#host/tracing/tracing.ts'
-import * as bounds from '../bounds.ts'
 import { AnswerTooLarge, codeOf, readObject, refusalError, transportError } from './upstream-error.ts'
-import type { EngineProblem, EngineTimeouts, UpstreamOptions } from './upstream-options.ts'
+import {
+  type EngineProblem,
+  type EngineTimeouts,
+  idleConnectionMs,
+  type UpstreamOptions,
+  usualTimeouts,
+} from './upstream-options.ts'
+
+/** Connections to one server; beyond them calls wait for a free one. */
+const connectionsPerEngine = 1_024
+
+/** Of an answer that says what went wrong. */
+const refusalBytes = 64 * 1024
 
 export type UpstreamResponse = Dispatcher.ResponseData
 
@@ -29,14 +40,13 @@ export class OpenAiUpstream {
 
   /** `path` is that below the base URL. Throws one sentence where the address or the key cannot be used. */
   constructor(options: UpstreamOptions, path: string) {
-    const { connectMs, firstByteMs, answerMs, silenceMs, streamMs } = bounds
     this.#url = urlOf(options.baseUrl, path)
     this.#headers = authorization(options, this.#url.host)
-    this.timeouts = { connectMs, firstByteMs, answerMs, silenceMs, streamMs, ...options.timeouts }
+    this.timeouts = { ...usualTimeouts, ...options.timeouts }
     this.#onProblem = options.onProblem ?? (() => undefined)
     this.#agent = new Agent({
-      connections: bounds.connectionsPerEngine,
-      keepAliveTimeout: bounds.idleConnectionMs,
+      connections: connectionsPerEngine,
+      keepAliveTimeout: idleConnectionMs,
       connect: { timeout: this.timeouts.connectMs },
     })
   }
@@ -109,7 +119,7 @@ export class OpenAiUpstream {
   async #refused(response: UpstreamResponse, request: object): Promise<ServiceError> {
     const { statusCode: status, headers } = response
     this.#onProblem({ host: this.#url.host, status, code: '' })
-    const text = await readText(response, bounds.refusalBytes).catch(() => '')
+    const text = await readText(response, refusalBytes).catch(() => '')
     const retryAfter = typeof headers['retry-after'] === 'string' ? headers['retry-after'] : undefined
     return refusalError({ status, retryAfter, body: readObject(text) }, request)
   }

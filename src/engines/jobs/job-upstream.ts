@@ -5,10 +5,9 @@ import { join, resolve } from 'node:path'
 import { Agent, type Dispatcher, FormData, request as send } from 'undici'
 import { headBytes, type SniffedType, sniffType } from '#contract/wire/media-type.ts'
 import { bytesWithin, unreachable } from '#host/network.ts'
-import * as bounds from '../bounds.ts'
 import { authorization, urlOf } from '../http/upstream.ts'
 import { codeOf, isObject, readObject } from '../http/upstream-error.ts'
-import type { JobUpstreamOptions } from '../http/upstream-options.ts'
+import { idleConnectionMs, type JobUpstreamOptions, usualTimeouts } from '../http/upstream-options.ts'
 import type { EngineState, JobProgress } from '../ports/media-engines.ts'
 import { NotTaken, OnceSent } from './once-sent.ts'
 
@@ -60,7 +59,7 @@ export class JobUpstream {
   readonly #options: JobUpstreamOptions
   readonly #headers: Record<string, string>
   readonly #host: string
-  readonly #agent = new Agent({ keepAliveTimeout: bounds.idleConnectionMs, connect: { timeout: bounds.connectMs } })
+  readonly #agent = new Agent({ keepAliveTimeout: idleConnectionMs, connect: { timeout: usualTimeouts.connectMs } })
 
   /** Throws one sentence where the address or the key cannot be used. */
   constructor(options: JobUpstreamOptions) {
@@ -107,7 +106,7 @@ export class JobUpstream {
         dispatcher: this.#agent,
         signal: AbortSignal.any([signal, late.signal]),
         headersTimeout: timeoutMs,
-        bodyTimeout: bounds.silenceMs,
+        bodyTimeout: usualTimeouts.silenceMs,
       })
       const answer = await read(response)
       if (answer.kind === 'file') {

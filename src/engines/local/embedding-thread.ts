@@ -1,8 +1,9 @@
 /** Where the thread that embeds texts with a small English model starts. */
-
 import { optionalPackage } from '#host/packages.ts'
 import { answerTasks } from '#host/threads/thread-entry.ts'
-import { textsAtOnce } from '../bounds.ts'
+
+/** Texts that the local embedding model takes at once; more need memory and are no faster. */
+const textsAtOnce = 32
 
 export type EmbeddingAnswer = { vectors: number[][]; tokens: number } | { problem: string }
 

@@ -2,7 +2,6 @@ import { inferenceFailed, requestTimeout } from '#contract/errors/errors.ts'
 import { fieldError } from '#contract/errors/issues.ts'
 import { TaskFailed, TaskThread } from '#host/threads/task-thread.ts'
 import { threadUrl } from '#host/threads/thread-entry.ts'
-import { embedHeapMb, embedMs, embedsWaiting } from '../bounds.ts'
 import {
   carriesOnly,
   type EmbeddingCall,
@@ -11,6 +10,15 @@ import {
   type EmbeddingResult,
 } from '../ports/engine.ts'
 import type { EmbeddingAnswer } from './embedding-thread.ts'
+
+/** All texts of a request: 2,048 long ones take half a minute. */
+const embedMs = 120_000
+
+/** Memory of the thread that embeds; the model takes 60 MB of it. */
+const embedHeapMb = 512
+
+/** Requests that wait for that thread; what comes beyond is told to come again. */
+const embedsWaiting = 64
 
 /** Of its vectors; they have the length 1. */
 export const localDimensions = 512

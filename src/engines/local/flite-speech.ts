@@ -2,11 +2,14 @@ import { inferenceFailed, requestTimeout } from '#contract/errors/errors.ts'
 import { TaskFailed, TaskThread } from '#host/threads/task-thread.ts'
 import { threadUrl } from '#host/threads/thread-entry.ts'
 import { encodableFormats, encodeAudio } from '../audio/audio-codec.ts'
-import { audioOfWav } from '../audio/wav.ts'
-import { fliteMs, flitesWaiting } from '../bounds.ts'
+import { audioOfWav } from '../audio/recording.ts'
 import type { Carries, SpeechChoice } from '../ports/engine.ts'
 import type { SpeechCall, SpeechEngine } from '../ports/media-engines.ts'
 import type { FliteAnswer, FliteTask } from './flite-thread.ts'
+
+/** One text of Flite, and those that wait for it: 4,096 characters take some 5 s. */
+const fliteMs = 60_000
+const flitesWaiting = 100
 
 /** Of the voices in the package the best two: a woman and a man, of American English. */
 export const fliteVoices = ['slt', 'rms'] as const

@@ -6,9 +6,7 @@ import { FfmpegMissing } from '#host/media/ffmpeg.ts'
 import { runSubprocess } from '#host/subprocess.ts'
 import { queueIsFull, Slots } from '#host/threads/slots.ts'
 import { decodeAudio, encodeAudio } from '../audio/audio-codec.ts'
-import type { Recording } from '../audio/recording.ts'
-import { audioOfWav, pcmOf, resampled } from '../audio/wav.ts'
-import { heardRate, heardSeconds, hearingMs, hearingsAtOnce, hearingsWaiting } from '../bounds.ts'
+import { audioOfWav, pcmOf, type Recording, resampled } from '../audio/recording.ts'
 import type { Carries, TranscriptionChoice } from '../ports/engine.ts'
 import type {
   TranscribedSpeech,
@@ -17,6 +15,17 @@ import type {
   TranscriptionEngine,
   VideoTranscriber,
 } from '../ports/media-engines.ts'
+
+/** The audio of a video that is transcribed; at this rate speech loses nothing, and two hours are 58 MB as MP3. */
+const heardRate = 16_000
+const heardSeconds = 2 * 60 * 60
+
+/** One recording of speech: an hour takes twenty minutes of one core. */
+const hearingMs = 1_800_000
+
+/** Recordings that are heard at once, each on a core of its own, and those that wait; what comes beyond is told to come again. */
+const hearingsAtOnce = 2
+const hearingsWaiting = 32
 
 export interface AudioTranscriberOptions {
   engine: TranscriptionEngine

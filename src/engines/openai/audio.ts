@@ -4,7 +4,6 @@ import { unreadableSpeech } from '#contract/errors/errors.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { type SpeechFormat, speechTypes, type Transcription } from '#contract/operations/audio.ts'
 import { speechBytes } from '../audio/recording.ts'
-import { transcriptBytes } from '../bounds.ts'
 import { OpenAiUpstream } from '../http/upstream.ts'
 import { eventError } from '../http/upstream-error.ts'
 import type { UpstreamOptions } from '../http/upstream-options.ts'
@@ -16,6 +15,9 @@ import type {
   TranscriptionCall,
   TranscriptionEngine,
 } from '../ports/media-engines.ts'
+
+/** The answer of a transcription: hours of words with their times. */
+const transcriptBytes = 16 * 1024 * 1024
 
 export interface OpenAiSpeechOptions extends UpstreamOptions {
   /** What a word on how to speak is called there; `instructions`, as OpenAI has it, where absent. */

@@ -1,6 +1,8 @@
 import { TokenUsage } from '#contract/operations/chat.ts'
-import { eventCharacters } from '../bounds.ts'
 import { AnswerTooLarge, isObject } from '../http/upstream-error.ts'
+
+/** One line of a stream, and the data of one event; tool calls may come whole. */
+export const eventCharacters = 1024 * 1024
 
 /** A stream that no reader should hold in memory. */
 export class EventTooLong extends AnswerTooLarge {

@@ -1,13 +1,18 @@
 import type { ChatCompletion, ChatCompletionChunk } from '#contract/operations/chat.ts'
 import { type Clock, systemClock } from '#contract/time.ts'
-import * as bounds from '../bounds.ts'
 import { OpenAiUpstream, type UpstreamResponse } from '../http/upstream.ts'
 import { AnswerTooLarge, eventError, readChunk, readCompletion, readObject } from '../http/upstream-error.ts'
-import type { UpstreamOptions } from '../http/upstream-options.ts'
+import { answerBytes, type UpstreamOptions } from '../http/upstream-options.ts'
 import { askedTokens, type ChatCall, type ChatEngine } from '../ports/engine.ts'
 import { chatMembers, handedOn, type Members, withoutNames } from '../ports/published-members.ts'
 import { askedRunningUsage, EventReader, RunningUsage, type RunningUsageName } from './chat-stream.ts'
 import { SearchedEvents, searchedCompletion, searchedRequest } from './searched-chat.ts'
+
+/** All of a stream; every event repeats some 200 bytes of frame. */
+const streamBytes = 64 * 1024 * 1024
+
+/** How long a stream that said it is done may take to end, before its connection is given up. */
+const lingerMs = 1_000
 
 export interface OpenAiChatOptions extends UpstreamOptions {
   lengthMember?: Forwarding['lengthMember']
@@ -63,7 +68,7 @@ export class OpenAiChat implements ChatEngine {
     const { upstream, isResponses } = this.#wayOf(call)
     try {
       const body = isResponses ? this.#searching(call, false) : this.#forwarded(call, false)
-      const value = await upstream.json({ body, request, signal }, bounds.answerBytes)
+      const value = await upstream.json({ body, request, signal }, answerBytes)
       if (value?.error && !value.choices) throw eventError(value.error, request)
       const answer = value && (isResponses ? searchedCompletion(value) : this.#readAnswer(call, value))
       const completion = answer && readCompletion(answer, this.#nowSeconds())
@@ -164,7 +169,7 @@ function readerOfResponse(): EventReading {
 
 /** Reads the little that follows the last event; a server that does not end then loses its connection. */
 function linger(response: UpstreamResponse | null): void {
-  response?.body.dump({ limit: 1024, signal: AbortSignal.timeout(bounds.lingerMs) }).catch(() => undefined)
+  response?.body.dump({ limit: 1024, signal: AbortSignal.timeout(lingerMs) }).catch(() => undefined)
 }
 
 /** Leaving this loop leaves the body readable, so that its end can be awaited. */
@@ -173,7 +178,7 @@ async function* eventsOf(body: UpstreamResponse['body']): AsyncGenerator<string>
   let bytes = 0
   for await (const piece of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     bytes += piece.length
-    if (bytes > bounds.streamBytes) throw new AnswerTooLarge('The engine’s stream is too large.')
+    if (bytes > streamBytes) throw new AnswerTooLarge('The engine’s stream is too large.')
     yield* reader.push(piece)
   }
   yield* reader.end()

@@ -1,9 +1,11 @@
 import { z } from 'zod'
-import { vectorBytes } from '../bounds.ts'
 import { OpenAiUpstream } from '../http/upstream.ts'
 import { eventError } from '../http/upstream-error.ts'
 import type { UpstreamOptions } from '../http/upstream-options.ts'
 import { carriesAll, type EmbeddingCall, type EmbeddingEngine, type EmbeddingResult } from '../ports/engine.ts'
+
+/** Vectors of one answer: 2,048 of 1,024 dimensions, each printed in up to 22 characters. */
+const vectorBytes = 64 * 1024 * 1024
 
 /** Numbers, or the bytes of little-endian 32-bit floats; whatever else a server answers is no vector. */
 const Vector = z.union([z.array(z.number()).min(1), z.base64().min(1).transform(floatsOf)])

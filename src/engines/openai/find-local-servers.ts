@@ -1,7 +1,13 @@
 import { Agent, request } from 'undici'
 import { z } from 'zod'
 import { bytesWithin } from '#host/network.ts'
-import { localListBytes, localModels, localServerMs } from '../bounds.ts'
+
+/** How long a server of this machine may take to list its models; whoever looks for one must hardly notice. */
+const localServerMs = 500
+
+/** Of such a list. */
+const localListBytes = 1024 * 1024
+const localModels = 1_000
 
 /** A server of this machine that speaks OpenAI's API, with the models that it lists. */
 export interface LocalServer {

@@ -1,11 +1,13 @@
 import { FormData } from 'undici'
 import { z } from 'zod'
-import { imageAnswerBytes } from '../bounds.ts'
 import { OpenAiUpstream } from '../http/upstream.ts'
 import { eventError } from '../http/upstream-error.ts'
 import type { UpstreamOptions } from '../http/upstream-options.ts'
 import { type Carries, carriesAllBut, type EditChoice, type ImageChoice } from '../ports/engine.ts'
 import type { EditCall, EditEngine, EditRequest, ImageCall, ImageEngine } from '../ports/media-engines.ts'
+
+/** Images of one answer as base64: four of some megabytes each. */
+export const imageAnswerBytes = 64 * 1024 * 1024
 
 const Answer = z.looseObject({ data: z.array(z.looseObject({ b64_json: z.base64().min(1) })).min(1) })
 

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { isNoPrompt, VideoQueueRequest } from '#contract/operations/video.ts'
 import { containsMinor, isAdultModelContentViolation, isBlurred, isContentViolation } from '#contract/wire/headers.ts'
 import { defaultVendor, fromVendor, toVendor, vendorHeader } from '#contract/wire/vendor.ts'
-import { imageAnswerBytes, voiceAnswerBytes } from '../bounds.ts'
 import { OpenAiUpstream } from '../http/upstream.ts'
 import type { JobUpstreamOptions, UpstreamOptions } from '../http/upstream-options.ts'
 import {
@@ -19,6 +18,7 @@ import {
 import { NotTaken } from '../jobs/once-sent.ts'
 import { OpenAiSpeech, OpenAiTranscription } from '../openai/audio.ts'
 import { OpenAiChat, type OpenAiChatOptions } from '../openai/chat.ts'
+import { imageAnswerBytes } from '../openai/images.ts'
 import { carriesAll } from '../ports/engine.ts'
 import type {
   EngineFinding,
@@ -31,6 +31,9 @@ import type {
   VoiceCall,
 } from '../ports/media-engines.ts'
 import { handedOn, type Members, membersOf, withPath } from '../ports/published-members.ts'
+
+/** Of an answer about a voice: an id and a model's name. */
+const voiceAnswerBytes = 64 * 1024
 
 export interface ServiceChatOptions
   extends Omit<OpenAiChatOptions, 'optionMembers' | 'xSearch' | 'searchedAnswer' | 'withoutThinking' | 'lengthMember'> {

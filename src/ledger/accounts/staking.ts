@@ -1,7 +1,7 @@
 import { type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
 import { type Clock, dayMs as dayLengthMs } from '#contract/time.ts'
 import { RecentMap } from '#host/recent-map.ts'
-import { amountMicroUsd } from '../store/bounds.ts'
+import { amountMicroUsd } from '../bounds.ts'
 import type { Store } from '../store/store.ts'
 import type { StakingDay } from '../store/units.ts'
 import type { Principal } from './principal.ts'

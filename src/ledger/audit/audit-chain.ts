@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '#contract/time.ts'
 import { settlingMs } from '../bounds.ts'
+import { type AuditFinding, Findings } from './audit.ts'
 import type { AuditReader } from './audit-reader.ts'
-import { type AuditFinding, Findings } from './audit-report.ts'
 import type { Payee, TransferSource } from './audit-transfers.ts'
 
 /** What an audit of the chains answers. */

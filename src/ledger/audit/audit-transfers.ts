@@ -1,6 +1,15 @@
+import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
-import { chainQuestionMs, chainQuestions, chainRetryMs } from '../bounds.ts'
+import { encodeBase58 } from '#contract/wire/base58.ts'
+import {
+  chainClockMs,
+  chainQuestionMs,
+  chainQuestions,
+  chainRetryMs,
+  chainWindowBlocks,
+  listedSignatures,
+} from '../bounds.ts'
 
 /** Where one rail's payments go. */
 export interface Payee {
@@ -72,4 +81,185 @@ async function askOnce<Result>(url: string, method: string, params: readonly unk
   if (answer.data?.error) throw new NodeFailed(`The node refuses ${method} (${answer.data.error.code}).`, true)
   if (!response.ok || !answer.success) throw new NodeFailed(`The node does not answer ${method}.`, false)
   return result.parse(answer.data.result)
+}
+
+/** keccak256 of `Transfer(address,address,uint256)` and of `AuthorizationUsed(address,bytes32)`. */
+const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+const usedTopic = '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5'
+
+const Quantity = z
+  .string()
+  .regex(/^0x[0-9a-f]{1,64}$/i)
+  .transform(BigInt)
+const Hash = z
+  .string()
+  .regex(/^0x[0-9a-f]{64}$/i)
+  .transform(text => text.toLowerCase())
+const Log = z.object({
+  address: z.string().transform(text => text.toLowerCase()),
+  topics: z.array(Hash),
+  data: z.string(),
+  transactionHash: Hash,
+  logIndex: Quantity,
+})
+type Log = z.output<typeof Log>
+const Block = z.object({ timestamp: Quantity })
+const Receipt = z.object({ logs: z.array(Log) }).nullable()
+
+/** Transfers of a token on an EVM chain, by its events. */
+export function evmTransfers(rpcUrl: string): TransferSource {
+  const ask = <Result>(method: string, params: readonly unknown[], result: z.ZodType<Result>) =>
+    askNode(rpcUrl, method, params, result)
+
+  /** The first block of that time or later. */
+  async function blockAt(sinceMs: number, head: bigint): Promise<bigint> {
+    let [low, high] = [0n, head]
+    while (low < high) {
+      const middle = (low + high) / 2n
+      const { timestamp } = await ask('eth_getBlockByNumber', [hex(middle), false], Block)
+      if (timestamp * 1000n < BigInt(sinceMs)) low = middle + 1n
+      else high = middle
+    }
+    return low
+  }
+
+  /** Nodes bound their answers by blocks or by rows and say so in many ways: what is refused is asked in halves. */
+  async function* logsBetween(payee: Payee, from: bigint, to: bigint): AsyncGenerator<Log> {
+    const topics = [transferTopic, null, `0x${payee.account.slice(2).toLowerCase().padStart(64, '0')}`]
+    const filter = { address: payee.asset, topics, fromBlock: hex(from), toBlock: hex(to) }
+    const logs = await ask('eth_getLogs', [filter], z.array(Log)).catch(error => {
+      if (error instanceof NodeFailed && error.refused && from < to) return null
+      throw error
+    })
+    if (logs) return yield* logs
+    const middle = (from + to) / 2n
+    yield* logsBetween(payee, from, middle)
+    yield* logsBetween(payee, middle + 1n, to)
+  }
+
+  /** The token writes `AuthorizationUsed` right before the `Transfer` of that authorisation. */
+  async function paymentKey({ network, asset }: Payee, log: Log): Promise<string | null> {
+    const receipt = await ask('eth_getTransactionReceipt', [log.transactionHash], Receipt)
+    const logs = (receipt?.logs ?? []).filter(each => each.address === asset.toLowerCase())
+    const before = logs[logs.findIndex(each => each.logIndex === log.logIndex) - 1]
+    const [event, from, nonce] = before?.topics ?? []
+    if (event !== usedTopic || from === undefined || nonce === undefined || from !== log.topics[1]) return null
+    const chainId = network.slice(network.indexOf(':') + 1)
+    return `evm:${chainId}:${asset}:0x${from.slice(-40)}:${nonce}`.toLowerCase()
+  }
+
+  return {
+    async *transfers(payee, sinceMs) {
+      const chainId = await ask('eth_chainId', [], Quantity)
+      if (payee.network !== `eip155:${chainId}`) {
+        throw new NodeFailed(`The node is one of the chain eip155:${chainId}, not of ${payee.network}.`, true)
+      }
+      const head = await ask('eth_blockNumber', [], Quantity)
+      for (let from = await blockAt(sinceMs - chainClockMs, head); from <= head; from += chainWindowBlocks) {
+        const last = from + chainWindowBlocks - 1n
+        for await (const log of logsBetween(payee, from, last < head ? last : head)) {
+          const key = () => paymentKey(payee, log)
+          yield { transaction: log.transactionHash, amount: BigInt(log.data), paymentKey: key } satisfies Transfer
+        }
+      }
+    },
+  }
+}
+
+const hex = (value: bigint): string => `0x${value.toString(16)}`
+
+const Listed = z.array(z.object({ signature: z.string(), err: z.unknown(), blockTime: z.number().nullish() }))
+const Balances = z
+  .array(
+    z.object({
+      accountIndex: z.number(),
+      mint: z.string(),
+      uiTokenAmount: z.object({ amount: z.string().regex(/^\d{1,20}$/) }),
+    }),
+  )
+  .nullish()
+const Loaded = z.object({ writable: z.array(z.string()), readonly: z.array(z.string()) }).nullish()
+const Executed = z
+  .object({
+    meta: z.object({ preTokenBalances: Balances, postTokenBalances: Balances, loadedAddresses: Loaded }),
+    transaction: z.tuple([z.string(), z.literal('base64')]),
+  })
+  .nullable()
+type Executed = NonNullable<z.output<typeof Executed>>
+
+/** What a node must be sure of before it counts here: blocks that are voted for by two thirds of the stake. */
+const commitment = 'confirmed'
+
+/** Transfers to a token account on Solana, by the transactions that name it. */
+export function svmTransfers(rpcUrl: string): TransferSource {
+  const ask = <Result>(method: string, params: readonly unknown[], result: z.ZodType<Result>) =>
+    askNode(rpcUrl, method, params, result)
+
+  async function* signatures(account: string, sinceMs: number): AsyncGenerator<string> {
+    for (let before: string | undefined; ; ) {
+      const config = { limit: listedSignatures, commitment, ...(before === undefined ? {} : { before }) }
+      const listed = await ask('getSignaturesForAddress', [account, config], Listed)
+      for (const { signature, err } of listed) if (err === null) yield signature
+      const last = listed.at(-1)
+      // The newest come first, and not every node knows the time of every block.
+      const isOlder = last?.blockTime != null && last.blockTime * 1000 < sinceMs - chainClockMs
+      if (!last || isOlder || listed.length < listedSignatures) return
+      before = last.signature
+    }
+  }
+
+  return {
+    async *transfers(payee, sinceMs) {
+      for await (const signature of signatures(payee.account, sinceMs)) {
+        const config = { encoding: 'base64', commitment, maxSupportedTransactionVersion: 0 }
+        const executed = await ask('getTransaction', [signature, config], Executed)
+        if (!executed) throw new NodeFailed('The node lists a transaction that it does not have.', true)
+        const message = messageOf(Buffer.from(executed.transaction[0], 'base64'))
+        const amount = received(payee, executed, message)
+        // What leaves the account names it as well.
+        if (amount <= 0n) continue
+        const hash = createHash('sha256').update(message).digest('hex')
+        yield { transaction: signature, amount, paymentKey: async () => `svm:${payee.network}:${hash}` }
+      }
+    },
+  }
+}
+
+const signatureBytes = 64
+const keyBytes = 32
+
+/** What is signed: all that follows the signatures. */
+function messageOf(transaction: Buffer): Buffer {
+  const [count, start] = shortNumber(transaction, 0)
+  return transaction.subarray(start + count * signatureBytes)
+}
+
+/** By how much the token account's balance rose. */
+function received({ account, asset }: Payee, { meta }: Executed, message: Buffer): bigint {
+  const { writable = [], readonly = [] } = meta.loadedAddresses ?? {}
+  const place = [...accountsOf(message), ...writable, ...readonly].indexOf(account)
+  const amountIn = (balances: z.output<typeof Balances>) =>
+    BigInt(
+      balances?.find(({ accountIndex, mint }) => accountIndex === place && mint === asset)?.uiTokenAmount.amount ?? 0,
+    )
+  return amountIn(meta.postTokenBalances) - amountIn(meta.preTokenBalances)
+}
+
+/** A versioned message has a first byte of its own, above 127; the three of the header follow in either. */
+function accountsOf(message: Buffer): string[] {
+  const header = (message[0] ?? 0) > 127 ? 1 : 0
+  const [count, start] = shortNumber(message, header + 3)
+  const at = (place: number) => start + place * keyBytes
+  return Array.from({ length: count }, (_, place) => encodeBase58(message.subarray(at(place), at(place + 1))))
+}
+
+/** Solana's short numbers: seven bits a byte, the lowest first, at most three bytes. Answers where the next byte is. */
+function shortNumber(bytes: Buffer, start: number): [value: number, next: number] {
+  let value = 0
+  for (let place = 0; place < 3; place++) {
+    const byte = bytes[start + place] ?? 0
+    value |= (byte & 127) << (7 * place)
+    if (byte < 128) return [value, start + place + 1]
+  }
+  return [value, start + 3]
 }

@@ -10,7 +10,87 @@ import {
 } from './audit-balances.ts'
 import { checkCharges, checkChargesOnce, checkClaims, checkHolds, checkJobs, checkPayments } from './audit-charges.ts'
 import { type AuditReader, sqliteAuditReader } from './audit-reader.ts'
-import { type AuditCounts, type AuditReport, Findings } from './audit-report.ts'
+
+/** What an audit answers. Amounts are micro-USD. */
+export interface AuditReport {
+  /** True when there is no finding at all. */
+  ok: boolean
+  counts: AuditCounts
+  /** What system accounts add up to; they store no balance, so this is the only place that knows. */
+  systemMicroUsd: Record<string, bigint>
+  /** By how much stored balances and holds differ from what the rows add up to, all differences added as magnitudes. */
+  driftMicroUsd: bigint
+  findings: AuditFinding[]
+  /** Findings beyond those that are listed. */
+  findingsLeftOff: number
+}
+
+export interface AuditCounts {
+  accounts: number
+  entries: number
+  topUps: number
+  grants: number
+  charges: number
+  refunds: number
+  /** Rows of staking credit that was used, or given back. */
+  staking: number
+  writeOffs: number
+  openHolds: number
+  payments: number
+  jobs: number
+  claims: number
+}
+
+export type FindingKind =
+  | 'not_balanced'
+  | 'posted_differs'
+  | 'held_differs'
+  | 'negative_balance'
+  | 'history_differs'
+  | 'entry_misshapen'
+  | 'unknown_account'
+  | 'charged_twice'
+  | 'charge_differs_from_price'
+  | 'funding_differs'
+  | 'refund_differs'
+  | 'staking_credit_differs'
+  | 'key_use_differs'
+  | 'top_up_without_payment'
+  | 'payment_not_credited'
+  | 'payment_amount_differs'
+  | 'failed_job_not_refunded'
+  | 'refunded_job_not_failed'
+  | 'hold_open_and_ended'
+  | 'hold_expired'
+  | 'claim_differs'
+  | 'credit_without_transfer'
+  | 'transfer_not_credited'
+  | 'transfer_of_nobody'
+
+export interface AuditFinding {
+  kind: FindingKind
+  /** The account, request, payment, job, hold, key, claim or entry that it is about. */
+  subject: string
+  sentence: string
+}
+
+/** Findings that are listed one by one: enough to see a pattern; the rest are counted. */
+const listedFindings = 1_000
+
+export class Findings {
+  readonly listed: AuditFinding[] = []
+  leftOff = 0
+  driftMicroUsd = 0n
+
+  add(kind: FindingKind, subject: string, sentence: string): void {
+    if (this.listed.length < listedFindings) this.listed.push({ kind, subject, sentence })
+    else this.leftOff++
+  }
+
+  addDrift(difference: bigint): void {
+    this.driftMicroUsd += difference < 0n ? -difference : difference
+  }
+}
 
 export interface AuditOptions {
   clock?: Clock

@@ -1,5 +1,5 @@
 import type { Compilable, CompiledQuery, Kysely } from 'kysely'
-import { batchCharacters, batchUnits } from './bounds.ts'
+import { batchCharacters, batchUnits } from '../bounds.ts'
 import type { Tables } from './tables.ts'
 import type { Unit } from './units.ts'
 

@@ -5,7 +5,7 @@ import {
   jsonCharacters,
   nameCharacters,
   unitOperations,
-} from './bounds.ts'
+} from '../bounds.ts'
 import { isReservedRef, type Line, type Op, type Unit } from './units.ts'
 import { startsWithUuidV7 } from './uuid-v7.ts'
 

@@ -1,9 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { MicroUsd } from '#contract/money.ts'
-import { mostClockDifferenceMs, surelyAttempts, surelyRetryMs } from './bounds.ts'
+import {
+  claimRetentionMs,
+  limitLogRetentionMs,
+  limitLogRows,
+  mostClockDifferenceMs,
+  nonceRetentionMs,
+  pruneSliceRows,
+  pruneSlices,
+  surelyAttempts,
+  surelyRetryMs,
+  unitRetentionMs,
+} from '../bounds.ts'
 import type { Tables } from './tables.ts'
 import type { Unit } from './units.ts'
+import { uuidV7Floor } from './uuid-v7.ts'
 
 /** Where the service keeps everything that must survive. Two implementations, one contract. */
 export interface Store {
@@ -11,7 +23,7 @@ export interface Store {
   commit(units: readonly Unit[]): Promise<Outcome[]>
   /** Reads only. Sees every unit that was acknowledged. */
   readonly read: Kysely<Tables>
-  /** Deletes at most `rows` rows of what is no longer needed; answers how many they were. See `prune.ts`. */
+  /** Deletes at most `rows` rows of what is no longer needed; answers how many they were. See `pruneStore`. */
   prune(slice: PruneSlice, rows: number): Promise<number>
   /** True where no other process writes: then whoever else has a lease in it is dead, however long the lease still runs. */
   readonly soleOwner: boolean
@@ -192,4 +204,37 @@ export async function ledgerCreatedAtMs({ read }: Pick<Store, 'read'>): Promise<
   const madeAtMs = Date.parse(made)
   if (Number.isNaN(madeAtMs)) throw new Error(`The ledger does not say when it was created: ${made}.`)
   return madeAtMs
+}
+
+interface Pruned {
+  units: number
+  nonces: number
+  claims: number
+  limitRows: number
+}
+
+/**
+ * Deletes what nobody can ask for any more: old outcomes, expired nonces, old claims that nobody works under, old rows of the log of met
+ * limits. Called on a timer by the service. It goes slice by slice, so that commits run in between.
+ */
+export async function pruneStore(store: Pick<Store, 'prune'>, nowMs: number): Promise<Pruned> {
+  const longAgo = { table: 'unit', beforeId: uuidV7Floor(Math.max(0, nowMs - unitRetentionMs)) } as const
+  const expired = { table: 'nonce', expiredBeforeMs: nowMs - nonceRetentionMs } as const
+  const oldLimits = { createdBeforeMs: nowMs - limitLogRetentionMs, keepNewest: limitLogRows }
+  return {
+    units: await pruneTable(store, longAgo),
+    nonces: await pruneTable(store, expired),
+    claims: await pruneTable(store, { table: 'claim', createdBeforeMs: nowMs - claimRetentionMs }),
+    limitRows: await pruneTable(store, { table: 'limit_log', ...oldLimits }),
+  }
+}
+
+async function pruneTable(store: Pick<Store, 'prune'>, slice: PruneSlice): Promise<number> {
+  let pruned = 0
+  for (let slices = 0; slices < pruneSlices; slices++) {
+    const rows = await store.prune(slice, pruneSliceRows)
+    pruned += rows
+    if (rows < pruneSliceRows) break
+  }
+  return pruned
 }

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { type ChainFolder, LocalChainError } from '../chain/folder.ts'
-import { askFacts, type ChainProgram } from '../chain/probe.ts'
+import { askFacts, type ChainProgram } from '../chain/process.ts'
 import { KEPT_STATES, REST_BLOCK_INTERVAL_S, STATE_INTERVAL_S } from '../limits.ts'
 
 export const LOCAL_CHAIN_ID = 8453

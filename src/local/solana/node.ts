@@ -24,7 +24,7 @@ import {
 } from './executed.ts'
 import { Slots } from './slots.ts'
 import type { ChainState } from './state-file.ts'
-import { type NodeAccount, readDecimals, readTokenAccount, tokenAmount } from './token-account.ts'
+import { type NodeAccount, readDecimals, readTokenAccount, tokenAmount } from './token.ts'
 
 type Litesvm = typeof import('litesvm')
 

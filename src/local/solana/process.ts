@@ -3,10 +3,9 @@ import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { FOLDER_LOOK_MS, STATE_INTERVAL_S } from '../limits.ts'
 import { SolanaNode } from './node.ts'
-import { solanaMethods } from './rpc-methods.ts'
-import { serveNode } from './rpc-server.ts'
+import { serveNode, solanaMethods } from './rpc-server.ts'
 import { readState, writeState } from './state-file.ts'
-import { installUsdc } from './usdc.ts'
+import { installUsdc } from './token.ts'
 
 /** A process that is a local Solana chain: its arguments are where its state is and the port on loopback. */
 const [statePath = '', port = ''] = process.argv.slice(2)

@@ -9,7 +9,7 @@ import { TOKEN_PROGRAM_ADDRESS } from '@solana-program/token'
 import type { Executed } from './executed.ts'
 import type { SolanaNode } from './node.ts'
 import type { Slots } from './slots.ts'
-import { type NodeAccount, readDecimals, readTokenAccount, tokenAmount } from './token-account.ts'
+import { type NodeAccount, readDecimals, readTokenAccount, tokenAmount } from './token.ts'
 
 /** A transaction as `getTransaction` answers it. */
 export function transactionAnswer(executed: Executed, encoding: unknown) {

@@ -53,7 +53,7 @@ export async function openBesideModels(file: ConfigFile, log: Log): Promise<Besi
 
 async function openSearch(config: SearchConfig) {
   if (config.engine === 'demo') return openDemoWeb()
-  const { SearxngSearch } = await import('#engines/web/searxng-search.ts')
+  const { SearxngSearch } = await import('#engines/web/web-pages.ts')
   const { baseUrl, language, timeoutMs } = config
   return new SearxngSearch({
     baseUrl,

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { audioTaskMs, audioTasksAtOnce, audioTasksWaiting } from '#engines/audio/recording.ts'
 import { Ffmpeg } from '#engines/ffmpeg/ffmpeg.ts'
-import { PacketProbe } from '#engines/video-media/media-probe.ts'
 import { probesAtOnce, probesWaiting } from '#engines/video-media/request-media.ts'
+import { PacketProbe } from '#engines/video-media/video-media.ts'
 import { fakeProcess } from '../../media/fake-process.ts'
 
 /** In place of the media process: one that never answers. */

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import { wavSeconds } from '#engines/audio/wav.ts'
+import { wavSeconds } from '#engines/audio/recording.ts'
 import { FliteSpeech } from '#engines/local/flite-speech.ts'
 
 describe('speech by Flite', { timeout: 60_000, tags: ['engines'] }, () => {

@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { encodeAudio } from '#engines/audio/audio-codec.ts'
-import type { Recording } from '#engines/audio/recording.ts'
-import { audioOfWav, type PcmAudio } from '#engines/audio/wav.ts'
+import { audioOfWav, type PcmAudio, type Recording } from '#engines/audio/recording.ts'
 import { FliteSpeech } from '#engines/local/flite-speech.ts'
 import { Pocketsphinx, readHeard } from '#engines/local/transcription.ts'
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { eventCharacters } from '#engines/bounds.ts'
-import { EventReader, EventTooLong } from '#engines/openai/chat-stream.ts'
+import { EventReader, EventTooLong, eventCharacters } from '#engines/openai/chat-stream.ts'
 
 function readIn(bytes: Buffer, cuts: readonly number[]): string[] {
   const reader = new EventReader()

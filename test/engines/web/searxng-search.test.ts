@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { SearxngSearch } from '#engines/web/searxng-search.ts'
+import { SearxngSearch } from '#engines/web/web-pages.ts'
 
 /** What a server of SearXNG sends for `format=json`, with members that are not read here. */
 const answer = {

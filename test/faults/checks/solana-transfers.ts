@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { usdcOnSolana } from '#contract/wire/networks.ts'
-import { askChain } from '#local/chain/probe.ts'
+import { askChain } from '#local/chain/process.ts'
 import { messageHash } from '../loads/solana-top-up.ts'
 import type { Transfer } from './chain-transfers.ts'
 

@@ -86,7 +86,7 @@ export const ledgerMutants: readonly Mutant[] = [
     name: 'release without compare-and-set',
     patches: [
       {
-        file: `${store}/apply-moves.ts`,
+        file: `${store}/apply-records.ts`,
         find: `    WHERE id = ?13 AND state = ?14 AND fence = ?15\`,`,
         replace: `    WHERE id = ?13 AND ?14 IS NOT NULL AND ?15 >= 0\`,`,
       },
@@ -143,7 +143,7 @@ export const ledgerMutants: readonly Mutant[] = [
     name: 'nonce not stored',
     patches: [
       {
-        file: `${store}/apply.ts`,
+        file: `${store}/apply-records.ts`,
         find: `      return insertNonce.run(op.key, op.expiresAtMs).changes === 0 ? 'nonce_used' : null`,
         replace: `      return insertNonce === null || op.key === '' ? 'nonce_used' : null`,
       },
@@ -154,12 +154,12 @@ export const ledgerMutants: readonly Mutant[] = [
     name: 'skip the uniqueness of the payment key',
     patches: [
       {
-        file: `${store}/apply-moves.ts`,
+        file: `${store}/apply-records.ts`,
         find: `      if (paymentExists.get(payment)) return 'payment_exists'\n`,
         replace: '      if (paymentExists === null) return null\n',
       },
       {
-        file: `${store}/apply-moves.ts`,
+        file: `${store}/apply-records.ts`,
         find: '    `INSERT INTO payment (id,',
         replace: '    `INSERT OR REPLACE INTO payment (id,',
       },

@@ -10,7 +10,7 @@ import {
 } from 'kysely'
 import type { AuditReader } from '#ledger/audit/audit-reader.ts'
 import { batchCommitter, slicePruner } from '#ledger/store/sqlite/batch.ts'
-import { migrateSqlite } from '#ledger/store/sqlite/migrate.ts'
+import { migrateSqlite } from '#ledger/store/sqlite/open.ts'
 import { isMoneyColumn, type Tables } from '#ledger/store/tables.ts'
 
 let tables: Promise<string> | null = null

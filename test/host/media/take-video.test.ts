@@ -104,7 +104,7 @@ test('no program on PATH is run', { timeout: 60_000 }, async () => {
     await writeFile(join(folder, name), `#!/bin/sh\necho run >> ${mark}\nexit 1\n`, { mode: 0o700 })
   }
   vi.stubEnv('PATH', `${folder}:${process.env.PATH}`)
-  const { PacketProbe } = await import('#engines/video-media/media-probe.ts')
+  const { PacketProbe } = await import('#engines/video-media/video-media.ts')
   const probe = new PacketProbe()
   const signal = new AbortController().signal
   const wav = await made('wav', [played('sine=d=2', { encoder: 'pcm_s16le' })])

@@ -6,8 +6,8 @@ import {
   nonceRetentionMs,
   pruneSliceRows,
   unitRetentionMs,
-} from '#ledger/store/bounds.ts'
-import { pruneStore } from '#ledger/store/prune.ts'
+} from '#ledger/bounds.ts'
+import { pruneStore } from '#ledger/store/store.ts'
 import type { Op, Unit } from '#ledger/store/units.ts'
 import { uuidV7Floor } from '#ledger/store/uuid-v7.ts'
 import { account, commitOps, grant, hold, limit, mustCommit, nonce } from './sample-ops.ts'

@@ -1,10 +1,10 @@
 /** What the writer keeps in memory is never what it goes by once anything else changed the rows. */
 import type { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { knownRowsMost } from '#ledger/store/bounds.ts'
+import { knownRowsMost } from '#ledger/bounds.ts'
 import { batchCommitter } from '#ledger/store/sqlite/batch.ts'
 import { openForWriting } from '#ledger/store/sqlite/connection.ts'
-import { migrateSqlite } from '#ledger/store/sqlite/migrate.ts'
+import { migrateSqlite } from '#ledger/store/sqlite/open.ts'
 import { Known } from '#ledger/store/sqlite/work.ts'
 import type { Op } from '#ledger/store/units.ts'
 import { account, budget, grant, hold, key, keyBudget, nonce, release, revokeKey, unit } from './sample-ops.ts'

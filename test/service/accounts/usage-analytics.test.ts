@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import fc from 'fast-check'
 import { Kysely } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { NodeSqliteDialect } from '#ledger/store/sqlite/migrate.ts'
+import { NodeSqliteDialect } from '#ledger/store/sqlite/open.ts'
 import type { Tables } from '#ledger/store/tables.ts'
 import {
   breakdownOf,

@@ -1,7 +1,6 @@
 /** What an audit asks a node of an EVM chain, and what it makes of the answers. */
 import { describe, expect, test } from 'vitest'
-import type { Payee, Transfer, TransferSource } from '#ledger/audit/audit-transfers.ts'
-import { evmTransfers } from '#ledger/audit/audit-transfers-evm.ts'
+import { evmTransfers, type Payee, type Transfer, type TransferSource } from '#ledger/audit/audit-transfers.ts'
 import { type NodeAnswer, scriptedNode } from './scripted-node.ts'
 
 const asset = `0x${'aB'.repeat(20)}`

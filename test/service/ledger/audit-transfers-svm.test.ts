@@ -2,8 +2,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { encodeBase58 } from '#contract/wire/base58.ts'
-import type { Payee, Transfer } from '#ledger/audit/audit-transfers.ts'
-import { svmTransfers } from '#ledger/audit/audit-transfers-svm.ts'
+import { type Payee, svmTransfers, type Transfer } from '#ledger/audit/audit-transfers.ts'
 import { type NodeAnswer, scriptedNode } from './scripted-node.ts'
 
 const key = (number: number) => encodeBase58(Buffer.alloc(32, number))

@@ -1,6 +1,6 @@
 /** Sound books with one of everything, and every way to damage them that an audit has to find. */
 import { microUsd, priceLines } from '#contract/money.ts'
-import type { FindingKind } from '#ledger/audit/audit-report.ts'
+import type { FindingKind } from '#ledger/audit/audit.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { Op } from '#ledger/store/units.ts'
 import {

@@ -1,12 +1,18 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import { StoreError } from '../store.ts'
 import {
   answerTimeoutMs,
   connectTimeoutMs,
+  firstRetryMs,
   keepAliveDelayMs,
+  longestRetryMs,
   oldestServerVersion,
+  sendAttempts,
+  sendAttemptsForMs,
   statementTimeoutMs,
-} from './bounds.ts'
+  troubleAfterMs,
+} from '../../bounds.ts'
+import { StoreError } from '../store.ts'
 
 export interface Database {
   /** With its password; it appears in no error. */
@@ -90,3 +96,142 @@ async function checkServer(client: pg.Client): Promise<void> {
 
 export const unusableDatabase = (why: string, cause?: unknown): StoreError =>
   new StoreError('unusable_database', `The PostgreSQL database cannot be used: ${why}.`, { cause })
+
+/** The database stayed away for all attempts. `sent` tells whether a statement may have reached it. */
+export class DatabaseAway extends Error {
+  readonly sent: boolean
+
+  constructor(sent: boolean, cause: unknown) {
+    super('The database did not answer.', { cause })
+    this.sent = sent
+  }
+}
+
+/**
+ * The one connection that writes. Where it is lost the same statement is sent again over a new one: whoever uses it sends
+ * only what may be repeated.
+ */
+export class WriterLink {
+  readonly #database: Database
+  readonly #attempts: number
+  readonly #onTrouble: OnTrouble
+  #client: pg.Client | null
+
+  private constructor(
+    database: Database,
+    client: pg.Client,
+    { most = sendAttempts, onTrouble = () => {} }: LinkOptions,
+  ) {
+    this.#database = database
+    this.#attempts = most
+    this.#onTrouble = onTrouble
+    this.#client = client
+  }
+
+  static open = async (database: Database, options: LinkOptions = {}): Promise<WriterLink> =>
+    new WriterLink(database, await connectForWriting(database), options)
+
+  /** Throws what the database refused as it is, and `DatabaseAway` where it could not be reached. */
+  async send<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<Row>> {
+    let sent = false
+    const givesUpAt = performance.now() + sendAttemptsForMs
+    const trouble = troubleWatch(this.#onTrouble)
+    for (let attempt = 1; ; attempt++) {
+      try {
+        this.#client ??= await connectForWriting(this.#database)
+        sent = true
+        return await this.#client.query<Row>(query)
+      } catch (error) {
+        if (isStatementError(error) && !isNoPrimary(error) && (await this.#answers())) throw error
+        await this.#drop()
+        trouble(error)
+        const isLast = attempt >= this.#attempts || performance.now() > givesUpAt
+        if (isLast || error instanceof UnsuitableDatabase) throw new DatabaseAway(sent, error)
+        await sleep(pauseMs(attempt))
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#drop()
+  }
+
+  /** A panic has the code of a plain error (a full disk, for one), but it ends the connection, and its outcome is unknown. */
+  async #answers(): Promise<boolean> {
+    if (!this.#client) return false
+    return this.#client.query('SELECT 1').then(
+      () => true,
+      () => false,
+    )
+  }
+
+  async #drop(): Promise<void> {
+    const client = this.#client
+    this.#client = null
+    await client?.end().catch(() => undefined)
+  }
+}
+
+export type OnTrouble = (error: unknown, forMs: number) => void
+
+interface LinkOptions {
+  most?: number
+  onTrouble?: OnTrouble
+}
+
+/** Told of each attempt that fails; tells of them once they have failed for a while. */
+export function troubleWatch(onTrouble: OnTrouble): (error: unknown) => void {
+  let sinceMs: number | null = null
+  return error => {
+    sinceMs ??= performance.now()
+    const forMs = performance.now() - sinceMs
+    if (forMs >= troubleAfterMs) onTrouble(error, forMs)
+  }
+}
+
+/** The first retry comes at once: most often a single connection was cut, and the database is there. */
+export const pauseMs = (attempt: number): number =>
+  attempt === 1 ? 0 : Math.min(firstRetryMs * 2 ** (attempt - 2), longestRetryMs)
+
+/** What an error of the database means, by its SQLSTATE alone: severity and message come in the language of the server. */
+
+/** An error that the database itself told. */
+type DatabaseError = Error & { code: string; table?: string }
+
+/** Errors of the system have codes of five letters as well (EPIPE), and a number beside them. */
+const isDatabaseError = (error: unknown): error is DatabaseError =>
+  error instanceof Error &&
+  'code' in error &&
+  typeof error.code === 'string' &&
+  /^[0-9A-Z]{5}$/.test(error.code) &&
+  !('errno' in error)
+
+/**
+ * The connection is lost, or was never made: connection errors, the server's end, a session that it ended, too many
+ * connections, a role or a database that is not there.
+ */
+const lostConnection = /^(08|57P|28|3D|53300|25P03|25P04)/
+
+/** Whether the database refused a statement, so that nothing of it was kept; the connection goes on, but for a panic. */
+export const isStatementError = (error: unknown): error is DatabaseError =>
+  isDatabaseError(error) && !lostConnection.test(error.code)
+
+/** A write was refused because the database has become a standby: another one is the primary now. */
+const isNoPrimary = ({ code }: DatabaseError): boolean => code === '25006'
+
+/** Deadlock, conflict, time or locks run out: they say nothing about the units. */
+const transientCodes = new Set(['40P01', '40001', '55P03', '57014', '53200'])
+
+export const isTransient = (error: unknown): boolean => isStatementError(error) && transientCodes.has(error.code)
+
+const checkViolation = '23514'
+const uniqueViolation = '23505'
+/** Raised by the trigger that keeps entries as they are. */
+const entryChangeRefused = 'FB002'
+
+/** A rule of the tables refused a row. A unit checks before it writes, so sound rows never meet one. */
+export const isBrokenRule = (error: unknown): boolean =>
+  isDatabaseError(error) &&
+  (error.code === checkViolation ||
+    error.code === entryChangeRefused ||
+    (error.code === uniqueViolation && error.table === 'entry'))

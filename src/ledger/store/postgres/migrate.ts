@@ -3,8 +3,7 @@ import { type Migration, Migrator } from 'kysely/migration'
 import type pg from 'pg'
 import { connectForWriting, type Database, unusableDatabase } from './connection.ts'
 import { firstTables } from './migrations/0001-first-tables.ts'
-import { unitFunctions } from './migrations/0002-unit-functions.ts'
-import { entryChangeCode, secretMarks } from './migrations/0003-to-0004.ts'
+import { entryChangeCode, secretMarks, unitFunctions } from './migrations/0002-to-0004.ts'
 import { plainUnits } from './migrations/0005-plain-units.ts'
 import {
   accountsStay,

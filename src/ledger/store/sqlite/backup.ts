@@ -2,7 +2,7 @@ import { closeSync, existsSync, linkSync, openSync, renameSync, rmSync } from 'n
 import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { syncFile, syncFolder } from '#host/files.ts'
-import { backupPages, busyTimeoutMs } from '../bounds.ts'
+import { backupPages, busyTimeoutMs } from '../../bounds.ts'
 import { StoreError } from '../store.ts'
 
 const ownerOnly = 0o600

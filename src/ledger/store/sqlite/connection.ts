@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { busyTimeoutMs, checkpointPages, writerCacheKiB } from '../bounds.ts'
+import { busyTimeoutMs, checkpointPages, writerCacheKiB } from '../../bounds.ts'
 import { StoreError } from '../store.ts'
 
 /** What `PRAGMA synchronous` answers for FULL. */

@@ -1,7 +1,7 @@
 /** Where the writer's thread starts. It owns the only connection that writes, and answers one request at a time. */
 import type { DatabaseSync } from 'node:sqlite'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { closingCheckpointMs } from '../bounds.ts'
+import { closingCheckpointMs } from '../../bounds.ts'
 import { batchCommitter, slicePruner } from './batch.ts'
 import { openForWriting } from './connection.ts'
 import type { WriterAnswer, WriterData, WriterRequest } from './writer.ts'

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type MicroUsd, microUsd } from '#contract/money.ts'
-import { knownRowsMost } from '../bounds.ts'
+import { knownRowsMost } from '../../bounds.ts'
 import type { Balance, Refusal } from '../store.ts'
 import type { Op } from '../units.ts'
 import type { ApiKey } from './apply-funds.ts'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
+import { queuedUnits } from '../../bounds.ts'
 import { nextBatch } from '../batching.ts'
-import { queuedUnits } from '../bounds.ts'
 import { type Outcome, type PruneSlice, refusedByRule, StoreError } from '../store.ts'
 import type { Unit } from '../units.ts'
 import type { Failed, UnitResult } from './batch.ts'

@@ -6,7 +6,7 @@ import {
   type ServiceParametersEcho,
   type SuffixedModel,
 } from '#contract/operations/service-parameters.ts'
-import { answerBytes } from '#engines/bounds.ts'
+import { answerBytes } from '#engines/http/upstream-options.ts'
 import { readImage } from '#engines/images/image-file.ts'
 import { askedTokens, type Web } from '#engines/ports/engine.ts'
 import { requestFor } from '#engines/ports/published-members.ts'

@@ -1,5 +1,5 @@
 import { unreadableSpeech } from '#contract/errors/errors.ts'
-import { wavOf } from '#engines/audio/wav.ts'
+import { wavOf } from '#engines/audio/recording.ts'
 import { refusedWord } from '../double-video.ts'
 import { type Asked, deletedJob, queuedJob, type Recipes } from '../recipe.ts'
 import type { Stand } from '../stand.ts'

@@ -1,6 +1,6 @@
 /** Migrates the database of its argument, and stops for good before the last statements, for the test to kill it there. */
 import { openForWriting } from '#ledger/store/sqlite/connection.ts'
-import { migrateSqlite } from '#ledger/store/sqlite/migrate.ts'
+import { migrateSqlite } from '#ledger/store/sqlite/open.ts'
 
 const path = process.argv[2] ?? ''
 const database = openForWriting(path)

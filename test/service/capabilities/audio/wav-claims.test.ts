@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { audioLength } from '#engines/audio/audio-codec.ts'
-import { audioOfWav, wavSeconds } from '#engines/audio/wav.ts'
+import { audioOfWav, wavSeconds } from '#engines/audio/recording.ts'
 import { silentFlac } from '../../../media/hostile-media.ts'
 import { wavOfChunks } from '../../wav-of-chunks.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { jsonCharacters } from '#ledger/store/bounds.ts'
+import { jsonCharacters } from '#ledger/bounds.ts'
 import {
   type KeptAnswer,
   keptAnswerBytes,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { modelOffline } from '#contract/errors/errors.ts'
 import { audit } from '#ledger/audit/audit.ts'
-import { pruneStore } from '#ledger/store/prune.ts'
+import { pruneStore } from '#ledger/store/store.ts'
 import { readKey } from '#service/http/idempotency/kept-answer.ts'
 import { used } from '../../chat-script.ts'
 import {

@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
+import { applyOp } from './0002-to-0004.ts'
 import { applyExtend, applyHold, applyRenew, endHold } from './0002-unit-functions/holds.ts'
 import { accounts } from './0002-unit-functions/records.ts'
-import { applyOp } from './0002-unit-functions.ts'
 
 /**
  * Accounts stay for good, so whoever has locked one may count on it. To look for it again at each entry and each hold,
