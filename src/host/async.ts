@@ -43,3 +43,12 @@ export class InFlight {
     await Promise.all([...this.#open].map(({ promise }) => promise))
   }
 }
+
+/** Runs once, however often it is called: every caller gets the same promise. */
+export function once(run: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined
+  return () => {
+    running ??= run()
+    return running
+  }
+}

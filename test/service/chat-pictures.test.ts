@@ -7,7 +7,7 @@ import { type FetchOrder, GuardedFetcher } from '#engines/fetch/guarded-fetcher.
 import { imageFileBytes } from '#engines/images/image-file.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { namedMediaBytes, namedMediaCount } from '#service/capabilities/chat/chat-media.ts'
-import { imageFetchMs } from '#service/capabilities/images/source-image.ts'
+import { imageFetchMs } from '#service/capabilities/images/edit-image.ts'
 import { type ChatDesk, type Customer, openDesk } from './chat-desk.ts'
 import { used } from './chat-script.ts'
 import { dataUrl, png } from './models/example-pictures.ts'

@@ -18,7 +18,7 @@ import { type Facilitator, type Settlement, SettlementPaused, type Verdict } fro
 import { ChainUnavailable, type PaymentReason } from '../payment/payment.ts'
 import { addressOf, isSignedBy, type SolanaKey, tokenAccountOf, tokenProgram } from './solana-key.ts'
 import { readMessage, readTransfer, type SvmTransfer, wireOf } from './solana-message.ts'
-import { SolanaRefusal, SolanaRpc } from './solana-rpc.ts'
+import { SolanaRefusal, SolanaRpc } from './solana-node.ts'
 import type { SvmPayment } from './svm-rail.ts'
 
 export interface LocalSvmFacilitatorOptions {

@@ -14,7 +14,7 @@ import {
 import { LocalSvmFacilitator, svmAccountProblem } from './local-svm-facilitator.ts'
 import { isSignedBy, SolanaKey } from './solana-key.ts'
 import { wireOf } from './solana-message.ts'
-import { SolanaRpc } from './solana-rpc.ts'
+import { SolanaRpc } from './solana-node.ts'
 import { SvmPaymentChain } from './svm-payment-chain.ts'
 import type { SolanaPaymentSettings, SvmPayment } from './svm-rail.ts'
 

@@ -5,17 +5,17 @@ import { blockhashBlocks, expiryMarginBlocks } from '../bounds.ts'
 import { ChainUnavailable, type OnChain, type PaymentChain } from '../payment/payment.ts'
 import type { SolanaKey } from './solana-key.ts'
 import { readMessage } from './solana-message.ts'
-import { SolanaRpc } from './solana-rpc.ts'
-import type { SvmPayment } from './svm-rail.ts'
 import {
   type ChainHead,
   type Executed,
   executedOf,
   isOf,
   type SolanaCommitment,
+  SolanaRpc,
   SvmSearch,
   type TokenBalances,
-} from './svm-search.ts'
+} from './solana-node.ts'
+import type { SvmPayment } from './svm-rail.ts'
 
 export interface SvmPaymentChainOptions {
   rpcUrl: string

@@ -7,7 +7,7 @@ import type { RemoteFacilitatorSettings } from '../facilitators/remote-facilitat
 import { commonMembers, placesOf, type ReceivedPayment, refusedPayment } from '../payment/payment.ts'
 import { isSignedBy, SolanaKey, tokenAccountOf } from './solana-key.ts'
 import { checkCost, readMessage, readTransaction, readTransfer, type SvmTransfer } from './solana-message.ts'
-import type { SolanaCommitment } from './svm-search.ts'
+import type { SolanaCommitment } from './solana-node.ts'
 
 export interface SolanaPaymentSettings {
   /** Receives the money, in a USDC account that must be open. */

@@ -1,8 +1,9 @@
 import { type Clock, systemClock } from '#contract/time.ts'
 import { type Probe, type Upstream, UpstreamCounts } from '#engines/upstreams/upstream.ts'
 import { UpstreamPool } from '#engines/upstreams/upstream-pool.ts'
+import { once } from '#host/async.ts'
 import type { Log } from '#host/log.ts'
-import { brokenPromise } from '../models/carried-choices.ts'
+import { brokenPromise } from '../models/check-model.ts'
 import type { Model } from '../models/model.ts'
 import type { EngineSurroundings } from './define-kind.ts'
 import { engineKinds, type ModelConfig, modelKinds, type UpstreamConfig } from './model-config.ts'
@@ -119,14 +120,6 @@ function openUpstream(
       if (kept.length) await Promise.all(kept.map(key => drop?.(key)))
       else await (made as { close?(): Promise<void> }).close?.()
     },
-  }
-}
-
-function once(run: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | undefined
-  return () => {
-    running ??= run()
-    return running
   }
 }
 

@@ -1,12 +1,14 @@
-import type { BodyStay } from '#access/limits/concurrency.ts'
+import type { BodyStay, UnreadCalls } from '#access/limits/concurrency.ts'
 import type { CountedFor } from '#contract/limits.ts'
 import type { Operation, RequestOf } from '#contract/operations/operation.ts'
+import { minuteMs } from '#contract/time.ts'
 import type { HeaderCodec } from '#contract/wire/header-codec.ts'
 import type { Fetcher } from '#engines/fetch/fetcher.ts'
 import type { FetchedFile, FetchOrder } from '#engines/fetch/guarded-fetcher.ts'
 import type { Principal } from '#ledger/accounts/principal.ts'
 import type { Spendable } from '#ledger/charges/funding.ts'
 import type { Op } from '#ledger/store/units.ts'
+import type { Exchange } from './exchange.ts'
 import type { Service } from './service.ts'
 
 /** One request as a route sees it: parsed, identified, within its limits. */
@@ -151,5 +153,87 @@ export class CountedFetcher implements Fetcher {
     const file = await this.#fetcher.fetch({ ...order, arrived })
     if (file.bytes.length > counted) this.count(file.bytes.length - counted)
     return file
+  }
+}
+
+/**
+ * Work goes on this long for a caller who has left: longer than any engine may take for an answer (the slowest has 30
+ * minutes for a recording), so that nobody ends work that is charged at its end by leaving it.
+ */
+export const workAfterLeavingMs = 45 * minuteMs
+
+/** One piece of work without a key. Once it costs something it ends as if its caller were there, and is charged. */
+export class UnkeyedWork implements Work {
+  readonly requestId: string
+  readonly holdId: string
+  readonly signal: AbortSignal
+  readonly hasKey = false
+  readonly #exchange: Exchange
+  readonly #unread: UnreadCalls
+  readonly #stop = new AbortController()
+  readonly #callerLeft = () => this.#left()
+  #goesOn = false
+  #timer: NodeJS.Timeout | null = null
+  #leaveUnread: (() => void) | null = null
+
+  constructor(exchange: Exchange, unread: UnreadCalls) {
+    this.#exchange = exchange
+    this.#unread = unread
+    this.requestId = exchange.requestId
+    this.holdId = exchange.requestId
+    this.signal = this.#stop.signal
+    const { signal: caller } = exchange
+    if (caller.aborted) this.#left()
+    else caller.addEventListener('abort', this.#callerLeft, { once: true })
+  }
+
+  goOn(): void {
+    this.signal.throwIfAborted()
+    this.#goesOn = true
+    this.#exchange.outlivesCaller = true
+  }
+
+  stay(): () => void {
+    this.#exchange.outlivesCaller = true
+    if (this.signal.aborted) this.#count()
+    return () => this.#end()
+  }
+
+  hasLeft(): boolean {
+    return this.#exchange.signal.aborted
+  }
+
+  unread(): void {
+    this.#exchange.outlivesAnswer = true
+    this.#count()
+  }
+
+  keep = async () => []
+
+  keepStream = async () => []
+
+  /** The work has ended, unless it goes on unread; a caller who leaves from now on leaves an answer that is on its way. */
+  over(): void {
+    if (!this.#exchange.outlivesAnswer) this.#end()
+  }
+
+  #end(): void {
+    const { signal: caller, outlivesAnswer } = this.#exchange
+    caller.removeEventListener('abort', this.#callerLeft)
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#leaveUnread?.()
+    this.#exchange.outlivesCaller = false
+    this.#exchange.outlivesAnswer = false
+    if (caller.aborted || outlivesAnswer) this.#exchange.ended()
+  }
+
+  #left(): void {
+    if (this.#exchange.outlivesCaller) this.#count()
+    if (this.#goesOn) this.#timer = setTimeout(() => this.#stop.abort(), workAfterLeavingMs).unref()
+    else this.#stop.abort(this.#exchange.signal.reason)
+  }
+
+  #count(): void {
+    this.#leaveUnread ??= this.#unread.enter(this.#exchange.principal?.account ?? '')
   }
 }

@@ -1,24 +1,30 @@
+import { fieldError } from '#contract/errors/issues.ts'
 import type { MicroUsd } from '#contract/money.ts'
 import { VideoAspectRatio, VideoDuration, VideoResolution } from '#contract/operations/video.ts'
-import { brokenPromise } from './carried-choices.ts'
+import type { Carries } from '#engines/ports/engine.ts'
 import {
+  type EditModel,
   type EmbeddingModel,
   type ImageInputModel,
   type ImageModel,
   isImageInputModel,
+  isUpscaler,
   type Model,
   type MusicModel,
   type SpeechModel,
   type TextModel,
   type TranscriptionModel,
+  takenMedia,
   type VideoModel,
 } from './model.ts'
+import { qualitiesOf } from './model-record.ts'
 
 /** Ids stand in URLs, headers and a path's segment of logs; `=` would read as a suffix of options. */
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/
 
 export const otherNames = ({ traits, compatibleIds = [] }: Model): readonly string[] => [...traits, ...compatibleIds]
 
+/** Throws a sentence when a model contradicts itself, or offers what its engine cannot carry out. */
 export function checkModel(model: Model): void {
   for (const name of [model.id, ...otherNames(model)]) {
     if (!idPattern.test(name)) throw new Error(`${JSON.stringify(name)} cannot be a model's id.`)
@@ -35,8 +41,12 @@ export function checkModel(model: Model): void {
   else checkVideoModel(model)
 }
 
+function requirePrices(id: string, prices: readonly bigint[]): void {
+  if (prices.some(each => each < 0n)) throw new Error(`Model ${id} has a price below zero.`)
+}
+
 function checkEmbeddingModel({ id, price, dimensions, maximumInputTokens }: EmbeddingModel): void {
-  if (price.inputPicoUsd < 0n) throw new Error(`Model ${id} has a price below zero.`)
+  requirePrices(id, [price.inputPicoUsd])
   if (!(dimensions >= 1 && maximumInputTokens >= 1)) {
     throw new Error(`Model ${id} must take at least one token and give at least one dimension.`)
   }
@@ -44,15 +54,14 @@ function checkEmbeddingModel({ id, price, dimensions, maximumInputTokens }: Embe
 
 function checkTextModel({ id, price, contextTokens, maximumCompletionTokens }: TextModel): void {
   const { inputPicoUsd, outputPicoUsd, cachedInputPicoUsd = 0n, cacheWritePicoUsd = 0n } = price
-  const prices = [inputPicoUsd, outputPicoUsd, cachedInputPicoUsd, cacheWritePicoUsd]
-  if (prices.some(each => each < 0n)) throw new Error(`Model ${id} has a price below zero.`)
+  requirePrices(id, [inputPicoUsd, outputPicoUsd, cachedInputPicoUsd, cacheWritePicoUsd])
   if (!(maximumCompletionTokens >= 1 && maximumCompletionTokens <= contextTokens)) {
     throw new Error(`Model ${id} must complete at least one token, and not more than its context of ${contextTokens}.`)
   }
 }
 
 function checkImageModel({ id, price, sideDivisor, longestSide }: ImageModel): void {
-  if (price.perImageMicroUsd < 0n) throw new Error(`Model ${id} has a price below zero.`)
+  requirePrices(id, [price.perImageMicroUsd])
   if (!(sideDivisor >= 1 && longestSide >= sideDivisor))
     throw new Error(`Model ${id} must make an image of at least one pixel.`)
 }
@@ -76,13 +85,11 @@ function checkVideoModel({ id, price, constraints }: VideoModel): void {
     const perSecond = price.perSecondMicroUsd[resolution]
     if (perSecond === undefined || perSecond < 0n) throw new Error(`Model ${id} has no price for "${resolution}".`)
   }
-  if (price.audioPerSecondMicroUsd < 0n || (price.referencePerSecondMicroUsd ?? 0n) < 0n)
-    throw new Error(`Model ${id} has a price below zero.`)
+  requirePrices(id, [price.audioPerSecondMicroUsd, price.referencePerSecondMicroUsd ?? 0n])
 }
 
-/** Throws a plain sentence where a model contradicts itself. */
 function checkImageInputModel(model: ImageInputModel): void {
-  if (pricesOf(model).some(each => each < 0n)) throw new Error(`Model ${model.id} has a price below zero.`)
+  requirePrices(model.id, pricesOf(model))
   if (!(model.shortestSide >= 1 && model.mostPixels >= model.shortestSide ** 2)) {
     throw new Error(`Model ${model.id} must take an image of at least one pixel.`)
   }
@@ -104,9 +111,8 @@ function pricesOf(model: ImageInputModel): readonly MicroUsd[] {
   }
 }
 
-/** Throws a sentence where a model contradicts itself. */
 function checkSpeechModel({ id, voices, formats, price, voiceCloning, engine }: SpeechModel): void {
-  if (price.perCharacterPicoUsd < 0n) throw new Error(`Model ${id} has a price below zero.`)
+  requirePrices(id, [price.perCharacterPicoUsd])
   if (!voices.length || !formats.length) throw new Error(`Model ${id} must have a voice and a format.`)
   if (voices.some(voice => voice.startsWith('vv_'))) {
     throw new Error(`Model ${id} has a voice that begins with vv_, as only those made of recordings do.`)
@@ -115,12 +121,12 @@ function checkSpeechModel({ id, voices, formats, price, voiceCloning, engine }: 
 }
 
 function checkTranscriptionModel({ id, price, longestSeconds }: TranscriptionModel): void {
-  if (price.perSecondPicoUsd < 0n) throw new Error(`Model ${id} has a price below zero.`)
+  requirePrices(id, [price.perSecondPicoUsd])
   if (!(longestSeconds >= 1)) throw new Error(`Model ${id} must take at least one second of audio.`)
 }
 
 function checkMusicModel({ id, price, durations, formats }: MusicModel): void {
-  if (price.microUsd < 0n) throw new Error(`Model ${id} has a price below zero.`)
+  requirePrices(id, [price.microUsd])
   const allowsDefault =
     'options' in durations
       ? durations.options.includes(durations.default)
@@ -128,3 +134,140 @@ function checkMusicModel({ id, price, durations, formats }: MusicModel): void {
   if (!allowsDefault) throw new Error(`Model ${id} must allow the duration that it makes by itself.`)
   if (!formats.length) throw new Error(`Model ${id} must have a format.`)
 }
+
+/** A value of a field that a model's record offers to callers. */
+type PromisedChoice = readonly [field: string, value: unknown]
+
+/** The first thing that a model promises and this engine cannot carry, as `resolution 720p`; null where there is none. */
+export function brokenPromise(model: Model, engine: Model['engine']): string | null {
+  // Of an engine of text its search alone is a choice: its requests have an allowlist of members.
+  if (model.type === 'text') {
+    const searches = 'hasXSearch' in engine && engine.hasXSearch === true
+    return model.capabilities.supportsXSearch && !searches ? 'supportsXSearch' : null
+  }
+  if (!('carries' in engine)) return null
+  const carries = engine.carries as Carries<string>
+  const broken = promisedChoices(model).find(([field, value]) => !carries(field, value))
+  if (!broken) return null
+  const [field, value] = broken
+  return typeof value === 'string' || typeof value === 'number' ? `${field} ${value}` : field
+}
+
+/** A single value is no choice: what makes the result may have it built in. */
+const choicesOf = (field: string, values: readonly unknown[]): PromisedChoice[] =>
+  values.length > 1 ? values.map(value => [field, value]) : []
+
+const offered = (field: string, isOffered: boolean, value: unknown = true): PromisedChoice[] =>
+  isOffered ? [[field, value]] : []
+
+function promisedChoices(model: Model): PromisedChoice[] {
+  switch (model.type) {
+    case 'video':
+      return ofVideo(model)
+    case 'image':
+      return ofImage(model)
+    case 'inpaint':
+      return ofEdits(model)
+    case 'upscale':
+      return [['scale', 2], ['scale', 4], ...offered('enhance', model.hasEnhance)]
+    case 'tts':
+      return ofSpeech(model)
+    case 'asr':
+      return offered('timestamps', model.hasTimestamps)
+    case 'music':
+      return ofMusic(model)
+    case 'embedding':
+      return offered('dimensions', model.hasDimensions, model.dimensions)
+    case 'text':
+    case 'background':
+      return []
+  }
+}
+
+function ofVideo(model: VideoModel): PromisedChoice[] {
+  const { aspect_ratios: ratios, resolutions, durations, upscale_factors: factors = [] } = model.constraints
+  return [
+    ...offered('prompt', !isUpscaler(model)),
+    ...choicesOf('duration', durations),
+    ...choicesOf('resolution', resolutions),
+    ...choicesOf('aspect_ratio', ratios),
+    ...choicesOf('upscale_factor', factors),
+    ...offered('audio', model.constraints.audio_configurable, false),
+    ...takenMedia(model).map((field): PromisedChoice => [field, undefined]),
+  ]
+}
+
+const ofImage = (model: ImageModel): PromisedChoice[] => [
+  ['prompt', true],
+  ['width', undefined],
+  ['height', undefined],
+  ...model.formats.map((format): PromisedChoice => ['format', format]),
+  ...offered('negative_prompt', model.hasNegativePrompt),
+  ...offered('seed', model.hasSeed),
+  ...offered('steps', model.steps.max > 1),
+  ...model.styles.map((style): PromisedChoice => ['style_preset', style]),
+]
+
+const ofEdits = (model: EditModel): PromisedChoice[] => [
+  ['prompt', true],
+  ['images', model.mostImages],
+  ...model.formats.map((format): PromisedChoice => ['output_format', format]),
+  // A ratio is always a choice, because a picture keeps its own where none is asked for.
+  ...model.aspectRatios.map((ratio): PromisedChoice => ['aspect_ratio', ratio]),
+  ...choicesOf('resolution', Object.keys(model.price.resolutions ?? {})),
+  ...qualitiesOf(model.price).map((quality): PromisedChoice => ['quality', quality]),
+]
+
+const ofSpeech = (model: SpeechModel): PromisedChoice[] => [
+  ...model.voices.map((voice): PromisedChoice => ['voice', voice]),
+  ...offered('speed', model.hasSpeed),
+  ...offered('prompt', model.hasStyle),
+  ...offered('temperature', model.hasSampling),
+  ...offered('top_p', model.hasSampling),
+  ...(model.languages ?? []).map((language): PromisedChoice => ['language', language]),
+]
+
+const ofMusic = (model: MusicModel): PromisedChoice[] => [
+  ['prompt', true],
+  ...('options' in model.durations
+    ? choicesOf('duration_seconds', model.durations.options)
+    : offered('duration_seconds', model.durations.least < model.durations.most, undefined)),
+  ...offered('lyrics_prompt', model.lyrics !== undefined),
+  ...offered('force_instrumental', model.hasInstrumental),
+  ...offered('lyrics_optimizer', model.hasLyricsOptimizer),
+  ...choicesOf('voice', model.voices),
+  ...offered('language_code', model.hasLanguageCode),
+  ...offered('speed', model.speed !== undefined, undefined),
+]
+
+interface Carrier<Choice extends string> {
+  id: string
+  engine: { carries: Carries<Choice> }
+}
+
+/** What a request leaves out, or says without asking for anything. */
+const isNothing = (value: unknown): boolean =>
+  value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
+
+/**
+ * Every choice of a request must reach what makes the result. Leave schema defaults out of `chosen`: nobody chose those.
+ * Throws `invalidRequest` with the first field that would be dropped.
+ */
+export function requireCarried<Choice extends string>(
+  { id, engine }: Carrier<Choice>,
+  chosen: Readonly<Partial<Record<Choice, unknown>>>,
+): void {
+  for (const [name, value] of Object.entries(chosen)) {
+    if (isNothing(value) || engine.carries(name as Choice, value)) continue
+    throw fieldError([name], `${id} ${refusal(name, value)}; leave it out or choose another model`)
+  }
+}
+
+/** Short values are shown: another one may be carried. */
+function refusal(name: string, value: unknown): string {
+  const isShown =
+    (typeof value === 'string' && value.length <= 32 && !/^(data|https?):/i.test(value)) || isNumber(value)
+  return isShown ? `cannot use ${JSON.stringify(value)} as ${name}` : `cannot use ${name}`
+}
+
+const isNumber = (value: unknown): boolean => typeof value === 'number' || typeof value === 'boolean'

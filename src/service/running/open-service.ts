@@ -6,6 +6,7 @@ import { parseUsd } from '#contract/money.ts'
 import { type Clock, systemClock } from '#contract/time.ts'
 import type { ChainNetwork, PageReader, SearchEngine } from '#engines/ports/engine.ts'
 import type { FaceDetector, Moderator, VideoTranscriber } from '#engines/ports/media-engines.ts'
+import { once } from '#host/async.ts'
 import type { Log } from '#host/log.ts'
 import { openTracing } from '#host/tracing/tracing.ts'
 import type { Store } from '#ledger/store/store.ts'
@@ -227,12 +228,3 @@ async function endAll(ends: readonly (() => Promise<void>)[]): Promise<void> {
 }
 
 const silent: Log = { info() {}, warn() {}, error() {} }
-
-/** The same end for everybody who asks for it. */
-function once(run: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | undefined
-  return () => {
-    running ??= run()
-    return running
-  }
-}

@@ -20,7 +20,7 @@ import { admissionFloor } from '#ledger/bounds.ts'
 import { type Call, type JsonReply, json, principalOf, type WholeReply } from '../../http/route.ts'
 import { requireFunds, sell } from '../../http/sell.ts'
 import type { Service, VoiceOwner } from '../../http/service.ts'
-import { requireCarried } from '../../models/carried-choices.ts'
+import { requireCarried } from '../../models/check-model.ts'
 import { type SpeechModel, type TranscriptionModel, voiceRetentionMs } from '../../models/model.ts'
 import { transcriptionLines, transcriptionPrice } from './speech.ts'
 

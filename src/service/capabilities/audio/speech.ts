@@ -9,11 +9,10 @@ import { boundedWait } from '#host/async.ts'
 import type { Charge } from '#ledger/charges/charge.ts'
 import { type Metered, streamWithCharge } from '#ledger/charges/charges.ts'
 import type { Line } from '#ledger/store/units.ts'
-import { workAfterLeavingMs } from '../../http/idempotency/kept-answer.ts'
-import { type BytesReply, type Call, type PiecesReply, principalOf } from '../../http/route.ts'
+import { type BytesReply, type Call, type PiecesReply, principalOf, workAfterLeavingMs } from '../../http/route.ts'
 import { requireFunds, sell, tellRemaining } from '../../http/sell.ts'
 import type { Service, Voices } from '../../http/service.ts'
-import { requireCarried } from '../../models/carried-choices.ts'
+import { requireCarried } from '../../models/check-model.ts'
 import type { MusicModel, SpeechModel, TranscriptionModel } from '../../models/model.ts'
 
 /** All of the text in one answer, or sentence by sentence. What is kept for a key is always whole. */

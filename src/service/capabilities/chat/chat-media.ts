@@ -18,7 +18,7 @@ import type { Call } from '../../http/route.ts'
 import type { Service } from '../../http/service.ts'
 import type { TextModel } from '../../models/model.ts'
 import { readDocument } from '../documents/text-parser.ts'
-import { imageFetchMs } from '../images/source-image.ts'
+import { imageFetchMs } from '../images/edit-image.ts'
 
 type AudioPart = Extract<ContentPart, { type: 'input_audio' }>
 type AudioFormat = NonNullable<AudioPart['input_audio']['format']>

@@ -12,8 +12,8 @@ import type { Line } from '#ledger/store/units.ts'
 import { reportedTokens } from '../../models/model.ts'
 import type { ChatPlan } from './chat-plan.ts'
 import type { PreparedChat } from './chat-web.ts'
-import { OwnSearch } from './own-search.ts'
 import { chatLines } from './price-chat.ts'
+import { OwnSearch } from './shown-answer.ts'
 
 /** Tokens of a call, by the engine's word or by our own count. */
 interface CountedUsage {

@@ -14,9 +14,8 @@ import { type ChatOptions, effortOfNone } from './chat-options.ts'
 import type { ChatPlan } from './chat-plan.ts'
 import { usageOfCompletion } from './chat-usage.ts'
 import { answeredBy } from './engine-run.ts'
-import { citationsOf, citedCharacters, sourceHeadCharacters } from './own-search.ts'
 import { chatLines, estimateChat } from './price-chat.ts'
-import { stripThinking } from './strip-thinking.ts'
+import { citationsOf, citedCharacters, sourceHeadCharacters, stripThinking } from './shown-answer.ts'
 
 /** What is to be looked at on the web before the model is asked; pages go before a search (brief §2.8). */
 export type WebPlan =

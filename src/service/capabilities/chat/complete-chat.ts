@@ -12,8 +12,7 @@ import { type ChatPlan, engineCall } from './chat-plan.ts'
 import { StreamUsage, usageLines, usageOfCompletion } from './chat-usage.ts'
 import { type PreparedChat, prepareChat } from './chat-web.ts'
 import { answeredBy, isRefused } from './engine-run.ts'
-import { echoWith, OwnSearch, withDocuments } from './own-search.ts'
-import { stripThinking, withoutReasoning } from './strip-thinking.ts'
+import { echoWith, OwnSearch, stripThinking, withDocuments, withoutReasoning } from './shown-answer.ts'
 
 interface Completed {
   completion: ChatCompletion

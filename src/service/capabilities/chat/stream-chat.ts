@@ -12,9 +12,8 @@ import { type ChatPlan, engineCall } from './chat-plan.ts'
 import { StreamUsage } from './chat-usage.ts'
 import { type PreparedChat, prepareChat } from './chat-web.ts'
 import { EngineRun, failureError, isRefused, refusalError, type StreamError } from './engine-run.ts'
-import { behindDocuments, documentsDelta, echoWith } from './own-search.ts'
+import { behindDocuments, documentsDelta, echoWith, ThinkingStripper, withoutReasoning } from './shown-answer.ts'
 import { StreamCredit } from './stream-credit.ts'
-import { ThinkingStripper, withoutReasoning } from './strip-thinking.ts'
 
 /** A streamed answer; see `StreamUsage` for what it owes. */
 export async function streamChat(call: Call, plan: ChatPlan, service: Service): Promise<EventsReply> {

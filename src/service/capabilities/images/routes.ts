@@ -1,7 +1,5 @@
-import { inferenceFailed } from '#contract/errors/errors.ts'
 import { fieldError } from '#contract/errors/issues.ts'
 import {
-  type BackgroundRemoveImageRequest,
   backgroundRemoveImage,
   editImage,
   type GenerateImageRequest,
@@ -14,13 +12,11 @@ import {
   upscaleImage,
 } from '#contract/operations/images.ts'
 import { type BytesReply, type Call, type JsonReply, json, route } from '../../http/route.ts'
-import { requireFunds } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'
-import { requireCarried } from '../../models/carried-choices.ts'
+import { requireCarried } from '../../models/check-model.ts'
 import type { ImageModel } from '../../models/model.ts'
-import { answerEditImage, answerMultiEditImage, answerUpscaleImage } from './edit-image.ts'
-import { type Made, sellGeneratedImages, sellImage } from './sell-image.ts'
-import { type ImageSource, sourceImage } from './source-image.ts'
+import { answerEditImage, answerMultiEditImage, answerRemoveBackground, answerUpscaleImage } from './edit-image.ts'
+import { type Made, sellGeneratedImages } from './sell-image.ts'
 
 export const generateImageRoute = route(generateImage, async (call, service) =>
   answerGenerateImage(call, call.body, service),
@@ -48,35 +44,6 @@ export const listImageStylesRoute = route(listImageStyles, async (_call, { catal
   const styles = catalogue.models.flatMap(model => (model.type === 'image' ? model.styles : []))
   return json({ object: 'list', data: [...new Set(styles)].sort() })
 })
-
-/** Published contract §7.6. */
-async function answerRemoveBackground(call: Call, body: BackgroundRemoveImageRequest, service: Service) {
-  const model = service.catalogue.background(body.model)
-  const source = sourceOf(body)
-  const amount = model.price.perImageMicroUsd
-  await requireFunds(call, amount)
-  const { fetcher, signal } = call
-  const picture = await sourceImage(source, { model, fetcher, signal })
-  const make = () => model.engine.removeBackground({ image: picture, engineModel: model.engineModel, signal })
-  const order = {
-    model,
-    amount,
-    sku: 'image.background',
-    format: 'png' as const,
-    failed: () => inferenceFailed(),
-    make,
-  }
-  return sellImage(call, order, service)
-}
-
-function sourceOf({ image, image_url: url }: BackgroundRemoveImageRequest): ImageSource {
-  if ((image === undefined) === (url === undefined)) {
-    throw fieldError(['image'], 'send the image as image or as image_url, not both')
-  }
-  if (image !== undefined) return { path: ['image'], input: image }
-  if (!/^(https?:|data:)/i.test(url ?? '')) throw fieldError(['image_url'], 'must be an http(s) or data URL')
-  return { path: ['image_url'], input: url ?? '' }
-}
 
 /** The native request (published contract §7.1). */
 async function answerGenerateImage(call: Call, body: GenerateImageRequest, service: Service) {

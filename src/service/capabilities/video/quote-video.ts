@@ -10,7 +10,7 @@ import {
 } from '#contract/operations/video.ts'
 import { type MediaLengths, noMedia, secondsOf } from '#engines/video-media/request-media.ts'
 import type { Line } from '#ledger/store/units.ts'
-import { requireCarried } from '../../models/carried-choices.ts'
+import { requireCarried } from '../../models/check-model.ts'
 import { isUpscaler, promptCharacters, takenMedia, upscaleFactor, type VideoModel } from '../../models/model.ts'
 
 /** In a quote these are members that its own schema does not know. */

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { z } from 'zod'
+import { isVendor } from '#contract/wire/vendor.ts'
 import type { JobUpstreamOptions, UpstreamOptions } from '#engines/http/upstream-options.ts'
 import { OpenAiSpeech, OpenAiTranscription } from '#engines/openai/audio.ts'
 import { OpenAiChat, ownMembers } from '#engines/openai/chat.ts'
@@ -7,6 +8,13 @@ import { runningUsages } from '#engines/openai/chat-stream.ts'
 import { OpenAiEmbeddings } from '#engines/openai/embeddings.ts'
 import { OpenAiImageEdits, OpenAiImages } from '#engines/openai/images.ts'
 import { OpenAiVideos } from '#engines/openai/videos.ts'
+import {
+  ServiceChat,
+  ServiceImages,
+  ServiceSpeech,
+  ServiceTranscription,
+  ServiceVideo,
+} from '#engines/service/service-engines.ts'
 import { HttpUrl, Milliseconds } from '../config-values.ts'
 import { defineEngineKind, type EngineSurroundings, keptByOptions } from '../define-kind.ts'
 
@@ -141,4 +149,40 @@ export function keptVideo<Engine>(
 const jobUpstreamOf = (given: Options, around: EngineSurroundings): JobUpstreamOptions => ({
   ...upstreamOf(given, around),
   workFolder: join(around.folder, 'videos', around.upstream),
+})
+
+/** Another service of this contract, with the version in its address: `https://api.example.com/api/v1`. */
+export const serviceKind = defineEngineKind({
+  name: 'service',
+  options: {
+    baseUrl: openAiOptions.baseUrl,
+    apiKey: openAiOptions.apiKey,
+    timeouts: openAiOptions.timeouts,
+    passMembers: openAiOptions.passMembers,
+    /** The word in its headers and members. */
+    vendor: z.string().refine(isVendor, 'Must be a word of small letters and digits').optional(),
+    /** Whether it knows a request again by its `Idempotency-Key`, as farebox does. */
+    takesKeys: z.boolean().optional(),
+  },
+  onlyFor: { passMembers: ['text', 'video'], takesKeys: ['video'] },
+  engines: {
+    text: (given, around) =>
+      new ServiceChat({
+        ...upstreamOf(given, around),
+        passMembers: given.passMembers ?? [],
+        ...(given.vendor === undefined ? {} : { vendor: given.vendor }),
+      }),
+    embedding: (given, around) => new OpenAiEmbeddings(upstreamOf(given, around)),
+    image: (given, around) =>
+      new ServiceImages({
+        ...upstreamOf(given, around),
+        ...(given.vendor === undefined ? {} : { vendor: given.vendor }),
+      }),
+    tts: (given, around) => new ServiceSpeech(upstreamOf(given, around)),
+    asr: (given, around) => new ServiceTranscription(upstreamOf(given, around)),
+    video: (given, around) => {
+      const { takesKeys = true, passMembers = [] } = given
+      return keptVideo('service', given, around, options => new ServiceVideo({ ...options, takesKeys, passMembers }))
+    },
+  },
 })

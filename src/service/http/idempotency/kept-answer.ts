@@ -4,7 +4,7 @@ import { keyReused } from '#contract/errors/errors.ts'
 import { fieldError } from '#contract/errors/issues.ts'
 import type { ServiceError } from '#contract/errors/service-error.ts'
 import type { Operation } from '#contract/operations/operation.ts'
-import { dayMs, minuteMs } from '#contract/time.ts'
+import { dayMs } from '#contract/time.ts'
 import type { HeaderReader } from '#contract/wire/header-codec.ts'
 import * as known from '#contract/wire/headers.ts'
 import { idempotencyKey } from '#contract/wire/headers.ts'
@@ -167,12 +167,6 @@ export const keptAccounts = 10_000
 
 /** Bytes of unfinished streams that one process keeps in memory; a stream beyond it is delivered and not kept. */
 export const recordedBytes = 256 * 1024 * 1024
-
-/**
- * Work goes on this long for a caller who has left: longer than any engine may take for an answer (the slowest has 30
- * minutes for a recording), so that nobody ends work that is charged at its end by leaving it.
- */
-export const workAfterLeavingMs = 45 * minuteMs
 
 /**
  * When a caller whose key is in use should ask again. Every such answer counts as a failure, and more than 20 within 30 s

@@ -13,7 +13,15 @@ import { entryRefs, type Op } from '#ledger/store/units.ts'
 import { eventBytes, lastEventBytes, send, sendBytes, sendText, setEventHeaders } from '../body/send.ts'
 import { tellLimits } from '../call-limits.ts'
 import type { Exchange } from '../exchange.ts'
-import { type EventsReply, type FileReply, json, type Reply, type WholeReply, type Work } from '../route.ts'
+import {
+  type EventsReply,
+  type FileReply,
+  json,
+  type Reply,
+  type WholeReply,
+  type Work,
+  workAfterLeavingMs,
+} from '../route.ts'
 import { answerWithReceipt } from '../sell.ts'
 import type { ClaimOrder, RunningClaim, Taken } from './claims.ts'
 import {
@@ -26,7 +34,6 @@ import {
   notKept,
   readKey,
   reusedKey,
-  workAfterLeavingMs,
   writeAnswer,
 } from './kept-answer.ts'
 import { KeyedStream, StreamTooLarge } from './keyed-stream.ts'
