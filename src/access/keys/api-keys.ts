@@ -119,7 +119,7 @@ export class ApiKeys {
     this.#hashes = [keyHash(current), ...former.map(keyHash)]
   }
 
-  /** Throws `WrongSecret` where keys that are made now would open nothing in the other services of these books. */
+  /** Throws `WrongSecret` where keys that are made now would open nothing in the other services of this ledger. */
   async requireSecret(): Promise<void> {
     const [current, ...former] = this.#hashes
     await secretToNote(this.#store, [current.mark, ...former.map(({ mark }) => mark)], this.#clock.now())
@@ -304,7 +304,7 @@ export interface NewCustomerKey {
 
 /**
  * A key, of a new customer where the order names none, with its credit as a grant: all of it in one unit, so that whoever
- * repeats an order that failed gives no credit twice. Throws `KeyRefused` where the account that was named does not exist, `WrongSecret` where the books expect
+ * repeats an order that failed gives no credit twice. Throws `KeyRefused` where the account that was named does not exist, `WrongSecret` where the ledger expect
  * another secret.
  */
 export async function createKey(

@@ -74,7 +74,7 @@ export const marksOf = ([current, ...former]: readonly [string, ...string[]]): M
 /** How an operator finds a service's folder, with its secret in it. */
 export const placeOf = (folder: string): string => `${hostname()}:${resolve(folder)}`
 
-/** The books expect another secret than the one at hand: keys made with this one would open nothing. */
+/** The ledger expects another secret than the one at hand: keys made with this one would open nothing. */
 export class WrongSecret extends Error {
   /** The message is the fact and this. */
   readonly fact: string
@@ -90,23 +90,23 @@ export class WrongSecret extends Error {
   }
 }
 
-/** Which secret the books know last; null where they know none. */
+/** Which secret the ledger knows last; null where it knows none. */
 export interface KnownSecret {
   generation: number
   mark: string
   place: string
 }
 
-type Books = Pick<Store, 'read' | 'commit'>
+type Ledger = Pick<Store, 'read' | 'commit'>
 
-/** Answers what is to be written down: nothing, where the books know this secret as the one in use. Throws `WrongSecret`. */
-export async function secretToNote(books: Pick<Books, 'read'>, marks: Marks, atMs: number): Promise<number | null> {
-  const known = await knownSecret(books)
+/** Answers what is to be written down: nothing, where the ledger knows this secret as the one in use. Throws `WrongSecret`. */
+export async function secretToNote(ledger: Pick<Ledger, 'read'>, marks: Marks, atMs: number): Promise<number | null> {
+  const known = await knownSecret(ledger)
   if (known) {
     requireKnown(known, marks)
     return known.mark === marks[0] ? null : known.generation + 1
   }
-  const needed = (await liveKeysByMark(books, atMs)).flatMap(({ mark }) => mark ?? [])
+  const needed = (await liveKeysByMark(ledger, atMs)).flatMap(({ mark }) => mark ?? [])
   if (needed.length > 0 && !needed.some(mark => marks.includes(mark))) {
     throw new WrongSecret(
       `This ledger has API keys made with another secret (mark ${needed[0]}) than the one in use here.`,
@@ -115,7 +115,7 @@ export async function secretToNote(books: Pick<Books, 'read'>, marks: Marks, atM
   return 1
 }
 
-/** Throws `WrongSecret` where the secret that the books know last is none of these. */
+/** Throws `WrongSecret` where the secret that the ledger knows last is none of these. */
 export function requireKnown({ mark, place }: Omit<KnownSecret, 'generation'>, marks: Marks): void {
   if (marks.includes(mark)) return
   throw new WrongSecret(
@@ -124,42 +124,42 @@ export function requireKnown({ mark, place }: Omit<KnownSecret, 'generation'>, m
 }
 
 /**
- * Lets the books know the secret in use: a first one, or one that has replaced what they knew while that is kept as a
- * former one. Throws `WrongSecret` where they know another.
+ * Lets the ledger know the secret in use: a first one, or one that has replaced what it knew while that is kept as a
+ * former one. Throws `WrongSecret` where it knows another.
  */
-export async function noteSecret(books: Books, marks: Marks, place: string, atMs: number): Promise<void> {
+export async function noteSecret(ledger: Ledger, marks: Marks, place: string, atMs: number): Promise<void> {
   for (;;) {
-    const generation = await secretToNote(books, marks, atMs)
+    const generation = await secretToNote(ledger, marks, atMs)
     // Of processes that start together one is first; the others look again.
-    if (generation === null || (await append(books, { generation, mark: marks[0], place }, atMs))) return
+    if (generation === null || (await append(ledger, { generation, mark: marks[0], place }, atMs))) return
   }
 }
 
-/** Lets the books go by this secret, whatever they knew: keys of the former one end. */
-export async function replaceSecret(books: Books, mark: string, place: string, atMs: number): Promise<void> {
+/** Lets the ledger go by this secret, whatever it knew: keys of the former one end. */
+export async function replaceSecret(ledger: Ledger, mark: string, place: string, atMs: number): Promise<void> {
   for (;;) {
-    const known = await knownSecret(books)
+    const known = await knownSecret(ledger)
     if (known?.mark === mark) return
-    if (await append(books, { generation: (known?.generation ?? 0) + 1, mark, place }, atMs)) return
+    if (await append(ledger, { generation: (known?.generation ?? 0) + 1, mark, place }, atMs)) return
   }
 }
 
-async function append(books: Books, { generation, mark, place }: KnownSecret, atMs: number): Promise<boolean> {
+async function append(ledger: Ledger, { generation, mark, place }: KnownSecret, atMs: number): Promise<boolean> {
   const told = place.slice(0, nameCharacters).toWellFormed()
   const unit = { id: `${uuidV7(atMs)}/secret`, ops: [{ op: 'secret', generation, mark, place: told, atMs } as const] }
-  const outcome = await commitSurely(books, unit)
+  const outcome = await commitSurely(ledger, unit)
   if (outcome.ok || outcome.why === 'secret_moved') return outcome.ok
   throw new Error(`The store refused the mark of a secret: ${outcome.why}.`)
 }
 
-async function knownSecret({ read }: Pick<Books, 'read'>): Promise<KnownSecret | null> {
+async function knownSecret({ read }: Pick<Ledger, 'read'>): Promise<KnownSecret | null> {
   const newest = read.selectFrom('secret_mark').select(['generation', 'mark', 'place']).orderBy('generation', 'desc')
   return (await newest.limit(1).executeTakeFirst()) ?? null
 }
 
 /** Of all keys that count at this time: how many need the secret of a mark; null stands for keys of the first release. */
 export async function liveKeysByMark(
-  { read }: Pick<Books, 'read'>,
+  { read }: Pick<Ledger, 'read'>,
   atMs: number,
 ): Promise<{ mark: string | null; keys: number }[]> {
   const start = sql<string>`substr(hash, 1, 9)`

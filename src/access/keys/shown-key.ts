@@ -102,7 +102,7 @@ interface KeyUse {
 
 const sevenDaysMs = 7 * dayMs
 
-/** Of the keys of an account, or of one of them, by the books: an index of the key's own charges, and its budget's row. */
+/** Of the keys of an account, or of one of them, by the ledger: an index of the key's own charges, and its budget's row. */
 export async function keyUses(
   { read }: Pick<Store, 'read'>,
   of: { account: string; id?: string },

@@ -210,7 +210,7 @@ export const ConfigFile = z.strictObject({
   listen: Listen.default({ host: '127.0.0.1', port: 8402 }),
   /** Proxies before the service: `X-Forwarded-For` and `Forwarded` tell where a request comes from when one of them sends it. */
   trustedProxies: TrustedNetworks.default([]),
-  /** The folder of books, media and secrets; relative to the file. */
+  /** The folder of the ledger, media and secrets; relative to the file. */
   data: z.string().min(1).default('.farebox'),
   /** PostgreSQL or a path; in the folder where absent, or where DATABASE_URL says. */
   database: z.string().min(1).optional(),

@@ -172,7 +172,7 @@ export interface EndedRequest {
   left: boolean
 }
 
-/** Enough to find an account in the books, too little to be one. */
+/** Enough to find an account in the ledger, too little to be one. */
 const accountCharacters = 8
 
 export function endedRequest(operation: string, exchange: Exchange, context: RequestContext): EndedRequest {

@@ -119,5 +119,5 @@ function unforeseen(route: Route | null, exchange: Exchange, service: Service, t
   return failedAnswer(route?.operation, thrown)
 }
 
-/** When a caller who met unreachable books is told to come again: a restart of a database takes some seconds. */
+/** When a caller may retry while the ledger is unreachable: a restart of a database takes some seconds. */
 const awayRetryMs = 5_000

@@ -5,7 +5,7 @@ import type { Store } from '#ledger/store/store.ts'
 import type { Catalogue } from '../models/catalogue.ts'
 import type { EndedRequest } from './exchange.ts'
 
-/** How long a scrape waits for the books; scrapers give up after ten seconds. */
+/** How long a scrape waits for the ledger; scrapers give up after ten seconds. */
 export const ledgerPatienceMs = 2_000
 
 /** Of how long requests take, in seconds: from a read to a long chat. */
@@ -55,7 +55,7 @@ export class ServiceMetrics {
     if (retries) this.#retries.inc({ operation }, retries)
   }
 
-  /** As of now. Books that do not answer are told as such, and what they would tell is left out. */
+  /** As of now. A ledger that does not answer is reported as such, and its figures are left out. */
   async text(): Promise<string> {
     this.#readUpstreams()
     await this.#readBooks()
@@ -113,7 +113,7 @@ export class ServiceMetrics {
     return {
       ledger: state,
       holds: Number(held?.count ?? 0),
-      // A figure for a chart, never for the books: there a float is precise enough.
+      // A figure for a chart, never for the ledger: there a float is precise enough.
       heldUsd: Number(held?.amount ?? 0) / 1e6,
       payments: counted(payments),
       jobs: counted(jobs),

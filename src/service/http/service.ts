@@ -45,7 +45,7 @@ export interface Service {
   limitLog: Pick<LimitLog, 'read'>
   charges: Charges
   funding: Funding
-  /** Whether the books take new debits. */
+  /** Whether the ledger takes new debits. */
   ledger: Pick<LedgerWatch, 'state'>
   /** Calls that go on after their callers have left. */
   unread: UnreadCalls

@@ -109,9 +109,9 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
     ends.push(async () => log.close())
     const around = { log, clock: systemClock }
     const { watchedLedger } = await import('#ledger/ledger-watch.ts')
-    const books = watchedLedger({ ...around, store: opened })
-    await noteSecretOf(options, books.store)
-    const parts = { ...options, ...around, ...books, settings: await settingsOf(options) }
+    const ledger = watchedLedger({ ...around, store: opened })
+    await noteSecretOf(options, ledger.store)
+    const parts = { ...options, ...around, ...ledger, settings: await settingsOf(options) }
     const payments = await openPayments(parts)
     ends.push(() => payments.close())
     const shared = await openShared(options, around)

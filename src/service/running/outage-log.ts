@@ -11,8 +11,8 @@ interface Outage {
 }
 
 /**
- * A log in which unreachable books are one line when they go, at most one a minute while they are away, and one when they
- * are back: each call, timer and payment that meets them would be a long line of its own.
+ * A log in which an unreachable ledger is one line when it goes, at most one a minute while it is away, and one when it is
+ * back: each call, timer and payment that meets them would be a long line of its own.
  */
 export class OutageLog implements Log {
   readonly #options: { store: Pick<Store, 'commit'>; clock: Clock; log: Log }
@@ -35,7 +35,7 @@ export class OutageLog implements Log {
     if (!this.#isOutage(facts)) this.#options.log.error(facts, message)
   }
 
-  /** Told while calls still wait for books that have not answered for so long: the outage has begun that long ago. */
+  /** Told while calls still wait for a ledger that has not answered for so long: the outage has begun that long ago. */
   noticed(error: unknown, forMs: number): void {
     const reason = awayReason(new StoreError('unreachable', 'The ledger does not answer.', { cause: error })) ?? ''
     this.#begin(reason, this.#options.clock.now() - forMs)
@@ -108,8 +108,8 @@ const told = ({ sinceMs, failures }: Outage, nowMs: number) => ({
   failures,
 })
 
-/** Books that were unreachable are asked again after this, and so long after the last failure. */
+/** An unreachable ledger is asked again after this, and so long after the last failure. */
 const awayAskMs = 1_000
 
-/** How often the log repeats that they still are. */
+/** How often the log repeats that it still is. */
 const awayTellMs = 60_000

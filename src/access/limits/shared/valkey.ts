@@ -190,8 +190,6 @@ export class Breaker {
   }
 }
 
-/** Every limit of what processes of one service share beside their books. */
-
 /** How long a request waits for shared counts; then the own ones answer. A healthy server on a network needs one or two. */
 const sharedLimitMs = 100
 

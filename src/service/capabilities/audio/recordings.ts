@@ -158,7 +158,7 @@ const signatureCharacters = 43
 
 /**
  * Ids of voices that were made of recordings: what the engine calls them and until when, signed for their owner. Nothing
- * is stored, so a handle outlives a restart and a change of books.
+ * is stored, so a handle outlives a restart and a change of ledger.
  */
 export class VoiceHandles {
   readonly #clock: Clock

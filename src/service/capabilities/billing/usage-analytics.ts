@@ -50,7 +50,7 @@ export class UsageAnalyticsService {
     this.#catalogue = options.catalogue
   }
 
-  /** Throws 504 where the books take too long. Who asks meanwhile waits for the same look. */
+  /** Throws 504 when the ledger takes too long. Who asks meanwhile waits for the same query. */
   async of(account: string, days: DayRange): Promise<UsageAnalytics> {
     const name = JSON.stringify([account, days])
     const nowMs = this.#clock.now()

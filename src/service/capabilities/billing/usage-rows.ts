@@ -7,7 +7,7 @@ import type { Store } from '#ledger/store/store.ts'
 import type { EntryTable } from '#ledger/store/tables.ts'
 
 /**
- * An entry of the books as an account sees its use: its effect on the USD of the account, and for what staking credit paid
+ * An entry of the ledger as an account sees its use: its effect on the USD of the account, and for what staking credit paid
  * a second row, of that credit. So the rows of a currency add up to what was paid in it.
  */
 interface UsageEntry {
@@ -59,7 +59,7 @@ type Part = (typeof parts)[number]
 const wanted = ({ currency }: UsageFilter): readonly Part[] =>
   parts.filter(each => currency === undefined || each.currency === currency)
 
-/** One page, in order of time and then of the books. */
+/** One page, in order of time and then of the ledger. */
 export async function usagePage({ read }: Pick<Store, 'read'>, filter: UsageFilter, page: UsagePage) {
   const asked = wanted(filter)
   if (asked.length === 0) return []
@@ -101,7 +101,7 @@ function afterOf({ part }: Part, after: UsagePlace | null | undefined): RawBuild
 
 const picoPerUsd = 1_000_000_000_000n
 
-/** A row with its amounts as the books have them, for both ways of writing it. */
+/** A row with its amounts as the ledger has them, for both ways of writing it. */
 function factsOf(entry: UsageEntry) {
   const { part, kind, effect, sku, model, units, unit_price_pico_usd: price } = entry
   const amount = part === 1 ? effect : -effect

@@ -63,17 +63,18 @@ interface Completing {
  */
 async function completed({ call, plan, service, prepared, charge }: Completing): Promise<ChatCompletion> {
   const { signal } = call
-  const tab = new StreamUsage(plan, service.clock)
-  tab.prepared(prepared)
-  tab.begin()
+  const streamUsage = new StreamUsage(plan, service.clock)
+  streamUsage.prepared(prepared)
+  streamUsage.begin()
   // Under a key a restart begins it again, and nothing of it is lost.
-  charge.meter(() => (call.hasLeft() && !call.hasKey ? tab.lines(true) : []))
+  charge.meter(() => (call.hasLeft() && !call.hasKey ? streamUsage.lines(true) : []))
   try {
     return await answeredBy(plan.model, { ...engineCall(plan, prepared.request), signal })
   } catch (error) {
     const bound = ownBoundOf(error)
-    if (bound === 'size') tab.madeAtLeast(Math.min(plan.maxCompletionTokens, tokensOfTooLarge(prepared.request)))
-    if (bound || signal.aborted) await charge.capture(tab.lines(true))
+    if (bound === 'size')
+      streamUsage.madeAtLeast(Math.min(plan.maxCompletionTokens, tokensOfTooLarge(prepared.request)))
+    if (bound || signal.aborted) await charge.capture(streamUsage.lines(true))
     else if (isRefused(error)) await charge.capture(oneCharge(prepared.lines))
     throw error
   }

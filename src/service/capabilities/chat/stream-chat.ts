@@ -91,7 +91,7 @@ interface Streaming {
   call: Call
   plan: ChatPlan
   charge: Charge
-  tab: StreamUsage
+  streamUsage: StreamUsage
   run: EngineRun
   credit: StreamCredit
   /** As the plan has it until the engine was asked. */
@@ -99,19 +99,19 @@ interface Streaming {
 }
 
 function meteredChat(call: Call, plan: ChatPlan, charge: Charge, service: Service): Metered<unknown> {
-  const tab = new StreamUsage(plan, service.clock)
+  const streamUsage = new StreamUsage(plan, service.clock)
   const prepared: PreparedChat = { request: plan.request, echo: plan.options.echo, sources: [], lines: [] }
   const prepare = async (signal: AbortSignal) => {
-    tab.prepared(Object.assign(prepared, await prepareChat(plan, { fetcher: call.fetcher, signal }, service)))
+    streamUsage.prepared(Object.assign(prepared, await prepareChat(plan, { fetcher: call.fetcher, signal }, service)))
     return engineCall(plan, prepared.request)
   }
   const run = new EngineRun(plan.model.engine, prepare, call.signal, call.hasKey)
-  const credit = new StreamCredit(plan, charge, tab)
+  const credit = new StreamCredit(plan, charge, streamUsage)
   charge.whenEnded(call.stay())
   return {
-    events: chatEvents({ call, plan, charge, tab, run, credit, prepared }),
+    events: chatEvents({ call, plan, charge, streamUsage, run, credit, prepared }),
     // Under a key a restart begins it again, and nothing of it is lost.
-    owed: () => (run.isUnread && !call.hasKey ? tab.lines(true) : tab.lines()),
+    owed: () => (run.isUnread && !call.hasKey ? streamUsage.lines(true) : streamUsage.lines()),
     leave() {
       run.leave()
       call.unread()
@@ -121,7 +121,7 @@ function meteredChat(call: Call, plan: ChatPlan, charge: Charge, service: Servic
 
 /** The engine's chunks as the caller sees them, then what they cost; or why they end before that. */
 async function* chatEvents(streaming: Streaming): AsyncGenerator<unknown> {
-  const { call, plan, charge, tab, run, credit } = streaming
+  const { call, plan, charge, streamUsage, run, credit } = streaming
   const { echo } = plan.options
   const strippers = echo.strip_thinking_response || echo.disable_thinking ? new Map<number, ThinkingStripper>() : null
   let last: ChatCompletionChunk | null = null
@@ -138,44 +138,44 @@ async function* chatEvents(streaming: Streaming): AsyncGenerator<unknown> {
         yield* brokenOff(streaming, last, refusalError(credit.refusal))
         return
       }
-      tab.read(chunk)
+      streamUsage.read(chunk)
       if (last === null) yield* sourceEvents(streaming, chunk)
       last = chunk
       if (chunk.choices.length) yield shownChunk(streaming, strippers ? strippedChunk(chunk, strippers, echo) : chunk)
     }
   } catch (error) {
-    if (ownBoundOf(error)) tab.leave()
-    if (isRefused(error)) tab.oweSources()
-    if (!tab.delivered || run.left) throw error
+    if (ownBoundOf(error)) streamUsage.leave()
+    if (isRefused(error)) streamUsage.oweSources()
+    if (!streamUsage.delivered || run.left) throw error
     yield* brokenOff(streaming, last, failureError(error))
     return
   } finally {
     await readOn(streaming)
   }
   if (run.left) return
-  if (!tab.hasChoice) throw inferenceFailed()
-  tab.complete()
+  if (!streamUsage.hasChoice) throw inferenceFailed()
+  streamUsage.complete()
   yield* ownSourceEvents(streaming, last)
   const lastEvents = (cost: Cost) => usageEvents(streaming, last, cost)
   const charged = await charge.settle(cost => call.keepStream(() => lastEvents(cost)))
-  call.tokensUsed(tab.usage().total_tokens)
+  call.tokensUsed(streamUsage.usage().total_tokens)
   yield* lastEvents(charged)
 }
 /** A chunk that nobody reads counts as well, until the engine has said what it used, or goes beyond the credit. */
-async function countUnread({ run, tab, credit }: Streaming, chunk: ChatCompletionChunk): Promise<void> {
+async function countUnread({ run, streamUsage, credit }: Streaming, chunk: ChatCompletionChunk): Promise<void> {
   if (run.stopped) {
-    if (chunk.usage) tab.report(chunk.usage)
+    if (chunk.usage) streamUsage.report(chunk.usage)
     return
   }
   const isCovered = await credit.covers(chunk, false)
-  tab.read(chunk)
+  streamUsage.read(chunk)
   // Usage beside a piece is running usage; without one it is the engine's last word, after which it ends by itself.
   if (!isCovered || (chunk.usage && chunk.choices.length)) run.stop()
 }
 
 /** Where the reader left between two events; an engine that fails of itself owes nobody a good end. */
 async function readOn(streaming: Streaming): Promise<void> {
-  const { call, charge, tab, run } = streaming
+  const { call, charge, streamUsage, run } = streaming
   let hasFailed = run.failed
   try {
     run.leave()
@@ -184,14 +184,14 @@ async function readOn(streaming: Streaming): Promise<void> {
     hasFailed = !ownBoundOf(error)
   }
   if (!run.left || (hasFailed && !run.stopped)) return
-  if (!run.stopped && !run.failed) tab.complete()
+  if (!run.stopped && !run.failed) streamUsage.complete()
   // Under a key nothing is left early, but by a key that ended: what the engine made until its time was up is kept.
-  if (!call.hasKey || charge.stopped) tab.leave()
-  if (tab.lines().length) call.tokensUsed(tab.usage().total_tokens)
+  if (!call.hasKey || charge.stopped) streamUsage.leave()
+  if (streamUsage.lines().length) call.tokensUsed(streamUsage.usage().total_tokens)
 }
 
 /** What was found, before all else (brief §2.8). Whoever has seen it owes it, even without a word of the model. */
-function* sourceEvents({ plan, tab, prepared }: Streaming, first: ChatCompletionChunk): Generator<unknown> {
+function* sourceEvents({ plan, streamUsage, prepared }: Streaming, first: ChatCompletionChunk): Generator<unknown> {
   const { echo, sources } = prepared
   if (!sources.length) return
   const events = [
@@ -199,18 +199,18 @@ function* sourceEvents({ plan, tab, prepared }: Streaming, first: ChatCompletion
     ...(echo.return_search_results_as_documents ? [{ choices: [documentsDelta(sources)] }] : []),
   ]
   for (const event of events) {
-    tab.oweSources()
+    streamUsage.oweSources()
     yield { ...publicChunk(plan, first), ...event }
   }
 }
 
 /** What the engine found by itself, which it may say with its last word. */
 function* ownSourceEvents(
-  { plan, tab, prepared: { echo } }: Streaming,
+  { plan, streamUsage, prepared: { echo } }: Streaming,
   last: ChatCompletionChunk | null,
 ): Generator<unknown> {
-  if (!last || !echo.include_search_results_in_stream || !tab.ownSources.length) return
-  yield { ...publicChunk(plan, last), choices: [], service_parameters: echoWith(echo, tab.ownSources) }
+  if (!last || !echo.include_search_results_in_stream || !streamUsage.ownSources.length) return
+  yield { ...publicChunk(plan, last), choices: [], service_parameters: echoWith(echo, streamUsage.ownSources) }
 }
 
 function shownChunk({ plan, prepared }: Streaming, chunk: ChatCompletionChunk): ChatCompletionChunk {
@@ -221,29 +221,29 @@ function shownChunk({ plan, prepared }: Streaming, chunk: ChatCompletionChunk): 
 
 /** The status has left already; a client reads from the stream why it ends (published contract §5.3). */
 async function* brokenOff(
-  { call, plan, charge, tab }: Streaming,
+  { call, plan, charge, streamUsage }: Streaming,
   last: ChatCompletionChunk | null,
   error: StreamError,
 ): AsyncGenerator<unknown> {
   const end = { index: 0, delta: {}, finish_reason: 'error' }
   const event = { ...(last && publicChunk(plan, last)), choices: [end], error }
   // Where nothing was delivered nothing is charged, and the same key may ask again once there is credit.
-  await charge.settle(tab.delivered ? () => call.keepStream(() => [event]) : undefined)
-  call.tokensUsed(tab.usage().total_tokens)
+  await charge.settle(streamUsage.delivered ? () => call.keepStream(() => [event]) : undefined)
+  call.tokensUsed(streamUsage.usage().total_tokens)
   yield event
 }
 
 /** What a caller who asked for usage is told after the last piece of content. */
 function usageEvents(
-  { plan, tab, prepared }: Streaming,
+  { plan, streamUsage, prepared }: Streaming,
   last: ChatCompletionChunk | null,
   cost: Cost,
 ): readonly unknown[] {
   if (!last || !plan.request.stream_options?.include_usage) return []
   const said = {
-    usage: tab.usage(),
+    usage: streamUsage.usage(),
     cost: printedCost(cost),
-    service_parameters: echoWith(prepared.echo, tab.ownSources),
+    service_parameters: echoWith(prepared.echo, streamUsage.ownSources),
   }
   return [{ ...publicChunk(plan, last), choices: [], ...said }]
 }

@@ -11,7 +11,7 @@ import { tokensFor } from './price-chat.ts'
 export class StreamCredit {
   readonly #plan: ChatPlan
   readonly #charge: Charge
-  readonly #tab: StreamUsage
+  readonly #streamUsage: StreamUsage
   /** Completion tokens that the hold covers. */
   #covered = 0
   /** Tokens when they were last counted, and the most that may have come since: one for each byte, or for an empty piece. */
@@ -21,10 +21,10 @@ export class StreamCredit {
   #refusedAt: number | null = null
   #refusal: Refusal | null = null
 
-  constructor(plan: ChatPlan, charge: Charge, tab: StreamUsage) {
+  constructor(plan: ChatPlan, charge: Charge, streamUsage: StreamUsage) {
     this.#plan = plan
     this.#charge = charge
-    this.#tab = tab
+    this.#streamUsage = streamUsage
     this.#cover()
   }
 
@@ -40,7 +40,7 @@ export class StreamCredit {
       this.#mostSince += most
       return true
     }
-    this.#known = this.#tab.tokensWith(chunk)
+    this.#known = this.#streamUsage.tokensWith(chunk)
     this.#mostSince = 0
     if (this.#known - this.#written >= checkpointTokens) {
       this.#written = this.#known

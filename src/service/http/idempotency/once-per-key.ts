@@ -316,7 +316,7 @@ class KeyedWork implements Work {
     return this.#claim.takenOver ? this.#claim.leave() : this.#claim.giveUp()
   }
 
-  /** Asks the books, because only they know what a commit with an unknown outcome did. */
+  /** Asks the ledger, because only it knows what a commit with an unknown outcome did. */
   async #hasCharged(): Promise<boolean> {
     const entry = await this.#keyed.service.store.read
       .selectFrom('entry')
