@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import type { Output } from './output.ts'
 
@@ -157,6 +158,11 @@ export function fileFailure(error: unknown): CliError | null {
   if (!words || (path === undefined && code !== 'ENOSPC' && code !== 'EROFS')) return fileFailure(error.cause)
   if (syscall?.startsWith('spawn')) return null
   return new CliError(...words(path ?? 'the data folder'))
+}
+
+/** For what runs until it is stopped. */
+export async function whenAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort')
 }
 
 /** A server that cannot have its address, as the person at the terminal reads it; other errors as they are. */

@@ -6,7 +6,15 @@ import type { ServeHttp } from '#mcp/http/serve.ts'
 import { listing } from '#mcp/listing.generated.ts'
 import { chooseTools } from '#mcp/listing.ts'
 import { serveMcp } from '#mcp/stdio.ts'
-import { CliError, type Command, type CommandIo, integerFlag, parseArguments, wrongUsage } from '../command.ts'
+import {
+  CliError,
+  type Command,
+  type CommandIo,
+  integerFlag,
+  parseArguments,
+  whenAborted,
+  wrongUsage,
+} from '../command.ts'
 import { agentHost, dataFlag, startFailure, withDataFlag } from '../wallet/owner-wallet.ts'
 import { givenPassphrase, passphraseFlags, readPassphraseFile } from '../wallet/terminal.ts'
 
@@ -143,7 +151,7 @@ async function overHttp(
     io.output.print(`Clients send \`Authorization: Bearer TOKEN\`; the token is in ${path}`)
     io.output.note('Stop it by Ctrl-C.')
   }
-  if (!stop.aborted) await new Promise(resolve => stop.addEventListener('abort', resolve, { once: true }))
+  await whenAborted(stop)
   await serving.close()
   return 0
 }

@@ -1,6 +1,6 @@
 import { readSettings } from '#agent/settings/settings.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
-import { CliError, type Command, type CommandIo, integerFlag, parseArguments } from '../command.ts'
+import { CliError, type Command, type CommandIo, integerFlag, parseArguments, whenAborted } from '../command.ts'
 import { withLocalNodes } from '../wallet/local-nodes.ts'
 import { dataFlag, startFailure, withDataFlag } from '../wallet/owner-wallet.ts'
 import { givenPassphrase, passphraseFlags } from '../wallet/terminal.ts'
@@ -52,7 +52,7 @@ export const proxy: Command = {
         : startFailure(error, port)
     })
     say(running, values.json, io)
-    if (!stop.aborted) await new Promise(resolve => stop.addEventListener('abort', resolve, { once: true }))
+    await whenAborted(stop)
     await running.close()
     return 0
   },

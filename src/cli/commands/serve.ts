@@ -1,5 +1,5 @@
 import { lineLog } from '#host/log.ts'
-import { type Command, parseArguments, wrongUsage } from '../command.ts'
+import { type Command, parseArguments, whenAborted, wrongUsage } from '../command.ts'
 import { configPath } from '../data/data-folder.ts'
 import { loadConfig, orTellFaults, sayConfig } from '../serve/config.ts'
 import { startServing } from '../serve/start-serving.ts'
@@ -52,7 +52,7 @@ export const serve: Command = {
     try {
       io.output.print(`ready ${serving.baseUrl}`)
       log.info({ models: serving.models, pid: process.pid }, 'The service is ready.')
-      if (!stopped.aborted) await new Promise(resolve => stopped.addEventListener('abort', resolve, { once: true }))
+      await whenAborted(stopped)
       log.info({}, 'No more requests are taken; running ones end.')
     } finally {
       stopReloads()

@@ -1,6 +1,6 @@
 import { flushCompileCache } from 'node:module'
 import { lineLog } from '#host/log.ts'
-import { CliError, type Command, type CommandIo, integerFlag, parseArguments } from '../command.ts'
+import { CliError, type Command, type CommandIo, integerFlag, parseArguments, whenAborted } from '../command.ts'
 import { dataFolder, defaultDataFolder } from '../data/data-folder.ts'
 import { ledgerPlaceOf, noteLedgerPlace, requireNoLedgerHere } from '../data/ledger-place.ts'
 import { folderFailure } from '../data/service-admin.ts'
@@ -65,7 +65,7 @@ export const up: Command = {
       if (!values.json && !stopped.aborted) {
         for (const line of await sayServing(service, dataFolder(values.data))) io.output.print(line)
       }
-      if (!stopped.aborted) await new Promise(resolve => stopped.addEventListener('abort', resolve, { once: true }))
+      await whenAborted(stopped)
       return 0
     } finally {
       await service.close()

@@ -43,7 +43,7 @@ function looks(settings: AgentSettings, folder: string, passphrase: string | nul
 
 /** Names alone: some of their values are secrets. */
 async function settingsOf(env: CommandIo['env'], problemCount: number): Promise<Finding[]> {
-  const { isAgentVariable } = await import('#agent/settings/unknown-variables.ts')
+  const { isAgentVariable } = await import('#agent/settings/settings.ts')
   const names = Object.keys(env).filter(name => isAgentVariable(name) && env[name]?.trim())
   if (names.length === 0)
     return [
@@ -57,7 +57,7 @@ async function settingsOf(env: CommandIo['env'], problemCount: number): Promise<
 }
 
 async function unreadVariables(env: CommandIo['env']): Promise<Finding[]> {
-  const { unreadVariables } = await import('#agent/settings/unknown-variables.ts')
+  const { unreadVariables } = await import('#agent/settings/settings.ts')
   return unreadVariables(Object.keys(env)).map(({ name, near }) =>
     note(
       'settings',

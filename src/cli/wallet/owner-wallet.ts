@@ -17,7 +17,7 @@ export async function withOwnerWallet(
 ): Promise<number> {
   const module = await import('#agent/wallet/owner-wallet.ts')
   const { stateFolderOf } = await import('#agent/settings/wallet-settings.ts')
-  const { unknownVariables } = await import('#agent/settings/unknown-variables.ts')
+  const { unknownVariables } = await import('#agent/settings/settings.ts')
   const strange = takesAnyVariable ? [] : unknownVariables(Object.keys(io.env))
   if (strange.length > 0) throw new CliError(strange.join(' '), 'Fix it in the environment, then try again.', 2)
   // The folder that a flag names has a service of its own.
