@@ -31,7 +31,8 @@ export async function install(folder: string, what: string): Promise<string[]> {
   return packagesIn(join(folder, 'node_modules'))
 }
 
-const cache = fileURLToPath(new URL('../../node_modules/.cache/farebox-bench/', import.meta.url))
+/** Beside the other optional packages: `npm ci` empties node_modules. */
+const cache = fileURLToPath(new URL('../../.peers/bench/', import.meta.url))
 
 type Versions = Readonly<Record<string, string>>
 

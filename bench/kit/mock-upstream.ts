@@ -119,8 +119,13 @@ export class MockUpstream {
     })
   }
 
+  /** The connection ends with its stream, and says so: a gateway that took it for its next request would fail. */
   #open(number: number, response: ServerResponse): void {
-    response.writeHead(200, { 'content-type': 'text/event-stream', 'transfer-encoding': 'chunked' })
+    response.writeHead(200, {
+      'content-type': 'text/event-stream',
+      'transfer-encoding': 'chunked',
+      connection: 'close',
+    })
     response.flushHeaders()
     response.socket?.setNoDelay(true)
     if (this.#isEnding) return void response.socket?.end(ending)
@@ -144,7 +149,11 @@ export class MockUpstream {
   }
 
   #flood(response: ServerResponse): void {
-    response.writeHead(200, { 'content-type': 'text/event-stream', 'transfer-encoding': 'chunked' })
+    response.writeHead(200, {
+      'content-type': 'text/event-stream',
+      'transfer-encoding': 'chunked',
+      connection: 'close',
+    })
     response.flushHeaders()
     const many = Buffer.concat(new Array(64).fill(tick))
     const write = () => {
