@@ -33,6 +33,7 @@ const metrics = {
   p50: 'p50 from engine to caller, ms',
   p99: 'p99 from engine to caller, ms',
   memory: 'memory a stream, kB',
+  broken: 'streams that broke',
   stalled: 'memory a stalled reader, kB',
   accepted: 'taken from the engine for a stalled reader, kB',
 } as const
@@ -106,6 +107,7 @@ function figuresOf(streamLoad: StreamLoad, sides: readonly Side[], measured: rea
     return [
       ...(pid === undefined ? [] : ofServer),
       { load, side, metric: metrics.events, rounds: of('eventsPerSecond') },
+      { load, side, metric: metrics.broken, rounds: of('broken') },
       { load, side, metric: metrics.p50, rounds: of('p50Ms'), digits: 2 },
       { load, side, metric: metrics.p99, rounds: of('p99Ms'), digits: 2 },
     ]

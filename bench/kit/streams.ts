@@ -18,6 +18,8 @@ export interface StreamFigures {
   p99Ms: number
   /** How much more memory the server has while they run, shared among them. */
   bytesOfStream: number
+  /** Streams that the server ended by itself, which none should. */
+  broken: number
 }
 
 /** A batch of streams is opened at once, then there is a pause, so that the listener's queue never overflows, in milliseconds. */
@@ -41,19 +43,18 @@ export async function runStreams(
   const memoryBefore = side.pid === undefined ? 0 : residentBytesOf(side.pid)
   const readers = Array.from({ length: streams }, (_, number) => new Reader(number, upstream))
   const ends: Promise<void>[] = []
+  const failures: string[] = []
+  const fail = (error: Error) => void failures.push(error.message)
   try {
     for (let at = 0; at < streams; at += openedAtOnce) {
       const some = readers.slice(at, at + openedAtOnce)
-      for (const reader of some) ends.push(reader.read(side))
+      for (const reader of some) ends.push(reader.read(side).catch(fail))
       await sleep(openPauseMs)
     }
-    // An end before the engine ended them is a failure, told at once.
-    const failed = Promise.all(ends).then(() => new Promise<never>(() => undefined))
-    const whole = (work: Promise<unknown>) => Promise.race([work, failed])
-    await whole(sleep(settleMs))
+    await sleep(settleMs)
     for (const reader of readers) reader.isMeasured = true
     const [cpuBefore, startedAt] = [cpuOf(side), performance.now()]
-    await whole(sleep(forMs))
+    await sleep(forMs)
     for (const reader of readers) reader.isMeasured = false
     const seconds = (performance.now() - startedAt) / 1000
     const cpu = cpuOf(side) - cpuBefore
@@ -61,7 +62,10 @@ export async function runStreams(
     const latenciesMs = readers.flatMap(({ latenciesMs }) => latenciesMs)
     upstream.endStreams()
     await within(Promise.all(ends), endMs, `${side.name} did not end its streams within ${endMs} ms.`)
+    if (failures.length) process.stderr.write(`${side.name} broke ${failures.length} streams: ${failures[0]}\n`)
+    if (latenciesMs.length === 0) throw new Error(`${side.name} passed on no event. ${failures[0] ?? ''}`)
     return {
+      broken: failures.length,
       eventsPerSecond: latenciesMs.length / seconds,
       cpuMicros: cpu / latenciesMs.length,
       p50Ms: quantile(latenciesMs, 0.5),
