@@ -176,6 +176,9 @@ export function decodeBase64Json(text: string): DecodedJson {
 }
 
 function base64Bytes(text: string): Buffer | null {
+  const usual = Buffer.from(text, 'base64')
+  // As nearly every encoder writes it, which needs no look at its letters.
+  if (usual.toString('base64') === text) return usual
   const bare = /^([A-Za-z0-9+/_-]+)(={0,2})$/.exec(text)
   if (!bare?.[1] || (bare[2] && text.length % 4 !== 0)) return null
   const bytes = Buffer.from(text, 'base64')
