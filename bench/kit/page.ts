@@ -43,6 +43,12 @@ const sections: readonly Section[] = [
     plots: ['CPU a request with database and Valkey, µs'],
   },
   {
+    name: 'signed',
+    title: 'Signed by wallets',
+    text: 'The same chats with a key, with a new sign-in of a wallet that the service knows, and with one of a wallet that it meets for the first time. The times at a fixed rate are those of requests with a key, while as many of each kind are made beside them.',
+    plots: ['CPU a request, µs'],
+  },
+  {
     name: 'top-up',
     title: 'Top-up',
     text: 'On the local EVM chain of `farebox up`: the payment is verified, sent, mined and credited before it is answered. Sent again, it is answered from its record.',
