@@ -4,8 +4,8 @@ import { shown, type Threat } from './threat.ts'
 export const doorThreats: readonly Threat[] = [
   {
     id: 'D1',
-    threat: 'forms of too many parts, names without end, and files that are called like a path',
-    answer: '400 that names the fault; a file’s name is never a place',
+    threat: 'forms with too many parts, endless names, or file names that are paths',
+    answer: '400 that names the error; a file’s name is never used as a path',
     shownBy: [
       shown(
         'service/form-attacks.test.ts',
@@ -18,8 +18,8 @@ export const doorThreats: readonly Threat[] = [
   },
   {
     id: 'D2',
-    threat: 'documents that unfold to hundreds of megabytes, are read for hours, or name files of ours',
-    answer: 'read on a thread with bounds of time and memory, in one pass; nothing in them is run or fetched',
+    threat: 'documents that decompress to hundreds of megabytes, take hours to parse, or name local files',
+    answer: 'parsed on a thread with limits of time and memory, in one pass; nothing in them is run or fetched',
     shownBy: [
       shown(
         'service/text-parser.test.ts',
@@ -35,8 +35,8 @@ export const doorThreats: readonly Threat[] = [
   },
   {
     id: 'D3',
-    threat: 'another account’s key, and one that was deleted',
-    answer: 'it does not exist; it is refused at once, at every process',
+    threat: 'another account’s key, and a deleted key',
+    answer: 'the same answer as for a key that does not exist; a deleted key is refused at once, at every process',
     shownBy: [
       shown(
         'service/accounts/keys.test.ts',
@@ -47,8 +47,8 @@ export const doorThreats: readonly Threat[] = [
   },
   {
     id: 'D4',
-    threat: 'a secret of the configuration in a fault, a log or what `--check` says',
-    answer: 'it is in none, and a secret in plain is a fault',
+    threat: 'a secret of the configuration in an error, a log or the output of `--check`',
+    answer: 'it appears in none, and a plain-text secret is an error',
     shownBy: [
       shown(
         'cli/serve/serve.test.ts',
@@ -63,8 +63,8 @@ export const doorThreats: readonly Threat[] = [
   },
   {
     id: 'D5',
-    threat: 'figures read by a stranger',
-    answer: '401, and guessing is blocked; an address that others reach needs a token; no caller is in them',
+    threat: 'metrics read without permission',
+    answer: '401, and guessing is blocked; a public address needs a token; metrics name no caller',
     shownBy: [
       shown('service/form-attacks.test.ts', 'D5: guessing the token of figures is blocked, and no other key is one'),
       shown(
@@ -78,8 +78,8 @@ export const doorThreats: readonly Threat[] = [
   },
   {
     id: 'D6',
-    threat: 'headers that are written into a trace',
-    answer: 'an upstream gets a trace in its one form, or none',
+    threat: 'headers that are copied into a trace',
+    answer: 'an upstream gets a valid traceparent, or none',
     shownBy: [
       shown('service/upstream-attacks.test.ts', 'D6: a trace hands on nothing of a state that is no text'),
       shown('service/upstreams.test.ts', 'D6: goes on to the upstream under a span of its own, with the request’s id'),
@@ -88,7 +88,7 @@ export const doorThreats: readonly Threat[] = [
   {
     id: 'D7',
     threat: 'a node’s administration, keys and memory, by name, in a batch or by another spelling',
-    answer: '400; the node is asked for what is listed, under ids of ours',
+    answer: '400; only listed methods reach the node, under ids that the service chose',
     shownBy: [
       shown(
         'service/crypto-rpc.test.ts',
@@ -104,8 +104,8 @@ export const doorThreats: readonly Threat[] = [
   },
   {
     id: 'D8',
-    threat: 'pages, results of a search and characters that give orders',
-    answer: 'a line of JSON each, which no text ends; what a character is told is shown to nobody',
+    threat: 'pages, search results and characters that contain instructions',
+    answer: 'each is one line of JSON that its text cannot end; a character’s instructions are never shown',
     shownBy: [
       shown(
         'service/chat-web.test.ts',
@@ -116,16 +116,15 @@ export const doorThreats: readonly Threat[] = [
   },
   {
     id: 'D9',
-    threat: 'a limit of a key under a misspelt name, which would not hold',
-    answer: '400 that names what was meant; no key is made',
+    threat: 'a key’s limit under a misspelt name, which would have no effect',
+    answer: '400 that suggests the right name; no key is created',
     shownBy: [shown('service/accounts/keys.test.ts', 'D9: no misspelt period…')],
   },
   {
     id: 'D10',
-    threat:
-      'one account that fills the line of a thread or of media, and pages of thousands of elements within each other',
+    threat: 'one account that fills the queue of a thread or of media, and pages of thousands of nested elements',
     answer:
-      'a share of the line for each account, turns, and never all the processes; such a page is refused before it is made',
+      'each account has a share of the queue and takes turns, and none occupies every process; such a page is refused before it is parsed',
     shownBy: [
       shown(
         'host/threads/slots.test.ts',
@@ -142,9 +141,9 @@ export const doorThreats: readonly Threat[] = [
   },
   {
     id: 'D11',
-    threat: 'requests that break an engine, take so long, or are refused so, that their upstream seems to be gone',
+    threat: 'requests that break or delay an engine, or make it refuse, so that its upstream seems to be down',
     answer:
-      'refused connections and failed probes of our own leave it out, no caller’s failures do; an open breaker blocks no account',
+      'only refused connections and failed probes of the service take an upstream out; an open breaker blocks no account',
     shownBy: [
       shown(
         'engines/upstreams/upstream-pool.test.ts',

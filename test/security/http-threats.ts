@@ -4,8 +4,8 @@ import { shown, type Threat } from './threat.ts'
 export const httpThreats: readonly Threat[] = [
   {
     id: 'G1',
-    threat: 'an address that leads into the operator’s own network, by any spelling, name or redirect',
-    answer: 'nothing is asked there; what was checked is what is connected to',
+    threat: 'a URL that leads into the operator’s own network, by any spelling, name or redirect',
+    answer: 'no request is sent there; the checked address is the one that is connected to',
     shownBy: [
       shown(
         'service/media/guarded-fetcher.test.ts',
@@ -21,8 +21,8 @@ export const httpThreats: readonly Threat[] = [
   },
   {
     id: 'G2',
-    threat: 'members and headers that choose the server behind a model, its key or its headers',
-    answer: 'another server is never asked, and the operator’s key goes to its own alone',
+    threat: 'members and headers that choose a model’s upstream, its key or its headers',
+    answer: 'no other server is called, and the operator’s key goes only to its own upstream',
     shownBy: [
       shown(
         'service/upstream-attacks.test.ts',
@@ -33,8 +33,8 @@ export const httpThreats: readonly Threat[] = [
   },
   {
     id: 'G3',
-    threat: 'requests that end in two ways, and line ends in whatever stands in a header',
-    answer: '400, and nothing behind is answered; no text of a caller or of an upstream begins a header',
+    threat: 'requests with two conflicting lengths, and line breaks in header values',
+    answer: '400, and nothing after it is answered; no text of a caller or an upstream starts a header',
     shownBy: [
       shown(
         'service/socket-attacks.test.ts',
@@ -47,8 +47,8 @@ export const httpThreats: readonly Threat[] = [
   },
   {
     id: 'G4',
-    threat: 'bodies and headers without end, or that unfold to a thousand times their size',
-    answer: '413, 415 or 431, before they are read or unpacked',
+    threat: 'endless bodies and headers, or bodies that decompress to a thousand times their size',
+    answer: '413, 415 or 431, before they are read or decompressed',
     shownBy: [
       shown(
         'service/socket-attacks.test.ts',
@@ -60,8 +60,8 @@ export const httpThreats: readonly Threat[] = [
   },
   {
     id: 'G5',
-    threat: 'JSON of a million levels',
-    answer: '400 at every operation, before anything is made of it',
+    threat: 'JSON nested a million levels deep',
+    answer: '400 at every operation, before an object is built from it',
     shownBy: [
       shown(
         'service/http-attacks.test.ts',
@@ -72,8 +72,8 @@ export const httpThreats: readonly Threat[] = [
   },
   {
     id: 'G6',
-    threat: 'texts that a pattern would search for hours',
-    answer: 'read once from one end to the other, wherever a text is taken',
+    threat: 'texts that make a regular expression run for hours',
+    answer: 'every text is scanned once, in linear time',
     shownBy: [
       shown(
         'service/http-attacks.test.ts',
@@ -86,7 +86,7 @@ export const httpThreats: readonly Threat[] = [
   {
     id: 'G7',
     threat: 'thousands of connections that send or read nothing',
-    answer: 'cut off in their time, and no more of them than the service has places for',
+    answer: 'closed at their deadline; the number of connections is limited',
     shownBy: [
       shown(
         'service/socket-attacks.test.ts',
@@ -99,7 +99,7 @@ export const httpThreats: readonly Threat[] = [
   },
   {
     id: 'G8',
-    threat: 'members, options and queries called like a part of every object',
+    threat: 'members, options and query parameters such as __proto__',
     answer: 'dropped; no object gets them',
     shownBy: [
       shown(
@@ -113,7 +113,7 @@ export const httpThreats: readonly Threat[] = [
   {
     id: 'G9',
     threat: 'leaving a stream at any of its events',
-    answer: 'the engine goes on unread for up to 30 s, and its work is charged',
+    answer: 'the engine continues unread for up to 30 s, and its work is charged',
     shownBy: [
       shown(
         'service/chat-left.test.ts',
@@ -124,14 +124,14 @@ export const httpThreats: readonly Threat[] = [
   },
   {
     id: 'G10',
-    threat: 'use that an engine reports beyond all estimates',
-    answer: 'never more than the hold',
+    threat: 'an engine that reports usage beyond every estimate',
+    answer: 'never more than the hold is charged',
     shownBy: [shown('service/chat-charges.test.ts', 'S4, G10: an engine that uses more than the hold')],
   },
   {
     id: 'G11',
-    threat: 'other headers, keys or spellings, to be counted as somebody else',
-    answer: 'counted as who it is',
+    threat: 'other headers, keys or spellings, to be counted as another caller',
+    answer: 'counted as the same caller',
     shownBy: [
       shown(
         'service/http-attacks.test.ts',
@@ -143,15 +143,15 @@ export const httpThreats: readonly Threat[] = [
   {
     id: 'G12',
     threat: '500 calls at once at a limit of 50',
-    answer: '50 are answered',
+    answer: 'exactly 50 are answered',
     shownBy: [
       shown('service/http-attacks.test.ts', 'G12: of 500 calls at once at a limit of 50 exactly 50 are answered'),
     ],
   },
   {
     id: 'G13',
-    threat: 'line ends and commands of a terminal in what is logged',
-    answer: 'no text of a caller is in a line of the log',
+    threat: 'line breaks and terminal escape sequences in what is logged',
+    answer: 'no text of a caller is in the log',
     shownBy: [
       shown(
         'service/http-attacks.test.ts',
@@ -162,14 +162,14 @@ export const httpThreats: readonly Threat[] = [
   },
   {
     id: 'G14',
-    threat: 'ids that are paths',
-    answer: 'no file is opened by what a caller writes',
+    threat: 'ids that are file paths',
+    answer: 'no file is opened by a name from a caller',
     shownBy: [shown('service/http-attacks.test.ts', 'G14: ../../../../etc/passwd leads to no file')],
   },
   {
     id: 'G15',
-    threat: 'a download address that is forged, extended, or used for something else',
-    answer: '404; after its day 410',
+    threat: 'a download link that is forged, extended, or used for another file',
+    answer: '404; after a day 410',
     shownBy: [
       shown(
         'service/download-attacks.test.ts',
@@ -182,8 +182,8 @@ export const httpThreats: readonly Threat[] = [
   },
   {
     id: 'G16',
-    threat: 'a package of others that is exchanged, or runs when it is installed',
-    answer: 'one dependency of one version, hashes in the lock file, and nothing new runs',
+    threat: 'a dependency that is replaced, or runs code when it is installed',
+    answer: 'one dependency in one version, hashes in the lock file, and no new install script',
     shownBy: [
       shown(
         'build/supply-chain.test.ts',
@@ -197,19 +197,19 @@ export const httpThreats: readonly Threat[] = [
     id: 'G17',
     threat: 'many large bodies at once, to fill the memory',
     answer:
-      'a bound for the process and a share for each caller, then 429 with when to come again; nobody is blocked for it',
+      'a limit for the process and a share for each caller, then 429 with Retry-After, which counts towards no abuse block',
     shownBy: [shown('service/body-room.test.ts', 'G17: bodies of requests under way have a share of the memory each…')],
   },
   {
     id: 'G18',
-    threat: 'large bodies of somebody who has not said who they are',
+    threat: 'large bodies of a caller who has not identified itself',
     answer: '413 above 64 KiB',
     shownBy: [shown('service/body-room.test.ts', 'G18: whoever need not say who they are')],
   },
   {
     id: 'G19',
-    threat: 'members that change what an engine does: a template that loops, code, weights, an answer without end',
-    answer: 'tolerated, and told to no engine but by the operator’s leave; the published members alone pass',
+    threat: 'members that change what an engine does: a looping template, code, weights, an endless answer',
+    answer: 'accepted, but not passed to the engine unless the operator lists them',
     shownBy: [
       shown(
         'service/unpublished-members.test.ts',
@@ -220,8 +220,8 @@ export const httpThreats: readonly Threat[] = [
   },
   {
     id: 'G20',
-    threat: 'a Forwarded header that is slow to read, or that says another address within quotes',
-    answer: 'read once from left to right, 4,096 characters at most; only a for parameter of its element counts',
+    threat: 'a Forwarded header that is slow to parse, or that hides another address in quotes',
+    answer: 'parsed once from left to right, 4,096 characters at most; only the element’s for parameter counts',
     shownBy: [
       shown(
         'access/identity/trusted-proxies.test.ts',
@@ -234,8 +234,8 @@ export const httpThreats: readonly Threat[] = [
   },
   {
     id: 'G21',
-    threat: 'a small file that costs its reader much: millions of samples, hours of silence, boxes within each other',
-    answer: 'refused with 400 by its tables and headers, before a packet is read or decoded',
+    threat: 'a small file that is expensive to read: millions of samples, hours of silence, deeply nested boxes',
+    answer: '400 by its tables and headers, before a packet is read or decoded',
     shownBy: [
       shown(
         'engines/video-media/media-rules.test.ts',
@@ -251,8 +251,8 @@ export const httpThreats: readonly Threat[] = [
   },
   {
     id: 'G22',
-    threat: 'tiny requests that name large files, so that what is fetched for them fills the memory',
-    answer: 'each byte counts with the body of its request, from its arrival until the answer has left, then 429',
+    threat: 'tiny requests that name large files, to fill the memory',
+    answer: 'each fetched byte counts with the request’s body until the answer is sent; beyond the limit 429',
     shownBy: [
       shown(
         'service/fetched-bytes.test.ts',
@@ -263,8 +263,8 @@ export const httpThreats: readonly Threat[] = [
   },
   {
     id: 'G23',
-    threat: 'audio or video of a chat that is cut off, or of another format than is said, and charged all the same',
-    answer: 'known by its bytes and whole, or 400 before anything is held',
+    threat: 'audio or video of a chat that is truncated or mislabelled, and charged all the same',
+    answer: 'checked by its bytes and complete, or 400 before anything is held',
     shownBy: [
       shown(
         'service/chat-sent-media.test.ts',

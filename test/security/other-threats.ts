@@ -4,8 +4,8 @@ import { shown, type Threat } from './threat.ts'
 export const otherThreats: readonly Threat[] = [
   {
     id: 'A1',
-    threat: 'a sign-in that was overheard, used again while it is valid',
-    answer: 'one success; every later use is 401, at every process',
+    threat: 'an intercepted sign-in, used again while it is valid',
+    answer: 'it works once; every later use is 401, at every process',
     shownBy: [
       shown(
         'access/identity/identify.test.ts',
@@ -16,7 +16,7 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'A2',
-    threat: 'a sign-in that was signed for another site, port or scheme',
+    threat: 'a sign-in signed for another site, port or scheme',
     answer: '401',
     shownBy: [
       shown(
@@ -30,14 +30,14 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'A3',
-    threat: 'a header that says anything at all, well or badly made',
+    threat: 'a header with arbitrary contents, valid or malformed',
     answer: '400 or 401, never 500',
     shownBy: [shown('access/identity/identify.test.ts', 'whatever a sign-in header says, the answer is 400 or 401')],
   },
   {
     id: 'A4',
-    threat: 'another address or time beside the message than in it',
-    answer: '401: what was signed counts',
+    threat: 'an address or time beside the message that differs from the signed one',
+    answer: '401: only the signed values count',
     shownBy: [
       shown(
         'access/identity/identify.test.ts',
@@ -48,8 +48,8 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'A5',
-    threat: 'a sign-in that is old, from the future, or never ends',
-    answer: '401; five minutes and a minute of skew',
+    threat: 'a sign-in that is too old, from the future, or never expires',
+    answer: '401; valid for five minutes, with a minute of clock skew',
     shownBy: [
       shown(
         'access/identity/identify.test.ts',
@@ -61,7 +61,7 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'A6',
-    threat: 'a sign-in for another chain, or of one chain under the name of another',
+    threat: 'a sign-in for another chain, or for one chain under the name of another',
     answer: '401',
     shownBy: [
       shown(
@@ -73,8 +73,8 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'A7',
-    threat: 'a second valid signature made from one that was seen, and keys that everything verifies under',
-    answer: 'nobody’s signature',
+    threat: 'a second valid signature derived from a known one, and public keys that verify any signature',
+    answer: 'the signature counts for no wallet',
     shownBy: [
       shown('host/evm-signature.test.ts', 'A7: …'),
       shown(
@@ -87,16 +87,16 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'A8',
-    threat: 'somebody uses up another wallet’s nonce',
-    answer: 'a nonce counts for the wallet that signed it',
+    threat: 'using up another wallet’s nonce',
+    answer: 'a nonce counts only for the wallet that signed it',
     shownBy: [
       shown('access/identity/identify.test.ts', 'A1: a nonce serves once a wallet, so nobody can use up another one’s'),
     ],
   },
   {
     id: 'A9',
-    threat: 'a copy of the database, or a key that leaked',
-    answer: 'no key is in it; a revoked one ends within a second at every process',
+    threat: 'a copy of the database, or a leaked key',
+    answer: 'the database contains no key; a revoked key stops working within a second at every process',
     shownBy: [
       shown(
         'access/identity/api-keys.test.ts',
@@ -108,8 +108,8 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'A10',
-    threat: 'guessing the token of whoever may make keys',
-    answer: 'nothing is made, and the guesser is blocked',
+    threat: 'guessing the operator’s token',
+    answer: 'no key is created, and the guesser is blocked',
     shownBy: [shown('service/admin.test.ts', 'a wrong token makes nothing, and guessing is blocked')],
   },
   {
@@ -129,16 +129,16 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'S1',
-    threat: 'more calls at once than the credit pays for',
-    answer: 'as many as it pays for',
+    threat: 'more simultaneous calls than the credit covers',
+    answer: 'only as many run as the credit covers',
     shownBy: [
       shown('service/chat-charges.test.ts', 'of a hundred calls at once with credit for ten, ten are answered'),
     ],
   },
   {
     id: 'S2',
-    threat: 'leaving a stream before its end, so as not to pay',
-    answer: 'the engine goes on unread, and is charged by its own word or by what it made within 30 s',
+    threat: 'leaving a stream early to avoid paying',
+    answer: 'the engine continues unread; the call is charged by its usage, or by what it generated within 30 s',
     shownBy: [
       shown(
         'service/chat-left.test.ts',
@@ -149,7 +149,7 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'S3',
-    threat: 'making a model say much that is not text, or a cheap beginning before a dear end',
+    threat: 'making a model generate much that is not text, or a cheap beginning before an expensive end',
     answer: 'counted and charged like text',
     shownBy: [
       shown(
@@ -161,26 +161,26 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'S4',
-    threat: 'an engine that reports more use than was held',
-    answer: 'the customer pays no more than the hold; the rest is the service’s loss, and booked',
+    threat: 'an engine that reports more usage than was held',
+    answer: 'the customer pays no more than the hold; the rest is written off',
     shownBy: [shown('service/chat-charges.test.ts', 'S4, G10: an engine that uses more than the hold')],
   },
   {
     id: 'S5',
-    threat: 'many keys of one account, to get more than its limit',
+    threat: 'many keys of one account, to exceed its limit',
     answer: 'they share one count',
     shownBy: [shown('access/limits/limit-rules.test.ts', 'S5: keys of one account share its count')],
   },
   {
     id: 'S6',
     threat: 'a burst that is faster than the counter',
-    answer: 'exactly the limit passes',
+    answer: 'exactly as many requests as the limit allows',
     shownBy: [shown('access/limits/windows.test.ts', 'S6: 500 at once at a limit of 50 are exactly 50')],
   },
   {
     id: 'S7',
-    threat: 'somebody else’s job, or an address that was handed out for it',
-    answer: 'it does not exist; the address ends after a day, or when the file is deleted',
+    threat: 'another account’s job, or a leaked download link',
+    answer: 'the same 400 as for a job that does not exist; the link expires after a day, or when the file is deleted',
     shownBy: [
       shown(
         'service/video.test.ts',
@@ -193,7 +193,7 @@ export const otherThreats: readonly Threat[] = [
   {
     id: 'S8',
     threat: 'another account’s Idempotency-Key',
-    answer: 'means nothing there',
+    answer: 'it has no effect outside that account',
     shownBy: [
       shown(
         'service/http/idempotency/key-rules.test.ts',
@@ -203,8 +203,8 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'S9',
-    threat: 'JSON with a member twice, or called like a part of every object',
-    answer: 'refused or dropped; no text makes it throw',
+    threat: 'JSON with a repeated member, or a member such as __proto__',
+    answer: 'refused or dropped; no input makes the parser throw',
     shownBy: [
       shown(
         'contract/safe-json.test.ts',
@@ -216,20 +216,20 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'S10',
-    threat: 'a reader who takes nothing and keeps the line',
-    answer: 'is taken for one who has left, after some minutes',
+    threat: 'a client that reads nothing and keeps its connection open',
+    answer: 'treated as a caller who left, after some minutes',
     shownBy: [shown('service/bodies.test.ts', 'S10, G7: a reader who stalls')],
   },
   {
     id: 'S11',
-    threat: 'somebody else’s receipt',
-    answer: 'it does not exist',
+    threat: 'another account’s receipt',
+    answer: 'the same 404 as for a receipt that does not exist',
     shownBy: [shown('service/receipts.test.ts', 'somebody else gets none, and learns nothing')],
   },
   {
     id: 'W1',
-    threat: 'a text that asks the assistant for money',
-    answer: 'no tool call lifts a cap; what is from outside is framed as such, and cannot end its frame',
+    threat: 'a text that tells the assistant to spend money',
+    answer: 'no tool call lifts a cap; untrusted text is fenced, and cannot close its fence',
     shownBy: [
       shown('wallet/decide.test.ts', 'an approval lifts no cap'),
       shown('toolkit/values/untrusted.test.ts', 'no text closes its own frame'),
@@ -238,7 +238,7 @@ export const otherThreats: readonly Threat[] = [
   {
     id: 'W2',
     threat: 'a consent or an approval that a model gives by itself',
-    answer: 'a person’s alone counts',
+    answer: 'only the user’s decision counts',
     shownBy: [
       shown('agent/paid-call-person.test.ts', 'a consent that did not come from a person is not sent'),
       shown('mcp/listing.test.ts', 'its words are plain, and no argument decides for a person'),
@@ -246,8 +246,8 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'W3',
-    threat: 'a service that goes on asking after it was paid',
-    answer: 'one payment a minute, and not beyond the day and the total',
+    threat: 'a service that keeps asking for money after it was paid',
+    answer: 'one payment a minute, within the caps of the day and in total',
     shownBy: [
       shown(
         'wallet/pay.test.ts',
@@ -259,7 +259,7 @@ export const otherThreats: readonly Threat[] = [
   {
     id: 'W4',
     threat: 'a redirect to another host, or plain HTTP to another machine',
-    answer: 'nothing that was signed goes there',
+    answer: 'nothing signed is sent there',
     shownBy: [
       shown('agent/paid-call.test.ts', 'a redirect to another host carries neither sign-in nor payment there'),
       shown(
@@ -270,8 +270,8 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'W5',
-    threat: 'a service that has a sign-in for another site signed',
-    answer: 'the text is the wallet’s own, for the service that was set',
+    threat: 'a service that wants a sign-in for another site',
+    answer: 'the wallet writes the text itself, for the configured service',
     shownBy: [
       shown('wallet/keys.test.ts', 'a sign-in is the wallet’s own text for the configured service, fresh each time'),
     ],
@@ -279,7 +279,7 @@ export const otherThreats: readonly Threat[] = [
   {
     id: 'W6',
     threat: 'answers lost on purpose, and a wallet killed while it pays',
-    answer: 'the same bytes again, and no second signature',
+    answer: 'the same bytes are sent again; there is no second signature',
     shownBy: [
       shown('agent/paid-call.test.ts', 'a lost answer to a payment: the same bytes again, one signature, one credit'),
       shown('agent/killed-process.test.ts', 'killed while paying: the same call goes on with the same signed payment'),
@@ -288,12 +288,12 @@ export const otherThreats: readonly Threat[] = [
   {
     id: 'W7',
     threat: 'several processes on one wallet',
-    answer: 'one budget',
+    answer: 'they share one budget',
     shownBy: [shown('wallet/processes.test.ts', 'eight processes share one budget')],
   },
   {
     id: 'W8',
-    threat: 'files: one that is not for sending, a name that leads elsewhere',
+    threat: 'files that must not be sent, and file names that lead outside the folder',
     answer: 'neither read nor written',
     shownBy: [
       shown(
@@ -317,7 +317,7 @@ export const otherThreats: readonly Threat[] = [
   {
     id: 'W9',
     threat: 'the wallet’s key or passphrase in a log, an error, a record or an answer',
-    answer: 'it is in none',
+    answer: 'they appear in none',
     shownBy: [
       shown('wallet/keys.test.ts', 'no print of a wallet, its errors or its records holds the key or a passphrase'),
       shown(
@@ -328,8 +328,8 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'W10',
-    threat: 'a receipt that is forged, of another call, or of another amount than the answer’s',
-    answer: 'kept and told with the answer, never believed',
+    threat: 'a receipt that is forged, of another call, or of an amount other than the answer’s',
+    answer: 'kept and reported with the answer, never trusted',
     shownBy: [
       shown(
         'agent/receipts.test.ts',
@@ -343,8 +343,8 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'W11',
-    threat: 'a service that says the credit is low whatever is paid, where the wallet refills it',
-    answer: 'refilled once, within the caps, and then not before a person has looked',
+    threat: 'a service that always reports low credit to a wallet that refills',
+    answer: 'one refill, within the caps; no more until the owner has looked',
     shownBy: [
       shown(
         'agent/refill.test.ts',
@@ -356,9 +356,8 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'W12',
-    threat: 'a page of a browser, or a program without the token, that reaches the tools over HTTP',
-    answer:
-      'Host, Origin and token are looked at before anything of the body is read; the token is told by its file alone',
+    threat: 'a browser page, or a program without the token, that calls the tools over HTTP',
+    answer: 'Host, Origin and token are checked before the body is read; the token is only in its file',
     shownBy: [
       shown(
         'mcp/http.test.ts',
@@ -378,8 +377,8 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'W13',
-    threat: 'an old copy of the wallet’s folder in its place, or a journal that was removed',
-    answer: 'nothing is signed until the owner says so, because its caps would count from too little',
+    threat: 'an old copy of the wallet’s folder, or a removed journal',
+    answer: 'nothing is signed until the owner accepts the journal, because its caps would be too generous',
     shownBy: [
       shown(
         'wallet/journal-of-key.test.ts',
@@ -391,7 +390,7 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'W14',
-    threat: 'a clock that is set ahead, so that a payment is good for a day or the cap of a day begins anew',
+    threat: 'a clock that is set ahead, to make a payment valid for a day or to restart the daily cap',
     answer: 'nothing is paid while it differs from the service’s or the chain’s by more than 10 minutes',
     shownBy: [shown('wallet/clock.test.ts', 'a clock that is 25 hours ahead of the service')],
   },

@@ -7,8 +7,8 @@ const here = shown(`${payments}/payment-threats.test.ts`)
 export const paymentThreats: readonly Threat[] = [
   {
     id: 'X1',
-    threat: 'one payment many times, in series and at once, at two processes',
-    answer: 'one credit; every twin gets the same bytes, or is told to come again',
+    threat: 'the same payment many times, in sequence and at once, at two processes',
+    answer: 'one credit; every duplicate gets the same bytes, or is told to retry',
     shownBy: [
       shown(
         'faults/twins/twins.test.ts',
@@ -23,8 +23,8 @@ export const paymentThreats: readonly Threat[] = [
   },
   {
     id: 'X2',
-    threat: 'one payment in other spellings',
-    answer: 'one key, from the decoded values alone',
+    threat: 'the same payment in a different encoding',
+    answer: 'one key, computed from the decoded values only',
     shownBy: [
       shown(
         `${payments}/payment-attacks.test.ts`,
@@ -39,8 +39,8 @@ export const paymentThreats: readonly Threat[] = [
   },
   {
     id: 'X3',
-    threat: 'a Solana payment with a forged signature, or a release of the x402 packages that takes one',
-    answer: '400 invalid_signature; sound releases are what is bundled',
+    threat: 'a Solana payment with a forged signature, or a release of the x402 packages that accepts one',
+    answer: '400 invalid_signature; only sound releases are bundled',
     shownBy: [
       here,
       shown(
@@ -52,8 +52,8 @@ export const paymentThreats: readonly Threat[] = [
   },
   {
     id: 'X4',
-    threat: 'a facilitator that says success where nothing, too little or somebody else was paid',
-    answer: 'the chain alone credits',
+    threat: 'a facilitator that reports success although nothing, too little or another payee was paid',
+    answer: 'only the chain credits',
     shownBy: [
       shown(
         `${payments}/remote-facilitator.test.ts`,
@@ -82,7 +82,7 @@ export const paymentThreats: readonly Threat[] = [
   {
     id: 'X6',
     threat: 'a settlement that was never sent',
-    answer: 'pending until it can no longer land by both clocks, then 400 expired',
+    answer: 'pending until it has expired by both clocks, then 400 expired',
     shownBy: [
       shown(
         `${payments}/top-up-crashes.test.ts`,
@@ -104,13 +104,13 @@ export const paymentThreats: readonly Threat[] = [
       ),
       shown(
         `${payments}/x402-attacks.test.ts`,
-        '10: another payee, token, network or scheme in what the client says it accepted …',
+        '10: another payee, token, network or scheme in the client’s accepted option …',
       ),
     ],
   },
   {
     id: 'X8',
-    threat: 'an amount that BigInt would take and nobody else',
+    threat: 'an amount that BigInt accepts but that is not a decimal number',
     answer: '400 amount_not_decimal',
     shownBy: [
       shown(
@@ -126,13 +126,13 @@ export const paymentThreats: readonly Threat[] = [
   {
     id: 'X9',
     threat: 'clocks that differ by a day, or by less than a minute',
-    answer: '400 expired, validity_too_long; taken',
+    answer: '400 expired or validity_too_long; less than a minute is accepted',
     shownBy: [here],
   },
   {
     id: 'X10',
-    threat: 'somebody else submits the authorization',
-    answer: '200: credited to its payer, also after it has expired, and what has come is the amount',
+    threat: 'another party submits the authorization',
+    answer: '200: its payer is credited with the amount that arrived, even after it has expired',
     shownBy: [
       shown(
         `${payments}/top-up.test.ts`,
@@ -157,13 +157,13 @@ export const paymentThreats: readonly Threat[] = [
   {
     id: 'X12',
     threat: 'a body or a member that names another wallet',
-    answer: 'the verified payer is credited',
+    answer: 'only the verified payer is credited',
     shownBy: [here],
   },
   {
     id: 'X13',
-    threat: 'payment headers that come twice, under one name or two, and two credentials of one kind',
-    answer: 'one payment where they are the same bytes, else 400',
+    threat: 'payment headers sent twice, under one name or two, and two credentials of one kind',
+    answer: 'one payment if the bytes are the same, else 400',
     shownBy: [
       here,
       shown(
@@ -175,15 +175,15 @@ export const paymentThreats: readonly Threat[] = [
   },
   {
     id: 'X14',
-    threat: 'headers that are long, deep, or say a member twice',
-    answer: '431 or 400, nothing kept',
+    threat: 'headers that are too long, too deeply nested, or repeat a member',
+    answer: '431 or 400, and nothing is stored',
     shownBy: [here],
   },
   {
     id: 'X15',
     threat: 'bad signatures by the thousand, or a wallet’s contract that is called to check one',
     answer:
-      'no question to the node, 21 checks of an address before it is blocked; contracts off by default, else with little gas',
+      'no request to the node; an address is blocked after 21 checks; contracts are off by default, and limited in gas',
     shownBy: [
       here,
       shown(
@@ -195,8 +195,8 @@ export const paymentThreats: readonly Threat[] = [
   },
   {
     id: 'X16',
-    threat: 'payments that are made to burn our gas',
-    answer: 'refused before they are sent; the fees of an hour are capped',
+    threat: 'payments made to burn the service’s gas',
+    answer: 'refused before they are sent; hourly fees are capped',
     shownBy: [
       shown(
         `${payments}/contract-wallets.test.ts`,
@@ -209,11 +209,16 @@ export const paymentThreats: readonly Threat[] = [
       ),
     ],
   },
-  { id: 'X17', threat: 'a cache on the way', answer: 'no answer may be stored', shownBy: [here] },
+  {
+    id: 'X17',
+    threat: 'a shared cache between service and caller',
+    answer: 'no answer may be stored',
+    shownBy: [here],
+  },
   {
     id: 'X18',
-    threat: 'a service, or somebody before it, that offers other terms',
-    answer: 'the agent’s wallet pays only who and what it knows',
+    threat: 'a service, or an attacker in front of it, that offers other terms',
+    answer: 'the agent’s wallet pays only the payee, token, network and amount that it knows',
     shownBy: [
       shown(
         'wallet/decide.test.ts',
@@ -229,8 +234,8 @@ export const paymentThreats: readonly Threat[] = [
   },
   {
     id: 'X20',
-    threat: 'failures in somebody else’s name, to have them blocked',
-    answer: 'they count for the address that sends them, and for nobody who identifies themselves',
+    threat: 'failures in another caller’s name, to get that caller blocked',
+    answer: 'they count against the address that sends them, not against an identified caller',
     shownBy: [
       shown(
         'service/limits-rules.test.ts',

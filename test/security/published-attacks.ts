@@ -13,7 +13,7 @@ export const publishedAttacks: readonly Threat[] = [
   },
   {
     id: '2',
-    threat: 'the same header to books that know nothing of it',
+    threat: 'the same header to a ledger that has no record of it',
     answer: 'the chain is asked, then 200 and one credit',
     shownBy: [
       shown(
@@ -24,7 +24,7 @@ export const publishedAttacks: readonly Threat[] = [
   },
   {
     id: '3',
-    threat: 'a replay to books that lost the payment, on Solana',
+    threat: 'a replay to a ledger that lost the payment, on Solana',
     answer: '200 and one credit, found by the signature',
     shownBy: [
       shown(
@@ -35,14 +35,14 @@ export const publishedAttacks: readonly Threat[] = [
   },
   {
     id: '4',
-    threat: 'ten twins at once',
+    threat: 'ten duplicates at once',
     answer: 'one transfer, ten identical answers',
     shownBy: [here],
   },
   {
     id: '5',
     threat: 'two processes settle one authorization',
-    answer: 'one transfer, one credit; whoever loses tells the same answer',
+    answer: 'one transfer, one credit; both return the same answer',
     shownBy: [
       shown(
         `${payments}/top-up.test.ts`,
@@ -64,7 +64,7 @@ export const publishedAttacks: readonly Threat[] = [
   },
   {
     id: '7',
-    threat: 'other bytes in the place of the fee payer’s signature',
+    threat: 'other bytes in place of the fee payer’s signature',
     answer: 'the same payment, no second credit',
     shownBy: [
       shown(
@@ -87,8 +87,8 @@ export const publishedAttacks: readonly Threat[] = [
   },
   {
     id: '10',
-    threat: 'another payee, token, network or scheme in what the client says it accepted',
-    answer: '400 with the one that is wrong',
+    threat: 'another payee, token, network or scheme in the client’s accepted option',
+    answer: '400 that names the wrong one',
     shownBy: [here],
   },
   {
@@ -105,8 +105,8 @@ export const publishedAttacks: readonly Threat[] = [
   },
   {
     id: '13',
-    threat: 'an amount that is negative, hexadecimal, beyond 256 bits or no number',
-    answer: '400 before anybody is asked',
+    threat: 'an amount that is negative, hexadecimal, beyond 256 bits or not a number',
+    answer: '400 before the chain or a facilitator is asked',
     shownBy: [here],
   },
   {
@@ -117,8 +117,8 @@ export const publishedAttacks: readonly Threat[] = [
   },
   {
     id: '15',
-    threat: 'another name and version of the token in what the client says it accepted',
-    answer: 'ignored: our own option is what is checked and settled',
+    threat: 'another name and version of the token in the client’s accepted option',
+    answer: 'ignored: the service checks and settles its own option',
     shownBy: [here],
   },
   {
@@ -145,8 +145,8 @@ export const publishedAttacks: readonly Threat[] = [
   },
   {
     id: '18',
-    threat: 'a stranger submits the authorization first',
-    answer: '200: what has come is credited to its payer, once',
+    threat: 'another party submits the authorization first',
+    answer: '200: the amount that arrived is credited to its payer, once',
     shownBy: [
       shown(
         `${payments}/top-up.test.ts`,
@@ -176,13 +176,13 @@ export const publishedAttacks: readonly Threat[] = [
   {
     id: '20',
     threat: 'the node is down',
-    answer: '500 with the same payload, never a 400; it passes when the node is back',
+    answer: '500 with the same payload, never a 400; it succeeds when the node is back',
     shownBy: [here],
   },
   {
     id: '21',
     threat: 'the facilitator’s key has no gas',
-    answer: '500 pending, the operator is told before and after; settled when it has some',
+    answer: '500 pending, the operator is warned before and after; settled once the key has gas',
     shownBy: [
       shown(
         `${payments}/top-up.test.ts`,
@@ -194,7 +194,7 @@ export const publishedAttacks: readonly Threat[] = [
   {
     id: '22',
     threat: 'a dozen payers at once over one key',
-    answer: 'every funded one is settled',
+    answer: 'every funded payment is settled',
     shownBy: [
       shown(
         `${payments}/top-up.test.ts`,
@@ -210,7 +210,7 @@ export const publishedAttacks: readonly Threat[] = [
   },
   {
     id: '24',
-    threat: 'a transfer of SOL, or an account to be made',
+    threat: 'a transfer of SOL, or the creation of an account',
     answer: '400',
     shownBy: [
       shown(
@@ -257,7 +257,7 @@ export const publishedAttacks: readonly Threat[] = [
   {
     id: '28',
     threat: 'a payee without an account for the token',
-    answer: 'told to the operator, and no bad payment',
+    answer: 'reported to the operator; the same payment succeeds once the account is open',
     shownBy: [
       shown(
         `${payments}/svm-failures.test.ts`,
@@ -267,13 +267,13 @@ export const publishedAttacks: readonly Threat[] = [
   },
   {
     id: '29',
-    threat: 'version 1, no base64, a list, garbage, missing members',
+    threat: 'version 1, invalid base64, a list, garbage, missing members',
     answer: '400, never 500',
     shownBy: [here],
   },
   {
     id: '30',
-    threat: 'a sign-in again',
+    threat: 'a sign-in used twice',
     answer: '401',
     shownBy: [
       shown('access/identity/identify.test.ts', 'A1: 100 uses of one header at once are one success'),
@@ -289,7 +289,7 @@ export const publishedAttacks: readonly Threat[] = [
   {
     id: '32',
     threat: 'a sign-in by a clock two seconds ahead',
-    answer: 'taken',
+    answer: 'accepted',
     shownBy: [shown('access/identity/identify.test.ts', 'is taken with as far ahead as may be')],
   },
   {
@@ -301,7 +301,7 @@ export const publishedAttacks: readonly Threat[] = [
   {
     id: '34',
     threat: 'a wallet that did not pay: its credit, or the records of another one',
-    answer: 'the payer alone is credited; 403 for records of another wallet',
+    answer: 'only the payer is credited; 403 for records of another wallet',
     shownBy: [
       shown(
         `${payments}/body-wallet.test.ts`,
@@ -313,7 +313,7 @@ export const publishedAttacks: readonly Threat[] = [
   {
     id: '35',
     threat: 'more than twenty failures in thirty seconds',
-    answer: '429 for that address for thirty seconds, and for nobody else',
+    answer: '429 for that address for thirty seconds, and for no other',
     shownBy: [here],
   },
 ]

@@ -1,4 +1,4 @@
-/** What somebody may try, what comes of it, and the tests that show it: the rows of `docs/security.md`. */
+/** An attack, its result and the tests that show it: the rows of `docs/security.md`. */
 export interface Threat {
   /** A letter and a number; of a published attack its number alone. */
   id: string
@@ -8,7 +8,7 @@ export interface Threat {
 }
 
 export interface Shown {
-  /** Under `test/`. */
+  /** Below `test/`. */
   file: string
   /** Of tests, or of what they are described in; the beginning of some where they end with `…`. */
   titles: readonly string[]

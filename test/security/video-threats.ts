@@ -4,14 +4,14 @@ import { shown, type Threat } from './threat.ts'
 export const videoThreats: readonly Threat[] = [
   {
     id: 'V1',
-    threat: 'a job that fails and stays charged',
-    answer: 'refunded once, with the verdict',
+    threat: 'a job that fails but stays charged',
+    answer: 'refunded once, together with the failure',
     shownBy: [shown('service/video.test.ts', 'V1 §3 a job that fails is refunded, once, with its verdict')],
   },
   {
     id: 'V2',
-    threat: 'silence that is taken for a failure, so that money goes back and the engine bills',
-    answer: 'no verdict: it is asked again, and after a day the charge is given back',
+    threat: 'an engine that goes silent, so that its work is refunded but still billed by it',
+    answer: 'silence is not a failure: the job is polled again, and refunded after a day',
     shownBy: [
       shown(
         'service/video-attacks.test.ts',
@@ -26,8 +26,8 @@ export const videoThreats: readonly Threat[] = [
   },
   {
     id: 'V3',
-    threat: 'a job that runs for ever, or is in a state that nobody knows',
-    answer: 'asked after for a day, then refunded once',
+    threat: 'a job that runs forever, or is in an unknown state',
+    answer: 'polled for a day, then refunded once',
     shownBy: [
       shown('service/video-attacks.test.ts', 'V3: one that runs for ever fails after a day, and is refunded once'),
       shown('engines/job-engines.test.ts', 'V3: it is in a state that nobody knows (openai)'),
@@ -36,7 +36,7 @@ export const videoThreats: readonly Threat[] = [
   {
     id: 'V4',
     threat: 'the answer to a submission is lost',
-    answer: 'submitted again only where the engine knows the job by its key, else failed and refunded',
+    answer: 'submitted again only if the engine knows the job by its key, else failed and refunded',
     shownBy: [
       shown(
         'engines/job-engines.test.ts',
@@ -48,8 +48,8 @@ export const videoThreats: readonly Threat[] = [
   },
   {
     id: 'V5',
-    threat: 'two processes that look after one job',
-    answer: 'one asks the engine, and one ends it',
+    threat: 'two processes that follow one job',
+    answer: 'one polls the engine, and one ends the job',
     shownBy: [
       shown(
         'service/video-attacks.test.ts',
@@ -59,8 +59,8 @@ export const videoThreats: readonly Threat[] = [
   },
   {
     id: 'V6',
-    threat: 'an engine whose video lies elsewhere, is cut short or is no video',
-    answer: 'no key goes there, half a file is none, and what comes is a film to be saved',
+    threat: 'an engine whose video is on another host, truncated or not a video',
+    answer: 'no key is sent there, a partial file is refused, and answers are served as video downloads',
     shownBy: [
       shown('engines/finished-videos.test.ts', 'V6: no key goes to a signed address, and to no other host in plain'),
       shown('engines/job-engines.test.ts', 'V6: half a film (service)'),
@@ -72,13 +72,13 @@ export const videoThreats: readonly Threat[] = [
   },
   {
     id: 'V7',
-    threat: 'somebody else’s job, by its id',
-    answer: 'it does not exist',
+    threat: 'another account’s job, by its id',
+    answer: 'the same 400 as for a job that does not exist',
     shownBy: [shown('service/video.test.ts', 'S7, V7: somebody else’s job does not exist')],
   },
   {
     id: 'V8',
-    threat: 'a consent that is asked for again and again',
+    threat: 'a consent that is requested again and again',
     answer: 'nothing is held or charged before it is given',
     shownBy: [
       shown('service/video.test.ts', 'V8 §3.2 a picture asks for consent, charges nothing, and passes with it'),
@@ -86,8 +86,8 @@ export const videoThreats: readonly Threat[] = [
   },
   {
     id: 'V9',
-    threat: 'a person’s word that is kept though no job came of it, or media that are fetched for who pays for nothing',
-    answer: 'the word is written with the job or not at all; nothing is fetched without the least credit',
+    threat: 'a consent that is stored without a job, or media fetched for a caller who cannot pay',
+    answer: 'consent is stored with the job or not at all; nothing is fetched without the minimum credit',
     shownBy: [
       shown('service/consent.test.ts', 'V9: nobody’s word is kept for a job that was not accepted'),
       shown(
