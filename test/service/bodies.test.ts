@@ -2,7 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { fileBody, pulledBody, readerPatienceMs } from '#service/http/body/send.ts'
+import { pulledBody, readerPatienceMs } from '#service/http/body/pulled-body.ts'
+import { fileBody } from '#service/http/body/send.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 

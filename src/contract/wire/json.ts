@@ -10,7 +10,7 @@ type ParsedJson = { ok: true; value: unknown } | { ok: false; reason: string }
  * both before anything is made of the text; drops members named `__proto__`.
  */
 export function parseJson(text: string, maximumDepth: number, maximumValues = Number.POSITIVE_INFINITY): ParsedJson {
-  const reason = excess(text, maximumDepth, maximumValues)
+  const reason = mayExceed(text, maximumDepth, maximumValues) ? excess(text, maximumDepth, maximumValues) : null
   if (reason !== null) return { ok: false, reason }
   try {
     return { ok: true, value: JSON.parse(text, mayNamePrototype(text) ? withoutPrototype : undefined) }
@@ -47,6 +47,18 @@ function endOfString(text: string, start: number): number {
     else if (code === quote) return at + 1
   }
   return at
+}
+
+/** Whether a closer look is needed: most texts open fewer lists and objects than may lie in each other. */
+function mayExceed(text: string, maximumDepth: number, maximumValues: number): boolean {
+  return text.length > maximumValues || openings(text, '{', openings(text, '[', maximumDepth)) < 0
+}
+
+/** So many of these characters are left after those of a text; below zero where it has more. */
+function openings(text: string, character: string, most: number): number {
+  let left = most
+  for (let at = text.indexOf(character); at >= 0 && left >= 0; at = text.indexOf(character, at + 1)) left--
+  return left
 }
 
 /** One pass over the characters, cheap enough for every body. What holds values has one more of them than commas. */

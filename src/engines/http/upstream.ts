@@ -1,6 +1,6 @@
 import { Agent, type Dispatcher, FormData, request as send } from 'undici'
 import { ServiceError } from '#contract/errors/service-error.ts'
-import { bytesWithin } from '#host/network.ts'
+import { FollowingAbort } from '#host/async.ts'
 import { upstreamHeaders } from '#host/tracing/tracing.ts'
 import { AnswerTooLarge, codeOf, readObject, refusalError, transportError } from './upstream-error.ts'
 import {
@@ -89,18 +89,24 @@ export class OpenAiUpstream {
     }: Omit<UpstreamCall, 'stream'> & { onHeaders?: (headers: UpstreamResponse['headers']) => void },
     mostBytes: number,
   ): Promise<Record<string, unknown> | null> {
-    const deadline = AbortSignal.timeout(this.timeouts.answerMs)
-    const signal = AbortSignal.any([call.signal, deadline])
-    const response = await this.post({ ...call, stream: false, signal })
-    onHeaders?.(response.headers)
-    return readObject(await readText(response, mostBytes))
+    const abort = new FollowingAbort(call.signal, this.timeouts.answerMs)
+    try {
+      const response = await this.post({ ...call, stream: false, signal: abort.signal })
+      onHeaders?.(response.headers)
+      return readObject(await readText(response, mostBytes))
+    } finally {
+      abort.release()
+    }
   }
 
   /** The same for a file of a type. */
   async bytes(call: Omit<UpstreamCall, 'stream'> & { type: RegExp }, mostBytes: number): Promise<Buffer> {
-    const deadline = AbortSignal.timeout(this.timeouts.answerMs)
-    const signal = AbortSignal.any([call.signal, deadline])
-    return readBytes(await this.post({ ...call, stream: false, signal }), mostBytes)
+    const abort = new FollowingAbort(call.signal, this.timeouts.answerMs)
+    try {
+      return await readBytes(await this.post({ ...call, stream: false, signal: abort.signal }), mostBytes)
+    } finally {
+      abort.release()
+    }
   }
 
   /** Every failure becomes an error of ours; the caller's own abort stays what it is. */
@@ -149,8 +155,20 @@ export function authorization(options: UpstreamOptions, host: string): Record<st
 const readText = async (response: UpstreamResponse, most: number): Promise<string> =>
   (await readBytes(response, most)).toString('utf8')
 
-async function readBytes(response: UpstreamResponse, most: number): Promise<Buffer> {
-  const bytes = await bytesWithin(response.body, most)
-  if (!bytes) throw new AnswerTooLarge('The engine’s answer is too large.')
-  return bytes
+/** By its events: an async iterator of a body takes some 15 µs more. */
+function readBytes({ body }: UpstreamResponse, most: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = []
+    let length = 0
+    body.on('data', (piece: Buffer) => {
+      length += piece.length
+      pieces.push(piece)
+      if (length <= most) return
+      body.destroy()
+      reject(new AnswerTooLarge('The engine’s answer is too large.'))
+    })
+    body.on('end', () => resolve(Buffer.concat(pieces)))
+    body.on('error', reject)
+    body.on('close', () => reject(new Error('The engine broke off its answer.')))
+  })
 }

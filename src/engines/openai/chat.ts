@@ -5,6 +5,7 @@ import { AnswerTooLarge, eventError, readChunk, readCompletion, readObject } fro
 import { answerBytes, type UpstreamOptions } from '../http/upstream-options.ts'
 import { askedTokens, type ChatCall, type ChatEngine } from '../ports/engine.ts'
 import { chatMembers, handedOn, type Members, withoutNames } from '../ports/published-members.ts'
+import { ChunkShape, type TextChunk } from '../ports/text-chunk.ts'
 import { askedRunningUsage, EventReader, RunningUsage, type RunningUsageName } from './chat-stream.ts'
 import { SearchedEvents, searchedCompletion, searchedRequest } from './searched-chat.ts'
 
@@ -92,13 +93,21 @@ export class OpenAiChat implements ChatEngine {
       const signal = AbortSignal.any([call.signal, deadline, abort.signal])
       const body = isResponses ? this.#searching(call, true) : this.#forwarded(call, true)
       response = await upstream.post({ body, request, stream: true, signal })
+      let shape: ChunkShape | null = null
       for await (const data of eventsOf(response.body)) {
         isDone = data === '[DONE]'
         if (isDone) break
-        for (const chunk of this.#chunks(data, call, read)) {
+        const known: TextChunk | null = shape?.read(data) ?? null
+        if (known) {
+          yield known
+          continue
+        }
+        const chunks = this.#chunks(data, call, read)
+        for (const chunk of chunks) {
           isFinished ||= chunk.choices.some(choice => choice.finish_reason)
           yield chunk
         }
+        if (chunks[0] && !call.searchesX) shape = ChunkShape.of(chunks[0], data)
       }
       if (!isDone && !isFinished) throw new Error('The engine broke off its stream.')
     } catch (error) {

@@ -8,9 +8,14 @@ import { vendorHeader } from '#contract/wire/vendor.ts'
 import type { Log } from '#host/log.ts'
 import type { RequestContext } from '#host/tracing/tracing.ts'
 import type { Principal } from '#ledger/accounts/principal.ts'
+import { type PulledBody, pulledBody } from './body/pulled-body.ts'
 
-/** Writes a whole answer to the socket that it came by. */
-export type WriteWhole = (status: number, headers: Record<string, string>, body: string | Uint8Array) => Response
+/** Writes an answer to the socket that its request came by: whole, or in the pieces of a body. */
+export type WriteAnswer = (
+  status: number,
+  headers: Record<string, string>,
+  body: string | Uint8Array | PulledBody,
+) => Response
 
 /** One request and what its answer will carry, from the first header to the last byte. */
 export class Exchange {
@@ -28,7 +33,7 @@ export class Exchange {
   readonly #requestHeaders: (name: string) => readonly string[]
   /** By their names in lower case. No `Headers`: twenty of them cost 40 µs there. */
   readonly #answerHeaders = new Map<string, string>()
-  readonly #writeWhole: WriteWhole | null
+  readonly #write: WriteAnswer | null
   readonly #cut: (() => void) | null
   readonly #whenEnded: (() => void)[] = []
   readonly #startedMs = performance.now()
@@ -49,7 +54,7 @@ export class Exchange {
     address: string
     signal: AbortSignal
     /** Absent where all answers go out as a web `Response`. */
-    writeWhole?: WriteWhole | null
+    write?: WriteAnswer | null
     /** Breaks the connection off; absent where the answer has no socket of its own. */
     cut?: (() => void) | null
     vendor: string
@@ -58,7 +63,7 @@ export class Exchange {
     this.requestId = options.requestId
     this.address = options.address
     this.signal = options.signal
-    this.#writeWhole = options.writeWhole ?? null
+    this.#write = options.write ?? null
     this.#cut = options.cut ?? null
     this.#vendor = options.vendor
     this.#requestHeaders = options.requestHeaders
@@ -122,9 +127,16 @@ export class Exchange {
 
   /** The answer with a body that is there. Where the socket is ours it is written at once, which is far cheaper. */
   wholeResponse(body: Uint8Array<ArrayBuffer> | string, status: number): Response {
-    if (!this.#writeWhole) return this.response(body, status)
+    if (!this.#write) return this.response(body, status)
     this.status = status
-    return this.#writeWhole(status, Object.fromEntries(this.#answerHeaders), body)
+    return this.#write(status, Object.fromEntries(this.#answerHeaders), body)
+  }
+
+  /** A 200 in the pieces of a body. */
+  streamed(body: PulledBody): Response {
+    if (!this.#write) return this.response(pulledBody(body))
+    this.status = 200
+    return this.#write(200, Object.fromEntries(this.#answerHeaders), body)
   }
 }
 

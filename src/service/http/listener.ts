@@ -11,12 +11,13 @@ import { basePath } from '#contract/wire/base-url.ts'
 import { hostName, retryAfter } from '#contract/wire/headers.ts'
 import { defaultVendor } from '#contract/wire/vendor.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
+import { writePulled } from './body/pulled-body.ts'
 import { sendJson } from './body/send.ts'
-import { Exchange, setCommonHeaders, type WriteWhole } from './exchange.ts'
+import { Exchange, setCommonHeaders, type WriteAnswer } from './exchange.ts'
 
-/** Node's own messages, and what a web `Response` cannot do: write a whole answer at once, and break one off. */
+/** Node's own messages, and what a web `Response` cannot do: write an answer without a web stream, and break one off. */
 export interface SocketBindings extends HttpBindings {
-  writeWhole: WriteWhole
+  write: WriteAnswer
   /** Breaks the connection off. */
   cut: () => void
 }
@@ -127,9 +128,14 @@ export class Listener {
 const socketBindings = ({ incoming, outgoing }: HttpBindings): SocketBindings => ({
   incoming,
   outgoing,
-  writeWhole(status, headers, body) {
-    outgoing.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) })
-    outgoing.end(body)
+  write(status, headers, body) {
+    if (typeof body === 'string' || body instanceof Uint8Array) {
+      outgoing.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) })
+      outgoing.end(body)
+    } else {
+      outgoing.writeHead(status, headers)
+      void writePulled(outgoing as ServerResponse, body)
+    }
     return RESPONSE_ALREADY_SENT
   },
   cut: () => void outgoing.destroy(),

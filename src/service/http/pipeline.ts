@@ -289,7 +289,7 @@ export function exchangeOf(context: AppContext, service: Service): Exchange {
     requestId: uuidV7(service.clock.now()),
     address: service.proxies.callerOf(incoming?.socket.remoteAddress ?? '127.0.0.1', header),
     signal: context.req.raw.signal,
-    writeWhole: context.env?.writeWhole ?? null,
+    write: context.env?.write ?? null,
     cut: context.env?.cut ?? null,
     vendor: service.settings.vendor,
     requestHeaders: header,

@@ -6,6 +6,7 @@ import type {
 } from '#contract/operations/chat.ts'
 import type { Clock } from '#contract/time.ts'
 import type { SearchResult } from '#engines/ports/engine.ts'
+import { TextChunk } from '#engines/ports/text-chunk.ts'
 import { countGenerated, countPromptTokens, RunningCount } from '#engines/tokens/count-tokens.ts'
 import { oneCharge } from '#ledger/charges/charges.ts'
 import type { Line } from '#ledger/store/units.ts'
@@ -55,8 +56,8 @@ const isPossible = (usage: TokenUsage): boolean =>
   usage.prompt_tokens <= reportedTokens && usage.completion_tokens <= reportedTokens
 
 /** What the engine says while it goes on; its last word, which comes beside no piece, cuts nothing off any more. */
-export const runningTokens = ({ choices, usage }: ChatCompletionChunk): number =>
-  choices.length && usage && isPossible(usage) ? usage.completion_tokens : 0
+export const runningTokens = (chunk: ChatCompletionChunk): number =>
+  chunk.usage && isPossible(chunk.usage) && chunk.choices.length ? chunk.usage.completion_tokens : 0
 
 const usageOf = (prompt: number, completion: number): TokenUsage => ({
   prompt_tokens: prompt,
@@ -90,6 +91,23 @@ function written(value: unknown): string {
   if (typeof value === 'string') return value
   if (value === undefined || value === null || (Array.isArray(value) && value.length === 0)) return ''
   return JSON.stringify(value)
+}
+
+interface Piece {
+  index: number
+  /** All that was generated in it. */
+  text: string
+  /** Whether it may have no token: the first and the last of an answer have none. */
+  isSilent: boolean
+}
+
+/** What a chunk says, by choice. */
+export function piecesOf(chunk: ChatCompletionChunk): Piece[] {
+  if (chunk instanceof TextChunk) return [{ index: chunk.shape.index, text: chunk.text, isSilent: false }]
+  return chunk.choices.map(({ index, delta, finish_reason: finish }) => ({
+    ...{ index, text: generatedText(delta) },
+    isSilent: Boolean(delta.role || finish),
+  }))
 }
 
 /**
@@ -169,17 +187,17 @@ export class StreamUsage {
   read(chunk: ChatCompletionChunk): void {
     this.#search?.read(chunk)
     this.#hasBegun = true
-    this.#hasChoice ||= chunk.choices.length > 0
-    for (const { index, delta, finish_reason: finish } of chunk.choices) {
-      const text = generatedText(delta)
+    const pieces = piecesOf(chunk)
+    this.#hasChoice ||= pieces.length > 0
+    for (const { index, text, isSilent } of pieces) {
       if (text) {
         this.#delivered = true
         this.#contentSince = true
       }
       // Of a hidden thought some engines send empty pieces; the first and the last of an answer are none.
-      if (text || !(delta.role || finish)) this.#countOf(index).push(text)
+      if (text || !isSilent) this.#countOf(index).push(text)
     }
-    this.#thinking.heard(chunk.choices.length)
+    this.#thinking.heard(pieces.length)
     if (chunk.usage) this.report(chunk.usage)
   }
 
@@ -198,7 +216,7 @@ export class StreamUsage {
 
   /** Completion tokens as they would be after this chunk, by our count or, where it is more, by the engine's. */
   tokensWith(chunk: ChatCompletionChunk): number {
-    const texts = new Map(chunk.choices.map(({ index, delta }) => [index, generatedText(delta)]))
+    const texts = new Map(piecesOf(chunk).map(({ index, text }) => [index, text]))
     let tokens = 0
     for (const index of new Set([...this.#counts.keys(), ...texts.keys()])) {
       const count = this.#counts.get(index) ?? new RunningCount()

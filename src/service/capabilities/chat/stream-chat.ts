@@ -3,6 +3,7 @@ import { ServiceError } from '#contract/errors/service-error.ts'
 import type { ChatCompletionChunk } from '#contract/operations/chat.ts'
 import type { ServiceParametersEcho } from '#contract/operations/service-parameters.ts'
 import { ownBoundOf } from '#engines/http/upstream-error.ts'
+import { TextChunk, wholeChunk } from '#engines/ports/text-chunk.ts'
 import { type Charge, type Cost, printedCost } from '#ledger/charges/charge.ts'
 import { type Metered, streamWithCharge } from '#ledger/charges/charges.ts'
 import type { Call, EventsReply } from '../../http/route.ts'
@@ -141,7 +142,8 @@ async function* chatEvents(streaming: Streaming): AsyncGenerator<unknown> {
       streamUsage.read(chunk)
       if (last === null) yield* sourceEvents(streaming, chunk)
       last = chunk
-      if (chunk.choices.length) yield shownChunk(streaming, strippers ? strippedChunk(chunk, strippers, echo) : chunk)
+      if (chunk instanceof TextChunk || chunk.choices.length)
+        yield shownChunk(streaming, strippers ? strippedChunk(chunk, strippers, echo) : chunk)
     }
   } catch (error) {
     if (ownBoundOf(error)) streamUsage.leave()
@@ -216,6 +218,7 @@ function* ownSourceEvents(
 function shownChunk({ plan, prepared }: Streaming, chunk: ChatCompletionChunk): ChatCompletionChunk {
   const { echo, sources } = prepared
   const isBehind = echo.return_search_results_as_documents && sources.length > 0
+  if (chunk instanceof TextChunk) return chunk.as(plan.model.id)
   return publicChunk(plan, isBehind ? behindDocuments(chunk) : chunk)
 }
 
@@ -249,7 +252,7 @@ function usageEvents(
 }
 
 function publicChunk(plan: ChatPlan, chunk: ChatCompletionChunk): ChatCompletionChunk {
-  const { usage: _usage, ...rest } = chunk
+  const { usage: _usage, ...rest } = wholeChunk(chunk)
   return { ...rest, model: plan.model.id }
 }
 
@@ -268,5 +271,5 @@ function strippedChunk(
     const { logprobs: _of, ...rest } = choice
     return { ...rest, delta: delta.content || content ? { ...delta, content } : delta }
   })
-  return { ...chunk, choices }
+  return { ...wholeChunk(chunk), choices }
 }

@@ -4,7 +4,7 @@ import { checkpointTokens } from '#ledger/bounds.ts'
 import type { Charge } from '#ledger/charges/charge.ts'
 import type { Refusal } from '#ledger/store/store.ts'
 import { asideOf, type ChatPlan } from './chat-plan.ts'
-import { generatedText, runningTokens, type StreamUsage } from './chat-usage.ts'
+import { piecesOf, runningTokens, type StreamUsage } from './chat-usage.ts'
 import { tokensFor } from './price-chat.ts'
 
 /** Keeps the hold of a stream ahead of what the engine delivers, and has it written down from time to time. */
@@ -35,7 +35,7 @@ export class StreamCredit {
 
   /** Whether the credit pays for this chunk. Extends the hold where it has to, unless nobody reads it. */
   async covers(chunk: ChatCompletionChunk, isRead: boolean): Promise<boolean> {
-    const most = chunk.choices.reduce((sum, { delta }) => sum + Math.max(1, Buffer.byteLength(generatedText(delta))), 0)
+    const most = piecesOf(chunk).reduce((sum, { text }) => sum + Math.max(1, Buffer.byteLength(text)), 0)
     if (Math.max(runningTokens(chunk), this.#known + this.#mostSince + most) < this.#nextLook()) {
       this.#mostSince += most
       return true

@@ -1,71 +1,12 @@
 import { createReadStream } from 'node:fs'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-import { minuteMs } from '#contract/time.ts'
 import { contentDisposition } from '#contract/wire/headers.ts'
-import { toVendor } from '#contract/wire/vendor.ts'
+import { defaultVendor, toVendor } from '#contract/wire/vendor.ts'
+import { TextChunk } from '#engines/ports/text-chunk.ts'
 import type { Exchange } from '../exchange.ts'
 import type { EventsReply, FileReply, PiecesReply, Reply } from '../route.ts'
-
-/** A body that is made as it is read. */
-interface PulledBody {
-  /** Null after the last piece. */
-  next(): Promise<Uint8Array | null>
-  /** What goes out after the last piece, if anything. */
-  last?(): Uint8Array | null
-  /** Called once: when all has been read, when the reader has left, also before the first read, or after an error. */
-  end(delivered: boolean): Promise<void>
-  /** Breaks the connection off; false where there is none, and an error of the body has to tell. */
-  cut?(): boolean
-}
-
-/**
- * Nothing happens before somebody reads: a HEAD or a reader that has left opens no file. A generator would not do, since
- * one that was never started skips its `finally`. Whoever takes nothing for `readerPatienceMs` has left as well.
- */
-export function pulledBody(source: PulledBody): ReadableStream<Uint8Array> {
-  let ended = false
-  let patience: NodeJS.Timeout | null = null
-  const end = async (delivered: boolean) => {
-    if (patience) clearTimeout(patience)
-    if (ended) return
-    ended = true
-    await source.end(delivered)
-  }
-  // An error of a body is printed by the server that writes it, past the log and into the answer.
-  const fail = (controller: ReadableStreamDefaultController, error: unknown) =>
-    source.cut?.() ? controller.close() : controller.error(error)
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        if (patience) clearTimeout(patience)
-        const giveUp = () => {
-          fail(controller, new Error('The reader took nothing for too long.'))
-          // What ends badly here has been told by whoever made the pieces.
-          end(false).catch(() => undefined)
-        }
-        try {
-          const piece = await source.next()
-          if (piece) {
-            controller.enqueue(piece)
-            if (!ended) patience = setTimeout(giveUp, readerPatienceMs).unref()
-            return
-          }
-          const last = source.last?.()
-          if (last) controller.enqueue(last)
-          await end(true)
-          controller.close()
-        } catch (error) {
-          // The error itself says more than what ending after it may add.
-          await end(false).catch(() => undefined)
-          fail(controller, error)
-        }
-      },
-      cancel: () => end(false),
-    },
-    { highWaterMark: 0 },
-  )
-}
+import { type PulledBody, pulledBody } from './pulled-body.ts'
 
 /** A file, or the part of it from `start` to `end`, both included. */
 export function fileBody(
@@ -105,11 +46,11 @@ export async function send(exchange: Exchange, reply: Reply, vendor: string): Pr
       return sendBytes(exchange, reply.bytes, reply.mimeType)
     case 'events':
       setEventHeaders(headers)
-      return exchange.response(eventStream(reply, vendor, exchange))
+      return exchange.streamed(eventStream(reply, vendor, exchange))
     case 'pieces':
       headers.set('content-type', reply.mimeType)
       headers.set('x-accel-buffering', 'no')
-      return exchange.response(pieceStream(reply, exchange))
+      return exchange.streamed(pieceStream(reply, exchange))
     case 'file':
       return sendFile(exchange, reply)
   }
@@ -157,11 +98,12 @@ const compressed = (text: string, encoding: Encoding): Promise<Uint8Array<ArrayB
     Uint8Array<ArrayBuffer>
   >
 
-const encoder = new TextEncoder()
-
 /** One event of a stream, as its bytes. Those of a response have names (published contract §5.6). */
-export const eventBytes = (value: unknown, vendor: string): Uint8Array =>
-  encoder.encode(`${nameLine(value)}data: ${JSON.stringify(toVendor(value, vendor))}\n\n`)
+export function eventBytes(value: unknown, vendor: string): Uint8Array {
+  if (value instanceof TextChunk && vendor === defaultVendor) return Buffer.from(`data: ${value.json}\n\n`)
+  const plain = value instanceof TextChunk ? value.whole : value
+  return Buffer.from(`${nameLine(plain)}data: ${JSON.stringify(toVendor(plain, vendor))}\n\n`)
+}
 
 function nameLine(value: unknown): string {
   const type = typeof value === 'object' && value !== null && 'type' in value ? value.type : null
@@ -169,12 +111,12 @@ function nameLine(value: unknown): string {
 }
 
 /** The end of every stream of events. */
-export const lastEventBytes = encoder.encode('data: [DONE]\n\n')
+export const lastEventBytes: Uint8Array = Buffer.from('data: [DONE]\n\n')
 
 /** Pulls one event at a time, so a slow reader slows the engine and memory stays bounded. */
-function eventStream(reply: EventsReply, vendor: string, exchange: Exchange): ReadableStream<Uint8Array> {
+function eventStream(reply: EventsReply, vendor: string, exchange: Exchange): PulledBody {
   const iterator = reply.events[Symbol.asyncIterator]()
-  return pulledBody({
+  return {
     async next() {
       const step = await iterator.next()
       return step.done ? null : eventBytes(step.value, vendor)
@@ -182,7 +124,7 @@ function eventStream(reply: EventsReply, vendor: string, exchange: Exchange): Re
     last: () => lastEventBytes,
     end: () => endedAfter(exchange, iterator),
     cut: () => exchange.cut(),
-  })
+  }
 }
 
 /** What a stream's work holds is kept until it has ended, which may be long after its reader has left. */
@@ -195,16 +137,16 @@ async function endedAfter(exchange: Exchange, iterator: AsyncIterator<unknown>):
 }
 
 /** One piece at a time, as `eventStream`. */
-function pieceStream({ pieces }: PiecesReply, exchange: Exchange): ReadableStream<Uint8Array> {
+function pieceStream({ pieces }: PiecesReply, exchange: Exchange): PulledBody {
   const iterator = pieces[Symbol.asyncIterator]()
-  return pulledBody({
+  return {
     async next() {
       const step = await iterator.next()
       return step.done ? null : step.value
     },
     end: () => endedAfter(exchange, iterator),
     cut: () => exchange.cut(),
-  })
+  }
 }
 
 function sendFile(exchange: Exchange, reply: FileReply): Response {
@@ -219,9 +161,3 @@ function sendFile(exchange: Exchange, reply: FileReply): Response {
   const body = fileBody(reply.path, {}, { onEnd, cut: () => exchange.cut() })
   return exchange.response(body)
 }
-
-/**
- * Who takes no piece of an answer for so long has left, though the connection stands: work and credit wait for readers.
- * Proxies and people that pause a reader go on sooner.
- */
-export const readerPatienceMs = 5 * minuteMs

@@ -1,4 +1,5 @@
-import { eventBytes, lastEventBytes, pulledBody } from '../body/send.ts'
+import type { PulledBody } from '../body/pulled-body.ts'
+import { eventBytes, lastEventBytes } from '../body/send.ts'
 import type { EventsReply } from '../route.ts'
 import type { Claims } from './claims.ts'
 import { keptAnswerBytes } from './kept-answer.ts'
@@ -25,7 +26,7 @@ export class StreamTooLarge extends Error {}
  * that is too large is delivered like one without a key: then it ends when its reader leaves.
  */
 export class KeyedStream {
-  readonly body: ReadableStream<Uint8Array>
+  readonly body: PulledBody
   readonly #events: AsyncIterator<unknown>
   readonly #parts: KeyedStreamParts
   /** Null once it was too large. */
@@ -39,7 +40,7 @@ export class KeyedStream {
   constructor(reply: EventsReply, parts: KeyedStreamParts) {
     this.#events = reply.events[Symbol.asyncIterator]()
     this.#parts = parts
-    this.body = pulledBody({
+    this.body = {
       next: () => this.#next(),
       // Without it nobody takes what has come for the answer, which the key will bring.
       last: () => (this.#isWhole ? lastEventBytes : null),
@@ -47,7 +48,7 @@ export class KeyedStream {
         if (!delivered) parts.left()
       },
       cut: () => parts.cut(),
-    })
+    }
   }
 
   /** Reads on for a reader who has left. */

@@ -249,7 +249,7 @@ class KeyedWork implements Work {
     this.#stream = stream
     this.#brokenOff = () => reply.brokenOff()
     if (exchange.signal.aborted) stream.goOn()
-    return exchange.response(stream.body)
+    return exchange.streamed(stream.body)
   }
 
   #streamAnswer(lastEvents: readonly unknown[]): string {

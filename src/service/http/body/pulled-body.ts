@@ -1,0 +1,114 @@
+import type { ServerResponse } from 'node:http'
+import { minuteMs } from '#contract/time.ts'
+
+/**
+ * Who takes no piece of an answer for so long has left, though the connection stands: work and credit wait for readers.
+ * Proxies and people that pause a reader go on sooner.
+ */
+export const readerPatienceMs = 5 * minuteMs
+
+/** A body that is made as it is read. */
+export interface PulledBody {
+  /** Null after the last piece. */
+  next(): Promise<Uint8Array | null>
+  /** What goes out after the last piece, if anything. */
+  last?(): Uint8Array | null
+  /** Called once: when all has been read, when the reader has left, also before the first read, or after an error. */
+  end(delivered: boolean): Promise<void>
+  /** Breaks the connection off; false where there is none, and an error of the body has to tell. */
+  cut?(): boolean
+}
+
+/**
+ * Nothing happens before somebody reads: a HEAD or a reader that has left opens no file. A generator would not do, since
+ * one that was never started skips its `finally`. Whoever takes nothing for `readerPatienceMs` has left as well.
+ */
+export function pulledBody(source: PulledBody): ReadableStream<Uint8Array> {
+  let ended = false
+  let patience: NodeJS.Timeout | null = null
+  const end = async (delivered: boolean) => {
+    if (patience) clearTimeout(patience)
+    if (ended) return
+    ended = true
+    await source.end(delivered)
+  }
+  // An error of a body is printed by the server that writes it, past the log and into the answer.
+  const fail = (controller: ReadableStreamDefaultController, error: unknown) =>
+    source.cut?.() ? controller.close() : controller.error(error)
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        if (patience) clearTimeout(patience)
+        const giveUp = () => {
+          fail(controller, new Error('The reader took nothing for too long.'))
+          // What ends badly here has been told by whoever made the pieces.
+          end(false).catch(() => undefined)
+        }
+        try {
+          const piece = await source.next()
+          if (piece) {
+            controller.enqueue(piece)
+            if (!ended) patience = setTimeout(giveUp, readerPatienceMs).unref()
+            return
+          }
+          const last = source.last?.()
+          if (last) controller.enqueue(last)
+          await end(true)
+          controller.close()
+        } catch (error) {
+          // The error itself says more than what ending after it may add.
+          await end(false).catch(() => undefined)
+          fail(controller, error)
+        }
+      },
+      cancel: () => end(false),
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+/**
+ * The same on a socket of ours, as fast as its reader takes it. Without a web stream between them a piece costs 10 µs less.
+ */
+export async function writePulled(outgoing: ServerResponse, source: PulledBody): Promise<void> {
+  let ended = false
+  const end = async (delivered: boolean) => {
+    if (ended) return
+    ended = true
+    outgoing.off('close', left)
+    await source.end(delivered)
+  }
+  // What ends badly here has been told by whoever made the pieces.
+  const left = () => void end(false).catch(() => undefined)
+  if (outgoing.destroyed) return left()
+  outgoing.on('close', left)
+  try {
+    for (let piece = await source.next(); piece; piece = await source.next()) {
+      if (ended) return
+      if (!outgoing.write(piece)) await taken(outgoing)
+      if (ended) return
+    }
+    if (ended) return
+    const last = source.last?.()
+    if (last) outgoing.write(last)
+    await end(true)
+    outgoing.end()
+  } catch {
+    left()
+    outgoing.destroy()
+  }
+}
+
+/** Waits until the reader has taken what lies before it, or has left. Rejects where it takes nothing for too long. */
+function taken(outgoing: ServerResponse): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => end(reject), readerPatienceMs).unref()
+    const goOn = () => end(resolve)
+    function end(settle: () => void): void {
+      clearTimeout(timer)
+      outgoing.off('drain', goOn).off('close', goOn)
+      settle()
+    }
+    outgoing.on('drain', goOn).on('close', goOn)
+  })
+}
