@@ -52,3 +52,34 @@ export function once(run: () => Promise<void>): () => Promise<void> {
     return running
   }
 }
+
+/** An abort of one's own that comes with another's too, and after a time. `AbortSignal.any` costs more and is freed later. */
+export class FollowingAbort {
+  readonly #own = new AbortController()
+  readonly #other: AbortSignal
+  readonly #follow = () => this.abort(this.#other.reason)
+  readonly #timer: NodeJS.Timeout | null
+
+  /** Call `release` at the end of what it is for. */
+  constructor(other: AbortSignal, timeoutMs?: number) {
+    this.#other = other
+    const late = () => this.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError'))
+    this.#timer = timeoutMs === undefined ? null : setTimeout(late, timeoutMs).unref()
+    if (other.aborted) this.#follow()
+    else other.addEventListener('abort', this.#follow)
+  }
+
+  get signal(): AbortSignal {
+    return this.#own.signal
+  }
+
+  abort(reason?: unknown): void {
+    this.release()
+    this.#own.abort(reason)
+  }
+
+  release(): void {
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#other.removeEventListener('abort', this.#follow)
+  }
+}

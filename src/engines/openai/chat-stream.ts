@@ -1,8 +1,15 @@
 import { TokenUsage } from '#contract/operations/chat.ts'
+import type { UpstreamResponse } from '../http/upstream.ts'
 import { AnswerTooLarge, isObject } from '../http/upstream-error.ts'
 
 /** One line of a stream, and the data of one event; tool calls may come whole. */
 export const eventCharacters = 1024 * 1024
+
+/** All of a stream; every event repeats some 200 bytes of frame. */
+const streamBytes = 64 * 1024 * 1024
+
+/** How long a stream that said it is done may take to end, before its connection is given up. */
+const lingerMs = 1_000
 
 /** A stream that no reader should hold in memory. */
 export class EventTooLong extends AnswerTooLarge {
@@ -74,6 +81,57 @@ function endOfLine(text: string, from: number): number {
 function bounded(text: string): string {
   if (text.length > eventCharacters) throw new EventTooLong()
   return text
+}
+
+/** The events of a body as its pieces come. Whoever reads no more leaves the body readable, so that its end can be awaited. */
+export class EventPieces {
+  readonly #body: UpstreamResponse['body']
+  readonly #reader = new EventReader()
+  readonly #ready = () => this.#wake?.()
+  #bytes = 0
+  #isOver = false
+  #failure: unknown = null
+  #wake: (() => void) | null = null
+
+  constructor(body: UpstreamResponse['body']) {
+    this.#body = body
+    const over = (failure: unknown) => {
+      this.#failure ??= failure
+      this.#isOver = true
+      this.#ready()
+    }
+    body.on('readable', this.#ready)
+    body.on('end', () => over(null))
+    body.on('error', over)
+    body.on('close', () => over(body.readableEnded ? null : new Error('The engine broke off its stream.')))
+  }
+
+  /** Events that came together, or none yet of a piece; null after the last. Throws what broke the body off. */
+  async next(): Promise<readonly string[] | null> {
+    for (;;) {
+      const bytes = this.#body.read() as Buffer | null
+      if (bytes) {
+        this.#bytes += bytes.length
+        if (this.#bytes > streamBytes) throw new AnswerTooLarge('The engine’s stream is too large.')
+        return this.#reader.push(bytes)
+      }
+      if (this.#failure) throw this.#failure
+      if (this.#isOver) return this.#lastEvents()
+      await new Promise<void>(resolve => {
+        this.#wake = resolve
+      })
+    }
+  }
+
+  #lastEvents(): readonly string[] | null {
+    const events = this.#reader.end()
+    return events.length ? events : null
+  }
+  /** Reads the little that follows the last event; a server that does not end then loses its connection. */
+  linger(): void {
+    this.#body.off('readable', this.#ready)
+    this.#body.dump({ limit: 1024, signal: AbortSignal.timeout(lingerMs) }).catch(() => undefined)
+  }
 }
 
 /** How a server tells what it used while it generates: vLLM and its likes in `usage`, llama.cpp in `timings`. */

@@ -1,19 +1,14 @@
 import type { ChatCompletion, ChatCompletionChunk } from '#contract/operations/chat.ts'
 import { type Clock, systemClock } from '#contract/time.ts'
-import { OpenAiUpstream, type UpstreamResponse } from '../http/upstream.ts'
-import { AnswerTooLarge, eventError, readChunk, readCompletion, readObject } from '../http/upstream-error.ts'
+import { FollowingAbort } from '#host/async.ts'
+import { OpenAiUpstream } from '../http/upstream.ts'
+import { eventError, readChunk, readCompletion, readObject } from '../http/upstream-error.ts'
 import { answerBytes, type UpstreamOptions } from '../http/upstream-options.ts'
 import { askedTokens, type ChatCall, type ChatEngine } from '../ports/engine.ts'
 import { chatMembers, handedOn, type Members, withoutNames } from '../ports/published-members.ts'
 import { ChunkShape, type TextChunk } from '../ports/text-chunk.ts'
-import { askedRunningUsage, EventReader, RunningUsage, type RunningUsageName } from './chat-stream.ts'
+import { askedRunningUsage, EventPieces, RunningUsage, type RunningUsageName } from './chat-stream.ts'
 import { SearchedEvents, searchedCompletion, searchedRequest } from './searched-chat.ts'
-
-/** All of a stream; every event repeats some 200 bytes of frame. */
-const streamBytes = 64 * 1024 * 1024
-
-/** How long a stream that said it is done may take to end, before its connection is given up. */
-const lingerMs = 1_000
 
 export interface OpenAiChatOptions extends UpstreamOptions {
   lengthMember?: Forwarding['lengthMember']
@@ -83,39 +78,43 @@ export class OpenAiChat implements ChatEngine {
   async *stream(call: ChatCall): AsyncGenerator<ChatCompletionChunk> {
     const { request } = call
     const { upstream, isResponses } = this.#wayOf(call)
-    const abort = new AbortController()
-    const deadline = AbortSignal.timeout(upstream.timeouts.streamMs)
-    let response: UpstreamResponse | null = null
+    const abort = new FollowingAbort(call.signal, upstream.timeouts.streamMs)
+    let events: EventPieces | null = null
     let isDone = false
     let isFinished = false
     const read = isResponses ? readerOfResponse() : this.#readerOf(call)
     try {
-      const signal = AbortSignal.any([call.signal, deadline, abort.signal])
       const body = isResponses ? this.#searching(call, true) : this.#forwarded(call, true)
-      response = await upstream.post({ body, request, stream: true, signal })
+      const response = await upstream.post({ body, request, stream: true, signal: abort.signal })
       let shape: ChunkShape | null = null
-      for await (const data of eventsOf(response.body)) {
-        isDone = data === '[DONE]'
-        if (isDone) break
-        const known: TextChunk | null = shape?.read(data) ?? null
-        if (known) {
-          yield known
-          continue
+      events = new EventPieces(response.body)
+      while (!isDone) {
+        const piece = await events.next()
+        if (!piece) break
+        for (const data of piece) {
+          isDone = data === '[DONE]'
+          if (isDone) break
+          const same: TextChunk | null = shape?.read(data) ?? null
+          if (same) {
+            yield same
+            continue
+          }
+          const chunks = this.#chunks(data, call, read)
+          if (chunks[0] && !call.searchesX) shape = ChunkShape.of(chunks[0], data)
+          for (const chunk of chunks) {
+            isFinished ||= chunk.choices.some(choice => choice.finish_reason)
+            yield chunk
+          }
         }
-        const chunks = this.#chunks(data, call, read)
-        for (const chunk of chunks) {
-          isFinished ||= chunk.choices.some(choice => choice.finish_reason)
-          yield chunk
-        }
-        if (chunks[0] && !call.searchesX) shape = ChunkShape.of(chunks[0], data)
       }
       if (!isDone && !isFinished) throw new Error('The engine broke off its stream.')
     } catch (error) {
       throw upstream.known(error, call.signal)
     } finally {
       // Once it is done its connection may serve the next call; ended in any other way the upstream call ends here.
-      if (isDone) linger(response)
+      if (isDone) events?.linger()
       else abort.abort()
+      abort.release()
     }
   }
 
@@ -174,23 +173,6 @@ type EventReading = (event: Record<string, unknown>) => Record<string, unknown>[
 function readerOfResponse(): EventReading {
   const events = new SearchedEvents()
   return event => events.read(event)
-}
-
-/** Reads the little that follows the last event; a server that does not end then loses its connection. */
-function linger(response: UpstreamResponse | null): void {
-  response?.body.dump({ limit: 1024, signal: AbortSignal.timeout(lingerMs) }).catch(() => undefined)
-}
-
-/** Leaving this loop leaves the body readable, so that its end can be awaited. */
-async function* eventsOf(body: UpstreamResponse['body']): AsyncGenerator<string> {
-  const reader = new EventReader()
-  let bytes = 0
-  for await (const piece of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    bytes += piece.length
-    if (bytes > streamBytes) throw new AnswerTooLarge('The engine’s stream is too large.')
-    yield* reader.push(piece)
-  }
-  yield* reader.end()
 }
 
 interface Forwarding {

@@ -1,7 +1,6 @@
-import { modelOffline, modelOverloaded, requestTimeout } from '#contract/errors/errors.ts'
+import { modelOffline, modelOverloaded } from '#contract/errors/errors.ts'
 import type { Clock } from '#contract/time.ts'
-import { callingAccount, childSpan, inSpan, noteRetry, spanFailed, withSpan } from '#host/tracing/tracing.ts'
-import { cutByUs } from '../http/upstream-error.ts'
+import { callingAccount, childSpan, noteRetry, withSpan } from '#host/tracing/tracing.ts'
 import { type Asker, type Member, PoolMembers, WaitingLine } from './pool-members.ts'
 import {
   askedWaitMs,
@@ -11,9 +10,9 @@ import {
   type PoolOptions,
   type Upstream,
   type UpstreamState,
-  usualIdleMs,
   verdictOf,
 } from './upstream.ts'
+import { UpstreamStream } from './upstream-stream.ts'
 
 interface AnyCall {
   engineModel: string
@@ -32,6 +31,16 @@ interface Journey<Engine> extends Asker<Engine> {
   /** Whether another may be asked after this error. */
   mayRepeat: (error: unknown) => boolean
 }
+
+/** A stream whose first piece has come, and when it was asked for. */
+interface OpenedStream<Engine, Piece> {
+  member: Member<Engine>
+  stream: UpstreamStream<Piece>
+  first: IteratorResult<Piece>
+  startedMs: number
+}
+
+type StreamEnd = Parameters<UpstreamStream<unknown>['end']>[0] & object
 
 const factsOf = ({ name, engineModel }: Upstream<unknown>) => ({
   'farebox.upstream': name,
@@ -119,50 +128,98 @@ export class UpstreamPool<Engine> {
   }
 
   /** A stream of one of them; before its first piece another may take over, after it none does. */
-  async *stream<Call extends AnyCall, Piece>(
+  stream<Call extends AnyCall, Piece>(
     call: Call,
     ask: Asked<Call, Engine, AsyncIterable<Piece>>,
-  ): AsyncGenerator<Piece> {
+  ): AsyncIterableIterator<Piece> {
     const journey = this.#journey(call.signal, () => true)
+    let opened: Promise<OpenedStream<Engine, Piece>> | null = null
+    let running: OpenedStream<Engine, Piece> | null = null
+    let isOver = false
+    const end = (how: StreamEnd) => {
+      if (isOver || !running) return
+      isOver = true
+      this.#endStream(journey, running, how)
+    }
+    const told = (step: IteratorResult<Piece>) => {
+      if (step.done) end({ isDone: true })
+      return step
+    }
+    const failed = (error: unknown): never => {
+      end({ error })
+      throw error
+    }
+    return {
+      next: () => {
+        if (isOver) return Promise.resolve(over)
+        if (running) return running.stream.next().then(told, failed)
+        opened ??= this.#open(journey, call, ask)
+        return opened.then(
+          stream => {
+            running = stream
+            return told(stream.first)
+          },
+          error => {
+            isOver = true
+            throw error
+          },
+        )
+      },
+      return: async () => {
+        await opened?.catch(() => undefined)
+        end({})
+        isOver = true
+        return over
+      },
+      [Symbol.asyncIterator]() {
+        return this
+      },
+    }
+  }
+
+  /** One whose first piece has come. */
+  async #open<Call extends AnyCall, Piece>(
+    journey: Journey<Engine>,
+    call: Call,
+    ask: Asked<Call, Engine, AsyncIterable<Piece>>,
+  ): Promise<OpenedStream<Engine, Piece>> {
     for (;;) {
       const member = await this.#place(journey)
-      const abort = new AbortController()
-      const signal = AbortSignal.any([call.signal, abort.signal])
+      const { engineModel, firstByteMs, idleMs } = member
       const startedMs = this.#clock.now()
-      let hasBegun = false
-      let isDone = false
-      const span = childSpan('engine', factsOf(member))
+      let stream: UpstreamStream<Piece> | null = null
       try {
-        const streamed = inSpan(span, () => ask(member.engine, { ...call, engineModel: member.engineModel, signal }))
-        const pieces = streamed[Symbol.asyncIterator]()
-        try {
-          let step = await within(
-            inSpan(span, () => pieces.next()),
-            member.firstByteMs,
-          )
-          hasBegun = true
-          this.#members.well(member)
-          this.#settle(journey, true)
-          const idleMs = member.idleMs ?? usualIdleMs
-          for (; !step.done; step = await within(pieces.next(), idleMs)) yield step.value
-          isDone = true
-          this.#members.took(startedMs)
-          return
-        } finally {
-          // Once it is done its connection may serve the next call.
-          if (!isDone) abort.abort()
-          // Not awaited: one that hangs would keep its place.
-          Promise.resolve(pieces.return?.()).catch(() => undefined)
-        }
+        stream = new UpstreamStream({
+          ...{ signal: call.signal, span: childSpan('engine', factsOf(member)), firstByteMs, idleMs },
+          ask: signal => ask(member.engine, { ...call, engineModel, signal }),
+        })
+        const first = await stream.first()
+        this.#members.well(member)
+        this.#settle(journey, true)
+        return { member, stream, first, startedMs }
       } catch (error) {
-        spanFailed(span, error)
-        if (!this.#goesOn(journey, member, error, hasBegun)) throw error
-      } finally {
-        span?.end()
-        if (!journey.failed.has(member)) member.health.untold()
-        this.#leave(member)
+        stream?.end({ error })
+        const goesOn = this.#goesOn(journey, member, error)
+        this.#leaveStream(journey, member)
+        if (!goesOn) throw error
       }
     }
+  }
+
+  #endStream(
+    journey: Journey<Engine>,
+    { member, stream, startedMs }: OpenedStream<Engine, unknown>,
+    end: StreamEnd,
+  ): void {
+    stream.end(end)
+    if (end.isDone) this.#members.took(startedMs)
+    if (end.error !== undefined) this.#goesOn(journey, member, end.error, true)
+    this.#leaveStream(journey, member)
+  }
+
+  #leaveStream(journey: Journey<Engine>, member: Member<Engine>): void {
+    if (!journey.failed.has(member)) member.health.untold()
+    this.#leave(member)
   }
 
   /** The one of this name, for work that it has begun; null where it is not configured any more. */
@@ -261,13 +318,4 @@ export class UpstreamPool<Engine> {
   }
 }
 
-async function within<Value>(work: Promise<Value>, timeoutMs: number | undefined): Promise<Value> {
-  if (timeoutMs === undefined) return work
-  const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(cutByUs(requestTimeout())), timeoutMs)
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
-}
+const over = { done: true, value: undefined } as const

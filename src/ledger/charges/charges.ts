@@ -206,11 +206,20 @@ class ChargedEvents<Event> implements AsyncIterableIterator<Event> {
       }
       if (this.#charge.stopped) return tell(this.#charge.stopped)
       this.#tellReader = tell
-      this.#step()
-        .finally(() => {
+      const settled = (settle: () => void) => {
+        const told = () => {
           this.#tellReader = null
-        })
-        .then(resolve, reject)
+        }
+        this.#charge.settle().finally(told).then(settle, reject)
+      }
+      this.#work.events.next().then(
+        step => {
+          if (step.done) return settled(() => resolve(step))
+          this.#tellReader = null
+          resolve(step)
+        },
+        error => settled(() => reject(error)),
+      )
     })
   }
 
@@ -226,17 +235,6 @@ class ChargedEvents<Event> implements AsyncIterableIterator<Event> {
 
   [Symbol.asyncIterator](): this {
     return this
-  }
-
-  async #step(): Promise<IteratorResult<Event>> {
-    try {
-      const step = await this.#work.events.next()
-      if (step.done) await this.#charge.settle()
-      return step
-    } catch (error) {
-      await this.#charge.settle()
-      throw error
-    }
   }
 }
 

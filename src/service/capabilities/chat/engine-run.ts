@@ -98,26 +98,24 @@ export class EngineRun {
   }
 
   /** Rejects with the engine's error, or with that of `fail`. */
-  async next(): Promise<Step> {
-    if (this.#over) return ended
-    try {
-      const step = await this.#next()
-      if (step.done) this.#finish()
-      return step
-    } catch (error) {
-      this.#failed = true
-      this.#finish()
-      throw error
-    }
-  }
-
-  #next(): Promise<Step> {
+  next(): Promise<Step> {
+    if (this.#over) return Promise.resolve(ended)
     return new Promise((resolve, reject) => {
-      this.#giveUp = reject
-      if (this.#failure) return reject(this.#failure)
+      const fail = (error: unknown) => {
+        this.#failed = true
+        this.#finish()
+        reject(error)
+      }
+      const told = (step: Step) => {
+        if (step.done) this.#finish()
+        resolve(step)
+      }
+      this.#giveUp = fail
+      if (this.#failure) return fail(this.#failure)
+      if (this.#chunks) return void this.#chunks.next().then(told, fail)
       this.#started()
         .then(chunks => chunks?.next() ?? ended)
-        .then(resolve, reject)
+        .then(told, fail)
     })
   }
 

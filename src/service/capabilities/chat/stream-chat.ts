@@ -63,21 +63,16 @@ async function startOf(
   })
   let isBroken = false
   const whole: AsyncIterableIterator<unknown> = {
-    async next() {
+    next() {
       const step = first
       first = null
-      if (step) return step
-      if (isBroken) {
-        await workEnded()
-        return { done: true, value: undefined }
-      }
-      try {
-        return await events.next()
-      } catch (error) {
+      if (step) return Promise.resolve(step)
+      if (isBroken) return workEnded().then(() => ({ done: true, value: undefined }))
+      return events.next().catch(error => {
         const value = told(error)
         isBroken = true
         return { done: false, value }
-      }
+      })
     },
     async return() {
       if (!isBroken) await events.return?.()
@@ -129,7 +124,7 @@ async function* chatEvents(streaming: Streaming): AsyncGenerator<unknown> {
   try {
     for (let step = await run.next(); !step.done; step = await run.next()) {
       const chunk = step.value
-      const isCovered = !run.left && (await credit.covers(chunk, true))
+      const isCovered = !run.left && (credit.coversAtOnce(chunk) || (await credit.covers(chunk, true)))
       if (run.left) {
         await countUnread(streaming, chunk)
         continue

@@ -18,6 +18,7 @@ export class StreamCredit {
   #known = 0
   #mostSince = 0
   #written = 0
+  #nextLook = 0
   #refusedAt: number | null = null
   #refusal: Refusal | null = null
 
@@ -26,6 +27,7 @@ export class StreamCredit {
     this.#charge = charge
     this.#streamUsage = streamUsage
     this.#cover()
+    this.#nextLook = this.#nextLookAt()
   }
 
   /** Why the hold did not grow any more; null where the engine went beyond what it was told. */
@@ -33,13 +35,17 @@ export class StreamCredit {
     return this.#refusal
   }
 
-  /** Whether the credit pays for this chunk. Extends the hold where it has to, unless nobody reads it. */
-  async covers(chunk: ChatCompletionChunk, isRead: boolean): Promise<boolean> {
+  /** Whether the credit pays for this chunk without a closer look, as it does for most of them. */
+  coversAtOnce(chunk: ChatCompletionChunk): boolean {
     const most = piecesOf(chunk).reduce((sum, { text }) => sum + Math.max(1, Buffer.byteLength(text)), 0)
-    if (Math.max(runningTokens(chunk), this.#known + this.#mostSince + most) < this.#nextLook()) {
-      this.#mostSince += most
-      return true
-    }
+    if (Math.max(runningTokens(chunk), this.#known + this.#mostSince + most) >= this.#nextLook) return false
+    this.#mostSince += most
+    return true
+  }
+
+  /** The same with a closer look. Extends the hold where it has to, unless nobody reads the chunk. */
+  async covers(chunk: ChatCompletionChunk, isRead: boolean): Promise<boolean> {
+    if (this.coversAtOnce(chunk)) return true
     this.#known = this.#streamUsage.tokensWith(chunk)
     this.#mostSince = 0
     if (this.#known - this.#written >= checkpointTokens) {
@@ -47,13 +53,14 @@ export class StreamCredit {
       void this.#charge.checkpoint()
     }
     if (isRead) await this.#extend()
+    this.#nextLook = this.#nextLookAt()
     return this.#known <= this.#limit()
   }
 
   /** Counting costs time, so it waits until something could depend on it. */
-  #nextLook(): number {
+  #nextLookAt(): number {
     const grow = this.#mayGrow() ? this.#covered * extendFromShare : Number.POSITIVE_INFINITY
-    return Math.min(this.#written + checkpointTokens, this.#limit(), grow)
+    return Math.min(this.#known + checkpointTokens, this.#limit(), grow)
   }
 
   #mayGrow(): boolean {

@@ -117,10 +117,7 @@ export const lastEventBytes: Uint8Array = Buffer.from('data: [DONE]\n\n')
 function eventStream(reply: EventsReply, vendor: string, exchange: Exchange): PulledBody {
   const iterator = reply.events[Symbol.asyncIterator]()
   return {
-    async next() {
-      const step = await iterator.next()
-      return step.done ? null : eventBytes(step.value, vendor)
-    },
+    next: () => iterator.next().then(({ done, value }) => (done ? null : eventBytes(value, vendor))),
     last: () => lastEventBytes,
     end: () => endedAfter(exchange, iterator),
     cut: () => exchange.cut(),
