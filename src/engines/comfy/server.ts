@@ -3,8 +3,9 @@ import { Agent, type Dispatcher, FormData, request as send, WebSocket } from 'un
 import { inferenceFailed, modelOffline, modelOverloaded } from '#contract/errors/errors.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { bytesWithin } from '#host/network.ts'
+import { isObject, readObject } from '../http/read-answer.ts'
 import { authorization, urlOf } from '../http/upstream.ts'
-import { codeOf, isObject, readObject, transportError } from '../http/upstream-error.ts'
+import { codeOf, transportError } from '../http/upstream-error.ts'
 import { idleConnectionMs, type UpstreamOptions, usualTimeouts } from '../http/upstream-options.ts'
 import type { UploadedFile } from './workflow.ts'
 

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { isObject } from '../http/upstream-error.ts'
+import { isObject } from '../http/read-answer.ts'
 
 /** One for each reference image of a request, in their order. */
 export const referencePlaces = [

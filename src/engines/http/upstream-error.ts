@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import {
   contentViolation,
   contextTooLong,
@@ -11,15 +10,11 @@ import {
 } from '#contract/errors/errors.ts'
 import { fieldError } from '#contract/errors/issues.ts'
 import { blameless, type ServiceError } from '#contract/errors/service-error.ts'
-import { ChatCompletion, ChatCompletionChunk, TokenUsage } from '#contract/operations/chat.ts'
-import { parseJson } from '#contract/wire/json.ts'
 import { unreachable } from '#host/network.ts'
+import { isObject } from './read-answer.ts'
 
 /** The longest wait that a server's Retry-After may ask of our callers. */
 const retryAfterSeconds = 3_600
-
-/** Nesting of an answer's JSON; real ones stay below 20. */
-const answerDepth = 64
 
 interface Refusal {
   status: number
@@ -113,45 +108,6 @@ function waitHeader(value: string | undefined): Record<string, string> | undefin
   if (!Number.isFinite(seconds)) return undefined
   return { 'retry-after': String(Math.min(retryAfterSeconds, Math.max(1, Math.ceil(seconds)))) }
 }
-
-/** What an engine said, as an object; null for anything else. */
-export function readObject(text: string): Record<string, unknown> | null {
-  const parsed = parseJson(text, answerDepth)
-  return parsed.ok && isObject(parsed.value) ? parsed.value : null
-}
-
-/** A whole answer; null where it is none, as without a single choice. */
-export function readCompletion(value: Record<string, unknown>, nowSeconds: number): ChatCompletion | null {
-  const { choices } = value
-  const answer = { ...framed(value, nowSeconds), object: 'chat.completion', choices }
-  const completion = ChatCompletion.safeParse(answer).data
-  return completion?.choices.length ? completion : null
-}
-
-/** One event of an answer; null where it is none. */
-export function readChunk(value: Record<string, unknown>, nowSeconds: number): ChatCompletionChunk | null {
-  const choices = Array.isArray(value.choices) ? value.choices.map(choice => ({ index: 0, delta: {}, ...choice })) : []
-  return (
-    ChatCompletionChunk.safeParse({ ...framed(value, nowSeconds), object: 'chat.completion.chunk', choices }).data ??
-    null
-  )
-}
-
-/** Engines leave out what OpenAI's clients need, and use for themselves the names of what only we say. */
-function framed(value: Record<string, unknown>, nowSeconds: number): Record<string, unknown> {
-  const { cost: _cost, service_parameters: _parameters, usage, ...own } = value
-  const counted = TokenUsage.safeParse(usage).data
-  return {
-    ...own,
-    id: typeof own.id === 'string' && own.id !== '' ? own.id : `chatcmpl-${randomUUID()}`,
-    created: Number.isSafeInteger(own.created) ? own.created : nowSeconds,
-    model: typeof own.model === 'string' ? own.model : '',
-    ...(counted ? { usage: counted } : {}),
-  }
-}
-
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const made = new WeakSet<Error>()
 

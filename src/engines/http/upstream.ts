@@ -2,7 +2,8 @@ import { Agent, type Dispatcher, FormData, request as send } from 'undici'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { FollowingAbort } from '#host/async.ts'
 import { upstreamHeaders } from '#host/tracing/tracing.ts'
-import { AnswerTooLarge, codeOf, readObject, refusalError, transportError } from './upstream-error.ts'
+import { readObject } from './read-answer.ts'
+import { AnswerTooLarge, codeOf, refusalError, transportError } from './upstream-error.ts'
 import {
   type EngineProblem,
   type EngineTimeouts,

@@ -1,6 +1,7 @@
 import { TokenUsage } from '#contract/operations/chat.ts'
+import { isObject } from '../http/read-answer.ts'
 import type { UpstreamResponse } from '../http/upstream.ts'
-import { AnswerTooLarge, isObject } from '../http/upstream-error.ts'
+import { AnswerTooLarge } from '../http/upstream-error.ts'
 
 /** One line of a stream, and the data of one event; tool calls may come whole. */
 export const eventCharacters = 1024 * 1024

@@ -1,6 +1,6 @@
 import { fieldError } from '#contract/errors/issues.ts'
 import type { ChatCompletionRequest, ChatMessage } from '#contract/operations/chat.ts'
-import { isObject } from '../http/upstream-error.ts'
+import { isObject } from '../http/read-answer.ts'
 import { askedTokens, type ChatCall } from '../ports/engine.ts'
 
 /**

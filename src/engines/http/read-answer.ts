@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto'
+import { ChatCompletion, ChatCompletionChunk, TokenUsage } from '#contract/operations/chat.ts'
+import { parseJson } from '#contract/wire/json.ts'
+
+/** Nesting of an answer's JSON; real ones stay below 20. */
+const answerDepth = 64
+
+/** What an engine said, as an object; null for anything else. */
+export function readObject(text: string): Record<string, unknown> | null {
+  const parsed = parseJson(text, answerDepth)
+  return parsed.ok && isObject(parsed.value) ? parsed.value : null
+}
+
+/** A whole answer; null where it is none, as without a single choice. */
+export function readCompletion(value: Record<string, unknown>, nowSeconds: number): ChatCompletion | null {
+  const { choices } = value
+  const answer = { ...framed(value, nowSeconds), object: 'chat.completion', choices }
+  const completion = isUsual(answer) ? answer : ChatCompletion.safeParse(answer).data
+  return completion?.choices.length ? completion : null
+}
+
+/** One event of an answer; null where it is none. */
+export function readChunk(value: Record<string, unknown>, nowSeconds: number): ChatCompletionChunk | null {
+  const choices = Array.isArray(value.choices) ? value.choices.map(choice => ({ index: 0, delta: {}, ...choice })) : []
+  return (
+    ChatCompletionChunk.safeParse({ ...framed(value, nowSeconds), object: 'chat.completion.chunk', choices }).data ??
+    null
+  )
+}
+
+interface Framed {
+  id: string
+  created: number
+  model: string
+  usage?: TokenUsage
+  [member: string]: unknown
+}
+
+/** Engines leave out what OpenAI's clients need, and use for themselves the names of what only we say. */
+function framed(value: Record<string, unknown>, nowSeconds: number): Framed {
+  const { cost: _cost, service_parameters: _parameters, usage, ...own } = value
+  const counted = isUsualUsage(usage) ? usage : TokenUsage.safeParse(usage).data
+  return {
+    ...own,
+    id: typeof own.id === 'string' && own.id !== '' ? own.id : `chatcmpl-${randomUUID()}`,
+    created: Number.isSafeInteger(own.created) ? (own.created as number) : nowSeconds,
+    model: typeof own.model === 'string' ? own.model : '',
+    ...(counted ? { usage: counted } : {}),
+  }
+}
+
+/**
+ * Whether an answer is one of text alone, as almost all are: then the schema, which costs twenty times as much, would take it
+ * as well. It sees what it does not know as unusual.
+ */
+function isUsual(answer: Framed & { choices: unknown }): answer is Framed & ChatCompletion {
+  const { choices, prompt_logprobs: promptLogprobs } = answer
+  return isAbsent(promptLogprobs) && Array.isArray(choices) && choices.every(isUsualChoice)
+}
+
+function isUsualChoice(choice: unknown): boolean {
+  if (!isObject(choice) || !isObject(choice.message) || !isCount(choice.index)) return false
+  const { finish_reason: finish, logprobs, stop_reason: stop, message } = choice
+  const { role, content, reasoning_content: reasoning, reasoning_details: details, tool_calls: calls } = message
+  const isText =
+    typeof content === 'string' && role === 'assistant' && (isAbsent(reasoning) || typeof reasoning === 'string')
+  return isText && (finish === null || typeof finish === 'string') && [logprobs, stop, details, calls].every(isAbsent)
+}
+
+function isUsualUsage(usage: unknown): usage is TokenUsage {
+  if (!isObject(usage)) return false
+  const { prompt_tokens_details: prompt, completion_tokens_details: completion } = usage
+  const counts = [usage.prompt_tokens, usage.completion_tokens, usage.total_tokens]
+  return counts.every(isCount) && hasCounts(prompt) && hasCounts(completion)
+}
+
+const hasCounts = (details: unknown): boolean =>
+  isAbsent(details) || (isObject(details) && Object.values(details).every(value => isAbsent(value) || isCount(value)))
+
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
+
+const isAbsent = (value: unknown): boolean => value === undefined || value === null
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

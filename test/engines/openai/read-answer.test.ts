@@ -1,0 +1,102 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { ChatCompletion, ChatCompletionChunk } from '#contract/operations/chat.ts'
+import { readCompletion } from '#engines/http/read-answer.ts'
+import { ChunkShape } from '#engines/ports/text-chunk.ts'
+
+const value = fc.oneof(
+  fc.constantFrom(null, 0, 1, -1, 0.5, '', 'stop', 'assistant', true),
+  fc.jsonValue({ maxDepth: 2 }),
+)
+
+/** Mostly what an engine would say, now and then something else. */
+const mostly = (...right: unknown[]) =>
+  fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...right) }, { weight: 1, arbitrary: value })
+
+const message = fc.record(
+  {
+    ...{ role: mostly('assistant'), content: mostly('', 'text', null), reasoning_content: mostly(null, 'text') },
+    ...{ tool_calls: mostly(null), reasoning_details: mostly(null), other: value },
+  },
+  { requiredKeys: ['role', 'content'] },
+)
+const choice = fc.record(
+  { ...{ index: mostly(0), finish_reason: mostly('stop', null), message }, logprobs: mostly(null), stop_reason: value },
+  { requiredKeys: ['index', 'message', 'finish_reason'] },
+)
+const usage = fc.record({
+  ...{ prompt_tokens: mostly(1), completion_tokens: mostly(1), total_tokens: mostly(2) },
+  prompt_tokens_details: mostly(null, { cached_tokens: 1 }, { cached_tokens: 'no' }),
+})
+/** An answer of which any member may be missing or something else. */
+const answer = fc.record({
+  ...{ id: fc.constant('c'), created: fc.constant(1), model: fc.constant('m') },
+  choices: fc.array(choice, { maxLength: 2 }),
+  usage: fc.oneof(usage, value),
+})
+
+test('an answer is taken exactly where the schema takes it, and comes as the schema gives it', () => {
+  let taken = 0
+  fc.assert(
+    fc.property(answer, given => {
+      const read = readCompletion(given, 1)
+      const { usage: _of, ...rest } = given
+      const bySchema = ChatCompletion.safeParse({ ...rest, object: 'chat.completion' }).data
+      const { usage, ...own } = read ?? {}
+      expect(read === null ? null : own).toEqual(bySchema?.choices.length ? bySchema : null)
+      if (read) expect(ChatCompletion.safeParse(read).success).toBe(true)
+      if (read) taken++
+    }),
+    { numRuns: 1_000 },
+  )
+  expect(taken).toBeGreaterThan(20)
+})
+
+const shapeOf = (chunk: object) => {
+  const whole = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', ...chunk }
+  const json = JSON.stringify(whole)
+  return { json, shape: ChunkShape.of(ChatCompletionChunk.parse(whole), json) }
+}
+const said = (delta: object, more: object = {}) => ({ choices: [{ index: 0, delta, finish_reason: null, ...more }] })
+
+test('a chunk known by its shape is the chunk that its JSON says, whatever its text', () => {
+  const { shape, json } = shapeOf(said({ content: 'first' }))
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 20 }), text => {
+      const next = json.replace('"first"', () => JSON.stringify(text))
+      const known = shape?.read(next)
+      // Control characters stand escaped in JSON; those above ASCII may stand there as they are, and take the other way.
+      if (!known) return expect(text).toMatch(/[\u007f-\u009f]/)
+      expect(known.whole).toEqual(JSON.parse(next))
+      expect(JSON.parse(known.as('public').json)).toEqual({ ...JSON.parse(next), model: 'public' })
+      expect(known.as('public').choices).toEqual(JSON.parse(next).choices)
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+test('a shape takes any bytes for a chunk only where they are JSON of that shape', () => {
+  const { shape, json } = shapeOf(said({ content: 'first' }))
+  const piece = fc.constantFrom('"', '\\', '\\"', '\\u00', '\\u00e9', '\\x', '\n', '},{', 'a', '"}', ',"tool_calls":[')
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 6 }), pieces => {
+      const next = json.replace('first', () => pieces.join(''))
+      const known = shape?.read(next)
+      if (known) expect(known.whole).toEqual(JSON.parse(next))
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+test.each([
+  ['an end', said({ content: 'a' }, { finish_reason: 'stop' })],
+  ['no text', said({ role: 'assistant', content: '' })],
+  ['two texts', said({ content: 'a', reasoning_content: 'b' })],
+  ['a call', said({ content: 'a', tool_calls: [{ index: 0, function: { name: 'f', arguments: '' } }] })],
+  ['a text under an unknown name', said({ thought: 'a' })],
+  ['two choices', { choices: [0, 1].map(index => ({ index, delta: { content: 'a' }, finish_reason: null })) }],
+  ['usage', { ...said({ content: 'a' }), usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } }],
+  ['the name of its text elsewhere', { ...said({ content: 'a' }), more: { content: 'a' } }],
+])('a chunk with %s is read by itself', (_what, chunk) => {
+  expect(shapeOf(chunk).shape).toBeNull()
+})
