@@ -150,7 +150,7 @@ const listed = (heading: string): string[] => {
 
 test.each([
   { heading: 'A paid chat', call: () => chat(false), goal: 10, reached: 9 },
-  { heading: 'A paid stream', call: () => chat(true), goal: 10, reached: 9 },
+  { heading: 'A paid stream', call: () => chat(true), goal: 10, reached: 10 },
   { heading: 'A top-up', call: topUp, goal: 9, reached: 9 },
   { heading: 'A tool call', call: toolCall, goal: 8, reached: 8 },
 ])(
