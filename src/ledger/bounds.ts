@@ -81,6 +81,13 @@ export const batchUnits = 512
  */
 export const batchCharacters = 16 * 1024 * 1024
 
+/**
+ * After a batch of so many units the next one waits so long for as many again, in milliseconds: a unit of a batch of 16 costs
+ * half of one in a batch of 4. Below that the wait would cost more than it saves.
+ */
+export const gatherFromUnits = 4
+export const gatherMs = 2
+
 /** Units waiting for the writer: about a second of work; more means that the disk has stopped keeping up. */
 export const queuedUnits = 20_000
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import { queuedUnits } from '../../bounds.ts'
+import { gatherFromUnits, gatherMs, queuedUnits } from '../../bounds.ts'
 import { nextBatch } from '../batching.ts'
 import { type Outcome, type PruneSlice, refusedByRule, StoreError } from '../store.ts'
 import type { Unit } from '../units.ts'
@@ -30,7 +30,7 @@ type InFlight = { batch: Waiting[] } | { chore: Chore }
 
 /**
  * Group commit: what gathers until `setImmediate` travels to the writer's thread as one batch under one COMMIT, one
- * batch at a time. A timer would only add to the wait, and more batches in flight bring nothing.
+ * batch at a time. Only while batches are large it waits a moment for more: else a timer would add to the wait for nothing.
  */
 export class SqliteWriter {
   readonly #worker: Worker
@@ -38,6 +38,8 @@ export class SqliteWriter {
   #chores: Chore[] = []
   #inFlight: InFlight | null = null
   #scheduled = false
+  #lastUnits = 0
+  #gathering: NodeJS.Timeout | null = null
   /** Why nothing more is taken. */
   #ended: StoreError | null = null
   #whenIdle: (() => void) | null = null
@@ -101,6 +103,19 @@ export class SqliteWriter {
 
   #schedule(): void {
     if (this.#scheduled || this.#inFlight) return
+    if (this.#isBusyTime() && this.#waiting.length < this.#lastUnits) {
+      this.#gathering ??= setTimeout(() => this.#sendSoon(), gatherMs)
+    } else this.#sendSoon()
+  }
+
+  /** After a large batch its callers come back within a moment, and a batch twice as large costs little more. */
+  #isBusyTime(): boolean {
+    return this.#lastUnits >= gatherFromUnits && this.#chores.length === 0 && !this.#ended
+  }
+
+  #sendSoon(): void {
+    if (this.#gathering) clearTimeout(this.#gathering)
+    this.#gathering = null
     this.#scheduled = true
     setImmediate(() => {
       this.#scheduled = false
@@ -122,6 +137,7 @@ export class SqliteWriter {
 
   #sendBatch(batch: Waiting[]): void {
     this.#inFlight = { batch }
+    this.#lastUnits = batch.length
     try {
       this.#worker.postMessage({ ask: 'commit', units: batch.map(({ unit }) => unit) } satisfies WriterRequest)
     } catch {
