@@ -1,15 +1,13 @@
 /** A paid chat on ledgers of different sizes, and the bytes that an entry takes. */
 import { statSync } from 'node:fs'
 import { dataFolder } from '#cli/data/data-folder.ts'
-import { type Figure, finish } from './kit/figures.ts'
+import { type Figure, finish, inTurn, type Line, median } from './kit/figures.ts'
 import { fillEntries } from './kit/fill-ledger.ts'
 import { closedLoop, type LoadFigures } from './kit/load.ts'
 import { pinLoad } from './kit/machine.ts'
 import { MockUpstream } from './kit/mock-upstream.ts'
 import { benchOptions } from './kit/options.ts'
 import { type Installation, prepareService, startService, withProduct } from './kit/product.ts'
-import { type Line, median } from './kit/report.ts'
-import { inTurn } from './kit/rounds.ts'
 import { fareboxChats, type RunningSide, withSides } from './kit/sides.ts'
 
 const options = benchOptions()

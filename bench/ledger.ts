@@ -5,12 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findPostgres } from '../test/needs/find-program.ts'
 import { Cluster } from '../test/postgres/cluster.ts'
-import { isMissed, type Line, report } from './kit/report.ts'
+import { isMissed, type Line, report } from './kit/figures.ts'
 import { goals, slowSyncMs } from './ledger/bounds.ts'
 import { type HttpFigures, measureHttp } from './ledger/http.ts'
-import { callerCounts, type LedgerFigures, measureLedger } from './ledger/measure.ts'
+import { callerCounts, type LedgerFigures, measureLedger, measureOnSlowDisk } from './ledger/measure.ts'
 import { postgresSide, sqliteSide } from './ledger/sides.ts'
-import { measureOnSlowDisk } from './ledger/slow-disk.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'farebox-bench-'))
 try {

@@ -1,14 +1,12 @@
 /** What a request costs where one, two or four processes serve one PostgreSQL database and share limits through Valkey. */
 import { Cluster } from '../test/postgres/cluster.ts'
 import { ValkeyServer } from '../test/valkey/valkey-server.ts'
-import { type Figure, finish, ratioOf } from './kit/figures.ts'
+import { type Figure, finish, inTurn, type Line, ratioOf } from './kit/figures.ts'
 import { closedLoop, type LoadFigures, type Side } from './kit/load.ts'
 import { pinLoad, pinProcesses, serverCore, treeCpuMicrosOf } from './kit/machine.ts'
 import { MockUpstream } from './kit/mock-upstream.ts'
 import { benchOptions } from './kit/options.ts'
 import { type Installation, prepareService, startService, withProduct } from './kit/product.ts'
-import type { Line } from './kit/report.ts'
-import { inTurn } from './kit/rounds.ts'
 import { fareboxChats, type RunningSide, withSides } from './kit/sides.ts'
 
 const options = benchOptions()

@@ -6,19 +6,28 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Pool } from 'undici'
-import { keyRecovery } from '#host/secp256k1.ts'
-import { type Figure, finish, ratioOf } from './kit/figures.ts'
+import { keyRecovery } from '#host/evm-signature.ts'
+import { type Figure, finish, inTurn, type Line, quantile, ratioOf } from './kit/figures.ts'
 import { onCores, pinLoad, serverCore } from './kit/machine.ts'
 import { benchOptions } from './kit/options.ts'
-import { type Line, quantile } from './kit/report.ts'
-import { inTurn } from './kit/rounds.ts'
-import * as bounds from './signed/bounds.ts'
-import { type Credentials, closedLoop, type LoadFigures, openLoop } from './signed/load.ts'
-import { signInHeader, type Wallet, walletAt } from './signed/signed-calls.ts'
+import {
+  besideRate,
+  type Credentials,
+  closedLoop,
+  connections,
+  customers,
+  type LoadFigures,
+  mostPerSecond,
+  openLoop,
+  short,
+  signInHeader,
+  type Wallet,
+  walletAt,
+  whole,
+} from './signed/signed-calls.ts'
 
 const options = benchOptions()
-const { rounds, phaseMs, warmUpMs } = options.isShort ? bounds.short : bounds
-const { connections, besideRate, customers, mostPerSecond } = bounds
+const { rounds, phaseMs, warmUpMs } = options.isShort ? short : whole
 
 const sides = ['key', 'known wallets', 'new wallets'] as const
 type Side = (typeof sides)[number]

@@ -1,14 +1,20 @@
 /** Streams through farebox, which counts and charges them, beside a gateway that does not and a bare pipe. */
-import { type Figure, finish, ratioOf } from './kit/figures.ts'
+import { type Figure, finish, inTurn, type Line, median, ratioOf } from './kit/figures.ts'
 import type { Side } from './kit/load.ts'
 import { pinLoad } from './kit/machine.ts'
 import { MockUpstream } from './kit/mock-upstream.ts'
 import { benchOptions } from './kit/options.ts'
 import { type Installation, otherName, sameName, withProduct } from './kit/product.ts'
-import { profileArgs, profiled } from './kit/profile.ts'
-import { type Line, median } from './kit/report.ts'
-import { inTurn } from './kit/rounds.ts'
-import { bareSide, fareboxSide, noGateway, portkeySide, portkeyVersion, withSides } from './kit/sides.ts'
+import {
+  bareSide,
+  fareboxSide,
+  noGateway,
+  portkeySide,
+  portkeyVersion,
+  profileArgs,
+  profiled,
+  withSides,
+} from './kit/sides.ts'
 import { runStreams, type StreamFigures, type StreamLoad, stallReaders } from './kit/streams.ts'
 
 const options = benchOptions()

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
+import { stringify } from 'yaml'
+import { describeApi, yamlOptions } from '#contract/openapi/openapi.ts'
 import { type AnswerHeaderRow, answerHeaderTable } from '#contract/operations/answer-headers.ts'
 import { performancePage, performancePlots } from '../bench/kit/page.ts'
 import { compiledContracts } from './compile-token.ts'
 import type { Generator } from './generator.ts'
-import { manifest } from './generators/manifest.ts'
+import { manifest, serverJson } from './generators/manifest.ts'
 import { catalogueTable, mcpListing } from './generators/mcp-listing.ts'
-import { openApi } from './generators/openapi.ts'
-import { serverJson } from './generators/server-json.ts'
 
 export const generators: readonly Generator[] = [
   { path: 'src/contract/version.generated.ts', make: versionModule },
@@ -54,4 +54,12 @@ function split(text: string, mark: string): [before: string, after: string] {
   const at = text.indexOf(mark)
   if (at < 0) throw new Error(`docs/conformance.md lacks the line ${mark}; put it back.`)
   return [text.slice(0, at), text.slice(at + mark.length)]
+}
+
+/** Where `farebox up` serves by itself; a running service prints its own address. */
+const serverUrl = 'http://127.0.0.1:8402/api/v1'
+
+/** `openapi.yaml` at the root. */
+async function openApi(): Promise<string> {
+  return stringify(describeApi({ serverUrl }), yamlOptions)
 }

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { packageFacts } from './generators/package-facts.ts'
+import { packageFacts } from './generators/manifest.ts'
 import { packBundle } from './mcpb/pack-bundle.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))

@@ -1,7 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describeMachine, type Machine } from './machine.ts'
 import type { BenchOptions } from './options.ts'
-import { goalOf, type Line, median, report } from './report.ts'
 
 /** What one side showed under one load, a value a round. */
 export interface Figure {
@@ -101,3 +100,74 @@ const rounded = (figure: Figure): Figure => ({
   ...figure,
   rounds: figure.rounds.map(value => Number(value.toFixed(figure.digits ?? 0))),
 })
+
+/** One measured figure, with the goal that it has, if any. */
+export interface Line {
+  what: string
+  value: number
+  atLeast?: number
+  atMost?: number
+  unit?: string
+  digits?: number
+}
+
+export const isMissed = ({ value, atLeast, atMost }: Line): boolean =>
+  (atLeast !== undefined && !(value >= atLeast)) || (atMost !== undefined && !(value <= atMost))
+
+/** A table of one line a figure. */
+export function report(lines: readonly Line[]): string {
+  const width = Math.max(...lines.map(({ what }) => what.length))
+  return lines
+    .map(line => `${line.what.padEnd(width)}  ${inUnits(line).padStart(12)}  ${goalOf(line)}`.trimEnd())
+    .join('\n')
+}
+
+const inUnits = ({ value, digits = 0, unit = '' }: Pick<Line, 'value' | 'digits' | 'unit'>): string =>
+  `${value.toFixed(digits)}${unit}`
+
+/** `goal ≤ 1 ms, met`; empty for a figure that has none. */
+export function goalOf(line: Line): string {
+  const { atLeast, atMost, unit = '' } = line
+  const bounds = [
+    atLeast === undefined ? [] : [`≥ ${atLeast}${unit}`],
+    atMost === undefined ? [] : [`≤ ${atMost}${unit}`],
+  ]
+  const goal = bounds.flat().join(', ')
+  return goal && `goal ${goal}: ${isMissed(line) ? 'missed' : 'met'}`
+}
+
+/** The middle value; of an even count, the upper of the two. Throws where there is none. */
+export function median(values: readonly number[]): number {
+  const middle = values.toSorted((a, b) => a - b)[values.length >> 1]
+  if (middle === undefined) throw new Error('Nothing was measured.')
+  return middle
+}
+
+/** The value below which that share of all lies, from 0 to 1. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+}
+
+/**
+ * Measures every side once in each round, one after the other, so that what slows the machine for a moment weighs on all of
+ * them. Answers the measurements of each side, a round after the other.
+ */
+export async function inTurn<Side, Measured>(
+  sides: readonly Side[],
+  rounds: number,
+  measure: (side: Side, round: number) => Promise<Measured>,
+): Promise<Measured[][]> {
+  const measured = sides.map(() => [] as Measured[])
+  for (let round = 0; round < rounds; round++) {
+    for (const [index, side] of turned([...sides.entries()], round)) measured[index]?.push(await measure(side, round))
+  }
+  return measured
+}
+
+/** Every other round goes backwards, and after each two another one begins, so that none always follows the same neighbour. */
+export function turned<Item>(items: readonly Item[], round: number): Item[] {
+  const at = items.length ? (round >> 1) % items.length : 0
+  const order = [...items.slice(at), ...items.slice(0, at)]
+  return round % 2 === 0 ? order : order.reverse()
+}

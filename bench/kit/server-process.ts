@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Caller } from './caller.ts'
+import { Caller } from './load.ts'
 import { onCores, serverCore } from './machine.ts'
 
 /** How long a server may take to listen or to end, in milliseconds; one that takes longer is broken. */

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Caller } from './caller.ts'
-import { cpuOf, type Side } from './load.ts'
+import { quantile } from './figures.ts'
+import { Caller, cpuOf, type Side } from './load.ts'
 import { residentBytesOf } from './machine.ts'
 import { eventText, type MockUpstream } from './mock-upstream.ts'
-import { quantile } from './report.ts'
 
 export interface StreamLoad {
   streams: number

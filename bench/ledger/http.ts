@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Pool } from 'undici'
-import { median } from '../kit/report.ts'
+import { median } from '../kit/figures.ts'
 import { httpPhaseMs, httpRounds } from './bounds.ts'
 
 const callers = 64

@@ -9,8 +9,7 @@ import { openSqliteStore } from '#ledger/store/sqlite/open.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import { openService } from '#service/running/open-service.ts'
-import { customers, publicUrl } from './bounds.ts'
-import { walletAt } from './signed-calls.ts'
+import { customers, publicUrl, walletAt } from './signed-calls.ts'
 
 const [folder = '', wallets = '0'] = process.argv.slice(2)
 await openAccounts(Number(wallets))

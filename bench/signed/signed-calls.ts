@@ -1,9 +1,33 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Pool } from 'undici'
 import { evmNetwork } from '#contract/wire/networks.ts'
 import { writeSignInHeader } from '#contract/wire/sign-in.ts'
 import { writeSignInMessage } from '#contract/wire/sign-in-message.ts'
-import { loadKeccak256 } from '#host/keccak.ts'
-import { publicUrl } from './bounds.ts'
+import { loadKeccak256 } from '#host/evm-signature.ts'
+import { quantile } from '../kit/figures.ts'
+import { cpuMicrosOf } from '../kit/machine.ts'
+
+/** Rounds of all sides in turn; odd, so that the median is one of them. One side is measured for `phaseMs` in each. */
+export const whole = { rounds: 5, phaseMs: 2_000, warmUpMs: 2_000 } as const
+
+/** Of a run that only shows that the benchmark works. */
+export const short = { rounds: 1, phaseMs: 300, warmUpMs: 100 } as const
+
+/** Callers at once. */
+export const connections = 32
+
+/** Keys and known wallets that calls are spread over; each may make 500 requests a minute. */
+export const customers = 400
+
+/** Requests a second that one side can make on this machine at most: so many new wallets are made ready for each second. */
+export const mostPerSecond = 4_000
+
+/** Requests a second of each kind while the others' times are taken: well below what one core can do. */
+export const besideRate = 300
+
+/** The address that the service is signed in at; where it listens is another matter. */
+export const publicUrl = 'https://bench.example'
 
 interface Curve {
   publicKeyCreate(key: Uint8Array, compressed: boolean): Uint8Array
@@ -44,4 +68,63 @@ export function signInHeader({ key, address }: Wallet): string {
   const { signature, recid } = curve.ecdsaSign(keccak256(Buffer.concat([prefix, text])), key)
   const hex = `0x${Buffer.from(signature).toString('hex')}${recid ? '1c' : '1b'}`
   return writeSignInHeader({ fields, signature: hex }, 'message')
+}
+
+/** The credentials of the next request, which were made before the measurement. */
+export type Credentials = () => Record<string, string>
+
+export interface LoadFigures {
+  requestsPerSecond: number
+  /** Of the service, a request. */
+  cpuMicros: number
+  p50Ms: number
+  p99Ms: number
+}
+
+const body = JSON.stringify({ model: 'demo-chat', messages: [{ role: 'user', content: 'Hello.' }], max_tokens: 8 })
+
+/** Milliseconds that one paid chat took. Throws where it was refused. */
+async function call(pool: Pool, credentials: Credentials): Promise<number> {
+  const askedAt = performance.now()
+  const headers = { ...credentials(), 'content-type': 'application/json' }
+  const answer = await pool.request({ method: 'POST', path: '/api/v1/chat/completions', headers, body })
+  const text = await answer.body.text()
+  if (answer.statusCode !== 200) throw new Error(`A chat was answered ${answer.statusCode}: ${text.slice(0, 200)}`)
+  return performance.now() - askedAt
+}
+
+/** As many chats as a number of callers can make, each after its last one. */
+export async function closedLoop(
+  service: { pool: Pool; pid: number },
+  credentials: Credentials,
+  forMs: number,
+): Promise<LoadFigures> {
+  const times: number[] = []
+  const cpuBefore = cpuMicrosOf(service.pid)
+  const startedAt = performance.now()
+  const caller = async () => {
+    while (performance.now() - startedAt < forMs) times.push(await call(service.pool, credentials))
+  }
+  await Promise.all(Array.from({ length: connections }, caller))
+  const seconds = (performance.now() - startedAt) / 1000
+  return {
+    requestsPerSecond: times.length / seconds,
+    cpuMicros: (cpuMicrosOf(service.pid) - cpuBefore) / times.length,
+    p50Ms: quantile(times, 0.5),
+    p99Ms: quantile(times, 0.99),
+  }
+}
+
+/** Chats at a fixed rate, whatever becomes of the earlier ones: how long each took from when it was due. */
+export async function openLoop(pool: Pool, credentials: Credentials, rate: number, forMs: number): Promise<number[]> {
+  const startedAt = performance.now()
+  const sent: Promise<number>[] = []
+  for (let place = 0; place < (rate * forMs) / 1000; place++) {
+    const dueAt = startedAt + (place * 1000) / rate
+    const waitMs = dueAt - performance.now()
+    if (waitMs > 0) await sleep(waitMs)
+    const lateMs = Math.max(0, performance.now() - dueAt)
+    sent.push(call(pool, credentials).then(tookMs => tookMs + lateMs))
+  }
+  return Promise.all(sent)
 }

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import type { ListedPrompt, ListedResource, ListedTemplate, ListedTool, Listing, ObjectSchema } from '#mcp/listing.ts'
 import { failureProperties, waitingProperties } from '#toolkit/approval.ts'
 import type { Prompt, Resource, Tool } from '#toolkit/define.ts'
-import { type OutputSchema, portableOutput } from './portable-output.ts'
 import { type Folder, sources } from './sources.ts'
 
 /** What the lists of tools, prompts and resources answer, so that a start converts no schema and loads no tool. */
@@ -110,3 +109,36 @@ function schemaOf(schema: z.ZodObject, io: 'input' | 'output'): ObjectSchema {
   })
   return { ...(io === 'output' ? portableOutput(json as OutputSchema) : json), type: 'object' }
 }
+
+interface OutputSchema {
+  type?: string | string[]
+  properties?: Record<string, OutputSchema>
+  items?: OutputSchema
+  anyOf?: OutputSchema[]
+  enum?: unknown[]
+  const?: unknown
+  [keyword: string]: unknown
+}
+
+/**
+ * An output schema as any client can read it: one type a schema, because some model providers read no more. The bytes for
+ * that are saved below: what stands within a member is named only for lists, and a fixed value needs no type.
+ */
+function portableOutput({ properties = {}, ...schema }: OutputSchema): OutputSchema {
+  return { ...schema, properties: mapped(properties, value => portableMember(value)) }
+}
+
+function portableMember(schema: OutputSchema): OutputSchema {
+  const { type, ...rest } = schema
+  if (Array.isArray(type)) return { ...rest, anyOf: type.map(each => ({ type: each })) }
+  if (schema.anyOf) return { ...schema, anyOf: schema.anyOf.map(portableMember) }
+  if (schema.enum || 'const' in schema) return rest
+  if (type === 'array' && schema.items?.properties) return { ...schema, items: portableOutput(schema.items) }
+  return type === 'object' ? { type } : schema
+}
+
+const mapped = (
+  properties: Record<string, OutputSchema>,
+  map: (schema: OutputSchema) => OutputSchema,
+): Record<string, OutputSchema> =>
+  Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, map(schema)]))

@@ -1,9 +1,9 @@
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { packExtension } from '@anthropic-ai/mcpb'
+import { thirdPartyNotice } from '../build/build-package.ts'
 import { bundle } from '../build/bundle.ts'
 import { writeSupportedNode } from '../build/supported-node.ts'
-import { thirdPartyNotice } from '../build/third-party.ts'
 
 /** What the bundle carries as it stands in the repository. */
 const carried = ['manifest.json', 'icon.png', 'LICENSE', 'README.md', 'docs/privacy.md', 'bin/farebox.mjs']

@@ -1,7 +1,15 @@
 import { expect, test } from 'vitest'
-import { type Figure, ratioOf, tableOf } from '../../bench/kit/figures.ts'
-import { goalOf, isMissed, type Line, median, quantile } from '../../bench/kit/report.ts'
-import { inTurn } from '../../bench/kit/rounds.ts'
+import {
+  type Figure,
+  goalOf,
+  inTurn,
+  isMissed,
+  type Line,
+  median,
+  quantile,
+  ratioOf,
+  tableOf,
+} from '../../bench/kit/figures.ts'
 
 const line = (value: number, goal: Partial<Line>): Line => ({ what: 'what', value, unit: ' ms', ...goal })
 

@@ -4,8 +4,7 @@ import fc from 'fast-check'
 import { type Hex, hashMessage, recoverAddress } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
-import { evmSigners, evmSignersBy, hasLowS, isEvmSignature } from '#host/evm-signature.ts'
-import { keyRecovery, recoveries } from '#host/secp256k1.ts'
+import { evmSigners, evmSignersBy, hasLowS, isEvmSignature, keyRecovery, recoveries } from '#host/evm-signature.ts'
 
 const account = privateKeyToAccount(generatePrivateKey())
 const address = account.address.toLowerCase()

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import packageJson from '../../package.json' with { type: 'json' }
-import { serverJson } from '../../scripts/generators/server-json.ts'
+import { serverJson } from '../../scripts/generators/manifest.ts'
 
 /** The rules of the registry's schema of 2025-12-11 for what an npm package may say; any other member is a mistake. */
 const input = {

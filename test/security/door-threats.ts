@@ -127,13 +127,13 @@ export const doorThreats: readonly Threat[] = [
       'each account has a share of the queue and takes turns, and none occupies every process; such a page is refused before it is parsed',
     shownBy: [
       shown(
-        'host/threads/slots.test.ts',
+        'host/workers/slots.test.ts',
         'one account never has all the slots, so another begins at once',
         'accounts take turns, whoever came first with many tasks',
         'an account has a share of the line, which is full for it alone',
       ),
       shown(
-        'host/threads/task-thread.test.ts',
+        'host/workers/task-thread.test.ts',
         'D10: one account has a share of the places, and others their turn before its next',
       ),
       shown('engines/web/web-pages.test.ts', 'D10: of too many elements within each other is refused at once…'),

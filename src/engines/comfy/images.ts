@@ -1,7 +1,7 @@
 import { inferenceFailed } from '#contract/errors/errors.ts'
 import type { ImageFormat } from '#contract/operations/images.ts'
 import { typeOfBytes } from '#contract/wire/image-header.ts'
-import { threadUrl } from '#host/threads/thread-entry.ts'
+import { threadUrl } from '#host/workers/thread-entry.ts'
 import type { UpstreamOptions } from '../http/upstream-options.ts'
 import { type ImageFile, imageFileBytes } from '../images/image-file.ts'
 import { ImageWorker } from '../images/raster.ts'

@@ -1,6 +1,6 @@
 import { inflateRawSync } from 'node:zlib'
-import { TaskFailed, TaskThread } from '#host/threads/task-thread.ts'
-import { threadUrl } from '#host/threads/thread-entry.ts'
+import { TaskFailed, TaskThread } from '#host/workers/task-thread.ts'
+import { threadUrl } from '#host/workers/thread-entry.ts'
 import { type DocumentCall, DocumentMissing, type DocumentReader, DocumentUnread } from '../ports/engine.ts'
 
 /** What a packed document unfolds to; a book with its images stays below. */

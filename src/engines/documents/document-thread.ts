@@ -1,6 +1,6 @@
 /** Where the thread that reads documents starts. Answers in the order of the questions. */
 import { optionalPackage } from '#host/packages.ts'
-import { answerTasks } from '#host/threads/thread-entry.ts'
+import { answerTasks } from '#host/workers/thread-entry.ts'
 import { checkUnpacked, type DocumentAnswer, type DocumentKind, type DocumentTask } from './document-files.ts'
 
 /** Cells that the sheets of a document span, empty ones too; to write them takes a second or two. */

@@ -1,4 +1,4 @@
-import { threadUrl } from '#host/threads/thread-entry.ts'
+import { threadUrl } from '#host/workers/thread-entry.ts'
 import { ImageWorker } from '../images/raster.ts'
 import { carriesOnly, type UpscaleChoice } from '../ports/engine.ts'
 import type { UpscaleCall, UpscaleEngine } from '../ports/media-engines.ts'

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { optionalPackage } from '#host/packages.ts'
-import { answerTasks } from '#host/threads/thread-entry.ts'
+import { answerTasks } from '#host/workers/thread-entry.ts'
 
 /** The longer side of an image that is looked at. */
 const seenPixels = 1_280

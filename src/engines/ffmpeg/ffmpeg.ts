@@ -2,7 +2,7 @@ import { requestTimeout } from '#contract/errors/errors.ts'
 import { FfmpegMissing } from '#host/media/ffmpeg.ts'
 import { MediaFailed, MediaWorkers, type MediaWorkersOptions, type RunMediaTask } from '#host/media/media-workers.ts'
 import { onceLoaded } from '#host/packages.ts'
-import { queueIsFull } from '#host/threads/slots.ts'
+import { queueIsFull } from '#host/workers/slots.ts'
 
 export type FfmpegOptions = Omit<MediaWorkersOptions, 'memoryMb'> & Partial<Pick<MediaWorkersOptions, 'memoryMb'>>
 

@@ -1,6 +1,6 @@
 /** Where the thread that embeds texts with a small English model starts. */
 import { optionalPackage } from '#host/packages.ts'
-import { answerTasks } from '#host/threads/thread-entry.ts'
+import { answerTasks } from '#host/workers/thread-entry.ts'
 
 /** Texts that the local embedding model takes at once; more need memory and are no faster. */
 const textsAtOnce = 32

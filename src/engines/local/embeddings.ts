@@ -1,7 +1,7 @@
 import { inferenceFailed, requestTimeout } from '#contract/errors/errors.ts'
 import { fieldError } from '#contract/errors/issues.ts'
-import { TaskFailed, TaskThread } from '#host/threads/task-thread.ts'
-import { threadUrl } from '#host/threads/thread-entry.ts'
+import { TaskFailed, TaskThread } from '#host/workers/task-thread.ts'
+import { threadUrl } from '#host/workers/thread-entry.ts'
 import {
   carriesOnly,
   type EmbeddingCall,

@@ -1,6 +1,6 @@
 import { inferenceFailed, requestTimeout } from '#contract/errors/errors.ts'
-import { TaskFailed, TaskThread } from '#host/threads/task-thread.ts'
-import { threadUrl } from '#host/threads/thread-entry.ts'
+import { TaskFailed, TaskThread } from '#host/workers/task-thread.ts'
+import { threadUrl } from '#host/workers/thread-entry.ts'
 import { encodableFormats, encodeAudio } from '../audio/audio-codec.ts'
 import { audioOfWav } from '../audio/recording.ts'
 import type { Carries, SpeechChoice } from '../ports/engine.ts'

@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module'
 import { dirname, sep } from 'node:path'
 import { optionalPackage } from '#host/packages.ts'
-import { answerTasks } from '#host/threads/thread-entry.ts'
+import { answerTasks } from '#host/workers/thread-entry.ts'
 
 /** How certain the model is that an image is sexual, from 0 to 1. */
 export type NsfwAnswer = { adult: number } | { problem: string }

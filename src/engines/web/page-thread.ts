@@ -1,7 +1,7 @@
 /** Where the thread that makes Markdown of pages starts. Answers in the order of the questions. */
 import { createRequire } from 'node:module'
 import { optionalPackage } from '#host/packages.ts'
-import { answerTasks } from '#host/threads/thread-entry.ts'
+import { answerTasks } from '#host/workers/thread-entry.ts'
 import type { ConvertAnswer, ConvertRequest } from './web-pages.ts'
 
 /** Elements within each other; real pages stay below 60, and what is done to them takes time by the square and more. */

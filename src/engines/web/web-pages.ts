@@ -1,8 +1,8 @@
 import { Agent, request as send } from 'undici'
 import { z } from 'zod'
 import { bytesWithin } from '#host/network.ts'
-import { TaskFailed, TaskThread } from '#host/threads/task-thread.ts'
-import { threadUrl } from '#host/threads/thread-entry.ts'
+import { TaskFailed, TaskThread } from '#host/workers/task-thread.ts'
+import { threadUrl } from '#host/workers/thread-entry.ts'
 import { FetchRefused, FirstUseFetcher } from '../fetch/fetcher.ts'
 import type { FetchedFile } from '../fetch/guarded-fetcher.ts'
 import {

@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { constants, setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { subprocessEnvironment } from '../subprocess.ts'
-import { Slots } from '../threads/slots.ts'
+import { Slots } from '../workers/slots.ts'
+import { subprocessEnvironment } from '../workers/subprocess.ts'
 import { FfmpegMissing } from './ffmpeg.ts'
 import type { MediaAnswer, MediaQuestion, MediaTaskName, MediaTasks } from './tasks.ts'
 

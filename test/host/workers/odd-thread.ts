@@ -1,4 +1,4 @@
-import { answerTasks } from '#host/threads/thread-entry.ts'
+import { answerTasks } from '#host/workers/thread-entry.ts'
 
 /** Does as it is told, and says how many tasks its thread has had. */
 let tasks = 0

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { TaskThread } from '#host/threads/task-thread.ts'
 import { inRequest } from '#host/tracing/tracing.ts'
+import { TaskThread } from '#host/workers/task-thread.ts'
 
 type Task = 'count' | 'hang' | 'die' | 'grow'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { runSubprocess, type SubprocessRun } from '#host/subprocess.ts'
+import { runSubprocess, type SubprocessRun } from '#host/workers/subprocess.ts'
 
 /** Runs a line of JavaScript as a program of its own. */
 async function ran(line: string, change: Partial<SubprocessRun> = {}, path = process.execPath) {

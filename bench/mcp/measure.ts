@@ -1,12 +1,70 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
+import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { DemoChat, DemoVideo, demoModels, openService } from '#service/index.ts'
-import { median } from '../kit/report.ts'
-import { callBlocks, callsInBlock } from './bounds.ts'
+import { median, turned } from '../kit/figures.ts'
+import { callBlocks, callsInBlock, coldStartRounds, warmUpRounds } from './bounds.ts'
 import { LineServer, type ServerCommand } from './line-server.ts'
 
-export interface CallTimes {
+/** Milliseconds from spawn to the answer of `initialize`, a row a round, in the order of `commands`. */
+export async function coldStarts(commands: readonly ServerCommand[]): Promise<number[][]> {
+  const rounds: number[][] = []
+  for (let round = 0; round < warmUpRounds + coldStartRounds; round++) {
+    const startsMs = new Array<number>(commands.length)
+    for (const [index, command] of turned([...commands.entries()], round)) startsMs[index] = await coldStartMs(command)
+    if (round >= warmUpRounds) rounds.push(startsMs)
+  }
+  return rounds
+}
+
+export const medianOf = (rounds: readonly number[][], which: number): number =>
+  median(rounds.map(startsMs => startsMs[which] ?? Number.NaN))
+
+/** The median of the rounds' own ratios: what slows the machine for a moment slows both sides of a round. */
+export const medianRatio = (rounds: readonly number[][], one: number, other: number): number =>
+  median(rounds.map(startsMs => (startsMs[one] ?? Number.NaN) / (startsMs[other] ?? Number.NaN)))
+
+async function coldStartMs(command: ServerCommand): Promise<number> {
+  const beganMs = performance.now()
+  const server = new LineServer(command)
+  try {
+    await server.initialize()
+    return performance.now() - beganMs
+  } finally {
+    await server.end()
+  }
+}
+
+interface ListingSize {
+  tools: number
+  /** Of name, description and input schema: what an assistant pays for in each conversation. */
+  tokens: number
+  /** Of the whole answer. */
+  bytes: number
+}
+
+interface ListedTools {
+  tools: { name: string; description?: string; inputSchema: object }[]
+}
+
+export async function listingSize(command: ServerCommand): Promise<ListingSize> {
+  const server = new LineServer(command)
+  try {
+    await server.initialize()
+    const listed = (await server.call('tools/list', {})) as ListedTools
+    const shown = listed.tools.map(tool => `${tool.name}${tool.description ?? ''}${JSON.stringify(tool.inputSchema)}`)
+    return {
+      tools: listed.tools.length,
+      tokens: shown.reduce((sum, text) => sum + encode(text).length, 0),
+      bytes: Buffer.byteLength(JSON.stringify(listed)),
+    }
+  } finally {
+    await server.end()
+  }
+}
+
+interface CallTimes {
   limitsMs: number
   echoMs: number
 }

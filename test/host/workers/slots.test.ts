@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { Slots } from '#host/threads/slots.ts'
 import { inRequest } from '#host/tracing/tracing.ts'
+import { Slots } from '#host/workers/slots.ts'
 
 const staying = new AbortController().signal
 
