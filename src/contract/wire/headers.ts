@@ -23,20 +23,20 @@ export const legacySignInWithX = textHeader('x-sign-in-with-x', 'request, wallet
 export const idempotencyKey = patternHeader(/^[A-Za-z0-9_-]{1,255}$/)('idempotency-key', 'request, paid calls')
 export const idempotentReplayed = booleanHeader(
   'idempotent-replayed',
-  'an answer that was given before to the same key',
+  'a repeated answer under the same Idempotency-Key',
 )
 
 /** Beyond what is published (brief §9): without it a client can't tell whether a paid call may be repeated after a lost answer. */
 export const paidOncePerKey = booleanHeader(
   'x-service-paid-once-per-key',
-  'the list of models, where every call that costs takes an Idempotency-Key',
+  'the list of models, if every paid call takes an Idempotency-Key',
 )
 
 /** Farebox's own, so they bear its name and no vendor's. */
 export const wantReceipt = booleanHeader('x-farebox-want-receipt', 'request, paid calls')
 export const receipt = patternHeader(/^[\w-]+[.][\w-]+[.][\w-]+$/)(
   'x-farebox-receipt',
-  'a charge whose caller wants its receipt with the answer; a stream ends too late for it',
+  'paid calls that request a receipt, except streams',
 )
 
 export const paymentSignature = base64JsonHeader(PaymentPayload, 'payment-signature', 'request, top-up')
@@ -89,7 +89,7 @@ export const resetTokens = integerHeader('x-ratelimit-reset-tokens', 'authentica
 export const limitTypes = ['user', 'api_key', 'global'] as const
 export type LimitType = (typeof limitTypes)[number]
 export const limitType = choiceHeader(limitTypes)('x-ratelimit-type', 'when a limit is enforced')
-export const retryAfter = integerHeader('retry-after', 'answers that may be tried again')
+export const retryAfter = integerHeader('retry-after', 'answers that may be retried')
 /** Beside the others on the 429 of chain nodes alone, as published; the last is Unix seconds. */
 export const rpcLimit = integerHeader('x-ratelimit-limit', '429 of a chain node')
 export const rpcRemaining = integerHeader('x-ratelimit-remaining', '429 of a chain node')
@@ -98,7 +98,7 @@ export const rpcUsedCredits = integerHeader('x-service-rpc-credits', 'calls to c
 export const rpcCost = picoUsdHeader('x-service-rpc-cost-usd', 'calls to chain nodes')
 export const rpcRequestId = patternHeader(/^[0-9A-Za-z]{32}$/)('x-request-id', 'calls to chain nodes')
 /** False where a repeat might be charged again; OpenAI's own clients repeat every 5xx that does not say so. */
-export const shouldRetry = booleanHeader('x-should-retry', 'answers that must not be repeated unseen')
+export const shouldRetry = booleanHeader('x-should-retry', 'answers whose request must not be retried automatically')
 
 export const paginationLimit = integerHeader('x-pagination-limit', 'paginated endpoints')
 export const paginationPage = integerHeader('x-pagination-page', 'paginated endpoints')
@@ -106,6 +106,6 @@ export const paginationTotal = integerHeader('x-pagination-total', 'paginated en
 export const paginationTotalPages = integerHeader('x-pagination-total-pages', 'paginated endpoints')
 
 /** Of an answer as CSV, which has no place for it; absent at the end. */
-export const nextCursor = textHeader('x-next-cursor', 'lists that go on, as CSV')
+export const nextCursor = textHeader('x-next-cursor', 'CSV lists with a next page')
 
 export const contentDisposition = textHeader('content-disposition', 'file downloads and exports')
