@@ -12,9 +12,6 @@ import {
   usualTimeouts,
 } from './upstream-options.ts'
 
-/** Connections to one server; beyond them calls wait for a free one. */
-const connectionsPerEngine = 1_024
-
 /** Of an answer that says what went wrong. */
 const refusalBytes = 64 * 1024
 
@@ -45,8 +42,8 @@ export class OpenAiUpstream {
     this.#headers = authorization(options, this.#url.host)
     this.timeouts = { ...usualTimeouts, ...options.timeouts }
     this.#onProblem = options.onProblem ?? (() => undefined)
+    // As many connections as there are calls: their number is bounded before they come here, by the upstream's `concurrency`.
     this.#agent = new Agent({
-      connections: connectionsPerEngine,
       keepAliveTimeout: idleConnectionMs,
       connect: { timeout: this.timeouts.connectMs },
     })

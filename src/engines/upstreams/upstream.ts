@@ -27,7 +27,7 @@ const spareMostMs = 60_000
 /** No other upstream is tried once a call is this old: its caller would not wait for a second long answer. */
 export const failoverMs = 120_000
 
-/** Calls at one upstream at once, where its operator says nothing: as many as there are connections to a server. */
+/** Calls at one upstream at once, where its operator says nothing; each has a connection of its own. */
 export const usualConcurrency = 1_024
 
 /** Calls that wait for a free upstream, where the operator says nothing. */
