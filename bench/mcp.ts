@@ -5,9 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { buildPackage } from '../scripts/build/build-package.ts'
 import { isMissed, type Line, report } from './kit/figures.ts'
 import { install, pack } from './kit/install.ts'
-import { goals } from './mcp/bounds.ts'
 import type { ServerCommand } from './mcp/line-server.ts'
-import { coldStarts, limitsBesideEcho, listingSize, medianOf, medianRatio } from './mcp/measure.ts'
+import { coldStarts, goals, limitsBesideEcho, listingSize, medianOf, medianRatio } from './mcp/measure.ts'
 import { buildOneToolServer } from './mcp/one-tool-server.ts'
 
 /** The packed farebox beside other MCP servers from npm: how fast it starts, how much its listing weighs. */

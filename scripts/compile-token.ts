@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import type { Generator } from './generator.ts'
 
 /** The contracts of the local chain, compiled into modules, so that nothing but this script needs the compiler. */
-export const compiledContracts: readonly Generator[] = [
+export const compiledContracts = [
   contractModule({ folder: 'src/local/token', file: 'usdc', contract: 'LocalUsdc', prefix: 'usdc' }),
   contractModule({ folder: 'src/local/token', file: 'multicall3', contract: 'Multicall3', prefix: 'multicall3' }),
 ]
@@ -30,7 +29,7 @@ interface CompilerOutput {
   contracts?: Record<string, Record<string, { abi: unknown; evm: { deployedBytecode: { object: string } } }>>
 }
 
-function contractModule({ folder, file, contract, prefix }: Source): Generator {
+function contractModule({ folder, file, contract, prefix }: Source) {
   return {
     path: `${folder}/${file}.generated.ts`,
     async make() {

@@ -4,9 +4,15 @@ import { describeApi, yamlOptions } from '#contract/openapi/openapi.ts'
 import { type AnswerHeaderRow, answerHeaderTable } from '#contract/operations/answer-headers.ts'
 import { performancePage, performancePlots } from '../bench/kit/page.ts'
 import { compiledContracts } from './compile-token.ts'
-import type { Generator } from './generator.ts'
 import { manifest, serverJson } from './generators/manifest.ts'
 import { catalogueTable, mcpListing } from './generators/mcp-listing.ts'
+
+/** A file that is printed from another fact of the repository. `make` is pure: the same sources give the same text. */
+interface Generator {
+  /** From the root of the repository. */
+  path: string
+  make(): Promise<string>
+}
 
 export const generators: readonly Generator[] = [
   { path: 'src/contract/version.generated.ts', make: versionModule },

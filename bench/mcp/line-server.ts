@@ -2,7 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { answerMs, endMs } from './bounds.ts'
+
+/** A server that has not answered by then is broken, in milliseconds. */
+const answerMs = 20_000
+
+/** How long a server may take to end once its input is closed, in milliseconds, before it is killed. */
+const endMs = 2_000
 
 /** A program that speaks MCP on stdio. */
 export interface ServerCommand {

@@ -4,8 +4,27 @@ import { performance } from 'node:perf_hooks'
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { DemoChat, DemoVideo, demoModels, openService } from '#service/index.ts'
 import { median, turned } from '../kit/figures.ts'
-import { callBlocks, callsInBlock, coldStartRounds, warmUpRounds } from './bounds.ts'
 import { LineServer, type ServerCommand } from './line-server.ts'
+
+/** Starts of each server that are thrown away, so that files and compiled code are in their caches. */
+const warmUpRounds = 3
+
+/** Measured starts of each server, one after the other; odd, so that the median is one of them. */
+const coldStartRounds = 41
+
+/** Calls of each side in one block, and blocks of each, in turn; all together fewer than the 500 a minute that a key has. */
+const callsInBlock = 60
+const callBlocks = 5
+
+/** Goals for the whole default set of tools. */
+export const goals = {
+  coldStartToServerEverything: 0.6,
+  coldStartToOneTool: 1.15,
+  tools: 20,
+  listingTokens: 3_500,
+  listingBytes: 32_000,
+  limitsBeyondEchoMs: 1,
+} as const
 
 /** Milliseconds from spawn to the answer of `initialize`, a row a round, in the order of `commands`. */
 export async function coldStarts(commands: readonly ServerCommand[]): Promise<number[][]> {

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { encodeBase58 } from '#contract/wire/base58.ts'
 import { solanaNetwork, usdcOnSolana } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
-import { SolanaKey } from '#wallet/keys/solana-key.ts'
+import { SolanaKey } from '#wallet/keys/keys.ts'
 import { canarySolanaSeed } from '../canary/canaries.ts'
 
 /** Keys of nobody, made for these tests. */

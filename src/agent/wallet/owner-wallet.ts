@@ -8,8 +8,13 @@ import { type CreatedKeys, keyFileAddresses, refuseSecondKeyFile, unlockKeyFile 
 import type { WalletKey } from '#wallet/keys/keys.ts'
 import { resolvePayment } from '#wallet/payment/settle.ts'
 import { findPayment, listPayments, type Payment } from '#wallet/records/journal.ts'
-import { comparedWithNote, defaultNotesFolder, moveJournal } from '#wallet/records/journal-of-key.ts'
-import { ownJournal, refuseOther } from '#wallet/records/journal-owner.ts'
+import {
+  comparedWithNote,
+  defaultNotesFolder,
+  moveJournal,
+  ownJournal,
+  refuseOther,
+} from '#wallet/records/journal-of-key.ts'
 import { openRecords } from '#wallet/records/open-records.ts'
 import { openState, stateFileName } from '#wallet/records/state.ts'
 import { addPayee } from '#wallet/rules/payees.ts'

@@ -8,9 +8,8 @@ import {
   unlockKeyFile,
 } from '#wallet/keys/key-file.ts'
 import { systemKeychain } from '#wallet/keys/keychain.ts'
-import { keyFromHex, type WalletKey } from '#wallet/keys/keys.ts'
+import { keyFromHex, solanaKeyFrom, type WalletKey } from '#wallet/keys/keys.ts'
 import { localKey, localKeyAddress } from '#wallet/keys/local-key-file.ts'
-import { solanaKeyFrom } from '#wallet/keys/solana-key.ts'
 import type { AgentSettings } from '../settings/settings.ts'
 import { type AgentEnvironment, baseUrlOf, stateFolderOf } from '../settings/wallet-settings.ts'
 

@@ -6,8 +6,15 @@ import { listing } from '#mcp/listing.generated.ts'
 import { waitingFor } from '#toolkit/approval.ts'
 import type { Tool } from '#toolkit/define.ts'
 import { sayRefusedArguments } from '#toolkit/run-tool.ts'
-import { readToolArguments, showTool, showTools } from '../call/read-arguments.ts'
-import { callFromShell, decideAtTerminal, type Shell, type ShellCallEnd } from '../call/shell-call.ts'
+import {
+  callFromShell,
+  decideAtTerminal,
+  readToolArguments,
+  type Shell,
+  type ShellCallEnd,
+  showTool,
+  showTools,
+} from '../call/shell-call.ts'
 import { CliError, type Command, type CommandIo, parseArguments, wrongUsage } from '../command.ts'
 import { agentHost, dataFlag, withDataFlag } from '../wallet/owner-wallet.ts'
 import { askHidden, givenPassphrase, passphraseFlags } from '../wallet/terminal.ts'

@@ -3,8 +3,7 @@ import type { Operation } from '../operations/operation.ts'
 import { operations } from '../operations/operations.ts'
 import { apiVersion } from '../wire/base-url.ts'
 import { defaultVendor } from '../wire/vendor.ts'
-import { describeOperation, securityNames } from './openapi-operation.ts'
-import { SchemaPrinter } from './openapi-schema.ts'
+import { describeOperation, SchemaPrinter, securityNames } from './openapi-operation.ts'
 
 export interface DescribeOptions {
   /** Base URL with its version prefix (brief, preamble). */

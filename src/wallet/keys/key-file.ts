@@ -8,8 +8,15 @@ import * as limits from '../limits.ts'
 import { readPrivateFile, writeNewPrivateFile } from '../private-file.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
 import type { Keychain } from './keychain.ts'
-import { keyFromHex, newKeyHex, type WalletKey } from './keys.ts'
-import { exportedSolanaKey, newSolanaSeed, SolanaKey, seedBytes } from './solana-key.ts'
+import {
+  exportedSolanaKey,
+  keyFromHex,
+  newKeyHex,
+  newSolanaSeed,
+  SolanaKey,
+  seedBytes,
+  type WalletKey,
+} from './keys.ts'
 
 const derive = promisify<string, Uint8Array, number, object, Buffer>(scrypt)
 const hexOf = (bytes: number) => z.string().regex(new RegExp(`^[0-9a-f]{${bytes * 2}}$`))
