@@ -44,9 +44,13 @@ function asksForHelp(args: readonly string[]): boolean {
 function overview(table: readonly CommandEntry[]): string {
   const width = Math.max(0, ...table.map(entry => entry.name.length))
   const lines = table.map(entry => `  ${entry.name.padEnd(width)}  ${entry.summary}`)
-  return ['Usage: farebox COMMAND [ARGUMENTS]', '', ...lines, '', 'farebox COMMAND --help tells more; --version.'].join(
-    '\n',
-  )
+  return [
+    'Usage: farebox COMMAND [ARGUMENTS]',
+    '',
+    ...lines,
+    '',
+    'Run `farebox COMMAND --help` for details, or `farebox --version`.',
+  ].join('\n')
 }
 
 /** With the commands of its sentences as they are typed here. */

@@ -14,7 +14,7 @@ private key and no API key. Restore it with \`farebox restore\`.
 
   --with-secret  also write the service's secret to FILE.secret; without this secret, existing keys
                  and download links stop working after a restore
-  --data DIR     the service's folder (${defaultDataFolder}); where DATABASE_URL names a PostgreSQL database, that one`
+  --data DIR     the service's folder (${defaultDataFolder}); with DATABASE_URL, backs up that PostgreSQL database`
 
 export const backup: Command = {
   usage: backupUsage,

@@ -29,7 +29,7 @@ const usage = `Usage: farebox call TOOL key=value … [--json] [--passphrase-fil
 
 Calls a tool as an assistant does, with the code, settings, wallet and caps of \`farebox mcp\`. Values are text, numbers, true
 or false, and JSON for lists, such as tags=["a","b"]. Approvals are asked for in the terminal; without a terminal the call
-ends and names \`farebox wallet approve\`. The result goes to stdout, progress and approvals to stderr. Ctrl-C cancels. Ends
+ends and names \`farebox wallet approve\`. The result goes to stdout, progress and approvals to stderr. Ctrl-C cancels. Exits
 with 0 for success, 1 for failure, 2 for wrong usage.
 
   --list                  list the tools, or the arguments of one tool

@@ -12,12 +12,12 @@ const name = 'farebox doctor'
 const usage = `Usage: farebox doctor [--config FILE] [--data DIR] [--json]
        farebox doctor --assistant [--data DIR] [--passphrase-file FILE | --passphrase-fd N] [--json]
 
-Checks everything that a service on this machine needs, and prints for each whether it works or how to fix it: Node, the
+Checks everything that a service on this machine needs, and prints what works and how to fix the rest: Node, the
 configuration, the ledger (readable, audited, of this release), nodes, gas and facilitators, model servers, ffmpeg and
-packages, the port, the clock, and who may read the folders. If FAREBOX_BASE_URL or FAREBOX_API_KEY is set, or with
+packages, the port, the clock, and folder permissions. If FAREBOX_BASE_URL or FAREBOX_API_KEY is set, or with
 --assistant alone, it checks what an assistant needs: its settings as \`farebox mcp\` would read them from this terminal,
-what pays, the caps and where each comes from, its tools and folders, and whether the service answers, accepts the key and
-has the same time. Changes nothing and shows no secret. Exits with 1 if something is broken.
+who pays, each cap and its source, its tools and folders, and whether the service answers, accepts the key and agrees on
+the time. Changes nothing and shows no secret. Exits with 1 if something is broken.
 
   --config FILE  the configuration (FAREBOX_CONFIG, or farebox.yaml here)
   --data DIR     the service's folder; by default the one of the configuration, or ${defaultDataFolder} beside it

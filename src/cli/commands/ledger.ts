@@ -15,10 +15,10 @@ const usage = `Usage: farebox ledger balance [ACCOUNT] [--data DIR] [--json]
 balance shows what each account has: available (posted less what running calls hold), and what is left of today's staking
 credit if some of it was used today. audit recomputes the ledger from its rows alone, with separate code, and exits with 1
 if anything does not add up; with --chain it also compares what was credited with what reached the payee. export prints
-every row of the ledger as CSV. None of these disturbs a running service. A service whose ledger does not add up makes it
-read-only; reopen audits it and, if nothing is found, lets paid calls in again.
+every row of the ledger as CSV. All of these are safe beside a running service. A service makes its ledger
+read-only if it does not add up; reopen audits it again and, if it adds up, allows paid calls.
 
-  ACCOUNT       of this account alone
+  ACCOUNT       show only this account
   --chain       ask the nodes at FAREBOX_EVM_RPC_URL and FAREBOX_SOLANA_RPC_URL, or the local chains of this folder
   --account ID  the rows of this account only
   --from TIME   from this day or time on, UTC: 2026-11-01 or 2026-11-01T12:00:00Z

@@ -16,7 +16,7 @@ Serves the API for the models of a configuration. Prints \`ready URL\` once it s
 
 SIGTERM and Ctrl-C stop the service: running requests may finish, for a minute at most. A second one stops it at once.
 SIGHUP reloads models, prices, deprecations, upstreams and their keys, plan, limits and the system prompt. Other changes
-need a restart. A faulty file changes nothing.
+need a restart. An invalid file changes nothing.
 See docs/operations/run.md.`
 
 const levels = ['error', 'warn', 'info'] as const

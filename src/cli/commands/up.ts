@@ -13,11 +13,12 @@ const name = 'farebox up'
 const usage = `Usage: farebox up [--once] [--no-journey] [--port N] [--host ADDRESS] [--data DIR] [--json] [--token-name NAME]
                   [--no-local-models]
 
-Starts local chains, the service with demonstration models and a wallet with test money. An assistant then makes one round
-over MCP and pays for it. Serves until stopped. Nothing leaves this machine, and no real money is involved.
+Starts local chains, the service with demonstration models and a wallet with test money. An assistant then runs a
+short demo over MCP and pays for it. The service runs until you stop it. Nothing leaves this machine, and no real money
+is involved.
 
-  --once             end after the round: 0 for success, 1 if a step failed
-  --no-journey       skip the round
+  --once             exit after the demo: 0 for success, 1 if a step failed
+  --no-journey       skip the demo
   --port N           port (8402); 0 lets the system choose
   --host ADDRESS     address to listen on (127.0.0.1)
   --data DIR         data folder (${defaultDataFolder}); a second start continues with it
