@@ -64,7 +64,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'proxy',
-    summary: 'Pay for programs that take only a base URL',
+    summary: 'Pay for clients that take only a base URL',
     load: () => import('./commands/proxy.ts').then(module => module.proxy),
   },
 ]
