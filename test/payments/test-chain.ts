@@ -21,7 +21,7 @@ export interface TestChain {
   mint(address: string, microUsd: bigint): Promise<void>
   /** Gas money. */
   fund(address: string): Promise<void>
-  /** Sends from any address, without its key. */
+  /** Sends from any address, without its key; answers its hash once a block has it. */
   sendAs(from: string, data: Hex): Promise<string>
   /** Transfers of the token to this address, as `[from, amount]`. */
   transfersTo(address: string): Promise<[string, bigint][]>
@@ -44,7 +44,10 @@ export async function startTestChain(): Promise<TestChain> {
   const fund = async (address: string) => void (await ask('anvil_setBalance', [address, toHex(10n ** 19n)]))
   const sendAs = async (from: string, data: Hex) => {
     await ask('anvil_impersonateAccount', [from])
-    return String(await ask('eth_sendTransaction', [{ from, to: usdcOnEvm, data }]))
+    const hash = String(await ask('eth_sendTransaction', [{ from, to: usdcOnEvm, data }]))
+    // On a busy machine the block may come after the answer to the send.
+    while ((await ask('eth_getTransactionReceipt', [hash])) === null) await sleep(10)
+    return hash
   }
   const transactionsTo: TestChain['transactionsTo'] = async address => {
     const to = `0x${address.slice(2).toLowerCase().padStart(64, '0')}`
@@ -67,9 +70,7 @@ export async function startTestChain(): Promise<TestChain> {
     sendAs,
     async mint(address, microUsd) {
       const args = [address as Hex, microUsd] as const
-      const hash = await sendAs(minter, encodeFunctionData({ abi: usdcAbi, functionName: 'mint', args }))
-      // On a busy machine the block may come after the answer to the send.
-      while ((await ask('eth_getTransactionReceipt', [hash])) === null) await sleep(10)
+      await sendAs(minter, encodeFunctionData({ abi: usdcAbi, functionName: 'mint', args }))
     },
     transactionsTo,
     async transfersTo(address) {
