@@ -106,7 +106,7 @@ describe('one payment', () => {
 })
 
 describe('the same payment again', () => {
-  test('X1, attacks 1 and 4: ten twins at once get ten identical answers and make one transfer', async () => {
+  test('X1, attacks 1 and 4: ten duplicates at once get ten identical answers and make one transfer', async () => {
     const { account, payment } = await payer(world)
     let checks = 0
     const verify: typeof world.facilitator.verify = signed => {

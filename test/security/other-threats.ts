@@ -184,7 +184,7 @@ export const otherThreats: readonly Threat[] = [
     shownBy: [
       shown(
         'service/video.test.ts',
-        'S7, V7: somebody else’s job does not exist',
+        'S7, V7: another account’s job does not exist',
         '§2.7 a download address ends after 24 hours',
         '§2.7 a download address: JSON status only, then the file in ranges, then revoked',
       ),

@@ -17,7 +17,7 @@ export const paymentThreats: readonly Threat[] = [
       ),
       shown(
         `${payments}/top-up.test.ts`,
-        'X1, attacks 1 and 4: ten twins at once get ten identical answers and make one transfer',
+        'X1, attacks 1 and 4: ten duplicates at once get ten identical answers and make one transfer',
       ),
     ],
   },
@@ -205,7 +205,7 @@ export const paymentThreats: readonly Threat[] = [
       ),
       shown(
         `${payments}/local-facilitator.test.ts`,
-        'over the cap a payment is told to come again, untouched, and the operator knows',
+        'over the cap a payment is refused untouched, to be retried later, and the operator is warned',
       ),
     ],
   },

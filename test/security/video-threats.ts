@@ -74,15 +74,13 @@ export const videoThreats: readonly Threat[] = [
     id: 'V7',
     threat: 'another account’s job, by its id',
     answer: 'the same 400 as for a job that does not exist',
-    shownBy: [shown('service/video.test.ts', 'S7, V7: somebody else’s job does not exist')],
+    shownBy: [shown('service/video.test.ts', 'S7, V7: another account’s job does not exist')],
   },
   {
     id: 'V8',
     threat: 'a consent that is requested again and again',
     answer: 'nothing is held or charged before it is given',
-    shownBy: [
-      shown('service/video.test.ts', 'V8 §3.2 a picture asks for consent, charges nothing, and passes with it'),
-    ],
+    shownBy: [shown('service/video.test.ts', 'V8 §3.2 an image needs consent, charges nothing, and passes with it')],
   },
   {
     id: 'V9',

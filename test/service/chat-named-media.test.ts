@@ -120,7 +120,7 @@ test('the hold of a video is that of its bytes, and who cannot pay at all has no
 test.each([
   ['at an address', address],
   ['as bytes', dataUrl('text/html', html)],
-])('a file %s is read, and its text stands in its place', async (_where, data) => {
+])('a file %s is read, and its text replaces it', async (_where, data) => {
   found = { bytes: html, mimeType: 'text/html' }
   const { status, shown, charged } = await send(texts, [file(data, 'fares.html')])
   expect([status, charged]).toEqual([200, 40n])

@@ -258,7 +258,7 @@ test('in a stream of chunks too', async () => {
   expect(await linesOf(async () => (await chat({ model: 'gateway', stream: true })).text())).toEqual([[2n, 20_000n]])
 })
 
-test('it takes the place of the service’s own search', async () => {
+test('it replaces the service’s own search', async () => {
   const parameters = { enable_x_search: true, enable_web_search: 'on' }
   expect((await chat({ model: 'gateway', service_parameters: parameters })).status).toBe(200)
   expect(web.searched).toEqual([])

@@ -96,7 +96,7 @@ describe('§2.8 enable_web_search: on', () => {
     expect(body.cost).toEqual({ usd: Number(tokens + cent) / 1e6, diem: 0 })
   })
 
-  test('with citations the model is told how to write them', async () => {
+  test('with citations the model gets instructions to write them', async () => {
     await send({ enable_web_search: 'on', enable_web_citations: true })
     expect(systems()[1]).toContain('[REF]0[/REF]')
   })
@@ -288,7 +288,7 @@ describe('§2.8 what is found, in the answer', () => {
 })
 
 describe('§2.8 who speaks', () => {
-  test('the service’s own prompt is left out where the caller says so', async () => {
+  test('the service’s own prompt is left out if the request turns it off', async () => {
     await send({})
     expect(systems()).toEqual(['The service speaks.'])
     const { body } = await send({ include_service_system_prompt: false })

@@ -63,7 +63,7 @@ describe('over a socket an answer is the same as without one', () => {
     expect(Object.keys(JSON.parse(text))).toEqual(Object.keys((await plain.json()) as object))
   })
 
-  test('compressed where the caller asks', async () => {
+  test('compressed on request', async () => {
     const headers = { 'accept-encoding': 'gzip' }
     const answer = await client.request({ path: '/api/v1/openapi.yaml', method: 'GET', headers })
     expect(answer.headers['content-encoding']).toBe('gzip')

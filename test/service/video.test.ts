@@ -80,7 +80,7 @@ const balance = async (service: OpenedService, key: string): Promise<number> => 
 }
 
 describe('video jobs', () => {
-  test('§2.6, §3 queued at its quote, asked after, and fetched as a real MP4', async () => {
+  test('§2.6, §3 queued at its quote, polled, and downloaded as a real MP4', async () => {
     const service = await open()
     const key = await service.key(1)
     const { quote } = VideoQuote.parse(await (await service.post('/video/quote', ask, key)).json())
@@ -134,7 +134,7 @@ describe('video jobs', () => {
     expect((await service.request(pathname + search)).status).toBe(410)
   })
 
-  test('V8 §3.2 a picture asks for consent, charges nothing, and passes with it', async () => {
+  test('V8 §3.2 an image needs consent, charges nothing, and passes with it', async () => {
     const service = await open()
     const key = await service.key(1)
     const body = { ...ask, image_url: picture }
@@ -329,7 +329,7 @@ describe('video jobs', () => {
       .toBe('video/mp4')
   })
 
-  test('S7, V7: somebody else’s job does not exist', async () => {
+  test('S7, V7: another account’s job does not exist', async () => {
     const service = await open({ video: new ScriptedVideo() })
     const owner = await service.key(1)
     const stranger = await service.key(1)

@@ -27,7 +27,7 @@ const problemOf = (url: string) =>
     error => (error instanceof FetchRefused ? error.reason : error),
   )
 
-test('as many ways to write a private address as are known', () => {
+test('every known way to write a private address', () => {
   expect(privateSpellings.length).toBeGreaterThanOrEqual(180)
   expect(new Set(privateSpellings.map(([, url]) => url)).size).toBe(privateSpellings.length)
 })
