@@ -15,7 +15,7 @@ import {
 } from '../payment/payment.ts'
 import { svmRail } from '../solana/svm-rail.ts'
 
-/** Every rail, an entry each. What is offered first stands first. */
+/** Every rail, one entry each, in the order in which they are offered. */
 const entries = [evmRail, svmRail] as const
 
 type AllOf<Each> = (Each extends unknown ? (each: Each) => void : never) extends (all: infer All) => void ? All : never

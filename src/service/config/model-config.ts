@@ -11,7 +11,7 @@ import { backgroundKind, imageKind, inpaintKind, upscaleKind } from './models/im
 import { embeddingKind, textKind } from './models/text.ts'
 import { videoKind } from './models/video.ts'
 
-/** Every word that `engine:` may be, in the order in which they are told. */
+/** Every value of `engine:`, in the order in which errors list them. */
 export const engineKinds: readonly EngineKind[] = [openAiKind, serviceKind, comfyKind, ggufKind, localKind, demoKind]
 
 /** Every word that a model's `type:` may be. */
