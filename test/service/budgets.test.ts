@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { RateLimits } from '#contract/operations/rate-limits.ts'
 import { paymentRequired } from '#contract/wire/headers.ts'
-import type { StakeReader } from '#ledger/accounts/staking.ts'
+import type { StakeReader } from '#ledger/accounts/stake-reader.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import type { Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'

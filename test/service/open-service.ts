@@ -13,7 +13,7 @@ import type { ChainNetwork, ChatEngine, PageReader, SearchEngine } from '#engine
 import type { FaceDetector, Moderator, VideoEngine, VideoTranscriber } from '#engines/ports/media-engines.ts'
 import type { MediaProbe } from '#engines/video-media/video-media.ts'
 import type { Log } from '#host/log.ts'
-import type { StakeReader } from '#ledger/accounts/staking.ts'
+import type { StakeReader } from '#ledger/accounts/stake-reader.ts'
 import { watchedLedger } from '#ledger/ledger-watch.ts'
 import { openSqliteStore } from '#ledger/store/sqlite/open.ts'
 import type { Store } from '#ledger/store/store.ts'

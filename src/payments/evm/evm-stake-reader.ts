@@ -1,5 +1,5 @@
 import type { PublicClient } from 'viem'
-import { type StakeReader, stakeAnswerMs, stakeDecimals } from '#ledger/accounts/staking.ts'
+import { type StakeReader, stakeAnswerMs, stakeDecimals } from '#ledger/accounts/stake-reader.ts'
 
 /** Where stakes are read: any contract that answers `balanceOf(address)` with what an address has staked. */
 export interface EvmStakeOptions {

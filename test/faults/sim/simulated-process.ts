@@ -1,6 +1,6 @@
 import type { Clock } from '#contract/time.ts'
 import type { Log } from '#host/log.ts'
-import type { StakeReader } from '#ledger/accounts/staking.ts'
+import type { StakeReader } from '#ledger/accounts/stake-reader.ts'
 import { watchedLedger } from '#ledger/ledger-watch.ts'
 import type { Store } from '#ledger/store/store.ts'
 import { restartUuidV7 } from '#ledger/store/uuid-v7.ts'

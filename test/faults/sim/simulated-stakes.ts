@@ -1,4 +1,4 @@
-import type { StakeReader } from '#ledger/accounts/staking.ts'
+import type { StakeReader } from '#ledger/accounts/stake-reader.ts'
 import type { Seeded } from '../seeded.ts'
 import { answered, type Machine } from './virtual-machine.ts'
 

@@ -1,4 +1,4 @@
-import type { StakeReader } from '#ledger/accounts/staking.ts'
+import type { StakeReader } from '#ledger/accounts/stake-reader.ts'
 import { openPostgresStore } from '#ledger/store/postgres/open.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { Cluster } from '../../postgres/cluster.ts'

@@ -1,7 +1,7 @@
 import { vi } from 'vitest'
 import { pricePerMillion } from '#contract/money.ts'
 import type { JobProgress, VideoCall, VideoEngine } from '#engines/ports/media-engines.ts'
-import type { StakeReader } from '#ledger/accounts/staking.ts'
+import type { StakeReader } from '#ledger/accounts/stake-reader.ts'
 import { recoveryIntervalMs } from '#ledger/bounds.ts'
 import { lapsedForMs } from '#ledger/charges/recover-holds.ts'
 import type { Store } from '#ledger/store/store.ts'
