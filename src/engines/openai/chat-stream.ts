@@ -1,6 +1,6 @@
+import type { Readable } from 'node:stream'
 import { TokenUsage } from '#contract/operations/chat.ts'
 import { isObject } from '../http/read-answer.ts'
-import type { UpstreamResponse } from '../http/upstream.ts'
 import { AnswerTooLarge } from '../http/upstream-error.ts'
 
 /** One line of a stream, and the data of one event; tool calls may come whole. */
@@ -84,9 +84,12 @@ function bounded(text: string): string {
   return text
 }
 
+/** What of a body is needed here, in words of our own: this file's types are part of the package's. */
+type StreamBody = Readable & { dump(options: { limit: number; signal: AbortSignal }): Promise<unknown> }
+
 /** The events of a body as its pieces come. Whoever reads no more leaves the body readable, so that its end can be awaited. */
 export class EventPieces {
-  readonly #body: UpstreamResponse['body']
+  readonly #body: StreamBody
   readonly #reader = new EventReader()
   readonly #ready = () => this.#wake?.()
   #bytes = 0
@@ -94,7 +97,7 @@ export class EventPieces {
   #failure: unknown = null
   #wake: (() => void) | null = null
 
-  constructor(body: UpstreamResponse['body']) {
+  constructor(body: StreamBody) {
     this.#body = body
     const over = (failure: unknown) => {
       this.#failure ??= failure
