@@ -26,6 +26,9 @@ interface Chore {
   reject(error: StoreError): void
 }
 
+/** The wait is for a disk, which keeps real time whatever clock its process is given. */
+const realSetTimeout = setTimeout
+
 type InFlight = { batch: Waiting[] } | { chore: Chore }
 
 /**
@@ -104,7 +107,7 @@ export class SqliteWriter {
   #schedule(): void {
     if (this.#scheduled || this.#inFlight) return
     if (this.#isBusyTime() && this.#waiting.length < this.#lastUnits) {
-      this.#gathering ??= setTimeout(() => this.#sendSoon(), gatherMs)
+      this.#gathering ??= realSetTimeout(() => this.#sendSoon(), gatherMs)
     } else this.#sendSoon()
   }
 
