@@ -23,7 +23,7 @@ export const testsOfPrograms = named(
   'engines/local/pocketsphinx',
   'engines/service/chain',
   'host/media/limits',
-  'host/subprocess',
+  'host/workers/subprocess',
   'service/video',
 )
 

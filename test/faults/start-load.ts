@@ -19,7 +19,7 @@ export const everything: Mix = [
   ['chat', wholeChat, 2],
   ['stream', streamedChat, 4],
   ['cut', cutChat, 2],
-  ['slow', slowStreamsToBreak, 16],
+  ['slow', slowStreamsToBreak, 24],
   ['long', longStreamsToBreak, 4],
   ['wallet', walletChat, 2],
   ['keyed', keyedCalls, 3],

@@ -7,6 +7,9 @@ import { asideOf, type ChatPlan } from './chat-plan.ts'
 import { piecesOf, runningTokens, type StreamUsage } from './chat-usage.ts'
 import { tokensFor } from './price-chat.ts'
 
+/** Bytes between two counts for a checkpoint: near its due each piece would bring one about. */
+const leastBetweenLooks = 64
+
 /** Keeps the hold of a stream ahead of what the engine delivers, and has it written down from time to time. */
 export class StreamCredit {
   readonly #plan: ChatPlan
@@ -60,7 +63,8 @@ export class StreamCredit {
   /** Counting costs time, so it waits until something could depend on it. */
   #nextLookAt(): number {
     const grow = this.#mayGrow() ? this.#covered * extendFromShare : Number.POSITIVE_INFINITY
-    return Math.min(this.#known + checkpointTokens, this.#limit(), grow)
+    const checkpoint = Math.max(this.#written + checkpointTokens, this.#known + leastBetweenLooks)
+    return Math.min(checkpoint, this.#limit(), grow)
   }
 
   #mayGrow(): boolean {
