@@ -26,7 +26,7 @@ export const serviceMutants: readonly Mutant[] = [
         replace: '  await service.consent.require(shown)\n  tellRemaining(call,',
       },
     ],
-    check: { tests: 'test/service/video.test.ts', title: 'asks for consent' },
+    check: { tests: 'test/service/video.test.ts', title: 'needs consent' },
   },
   {
     name: 'charge a stream twice that is asked for again',
