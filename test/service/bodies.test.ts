@@ -1,8 +1,10 @@
+import { EventEmitter } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { pulledBody, readerPatienceMs } from '#service/http/body/pulled-body.ts'
+import { pulledBody, readerPatienceMs, writePulled } from '#service/http/body/pulled-body.ts'
 import { fileBody } from '#service/http/body/send.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -98,5 +100,58 @@ describe('files', () => {
     const path = join(folder, 'file')
     await writeFile(path, 'content')
     expect(await new Response(fileBody(path, { start: 3, end: 4 })).text()).toBe('te')
+  })
+})
+
+describe('a body on a socket', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+  afterEach(() => void vi.useRealTimers())
+
+  /** A socket whose reader takes one piece at a time, and a body of three pieces. */
+  function stalling() {
+    const socket = Object.assign(new EventEmitter(), {
+      ...{ destroyed: false, written: [] as string[], ended: false },
+      write(piece: Uint8Array) {
+        socket.written.push(Buffer.from(piece).toString())
+        return false
+      },
+      end: () => void Object.assign(socket, { ended: true }),
+      destroy: () => void Object.assign(socket, { destroyed: true }),
+    })
+    const ends: boolean[] = []
+    const pieces = ['a', 'b', 'c']
+    const written = writePulled(socket as unknown as ServerResponse, {
+      next: async () => (pieces.length ? bytes(pieces.shift() ?? '') : null),
+      last: () => bytes('z'),
+      end: async delivered => void ends.push(delivered),
+    })
+    return { socket, ends, written, pass: (ms: number) => vi.advanceTimersByTimeAsync(ms) }
+  }
+
+  test('goes out as fast as its reader takes it, and ends once', async () => {
+    const { socket, ends, written, pass } = stalling()
+    await pass(readerPatienceMs - 1)
+    expect(socket.written).toEqual(['a'])
+    for (let taken = 0; taken < 3; taken++) {
+      socket.emit('drain')
+      await pass(1)
+    }
+    await written
+    expect([socket.written, ends, socket.ended, vi.getTimerCount()]).toEqual([['a', 'b', 'c', 'z'], [true], true, 0])
+  })
+
+  test('is cut off where its reader takes nothing for some minutes', async () => {
+    const { socket, ends, written, pass } = stalling()
+    await pass(readerPatienceMs)
+    await written
+    expect([socket.written, ends, socket.destroyed, socket.ended]).toEqual([['a'], [false], true, false])
+  })
+
+  test('makes no more once its reader has left', async () => {
+    const { socket, ends, written, pass } = stalling()
+    await pass(1)
+    socket.emit('close')
+    await written
+    expect([socket.written, ends, vi.getTimerCount()]).toEqual([['a'], [false], 0])
   })
 })
