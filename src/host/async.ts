@@ -53,14 +53,14 @@ export function once(run: () => Promise<void>): () => Promise<void> {
   }
 }
 
-/** An abort of one's own that comes with another's too, and after a time. `AbortSignal.any` costs more and is freed later. */
+/** An abort that also follows another one and a deadline. Unlike `AbortSignal.any`, `release` frees it at once. */
 export class FollowingAbort {
   readonly #own = new AbortController()
   readonly #other: AbortSignal
   readonly #follow = () => this.abort(this.#other.reason)
   readonly #timer: NodeJS.Timeout | null
 
-  /** Call `release` at the end of what it is for. */
+  /** Its user calls `release` when the work has ended. */
   constructor(other: AbortSignal, timeoutMs?: number) {
     this.#other = other
     const late = () => this.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError'))

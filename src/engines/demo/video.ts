@@ -26,7 +26,7 @@ import {
 /** Encodes that run at once; the machine serves requests beside them. */
 const encodesAtOnce = 2
 
-/** Jobs that wait for an encoder; what comes beyond is told to come again. */
+/** Jobs that wait for an encoder; more are refused with Retry-After. */
 const encodesWaiting = 1_000
 
 /** Failures that are remembered until their job asks; the oldest are forgotten, and would be tried again. */

@@ -62,7 +62,7 @@ const documentMs = 30_000
 /** Memory of the thread that does it. */
 const documentHeapMb = 512
 
-/** Documents that wait for that thread; what comes beyond is told to come again. */
+/** Documents that wait for that thread; more are refused with Retry-After. */
 const documentsWaiting = 16
 
 /** Of the text: some three thousand pages. */

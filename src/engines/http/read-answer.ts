@@ -50,8 +50,8 @@ function framed(value: Record<string, unknown>, nowSeconds: number): Framed {
 }
 
 /**
- * Whether an answer is one of text alone, as almost all are: then the schema, which costs twenty times as much, would take it
- * as well. It sees what it does not know as unusual.
+ * Whether an answer is one of text alone, as almost all are: then the schema, which costs more, would take it as well.
+ * What it does not know is unusual.
  */
 function isUsual(answer: Framed & { choices: unknown }): answer is Framed & ChatCompletion {
   const { choices, prompt_logprobs: promptLogprobs } = answer

@@ -17,7 +17,7 @@ const embedMs = 120_000
 /** Memory of the thread that embeds; the model takes 60 MB of it. */
 const embedHeapMb = 512
 
-/** Requests that wait for that thread; what comes beyond is told to come again. */
+/** Requests that wait for that thread; more are refused with Retry-After. */
 const embedsWaiting = 64
 
 /** Of its vectors; they have the length 1. */

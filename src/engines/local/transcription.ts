@@ -23,7 +23,7 @@ const heardSeconds = 2 * 60 * 60
 /** One recording of speech: an hour takes twenty minutes of one core. */
 const hearingMs = 1_800_000
 
-/** Recordings that are heard at once, each on a core of its own, and those that wait; what comes beyond is told to come again. */
+/** Recordings that are heard at once, each on a core of its own, and those that wait; more are refused with Retry-After. */
 const hearingsAtOnce = 2
 const hearingsWaiting = 32
 

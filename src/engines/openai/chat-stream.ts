@@ -87,7 +87,7 @@ function bounded(text: string): string {
 /** What of a body is needed here, in words of our own: this file's types are part of the package's. */
 type StreamBody = Readable & { dump(options: { limit: number; signal: AbortSignal }): Promise<unknown> }
 
-/** The events of a body as its pieces come. Whoever reads no more leaves the body readable, so that its end can be awaited. */
+/** The events of a body as its pieces come. Reading may stop at any event; `linger` then waits for the end of the body. */
 export class EventPieces {
   readonly #body: StreamBody
   readonly #reader = new EventReader()
@@ -110,7 +110,7 @@ export class EventPieces {
     body.on('close', () => over(body.readableEnded ? null : new Error('The engine broke off its stream.')))
   }
 
-  /** Events that came together, or none yet of a piece; null after the last. Throws what broke the body off. */
+  /** The events that one piece of the body completes, which may be none; null after the last. Throws what broke the body off. */
   async next(): Promise<readonly string[] | null> {
     for (;;) {
       const bytes = this.#body.read() as Buffer | null
@@ -131,6 +131,7 @@ export class EventPieces {
     const events = this.#reader.end()
     return events.length ? events : null
   }
+
   /** Reads the little that follows the last event; a server that does not end then loses its connection. */
   linger(): void {
     this.#body.off('readable', this.#ready)

@@ -30,7 +30,7 @@ export const convertMs = 10_000
 /** Memory of the thread that does it; the markup of the largest page takes a third of it. */
 export const convertHeapMb = 512
 
-/** Pages that wait for that thread; what comes beyond is told to come again. */
+/** Pages that wait for that thread; more are refused with Retry-After. */
 export const pagesWaiting = 64
 
 export interface WebPagesOptions {

@@ -107,7 +107,7 @@ const unusable = (path: string, why: string, cause?: unknown): WalletRefusal =>
     { cause },
   )
 
-/** One step, released once and never changed: the next one mends it. */
+/** One step, released once and never changed: the next one fixes it. */
 export interface Migration {
   name: string
   sql: string

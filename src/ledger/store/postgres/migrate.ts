@@ -15,7 +15,7 @@ import {
   receiptKeys,
 } from './migrations/0006-to-0012.ts'
 
-/** In order of their names. A migration that has been released is never changed; the next one mends it. */
+/** In order of their names. A migration that has been released is never changed; the next one fixes it. */
 export const migrations: Record<string, Migration> = {
   '0001-first-tables': firstTables,
   '0002-unit-functions': unitFunctions,

@@ -94,7 +94,7 @@ function storeOf(writer: SqliteWriter, read: Kysely<Tables>, lock: { release(): 
   }
 }
 
-/** In order of their names. A migration that has been released is never changed; the next one mends it. */
+/** In order of their names. A migration that has been released is never changed; the next one fixes it. */
 export const migrations: Record<string, Migration> = {
   '0001-first-tables': firstTables,
   '0002-budgets-staking-claims': budgetsStakingClaims,
