@@ -146,6 +146,9 @@ export const checkpointPages = 4_000
 /** Accounts, open holds and keys that SQLite's writer keeps in memory, each: some 3 MB, and as many as are busy at a time. */
 export const knownRowsMost = 10_000
 
+/** A balance that no unit has touched for so long is read again, so that nothing done to the file by hand stays hidden. */
+export const balanceKnownForMs = 5_000
+
 /** How long a stopping service waits for readers of an older moment, an export for one, before it leaves its log as it is. */
 export const closingCheckpointMs = 1_000
 

@@ -17,21 +17,30 @@ const nothing: AccountBalance = {
   availableMicroUsd: microUsd(0),
 }
 
-const balance = groupedRead(
+const balanceRow = groupedRead(
   (read, ids) => read.selectFrom('account').select(['id', 'posted', 'held']).where('id', 'in', ids),
   row => row.id,
 )
 
 /** Zero for an account that does not exist yet, as a wallet's is before its first top-up. */
 export async function balanceOf(store: Store, account: string): Promise<AccountBalance> {
-  const row = await balance(store.read, account)
-  if (!row) return nothing
-  return {
-    postedMicroUsd: microUsd(row.posted),
-    heldMicroUsd: microUsd(row.held),
-    availableMicroUsd: microUsd(row.posted - row.held),
-  }
+  const known = store.balances?.get(account)
+  if (known) return withAvailable(known)
+  const read = () => readBalance(store, account)
+  const balance = await (store.balances ? store.balances.read(read) : read())
+  return balance ? withAvailable(balance) : nothing
 }
+
+async function readBalance({ read }: Store, account: string): Promise<Balance | null> {
+  const row = await balanceRow(read, account)
+  return row ? { account, posted: microUsd(row.posted), held: microUsd(row.held) } : null
+}
+
+const withAvailable = ({ posted, held }: Balance): AccountBalance => ({
+  postedMicroUsd: posted,
+  heldMicroUsd: held,
+  availableMicroUsd: addUsd(posted, -held),
+})
 
 interface AccountEntry {
   id: string

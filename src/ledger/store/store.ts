@@ -27,6 +27,8 @@ export interface Store {
   prune(slice: PruneSlice, rows: number): Promise<number>
   /** True where no other process writes: then whoever else has a lease in it is dead, however long the lease still runs. */
   readonly soleOwner: boolean
+  /** Balances as the last outcomes left them; absent where other processes write as well. */
+  readonly balances?: KnownBalances
   /**
    * By how much the clock of this process differs from the store's own, which every process can ask; at most
    * `mostClockDifferenceMs` when it opens. Absent where one process alone has it.
@@ -47,6 +49,14 @@ export interface Balance {
   account: string
   posted: MicroUsd
   held: MicroUsd
+}
+
+/** What accounts have after all that was acknowledged, without asking the database. */
+export interface KnownBalances {
+  /** Undefined where it has to be read. */
+  get(account: string): Balance | undefined
+  /** Reads a balance, and keeps it for `get`. */
+  read(readNow: () => Promise<Balance | null>): Promise<Balance | null>
 }
 
 export type Outcome = Applied | Refused

@@ -140,7 +140,11 @@ export async function sameAsModel(store: Store): Promise<void> {
       const sent = [[beginning(run)], ...planned.map(batch => batch.map(one => toUnit(one, run)))]
       const answers = await Promise.all(sent.map(batch => store.commit(batch)))
       expect(answers).toEqual(sent.map(batch => batch.map(one => model.commit(one))))
-      expect(await rowsOf(store, run)).toEqual(rowsOfModel(model))
+      const rows = rowsOfModel(model)
+      expect(await rowsOf(store, run)).toEqual(rows)
+      // An account that no money has touched yet is not known.
+      for (const { id, posted, held } of rows.accounts)
+        expect(store.balances?.get(id) ?? { posted, held }).toMatchObject({ posted, held })
     }),
     { numRuns: 250 },
   )

@@ -85,6 +85,7 @@ function storeOf(writer: SqliteWriter, read: Kysely<Tables>, lock: { release(): 
     read,
     // The lock of its folder says so, and ends with its process.
     soleOwner: true,
+    balances: writer.balances,
     commit: units => writer.commit(units),
     prune: (slice, rows) => writer.prune(slice, rows),
     close() {

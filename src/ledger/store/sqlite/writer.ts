@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { gatherFromUnits, gatherMs, queuedUnits } from '../../bounds.ts'
 import { nextBatch } from '../batching.ts'
+import { LearntBalances } from '../known-balances.ts'
 import { type Outcome, type PruneSlice, refusedByRule, StoreError } from '../store.ts'
 import type { Unit } from '../units.ts'
 import type { Failed, UnitResult } from './batch.ts'
@@ -36,6 +37,8 @@ type InFlight = { batch: Waiting[] } | { chore: Chore }
  * batch at a time. Only while batches are large it waits a moment for more: else a timer would add to the wait for nothing.
  */
 export class SqliteWriter {
+  /** What accounts have after all that was acknowledged. */
+  readonly balances = new LearntBalances()
   readonly #worker: Worker
   #waiting: Waiting[] = []
   #chores: Chore[] = []
@@ -154,7 +157,7 @@ export class SqliteWriter {
   #settle(answer: WriterAnswer): void {
     const inFlight = this.#inFlight
     this.#inFlight = null
-    if (inFlight && 'batch' in inFlight) settleBatch(inFlight.batch, answer)
+    if (inFlight && 'batch' in inFlight) settleBatch(inFlight.batch, answer, this.balances)
     else if (inFlight) settleChore(inFlight.chore, answer)
     this.#goOn()
   }
@@ -179,13 +182,14 @@ export class SqliteWriter {
   }
 }
 
-function settleBatch(batch: readonly Waiting[], answer: WriterAnswer): void {
+function settleBatch(batch: readonly Waiting[], answer: WriterAnswer, balances: LearntBalances): void {
   const results: readonly UnitResult[] = answer.answer === 'outcomes' ? answer.results : []
   for (const [position, { call, index }] of batch.entries()) {
     const result = results[position]
     if (!result) call.reject(outcomeUnknown())
     else if ('failed' in result) call.reject(failureOf(result))
     else {
+      balances.learn(result)
       call.outcomes[index] = result
       call.missing--
       if (call.missing === 0) call.resolve(call.outcomes)
