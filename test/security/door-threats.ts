@@ -47,7 +47,7 @@ export const doorThreats: readonly Threat[] = [
   },
   {
     id: 'D4',
-    threat: 'a secret of the configuration in an error, a log or the output of `--check`',
+    threat: 'a secret from the configuration in an error, a log or the output of `--check`',
     answer: 'it appears in none, and a plain-text secret is an error',
     shownBy: [
       shown(
@@ -87,7 +87,7 @@ export const doorThreats: readonly Threat[] = [
   },
   {
     id: 'D7',
-    threat: 'a node’s administration, keys and memory, by name, in a batch or by another spelling',
+    threat: 'a node’s methods for administration, keys and memory, by name, in a batch or in another spelling',
     answer: '400; only listed methods reach the node, under ids that the service chose',
     shownBy: [
       shown(
@@ -122,7 +122,8 @@ export const doorThreats: readonly Threat[] = [
   },
   {
     id: 'D10',
-    threat: 'one account that fills the queue of a thread or of media, and pages of thousands of nested elements',
+    threat:
+      'one account that fills the queue of a thread or of media processing, and pages with thousands of nested elements',
     answer:
       'each account has a share of the queue and takes turns, and none occupies every process; such a page is refused before it is parsed',
     shownBy: [

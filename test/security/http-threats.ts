@@ -21,7 +21,7 @@ export const httpThreats: readonly Threat[] = [
   },
   {
     id: 'G2',
-    threat: 'members and headers that choose a model’s upstream, its key or its headers',
+    threat: 'members and headers that try to choose a model’s upstream, its key or its headers',
     answer: 'no other server is called, and the operator’s key goes only to its own upstream',
     shownBy: [
       shown(
@@ -72,7 +72,7 @@ export const httpThreats: readonly Threat[] = [
   },
   {
     id: 'G6',
-    threat: 'texts that make a regular expression run for hours',
+    threat: 'text that makes a regular expression run for hours',
     answer: 'every text is scanned once, in linear time',
     shownBy: [
       shown(
@@ -130,7 +130,7 @@ export const httpThreats: readonly Threat[] = [
   },
   {
     id: 'G11',
-    threat: 'other headers, keys or spellings, to be counted as another caller',
+    threat: 'other headers, keys or spellings that should count as another caller',
     answer: 'counted as the same caller',
     shownBy: [
       shown(
@@ -251,7 +251,7 @@ export const httpThreats: readonly Threat[] = [
   },
   {
     id: 'G22',
-    threat: 'tiny requests that name large files, to fill the memory',
+    threat: 'small requests that name large files, to fill the memory',
     answer: 'each fetched byte counts with the request’s body until the answer is sent; beyond the limit 429',
     shownBy: [
       shown(
@@ -263,7 +263,7 @@ export const httpThreats: readonly Threat[] = [
   },
   {
     id: 'G23',
-    threat: 'audio or video of a chat that is truncated or mislabelled, and charged all the same',
+    threat: 'truncated or mislabelled audio or video in a chat, which would be charged all the same',
     answer: 'checked by its bytes and complete, or 400 before anything is held',
     shownBy: [
       shown(

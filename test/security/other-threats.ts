@@ -4,7 +4,7 @@ import { shown, type Threat } from './threat.ts'
 export const otherThreats: readonly Threat[] = [
   {
     id: 'A1',
-    threat: 'an intercepted sign-in, used again while it is valid',
+    threat: 'an intercepted sign-in that is reused while it is valid',
     answer: 'it works once; every later use is 401, at every process',
     shownBy: [
       shown(
@@ -36,7 +36,7 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'A4',
-    threat: 'an address or time beside the message that differs from the signed one',
+    threat: 'an unsigned address or time that differs from the signed one',
     answer: '401: only the signed values count',
     shownBy: [
       shown(
@@ -114,9 +114,10 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'A11',
-    threat: 'a leaked ADMIN key with a small budget: spending it twice, living longer, locking the owner out',
+    threat:
+      'a leaked ADMIN key with a small budget: spending the budget twice, extending the key’s life, locking the owner out',
     answer:
-      'it changes and deletes only itself, keeps its limits, its period and its end, and creates keys out of what it has left',
+      'it can change and delete only itself, cannot raise its limits or change its period or end, and new keys get part of its remaining budget',
     shownBy: [
       shown(
         'service/accounts/budget-rules.test.ts',
@@ -149,7 +150,7 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'S3',
-    threat: 'making a model generate much that is not text, or a cheap beginning before an expensive end',
+    threat: 'making a model generate much that is not text, or a cheap start before an expensive end',
     answer: 'counted and charged like text',
     shownBy: [
       shown(
@@ -228,7 +229,7 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'W1',
-    threat: 'a text that tells the assistant to spend money',
+    threat: 'text that tells the assistant to spend money',
     answer: 'no tool call lifts a cap; untrusted text is fenced, and cannot close its fence',
     shownBy: [
       shown('wallet/decide.test.ts', 'an approval lifts no cap'),
@@ -278,7 +279,7 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'W6',
-    threat: 'answers lost on purpose, and a wallet killed while it pays',
+    threat: 'answers that are dropped on purpose, and a wallet that is killed while it pays',
     answer: 'the same bytes are sent again; there is no second signature',
     shownBy: [
       shown('agent/paid-call.test.ts', 'a lost answer to a payment: the same bytes again, one signature, one credit'),
@@ -328,7 +329,7 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'W10',
-    threat: 'a receipt that is forged, of another call, or of an amount other than the answer’s',
+    threat: 'a receipt that is forged, belongs to another call, or has another amount than the answer',
     answer: 'kept and reported with the answer, never trusted',
     shownBy: [
       shown(
@@ -378,7 +379,7 @@ export const otherThreats: readonly Threat[] = [
   {
     id: 'W13',
     threat: 'an old copy of the wallet’s folder, or a removed journal',
-    answer: 'nothing is signed until the owner accepts the journal, because its caps would be too generous',
+    answer: 'nothing is signed until the owner accepts the journal, because its caps would allow too much',
     shownBy: [
       shown(
         'wallet/journal-of-key.test.ts',

@@ -40,7 +40,7 @@ export const paymentThreats: readonly Threat[] = [
   {
     id: 'X3',
     threat: 'a Solana payment with a forged signature, or a release of the x402 packages that accepts one',
-    answer: '400 invalid_signature; only sound releases are bundled',
+    answer: '400 invalid_signature; only releases without this flaw are bundled',
     shownBy: [
       here,
       shown(
@@ -93,7 +93,7 @@ export const paymentThreats: readonly Threat[] = [
   {
     id: 'X7',
     threat: 'another amount, payee, token, network, scheme or version',
-    answer: '400 with the reason, by our own terms',
+    answer: '400 with the reason; only the terms that the service offered count',
     shownBy: [
       shown(
         `${payments}/payment-attacks.test.ts`,
@@ -110,7 +110,7 @@ export const paymentThreats: readonly Threat[] = [
   },
   {
     id: 'X8',
-    threat: 'an amount that BigInt accepts but that is not a decimal number',
+    threat: 'an amount that JavaScript’s BigInt accepts but that is not a decimal number',
     answer: '400 amount_not_decimal',
     shownBy: [
       shown(
@@ -175,7 +175,7 @@ export const paymentThreats: readonly Threat[] = [
   },
   {
     id: 'X14',
-    threat: 'headers that are too long, too deeply nested, or repeat a member',
+    threat: 'headers that are too long or too deeply nested, or that repeat a member',
     answer: '431 or 400, and nothing is stored',
     shownBy: [here],
   },
@@ -195,7 +195,7 @@ export const paymentThreats: readonly Threat[] = [
   },
   {
     id: 'X16',
-    threat: 'payments made to burn the service’s gas',
+    threat: 'payments that are meant to waste the service’s gas',
     answer: 'refused before they are sent; hourly fees are capped',
     shownBy: [
       shown(
@@ -217,7 +217,7 @@ export const paymentThreats: readonly Threat[] = [
   },
   {
     id: 'X18',
-    threat: 'a service, or an attacker in front of it, that offers other terms',
+    threat: 'a service, or an attacker on the way to it, that offers other terms',
     answer: 'the agent’s wallet pays only the payee, token, network and amount that it knows',
     shownBy: [
       shown(

@@ -129,7 +129,7 @@ export const publishedAttacks: readonly Threat[] = [
   },
   {
     id: '17',
-    threat: 'a payer who empties the wallet between the check and the settlement',
+    threat: 'a payer who empties the wallet between verification and settlement',
     answer: '400, nothing credited',
     shownBy: [
       shown(
@@ -246,7 +246,7 @@ export const publishedAttacks: readonly Threat[] = [
   },
   {
     id: '27',
-    threat: 'a third signer, a missing signature, a lookup table, an old blockhash',
+    threat: 'a third signer, a missing signature, a lookup table or an old blockhash',
     answer: '400',
     shownBy: [
       shown(`${payments}/svm-fee-payer-attacks.test.ts`, '27: a third signer', '27: an address lookup table'),
@@ -288,7 +288,7 @@ export const publishedAttacks: readonly Threat[] = [
   },
   {
     id: '32',
-    threat: 'a sign-in by a clock two seconds ahead',
+    threat: 'a sign-in from a clock that is two seconds ahead',
     answer: 'accepted',
     shownBy: [shown('access/identity/identify.test.ts', 'is taken with as far ahead as may be')],
   },
@@ -300,7 +300,7 @@ export const publishedAttacks: readonly Threat[] = [
   },
   {
     id: '34',
-    threat: 'a wallet that did not pay: its credit, or the records of another one',
+    threat: 'credit for a wallet that did not pay, or the records of another wallet',
     answer: 'only the payer is credited; 403 for records of another wallet',
     shownBy: [
       shown(

@@ -10,7 +10,7 @@ export const videoThreats: readonly Threat[] = [
   },
   {
     id: 'V2',
-    threat: 'an engine that goes silent, so that its work is refunded but still billed by it',
+    threat: 'an engine that goes silent, so that its work is refunded although it still bills for it',
     answer: 'silence is not a failure: the job is polled again, and refunded after a day',
     shownBy: [
       shown(
@@ -48,7 +48,7 @@ export const videoThreats: readonly Threat[] = [
   },
   {
     id: 'V5',
-    threat: 'two processes that follow one job',
+    threat: 'two processes that poll one job',
     answer: 'one polls the engine, and one ends the job',
     shownBy: [
       shown(
