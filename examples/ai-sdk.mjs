@@ -1,4 +1,4 @@
-// The AI SDK: its model is paid for by a wallet, and may use the wallet's own tools.
+// The AI SDK, with a model that the wallet pays for and that may use farebox's tools.
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { generateText, isStepCount } from 'ai'
 import { agentFromEnvironment, aiSdkTools } from 'farebox'

@@ -1,5 +1,5 @@
-// Nobody is there to ask. It finds the cheapest video, has a prompt written for it, buys it and saves the file, within the
-// caps of its wallet. Settings: FAREBOX_BASE_URL and a wallet, as for `farebox mcp`.
+// Runs unattended: finds the cheapest video model, has a prompt written, buys the video within the caps of its wallet and
+// saves it. Settings: FAREBOX_BASE_URL and a wallet, as for `farebox mcp`.
 import { agentFromEnvironment, NeedsPerson, ToolFailure } from 'farebox'
 
 const agent = await agentFromEnvironment()
@@ -18,7 +18,7 @@ try {
   )
   const [cheapest] = offers.toSorted((one, other) => one.usd - other.usd)
   const { spent_usd: spent, caps_usd: caps } = await call('wallet_status')
-  console.log(`${cheapest.choices.model} takes ${cheapest.usd} USD; paid so far: ${spent.total} of ${caps.total} USD.`)
+  console.log(`${cheapest.choices.model} costs ${cheapest.usd} USD; paid so far: ${spent.total} of ${caps.total} USD.`)
 
   const { answer } = await call('chat', { model: 'demo-chat', prompt: 'Describe a harbour at dawn.', max_tokens: 80 })
   let job = await call('video_create', { ...cheapest.choices, prompt: answer.slice(0, 300) })
@@ -26,7 +26,7 @@ try {
   console.log(job.state, job.file?.path ?? job.failure)
 } catch (error) {
   if (!(error instanceof NeedsPerson || error instanceof ToolFailure)) throw error
-  console.log(`I stop here: ${error.message}`)
+  console.log(`Stopped: ${error.message}`)
   process.exitCode = 1
 } finally {
   await agent.close()

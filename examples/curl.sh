@@ -1,6 +1,6 @@
 #!/bin/sh
-# Any program that takes a base URL: here curl, through `farebox proxy`, which pays from the wallet.
-# In another terminal: farebox proxy      and here the two lines that it prints.
+# Any program that takes a base URL, here curl, pays from the wallet through `farebox proxy`.
+# Run `farebox proxy` in another terminal, and set the two variables that it prints in this one.
 set -eu
 : "${OPENAI_BASE_URL:?Run \`farebox proxy\` and set what it prints.}" "${OPENAI_API_KEY:?}"
 

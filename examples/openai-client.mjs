@@ -1,4 +1,4 @@
-// OpenAI's own client, paid for by a wallet. Settings: FAREBOX_BASE_URL and a wallet, as for `farebox mcp`.
+// OpenAI's client, with calls that the wallet pays for. Settings: FAREBOX_BASE_URL and a wallet, as for `farebox mcp`.
 import { agentFromEnvironment } from 'farebox'
 import OpenAI from 'openai'
 

@@ -29,9 +29,9 @@ test('examples/farebox.yaml is what serve takes', async () => {
     'text grok',
     'text llama-3.1-70b',
     'embedding vectors',
-    'image pictures',
+    'image images',
     'tts voice',
-    'asr ear',
+    'asr transcripts',
     'music demo-music',
     'video demo-video',
   ])
