@@ -61,9 +61,9 @@ export async function manifest(): Promise<string> {
 
 const filledIn = (key: string): string => `\${user_config.${key}}`
 
-const longDescription = `Gives an assistant a metered inference API as tools: chat, video and more, at the service that you name. It pays by an API key, or from a small wallet of its own with USDC, within caps that no tool call can raise; what a person has to decide, a person is asked. Without either the free tools work.
+const longDescription = `Gives your assistant chat, images, video, audio and web search as tools, from the service that you name. Calls are paid with an API key, or from a small USDC wallet with caps that no tool call can raise. farebox asks you before it accepts a consent policy, pays above your threshold or pays a new payee. Without a key or a wallet, the free tools work.
 
-Your prompts and files go to the service that you name, and to nobody else; a wallet asks a public node of its chain what it holds; docs/privacy.md in this bundle tells what leaves your machine.`
+Your prompts and files go only to the service that you name. The wallet asks a public node of its chain for its balance. docs/privacy.md in this bundle lists what data leaves your machine.`
 
 const option = ({ type, title, description, default: value, isRequired, isSecret }: Setting) => ({
   type,
@@ -76,8 +76,8 @@ const option = ({ type, title, description, default: value, isRequired, isSecret
 })
 
 /**
- * The client puts the person's words where the placeholders are. It would leave a hole where one is not given, so only
- * what is required is asked for, and the prompt says what it says without the rest.
+ * The client replaces the placeholders with the user's arguments. A missing one would leave a gap, so the prompt names only
+ * required arguments.
  */
 function shownPrompt({ name, description, arguments: values, write }: Prompt) {
   const required = Object.entries(values.shape).filter(([, schema]) => !schema.safeParse(undefined).success)

@@ -1,6 +1,6 @@
 import { defaultCaps } from '#wallet/limits.ts'
 
-/** A variable of the MCP server as an installing client asks a person for it. */
+/** A variable of the MCP server that a client prompts for at installation. */
 export interface Setting {
   /** Its name among the answers of an MCPB client. */
   key: string
@@ -23,14 +23,14 @@ const cap = (key: string, variable: string, title: string, description: string, 
   default: Number(usd),
 })
 
-/** What a person may set where the server is installed from a package; the wallet's own defaults stand beside the caps. */
+/** The settings of an installed package, with the wallet's own defaults for the caps. */
 export const settings: readonly Setting[] = [
   {
     key: 'base_url',
     variable: 'FAREBOX_BASE_URL',
     type: 'string',
     title: 'Address of the service',
-    description: 'Ends in /api/v1. The wallet pays for this service and for no other.',
+    description: 'Ends in /api/v1. The wallet pays this service only.',
     isRequired: true,
   },
   {
@@ -38,15 +38,15 @@ export const settings: readonly Setting[] = [
     variable: 'FAREBOX_API_KEY',
     type: 'string',
     title: 'API key',
-    description: 'Of that service, where you have one. With a key alone nothing is ever topped up.',
+    description: 'A key of that service, if you have one. With a key and no wallet, farebox never buys credit.',
     isSecret: true,
   },
   {
     key: 'wallet_folder',
     variable: 'FAREBOX_DATA',
     type: 'directory',
-    title: 'Folder of the wallet',
-    description: 'Where `farebox wallet create` put it, and where budget and jobs are kept; ~/.farebox where empty.',
+    title: 'Wallet folder',
+    description: 'The folder of `farebox wallet create`, which also keeps the budget and jobs. Default: ~/.farebox.',
   },
   {
     key: 'wallet_key',
@@ -54,7 +54,7 @@ export const settings: readonly Setting[] = [
     type: 'string',
     title: 'Wallet key',
     description:
-      'Private key of a small wallet on Base that pays, 64 hexadecimal digits: made for this alone in a wallet app, with pocket money only. It is kept with the secrets of your assistant.',
+      'Private key of a wallet on Base, 64 hexadecimal digits. Create a new wallet for this in a wallet app, and keep only a few dollars in it. Your assistant stores the key with its other secrets.',
     isSecret: true,
   },
   {
@@ -63,7 +63,7 @@ export const settings: readonly Setting[] = [
     type: 'string',
     title: 'Solana key',
     description:
-      'Private key of a small wallet on Solana, base58 as wallets export it, instead of the one on Base or beside it.',
+      'Private key of a wallet on Solana, in base58 as wallet apps export it. Use it instead of the Base key or in addition to it.',
     isSecret: true,
   },
   {
@@ -72,42 +72,42 @@ export const settings: readonly Setting[] = [
     type: 'string',
     title: 'Solana node',
     description:
-      'Its address, https://host/path; the public one where empty. With the word none nothing is paid on Solana.',
+      'Address of a Solana node, https://host/path. Default: the public node. Enter none to pay nothing on Solana.',
     isSecret: true,
   },
   cap(
     'max_payment_usd',
     'FAREBOX_MAX_PAYMENT_USD',
-    'Most of one payment (USD)',
-    'The wallet pays no more than this at once; services take 5 at least.',
+    'Maximum of one payment (USD)',
+    'The wallet refuses larger payments. A top-up is at least 5 USD.',
     defaultCaps.maxPaymentUsd,
   ),
   cap(
     'max_day_usd',
     'FAREBOX_MAX_DAY_USD',
-    'Most that is paid in 24 hours (USD)',
-    'The wallet stops there until a day has passed.',
+    'Maximum in 24 hours (USD)',
+    'Further payments are refused until older ones are 24 hours old.',
     defaultCaps.maxDayUsd,
   ),
   cap(
     'max_total_usd',
     'FAREBOX_MAX_TOTAL_USD',
-    'Most that is paid altogether (USD)',
-    'The wallet stops there until you raise it.',
+    'Maximum of all payments together (USD)',
+    'The wallet pays nothing more until you raise this.',
     defaultCaps.maxTotalUsd,
   ),
   cap(
     'max_call_usd',
     'FAREBOX_MAX_CALL_USD',
-    'Most that one call may cost (USD)',
-    'A call that is priced above it is refused.',
+    'Maximum price of one call (USD)',
+    'A more expensive call is refused.',
     defaultCaps.maxCallUsd,
   ),
   cap(
     'ask_above_usd',
     'FAREBOX_ASK_ABOVE_USD',
     'Ask me above (USD)',
-    'A call that costs more, or whose price is not known, is asked for.',
+    'A call that costs more, or has no known price, needs your approval.',
     defaultCaps.askAboveUsd,
   ),
   {
@@ -115,8 +115,7 @@ export const settings: readonly Setting[] = [
     variable: 'FAREBOX_OUTPUT_DIR',
     type: 'directory',
     title: 'Folder for results',
-    description:
-      'Files that tools make are saved here, and files are read from here: a folder of its own, because a tool may read all of it.',
+    description: 'Tools save files here and may read and send any file here, so use a separate folder.',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the installing client fills this in
     default: '${HOME}/Downloads/farebox',
   },
@@ -125,16 +124,15 @@ export const settings: readonly Setting[] = [
     variable: 'FAREBOX_TOOLS',
     type: 'string',
     title: 'Tools',
-    description:
-      'Names of tools or of sets such as core, wallet and video, with commas between them; the usual ones where empty.',
+    description: 'Tools or sets such as core, wallet and video, separated by commas. Default: the usual tools.',
   },
 ]
 
-/** A file that opens the encrypted wallet: its path is an argument, because a passphrase stands in no environment. */
+/** A file with the wallet's passphrase. Its path is an argument, because the environment must not contain a passphrase. */
 export const passphraseFile = {
   key: 'passphrase_file',
   flag: '--passphrase-file',
   title: 'File with the passphrase',
   description:
-    'Opens the wallet of `farebox wallet create`; a file that only you may read. Not needed where the keychain keeps the keys.',
+    'Unlocks the wallet of `farebox wallet create`. Only you may be able to read the file. Not needed if the keychain has the keys.',
 } as const
