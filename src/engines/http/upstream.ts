@@ -1,9 +1,9 @@
-import { Agent, type Dispatcher, FormData, request as send } from 'undici'
+import { Agent, FormData } from 'undici'
 import { ServiceError } from '#contract/errors/service-error.ts'
-import { FollowingAbort } from '#host/async.ts'
 import { upstreamHeaders } from '#host/tracing/tracing.ts'
 import { readObject } from './read-answer.ts'
-import { AnswerTooLarge, codeOf, refusalError, transportError } from './upstream-error.ts'
+import { UpstreamAnswer } from './upstream-answer.ts'
+import { codeOf, refusalError, transportError } from './upstream-error.ts'
 import {
   type EngineProblem,
   type EngineTimeouts,
@@ -14,8 +14,6 @@ import {
 
 /** Of an answer that says what went wrong. */
 const refusalBytes = 64 * 1024
-
-export type UpstreamResponse = Dispatcher.ResponseData
 
 /** One request to the server; `request` is the caller's, whose members an error may name. */
 interface UpstreamCall {
@@ -50,61 +48,50 @@ export class OpenAiUpstream {
   }
 
   /** A 200 of the right type. Throws our error for a refusal; what a broken connection throws is for `known`. */
-  async post({ body, request, stream, type: wanted, signal }: UpstreamCall): Promise<UpstreamResponse> {
+  async post({ body, request, stream, type: wanted, signal }: UpstreamCall): Promise<UpstreamAnswer> {
     const isForm = body instanceof FormData
     const accept = stream ? 'text/event-stream' : wanted ? '*/*' : 'application/json'
-    const response = await send(this.#url, {
-      method: 'POST',
-      // The type of a form names its boundary, which only its writer knows.
-      headers: {
-        ...this.#headers,
-        ...upstreamHeaders(),
-        ...(isForm ? {} : { 'content-type': 'application/json' }),
-        accept,
+    const answer = await UpstreamAnswer.to(
+      this.#agent,
+      {
+        origin: this.#url.origin,
+        path: `${this.#url.pathname}${this.#url.search}`,
+        method: 'POST',
+        // The type of a form names its boundary, which only its writer knows.
+        headers: {
+          ...this.#headers,
+          ...upstreamHeaders(),
+          ...(isForm ? {} : { 'content-type': 'application/json' }),
+          accept,
+        },
+        body: isForm ? body : JSON.stringify(body),
+        headersTimeout: stream ? this.timeouts.firstByteMs : this.timeouts.answerMs,
+        bodyTimeout: this.timeouts.silenceMs,
       },
-      body: isForm ? body : JSON.stringify(body),
-      dispatcher: this.#agent,
-      signal,
-      headersTimeout: stream ? this.timeouts.firstByteMs : this.timeouts.answerMs,
-      bodyTimeout: this.timeouts.silenceMs,
-    })
-    // A body that is left before its end reports that as an error, which nobody waits for.
-    response.body.on('error', () => undefined)
-    if (response.statusCode !== 200) throw await this.#refused(response, request)
-    const type = String(response.headers['content-type'] ?? '')
+      { signal, timeoutMs: stream ? undefined : this.timeouts.answerMs },
+    )
+    if (answer.status !== 200) throw await this.#refused(answer, request)
+    const type = String(answer.headers['content-type'] ?? '')
     if (!(stream ? /^text\/event-stream\b/i : (wanted ?? /^application\/([\w.-]+\+)?json\b/i)).test(type)) {
-      response.body.destroy()
+      answer.destroy()
       throw new Error('The engine answered with another type of content.')
     }
-    return response
+    return answer
   }
 
   /** A whole answer within the time that such a one may take, as an object; null for anything else. */
   async json(
-    {
-      onHeaders,
-      ...call
-    }: Omit<UpstreamCall, 'stream'> & { onHeaders?: (headers: UpstreamResponse['headers']) => void },
+    { onHeaders, ...call }: Omit<UpstreamCall, 'stream'> & { onHeaders?: (headers: UpstreamAnswer['headers']) => void },
     mostBytes: number,
   ): Promise<Record<string, unknown> | null> {
-    const abort = new FollowingAbort(call.signal, this.timeouts.answerMs)
-    try {
-      const response = await this.post({ ...call, stream: false, signal: abort.signal })
-      onHeaders?.(response.headers)
-      return readObject(await readText(response, mostBytes))
-    } finally {
-      abort.release()
-    }
+    const answer = await this.post({ ...call, stream: false })
+    onHeaders?.(answer.headers)
+    return readObject(await readText(answer, mostBytes))
   }
 
   /** The same for a file of a type. */
   async bytes(call: Omit<UpstreamCall, 'stream'> & { type: RegExp }, mostBytes: number): Promise<Buffer> {
-    const abort = new FollowingAbort(call.signal, this.timeouts.answerMs)
-    try {
-      return await readBytes(await this.post({ ...call, stream: false, signal: abort.signal }), mostBytes)
-    } finally {
-      abort.release()
-    }
+    return (await this.post({ ...call, stream: false })).whole(mostBytes)
   }
 
   /** Every failure becomes an error of ours; the caller's own abort stays what it is. */
@@ -120,10 +107,10 @@ export class OpenAiUpstream {
     return this.#agent.destroy()
   }
 
-  async #refused(response: UpstreamResponse, request: object): Promise<ServiceError> {
-    const { statusCode: status, headers } = response
+  async #refused(answer: UpstreamAnswer, request: object): Promise<ServiceError> {
+    const { status, headers } = answer
     this.#onProblem({ host: this.#url.host, status, code: '' })
-    const text = await readText(response, refusalBytes).catch(() => '')
+    const text = await readText(answer, refusalBytes).catch(() => '')
     const retryAfter = typeof headers['retry-after'] === 'string' ? headers['retry-after'] : undefined
     return refusalError({ status, retryAfter, body: readObject(text) }, request)
   }
@@ -150,23 +137,5 @@ export function authorization(options: UpstreamOptions, host: string): Record<st
   return { authorization: `Bearer ${key}` }
 }
 
-const readText = async (response: UpstreamResponse, most: number): Promise<string> =>
-  (await readBytes(response, most)).toString('utf8')
-
-/** By its events, which cost less than an async iterator of a body. */
-function readBytes({ body }: UpstreamResponse, most: number): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const pieces: Buffer[] = []
-    let length = 0
-    body.on('data', (piece: Buffer) => {
-      length += piece.length
-      pieces.push(piece)
-      if (length <= most) return
-      body.destroy()
-      reject(new AnswerTooLarge('The engine’s answer is too large.'))
-    })
-    body.on('end', () => resolve(Buffer.concat(pieces)))
-    body.on('error', reject)
-    body.on('close', () => reject(new Error('The engine broke off its answer.')))
-  })
-}
+const readText = async (answer: UpstreamAnswer, most: number): Promise<string> =>
+  (await answer.whole(most)).toString('utf8')

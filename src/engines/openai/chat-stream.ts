@@ -1,6 +1,6 @@
-import type { Readable } from 'node:stream'
 import { TokenUsage } from '#contract/operations/chat.ts'
 import { isObject } from '../http/read-answer.ts'
+import type { UpstreamAnswer } from '../http/upstream-answer.ts'
 import { AnswerTooLarge } from '../http/upstream-error.ts'
 
 /** One line of a stream, and the data of one event; tool calls may come whole. */
@@ -9,8 +9,9 @@ export const eventCharacters = 1024 * 1024
 /** All of a stream; every event repeats some 200 bytes of frame. */
 const streamBytes = 64 * 1024 * 1024
 
-/** How long a stream that said it is done may take to end, before its connection is given up. */
+/** How long a stream that said it is done may take to end, and what may come meanwhile, before its connection is given up. */
 const lingerMs = 1_000
+const lingerBytes = 1024
 
 /** A stream that no reader should hold in memory. */
 export class EventTooLong extends AnswerTooLarge {
@@ -84,47 +85,23 @@ function bounded(text: string): string {
   return text
 }
 
-/** What of a body is needed here, in words of our own: this file's types are part of the package's. */
-type StreamBody = Readable & { dump(options: { limit: number; signal: AbortSignal }): Promise<unknown> }
-
-/** The events of a body as its pieces come. Reading may stop at any event; `linger` then waits for the end of the body. */
+/** The events of an answer as its pieces come. Reading may stop at any event; `linger` then waits for the end of the answer. */
 export class EventPieces {
-  readonly #body: StreamBody
+  readonly #answer: UpstreamAnswer
   readonly #reader = new EventReader()
-  readonly #ready = () => this.#wake?.()
   #bytes = 0
-  #isOver = false
-  #failure: unknown = null
-  #wake: (() => void) | null = null
 
-  constructor(body: StreamBody) {
-    this.#body = body
-    const over = (failure: unknown) => {
-      this.#failure ??= failure
-      this.#isOver = true
-      this.#ready()
-    }
-    body.on('readable', this.#ready)
-    body.on('end', () => over(null))
-    body.on('error', over)
-    body.on('close', () => over(body.readableEnded ? null : new Error('The engine broke off its stream.')))
+  constructor(answer: UpstreamAnswer) {
+    this.#answer = answer
   }
 
   /** The events that one piece of the body completes, which may be none; null after the last. Throws what broke the body off. */
   async next(): Promise<readonly string[] | null> {
-    for (;;) {
-      const bytes = this.#body.read() as Buffer | null
-      if (bytes) {
-        this.#bytes += bytes.length
-        if (this.#bytes > streamBytes) throw new AnswerTooLarge('The engine’s stream is too large.')
-        return this.#reader.push(bytes)
-      }
-      if (this.#failure) throw this.#failure
-      if (this.#isOver) return this.#lastEvents()
-      await new Promise<void>(resolve => {
-        this.#wake = resolve
-      })
-    }
+    const bytes = await this.#answer.next()
+    if (!bytes) return this.#lastEvents()
+    this.#bytes += bytes.length
+    if (this.#bytes > streamBytes) throw new AnswerTooLarge('The engine’s stream is too large.')
+    return this.#reader.push(bytes)
   }
 
   #lastEvents(): readonly string[] | null {
@@ -134,8 +111,7 @@ export class EventPieces {
 
   /** Reads the little that follows the last event; a server that does not end then loses its connection. */
   linger(): void {
-    this.#body.off('readable', this.#ready)
-    this.#body.dump({ limit: 1024, signal: AbortSignal.timeout(lingerMs) }).catch(() => undefined)
+    this.#answer.linger(lingerBytes, lingerMs)
   }
 }
 

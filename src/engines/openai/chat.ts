@@ -86,9 +86,9 @@ export class OpenAiChat implements ChatEngine {
     const read = isResponses ? readerOfResponse() : this.#readerOf(call)
     try {
       const body = isResponses ? this.#searching(call, true) : this.#forwarded(call, true)
-      const response = await upstream.post({ body, request, stream: true, signal: abort.signal })
+      const answer = await upstream.post({ body, request, stream: true, signal: abort.signal })
       let shape: ChunkShape | null = null
-      events = new EventPieces(response.body)
+      events = new EventPieces(answer)
       while (!isDone) {
         const piece = await events.next()
         if (!piece) break

@@ -1,0 +1,188 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { AnswerTooLarge } from './upstream-error.ts'
+
+/** Bytes that may wait for their reader before the socket is paused: as many as a stream of Node's keeps. */
+const aheadBytes = 64 * 1024
+
+/** What undici gives to steer one exchange, in words of our own: this file's types are part of the package's. */
+interface Control {
+  pause(): void
+  resume(): void
+  abort(reason: Error): void
+}
+
+interface Beginning {
+  resolve(answer: UpstreamAnswer): void
+  reject(error: unknown): void
+}
+
+interface Asking {
+  signal: AbortSignal
+  /** For all of the answer, in milliseconds; none where absent. */
+  timeoutMs?: number | undefined
+}
+
+/**
+ * The answer of a server as its pieces come, taken from undici's dispatcher itself: `request` puts a stream of Node's, a
+ * signal and several promises between, which cost as much as the exchange.
+ */
+export class UpstreamAnswer {
+  status = 0
+  headers: IncomingHttpHeaders = {}
+  readonly #signal: AbortSignal
+  readonly #leave = () => this.#breakOff(this.#signal.reason)
+  readonly #timer: NodeJS.Timeout | null
+  #beginning: Beginning | null
+  #control: Control | null = null
+  #pieces: Buffer[] = []
+  #ahead = 0
+  #isPaused = false
+  #isOver = false
+  #failure: { error: unknown } | null = null
+  #wake: (() => void) | null = null
+  /** What may still come of an answer that is not read any more; null while it is. */
+  #unreadBytes: number | null = null
+
+  private constructor({ signal, timeoutMs }: Asking, beginning: Beginning) {
+    this.#signal = signal
+    this.#beginning = beginning
+    const late = () => this.#breakOff(new DOMException('The answer took too long.', 'TimeoutError'))
+    this.#timer = timeoutMs === undefined ? null : setTimeout(late, timeoutMs).unref()
+    signal.addEventListener('abort', this.#leave)
+  }
+
+  /** Resolves when an answer begins, whatever its status. Rejects with the signal's reason, a `TimeoutError`, or undici's error. */
+  static to<Options>(
+    dispatcher: { dispatch(options: Options, handler: UpstreamAnswer): boolean },
+    options: NoInfer<Options>,
+    asking: Asking,
+  ): Promise<UpstreamAnswer> {
+    return new Promise((resolve, reject) => {
+      asking.signal.throwIfAborted()
+      dispatcher.dispatch(options, new UpstreamAnswer(asking, { resolve, reject }))
+    })
+  }
+
+  /** The next piece; null after the last. Throws what broke the answer off. */
+  async next(): Promise<Buffer | null> {
+    for (;;) {
+      const piece = this.#pieces.shift()
+      if (piece) return this.#taken(piece)
+      if (this.#failure) throw this.#failure.error
+      if (this.#isOver) return null
+      await new Promise<void>(resolve => {
+        this.#wake = resolve
+      })
+    }
+  }
+
+  /** All of it. Throws `AnswerTooLarge`. */
+  async whole(most: number): Promise<Buffer> {
+    const pieces: Buffer[] = []
+    let length = 0
+    for (;;) {
+      const piece = await this.next()
+      if (!piece) return pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces)
+      length += piece.length
+      if (length > most) break
+      pieces.push(piece)
+    }
+    this.destroy()
+    throw new AnswerTooLarge('The engine’s answer is too large.')
+  }
+
+  /** Lets so much follow in so many milliseconds, unread, and then breaks off: after an end its connection may serve the next call. */
+  linger(mostBytes: number, ms: number): void {
+    if (this.#isOver) return
+    this.#unreadBytes = mostBytes
+    for (const piece of this.#pieces.splice(0)) this.#passOver(piece)
+    const timer = setTimeout(() => this.destroy(), ms).unref()
+    this.#wake = () => clearTimeout(timer)
+    this.#goOn()
+  }
+
+  /** Ends the exchange and its connection. */
+  destroy(): void {
+    this.#breakOff(new Error('The answer was not read to its end.'))
+  }
+
+  /** Called by undici, as the other `on…`: the request goes onto its connection. */
+  onRequestStart(control: Control): void {
+    this.#control = control
+    if (this.#isOver) control.abort(errorOf(this.#failure?.error))
+  }
+
+  onResponseStart(_control: Control, status: number, headers: IncomingHttpHeaders): void {
+    // A 103 and its like announce an answer.
+    if (status < 200) return
+    this.status = status
+    this.headers = headers
+    this.#beginning?.resolve(this)
+    this.#beginning = null
+  }
+
+  onResponseData(control: Control, piece: Buffer): void {
+    if (this.#unreadBytes !== null) {
+      this.#passOver(piece)
+      return
+    }
+    this.#pieces.push(piece)
+    this.#ahead += piece.length
+    if (this.#ahead > aheadBytes) {
+      this.#isPaused = true
+      control.pause()
+    }
+    this.#woken()
+  }
+
+  onResponseEnd(): void {
+    this.#end(null)
+  }
+
+  onResponseError(_control: Control, error: Error): void {
+    this.#end({ error })
+  }
+
+  #taken(piece: Buffer): Buffer {
+    this.#ahead -= piece.length
+    if (this.#ahead <= aheadBytes) this.#goOn()
+    return piece
+  }
+
+  #goOn(): void {
+    if (!this.#isPaused) return
+    this.#isPaused = false
+    this.#control?.resume()
+  }
+
+  #passOver(piece: Buffer): void {
+    this.#unreadBytes = (this.#unreadBytes ?? 0) - piece.length
+    if (this.#unreadBytes < 0) this.destroy()
+  }
+
+  #breakOff(error: unknown): void {
+    if (this.#isOver) return
+    this.#pieces = []
+    this.#end({ error })
+    this.#control?.abort(errorOf(error))
+  }
+
+  #end(failure: { error: unknown } | null): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#failure = failure
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#signal.removeEventListener('abort', this.#leave)
+    if (failure) this.#beginning?.reject(failure.error)
+    this.#beginning = null
+    this.#woken()
+  }
+
+  #woken(): void {
+    const wake = this.#wake
+    this.#wake = null
+    wake?.()
+  }
+}
+
+const errorOf = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))
