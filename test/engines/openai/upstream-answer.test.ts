@@ -1,7 +1,7 @@
 /** An answer of a server as its pieces come: at the pace of its reader, and never longer than somebody wants it. */
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { Agent } from 'undici'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { UpstreamAnswer } from '#engines/http/upstream-answer.ts'
@@ -52,6 +52,7 @@ test('it tells its status and headers, and gives all of it', async () => {
   answer = (_request, response) => void response.writeHead(418, { 'x-of': 'tea' }).end('a pot')
   const first = await asked()
   expect([first.status, first.headers['x-of'], String(await first.whole(5))]).toEqual([418, 'tea', 'a pot'])
+  await setImmediate()
   expect(String(await (await asked()).whole(5))).toBe('a pot')
   expect(sockets).toHaveLength(1)
 })
