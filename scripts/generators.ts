@@ -4,6 +4,7 @@ import { describeApi, yamlOptions } from '#contract/openapi/openapi.ts'
 import { type AnswerHeaderRow, answerHeaderTable } from '#contract/operations/answer-headers.ts'
 import { performancePage, performancePlots } from '../bench/kit/page.ts'
 import { compiledContracts } from './compile-token.ts'
+import { assistantsPage } from './generators/assistants.ts'
 import { manifest, serverJson } from './generators/manifest.ts'
 import { catalogueTable, mcpListing } from './generators/mcp-listing.ts'
 
@@ -20,6 +21,7 @@ export const generators: readonly Generator[] = [
   { path: 'manifest.json', make: manifest },
   { path: 'server.json', make: serverJson },
   { path: 'docs/conformance.md', make: headerChecklist },
+  { path: 'docs/assistants.md', make: assistantsPage },
   { path: 'docs/performance.md', make: async () => performancePage() },
   ...performancePlots,
   { path: 'src/mcp/listing.generated.ts', make: mcpListing },

@@ -30,8 +30,13 @@ const input = (root: string): InputOptions => ({
   input: Object.fromEntries(Object.entries(entryPoints).map(([name, path]) => [name, join(root, path)])),
   platform: 'node',
   external: isExternal,
-  // Node is shown a file with all hashes in one piece; of this one the bundle keeps what it uses.
-  resolve: { alias: { 'hash-wasm': join(root, 'node_modules/hash-wasm/dist/index.esm.js') } },
+  // Node is shown files in one piece or in an old format; of these the bundle keeps what it uses.
+  resolve: {
+    alias: {
+      'hash-wasm': join(root, 'node_modules/hash-wasm/dist/index.esm.js'),
+      'jsonc-parser': join(root, 'node_modules/jsonc-parser/lib/esm/main.js'),
+    },
+  },
   transform: { target: 'node22.19' },
   plugins: [sharedZod, withoutAjv, httpApart(), lateSqlite],
   // What cannot be resolved is a warning and would fail at a user's.

@@ -53,6 +53,11 @@ export const commands: readonly CommandEntry[] = [
     load: () => import('./commands/wallet.ts').then(module => module.wallet),
   },
   {
+    name: 'install',
+    summary: 'Add farebox to an MCP client, such as Claude Code or Cursor',
+    load: () => import('./commands/install.ts').then(module => module.install),
+  },
+  {
     name: 'mcp',
     summary: 'Serve the tools to an assistant over MCP',
     load: () => import('./commands/mcp.ts').then(module => module.mcp),

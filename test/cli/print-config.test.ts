@@ -1,8 +1,9 @@
 import { resolve } from 'node:path'
+import { parse } from 'smol-toml'
 import { expect, test } from 'vitest'
 import { filledIn } from '#agent/settings/settings.ts'
-import { assistantClients } from '#cli/assistants/clients.ts'
-import { mcp } from '#cli/commands/mcp.ts'
+import { type AssistantClient, assistantClients } from '#cli/assistants/clients.ts'
+import { install } from '#cli/commands/install.ts'
 import { canaryApiKey, canaryEvmKey } from '../canary/canaries.ts'
 import { runCommand } from './run-command.ts'
 
@@ -13,55 +14,45 @@ interface Server {
   env_vars?: string[]
 }
 
-/** What of TOML the text for Codex is made of: one table, texts, lists, and one table within a line. */
-function tableOf(text: string): Server {
-  const [head, ...lines] = text.trim().split('\n')
-  expect(head).toBe('[mcp_servers.farebox]')
-  const members = lines.map(line => {
-    const [, key = '', value = ''] = /^(\w+) = (.+)$/.exec(line) ?? []
-    return [key, JSON.parse(value.replace(/^\{ (\w+) = (.*) \}$/, '{"$1":$2}'))]
-  })
-  return Object.fromEntries(members)
+/** The entry as the client's own parser reads it, with the members that most clients have. */
+function serverIn({ format, keys: [list] }: AssistantClient, text: string): Server {
+  const { farebox } = (format === 'TOML' ? parse(text) : JSON.parse(text))[list]
+  const { command, args, env, environment, ...rest } = farebox
+  const [program, ...words] = [command, args ?? []].flat()
+  return { ...rest, command: program, args: words, env: env ?? environment }
 }
 
-const members: Readonly<Record<string, (text: string) => Server>> = {
-  'claude-code': text => JSON.parse(text).mcpServers.farebox,
-  'claude-desktop': text => JSON.parse(text).mcpServers.farebox,
-  vscode: text => JSON.parse(text).servers.farebox,
-  cursor: text => JSON.parse(text).mcpServers.farebox,
-  codex: tableOf,
-  gemini: text => JSON.parse(text).mcpServers.farebox,
-  zed: text => JSON.parse(text).context_servers.farebox,
-}
+const clientNamed = (name: string) => assistantClients.find(client => client.name === name) as AssistantClient
 
 const env = { FAREBOX_API_KEY: canaryApiKey, FAREBOX_WALLET_KEY: canaryEvmKey, FAREBOX_SOLANA_RPC_URL: canaryApiKey }
 
 test.each(assistantClients)(
   '$name: its configuration can be read, starts this farebox, and holds no key',
-  async ({ name }) => {
+  async client => {
+    const { name } = client
     const { code, stdout, stderr } = await runCommand(['mcp', '--print-config', name], env)
     expect(code).toBe(0)
-    const server = members[name]?.(stdout)
+    const server = serverIn(client, stdout)
     expect(server).toMatchObject({
       command: 'node',
       args: [resolve('farebox.mjs'), 'mcp'],
       env: { FAREBOX_BASE_URL: expect.stringMatching(/^https:\/\/.*\/api\/v1$/) },
     })
     expect(server?.env_vars?.[0] ?? server?.env.FAREBOX_API_KEY).toMatch(
-      /^(\$\{?(env:|input:)?)?farebox_api_key(:-)?\}?$|^WRITE THE API KEY HERE/i,
+      /^(\$?\{?(env:|input:)?)?farebox_api_key(:-)?\}?$|^WRITE THE API KEY HERE/i,
     )
     expect(stderr).toMatch(/^Put this into \S+/)
-    expect(mcp.usage).toContain(name)
+    expect(install.usage).toContain(name)
     expect(`${stdout}${stderr}`).not.toMatch(new RegExp(`${canaryApiKey}|${canaryEvmKey}`))
   },
 )
 
 test('a placeholder that a client leaves as it is counts as no key', async () => {
-  for (const { name } of assistantClients) {
-    const { stdout } = await runCommand(['mcp', '--print-config', name], env)
-    const { FAREBOX_API_KEY = '' } = members[name]?.(stdout)?.env ?? {}
-    // VS Code always asks, and Claude Code fills in nothing where there is nothing.
-    const left = FAREBOX_API_KEY.replace(/\$\{(input:.*|.*:-)\}/, '')
+  for (const client of assistantClients) {
+    const { stdout } = await runCommand(['mcp', '--print-config', client.name], env)
+    const { FAREBOX_API_KEY = '' } = serverIn(client, stdout).env
+    // VS Code always asks, and Claude Code and opencode fill in nothing where there is nothing.
+    const left = FAREBOX_API_KEY.replace(/\$\{(input:.*|.*:-)\}|^\{env:.*\}/, '')
     expect(filledIn({ FAREBOX_API_KEY: left })).toEqual({})
   }
 })
@@ -70,7 +61,7 @@ test('what the server has to be given stands among its arguments, with whole pat
   const flags = ['--tools', 'chat', '--data', 'w', '--passphrase-file', 'p']
   const { stdout } = await runCommand(['mcp', '--print-config', 'zed', ...flags])
   const carried = ['--tools', 'chat', '--data', resolve('w'), '--passphrase-file', resolve('p')]
-  expect(members.zed?.(stdout).args.slice(1)).toEqual(['mcp', ...carried])
+  expect(serverIn(clientNamed('zed'), stdout).args.slice(1)).toEqual(['mcp', ...carried])
 })
 
 test('a client that is not known is wrong usage, told with those that are', async () => {
@@ -86,9 +77,9 @@ test.each([
   ['https://x.example/api/v1', 'https://x.example/api/v1'],
   ['https://me:secret@x.example/api/v1', 'https://api.service.example/api/v1'],
 ])('the service of this terminal is written in, unless its address has a secret: %s', async (given, written) => {
-  for (const { name } of assistantClients) {
-    const { stdout, stderr } = await runCommand(['mcp', '--print-config', name], { FAREBOX_BASE_URL: given })
-    expect(members[name]?.(stdout).env.FAREBOX_BASE_URL).toBe(written)
+  for (const client of assistantClients) {
+    const { stdout, stderr } = await runCommand(['mcp', '--print-config', client.name], { FAREBOX_BASE_URL: given })
+    expect(serverIn(client, stdout).env.FAREBOX_BASE_URL).toBe(written)
     expect(stderr).not.toContain('secret')
   }
 })

@@ -12,9 +12,18 @@ import { paymentThreats } from './payment-threats.ts'
 import { publishedAttacks } from './published-attacks.ts'
 import { type Threat, titleOf } from './threat.ts'
 import { videoThreats } from './video-threats.ts'
+import { walletThreats } from './wallet-threats.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const all = [...paymentThreats, ...otherThreats, ...httpThreats, ...videoThreats, ...doorThreats, ...publishedAttacks]
+const all = [
+  ...paymentThreats,
+  ...otherThreats,
+  ...walletThreats,
+  ...httpThreats,
+  ...videoThreats,
+  ...doorThreats,
+  ...publishedAttacks,
+]
 
 /** Whether the name is the title, or begins with it where that is only its beginning. */
 const isNamed = (name: string, title: string) =>
@@ -88,7 +97,8 @@ describe('the page', () => {
 
   test.each([
     ['payments', paymentThreats],
-    ['sign-ins, keys, the service and the wallet', otherThreats],
+    ['sign-ins, keys and the service', otherThreats],
+    ['the wallet', walletThreats],
     ['requests over HTTP', httpThreats],
     ['video jobs', videoThreats],
     ['files, relayed calls, keys and figures', doorThreats],

@@ -1,163 +1,273 @@
-import { realpathSync } from 'node:fs'
-import { resolve, sep } from 'node:path'
 import { notWrittenIn } from '#agent/settings/settings.ts'
-import { type CommandIo, wrongUsage } from '../command.ts'
+import { atHome, belowVariable, inAppFolder, inXdgFolder, type Machine } from './machine.ts'
 
-/** How a client starts the server: the program and what stands behind it, without any secret. */
+/** How a client starts the server, without any secret. */
 export interface StartCommand {
   command: string
   args: readonly string[]
-  /** Address of the service; null where none is known. */
-  service: string | null
+  /** Settings for the server. The API key stands in it as the client's own placeholder, or not at all. */
+  env: Readonly<Record<string, string>>
 }
 
-/** A program that serves MCP tools to a model, and what its configuration looks like. */
+/** The members of an entry; what a client's file has for one server. */
+export type Entry = Readonly<Record<string, unknown>>
+
+/** A program that serves MCP tools to a model, and how it is configured. */
 export interface AssistantClient {
   /** As it is named at the command line. */
   name: string
-  format: 'json' | 'toml'
-  /** Where the text goes, and what the person still has to do; for a person. */
-  where: string
-  /** The text itself; the key stands in it as the client's own placeholder. */
-  write(start: StartCommand): string
+  title: string
+  /** JSON files are read with comments, too; the format is what the client documents. */
+  format: 'JSON' | 'JSONC' | 'TOML'
+  /** The user's configuration: the first of these that exists, else the first. */
+  files(machine: Machine): readonly [string, ...string[]]
+  /** Where the entry stands in that file. */
+  keys: readonly [string, 'farebox']
+  /** What the client's folder or program is called, by which it is found on a machine. */
+  signs(machine: Machine): { folders: readonly string[]; program: string | null }
+  entry(start: StartCommand): Entry
+  /** What the client replaces by the variable FAREBOX_API_KEY of its own environment; null where it replaces nothing. */
+  apiKey: string | null
+  /** Something that the file has to have beside an entry with the API key. */
+  input?: { list: string; item: Readonly<Record<string, unknown>> & { id: string } }
+  /** The client's own command to the same end. */
+  ownCommand?(start: StartCommand): readonly string[]
+  /** A link that makes the client offer the installation. */
+  link?(start: StartCommand): string
+  /** What the user does then. */
+  afterwards: string
+  docs: string
 }
 
-const exampleAddress = 'https://api.service.example/api/v1'
+/** When the formats were compared with the pages under `docs`, and with the clients that npm has. */
+export const formatsChecked = '2026-11-23'
 
-const json = (value: unknown): string => JSON.stringify(value, null, 2)
+const plain = ({ command, args, env }: StartCommand): Entry => ({ command, args, env })
+const stdio = (start: StartCommand): Entry => ({ type: 'stdio', ...plain(start) })
 
-/** The members that nearly all clients agree on. */
-const server = ({ command, args, service }: StartCommand, apiKey: string) => ({
-  command,
-  args,
-  env: { FAREBOX_BASE_URL: service ?? exampleAddress, FAREBOX_API_KEY: apiKey },
-})
+/** `-e NAME=VALUE` of a client's own command. */
+const flags = (flag: string, { env }: StartCommand): string[] =>
+  Object.entries(env).flatMap(([name, value]) => [flag, `${name}=${value}`])
+
+const program = ({ command, args }: StartCommand): string[] => [command, ...args]
 
 // biome-ignore-start lint/suspicious/noTemplateCurlyInString: each client fills in a spelling of its own
 
-/** Every client that `farebox mcp --print-config` knows. */
+/** Every client that `farebox install` and `farebox mcp --print-config` know. */
 export const assistantClients: readonly AssistantClient[] = [
   {
     name: 'claude-code',
-    format: 'json',
-    where: '.mcp.json in a project, or ~/.claude.json for all of them. FAREBOX_API_KEY comes from your environment.',
-    write: start => json({ mcpServers: { farebox: { type: 'stdio', ...server(start, '${FAREBOX_API_KEY:-}') } } }),
+    title: 'Claude Code',
+    format: 'JSON',
+    files: machine => [belowVariable(machine, 'CLAUDE_CONFIG_DIR', [], '.claude.json')],
+    keys: ['mcpServers', 'farebox'],
+    signs: machine => ({ folders: [atHome(machine, '.claude')], program: 'claude' }),
+    entry: stdio,
+    apiKey: '${FAREBOX_API_KEY:-}',
+    ownCommand: start => [
+      'claude',
+      'mcp',
+      'add',
+      '--scope',
+      'user',
+      'farebox',
+      ...flags('-e', start),
+      '--',
+      ...program(start),
+    ],
+    afterwards: 'Start a new session of Claude Code; `/mcp` shows the server.',
+    docs: 'https://code.claude.com/docs/en/mcp',
   },
   {
     name: 'claude-desktop',
-    format: 'json',
-    where:
-      'claude_desktop_config.json (Settings, Developer, Edit Config). It fills in nothing: use a wallet, or write the key in. The bundle (.mcpb) asks for everything instead.',
-    write: start => json({ mcpServers: { farebox: server(start, notWrittenIn) } }),
+    title: 'Claude Desktop',
+    format: 'JSON',
+    files: machine => [inAppFolder(machine, 'Claude', 'claude_desktop_config.json')],
+    keys: ['mcpServers', 'farebox'],
+    signs: machine => ({ folders: [inAppFolder(machine, 'Claude')], program: null }),
+    entry: plain,
+    apiKey: null,
+    afterwards: 'Quit Claude Desktop and start it again.',
+    docs: 'https://modelcontextprotocol.io/docs/develop/connect-local-servers',
   },
   {
     name: 'vscode',
-    format: 'json',
-    where: '.vscode/mcp.json in a project, or `MCP: Open User Configuration`. It asks for the key once and keeps it.',
-    write: start =>
-      json({
-        inputs: [
-          { type: 'promptString', id: 'farebox_api_key', description: 'API key of the service', password: true },
-        ],
-        servers: { farebox: { type: 'stdio', ...server(start, '${input:farebox_api_key}') } },
-      }),
+    title: 'VS Code',
+    format: 'JSONC',
+    files: machine => [inAppFolder(machine, 'Code', 'User', 'mcp.json')],
+    keys: ['servers', 'farebox'],
+    signs: machine => ({ folders: [inAppFolder(machine, 'Code')], program: 'code' }),
+    entry: stdio,
+    apiKey: '${input:farebox_api_key}',
+    input: {
+      list: 'inputs',
+      item: { type: 'promptString', id: 'farebox_api_key', description: 'API key of the service', password: true },
+    },
+    ownCommand: start => ['code', '--add-mcp', JSON.stringify({ name: 'farebox', ...plain(start) })],
+    link: start => `vscode:mcp/install?${encodeURIComponent(JSON.stringify({ name: 'farebox', ...plain(start) }))}`,
+    afterwards: 'Start the server once with the command `MCP: List Servers`.',
+    docs: 'https://code.visualstudio.com/docs/copilot/customization/mcp-servers',
   },
   {
     name: 'cursor',
-    format: 'json',
-    where: '~/.cursor/mcp.json, or .cursor/mcp.json in a project. FAREBOX_API_KEY comes from your environment.',
-    write: start => json({ mcpServers: { farebox: server(start, '${env:FAREBOX_API_KEY}') } }),
+    title: 'Cursor',
+    format: 'JSONC',
+    files: machine => [atHome(machine, '.cursor', 'mcp.json')],
+    keys: ['mcpServers', 'farebox'],
+    signs: machine => ({ folders: [atHome(machine, '.cursor')], program: 'cursor' }),
+    entry: stdio,
+    apiKey: '${env:FAREBOX_API_KEY}',
+    link: start => {
+      const config = encodeURIComponent(Buffer.from(JSON.stringify(stdio(start))).toString('base64'))
+      return `cursor://anysphere.cursor-deeplink/mcp/install?name=farebox&config=${config}`
+    },
+    afterwards: 'Switch the server on in Cursor: Settings, MCP.',
+    docs: 'https://cursor.com/docs/mcp',
   },
   {
     name: 'codex',
-    format: 'toml',
-    where: '~/.codex/config.toml. FAREBOX_API_KEY comes from your environment.',
-    write: codexTable,
+    title: 'Codex',
+    format: 'TOML',
+    files: machine => [belowVariable(machine, 'CODEX_HOME', ['.codex'], 'config.toml')],
+    keys: ['mcp_servers', 'farebox'],
+    signs: machine => ({ folders: [belowVariable(machine, 'CODEX_HOME', ['.codex'])], program: 'codex' }),
+    // It hands through the variables that are named, and no others.
+    entry: ({ env: { FAREBOX_API_KEY, ...env }, ...start }) => ({
+      ...plain({ ...start, env }),
+      ...(FAREBOX_API_KEY === undefined ? {} : { env_vars: ['FAREBOX_API_KEY'] }),
+    }),
+    apiKey: 'FAREBOX_API_KEY',
+    ownCommand: start => ['codex', 'mcp', 'add', 'farebox', ...flags('--env', start), '--', ...program(start)],
+    afterwards: 'Start a new session of Codex; `/mcp` shows the server.',
+    docs: 'https://developers.openai.com/codex/mcp',
   },
   {
     name: 'gemini',
-    format: 'json',
-    where:
-      '~/.gemini/settings.json, or .gemini/settings.json in a project. FAREBOX_API_KEY comes from your environment.',
-    write: start => json({ mcpServers: { farebox: server(start, '$FAREBOX_API_KEY') } }),
+    title: 'Gemini CLI',
+    format: 'JSONC',
+    files: machine => [belowVariable(machine, 'GEMINI_CLI_HOME', [], '.gemini', 'settings.json')],
+    keys: ['mcpServers', 'farebox'],
+    signs: machine => ({
+      folders: [belowVariable(machine, 'GEMINI_CLI_HOME', [], '.gemini', 'settings.json')],
+      program: 'gemini',
+    }),
+    entry: plain,
+    apiKey: '$FAREBOX_API_KEY',
+    ownCommand: start => [
+      'gemini',
+      'mcp',
+      'add',
+      '--scope',
+      'user',
+      ...flags('-e', start),
+      'farebox',
+      ...program(start),
+    ],
+    afterwards: 'Start Gemini CLI again in a folder that it trusts; `/mcp` shows the server.',
+    docs: 'https://geminicli.com/docs/tools/mcp-server/',
+  },
+  {
+    name: 'antigravity',
+    title: 'Antigravity',
+    format: 'JSON',
+    // The second one is of versions before 2.0.
+    files: machine => [
+      atHome(machine, '.gemini', 'config', 'mcp_config.json'),
+      atHome(machine, '.gemini', 'antigravity', 'mcp_config.json'),
+    ],
+    keys: ['mcpServers', 'farebox'],
+    signs: machine => ({
+      folders: ['antigravity', 'antigravity-cli'].map(name => atHome(machine, '.gemini', name)),
+      program: 'agy',
+    }),
+    entry: plain,
+    apiKey: null,
+    afterwards: 'Refresh the list in Antigravity: MCP Servers, Manage MCP Servers.',
+    docs: 'https://antigravity.google/docs/mcp',
   },
   {
     name: 'zed',
-    format: 'json',
-    where: 'settings.json (`zed: open settings file`). It fills in nothing: use a wallet, or write the key in.',
-    write: start => json({ context_servers: { farebox: server(start, notWrittenIn) } }),
+    title: 'Zed',
+    format: 'JSONC',
+    files: machine => [
+      machine.platform === 'win32'
+        ? inAppFolder(machine, 'Zed', 'settings.json')
+        : inXdgFolder(machine, 'zed', 'settings.json'),
+    ],
+    keys: ['context_servers', 'farebox'],
+    signs: machine => ({
+      folders: [machine.platform === 'win32' ? inAppFolder(machine, 'Zed') : inXdgFolder(machine, 'zed')],
+      program: 'zed',
+    }),
+    entry: plain,
+    apiKey: null,
+    afterwards: 'Zed starts the server by itself; its dot in the agent’s settings is green then.',
+    docs: 'https://zed.dev/docs/ai/mcp',
+  },
+  {
+    name: 'windsurf',
+    title: 'Windsurf',
+    format: 'JSON',
+    files: machine => [atHome(machine, '.codeium', 'windsurf', 'mcp_config.json')],
+    keys: ['mcpServers', 'farebox'],
+    signs: machine => ({ folders: [atHome(machine, '.codeium', 'windsurf')], program: 'windsurf' }),
+    entry: plain,
+    apiKey: '${env:FAREBOX_API_KEY}',
+    afterwards: 'Refresh the MCP servers in the settings of Cascade.',
+    docs: 'https://docs.windsurf.com/windsurf/cascade/mcp',
+  },
+  {
+    name: 'cline',
+    title: 'Cline',
+    format: 'JSON',
+    files: machine => {
+      const named = machine.env.CLINE_MCP_SETTINGS_PATH
+      const usual = ['data', 'settings', 'cline_mcp_settings.json']
+      return [named || belowVariable(machine, 'CLINE_DIR', ['.cline'], ...usual)]
+    },
+    keys: ['mcpServers', 'farebox'],
+    signs: machine => ({ folders: [belowVariable(machine, 'CLINE_DIR', ['.cline'])], program: 'cline' }),
+    entry: plain,
+    apiKey: null,
+    afterwards: 'Cline reads the file by itself; the server stands under MCP Servers, Configure.',
+    docs: 'https://docs.cline.bot/mcp/mcp-overview',
+  },
+  {
+    name: 'copilot',
+    title: 'Copilot CLI',
+    format: 'JSON',
+    files: machine => [belowVariable(machine, 'COPILOT_HOME', ['.copilot'], 'mcp-config.json')],
+    keys: ['mcpServers', 'farebox'],
+    signs: machine => ({ folders: [belowVariable(machine, 'COPILOT_HOME', ['.copilot'])], program: 'copilot' }),
+    entry: start => ({ type: 'local', ...plain(start), tools: ['*'] }),
+    apiKey: '${FAREBOX_API_KEY}',
+    ownCommand: start => ['copilot', 'mcp', 'add', 'farebox', ...flags('--env', start), '--', ...program(start)],
+    afterwards: 'Start Copilot CLI again; `/mcp show` shows the server.',
+    docs: 'https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers',
+  },
+  {
+    name: 'opencode',
+    title: 'opencode',
+    format: 'JSONC',
+    files: machine => [
+      inXdgFolder(machine, 'opencode', 'opencode.jsonc'),
+      inXdgFolder(machine, 'opencode', 'opencode.json'),
+    ],
+    keys: ['mcp', 'farebox'],
+    signs: machine => ({ folders: [inXdgFolder(machine, 'opencode')], program: 'opencode' }),
+    entry: ({ env, ...start }) => ({
+      type: 'local',
+      command: program({ ...start, env }),
+      environment: env,
+      enabled: true,
+    }),
+    apiKey: '{env:FAREBOX_API_KEY}',
+    ownCommand: start => ['opencode', 'mcp', 'add', 'farebox', ...flags('--env', start), '--', ...program(start)],
+    afterwards: 'Start opencode again; `opencode mcp list` shows the server.',
+    docs: 'https://opencode.ai/docs/mcp-servers/',
   },
 ]
 // biome-ignore-end lint/suspicious/noTemplateCurlyInString: each client fills in a spelling of its own
 
-/** Codex hands through the variables that are named, and others not at all. */
-function codexTable({ command, args, service }: StartCommand): string {
-  return `[mcp_servers.farebox]
-command = ${tomlText(command)}
-args = [${args.map(tomlText).join(', ')}]
-env = { FAREBOX_BASE_URL = ${tomlText(service ?? exampleAddress)} }
-env_vars = ["FAREBOX_API_KEY"]`
-}
-
-/** A basic string of TOML has the escapes of JSON; only DEL is one more that has to be written as one. */
-const tomlText = (text: string): string => JSON.stringify(text).replaceAll('\u007f', '\\u007f')
-
-/** Flags of `farebox mcp` that a client has to give too; a passphrase itself is none of them. */
-export interface CarriedFlags {
-  tools?: string | undefined
-  data?: string | undefined
-  'passphrase-file'?: string | undefined
-}
-
-/** Prints what a client's configuration has to say: where it goes on stderr, the text alone on stdout. Reads no key. */
-export async function printConfig(command: string, client: string, flags: CarriedFlags, io: CommandIo): Promise<void> {
-  const found = assistantClients.find(({ name }) => name === client)
-  if (!found) {
-    const names = assistantClients.map(({ name }) => name).join(', ')
-    throw wrongUsage(command, `\`--print-config\` takes one of ${names}`)
-  }
-  io.output.note(`Put this into ${found.where}`)
-  const { asTyped } = await import('#agent/words/typed-commands.ts')
-  const service = serviceIn(io.env)
-  io.output.note(
-    asTyped(
-      service === null
-        ? 'Write the address of your service in; without a key a wallet pays: `farebox wallet create --service URL`.'
-        : `Without a key a wallet pays: \`farebox wallet create --service ${service}\`.`,
-    ),
-  )
-  const start = { ...startCommand(io.self, flags), service }
-  if (start.args[0]?.includes(`${sep}_npx${sep}`)) io.output.note(unpackedByNpx)
-  io.output.print(found.write(start))
-}
-
-/** As this terminal names it; an address with a secret in it is not printed. */
-function serviceIn({ FAREBOX_BASE_URL }: CommandIo['env']): string | null {
-  const given = FAREBOX_BASE_URL?.trim() ?? ''
-  if (!URL.canParse(given)) return null
-  const { protocol, username, password, search } = new URL(given)
-  return /^https?:$/.test(protocol) && `${username}${password}${search}` === '' ? given : null
-}
-
-const unpackedByNpx =
-  'This farebox was unpacked by npx for the moment and may be gone tomorrow: install it with `npm install -g`, then print this again.'
-
-/** This very installation, by its path, so that nothing is looked up in a PATH that desktop programs do not have. */
-function startCommand([program, launcher = '']: CommandIo['self'], flags: CarriedFlags): Omit<StartCommand, 'service'> {
-  const path = realPath(launcher)
-  const carried = Object.entries({
-    '--tools': flags.tools,
-    '--data': flags.data && resolve(flags.data),
-    '--passphrase-file': flags['passphrase-file'] && resolve(flags['passphrase-file']),
-  }).flatMap(([flag, value]) => (value ? [flag, value] : []))
-  return { command: program, args: [path, 'mcp', ...carried] }
-}
-
-/** A link in a folder of programs may be another one after the next installation. */
-function realPath(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    return resolve(path)
-  }
-}
+/** What a client's configuration says of the API key, where a key was asked for or the text is for a person to complete. */
+export const apiKeyPlaceholder = ({ apiKey }: AssistantClient): string => apiKey ?? notWrittenIn

@@ -43,8 +43,8 @@ work.
   --passphrase-fd N       read the passphrase from this open file descriptor, 3 or above
   --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox)
   --print-tools           print the tool listing as a client sees it, with its SHA-256, and exit
-  --print-config CLIENT   print the configuration for a client, without keys, and exit; CLIENT is claude-code,
-                          claude-desktop, vscode, cursor, codex, gemini or zed`
+  --print-config CLIENT   print the configuration for a client, without keys, and exit; \`farebox install\` lists the
+                          clients and writes it`
 
 export const mcp: Command = {
   usage,
@@ -65,7 +65,7 @@ export const mcp: Command = {
     // A client that starts this with what a person was asked for writes the flags of answers that nobody gave, too.
     const values = filledIn(written)
     if (written['print-config'] !== undefined) {
-      const { printConfig } = await import('../assistants/clients.ts')
+      const { printConfig } = await import('../assistants/print-config.ts')
       await printConfig(name, written['print-config'], values, io)
       return 0
     }

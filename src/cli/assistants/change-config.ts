@@ -1,0 +1,170 @@
+import { existsSync, rmSync } from 'node:fs'
+import { asTyped, inShell } from '#agent/words/typed-commands.ts'
+import { CliError, type CommandIo } from '../command.ts'
+import { asJson } from '../output.ts'
+import { askYes } from '../wallet/terminal.ts'
+import type { AssistantClient, Entry, StartCommand } from './clients.ts'
+import { type ConfigFile, copyOf, keepCopy, readConfig, removeConfig, withoutMark, writeConfig } from './config-file.ts'
+import { addEntry, entryIn, removeEntry, shownChange, withoutValues } from './edit-config.ts'
+import { ConfigFault } from './edit-json.ts'
+import type { Machine } from './machine.ts'
+import { isOurs, unpackedByNpx } from './start-command.ts'
+
+/** What is to become of a client's configuration, and how the user is asked. */
+export interface Change {
+  /** Null to remove ours. */
+  entry: Entry | null
+  start: StartCommand
+  machine: Machine
+  withInput: boolean
+  isPrint: boolean
+  isSure: boolean
+  isJson: boolean
+}
+
+/** The configuration file of a client: the one that is there, else the one that it would make. */
+export function configOf(client: AssistantClient, machine: Machine): string {
+  const files = client.files(machine)
+  return files.find(file => existsSync(file)) ?? files[0]
+}
+
+/** Whether the file has an entry that starts a farebox. Throws where it cannot be read. */
+export async function hasOurEntry(client: AssistantClient, path: string): Promise<boolean> {
+  const { text } = readConfig(path)
+  return text !== null && isOurs(await entryIn(client, withoutMark(text).text))
+}
+
+type Done = 'added' | 'updated' | 'removed' | 'unchanged'
+
+/** Shows the change, asks, keeps a copy and writes. Answers the exit code. */
+export async function changeConfig(client: AssistantClient, change: Change, io: CommandIo): Promise<number> {
+  const file = readConfig(configOf(client, change.machine))
+  const plan = await planned(client, change, file).catch(error => {
+    throw inWords(error, file)
+  })
+  if (!change.isJson) show(plan, file, io)
+  const isWritten = plan.done !== 'unchanged' && !change.isPrint
+  if (isWritten && !(await mayWrite(change, io))) {
+    io.output.note('Nothing was changed.')
+    return 1
+  }
+  const copy = isWritten ? write(plan, file) : null
+  if (change.isJson) {
+    const { done } = plan
+    const { entry } = change
+    io.output.print(asJson({ client: client.name, file: file.path, change: done, written: isWritten, copy, entry }))
+  } else sayWhatNext(client, change, { done: plan.done, isWritten, copy }, io)
+  return 0
+}
+
+interface Plan {
+  done: Done
+  /** Null where the file is to go, because only this command has ever written it. */
+  text: string | null
+  hadEntry: boolean
+  /** The lines that change, without the values of others. */
+  lines: readonly string[]
+}
+
+async function planned(client: AssistantClient, change: Change, file: ConfigFile): Promise<Plan> {
+  const { mark, text } = withoutMark(file.text ?? '')
+  const old = await entryIn(client, text)
+  if (old !== undefined && !isOurs(old)) {
+    const sentence = `${file.path} has another server that is called farebox.`
+    throw new CliError(sentence, 'Rename it there, or take it out, then repeat this. Nothing was changed.')
+  }
+  const hadEntry = old !== undefined
+  const edit = (before: string) =>
+    change.entry === null ? removeEntry(client, before) : addEntry(client, before, change.entry, change)
+  const original = change.entry === null && hadEntry ? await originalOf(client, file, text, old as Entry) : undefined
+  const after = original === undefined ? await edit(text) : withoutMark(original ?? '').text
+  if (after === text) return { done: 'unchanged', text: file.text, hadEntry, lines: [] }
+  const done = change.entry === null ? 'removed' : hadEntry ? 'updated' : 'added'
+  const lines = await shownChange(client, text, original === undefined ? edit : () => withoutValues(client, after))
+  return { done, text: original === null ? null : mark + after, hadEntry, lines }
+}
+
+/**
+ * What the file was before this command wrote it, if nobody else has changed it since: the kept copy, or null where there
+ * was no file. Undefined where it cannot be known.
+ */
+async function originalOf(
+  client: AssistantClient,
+  file: ConfigFile,
+  text: string,
+  entry: Entry,
+): Promise<string | null | undefined> {
+  const copy = copyOf(file, false)
+  const kept = existsSync(copy) ? readConfig(copy).text : null
+  for (const withInput of client.input ? [false, true] : [false]) {
+    const again = await addEntry(client, withoutMark(kept ?? '').text, entry, { withInput }).catch(() => null)
+    if (again === text) return kept
+  }
+  return undefined
+}
+
+function inWords(error: unknown, { path }: ConfigFile): unknown {
+  if (!(error instanceof ConfigFault)) return error
+  const sentence = `${path}, line ${error.line}: ${error.message}.`
+  return new CliError(sentence, 'Correct it in an editor, then repeat this. Nothing was changed.')
+}
+
+function show({ done, lines }: Plan, { path, text }: ConfigFile, io: CommandIo): void {
+  if (done === 'unchanged') return
+  io.output.print(text === null ? `${path} (new)` : path)
+  for (const line of lines) io.output.print(`  ${line}`)
+}
+
+async function mayWrite({ isSure }: Change, io: CommandIo): Promise<boolean> {
+  if (isSure) return true
+  if (io.stdin.isTTY) return askYes(io, 'Write this?')
+  throw new CliError(
+    'This is no terminal, so nothing was written.',
+    'Repeat it with `--yes`, or with `--print` to only see it.',
+    2,
+  )
+}
+
+/** Answers the path of the kept copy. */
+function write({ done, text, hadEntry }: Plan, file: ConfigFile): string | null {
+  const before = copyOf(file, false)
+  const isRestored = done === 'removed' && (text === null || (existsSync(before) && readConfig(before).text === text))
+  if (text === null) removeConfig(file)
+  const copy = file.text === null || isRestored ? null : keepCopy(file, hadEntry)
+  if (text !== null) writeConfig(file, text)
+  if (isRestored) rmSync(before, { force: true })
+  return copy
+}
+
+function sayWhatNext(
+  client: AssistantClient,
+  { entry, start, isPrint }: Change,
+  { done, isWritten, copy }: { done: Done; isWritten: boolean; copy: string | null },
+  io: CommandIo,
+): void {
+  const { output } = io
+  if (done === 'unchanged') {
+    output.print(
+      entry === null ? `${client.title} has no farebox to remove.` : `${client.title} has this farebox already.`,
+    )
+    return
+  }
+  if (copy !== null) output.note(`The old file is kept as ${copy}`)
+  if (isWritten) output.print(`${client.title}: farebox ${done}. ${entry === null ? 'Restart it.' : client.afterwards}`)
+  if (entry === null) return
+  const moment = unpackedByNpx(start)
+  if (moment !== null) output.note(moment)
+  const hasKey = start.env.FAREBOX_API_KEY !== undefined
+  if (isWritten && !hasKey)
+    output.note(asTyped('Without a wallet the free tools work; `farebox wallet create --service URL` makes one.'))
+  // These know nothing of a key that the client asks for.
+  if (!isPrint || hasKey) return
+  if (client.ownCommand)
+    output.note(
+      `The client's own command: ${client
+        .ownCommand(start)
+        .map(word => inShell(word))
+        .join(' ')}`,
+    )
+  if (client.link) output.note(`The same as a link: ${client.link(start)}`)
+}

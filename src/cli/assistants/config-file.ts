@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto'
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { CliError } from '../command.ts'
+
+/** A client's configuration as it was read. */
+export interface ConfigFile {
+  /** As the client names it. */
+  path: string
+  /** Where that leads to: people keep their configuration in a repository and link to it. */
+  target: string
+  /** Null where there is no file yet. */
+  text: string | null
+}
+
+/** Claude Code keeps its history in the same file, which may be some megabytes. */
+const mostBytes = 64 * 1024 * 1024
+
+const byteOrderMark = '\uFEFF'
+
+/** Reads a configuration, following links. Throws what a person can mend. */
+export function readConfig(path: string): ConfigFile {
+  const target = targetOf(path)
+  if (!existsSync(target)) return { path, target, text: null }
+  const { size } = statSync(target)
+  if (size > mostBytes)
+    throw new CliError(`${path} has ${size} bytes.`, `At most ${mostBytes} are read: is it the right file?`)
+  try {
+    return {
+      path,
+      target,
+      text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(target)),
+    }
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    throw new CliError(
+      `${path} is not written in UTF-8.`,
+      'Save it as UTF-8 in an editor, then repeat this. Nothing was changed.',
+    )
+  }
+}
+
+/** The text behind a mark of the encoding, and the mark. */
+export const withoutMark = (text: string): { mark: string; text: string } =>
+  text.startsWith(byteOrderMark) ? { mark: byteOrderMark, text: text.slice(1) } : { mark: '', text }
+
+/** Follows a link also where it leads to no file yet. */
+function targetOf(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
+  return isLink ? resolve(dirname(path), readlinkSync(path)) : path
+}
+
+/** The name of the copy of a configuration without our entry, or of an older one with it. */
+export const copyOf = ({ target }: ConfigFile, hasEntry: boolean): string =>
+  `${target}.${hasEntry ? 'with' : 'before'}-farebox`
+
+/** Keeps the file as it is beside it, with its mode, in the place of an older copy. Answers the path of the copy. */
+export function keepCopy(file: ConfigFile, hasEntry: boolean): string {
+  const copy = copyOf(file, hasEntry)
+  copyFileSync(file.target, copy)
+  keepRights(file.target, copy)
+  return copy
+}
+
+/** Writes the file whole or not at all, with the mode and owner of the old one. Throws where somebody else has written it since. */
+export function writeConfig(file: ConfigFile, text: string): void {
+  requireUnchanged(file)
+  mkdirSync(dirname(file.target), { recursive: true })
+  const fresh = `${file.target}.${randomUUID()}.new`
+  try {
+    writeSynced(fresh, text)
+    if (file.text !== null) keepRights(file.target, fresh)
+    requireUnchanged(file)
+    renameSync(fresh, file.target)
+  } finally {
+    rmSync(fresh, { force: true })
+  }
+}
+
+/** Removes a file that only we have written. */
+export function removeConfig(file: ConfigFile): void {
+  requireUnchanged(file)
+  rmSync(file.target)
+}
+
+/** A client that runs may write its configuration at any moment. */
+function requireUnchanged({ path, text }: ConfigFile): void {
+  if (readConfig(path).text === text) return
+  throw new CliError(
+    `${path} has changed in the meantime.`,
+    'Quit the client if it is running, then repeat this. Nothing was changed.',
+  )
+}
+
+function writeSynced(path: string, text: string): void {
+  const file = openSync(path, 'wx', 0o600)
+  try {
+    writeFileSync(file, text)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Under sudo a file would become root's, and the client could write it no more. */
+function keepRights(from: string, to: string): void {
+  const { mode, uid, gid } = statSync(from)
+  chmodSync(to, mode & 0o777)
+  if (process.getuid?.() === 0) chownSync(to, uid, gid)
+}

@@ -1,0 +1,55 @@
+import { accessSync, constants, existsSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { type PlatformPath, posix, win32 } from 'node:path'
+
+/** What decides where a client keeps its configuration. A test can be any machine. */
+export interface Machine {
+  platform: NodeJS.Platform
+  env: Readonly<Record<string, string | undefined>>
+}
+
+const pathsOf = ({ platform }: Machine): PlatformPath => (platform === 'win32' ? win32 : posix)
+
+const homeOf = ({ platform, env }: Machine): string => (platform === 'win32' ? env.USERPROFILE : env.HOME) || homedir()
+
+/** A path below the user's home folder. */
+export const atHome = (machine: Machine, ...names: string[]): string => pathsOf(machine).join(homeOf(machine), ...names)
+
+/** A path below the folder that a variable names, else below `usual` at home. */
+export function belowVariable(
+  machine: Machine,
+  variable: string,
+  usual: readonly string[],
+  ...names: string[]
+): string {
+  const named = machine.env[variable]
+  return named ? pathsOf(machine).join(named, ...names) : atHome(machine, ...usual, ...names)
+}
+
+/** A path in the folder for settings of desktop programs. */
+export function inAppFolder(machine: Machine, ...names: string[]): string {
+  if (machine.platform === 'win32') return belowVariable(machine, 'APPDATA', ['AppData', 'Roaming'], ...names)
+  if (machine.platform === 'darwin') return atHome(machine, 'Library', 'Application Support', ...names)
+  return inXdgFolder(machine, ...names)
+}
+
+/** A path in `~/.config`, which some clients use on every system. */
+export const inXdgFolder = (machine: Machine, ...names: string[]): string =>
+  belowVariable(machine, 'XDG_CONFIG_HOME', ['.config'], ...names)
+
+/** Whether a terminal of this machine finds a program of that name. */
+export function hasProgram(machine: Machine, name: string): boolean {
+  const { delimiter, join } = pathsOf(machine)
+  const folders = (machine.env.PATH ?? machine.env.Path ?? '').split(delimiter).filter(folder => folder !== '')
+  if (machine.platform !== 'win32') return folders.some(folder => isExecutable(join(folder, name)))
+  return folders.some(folder => ['.exe', '.cmd'].some(ending => existsSync(join(folder, `${name}${ending}`))))
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,39 @@
+import { type CommandIo, wrongUsage } from '../command.ts'
+import { type AssistantClient, apiKeyPlaceholder, assistantClients, type StartCommand } from './clients.ts'
+import { addEntry } from './edit-config.ts'
+import { type CarriedFlags, serviceIn, startCommand, unpackedByNpx } from './start-command.ts'
+
+const exampleAddress = 'https://api.service.example/api/v1'
+
+/** The client of that name. Throws wrong usage, with the names that there are. */
+export function clientNamed(command: string, what: string, name: string): AssistantClient {
+  const found = assistantClients.find(client => client.name === name)
+  if (found) return found
+  throw wrongUsage(command, `${what} takes one of ${assistantClients.map(client => client.name).join(', ')}`)
+}
+
+/** Prints what a client's configuration has to say: where it goes on stderr, the text alone on stdout. Reads no key. */
+export async function printConfig(command: string, name: string, flags: CarriedFlags, io: CommandIo): Promise<void> {
+  const client = clientNamed(command, '`--print-config`', name)
+  const [file] = client.files({ platform: process.platform, env: io.env })
+  io.output.note(`Put this into ${file}, or run \`farebox install ${name}\`, which does it. ${keyAdvice(client)}`)
+  const { asTyped } = await import('#agent/words/typed-commands.ts')
+  const service = serviceIn(io.env)
+  io.output.note(
+    asTyped(
+      service === null
+        ? 'Write the address of your service in; without a key a wallet pays: `farebox wallet create --service URL`.'
+        : `Without a key a wallet pays: \`farebox wallet create --service ${service}\`.`,
+    ),
+  )
+  const env = { FAREBOX_BASE_URL: service ?? exampleAddress, FAREBOX_API_KEY: apiKeyPlaceholder(client) }
+  const start: StartCommand = { ...startCommand(io.self, flags), env }
+  const moment = unpackedByNpx(start)
+  if (moment !== null) io.output.note(moment)
+  io.output.print((await addEntry(client, '', client.entry(start), { withInput: true })).trimEnd())
+}
+
+function keyAdvice({ apiKey, input }: AssistantClient): string {
+  if (apiKey === null) return 'It fills in nothing: use a wallet, or write the key in.'
+  return input ? 'It asks for the key once and keeps it.' : 'FAREBOX_API_KEY comes from your environment.'
+}

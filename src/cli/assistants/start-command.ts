@@ -1,0 +1,66 @@
+import { realpathSync } from 'node:fs'
+import { resolve, sep } from 'node:path'
+import { version } from '#contract/version.generated.ts'
+import type { CommandIo } from '../command.ts'
+import type { StartCommand } from './clients.ts'
+
+/** Flags of `farebox mcp` that a client has to give too; a passphrase itself is none of them. */
+export interface CarriedFlags {
+  tools?: string | undefined
+  data?: string | undefined
+  'passphrase-file'?: string | undefined
+}
+
+/** Until the name is ours on npm, `npx` would run a package of somebody else. */
+const isOnNpm = false as boolean
+
+/** npx unpacks a package for the moment, into a folder that it may delete. */
+const isUnpackedByNpx = (path: string): boolean => path.includes(`${sep}_npx${sep}`)
+
+/** What to say of an installation that may be gone tomorrow; null for one that stays. */
+export const unpackedByNpx = ({ args: [launcher = ''] }: Pick<StartCommand, 'args'>): string | null =>
+  isUnpackedByNpx(launcher)
+    ? 'This farebox was unpacked by npx for the moment and may be gone tomorrow: install it with `npm install -g`, then repeat this.'
+    : null
+
+/** This very installation, by its path, so that nothing is looked up in a PATH that desktop programs do not have. */
+export function startCommand(
+  [program, launcher = '']: CommandIo['self'],
+  flags: CarriedFlags,
+): Omit<StartCommand, 'env'> {
+  const path = realPath(launcher)
+  const carried = Object.entries({
+    '--tools': flags.tools,
+    '--data': flags.data && resolve(flags.data),
+    '--passphrase-file': flags['passphrase-file'] && resolve(flags['passphrase-file']),
+  }).flatMap(([flag, value]) => (value ? [flag, value] : []))
+  if (isOnNpm && isUnpackedByNpx(path)) return { command: 'npx', args: ['-y', `farebox@${version}`, 'mcp', ...carried] }
+  return { command: program, args: [path, 'mcp', ...carried] }
+}
+
+/** A link in a folder of programs may be another one after the next installation. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return resolve(path)
+  }
+}
+
+/** The service that this terminal names; null where its address has a secret in it, or there is none. */
+export function serviceIn({ FAREBOX_BASE_URL }: CommandIo['env']): string | null {
+  const given = FAREBOX_BASE_URL?.trim() ?? ''
+  if (!URL.canParse(given)) return null
+  const { protocol, username, password, search } = new URL(given)
+  return /^https?:$/.test(protocol) && `${username}${password}${search}` === '' ? given : null
+}
+
+/** Whether an entry starts a farebox, wherever it is installed. */
+export function isOurs(entry: unknown): boolean {
+  if (typeof entry !== 'object' || entry === null) return false
+  const { command, args } = entry as { command?: unknown; args?: unknown }
+  const words = [command, args].flat().filter(word => typeof word === 'string')
+  return words.includes('mcp') && words.some(word => ourProgram.test(word))
+}
+
+const ourProgram = /(?:^|[\\/])farebox(?:\.mjs|\.cmd|\.exe)?(?:@[\w.-]+)?$/

@@ -1,0 +1,157 @@
+import { existsSync } from 'node:fs'
+import { amounts, isAgentVariable, readSettings } from '#agent/settings/settings.ts'
+import {
+  type AssistantClient,
+  apiKeyPlaceholder,
+  assistantClients,
+  type Entry,
+  type StartCommand,
+} from '../assistants/clients.ts'
+import { hasProgram, type Machine } from '../assistants/machine.ts'
+import { clientNamed } from '../assistants/print-config.ts'
+import { serviceIn, startCommand } from '../assistants/start-command.ts'
+import { CliError, type Command, type CommandIo, parseArguments, wrongUsage } from '../command.ts'
+import { asJson } from '../output.ts'
+
+const name = 'farebox install'
+
+const usage = `Usage: farebox install [--json]
+       farebox install CLIENT [--service URL] [--data DIR] [--tools NAMES] [--passphrase-file FILE] [--api-key]
+                       [--set NAME=VALUE]... [--yes | --print] [--json]
+       farebox install CLIENT --uninstall [--yes | --print] [--json]
+
+Adds farebox to the configuration of an MCP client, or removes it. It shows the change, asks, and keeps a copy of the old
+file beside it. Comments and everything else in the file stay as they are. No key and no passphrase is written. Without
+CLIENT it lists the clients and which of them this machine has.
+
+  CLIENT                  ${wrapped(assistantClients.map(client => client.name))}
+  --service URL           address of the service (FAREBOX_BASE_URL, or the one that the wallet was made for)
+  --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox)
+  --tools NAMES           tools or sets to serve, as in \`farebox mcp --tools\`
+  --passphrase-file FILE  file with the wallet's passphrase; not needed with the system keychain
+  --api-key               pay with an API key: the client reads FAREBOX_API_KEY from its own environment, or asks for it
+  --set NAME=VALUE        a setting for the server, such as FAREBOX_MAX_DAY_USD=5; not for keys
+  --uninstall             remove the entry of farebox, and nothing else
+  --yes                   do not ask
+  --print                 show the change and write nothing
+  --json                  print the result as one line of JSON`
+
+export const install: Command = {
+  usage,
+  async run(args, io) {
+    const { values, positionals } = parseArguments(args, {
+      command: name,
+      options: {
+        service: { type: 'string' },
+        data: { type: 'string' },
+        tools: { type: 'string' },
+        'passphrase-file': { type: 'string' },
+        'api-key': { type: 'boolean', default: false },
+        set: { type: 'string', multiple: true, default: [] },
+        uninstall: { type: 'boolean', default: false },
+        yes: { type: 'boolean', default: false },
+        print: { type: 'boolean', default: false },
+        json: { type: 'boolean', default: false },
+      },
+      maxPositionals: 1,
+    })
+    const machine = { platform: process.platform, env: io.env }
+    const [wanted] = positionals
+    if (wanted === undefined) {
+      if (args.some(arg => arg !== '--json')) throw wrongUsage(name, 'The client is missing')
+      return list(machine, values.json, io)
+    }
+    const client = clientNamed(name, '`farebox install`', wanted)
+    if (values.yes && values.print) throw wrongUsage(name, '`--yes` writes and `--print` does not: give one of them')
+    const { changeConfig } = await import('../assistants/change-config.ts')
+    const start = startOf(client, values, io)
+    const entry: Entry | null = values.uninstall ? null : client.entry(start)
+    const how = { isPrint: values.print, isSure: values.yes, isJson: values.json, withInput: values['api-key'] }
+    return changeConfig(client, { entry, start, machine, ...how }, io)
+  },
+}
+
+function wrapped(names: readonly string[]): string {
+  const half = Math.ceil(names.length / 2)
+  return `one of ${names.slice(0, half).join(', ')},\n${' '.repeat(26)}${names.slice(half).join(', ')}`
+}
+
+interface Given {
+  service?: string | undefined
+  data?: string | undefined
+  tools?: string | undefined
+  'passphrase-file'?: string | undefined
+  'api-key': boolean
+  set: readonly string[]
+}
+
+/** How the client is to start the server. Throws wrong usage for a setting that is wrong, or that is a secret. */
+function startOf(client: AssistantClient, given: Given, io: CommandIo): StartCommand {
+  const service = given.service?.trim() ?? serviceIn(io.env)
+  const env: Record<string, string> = { ...(service === null ? {} : { FAREBOX_BASE_URL: service }) }
+  for (const setting of given.set) {
+    const [, variable = '', value = ''] = /^([A-Z_]+)=(.*)$/s.exec(setting) ?? []
+    if (variable === '') throw wrongUsage(name, '`--set` takes NAME=VALUE, such as FAREBOX_MAX_DAY_USD=5')
+    if (!maySet(variable))
+      throw wrongUsage(name, `\`--set\` does not take ${variable}: it takes ${settable.join(', ')}`)
+    env[variable] = value
+  }
+  const { problems } = readSettings(env)
+  if (problems.length > 0) throw wrongUsage(name, problems.join(' ').replace(/\.$/, ''))
+  if (given['api-key']) {
+    if (client.apiKey === null) {
+      const none = `${client.title} fills in no variables, and no key is written into a file.`
+      throw new CliError(none, 'Leave `--api-key` out and let a wallet pay: `farebox wallet create --service URL`.', 2)
+    }
+    env.FAREBOX_API_KEY = apiKeyPlaceholder(client)
+  }
+  return { ...startCommand(io.self, { ...given, data: given.data ?? (io.env.FAREBOX_DATA?.trim() || undefined) }), env }
+}
+
+/** What is no secret; FAREBOX_DATA, FAREBOX_TOOLS and the service have flags. */
+const settable = [...amounts, 'FAREBOX_DRY_RUN', 'FAREBOX_OUTPUT_DIR', 'FAREBOX_PAYEE', 'FAREBOX_VENDOR'] as const
+
+const maySet = (variable: string): boolean => isAgentVariable(variable) && settable.some(each => each === variable)
+
+interface ListedClient {
+  client: string
+  title: string
+  /** Whether this machine has it. */
+  found: boolean
+  /** Whether its configuration has farebox; null where it cannot be read. */
+  installed: boolean | null
+  file: string
+}
+
+async function list(machine: Machine, isJson: boolean, io: CommandIo): Promise<number> {
+  const clients = await Promise.all(assistantClients.map(client => listed(client, machine)))
+  if (isJson) {
+    io.output.print(asJson({ clients }))
+    return 0
+  }
+  const rows = clients.map(({ client, found, installed, file }) => {
+    const state = installed === null ? 'cannot be read' : installed ? 'installed' : ''
+    return [client, found ? 'found' : '', state, file]
+  })
+  const table = [['Client', 'Here', 'farebox', 'Configuration'], ...rows]
+  const widths = [0, 1, 2].map(column => Math.max(...table.map(row => row[column]?.length ?? 0)))
+  for (const row of table)
+    io.output.print(
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+  const { asTyped } = await import('#agent/words/typed-commands.ts')
+  io.output.note(asTyped('Run `farebox install CLIENT` for one of them.'))
+  return 0
+}
+
+async function listed(client: AssistantClient, machine: Machine): Promise<ListedClient> {
+  const { configOf, hasOurEntry } = await import('../assistants/change-config.ts')
+  const { folders, program } = client.signs(machine)
+  const found = folders.some(folder => existsSync(folder)) || (program !== null && hasProgram(machine, program))
+  const file = configOf(client, machine)
+  const installed = await hasOurEntry(client, file).catch(() => null)
+  return { client: client.name, title: client.title, found, installed, file }
+}

@@ -1,0 +1,187 @@
+import { shown, type Threat } from './threat.ts'
+
+/** Threats to the wallet and its owner (W). */
+export const walletThreats: readonly Threat[] = [
+  {
+    id: 'W1',
+    threat: 'text that tells the assistant to spend money',
+    answer: 'no tool call lifts a cap; untrusted text is fenced, and cannot close its fence',
+    shownBy: [
+      shown('wallet/decide.test.ts', 'an approval lifts no cap'),
+      shown('toolkit/values/untrusted.test.ts', 'no text closes its own frame'),
+    ],
+  },
+  {
+    id: 'W2',
+    threat: 'a consent or an approval that a model gives by itself',
+    answer: 'only the user’s decision counts',
+    shownBy: [
+      shown('agent/paid-call-person.test.ts', 'a consent that did not come from a person is not sent'),
+      shown('mcp/listing.test.ts', 'its words are plain, and no argument decides for a person'),
+    ],
+  },
+  {
+    id: 'W3',
+    threat: 'a service that keeps asking for money after it was paid',
+    answer: 'one payment a minute, within the caps of the day and in total',
+    shownBy: [
+      shown(
+        'wallet/pay.test.ts',
+        'a service that asks for ever gets one payment a minute, and not beyond the day',
+        'a service that takes the money and always says no gets the total at most',
+      ),
+    ],
+  },
+  {
+    id: 'W4',
+    threat: 'a redirect to another host, or plain HTTP to another machine',
+    answer: 'nothing signed is sent there',
+    shownBy: [
+      shown('agent/paid-call.test.ts', 'a redirect to another host carries neither sign-in nor payment there'),
+      shown(
+        'client/client.test.ts',
+        'plain http to another machine, and an address with a password, are refused before anything is sent',
+      ),
+    ],
+  },
+  {
+    id: 'W5',
+    threat: 'a service that wants a sign-in for another site',
+    answer: 'the wallet writes the text itself, for the configured service',
+    shownBy: [
+      shown('wallet/keys.test.ts', 'a sign-in is the wallet’s own text for the configured service, fresh each time'),
+    ],
+  },
+  {
+    id: 'W6',
+    threat: 'answers that are dropped on purpose, and a wallet that is killed while it pays',
+    answer: 'the same bytes are sent again; there is no second signature',
+    shownBy: [
+      shown('agent/paid-call.test.ts', 'a lost answer to a payment: the same bytes again, one signature, one credit'),
+      shown('agent/killed-process.test.ts', 'killed while paying: the same call goes on with the same signed payment'),
+    ],
+  },
+  {
+    id: 'W7',
+    threat: 'several processes on one wallet',
+    answer: 'they share one budget',
+    shownBy: [shown('wallet/processes.test.ts', 'eight processes share one budget')],
+  },
+  {
+    id: 'W8',
+    threat: 'files that must not be sent, and file names that lead outside the folder',
+    answer: 'neither read nor written',
+    shownBy: [
+      shown(
+        'agent/files.test.ts',
+        'a picture through a link is refused',
+        'the folder of keys is not read, even inside an allowed one',
+        'a name of a file is ours, whatever the model is called',
+      ),
+      shown(
+        'agent/secret-files.test.ts',
+        '.env is not read in an output folder that is the project',
+        '.farebox/service/secret is not read in an output folder that is the project',
+        'data/chain/keys.json is not read in an output folder that is the project',
+        'a hard link to .farebox/agent/wallet.json is not read',
+        'a folder that is swapped for a link to secrets between the check and the opening is not read',
+        'a text that is saved as "../../wallet.json" replaces no file that is there',
+      ),
+      shown('client/download.test.ts', 'what is no video is not kept, and a file that is there is never replaced'),
+    ],
+  },
+  {
+    id: 'W9',
+    threat: 'the wallet’s key or passphrase in a log, an error, a record or an answer',
+    answer: 'they appear in none',
+    shownBy: [
+      shown('wallet/keys.test.ts', 'no print of a wallet, its errors or its records holds the key or a passphrase'),
+      shown(
+        'agent/mcp-command.test.ts',
+        'with a wallet and a named payee it pays for a chat; the key stands nowhere in what it says',
+      ),
+    ],
+  },
+  {
+    id: 'W10',
+    threat: 'a receipt that is forged, belongs to another call, or has another amount than the answer',
+    answer: 'kept and reported with the answer, never trusted',
+    shownBy: [
+      shown(
+        'agent/receipts.test.ts',
+        'a changed amount',
+        'a key of somebody else',
+        'one of another call',
+        'one of more than its answer says',
+      ),
+      shown('wallet/receipts.test.ts', 'is of no receipt: another algorithm', 'is flagged: more than was allowed'),
+    ],
+  },
+  {
+    id: 'W11',
+    threat: 'a service that always reports low credit to a wallet that refills',
+    answer: 'one refill, within the caps; no more until the owner has looked',
+    shownBy: [
+      shown(
+        'agent/refill.test.ts',
+        'is refilled once, and then not before a person has looked',
+        'and neither where it grants a little of it',
+        'gets no more than the day allows where it shows each refill once',
+      ),
+    ],
+  },
+  {
+    id: 'W12',
+    threat: 'a browser page, or a program without the token, that calls the tools over HTTP',
+    answer: 'Host, Origin and token are checked before the body is read; the token is only in its file',
+    shownBy: [
+      shown(
+        'mcp/http.test.ts',
+        'no token',
+        'a wrong one',
+        'a name that a stranger points here',
+        'the page of a stranger',
+        'a page without an address',
+      ),
+      shown(
+        'agent/mcp-http-command.test.ts',
+        'it tells its address and where its token lies; who has read it is served, until it is stopped',
+        'it does not start: an emptied token lets nobody in',
+        'it does not start: a token that others can read',
+      ),
+    ],
+  },
+  {
+    id: 'W13',
+    threat: 'an old copy of the wallet’s folder, or a removed journal',
+    answer: 'nothing is signed until the owner accepts the journal, because its caps would allow too much',
+    shownBy: [
+      shown(
+        'wallet/journal-of-key.test.ts',
+        'an old copy of the folder resets no cap: restored again and again, it signs nothing more',
+        'a copy of any moment of a payment, restored after it, signs no second one',
+      ),
+      shown('wallet/processes.test.ts', 'eight processes share one budget'),
+    ],
+  },
+  {
+    id: 'W14',
+    threat: 'a clock that is set ahead, to make a payment valid for a day or to restart the daily cap',
+    answer: 'nothing is paid while it differs from the service’s or the chain’s by more than 10 minutes',
+    shownBy: [shown('wallet/clock.test.ts', 'a clock that is 25 hours ahead of the service')],
+  },
+  {
+    id: 'W15',
+    threat: 'keys of the user or of other servers, while a client’s configuration is edited',
+    answer: 'no key is written or shown; others’ entries, a broken file and its mode stay as they are',
+    shownBy: [
+      shown(
+        'cli/install.test.ts',
+        'no key of the environment is written, shown or put into a command or a link',
+        'a key that a user has written into our entry is not shown',
+        'a broken file is left as it is, and the error names it and its line',
+        'a server of somebody else that has our name is neither changed nor removed',
+      ),
+    ],
+  },
+]
