@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { describeMachine, type Machine } from './machine.ts'
 import type { BenchOptions } from './options.ts'
 
@@ -92,6 +92,7 @@ export async function finish(
   // A profiler slows what it looks at.
   if (isShort || profile) return
   const kept = { machine, figures: figures.map(rounded), goals } satisfies Result
+  mkdirSync(new URL('.', fileOf(name)), { recursive: true })
   writeFileSync(fileOf(name), `${JSON.stringify(kept, null, 1)}\n`)
   process.stdout.write(`Kept in docs/performance/${name}.json; npm run generate prints the page.\n`)
 }
