@@ -1,4 +1,3 @@
-import { flushCompileCache } from 'node:module'
 import { lineLog } from '#host/log.ts'
 import { CliError, type Command, type CommandIo, integerFlag, parseArguments, whenAborted } from '../command.ts'
 import { dataFolder, defaultDataFolder } from '../data/data-folder.ts'
@@ -59,8 +58,6 @@ export const up: Command = {
       const withoutSolana = solana.rpcUrl === null ? { withoutSolana: solana.problem } : {}
       const rails = { evmRpcUrl, solanaRpcUrl: solana.rpcUrl, ...withoutSolana }
       report({ event: 'ready', baseUrl, ...rails, dataDir: dataFolder(values.data).root })
-      // Else only an orderly end would keep it, and the start after a kill would compile everything anew.
-      flushCompileCache()
       const end = values['no-journey'] ? 'succeeded' : await journey(service, values.data, report, stopped, io)
       if (values.once) return end === 'succeeded' ? 0 : 1
       if (!values.json && !stopped.aborted) {

@@ -1,6 +1,8 @@
+import { flushCompileCache } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import type { WrongSecret } from '#access/keys/server-secret.ts'
+import type { Log } from '#host/log.ts'
 import type { StoreError } from '#ledger/store/store.ts'
 import { CliError } from '../command.ts'
 import { type DataFolder, readFileIfThere } from './data-folder.ts'
@@ -85,6 +87,25 @@ export async function openWhenFree<Opened>(
       await goesOn(folder)
       await sleep(folderAskMs)
     }
+  }
+}
+
+/** Whoever waits for the start is answered by then. */
+const warmAfterMs = 100
+
+/**
+ * Loads what the first chat and the first wallet need once the service answers, so that no start waits for it, and keeps
+ * what was compiled: a start after a kill would compile it anew. Answers what stops it.
+ */
+export function warmSoon(service: { warm(): Promise<void> }, log: Log): () => Promise<void> {
+  let warming = Promise.resolve()
+  const timer = setTimeout(() => {
+    const failed = (error: unknown) => log.warn({ err: error }, 'What the first requests need could not be loaded.')
+    warming = service.warm().then(flushCompileCache, failed)
+  }, warmAfterMs)
+  return () => {
+    clearTimeout(timer)
+    return warming
   }
 }
 

@@ -10,7 +10,7 @@ import { listenFailure } from '../command.ts'
 import { type DataFolder, dataFolder, removeFile, writePrivateFile } from '../data/data-folder.ts'
 import { secretsToStart } from '../data/folder-secrets.ts'
 import { ledgerPlaceOf, noteLedgerPlace, requireNoLedgerHere } from '../data/ledger-place.ts'
-import { folderWaitMs, openWhenFree, requireNoService } from '../data/service-admin.ts'
+import { folderWaitMs, openWhenFree, requireNoService, warmSoon } from '../data/service-admin.ts'
 import { faultsOf, loadConfig } from './config.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -88,7 +88,7 @@ async function start({ path, config, env, log, hide }: ServingOptions, ends: End
   const url = `http://${loopbackOf(file.listen.host)}:${listener.port}`
   await writePrivateFile(folder.admin, JSON.stringify({ url, token: adminToken, pid: process.pid }))
   ends.push(() => removeFile(folder.admin))
-  await service.warm()
+  ends.push(warmSoon(service, log))
   return {
     baseUrl: `${file.publicUrl.replace(/\/+$/, '')}${basePath}`,
     models: models.length,

@@ -12,7 +12,7 @@ import type { ServiceOptions } from '#service/running/open-service.ts'
 import { listenFailure } from '../command.ts'
 import { type DataFolder, removeFile, writePrivateFile } from '../data/data-folder.ts'
 import { readFolderSecrets, secretsToStart } from '../data/folder-secrets.ts'
-import { folderInUse, isWrongSecret, openWhenFree, runningService } from '../data/service-admin.ts'
+import { folderInUse, isWrongSecret, openWhenFree, runningService, warmSoon } from '../data/service-admin.ts'
 
 export interface LocalServiceOptions {
   folder: DataFolder
@@ -129,7 +129,7 @@ async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<L
   stops.push(() => listener.close(stopGraceMs))
   await writePrivateFile(folder.admin, JSON.stringify({ url: publicUrl, token: adminToken, pid: process.pid }))
   stops.push(() => removeFile(folder.admin))
-  await service.warm()
+  stops.push(warmSoon(service, log))
   const { payee, wallet } = keys
   return {
     publicUrl,

@@ -26,6 +26,12 @@ export const loadChat = onceLoaded(async () => {
   return { planChat, completeChat, streamChat }
 })
 
+/** The package has it in a file of its own, which is read when a text is first counted. */
+export const loadTokenizer = onceLoaded(async () => {
+  const { countTokens } = await import('#engines/tokens/count-tokens.ts')
+  countTokens('Read the tables.')
+})
+
 /** Each loads its work with the first request, because that needs the tokenizer, or what reads documents. */
 const text = [
   route(createChatCompletion, async (call, service) => {

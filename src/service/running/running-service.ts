@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import type { Hono } from 'hono'
 import { CallerIdentity } from '#access/identity/caller-identity.ts'
 import { TrustedProxies } from '#access/identity/trusted-proxies.ts'
@@ -41,7 +41,7 @@ import type { Payments } from '#payments/top-ups/top-up-offer.ts'
 import { VoiceHandles } from '../capabilities/audio/recordings.ts'
 import { UsageAnalyticsService } from '../capabilities/billing/usage-analytics.ts'
 import { type Character, Characters } from '../capabilities/characters/characters.ts'
-import { loadChat, routes } from '../capabilities/routes.ts'
+import { loadChat, loadTokenizer, routes } from '../capabilities/routes.ts'
 import { checkNetworks, RpcGate } from '../capabilities/rpc/routes.ts'
 import { Attestations, requireConsent } from '../capabilities/video/consent.ts'
 import { createApp, type Doors } from '../http/app.ts'
@@ -223,9 +223,12 @@ export class RunningService {
     this.#every(sweepIntervalMs, 'Deleting old media', () => expireMedia(store, this.#media, clock))
   }
 
-  /** Loads what the first chat and the first wallet would wait for; worth doing once the service answers. */
+  /** Loads what the first chat and the first wallet would wait for; requests get their turns in between. */
   async warm(): Promise<void> {
-    await Promise.all([this.#identity.warm(), loadChat()])
+    for (const load of [loadChat, loadTokenizer, () => this.#identity.warm()]) {
+      await load()
+      await setImmediate()
+    }
   }
 
   /**
