@@ -28,6 +28,7 @@ async function run() {
   delete process.env.FAREBOX_HANDED_OVER
   // Compiled code is kept beside the code itself, never in a folder that another user can write to.
   module.enableCompileCache?.(fileURLToPath(new URL('../node_modules/.cache/farebox', import.meta.url)))
+  if (!isCheckout) useBundledZod()
   // node:sqlite is called experimental by Node 22; the person at the terminal can do nothing about it.
   process.removeAllListeners('warning')
   process.on('warning', warning => {
@@ -35,6 +36,15 @@ async function run() {
   })
   const { main } = await import((isCheckout ? source : bundle).href)
   process.exitCode = await main(process.argv.slice(2))
+}
+
+/** One file in the place of a hundred. No program of a user runs here, whose schemas would have to be of the same zod. */
+function useBundledZod() {
+  const url = new URL('./zod.js', bundle).href
+  module.registerHooks({
+    resolve: (name, context, next) =>
+      name === 'zod' ? { url, format: 'module', shortCircuit: true } : next(name, context),
+  })
 }
 
 /** A launcher that was killed could pass no signal on, but its channel closes; it is the same as being told to stop. */

@@ -10,6 +10,8 @@ import {
   rolldown,
 } from 'rolldown'
 import { checkEntries, entryPoints, isExternal } from './entries.ts'
+import { lateTokenizer, oneLanguage, tokenizerEntry, zodOfCommands } from './late-packages.ts'
+import { startGroups } from './start-groups.ts'
 import { lateSqlite, supportedNodeFile } from './supported-node.ts'
 
 /**
@@ -20,14 +22,20 @@ export async function bundle(root: string, dist: string): Promise<OutputChunk[]>
   checkEntries(root)
   await using build = await rolldown(input(root))
   const split = chunksOf(await build.generate({ ...output, minify: false }))
-  const groupOf = startGroups(split)
-  const groups = [{ name: (id: string) => groupOf.get(id) ?? null, debugName: 'what a start reads' }]
-  return chunksOf(await build.write({ ...output, dir: dist, codeSplitting: { groups } }))
+  const groups = startGroups(split)
+  await using zod = await rolldown({ input: zodOfCommands(root), platform: 'node', plugins: [oneLanguage] })
+  return [
+    ...chunksOf(await build.write({ ...output, dir: dist, codeSplitting: { groups } })),
+    ...chunksOf(await zod.write({ ...output, dir: dist })),
+  ]
 }
 
 const input = (root: string): InputOptions => ({
   cwd: root,
-  input: Object.fromEntries(Object.entries(entryPoints).map(([name, path]) => [name, join(root, path)])),
+  input: {
+    ...Object.fromEntries(Object.entries(entryPoints).map(([name, path]) => [name, join(root, path)])),
+    ...tokenizerEntry(root),
+  },
   platform: 'node',
   external: isExternal,
   // Node is shown files in one piece or in an old format; of these the bundle keeps what it uses.
@@ -38,9 +46,13 @@ const input = (root: string): InputOptions => ({
     },
   },
   transform: { target: 'node22.19' },
-  plugins: [sharedZod, withoutAjv, httpApart(), lateSqlite],
+  plugins: [sharedZod, withoutAjv, httpApart(), lateSqlite, lateTokenizer],
   // What cannot be resolved is a warning and would fail at a user's.
-  onLog: (level, log, tell) => tell(level === 'warn' ? 'error' : level, log),
+  onLog(level, log, tell) {
+    // What a start needs at once is in one chunk, however it is imported.
+    if (log.code === 'INEFFECTIVE_DYNAMIC_IMPORT') return
+    tell(level === 'warn' ? 'error' : level, log)
+  },
 })
 
 const output: OutputOptions = {
@@ -115,44 +127,3 @@ export class DefaultJsonSchemaValidator {
   getValidator() { throw new Error('This bundle checks no JSON Schema by ajv.') }
 }
 `
-
-/** A client waits for this command alone, and begins each session with it. */
-const START = /[/\\]src[/\\]cli[/\\]commands[/\\]mcp\.ts$/
-const OF_A_PACKAGE = /[/\\]node_modules[/\\]/
-
-/**
- * The chunk for each module that `farebox mcp` reads before it answers, by the module's id: a handful of files, where there
- * would be one for each set of entries that share something. Other entries and commands read what they need of them and
- * little else: `base` is what an entry reads at its start, too; `shared` what others come to read, without the packages
- * below it, which weigh more; `start` what nobody else reads.
- */
-function startGroups(chunks: readonly OutputChunk[]): ReadonlyMap<string, string> {
-  const byName = new Map(chunks.map(chunk => [chunk.fileName, chunk]))
-  const start = chunks.find(({ facadeModuleId }) => START.test(facadeModuleId ?? ''))
-  if (!start) throw new Error('The bundle has no chunk for src/cli/commands/mcp.ts: name the command of a start.')
-  const entries = chunks.filter(({ isEntry }) => isEntry)
-  const atEntries = readFrom(entries, ({ imports }) => imports)
-  const byOthers = readFrom(entries, ({ imports, dynamicImports }) =>
-    [...imports, ...dynamicImports].filter(name => name !== start.fileName),
-  )
-  const group = (chunk: OutputChunk): string => {
-    if (atEntries.has(chunk)) return 'base'
-    if (!byOthers.has(chunk)) return 'start'
-    return chunk.moduleIds.some(id => OF_A_PACKAGE.test(id)) ? 'packages' : 'shared'
-  }
-  const together = readFrom([start], ({ imports }) => imports)
-  return new Map([...together].flatMap(chunk => chunk.moduleIds.map(id => [id, group(chunk)] as const)))
-
-  /** All that reading these leads to. */
-  function readFrom(from: readonly OutputChunk[], next: (chunk: OutputChunk) => readonly string[]): Set<OutputChunk> {
-    const read = new Set(from)
-    for (const chunk of read) {
-      // What lies outside of the bundle is no chunk. A set also hands out what is added while it is gone through.
-      for (const name of next(chunk)) {
-        const led = byName.get(name)
-        if (led) read.add(led)
-      }
-    }
-    return read
-  }
-}

@@ -1,8 +1,10 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { OutputChunk } from 'rolldown'
@@ -14,6 +16,7 @@ import { writeSignInMessage } from '#contract/wire/sign-in-message.ts'
 import { LineServer } from '../../bench/mcp/line-server.ts'
 import { buildPackage } from '../../scripts/build/build-package.ts'
 import { doors, threads } from '../../scripts/build/entries.ts'
+import { freePort } from '../postgres/cluster.ts'
 import { packagesOf, readBy } from './what-is-read.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -96,9 +99,9 @@ test('its MCP server lists its tools and checks what they are called with', asyn
 
 test('its MCP server lists its tools before a file of zod is read, which would be a third of its start', async () => {
   const refusing = `import { registerHooks } from 'node:module'
-registerHooks({ resolve(name, context, next) {
-  if (/^zod(\\/|$)/.test(name)) throw new Error('zod is loaded')
-  return next(name, context)
+registerHooks({ load(url, context, next) {
+  if (/\\/(dist\\/zod\\.js$|node_modules\\/zod\\/)/.test(url)) throw new Error('zod is loaded')
+  return next(url, context)
 } })`
   const hook = `data:text/javascript,${encodeURIComponent(refusing)}`
   const server = new LineServer({
@@ -116,6 +119,38 @@ registerHooks({ resolve(name, context, next) {
     expect(called).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/internal fault/) }] })
   } finally {
     await server.end()
+  }
+}, 30_000)
+
+test('serve is ready before the tables of the tokenizer are read, and reads them before anybody asks', async () => {
+  const config = join(folder, 'serve.yaml')
+  const upstreams = [{ engine: 'openai', baseUrl: 'http://127.0.0.1:9/v1', model: 'm' }]
+  const price = { inputPerMillionUsd: 1, outputPerMillionUsd: 1 }
+  const models = [{ id: 'm', type: 'text', contextTokens: 1_024, maximumCompletionTokens: 64, price, upstreams }]
+  const listen = `127.0.0.1:${await freePort()}`
+  const data = join(folder, 'served')
+  await writeFile(config, JSON.stringify({ publicUrl: `http://${listen}`, listen, data, models }))
+  const telling = `import { registerHooks } from 'node:module'
+import { writeSync } from 'node:fs'
+registerHooks({ load(url, context, next) {
+  if (/tokenizer\\.js$/.test(url)) writeSync(1, 'tables\\n')
+  return next(url, context)
+} })`
+  const hook = `data:text/javascript,${encodeURIComponent(telling)}`
+  const serving = spawn(process.execPath, ['--import', hook, launcher(), 'serve', '--config', config], {
+    env: environment(),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  try {
+    const said: string[] = []
+    for await (const line of createInterface(serving.stdout)) {
+      said.push(line.split(' ')[0] ?? '')
+      if (said.length === 2) break
+    }
+    expect(said).toEqual(['ready', 'tables'])
+  } finally {
+    serving.kill('SIGTERM')
+    await once(serving, 'exit')
   }
 }, 30_000)
 
@@ -251,6 +286,8 @@ interface Way {
   packages: string[]
 }
 
+const chains = ['@noble/curves', '@noble/hashes', '@scure/base', '@scure/bip32', '@scure/bip39', 'abitype', 'ox']
+const http = ['@hono/node-server', 'hono']
 const sdk = ['@modelcontextprotocol/core', '@modelcontextprotocol/server']
 
 /** A door that reads the MCP SDK, or a command that reads a chain's, would make every user of it wait. */
@@ -259,11 +296,18 @@ const ways: [what: string, way: Way][] = [
   ['farebox mcp', { source: 'src/cli/commands/mcp.ts', files: 8, packages: [...sdk, 'zod'] }],
   ['farebox call', { source: 'src/cli/commands/call.ts', files: 16, packages: [] }],
   ['farebox wallet', { source: 'src/cli/commands/wallet.ts', files: 16, packages: [] }],
-  ['farebox serve', { source: 'src/cli/commands/serve.ts', files: 16, packages: [] }],
+  [
+    'farebox serve',
+    { source: 'src/cli/commands/serve.ts', files: 14, packages: [...http, 'kysely', 'undici', 'yaml'] },
+  ],
+  [
+    'farebox up',
+    { source: 'src/cli/commands/up.ts', files: 14, packages: [...http, ...chains, 'kysely', 'undici', 'viem'].sort() },
+  ],
   ['the door agent', { source: doors.agent, files: 80, packages: ['is-network-error', 'p-retry', 'undici'] }],
   ['the door contract', { source: doors.contract, files: 45, packages: [] }],
   ['the door toolkit', { source: doors.toolkit, files: 15, packages: [] }],
-  ['the door service', { source: doors.service, files: 90, packages: ['gpt-tokenizer', 'undici'] }],
+  ['the door service', { source: doors.service, files: 12, packages: ['undici'] }],
   ['the writer of books', { source: threads['sqlite-writer-thread'], files: 16, packages: [] }],
 ]
 

@@ -1,0 +1,175 @@
+import type { OutputChunk } from 'rolldown'
+import { processes, threads } from './entries.ts'
+
+/** A command whose start is waited for, and what it imports dynamically in any case before it answers. */
+interface Start {
+  command: string
+  imports: readonly string[]
+}
+
+const service = [
+  'access/keys/server-secret.ts',
+  'contract/wire/base-url.ts',
+  'ledger/ledger-watch.ts',
+  'ledger/store/open-store.ts',
+  'ledger/store/sqlite/open.ts',
+  'service/http/listener.ts',
+  'service/running/open-service.ts',
+  'service/running/running-service.ts',
+]
+
+/** A client waits for `mcp` alone, and begins each session with it, so that its files are the fewest. */
+const mcp: Start = { command: 'mcp', imports: [] }
+const serve: Start = {
+  command: 'serve',
+  imports: [
+    ...service,
+    'payments/top-ups/top-up-offer.ts',
+    'service/config/define-kind.ts',
+    'service/config/open-beside-models.ts',
+    'service/config/payment-config.ts',
+    'service/config/read-config.ts',
+  ],
+}
+const up: Start = {
+  command: 'up',
+  imports: [
+    ...service,
+    'cli/up/local-service.ts',
+    'engines/chain/json-rpc-node.ts',
+    'engines/demo/audio.ts',
+    'engines/demo/chat.ts',
+    'engines/demo/video.ts',
+    'engines/demo/web.ts',
+    'engines/local/transcription.ts',
+    'host/media/ffmpeg.ts',
+    'host/media/media-workers.ts',
+    'local/chain/folder.ts',
+    'local/evm/chain.ts',
+    'local/keys.ts',
+    'local/solana/chain.ts',
+    'payments/rails/rails.ts',
+    'payments/top-ups/top-up.ts',
+    'service/capabilities/characters/characters.ts',
+    'service/models/demo-models.ts',
+  ],
+}
+
+const OF_A_PACKAGE = /[/\\]node_modules[/\\]/
+const threadNames = new Set(Object.keys({ ...threads, ...processes }))
+const writer = 'sqlite-writer-thread'
+
+const groups = [
+  ...['base', 'packages', 'shared', 'start'],
+  ...['of-writer', 'of-threads', 'of-doors', 'of-commands', 'of-service'].flatMap(name => [`${name}-packages`, name]),
+  ...['running', 'serving', 'trying'],
+]
+
+type Chunks = ReadonlySet<OutputChunk>
+
+/**
+ * What a start reads before it answers as a handful of chunks, where there would be one for each set of entries that share
+ * something. Who shares a module decides, so that no entry comes to read much that it has no use for. What most read comes
+ * first: the bundler gives a chunk whatever its modules need and no chunk before it has.
+ */
+export function startGroups(chunks: readonly OutputChunk[]): { name: string; test: (id: string) => boolean }[] {
+  const graph = new Graph(chunks)
+  const groupOf = new Map<OutputChunk, string>()
+  for (const [chunk, group] of [...groupsOfMcp(graph), ...groupsOfServices(graph)])
+    if (!groupOf.has(chunk)) groupOf.set(chunk, group)
+  return groups.map(name => {
+    const modules = new Set([...groupOf].flatMap(([{ moduleIds }, group]) => (group === name ? moduleIds : [])))
+    return { name, test: id => modules.has(id) }
+  })
+}
+
+/**
+ * `base` is what an entry reads at its start, too; `shared` what others come to read, without the packages below it, which
+ * weigh more; `start` what nobody else reads.
+ */
+function groupsOfMcp(graph: Graph): [OutputChunk, string][] {
+  const [start] = graph.rootsOf(mcp)
+  const atEntries = graph.readFrom(graph.entries)
+  const byOthers = graph.readFrom(graph.entries, ({ imports, dynamicImports }) =>
+    [...imports, ...dynamicImports].filter(name => name !== start?.fileName),
+  )
+  const group = (chunk: OutputChunk): string => {
+    if (atEntries.has(chunk)) return 'base'
+    if (!byOthers.has(chunk)) return 'start'
+    return isOfPackage(chunk) ? 'packages' : 'shared'
+  }
+  return [...graph.startOf(mcp)].map(chunk => [chunk, group(chunk)])
+}
+
+/** What `serve` and `up` read, from what most read to what one of them reads alone. */
+function groupsOfServices(graph: Graph): [OutputChunk, string][] {
+  const [byServe, byUp] = [graph.startOf(serve), graph.startOf(up)]
+  const ofEntries = (is: (name: string) => boolean): Chunks =>
+    graph.readFrom(graph.entries.filter(({ name }) => is(name)))
+  const byDoors = ofEntries(name => name !== 'service' && name !== 'cli' && !threadNames.has(name))
+  const commands = graph.commands.filter(chunk => !graph.rootsOf(serve).concat(graph.rootsOf(up)).includes(chunk))
+  const readers: [group: string, by: Chunks][] = [
+    ['of-writer', ofEntries(name => name === writer)],
+    ['of-threads', ofEntries(name => threadNames.has(name))],
+    ['of-doors', byDoors],
+    ['of-commands', graph.readFrom(commands)],
+    ['of-service', ofEntries(name => name === 'service')],
+  ]
+  const group = (chunk: OutputChunk): string => {
+    const shared = readers.find(([, by]) => by.has(chunk))?.[0]
+    if (shared) return isOfPackage(chunk) ? `${shared}-packages` : shared
+    return byServe.has(chunk) && byUp.has(chunk) ? 'running' : byServe.has(chunk) ? 'serving' : 'trying'
+  }
+  return [...new Set([...byServe, ...byUp])].map(chunk => [chunk, group(chunk)])
+}
+
+const isOfPackage = ({ moduleIds }: OutputChunk): boolean => moduleIds.some(id => OF_A_PACKAGE.test(id))
+
+/** Which chunks lead to which. */
+class Graph {
+  readonly entries: readonly OutputChunk[]
+  readonly #chunks: readonly OutputChunk[]
+  readonly #byName: ReadonlyMap<string, OutputChunk>
+
+  constructor(chunks: readonly OutputChunk[]) {
+    this.#chunks = chunks
+    this.#byName = new Map(chunks.map(chunk => [chunk.fileName, chunk]))
+    this.entries = chunks.filter(({ isEntry }) => isEntry)
+  }
+
+  /** All that reading these leads to. */
+  readFrom(
+    from: readonly OutputChunk[],
+    next: (chunk: OutputChunk) => readonly string[] = ({ imports }) => imports,
+  ): Chunks {
+    const read = new Set(from)
+    for (const chunk of read) {
+      // What lies outside of the bundle is no chunk. A set also hands out what is added while it is gone through.
+      for (const name of next(chunk)) {
+        const led = this.#byName.get(name)
+        if (led) read.add(led)
+      }
+    }
+    return read
+  }
+
+  startOf(start: Start): Chunks {
+    return this.readFrom(this.rootsOf(start))
+  }
+
+  rootsOf({ command, imports }: Start): OutputChunk[] {
+    return [`cli/commands/${command}.ts`, ...imports].map(path => this.#holderOf(`src/${path}`))
+  }
+
+  get commands(): OutputChunk[] {
+    return this.#chunks.filter(({ facadeModuleId }) => /[/\\]src[/\\]cli[/\\]commands[/\\]/.test(facadeModuleId ?? ''))
+  }
+
+  #holderOf(path: string): OutputChunk {
+    const holder = this.#chunks.find(({ moduleIds }) =>
+      moduleIds.some(id => id.replaceAll('\\', '/').endsWith(`/${path}`)),
+    )
+    if (!holder) throw new Error(`No chunk of the bundle holds ${path}: name the files of a start.`)
+    return holder
+  }
+}
