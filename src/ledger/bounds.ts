@@ -182,6 +182,10 @@ export const troubleAfterMs = 1_000
 /** Connections for reads: most are answered within a millisecond, so few serve many callers. */
 export const readConnections = 6
 
+/** A read that came so often is prepared, so that its plan is made once a connection; and so many different ones are counted. */
+export const namedFromTimes = 16
+export const statementsCounted = 100
+
 /** A read may be large (an export, an hour of the log), but never longer than this in the database. */
 export const readTimeoutMs = 60_000
 

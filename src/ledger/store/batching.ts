@@ -1,5 +1,5 @@
 import type { Compilable, CompiledQuery, Kysely } from 'kysely'
-import { batchCharacters, batchUnits } from '../bounds.ts'
+import { batchCharacters, batchUnits, gatherFromUnits, gatherMs } from '../bounds.ts'
 import type { Tables } from './tables.ts'
 import type { Unit } from './units.ts'
 
@@ -121,4 +121,47 @@ function charactersOf({ ops }: Unit): number {
     for (const value of Object.values(op.set ?? {})) if (typeof value === 'string') characters += value.length
   }
   return characters
+}
+
+/** The wait is for a disk, which keeps real time whatever clock its process is given. */
+const realSetTimeout = setTimeout
+
+/**
+ * When the next batch goes: at the next `setImmediate`, or, after a large batch, once as many units have gathered again or
+ * `gatherMs` have passed. The callers of a large batch come back within a moment, and a unit of a larger one costs less; a
+ * timer for small ones would add to their wait for nothing.
+ */
+export class Gathering {
+  readonly #send: () => void
+  readonly #startTimer: (run: () => void, ms: number) => NodeJS.Timeout
+  #lastUnits = 0
+  #timer: NodeJS.Timeout | null = null
+  #isDue = false
+
+  constructor(send: () => void, startTimer: (run: () => void, ms: number) => NodeJS.Timeout = realSetTimeout) {
+    this.#send = send
+    this.#startTimer = startTimer
+  }
+
+  /** Told of each batch when it is sent. */
+  sent(units: number): void {
+    this.#lastUnits = units
+  }
+
+  /** So many units wait. `isUrgent` where something else is to be done, or nothing more will come. */
+  wait(units: number, isUrgent: boolean): void {
+    if (this.#isDue) return
+    if (isUrgent || this.#lastUnits < gatherFromUnits || units >= this.#lastUnits) this.#sendSoon()
+    else this.#timer ??= this.#startTimer(() => this.#sendSoon(), gatherMs)
+  }
+
+  #sendSoon(): void {
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#timer = null
+    this.#isDue = true
+    setImmediate(() => {
+      this.#isDue = false
+      this.#send()
+    })
+  }
 }

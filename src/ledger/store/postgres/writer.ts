@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { queuedUnits, transientAttempts } from '../../bounds.ts'
-import { nextBatch } from '../batching.ts'
+import { Gathering, nextBatch } from '../batching.ts'
 import { type Outcome, type PruneSlice, refusedByRule, StoreError } from '../store.ts'
 import type { Unit } from '../units.ts'
 import { batchParameters, batchValues } from './batch-columns.ts'
@@ -28,15 +28,15 @@ interface Chore {
 }
 
 /**
- * Group commit: what gathers until `setImmediate` travels as one call of the batch function, one batch at a time over one
- * connection. More of them would let units overtake each other, and the database spends the time, not the way to it.
+ * Group commit: what has gathered travels as one call of the batch function, one batch at a time over one connection. More of
+ * them would let units overtake each other, and the database spends the time, not the way to it.
  */
 export class PostgresWriter {
   readonly #link: WriterLink
   #waiting: Waiting[] = []
   #chores: Chore[] = []
   #busy = false
-  #scheduled = false
+  readonly #gathering = new Gathering(() => void this.#send())
   /** Why nothing more is taken. */
   #ended: StoreError | null = null
   #whenIdle: (() => void) | null = null
@@ -92,15 +92,11 @@ export class PostgresWriter {
   }
 
   #schedule(): void {
-    if (this.#scheduled || this.#busy) return
-    this.#scheduled = true
-    setImmediate(() => {
-      this.#scheduled = false
-      void this.#send()
-    })
+    if (!this.#busy) this.#gathering.wait(this.#waiting.length, this.#chores.length > 0 || this.#ended !== null)
   }
 
   async #send(): Promise<void> {
+    if (this.#busy || !this.#hasWork()) return
     this.#busy = true
     // Chores come first and one at a time: there are few, each is short, and commits gather meanwhile.
     const chore = this.#chores.shift()
@@ -112,6 +108,7 @@ export class PostgresWriter {
   }
 
   async #sendBatch(batch: readonly Waiting[]): Promise<void> {
+    this.#gathering.sent(batch.length)
     const { results, away } = await commitBatch(this.#link, batch)
     for (const [position, waiting] of batch.entries()) settle(waiting, results[position])
     if (away) for (const waiting of this.#waiting.splice(0)) settle(waiting, away)
