@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { queuedUnits } from '#ledger/bounds.ts'
+import { namedFromTimes, queuedUnits } from '#ledger/bounds.ts'
 import { databasePlace, openStore } from '#ledger/store/open-store.ts'
 import { connectForWriting } from '#ledger/store/postgres/connection.ts'
 import { openPostgresStore } from '#ledger/store/postgres/open.ts'
@@ -32,6 +32,22 @@ describe('the name of a database', () => {
 })
 
 withPostgres('opening PostgreSQL', cluster => {
+  test('a read that comes often is prepared, also while a newer release adds a column', async () => {
+    const { store, tamper, dispose } = await openSchemaStore(cluster())
+    await mustCommit(store, account('ada'))
+    const readOnce = () => store.read.selectFrom('account').selectAll().where('id', '=', 'ada').execute()
+    const prepared = async () =>
+      (await sql<{ name: string }>`SELECT name FROM pg_prepared_statements`.execute(store.read)).rows.length
+    await readOnce()
+    expect(await prepared()).toBe(0)
+    for (let times = 0; times < namedFromTimes; times++) await readOnce()
+    expect(await prepared()).toBe(1)
+    await tamper('ALTER TABLE account ADD COLUMN added bigint')
+    expect(await readOnce()).toMatchObject([{ id: 'ada', added: null }])
+    await tamper('ALTER TABLE account DROP COLUMN added')
+    await dispose()
+  })
+
   test('every connection is durable, and no plan reads a whole table', async () => {
     const client = await connectForWriting({ url: cluster().url, schema: 'farebox' })
     const setting = async (name: string) => (await client.query(`SHOW ${name}`)).rows[0][name]

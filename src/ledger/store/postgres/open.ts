@@ -6,11 +6,13 @@ import {
   connectTimeoutMs,
   keepAliveDelayMs,
   mostClockDifferenceMs,
+  namedFromTimes,
   readAnswerTimeoutMs,
   readConnections,
   readTimeoutMs,
   sendAttempts,
   sendAttemptsForMs,
+  statementsCounted,
 } from '../../bounds.ts'
 import { type Store, StoreError } from '../store.ts'
 import { narrowRow, type Tables } from '../tables.ts'
@@ -173,30 +175,50 @@ export const exactTypes = (types: typeof pg.types): pg.CustomTypesConfig => ({
 const exactNumeric = (text: string): bigint | number => (/^-?\d+$/.test(text) ? BigInt(text) : Number(text))
 
 /** What Kysely takes for a pool of connections. Each statement finds a connection by itself, so one that is lost hurts none. */
-const statementsOf = (pool: pg.Pool, onTrouble: OnTrouble): PostgresPool => ({
-  options: {},
-  async connect() {
-    return {
-      query: ((text: string, parameters: readonly unknown[]) => readSurely(pool, text, parameters, onTrouble)) as never,
-      release: () => undefined,
-    }
-  },
-  end: () => pool.end(),
-})
-
-async function readSurely(pool: pg.Pool, text: string, parameters: readonly unknown[], onTrouble: OnTrouble) {
-  const result = await queryAgain(pool, text, [...parameters], onTrouble)
-  return { ...result, rows: result.rows.map(narrowRow) }
+function statementsOf(pool: pg.Pool, onTrouble: OnTrouble): PostgresPool {
+  const nameOf = statementNames()
+  const query = async (text: string, parameters: readonly unknown[]) => {
+    const name = nameOf(text)
+    const statement = { ...(name ? { name } : {}), text, values: [...parameters] }
+    const result = await queryAgain(pool, statement, onTrouble)
+    return { ...result, rows: result.rows.map(narrowRow) }
+  }
+  return {
+    options: {},
+    connect: async () => ({ query: query as never, release: () => undefined }),
+    end: () => pool.end(),
+  }
 }
 
-async function queryAgain(pool: pg.Pool, text: string, parameters: unknown[], onTrouble: OnTrouble) {
+/**
+ * Names for the statements that come with every request, under which a connection keeps their plans: planning one costs
+ * more than a row. Rare ones have none, so that no connection keeps plans that nobody asks for again.
+ */
+function statementNames(): (text: string) => string | undefined {
+  const seen = new Map<string, { times: number; name: string }>()
+  return text => {
+    const known = seen.get(text)
+    if (known) return known.times++ < namedFromTimes ? undefined : known.name
+    if (seen.size < statementsCounted) seen.set(text, { times: 1, name: `read ${seen.size + 1}` })
+    return undefined
+  }
+}
+
+/** A process of a newer release has given the table another column since the statement was prepared. */
+const planIsOutdated = '0A000'
+
+async function queryAgain(pool: pg.Pool, statement: pg.QueryConfig, onTrouble: OnTrouble) {
   const givesUpAt = performance.now() + sendAttemptsForMs
   const trouble = troubleWatch(onTrouble)
   for (let attempt = 1; ; attempt++) {
     try {
-      return await pool.query<Record<string, unknown>>(text, parameters)
+      return await pool.query<Record<string, unknown>>(statement)
     } catch (error) {
       const isLast = attempt >= sendAttempts || performance.now() > givesUpAt || pool.ending
+      if (isStatementError(error) && statement.name && error.code === planIsOutdated) {
+        const { name: _, ...unnamed } = statement
+        return await queryAgain(pool, unnamed, onTrouble)
+      }
       if (isStatementError(error)) throw error
       trouble(error)
       if (isLast) throw unreadable(error)
