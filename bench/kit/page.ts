@@ -48,7 +48,7 @@ const sections: readonly Section[] = [
   {
     name: 'scale',
     title: 'Several processes',
-    text: 'They serve one PostgreSQL database, share limits through Valkey, and share one core with both. The same number of connections is divided among them.',
+    text: 'They serve one PostgreSQL database, share limits through Valkey, and share one core with both. Once the same connections are divided among them, so that each has smaller batches than one process has; once each has as many as one process, which is why more processes are run.',
     plots: ['CPU a request with database and Valkey, µs'],
   },
   {
