@@ -7,8 +7,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ApiKeys } from '#access/keys/api-keys.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { openForWriting } from '#ledger/store/sqlite/connection.ts'
-import { migrateSqlite, openSqliteStore } from '#ledger/store/sqlite/open.ts'
+import { migrateSqlite, migrations, openSqliteStore } from '#ledger/store/sqlite/open.ts'
 import type { Store } from '#ledger/store/store.ts'
+import { writeSoundBooks } from '../../service/ledger/damaged-books.ts'
 import { firstBalances, firstBooksAtMs, firstKey, firstSecret, firstUnits } from './previous-release/first-books.ts'
 import { commitUnit } from './sample-ops.ts'
 import { tamperWith, temporaryFolder } from './sqlite-folder.ts'
@@ -89,6 +90,34 @@ test('a database of a newer release is refused in one sentence, and left as it i
   )
   expect(everythingIn(folder.path)).toEqual(before)
 })
+
+test('entries of every kind read the same before and after they are made smaller', async () => {
+  const sample = temporaryFolder()
+  const store = await openSqliteStore({ path: sample.path })
+  await writeSoundBooks(store)
+  await store.close()
+  const older = { ...migrations }
+  delete older['0007-small-entries']
+  const path = join(folder.folder, 'older.db')
+  const database = openForWriting(path)
+  await migrateSqlite(database, path, older)
+  database.exec(`ATTACH '${sample.path}' AS sample; INSERT INTO account SELECT * FROM sample.account`)
+  const columns = entryColumns.join()
+  database.exec(`INSERT INTO entry (${columns}) SELECT ${columns} FROM sample.entry; DETACH sample`)
+  const entries = () => readAll(database, 'entry').map(row => Object.entries(row as object).sort())
+  const before = entries()
+  expect(new Set(before.flat().flatMap(([name, value]) => (name === 'kind' ? [value] : []))).size).toBe(6)
+  await migrateSqlite(database, path)
+  expect(entries()).toEqual(before)
+  database.close()
+  sample.remove()
+})
+
+const entryColumns = [
+  ...['seq', 'id', 'kind', 'account', 'debit', 'credit', 'amount', 'posted_after', 'ref', 'line', 'request', 'model'],
+  ...['sku', 'units', 'unit_price_pico_usd', 'reason', 'api_key', 'budget_period', 'budget_start_ms', 'staking_day_ms'],
+  'created_at_ms',
+]
 
 /** Schema and rows, to see that nothing has changed. */
 function everythingIn(path: string): unknown[] {

@@ -35,6 +35,7 @@ const released: Record<string, string> = {
   'sqlite/0004-receipt-keys': '59ac5bc65a95ec0d',
   'sqlite/0005-key-roles': 'ba8987e3056ef346',
   'sqlite/0006-limits-of-holds': '8f4d1de2b448cbd9',
+  'sqlite/0007-small-entries': 'd15527fcc022a1f6',
 }
 
 const dialects = {

@@ -8,11 +8,11 @@ import { type Appliers, type Balances, prepareExact, type Work } from './work.ts
 /** The writers of entries, but for refunds. Everything here moves money between a customer and one system account. */
 export function entryAppliers(
   database: DatabaseSync,
-  { balances, holds }: { balances: Balances; holds: OpenHolds },
+  { balances, holds, numberOf }: { balances: Balances; holds: OpenHolds; numberOf: (account: string) => bigint },
 ): Appliers<'capture' | 'credit'> {
-  const refExists = database.prepare('SELECT 1 FROM entry WHERE ref = ? LIMIT 1')
+  const refExists = database.prepare('SELECT 1 FROM entry_row WHERE ref = ? LIMIT 1')
   const write = entryWriter(database)
-  const writeLine = chargeWriter(database)
+  const writeLine = chargeWriter(database, numberOf)
 
   return {
     capture(op, work) {
@@ -74,11 +74,10 @@ function writeCharge(op: Capture, { hold, posted, staking, write, writeLine, wor
     const day = { staking_day_ms }
     give({ kind: 'STAKING', debit: 'system:staking', ref: entryRefs.staking(request), ...day }, staking)
   }
-  const ref = entryRefs.charge(request)
   for (const [line, { sku, units, unitPricePicoUsd, amount }] of op.lines.entries()) {
     after -= amount
     const usage = { line, sku, units, unit_price_pico_usd: unitPricePicoUsd, amount, posted_after: after }
-    writeLine({ account, ref, request, model, ...usage, counted, created_at_ms: op.atMs }, work)
+    writeLine({ account, request, model, ...usage, counted, created_at_ms: op.atMs }, work)
   }
 }
 
@@ -107,7 +106,6 @@ interface ChargeRow {
   account: string
   amount: bigint
   posted_after: bigint
-  ref: string
   line: number
   request: string
   model: string | null
@@ -119,18 +117,24 @@ interface ChargeRow {
   created_at_ms: number
 }
 
-/** Most entries are charges: to bind only what differs among them makes a capture a twentieth cheaper. */
-function chargeWriter(database: DatabaseSync): (row: ChargeRow, work: Work) => void {
+/**
+ * Most entries are charges: they are written without what their row says by itself, which is their ref, both sides and most
+ * often their id.
+ */
+function chargeWriter(
+  database: DatabaseSync,
+  numberOf: (account: string) => bigint,
+): (row: ChargeRow, work: Work) => void {
   const insert = database.prepare(
-    `INSERT INTO entry (id, kind, account, debit, credit, amount, posted_after, ref, line, request, model, sku, units,
-      unit_price_pico_usd, api_key, budget_period, budget_start_ms, created_at_ms)
-    VALUES (?1, 'CHARGE', ?2, ?2, 'system:revenue', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`,
+    `INSERT INTO entry_row (kind, account_number, amount, posted_after, line, request, model, sku, units,
+      unit_price_pico_usd, api_key, budget_period, budget_start_ms, created_at_ms, own_id)
+    VALUES ('CHARGE', ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)`,
   )
   return (row, work) => {
     const id = `${work.unit}.${work.entriesWritten++}`
-    const { ref, line, request, model, sku, units, counted } = row
+    const { line, request, model, sku, units, counted } = row
     const { api_key, budget_period, budget_start_ms } = counted
-    const place = [id, row.account, row.amount, row.posted_after, ref, line, request, model] as const
+    const place = [numberOf(row.account), row.amount, row.posted_after, line, request, model] as const
     insert.run(
       ...place,
       sku,
@@ -140,6 +144,7 @@ function chargeWriter(database: DatabaseSync): (row: ChargeRow, work: Work) => v
       budget_period,
       budget_start_ms,
       row.created_at_ms,
+      id === `${request}/capture.${line}` ? null : id,
     )
   }
 }
@@ -172,7 +177,7 @@ export function refundAppliers(
   database: DatabaseSync,
   { balances, funds }: { balances: Balances; funds: Funds },
 ): Appliers<'refund'> {
-  const refExists = database.prepare('SELECT 1 FROM entry WHERE ref = ? LIMIT 1')
+  const refExists = database.prepare('SELECT 1 FROM entry_row WHERE ref = ? LIMIT 1')
   const chargeOf = prepareExact(
     database,
     `SELECT min(account) AS account, min(model) AS model, min(api_key) AS api_key, min(budget_period) AS budget_period,

@@ -7,7 +7,7 @@ import { entryAppliers, refundAppliers } from './apply-entries.ts'
 import { fundsIn } from './apply-funds.ts'
 import { holdAppliers, openHoldsIn } from './apply-holds.ts'
 import { accountAppliers, claimAppliers, jobAppliers, paymentAppliers, recordAppliers } from './apply-records.ts'
-import { type Appliers, type Apply, balancesIn, type KnownRows, knownRows, type Work } from './work.ts'
+import { type Appliers, type Apply, accountNumbers, balancesIn, type KnownRows, knownRows, type Work } from './work.ts'
 
 /** A unit that could not even be judged. It left no trace, unless it was the commit itself that failed. */
 export interface Failed {
@@ -88,7 +88,7 @@ function isBrokenRule(error: unknown): boolean {
   if (errcode === constraintCheck) return true
   // Which rule or trigger it was stands in the message alone; SQLite speaks one language, and the trigger ours.
   if (errcode === constraintTrigger) return message.includes('append-only')
-  return errcode === constraintUnique && message.includes('entry.ref')
+  return errcode === constraintUnique && message.includes('entry_row.ref')
 }
 
 export function slicePruner(database: DatabaseSync): (slice: PruneSlice, rows: number) => number {
@@ -131,8 +131,9 @@ export function slicePruner(database: DatabaseSync): (slice: PruneSlice, rows: n
  * finds its first outcome; a refused one leaves nothing, so it is judged anew.
  */
 function unitApplier(database: DatabaseSync, known: KnownRows): (unit: Unit) => Outcome {
-  const appliers = allAppliers(database, known)
-  const outcomes = storedOutcomes(database)
+  const numberOf = accountNumbers(database, known.numbers)
+  const appliers = allAppliers(database, known, numberOf)
+  const outcomes = storedOutcomes(database, numberOf)
   const savepoint = database.prepare('SAVEPOINT unit')
   const keep = database.prepare('RELEASE unit')
   const rollBack = database.prepare('ROLLBACK TO unit')
@@ -164,11 +165,15 @@ function unitApplier(database: DatabaseSync, known: KnownRows): (unit: Unit) => 
   }
 }
 
-function allAppliers(database: DatabaseSync, known: KnownRows): Appliers<Op['op']> {
+function allAppliers(
+  database: DatabaseSync,
+  known: KnownRows,
+  numberOf: (account: string) => bigint,
+): Appliers<Op['op']> {
   const balances = balancesIn(database, known.accounts)
   const funds = fundsIn(database, known.keys)
   const holds = openHoldsIn(database, { balances, funds, known: known.holds })
-  const books = { balances, funds, holds }
+  const books = { balances, funds, holds, numberOf }
   return {
     ...accountAppliers(database, { keys: known.keys, funds }),
     ...holdAppliers(database, books),
@@ -186,22 +191,34 @@ function applyOp(appliers: Appliers<Op['op']>, op: Op, work: Work): Refusal | nu
   return (appliers[op.op] as Apply<Op>)(op, work)
 }
 
-function storedOutcomes(database: DatabaseSync) {
+/** An outcome is kept as `NUMBER:POSTED:HELD` of each account, with spaces between; until migration 0007 it was JSON with ids. */
+function storedOutcomes(database: DatabaseSync, numberOf: (account: string) => bigint) {
   const select = database.prepare('SELECT balances FROM unit WHERE id = ?')
   const insert = database.prepare('INSERT INTO unit (id, balances) VALUES (?, ?)')
+  const accountOf = database.prepare('SELECT account FROM account_number WHERE number = ?')
+
+  function readBalance(text: string): Balance {
+    const [number = '', posted = '', held = ''] = text.split(':')
+    const account = String(accountOf.get(BigInt(number))?.account)
+    return { account, posted: microUsd(BigInt(posted)), held: microUsd(BigInt(held)) }
+  }
+
   return {
     find(id: string): Balance[] | null {
       const row = select.get(id) as { balances: string } | undefined
-      return row ? (JSON.parse(row.balances) as [string, string, string][]).map(readBalance) : null
+      if (!row) return null
+      if (row.balances.startsWith('[')) return (JSON.parse(row.balances) as FormerBalance[]).map(formerBalance)
+      return row.balances.split(' ').filter(Boolean).map(readBalance)
     },
     store(id: string, balances: readonly Balance[]): void {
-      const rows = balances.map(({ account, posted, held }) => [account, `${posted}`, `${held}`])
-      insert.run(id, JSON.stringify(rows))
+      insert.run(id, balances.map(({ account, posted, held }) => `${numberOf(account)}:${posted}:${held}`).join(' '))
     },
   }
 }
 
-const readBalance = ([account, posted, held]: [string, string, string]): Balance => ({
+type FormerBalance = [account: string, posted: string, held: string]
+
+const formerBalance = ([account, posted, held]: FormerBalance): Balance => ({
   account,
   posted: microUsd(BigInt(posted)),
   held: microUsd(BigInt(held)),

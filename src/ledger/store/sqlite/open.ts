@@ -9,7 +9,14 @@ import { isDamage, type Store, StoreError } from '../store.ts'
 import { narrowRow, type Tables } from '../tables.ts'
 import { lockFolderOf, openForReading, openForWriting } from './connection.ts'
 import { firstTables } from './migrations/0001-first-tables.ts'
-import { budgetsStakingClaims, keyRoles, limitsOfHolds, receiptKeys, secretMarks } from './migrations/0002-to-0006.ts'
+import {
+  budgetsStakingClaims,
+  keyRoles,
+  limitsOfHolds,
+  receiptKeys,
+  secretMarks,
+  smallEntries,
+} from './migrations/0002-to-0007.ts'
 import { SqliteWriter } from './writer.ts'
 
 const ownerOnlyFile = 0o600
@@ -103,6 +110,7 @@ export const migrations: Record<string, Migration> = {
   '0004-receipt-keys': receiptKeys,
   '0005-key-roles': keyRoles,
   '0006-limits-of-holds': limitsOfHolds,
+  '0007-small-entries': smallEntries,
 }
 
 /** Brings the tables up to date, whole or not at all. The database stays open. */

@@ -55,12 +55,25 @@ export function balancesIn(database: DatabaseSync, accounts: Known<Balance>): Ba
   }
 }
 
+/** The number by which entries and outcomes name an account. Throws for one that does not exist. */
+export function accountNumbers(database: DatabaseSync, known: Known<bigint>): (account: string) => bigint {
+  const select = prepareExact(database, 'SELECT number FROM account_number WHERE account = ?')
+  return account => {
+    const number = known.get(account) ?? (select.get(account) as { number: bigint } | undefined)?.number
+    if (number === undefined) throw new Error('An account has no number.')
+    known.set(account, number)
+    return number
+  }
+}
+
 /**
  * Rows as this connection last read or wrote them, so that a unit need not ask for what the one before it wrote. They
  * are true within a transaction that no other connection wrote before, and as long as nothing of it is undone.
  */
 export interface KnownRows {
   accounts: Known<Balance>
+  /** Numbers of accounts. */
+  numbers: Known<bigint>
   holds: Known<OpenHold>
   keys: Known<ApiKey>
   /** Called when a transaction has begun: from then on nobody else writes, but somebody may have before. */
@@ -73,12 +86,13 @@ export function knownRows(database: DatabaseSync): KnownRows {
   // Changes with every commit of another connection, and with none of this one.
   const dataVersion = prepareExact(database, 'PRAGMA data_version')
   const [accounts, holds, keys] = [new Known<Balance>(), new Known<OpenHold>(), new Known<ApiKey>()]
+  const numbers = new Known<bigint>()
   const forget = () => {
-    for (const rows of [accounts, holds, keys]) rows.clear()
+    for (const rows of [accounts, numbers, holds, keys]) rows.clear()
   }
   let seen: unknown = null
   return {
-    ...{ accounts, holds, keys, forget },
+    ...{ accounts, numbers, holds, keys, forget },
     check() {
       const { data_version: version } = dataVersion.get() ?? {}
       if (version !== seen) forget()

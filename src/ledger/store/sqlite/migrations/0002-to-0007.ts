@@ -164,3 +164,111 @@ export const limitsOfHolds: Migration = {
     for (const statement of holdLimitStatements) await sql.raw(statement).execute(database)
   },
 }
+
+/** Accounts by a number, for what is written with every charge: an id takes 45 bytes wherever it stands. */
+const numberedAccounts = [
+  `CREATE TABLE account_number (
+    number INTEGER PRIMARY KEY,
+    account TEXT NOT NULL UNIQUE REFERENCES account (id)
+  ) STRICT`,
+  'INSERT INTO account_number (account) SELECT id FROM account ORDER BY created_at_ms, id',
+  `CREATE TRIGGER account_is_numbered AFTER INSERT ON account
+    BEGIN INSERT INTO account_number (account) VALUES (NEW.id); END`,
+]
+
+const sidesOfKind = {
+  debit: `CASE entry_row.kind WHEN 'CHARGE' THEN account_number.account WHEN 'TOP_UP' THEN 'system:usdc'
+    WHEN 'GRANT' THEN 'system:grant' WHEN 'REFUND' THEN 'system:revenue' WHEN 'WRITE_OFF' THEN 'system:writeoff'
+    ELSE 'system:staking' END`,
+  credit: `CASE entry_row.kind WHEN 'CHARGE' THEN 'system:revenue' ELSE account_number.account END`,
+}
+
+/** What an entry says beside its names, its account and both sides. */
+const plainColumns = `seq, kind, amount, posted_after, line, request, model, sku, units, unit_price_pico_usd, reason, api_key,
+    budget_period, budget_start_ms, staking_day_ms, created_at_ms`
+
+/**
+ * An entry as it is kept. Its id, ref and sides stand in it only where they are not those that a charge of its request, or
+ * an entry of its kind, has: nearly never.
+ */
+const entryRows = [
+  `CREATE TABLE entry_row (
+    seq INTEGER PRIMARY KEY,
+    account_number INTEGER NOT NULL REFERENCES account_number (number),
+    kind TEXT NOT NULL CHECK (kind IN ('TOP_UP', 'CHARGE', 'REFUND', 'GRANT', 'STAKING', 'WRITE_OFF')),
+    amount INTEGER NOT NULL CHECK (amount >= 0),
+    posted_after INTEGER NOT NULL CHECK (posted_after >= 0),
+    line INTEGER NOT NULL CHECK (line >= 0),
+    request TEXT,
+    model TEXT,
+    sku TEXT,
+    units INTEGER CHECK (units >= 0),
+    unit_price_pico_usd INTEGER CHECK (unit_price_pico_usd >= 0),
+    created_at_ms INTEGER NOT NULL,
+    api_key TEXT,
+    budget_period TEXT,
+    budget_start_ms INTEGER,
+    staking_day_ms INTEGER,
+    reason TEXT,
+    own_id TEXT,
+    own_ref TEXT,
+    own_debit TEXT,
+    own_credit TEXT,
+    id TEXT NOT NULL GENERATED ALWAYS AS (coalesce(own_id, request || '/capture.' || line)) VIRTUAL,
+    ref TEXT NOT NULL GENERATED ALWAYS AS (coalesce(own_ref, 'charge:' || request)) VIRTUAL,
+    CHECK (own_debit <> own_credit)
+  ) STRICT`,
+  `INSERT INTO entry_row (account_number, own_id, own_ref, own_debit, own_credit, ${plainColumns})
+    SELECT account_number.number,
+      CASE WHEN id = request || '/capture.' || line THEN NULL ELSE id END,
+      CASE WHEN ref = 'charge:' || request THEN NULL ELSE ref END,
+      CASE WHEN debit = ${sidesOfKind.debit} THEN NULL ELSE debit END,
+      CASE WHEN credit = ${sidesOfKind.credit} THEN NULL ELSE credit END,
+      ${plainColumns}
+    FROM entry AS entry_row JOIN account_number USING (account) ORDER BY seq`,
+  'DROP TABLE entry',
+  'CREATE UNIQUE INDEX entry_once ON entry_row (ref, line)',
+  'CREATE INDEX entry_by_account ON entry_row (account_number, seq)',
+  'CREATE INDEX entry_by_key ON entry_row (api_key, created_at_ms) WHERE api_key IS NOT NULL',
+  `CREATE INDEX entry_of_use ON entry_row (account_number, created_at_ms, seq)
+    WHERE kind <> 'TOP_UP' AND kind <> 'GRANT'`,
+  `CREATE INDEX entry_of_staking ON entry_row (account_number, created_at_ms, seq) WHERE kind = 'STAKING'`,
+  `CREATE TRIGGER entry_is_never_updated BEFORE UPDATE ON entry_row
+    BEGIN SELECT RAISE(ABORT, 'entries are append-only'); END`,
+  `CREATE TRIGGER entry_is_never_deleted BEFORE DELETE ON entry_row
+    BEGIN SELECT RAISE(ABORT, 'entries are append-only'); END`,
+]
+
+const numberOfNew = '(SELECT number FROM account_number WHERE account = NEW.account)'
+const ownOfNew = 'NEW.id, NEW.ref, NEW.debit, NEW.credit'
+const plainOfNew = plainColumns.replaceAll(/\w+/g, name => `NEW.${name}`)
+
+/** An entry as everybody reads it, and as all but charges are written; what keeps entries as they are is on its rows. */
+const entryView = [
+  `CREATE VIEW entry AS SELECT entry_row.seq, entry_row.id, entry_row.kind, account_number.account,
+    coalesce(entry_row.own_debit, ${sidesOfKind.debit}) AS debit,
+    coalesce(entry_row.own_credit, ${sidesOfKind.credit}) AS credit,
+    entry_row.amount,
+    CASE account_number.account WHEN coalesce(entry_row.own_credit, ${sidesOfKind.credit})
+      THEN entry_row.amount ELSE -entry_row.amount END AS effect,
+    entry_row.posted_after, entry_row.ref, entry_row.line, entry_row.request, entry_row.model, entry_row.sku,
+    entry_row.units, entry_row.unit_price_pico_usd, entry_row.reason, entry_row.api_key, entry_row.budget_period,
+    entry_row.budget_start_ms, entry_row.staking_day_ms, entry_row.created_at_ms
+    FROM entry_row JOIN account_number ON account_number.number = entry_row.account_number`,
+  `CREATE TRIGGER entry_is_added INSTEAD OF INSERT ON entry BEGIN
+    INSERT INTO entry_row (account_number, own_id, own_ref, own_debit, own_credit, ${plainColumns})
+      VALUES (${numberOfNew}, ${ownOfNew}, ${plainOfNew}); END`,
+  `CREATE TRIGGER entry_is_changed INSTEAD OF UPDATE ON entry BEGIN
+    UPDATE entry_row SET (account_number, own_id, own_ref, own_debit, own_credit, ${plainColumns})
+      = (${numberOfNew}, ${ownOfNew}, ${plainOfNew}) WHERE seq = OLD.seq; END`,
+  `CREATE TRIGGER entry_is_removed INSTEAD OF DELETE ON entry BEGIN
+    DELETE FROM entry_row WHERE seq = OLD.seq; END`,
+]
+
+/** Entries a third as large, under the same name with the same columns. The rows are copied, which takes a minute for 10⁷. */
+export const smallEntries: Migration = {
+  async up(database: Kysely<unknown>) {
+    for (const statement of [...numberedAccounts, ...entryRows, ...entryView])
+      await sql.raw(statement).execute(database)
+  },
+}
