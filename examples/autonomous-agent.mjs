@@ -3,26 +3,27 @@
 import { agentFromEnvironment, NeedsPerson, ToolFailure } from 'farebox'
 
 const agent = await agentFromEnvironment()
-const call = async (name, args = {}) => (await agent.call(name, args)).output
+const { tools } = agent
 
 try {
-  const { models } = await call('models_find', { type: 'video' })
+  const { models } = (await tools.models_find({ type: 'video' })).output
   const drawing = models.filter(
     ({ video }) => video?.durations.length && ['text-to-video', 'video'].includes(video.kind),
   )
   const offers = await Promise.all(
     drawing.map(async ({ id, video }) => {
       const choices = { model: id, duration: video.durations[0], resolution: video.resolutions[0] }
-      return { choices, usd: (await call('video_quote', choices)).price_usd }
+      return { choices, usd: (await tools.video_quote(choices)).output.price_usd }
     }),
   )
   const [cheapest] = offers.toSorted((one, other) => one.usd - other.usd)
-  const { spent_usd: spent, caps_usd: caps } = await call('wallet_status')
+  const { spent_usd: spent, caps_usd: caps } = (await tools.wallet_status()).output
   console.log(`${cheapest.choices.model} costs ${cheapest.usd} USD; paid so far: ${spent.total} of ${caps.total} USD.`)
 
-  const { answer } = await call('chat', { model: 'demo-chat', prompt: 'Describe a harbour at dawn.', max_tokens: 80 })
-  let job = await call('video_create', { ...cheapest.choices, prompt: answer.slice(0, 300) })
-  while (job.state === 'running') job = await call('job_wait', { job_id: job.job_id })
+  const asked = { model: 'demo-chat', prompt: 'Describe a harbour at dawn.', max_tokens: 80 }
+  const prompt = (await tools.chat(asked)).output.answer.slice(0, 300)
+  let { output: job } = await tools.video_create({ ...cheapest.choices, prompt })
+  while (job.state === 'running') job = (await tools.job_wait({ job_id: job.job_id })).output
   console.log(job.state, job.file?.path ?? job.failure)
 } catch (error) {
   if (!(error instanceof NeedsPerson || error instanceof ToolFailure)) throw error

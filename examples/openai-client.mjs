@@ -14,6 +14,6 @@ const stream = await openai.chat.completions.create({
 })
 for await (const chunk of stream) process.stdout.write(chunk.choices[0]?.delta.content ?? '')
 
-const { output } = await agent.call('wallet_status')
+const { output } = await agent.tools.wallet_status()
 console.log(`\nCredit left: ${output.credit_usd} USD`)
 await agent.close()

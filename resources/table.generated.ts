@@ -1,7 +1,7 @@
 import type { Resource } from '#toolkit/define.ts'
 
 /** Every resource by name, loaded when it is first needed; written by `npm run generate`. */
-export const resources: Readonly<Record<string, () => Promise<Resource>>> = {
+export const resources = {
   "media_file": async () => (await import('./media-file.ts')).default,
   "media": async () => (await import('./media.ts')).default,
   "model": async () => (await import('./model.ts')).default,
@@ -9,4 +9,4 @@ export const resources: Readonly<Record<string, () => Promise<Resource>>> = {
   "policy": async () => (await import('./policy.ts')).default,
   "receipt": async () => (await import('./receipt.ts')).default,
   "receipts": async () => (await import('./receipts.ts')).default,
-}
+} satisfies Readonly<Record<string, () => Promise<Resource>>>

@@ -1,7 +1,7 @@
 import type { Tool } from '#toolkit/define.ts'
 
 /** Every tool by name, loaded when it is first needed; written by `npm run generate`. */
-export const tools: Readonly<Record<string, () => Promise<Tool>>> = {
+export const tools = {
   "chain_rpc": async () => (await import('./chain-rpc.ts')).default,
   "characters_find": async () => (await import('./characters-find.ts')).default,
   "chat": async () => (await import('./chat.ts')).default,
@@ -27,4 +27,4 @@ export const tools: Readonly<Record<string, () => Promise<Tool>>> = {
   "wallet_top_up": async () => (await import('./wallet-top-up.ts')).default,
   "web_read": async () => (await import('./web-read.ts')).default,
   "web_search": async () => (await import('./web-search.ts')).default,
-}
+} satisfies Readonly<Record<string, () => Promise<Tool>>>

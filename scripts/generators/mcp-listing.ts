@@ -30,9 +30,9 @@ export async function catalogueTable(folder: Folder): Promise<string> {
   return `import type { ${kind} } from '#toolkit/define.ts'
 
 /** Every ${kind.toLowerCase()} by name, loaded when it is first needed; written by \`npm run generate\`. */
-export const ${folder}: Readonly<Record<string, () => Promise<${kind}>>> = {
+export const ${folder} = {
 ${rows.join('\n')}
-}
+} satisfies Readonly<Record<string, () => Promise<${kind}>>>
 `
 }
 

@@ -10,22 +10,50 @@ import {
   type EnvironmentAgentOptions,
 } from './settings/agent-options.ts'
 import { readSettings } from './settings/settings.ts'
-import { type AgentTool, type AgentToolResult, agentTool } from './tools/agent-tool.ts'
+import { type AgentTool, agentTool, type CallOptions, type CallTool, type ToolCalls } from './tools/agent-tool.ts'
 import { catalogue } from './tools/catalogue.ts'
 import { toolContext } from './tools/tool-context.ts'
 import { toolHost } from './tools/tool-host.ts'
 
-/** An agent that pays its own way at one service. */
+/**
+ * An agent that pays its own way at one service.
+ *
+ * @example
+ * const agent = await agentFromEnvironment()
+ * const { output } = await agent.tools.chat({ model: 'demo-chat', prompt: 'Say hello.', max_tokens: 50 })
+ * console.log(output.answer, output.charged_usd)
+ * await agent.close()
+ */
 export interface Agent {
   /**
    * For the service's origin only; pays once on 402, and answers 403 to what the policy refuses. Fits the `fetch` option
    * of OpenAI's client.
+   *
+   * @example
+   * const openai = new OpenAI({ baseURL, apiKey: 'unused', fetch: agent.fetch })
    */
   fetch: Fetch
-  tools: readonly AgentTool[]
-  /** A tool by its name. Throws as its `call` does, and a `TypeError` for a name that is none. */
-  call(tool: string, args?: object, options?: { signal?: AbortSignal }): Promise<AgentToolResult>
+  /**
+   * Every tool as a function with its own arguments and output. A call waits until its work has ended. Throws
+   * `ToolFailure`, which says what was charged, or `NeedsPerson` where a person has to decide and `onApproval` is not set.
+   *
+   * @example
+   * const { output } = await agent.tools.video_create({ model, prompt, duration: '5s' })
+   * const done = await agent.tools.job_wait({ job_id: output.job_id })
+   */
+  tools: ToolCalls
+  /**
+   * The same by a tool's name. Throws a `TypeError` for a name that no tool has.
+   *
+   * @example
+   * const { output } = await agent.call('limits')
+   */
+  call: CallTool
+  /** The tools with their descriptions and schemas, to give them to a model; see `openAiTools` and `aiSdkTools`. */
+  toolList: readonly AgentTool[]
+  /** The wallet's balance, top-ups, receipts and charges. */
   wallet: WalletClient
+  /** Waits for what is being written and ends all connections. */
   close(): Promise<void>
 }
 
@@ -52,19 +80,28 @@ type Deciding = Pick<AgentOptions, 'onApproval' | 'unpricedCalls'>
 async function agentOf(agent: OpenAgent, { onApproval, unpricedCalls }: Deciding): Promise<Agent> {
   const host = toolHost(agent)
   const loaded = await Promise.all(Object.values(catalogue.tools).map(load => load()))
-  const tools = loaded.map(tool => agentTool(tool, host, onApproval))
+  const toolList = loaded.map(tool => agentTool(tool, host, onApproval))
   const rules = { ask: onApproval, unpriced: unpricedCalls, takesConsents: true }
   return {
     fetch: payingFetch(agent, rules),
-    tools,
-    async call(name, args = {}, options) {
-      const tool = tools.find(each => each.name === name)
-      if (!tool) throw new TypeError(`There is no tool ${name}; there are ${tools.map(each => each.name).join(', ')}.`)
-      return tool.call(args, options)
-    },
+    toolList,
+    ...typedCalls(toolList),
     wallet: toolContext(agent, { signal: new AbortController().signal, report: () => {} }).wallet,
     close: () => host.close(),
   }
+}
+
+/** The types of arguments and outputs are those of the tools' schemas, by which each call is checked. */
+function typedCalls(toolList: readonly AgentTool[]): Pick<Agent, 'tools' | 'call'> {
+  const tools = Object.fromEntries(
+    toolList.map(({ name, call }) => [name, (args: object = {}, options?: CallOptions) => call(args, options)]),
+  )
+  const call = async (name: string, ...given: [args?: object, options?: CallOptions]) => {
+    const tool = Object.hasOwn(tools, name) ? tools[name] : undefined
+    if (!tool) throw new TypeError(`There is no tool ${name}; there are ${Object.keys(tools).join(', ')}.`)
+    return tool(...given)
+  }
+  return { tools: tools as unknown as ToolCalls, call: call as unknown as CallTool }
 }
 
 /**

@@ -6,7 +6,16 @@ export { type FailureFacts, ToolFailure } from '#toolkit/tool-failure.ts'
 export { type Agent, agentFromEnvironment, createAgent } from './create-agent.ts'
 export { refusalHeader } from './fetch/refused-answer.ts'
 export type { AgentOptions, AskPerson, EnvironmentAgentOptions, UnpricedCalls } from './settings/agent-options.ts'
-export type { AgentTool, AgentToolResult } from './tools/agent-tool.ts'
+export type {
+  AgentTool,
+  AgentToolResult,
+  CallOptions,
+  CallTool,
+  ToolArguments,
+  ToolCalls,
+  ToolName,
+  ToolOutput,
+} from './tools/agent-tool.ts'
 export {
   type AiSdkTool,
   aiSdkTools,

@@ -16,6 +16,8 @@ export interface Invocation {
    * the caller makes the same call again instead.
    */
   called?: CalledTool
+  /** The caller waits for as long as the work takes: it becomes no job. */
+  waits?: boolean
 }
 
 export interface CalledTool {

@@ -3,6 +3,9 @@ import { expect, test } from 'vitest'
 import { clockSkewMs, finishedJobsKeptMs, keptFinishedJobs, longCallMs, paidAnswerMs } from '#agent/bounds.ts'
 import { agentTool } from '#agent/tools/agent-tool.ts'
 import { catalogue } from '#agent/tools/catalogue.ts'
+import { NeedsPerson } from '#toolkit/approval.ts'
+import { runTool } from '#toolkit/run-tool.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson, type Seen } from '../client/little-server.ts'
 import { manualClock } from '../client/manual-clock.ts'
@@ -65,13 +68,26 @@ async function setUp(service: PretendOptions = {}, options: Partial<AgentSetUp> 
     isReleased = true
     held.fulfil()
   }
-  return { server, clock, open, agent: await open(), release }
+  return { server, clock, open, agent: await open(), arrived: arrived.promise, release }
 }
 
-async function call(agent: Agent, name: string, args: object, signal?: AbortSignal) {
+async function toolOf(name: string) {
   const tool = await catalogue.tools[name]?.()
   if (!tool) throw new Error(`There is no ${name}.`)
-  return agentTool(tool, agent.host, undefined).call(args, signal ? { signal } : {})
+  return tool
+}
+
+/** As an assistant calls it, which cannot wait for long. */
+async function call(agent: Agent, name: string, given: object, signal = new AbortController().signal) {
+  const delivered: (() => void)[] = []
+  const whenDelivered = (run: () => void) => void delivered.push(run)
+  const invocation = { signal, report: () => {}, whenDelivered, called: { name, given } }
+  const outcome = await runTool(await toolOf(name), given, () => agent.host.context(invocation))
+  if (outcome.kind === 'failed') throw new ToolFailure(outcome.facts)
+  if (outcome.kind === 'asks') throw new NeedsPerson(outcome.question)
+  if (outcome.kind === 'fault') throw outcome.error
+  for (const run of delivered) run()
+  return outcome
 }
 
 const chat = { model: 'm', prompt: 'hi' }
@@ -85,6 +101,15 @@ async function startedJob(world: Awaited<ReturnType<typeof setUp>>): Promise<str
   await world.agent.paidCalls.settled()
   return String(output.job_id)
 }
+
+test('a program waits for as long as its chat takes', async () => {
+  const { agent, arrived, release } = await setUp()
+  const asked = agentTool(await toolOf('chat'), agent.host, undefined).call(chat)
+  await arrived
+  release()
+  expect((await asked).output).toMatchObject({ answer: 'answer 1', charged_usd: 0.001 })
+  expect((await call(agent, 'job_list', {})).output.jobs).toEqual([])
+})
 
 test('a chat that takes longer than an assistant waits becomes a job, which gives the result of the chat', async () => {
   const { agent, server, release } = await setUp()

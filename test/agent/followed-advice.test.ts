@@ -5,6 +5,7 @@ import { type Agent, createAgent } from '#agent/create-agent.ts'
 import { evmNetwork, usdcOnEvm } from '#contract/wire/networks.ts'
 import { sayFailure, ToolFailure } from '#toolkit/tool-failure.ts'
 import { wavOfChunks } from '../service/wav-of-chunks.ts'
+import { callByName } from './call-by-name.ts'
 import { localService } from './local-service.ts'
 import { temporaryFolder } from './open-agent.ts'
 
@@ -88,7 +89,7 @@ function listedIn(text: string, argument: string): string[] {
 
 async function answerTo(tool: string, given: object): Promise<string | null> {
   try {
-    await agent.call(tool, given)
+    await callByName(agent, tool, given)
     return null
   } catch (error) {
     if (!(error instanceof ToolFailure)) throw error

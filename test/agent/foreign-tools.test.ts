@@ -38,7 +38,7 @@ describe('tools for OpenAI’s function calls', () => {
       { type: 'function', function: { name: 'chat', parameters: { type: 'object', required: ['model', 'prompt'] } } },
       { type: 'function', function: { name: 'limits' } },
     ])
-    expect(openAiTools(agent).tools).toHaveLength(agent.tools.length)
+    expect(openAiTools(agent).tools).toHaveLength(agent.toolList.length)
   })
 
   test('a call is made and answered as a message of the conversation', async () => {

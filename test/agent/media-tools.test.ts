@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Agent } from '#agent/create-agent.ts'
 import type { AgentToolResult } from '#agent/tools/agent-tool.ts'
 import { wavOfChunks } from '../service/wav-of-chunks.ts'
+import { callByName } from './call-by-name.ts'
 import { type LocalAgent, localAgent } from './local-agent.ts'
 
 /** The tools of pictures and sound before the real service and its demonstrations. */
@@ -137,7 +138,7 @@ test.each([
   async (_what, tool, given, next) => {
     const images = 'images' in given ? { images: [await picture()] } : {}
     const before = await agent.call('wallet_status', {})
-    await expect(agent.call(tool, { ...given, ...images })).rejects.toMatchObject({
+    await expect(callByName(agent, tool, { ...given, ...images })).rejects.toMatchObject({
       facts: { charged: 0n, next: expect.stringMatching(next) },
     })
     expect((await agent.call('wallet_status', {})).output.credit_usd).toBe(before.output.credit_usd)

@@ -4,11 +4,11 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { createAgent } from '#agent/create-agent.ts'
+import { catalogue } from '#agent/tools/catalogue.ts'
 import { isPaid } from '#contract/operations/operation.ts'
 import { operations } from '#contract/operations/operations.ts'
 import { evmNetwork, usdcOnEvm } from '#contract/wire/networks.ts'
 import type { Question } from '#toolkit/approval.ts'
-import { tools } from '#tools/table.generated.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson, type Seen } from '../client/little-server.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
@@ -16,6 +16,7 @@ import type { PublishedRequest } from '../contract/published-request.ts'
 import { publishedRequests } from '../contract/published-requests.ts'
 import type { Schema } from '../contract/published-schema.ts'
 import { wavOfChunks } from '../service/wav-of-chunks.ts'
+import { callByName } from './call-by-name.ts'
 import { inputsOf, type Known } from './inputs-of.ts'
 import { temporaryFolder } from './open-agent.ts'
 import { type PretendOptions, payTo, pretendService, walletKey } from './pretend-service.ts'
@@ -299,7 +300,7 @@ const asks: Readonly<Record<string, Partial<Record<Payer, string>>>> = {
   music_create: { key: '/audio/queue', wallet: '/audio/queue' },
 }
 
-const each = Object.keys(tools).flatMap(name => [
+const each = Object.keys(catalogue.tools).flatMap(name => [
   { name, payer: 'key' as const },
   { name, payer: 'wallet' as const },
 ])
@@ -308,14 +309,14 @@ test.each(each)(
   'whatever $name is given, its requests stay within what is published ($payer)',
   async ({ name, payer }) => {
     const { agent, service, leaving } = await open(payer)
-    const tool = await tools[name]?.()
+    const tool = await catalogue.tools[name]?.()
     if (!tool) throw new Error(`no tool ${name}`)
     const { job_id } = (await agent.call('video_create', video)).output
     const inputs = inputsOf(tool, { ...known, ...knownOf[name], job_id: fc.constant(job_id) }, ['wait_seconds'])
     await fc.assert(
       fc.asyncProperty(inputs, async given => {
         // What is refused is refused before anything is sent, or by a rule of the wallet.
-        await agent.call(name, given as object).catch(() => {})
+        await callByName(agent, name, given).catch(() => {})
         expect(leaving().filter(line => !(line in beyond))).toEqual([])
       }),
       { numRuns: 40 },
@@ -330,12 +331,12 @@ test('what goes beyond is sent where the table says, and nowhere else', async ()
   let retrieve: Retrieve = 'failed'
   const keyed = await open('wallet', { credit: 0, takesKeys: true, asksConsent: true }, () => retrieve)
   for (const name of ['characters_find', 'wallet_receipts', 'wallet_status', 'limits', 'models_find'])
-    await keyed.agent.call(name).catch(() => {})
+    await callByName(keyed.agent, name).catch(() => {})
   await keyed.agent.call('chat', { model: 'm', prompt: 'hi' })
   await keyed.agent.call('video_quote', { model: 'm', duration: '5s' })
   const started = await keyed.agent.call('video_create', { ...video, image: picture })
   await keyed.agent.call('job_wait', { job_id: started.output.job_id })
-  for (const [name, given] of made) await keyed.agent.call(name, given)
+  for (const [name, given] of made) await callByName(keyed.agent, name, given)
   expect(keyed.service.countOf('/x402/top-up')).toBe(2)
   expect(
     JSON.parse(keyed.service.seen.findLast(({ path }) => path.endsWith('/video/queue'))?.body ?? ''),

@@ -4,6 +4,7 @@ import OpenAI from 'openai'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Agent } from '#agent/create-agent.ts'
 import type { Question } from '#toolkit/approval.ts'
+import { callByName } from './call-by-name.ts'
 import { type LocalAgent, localAgent } from './local-agent.ts'
 
 let local: LocalAgent
@@ -26,11 +27,7 @@ beforeAll(async () => {
 
 afterAll(() => local?.close(), 60_000)
 
-const call = (name: string, args: unknown) => {
-  const tool = agent.tools.find(each => each.name === name)
-  if (!tool) throw new Error(`There is no ${name}.`)
-  return tool.call(args)
-}
+const call = (name: string, args: unknown) => callByName(agent, name, args)
 
 test('the stock client of OpenAI pays by agent.fetch: models, a chat after a 402, a stream', async () => {
   const openai = new OpenAI({ baseURL: service.baseUrl, apiKey: 'not used', fetch: agent.fetch, maxRetries: 0 })

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Agent, createAgent } from '#agent/create-agent.ts'
 import { evmNetwork, usdcOnEvm } from '#contract/wire/networks.ts'
 import { wavOfChunks } from '../service/wav-of-chunks.ts'
+import { callByName } from './call-by-name.ts'
 import { localService } from './local-service.ts'
 import { temporaryFolder } from './open-agent.ts'
 
@@ -35,7 +36,7 @@ afterAll(async () => {
 }, 60_000)
 
 const nextOf = (tool: string, given: object): Promise<string> =>
-  agent.call(tool, given).then(
+  callByName(agent, tool, given).then(
     () => expect.unreachable('It was not refused.'),
     ({ facts }) => {
       expect(facts.charged).toBe(0n)

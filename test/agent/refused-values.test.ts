@@ -6,6 +6,7 @@ import { catalogue } from '#agent/tools/catalogue.ts'
 import { evmNetwork, usdcOnEvm } from '#contract/wire/networks.ts'
 import { sayFailure, ToolFailure } from '#toolkit/tool-failure.ts'
 import { wavOfChunks } from '../service/wav-of-chunks.ts'
+import { callByName } from './call-by-name.ts'
 import { localService } from './local-service.ts'
 import { temporaryFolder } from './open-agent.ts'
 
@@ -143,7 +144,7 @@ const rows: readonly Row[] = [
 ]
 
 async function refusalOf({ tool, given }: Pick<Row, 'tool' | 'given'>): Promise<ToolFailure> {
-  const error = await agent.call(tool, given).then(
+  const error = await callByName(agent, tool, given).then(
     () => null,
     thrown => thrown,
   )

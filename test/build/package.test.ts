@@ -17,6 +17,7 @@ import { LineServer } from '../../bench/mcp/line-server.ts'
 import { buildPackage } from '../../scripts/build/build-package.ts'
 import { doors, threads } from '../../scripts/build/entries.ts'
 import { freePort } from '../postgres/cluster.ts'
+import { typedPrograms } from './typed-programs.ts'
 import { packagesOf, readBy } from './what-is-read.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -35,6 +36,10 @@ beforeAll(async () => {
   await cp(join(root, 'bin'), join(installed, 'bin'), { recursive: true })
   await cp(join(root, 'package.json'), join(installed, 'package.json'))
   await symlink(join(root, 'node_modules/zod'), join(folder, 'node_modules/zod'), 'dir')
+  // Only programs in TypeScript that use the package read these.
+  await mkdir(join(folder, 'node_modules/@types'), { recursive: true })
+  await symlink(join(root, 'node_modules/@types/node'), join(folder, 'node_modules/@types/node'), 'dir')
+  await writeFile(join(folder, 'package.json'), '{"type":"module"}')
 }, 240_000)
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
@@ -248,16 +253,23 @@ test('its declarations stand on zod and Node alone', async () => {
   const program = ['farebox', 'farebox/contract', 'farebox/toolkit', 'farebox/service']
     .map((door, index) => `export * as door${index} from '${door}'`)
     .join('\n')
-  await mkdir(join(folder, 'node_modules/@types'), { recursive: true })
-  await symlink(join(root, 'node_modules/@types/node'), join(folder, 'node_modules/@types/node'), 'dir')
-  await writeFile(join(folder, 'package.json'), '{"type":"module"}')
-  await writeFile(join(folder, 'user.ts'), program)
+  expect(await complaintsAbout({ user: program })).toBe('')
+}, 60_000)
+
+test('right programs of each door compile, and wrong ones do not', async () => {
+  expect(await complaintsAbout(typedPrograms)).toBe('')
+}, 60_000)
+
+/** What the compiler says of programs that import the package, by their names. */
+async function complaintsAbout(programs: Readonly<Record<string, string>>): Promise<string> {
+  const files = Object.keys(programs).map(name => `${name}.ts`)
+  for (const [name, text] of Object.entries(programs)) await writeFile(join(folder, `${name}.ts`), text)
   const options = { module: 'nodenext', target: 'es2024', lib: ['es2024'], types: ['node'], strict: true, noEmit: true }
-  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, files: ['user.ts'] }))
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, files }))
   const tsc = join(root, 'node_modules/typescript/bin/tsc')
   const { stdout } = await promisify(execFile)(process.execPath, [tsc], { cwd: folder }).catch(error => error)
-  expect(stdout).toBe('')
-}, 60_000)
+  return stdout
+}
 
 test('nothing of this machine, no test and no source map is in it', async () => {
   const args = ['pack', '--ignore-scripts', '--dry-run', '--json']

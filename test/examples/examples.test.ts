@@ -66,7 +66,7 @@ test('the AI SDK gets an answer that the wallet pays', async () => {
 
 test('a program that nobody watches buys a video within its caps, and is about a screen long', async () => {
   const said = await run(process.execPath, ['examples/autonomous-agent.mjs'])
-  expect(said).toMatch(/takes 0\.\d+ USD; paid so far: [05] of 20 USD\.\ncompleted .*\.mp4\n$/)
+  expect(said).toMatch(/costs 0\.\d+ USD; paid so far: [05] of 20 USD\.\ncompleted .*\.mp4\n$/)
   const file = /completed (.*\.mp4)/.exec(said)?.[1] ?? ''
   expect((await readFile(file)).subarray(4, 8).toString()).toBe('ftyp')
   const lines = (await readFile(join(root, 'examples/autonomous-agent.mjs'), 'utf8')).split('\n')

@@ -39,7 +39,7 @@ export async function hiredAgent({ rail, ...options }: HireOptions) {
     ...{ notesFolder: join(folder, 'notes') },
   })
   const tool = (name: string) => {
-    const found = agent.tools.find(each => each.name === name)
+    const found = agent.toolList.find(each => each.name === name)
     if (!found) throw new Error(`There is no tool ${name}.`)
     return found
   }

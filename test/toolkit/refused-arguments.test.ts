@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { catalogue } from '#agent/tools/catalogue.ts'
 import { sayRefusedArguments } from '#toolkit/run-tool.ts'
-import { tools } from '#tools/table.generated.ts'
 
 const said = (input: z.ZodObject, given: unknown): string => {
   const { error } = input.safeParse(given)
@@ -47,8 +47,8 @@ const bad = [
   null,
 ]
 
-test.each(Object.keys(tools))('no sentence about an argument of %s is one of a library', async name => {
-  const tool = await tools[name]?.()
+test.each(Object.keys(catalogue.tools))('no sentence about an argument of %s is one of a library', async name => {
+  const tool = await catalogue.tools[name]?.()
   if (!tool) throw new Error(`no ${name}`)
   const names = [...Object.keys(tool.input.shape), 'something']
   const sentences = [{}, null, 'x', ...names.flatMap(argument => bad.map(value => ({ [argument]: value })))].map(

@@ -1,8 +1,8 @@
 /** Whatever a service answers, its words reach a model bounded and marked as data, in the words of every tool and in its structure. */
 import { expect, test } from 'vitest'
+import { catalogue } from '#agent/tools/catalogue.ts'
 import { runTool } from '#toolkit/run-tool.ts'
 import type { ToolContext } from '#toolkit/tool-context.ts'
-import { tools } from '#tools/table.generated.ts'
 import { fakeHost } from '../mcp/fake-host.ts'
 import { samples } from '../mcp/samples.ts'
 
@@ -84,8 +84,8 @@ function outside(text: string): string[] {
 
 const longest = 50_000
 
-test.each(Object.keys(tools))('%s marks what a hostile service says', async name => {
-  const tool = await tools[name]?.()
+test.each(Object.keys(catalogue.tools))('%s marks what a hostile service says', async name => {
+  const tool = await catalogue.tools[name]?.()
   if (!tool) throw new Error(`no tool ${name}`)
   const { host } = fakeHost()
   const context = host.context({ signal: new AbortController().signal, report() {} })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { catalogue } from '#agent/tools/catalogue.ts'
 import { microUsd } from '#contract/money.ts'
-import { tools } from '#tools/table.generated.ts'
 import { answers, doneJob, runningJob, usd, videoModel } from '../mcp/fake-host.ts'
 import { call } from './call-tool.ts'
 
@@ -218,7 +218,7 @@ test('video_create says queued of a new job, and where an earlier one stands', a
   const given = { model: 'demo-video', prompt: 'A kite.', duration: '5s' }
   const { output, text } = await call('video_create', given)
   expect(text).toContain('Job job_1 is queued; such a job takes about 60 s. Call job_wait with it.')
-  const tool = await tools.video_create?.()
+  const tool = await catalogue.tools.video_create?.()
   const earlier = tool?.say({ ...output, already_paid: true })
   expect(earlier).toContain('Job job_1 is still running')
   expect(earlier).toContain('An earlier call of the same had paid for it')

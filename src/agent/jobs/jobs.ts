@@ -20,7 +20,7 @@ import { type Files, freePath, inFolder } from '../media/files.ts'
 import type { CallJobs } from './call-jobs.ts'
 import { isQueued, type JobRow, type JobRows, jobView, type QueuedJobRow, type SavedMedia } from './job-rows.ts'
 
-export type Waiting = Required<Omit<Invocation, 'called'>>
+export type Waiting = Required<Omit<Invocation, 'called' | 'waits'>>
 
 export interface JobContext extends AgentContext {
   files: Files

@@ -7,12 +7,51 @@ import { runTool, type ToolResult } from '#toolkit/run-tool.ts'
 import type { Shown } from '#toolkit/tool-context.ts'
 import { sayFailure, ToolFailure } from '#toolkit/tool-failure.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
+import type { tools } from '#tools/table.generated.ts'
 import type { AskPerson } from '../settings/agent-options.ts'
 
-export interface AgentToolResult {
-  output: Record<string, unknown>
-  /** The output in words; text from outside is marked in it. */
+type Tools = typeof tools
+
+/** The name of one of farebox's tools. */
+export type ToolName = keyof Tools
+
+type ToolOf<Name extends ToolName> = Awaited<ReturnType<Tools[Name]>>
+
+/** What a tool takes: `ToolArguments<'chat'>`. */
+export type ToolArguments<Name extends ToolName> = z.input<ToolOf<Name>['input']>
+
+/** What a tool returns as `output`: `ToolOutput<'chat'>`. Money is in USD, times are ISO 8601. */
+export type ToolOutput<Name extends ToolName> = z.output<ToolOf<Name>['output']>
+
+export interface CallOptions {
+  /** Ends the wait. What has been paid for by then is kept, and the same call made again returns it. */
+  signal?: AbortSignal
+}
+
+/** Arguments may be left out where a tool needs none. */
+type Given<Name extends ToolName> =
+  Record<never, never> extends ToolArguments<Name>
+    ? [args?: ToolArguments<Name>, options?: CallOptions]
+    : [args: ToolArguments<Name>, options?: CallOptions]
+
+/** Calls a tool by its name, with its own arguments and output. */
+export type CallTool = <Name extends ToolName>(
+  tool: Name,
+  ...given: Given<Name>
+) => Promise<AgentToolResult<ToolOutput<Name>>>
+
+/** The tools as functions. */
+export type ToolCalls = {
+  readonly [Name in ToolName]: (...given: Given<Name>) => Promise<AgentToolResult<ToolOutput<Name>>>
+}
+
+/** What a tool's call returned. */
+export interface AgentToolResult<Output = Record<string, unknown>> {
+  /** For a program. */
+  output: Output
+  /** The same in sentences, for a model; text from outside is marked in it. */
   text: string
+  /** Files that the call saved. */
   files: { path: string; mimeType: string }[]
   /** A small picture of the first file, or a sentence why there is none, where `preview` was asked for. */
   shows?: readonly Shown[]
@@ -27,7 +66,7 @@ export interface AgentTool {
   /** The same as JSON Schema. */
   inputSchema: Record<string, unknown>
   /** Throws `ToolFailure`, or `NeedsPerson` where a person has to decide and `onApproval` is not there. */
-  call(args: unknown, options?: { signal?: AbortSignal }): Promise<AgentToolResult>
+  call(args: unknown, options?: CallOptions): Promise<AgentToolResult>
 }
 
 export const agentTool = (tool: Tool, host: ToolHost, ask: AskPerson | undefined): AgentTool => ({
@@ -39,7 +78,8 @@ export const agentTool = (tool: Tool, host: ToolHost, ask: AskPerson | undefined
     for (let question = 0; ; question++) {
       const delivered: (() => void)[] = []
       const whenDelivered = (run: () => void) => void delivered.push(run)
-      const invocation = { signal, report: () => {}, whenDelivered, called: { name: tool.name, given: args } }
+      const called = { name: tool.name, given: args }
+      const invocation = { signal, report: () => {}, whenDelivered, called, waits: true }
       const outcome = await runTool(tool, args, () => host.context(invocation))
       switch (outcome.kind) {
         case 'done':
@@ -89,8 +129,8 @@ export interface OpenAiTools {
 }
 
 /** Some of an agent's tools, all unless named, for any client that speaks OpenAI's function tools. */
-export function openAiTools(agent: { tools: readonly AgentTool[] }, names?: readonly string[]): OpenAiTools {
-  const chosen = agent.tools.filter(({ name }) => names === undefined || names.includes(name))
+export function openAiTools(agent: { toolList: readonly AgentTool[] }, names?: readonly string[]): OpenAiTools {
+  const chosen = agent.toolList.filter(({ name }) => names === undefined || names.includes(name))
   return {
     tools: chosen.map(({ name, description, inputSchema }) => ({
       type: 'function',
@@ -135,11 +175,11 @@ export interface AiSdkTool {
 
 /** Some of an agent's tools, all unless named, for the AI SDK. A failure and a question to a person are results in words. */
 export const aiSdkTools = (
-  agent: { tools: readonly AgentTool[] },
+  agent: { toolList: readonly AgentTool[] },
   names?: readonly string[],
 ): Record<string, AiSdkTool> =>
   Object.fromEntries(
-    agent.tools
+    agent.toolList
       .filter(({ name }) => names === undefined || names.includes(name))
       .map(tool => [
         tool.name,

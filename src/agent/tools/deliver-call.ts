@@ -114,6 +114,8 @@ export interface Asked {
   signal: AbortSignal
   whenDelivered: NonNullable<Invocation['whenDelivered']>
   called: Invocation['called']
+  /** Whether it waits for as long as the work takes. */
+  waits: boolean
   /** What it has read so far, in the order in which it asked for it. */
   files: () => readonly AskedFile[]
 }

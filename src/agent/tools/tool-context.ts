@@ -28,9 +28,9 @@ import { type Asked, askingOf, deliverCall, paidFor, paidNow } from './deliver-c
 
 /** All effects of one call of a tool. What is thrown has been put into words; `NeedsPerson` passes. */
 export function toolContext(agent: OpenAgent, invocation: Invocation): ToolContext {
-  const { signal, report, whenDelivered = run => run(), called } = invocation
+  const { signal, report, whenDelivered = run => run(), called, waits = false } = invocation
   const files = new ToolFiles(agent, { tool: called?.name ?? null, signal })
-  const asked: Asked = { agent, signal, whenDelivered, called, files: () => files.noted() }
+  const asked: Asked = { agent, signal, whenDelivered, called, waits, files: () => files.noted() }
   const worded: Worded = (isPaid, run) => inOurWords(agent, isPaid, signal, run)
   // The first call that may find a job takes up those that earlier processes left.
   const resuming: Worded = (isPaid, run) => {
@@ -161,7 +161,7 @@ async function answerCall<O extends Operation>(
   switch (bought.kind) {
     case 'elsewhere': {
       const job = agent.jobRows.ofCall(bought.row.id)
-      throw job ? await becomes(agent, job) : stillRunning()
+      throw job && !asked.waits ? await becomes(agent, job) : stillRunning()
     }
     case 'earlier':
       whenDelivered(() => paidCalls.delivered(bought.row.id))
@@ -177,10 +177,11 @@ async function answerCall<O extends Operation>(
 
 /** What takes longer goes on as a job, or where none can be made of it its answer is kept for the next same call. */
 async function inTime<O extends Operation>(
-  { agent, signal, called }: Asked,
+  { agent, signal, called, waits }: Asked,
   { rowId, bought }: Buying<O>,
   call: CallOf<O>,
 ): Promise<Bought<O>> {
+  if (waits) return bought
   const waiting = new AbortController()
   const late = agent.pause(longCallMs, waiting.signal).then(
     async () => {
