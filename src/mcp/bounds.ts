@@ -3,6 +3,9 @@ import { hourMs, minuteMs } from '#contract/time.ts'
 /** How long one question may stand open in a client, in milliseconds: long enough to read a policy. */
 export const questionMs = 10 * minuteMs
 
+/** How long a call waits for a user who makes a wallet, in milliseconds; clients wait a minute for a call. */
+export const walletWaitMs = 40_000
+
 /** How long a signed state is good for, in seconds; it outlives its question, so that a late click still counts. */
 export const stateSeconds = 15 * 60
 

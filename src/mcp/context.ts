@@ -55,6 +55,8 @@ export interface AskedState {
   round: number
   /** What the person had filled in before. */
   filled?: FormValues
+  /** Whether a wallet was offered to the user. */
+  offers?: true
 }
 
 /** Signs states; a random key is right where one process serves all rounds of a call, as on stdio. */

@@ -1,4 +1,5 @@
 import { displayUsd, type MicroUsd } from '#contract/money.ts'
+import type { Shown } from './tool-context.ts'
 import { usd } from './values/amounts.ts'
 import { fromOutside } from './values/untrusted.ts'
 
@@ -20,6 +21,8 @@ export interface FailureFacts {
   said?: string
   /** Where values were refused: which, none where nobody named one. */
   refused?: readonly RefusedValue[]
+  /** Shown beside the words, for the user: the code of an address that lacks money. */
+  shows?: readonly Shown[]
 }
 
 /** A value that the service, or its model's record, does not take. */
@@ -42,7 +45,8 @@ export class ToolFailure extends Error {
 
   /** For a log: amounts as texts of micro-USD. */
   toJSON(): Record<string, unknown> {
-    return errorAsJson(this, { facts: this.facts })
+    const { shows: _, ...facts } = this.facts
+    return errorAsJson(this, { facts })
   }
 }
 

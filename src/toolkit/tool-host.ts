@@ -32,11 +32,23 @@ export interface ToolHost {
   context(invocation: Invocation): ToolContext
   /** Records a person's answer to a question; the same tool call, made again, then finds it. */
   answer(approvalId: string, answer: PersonAnswer): Promise<AnswerKept>
+  /** Where the user makes the wallet that pays, or opens one that is locked; null where that helps nothing. */
+  offerWallet?(): Promise<WalletOffer | null>
+  /** Resolves once the user is done on the page that was offered last, or after `timeoutMs`. Never rejects. */
+  walletMade?(timeoutMs: number, signal: AbortSignal): Promise<void>
   /** For clients that follow long work by themselves; absent where calls are waited for or repeated instead. */
   tasks?: TaskStore
   /** The same as it is now, where it may change while its frame runs; whoever made it closes both. */
   now?(): Promise<ToolHost>
   close(): Promise<void>
+}
+
+/** A page of this machine on which the user makes a wallet. Nothing of it passes through the conversation. */
+export interface WalletOffer {
+  /** Opens the page once, in the browser of whoever has it; for the user alone. */
+  link: string
+  /** What the user is asked, in a few sentences. */
+  asks: string
 }
 
 /** How a call stands that goes on as a job, for a client that looks by itself instead of waiting in one call. */

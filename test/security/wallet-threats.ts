@@ -184,4 +184,26 @@ export const walletThreats: readonly Threat[] = [
       ),
     ],
   },
+  {
+    id: 'W16',
+    threat: 'a model, another page or another program of this machine at the page that makes a wallet',
+    answer:
+      'the link works once and is in no answer; no cap above the environment’s, no passphrase in a form, one wallet',
+    shownBy: [
+      shown(
+        'agent/wallet-page.test.ts',
+        'it shows the service, whom it pays and the caps, without a script and under a strict policy',
+        'a link opens it once; a newer one takes it over from the browser that had it',
+        'a form that comes from another site makes nothing',
+        'a form that comes from no cookie makes nothing',
+        'a cap above that of the environment: it says so, and makes nothing',
+        'two processes that make one at the same moment end with one wallet: local, passphrase',
+      ),
+      shown(
+        'mcp/wallet-offer.test.ts',
+        'the words for the model never have the link in them',
+        'a client with forms alone shows the link in one that takes no text',
+      ),
+    ],
+  },
 ]

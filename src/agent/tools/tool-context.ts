@@ -10,6 +10,8 @@ import type { Answered, JobStore, PaidOptions, Started, ToolContext, WalletClien
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { CalledTool, Invocation } from '#toolkit/tool-host.ts'
 import { withoutHidden } from '#toolkit/values/untrusted.ts'
+import { namespaceOf } from '#wallet/rules/policy.ts'
+import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import { longCallMs, shownIdCharacters } from '../bounds.ts'
 import { chargedFor, creditLeft, keepAnswer, keptAnswer } from '../calls/kept-answer.ts'
 import { stillRunning } from '../calls/lost-call.ts'
@@ -70,12 +72,23 @@ export async function inOurWords<Result>(
     return await run()
   } catch (error) {
     if (signal.aborted) throw error
-    const said = inWords(error, agent, isPaid)
+    const said = await withCode(inWords(error, agent, isPaid), error, agent)
     if (!isPaid || !(said instanceof ToolFailure)) throw said
     // A status that cannot be read takes nothing from the failure that can.
     const status = await agent.wallet?.status().catch(() => null)
     throw status ? new ToolFailure({ ...said.facts, budgetLeftMicroUsd: status.leftMicroUsd }) : said
   }
+}
+
+/** With the code of the address that lacks money, for a telephone that sends it. */
+async function withCode(said: unknown, error: unknown, { wallet }: OpenAgent): Promise<unknown> {
+  if (!(said instanceof ToolFailure) || !(error instanceof WalletRefusal) || error.rule !== 'funds') return said
+  const network = error.terms?.network ?? ''
+  const address = wallet?.addresses.find(each => network.startsWith(namespaceOf(each)))
+  if (address === undefined) return said
+  const { pngQr } = await import('../wallet-page/qr.ts')
+  const shows = [{ type: 'image' as const, data: pngQr(address).toString('base64'), mimeType: 'image/png' }]
+  return new ToolFailure({ ...said.facts, shows })
 }
 
 type Worded = <Result>(isPaid: boolean, run: () => Promise<Result>) => Promise<Result>

@@ -17,6 +17,8 @@ import { isQueued, type JobRow, jobView } from '../jobs/job-rows.ts'
 import { agentFromSettings, closeAgent, type OpenAgent } from '../open-agent.ts'
 import type { AgentSettings } from '../settings/settings.ts'
 import { serviceFileName, stateFolderOf } from '../settings/wallet-settings.ts'
+import type { TestMoney } from '../wallet-page/make-wallet.ts'
+import type { WalletPages } from '../wallet-page/wallet-page.ts'
 import { answerKept, personFor } from '../words/approval-words.ts'
 import { placeOf, typedQuestion } from '../words/typed-commands.ts'
 import { catalogue } from './catalogue.ts'
@@ -212,14 +214,47 @@ export interface PassphraseSource {
 export async function createHost(
   settingsNow: () => Promise<AgentSettings>,
   passphrase: PassphraseSource,
+  testMoney: TestMoney | null = null,
 ): Promise<ToolHost> {
+  let typed: string | null = null
+  const pages = walletPages({
+    testMoney,
+    onPassphrase(text) {
+      typed = text
+      live.changed()
+    },
+  })
   const open = async () => {
-    const agent = await agentFromSettings(await settingsNow(), await passphrase.read(), { mayStayLocked: true })
-    return { host: toolHost(agent), isLocked: agent.lockedBecause !== null }
+    const settings = await settingsNow()
+    const agent = await agentFromSettings(settings, typed ?? (await passphrase.read()), { mayStayLocked: true })
+    const host: ToolHost = {
+      ...toolHost(agent),
+      offerWallet: async () => (await pages.get()).offer(agent, settings.env),
+      walletMade: async (timeoutMs, signal) => (await pages.get()).made(timeoutMs, signal),
+    }
+    return { host, isLocked: agent.lockedBecause !== null }
   }
   const folder = stateFolderOf((await settingsNow()).env)
   const live = new LiveHost(folder, passphrase.file === null ? [] : [passphrase.file], open)
-  return { ...(await live.now()), now: () => live.now(), close: () => live.close() }
+  const close = async () => {
+    await pages.close()
+    await live.close()
+  }
+  return { ...(await live.now()), now: () => live.now(), close }
+}
+
+/** The pages are read with the first of them. */
+function walletPages(ports: ConstructorParameters<typeof WalletPages>[0]) {
+  let made: Promise<WalletPages> | null = null
+  return {
+    get() {
+      made ??= import('../wallet-page/wallet-page.ts').then(module => new module.WalletPages(ports))
+      return made
+    },
+    async close() {
+      await (await made)?.close()
+    },
+  }
 }
 
 export interface OpenedHost {
@@ -261,6 +296,11 @@ export class LiveHost {
       if (this.#current === current) this.#current = null
       throw error
     }
+  }
+
+  /** The next call opens the wallet again. */
+  changed(): void {
+    if (this.#current) this.#current.files = ''
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { amounts, isAgentVariable, readSettings } from '#agent/settings/settings.ts'
 import {
   type AssistantClient,
@@ -18,6 +19,7 @@ const name = 'farebox install'
 const usage = `Usage: farebox install [--json]
        farebox install CLIENT [--service URL] [--data DIR] [--tools NAMES] [--passphrase-file FILE] [--api-key]
                        [--set NAME=VALUE]... [--yes | --print] [--json]
+       farebox install CLIENT --local DIR [--tools NAMES] [--yes | --print] [--json]
        farebox install CLIENT --uninstall [--yes | --print] [--json]
 
 Adds farebox to the configuration of an MCP client, or removes it. It shows the change, asks, and keeps a copy of the old
@@ -26,6 +28,8 @@ CLIENT it lists the clients and which of them this machine has.
 
   CLIENT                  ${wrapped(assistantClients.map(client => client.name))}
   --service URL           address of the service (FAREBOX_BASE_URL, or the one that the wallet was made for)
+  --local DIR             use the running \`farebox up\` of this folder (.farebox): its service, and a wallet for its test
+                          money that is made in the first conversation
   --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox)
   --tools NAMES           tools or sets to serve, as in \`farebox mcp --tools\`
   --passphrase-file FILE  file with the wallet's passphrase; not needed with the system keychain
@@ -43,6 +47,7 @@ export const install: Command = {
       command: name,
       options: {
         service: { type: 'string' },
+        local: { type: 'string' },
         data: { type: 'string' },
         tools: { type: 'string' },
         'passphrase-file': { type: 'string' },
@@ -64,7 +69,7 @@ export const install: Command = {
     const client = clientNamed(name, '`farebox install`', wanted)
     if (values.yes && values.print) throw wrongUsage(name, '`--yes` writes and `--print` does not: give one of them')
     const { changeConfig } = await import('../assistants/change-config.ts')
-    const start = startOf(client, values, io)
+    const start = startOf(client, { ...values, ...(await localOf(values)) }, io)
     const entry: Entry | null = values.uninstall ? null : client.entry(start)
     const how = { isPrint: values.print, isSure: values.yes, isJson: values.json, withInput: values['api-key'] }
     return changeConfig(client, { entry, start, machine, ...how }, io)
@@ -74,6 +79,21 @@ export const install: Command = {
 function wrapped(names: readonly string[]): string {
   const half = Math.ceil(names.length / 2)
   return `one of ${names.slice(0, half).join(', ')},\n${' '.repeat(26)}${names.slice(half).join(', ')}`
+}
+
+/** The service of a running `farebox up`, and a wallet's folder beside its chains. */
+async function localOf({ local, service, data }: { local?: string; service?: string; data?: string }) {
+  if (local === undefined) return {}
+  if (service !== undefined || data !== undefined)
+    throw wrongUsage(name, '`--local` names the service and the folder: leave `--service` and `--data` out')
+  const [{ dataFolder }, { runningService }] = await Promise.all([
+    import('../data/data-folder.ts'),
+    import('../data/service-admin.ts'),
+  ])
+  const folder = dataFolder(local)
+  const running = await runningService(folder)
+  if (!running) throw new CliError(`Nothing serves in ${folder.root}.`, 'Start it with `farebox up`, then repeat this.')
+  return { service: `${running.url}/api/v1`, data: join(folder.root, 'assistant') }
 }
 
 interface Given {

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { microUsd } from '#contract/money.ts'
 import { isLoopback } from '#contract/wire/network-address.ts'
 import type { PayeeCounts } from '#ledger/audit/audit-chain.ts'
 import type { TransferSource } from '#ledger/audit/audit-transfers.ts'
@@ -14,15 +15,36 @@ type Environment = Readonly<Record<string, string | undefined>>
  * one and its service is on this machine too. What is set already stays.
  */
 export async function withLocalNodes(env: Environment, baseUrl: string, stateFolder: string): Promise<Environment> {
-  const root = dirname(stateFolder)
-  const isOfUp = basename(stateFolder) === 'agent' && existsSync(join(root, 'chain'))
-  if (!isOfUp || !isLoopback(new URL(baseUrl).hostname)) return env
+  const root = folderOfUp(baseUrl, stateFolder)
+  if (root === null) return env
   const [evm, solana] = await Promise.all([
     env.FAREBOX_EVM_RPC_URL || localEvm(root),
     env.FAREBOX_SOLANA_RPC_URL || localSolana(root),
   ])
   return { ...env, FAREBOX_EVM_RPC_URL: evm ?? undefined, FAREBOX_SOLANA_RPC_URL: solana ?? undefined }
 }
+
+/** Folders of wallets beside the chains of `farebox up`: of its own agent, and of a client that `install --local` set up. */
+const walletsOfUp: readonly string[] = ['agent', 'assistant']
+
+function folderOfUp(baseUrl: string, stateFolder: string): string | null {
+  const root = dirname(stateFolder)
+  const isOfUp = walletsOfUp.includes(basename(stateFolder)) && existsSync(join(root, 'chain'))
+  return isOfUp && isLoopback(new URL(baseUrl).hostname) ? root : null
+}
+
+/** What a new wallet gets on the local chain of `farebox up`; null for any other wallet. */
+export function testMoneyFor(baseUrl: string, stateFolder: string): ((address: string) => Promise<void>) | null {
+  const root = folderOfUp(baseUrl, stateFolder)
+  if (root === null) return null
+  return async address => {
+    const { fundFromFaucet } = await import('#local/faucet.ts')
+    await fundFromFaucet({ dataDir: root, address, amountMicroUsd: testMoneyMicroUsd })
+  }
+}
+
+/** Two of the smallest top-ups. */
+const testMoneyMicroUsd = microUsd(10_000_000n)
 
 /** Node addresses come by the environment alone, because theirs often have a key in them. */
 const rails = {

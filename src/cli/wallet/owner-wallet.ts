@@ -71,7 +71,7 @@ type Host = ReturnType<typeof import('#agent/tools/tool-host.ts').createHost>
 
 /** Makes the host of a frame once it is called: wallet and client are loaded by the first call of a tool, not at start. */
 export const agentHost = (settings: AgentSettings, passphrase: PassphraseSource) => async (): Host => {
-  const [{ createHost }, { baseUrlOf, stateFolderOf }, { withLocalNodes }] = await Promise.all([
+  const [{ createHost }, { baseUrlOf, stateFolderOf }, { testMoneyFor, withLocalNodes }] = await Promise.all([
     import('#agent/tools/tool-host.ts'),
     import('#agent/settings/wallet-settings.ts'),
     import('./local-nodes.ts'),
@@ -80,5 +80,6 @@ export const agentHost = (settings: AgentSettings, passphrase: PassphraseSource)
     const env = await withLocalNodes(settings.env, baseUrlOf(settings.env), stateFolderOf(settings.env))
     return { ...settings, env }
   }
-  return createHost(settingsNow, passphrase)
+  const [baseUrl, folder] = [baseUrlOf(settings.env), stateFolderOf(settings.env)]
+  return createHost(settingsNow, passphrase, testMoneyFor(baseUrl, folder))
 }

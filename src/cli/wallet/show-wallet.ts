@@ -1,7 +1,6 @@
 import type { OwnerWallet } from '#agent/wallet/owner-wallet.ts'
 import { displayUsd } from '#contract/money.ts'
 import { isLoopback } from '#contract/wire/network-address.ts'
-import { evmNetwork, usdcOnEvm, usdcOnSolana } from '#contract/wire/networks.ts'
 import type { SeenAmount } from '#toolkit/tool-context.ts'
 import { type CommandIo, parseArguments, wrongUsage } from '../command.ts'
 import { asJson, railName } from '../output.ts'
@@ -159,15 +158,12 @@ export async function showAddress(args: readonly string[], io: CommandIo): Promi
 const isLocal = (url: string | undefined): boolean =>
   url !== undefined && URL.canParse(url) && isLoopback(new URL(url).hostname)
 
-/** What a wallet on a telephone reads: EIP-681 for a transfer of USDC on Base, a transfer request of Solana Pay there. */
-const paymentUri = (address: string): string =>
-  railName(address) === 'Base'
-    ? `ethereum:${usdcOnEvm}@${evmNetwork.split(':')[1]}/transfer?address=${address}`
-    : `solana:${address}?spl-token=${usdcOnSolana}`
-
 /** White on black, with the margin that scanners need; half a character a module. */
 async function printQr(address: string, io: CommandIo): Promise<void> {
-  const { renderUnicodeCompact } = await import('uqr')
+  const [{ renderUnicodeCompact }, { paymentUri }] = await Promise.all([
+    import('uqr'),
+    import('#agent/wallet-page/qr.ts'),
+  ])
   const uri = paymentUri(address)
   io.output.print(`USDC on ${railName(address)}: ${uri}`)
   io.output.print(renderUnicodeCompact(uri, { border: 2 }))

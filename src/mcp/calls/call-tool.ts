@@ -57,13 +57,19 @@ async function callTool(mcp: McpContext, call: ToolCall): Promise<CallToolResult
   if (state && !belongsTo(state, call.name, call.given)) {
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The requestState belongs to another call')
   }
+  const isAwaited = state?.offers === true && (await madeWallet(mcp, call))
   const outcome: CallOutcome =
     (state && (await recordAnswer(mcp, call, state))) ?? (await run(mcp, call, state?.filled))
   switch (outcome.kind) {
     case 'done':
       return (await asTask(mcp, call, outcome)) ?? doneResult(outcome)
-    case 'failed':
-      return failedResult(outcome.facts, mcp.clock.now())
+    case 'failed': {
+      const offered = state?.offers ? null : await offerWallet(mcp, call, outcome)
+      if (offered) return offered
+      const isStillOpen = isAwaited && outcome.facts.isWithoutWallet
+      const facts = isStillOpen ? (await import('./wallet-offer.ts')).stillOpen(outcome.facts) : outcome.facts
+      return failedResult(facts, mcp.clock.now())
+    }
     case 'declined':
       return declinedResult(outcome.approvalId, outcome.kept, mcp.clock.now())
     case 'closed':
@@ -86,6 +92,21 @@ async function callTool(mcp: McpContext, call: ToolCall): Promise<CallToolResult
         ? stoppedResult
         : faultResult(logFault(mcp.log, call.name, outcome.error), mcp.clock.now())
   }
+}
+
+/** The question whether the user makes a wallet, where the call failed for the lack of one and the client can ask it. */
+async function offerWallet(mcp: McpContext, call: ToolCall, { facts, filled }: Failed) {
+  if (!facts.isWithoutWallet) return null
+  const offer = await (await mcp.host()).offerWallet?.()
+  const requests = offer && (await import('./wallet-offer.ts')).asOffer(offer, call.context, call.declared)
+  const asked = { decides: null, round: 1, offers: true as const, ...(filled ? { filled } : {}) }
+  return requests ? ask(mcp, call, requests, asked) : null
+}
+
+/** Whether the user agreed to make one; then they have had their time for it. */
+async function madeWallet(mcp: McpContext, { context }: ToolCall): Promise<boolean> {
+  const { waitForWallet } = await import('./wallet-offer.ts')
+  return waitForWallet(await mcp.host(), context)
 }
 
 /** The task as which the call goes on, for a client that takes one; null where it has ended or is to be waited for. */
@@ -122,8 +143,13 @@ type CallOutcome =
   | RunOutcome
   | { kind: 'closed'; approvalId: string }
   | { kind: 'declined'; approvalId: string; kept: AnswerKept }
-type RunOutcome = Exclude<ToolOutcome, Asks> | (Asks & { filled?: FormValues }) | Exclude<Filled, { kind: 'given' }>
+type RunOutcome =
+  | Exclude<ToolOutcome, { kind: 'asks' | 'failed' }>
+  | (Asks & { filled?: FormValues })
+  | Failed
+  | Exclude<Filled, { kind: 'given' }>
 type Asks = Extract<ToolOutcome, { kind: 'asks' }>
+type Failed = Extract<ToolOutcome, { kind: 'failed' }> & { filled?: FormValues }
 
 async function run(mcp: McpContext, call: ToolCall, before: FormValues | undefined): Promise<RunOutcome> {
   const { name, context } = call
@@ -143,7 +169,7 @@ async function run(mcp: McpContext, call: ToolCall, before: FormValues | undefin
     // Of a call that was cancelled nothing is written.
     if (outcome.kind === 'done' && !signal.aborted) mcp.deliveries.expect(id, delivered)
     signal.addEventListener('abort', () => mcp.deliveries.forget(id), { once: true })
-    return outcome.kind === 'asks' && filled ? { ...outcome, filled } : outcome
+    return (outcome.kind === 'asks' || outcome.kind === 'failed') && filled ? { ...outcome, filled } : outcome
   } catch (error) {
     return { kind: 'fault', error }
   } finally {

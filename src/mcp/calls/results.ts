@@ -15,7 +15,7 @@ export const doneResult = ({ output, text, files, shows = [] }: Done): CallToolR
 })
 
 export const failedResult = (facts: FailureFacts, nowMs: number): CallToolResult => ({
-  content: [{ type: 'text', text: sayFailure(facts, nowMs) }],
+  content: [{ type: 'text', text: sayFailure(facts, nowMs) }, ...(facts.shows ?? [])],
   structuredContent: failureOutput(facts, nowMs),
   isError: true,
 })

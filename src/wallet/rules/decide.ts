@@ -35,11 +35,11 @@ export function decide(policy: Policy, situation: Situation, order: Order): Deci
   const { chosen } = choice
   if (!chosen.isKnownPayee)
     return { kind: 'asks', facts: { kind: 'payee', ...chosen.payee, amountMicroUsd }, onceAgreed: null }
-  const needsPerson = order.occasion !== 'after-402' && amountMicroUsd > policy.askAboveMicroUsd
-  return needsPerson
+  const because = whyTopUpIsAsked(policy, situation, order, amountMicroUsd)
+  return because !== null
     ? {
         kind: 'asks',
-        facts: topUpFacts(policy, order.occasion, amountMicroUsd, chosen),
+        facts: topUpFacts({ policy, amountMicroUsd, because }, order.occasion, chosen),
         onceAgreed: { amountMicroUsd, chosen },
       }
     : { kind: 'allowed', amountMicroUsd, chosen }
@@ -49,16 +49,29 @@ export function decide(policy: Policy, situation: Situation, order: Order): Deci
 export const amountOf = ({ occasion, amountMicroUsd }: Order): MicroUsd =>
   occasion === 'after-402' && amountMicroUsd < smallestTopUpMicroUsd ? smallestTopUpMicroUsd : amountMicroUsd
 
-const topUpFacts = (
-  policy: Policy,
-  occasion: Order['occasion'],
+/** Null where the wallet pays by itself. */
+function whyTopUpIsAsked(
+  { asksFirstTopUp, askAboveMicroUsd }: Policy,
+  { spent }: Situation,
+  { occasion }: Order,
   amountMicroUsd: MicroUsd,
+): string | null {
+  if (asksFirstTopUp && spent.totalMicroUsd === 0n)
+    return 'It is the first payment of this wallet, which was made in a conversation; later ones are made within the caps after a 402.'
+  return occasion !== 'after-402' && amountMicroUsd > askAboveMicroUsd
+    ? `It is more than ${displayUsd(askAboveMicroUsd)}, and no call needed it; above that a person is asked.`
+    : null
+}
+
+const topUpFacts = (
+  { policy, amountMicroUsd, because }: { policy: Policy; amountMicroUsd: MicroUsd; because: string },
+  occasion: Order['occasion'],
   { payee }: ChosenOption,
 ): ApprovalFacts => ({
   kind: 'spend',
   what: `A ${occasion === 'refill' ? 'refill' : 'top-up'} of ${displayUsd(amountMicroUsd)} at ${policy.origin}, paid to ${payee.payTo} on ${payee.network}.`,
   amountMicroUsd,
-  because: `It is more than ${displayUsd(policy.askAboveMicroUsd)}, and no call needed it; above that a person is asked.`,
+  because,
 })
 
 const refused = (refusal: Refusal): Decision => ({ kind: 'refused', refusal })

@@ -19,6 +19,8 @@ export interface Policy {
   maxTotalMicroUsd: MicroUsd
   maxCallMicroUsd: MicroUsd
   askAboveMicroUsd: MicroUsd
+  /** The first top-up is asked for, whatever it is for. */
+  asksFirstTopUp: boolean
   maxAuthorizationSeconds: number
   /** Between two payments that nobody asked for. */
   cooldownMs: number
@@ -79,6 +81,7 @@ export function readPolicy(
     maxTotalMicroUsd: capOf('maxTotalUsd'),
     maxCallMicroUsd: capOf('maxCallUsd'),
     askAboveMicroUsd: capOf('askAboveUsd'),
+    asksFirstTopUp: false,
     maxAuthorizationSeconds: limits.maxAuthorizationSeconds,
     cooldownMs: settings.cooldownMs ?? limits.cooldownMs,
     dryRun: settings.dryRun ?? false,
@@ -146,6 +149,7 @@ export function tighten(policy: Policy, by: Partial<Policy>): Policy {
     maxTotalMicroUsd: least('maxTotalMicroUsd'),
     maxCallMicroUsd: least('maxCallMicroUsd'),
     askAboveMicroUsd: least('askAboveMicroUsd'),
+    asksFirstTopUp: policy.asksFirstTopUp || (by.asksFirstTopUp ?? false),
     maxAuthorizationSeconds: Math.min(policy.maxAuthorizationSeconds, by.maxAuthorizationSeconds ?? Infinity),
     cooldownMs: Math.max(policy.cooldownMs, by.cooldownMs ?? 0),
     dryRun: policy.dryRun || (by.dryRun ?? false),

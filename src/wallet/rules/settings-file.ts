@@ -1,8 +1,10 @@
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import type { MicroUsd } from '#contract/money.ts'
 import { parseJsonWithUniqueNames } from '#contract/wire/json.ts'
 import { maxSettingsFileBytes } from '../limits.ts'
-import { readPrivateFile } from '../private-file.ts'
+import { readPrivateFile, replacePrivateFile } from '../private-file.ts'
 import { type Policy, readUsdCap, serviceOrigin, settingsRefusal, tighten } from './policy.ts'
 
 export const settingsFileName = 'policy.json'
@@ -17,6 +19,8 @@ const Settings = z.strictObject({
   maxTotalUsd: usd,
   maxCallUsd: usd,
   askAboveUsd: usd,
+  /** The first top-up can be made a question here, and not be made none. */
+  askFirstTopUp: z.literal(true).optional(),
   networks: z.array(z.string()).optional(),
   cooldownSeconds: z.number().int().nonnegative().optional(),
   dryRun: z.boolean().optional(),
@@ -24,11 +28,38 @@ const Settings = z.strictObject({
   refill: z.literal(false).optional(),
 })
 
+/** Narrows a folder's wallet further. What its file says already stays, where that is narrower. Answers what undoes it. */
+export function narrowFile(folder: string, settings: z.input<typeof Settings>): () => void {
+  const path = join(folder, settingsFileName)
+  const before = readPrivateFile(path, maxSettingsFileBytes, false)
+  const present = readFile(folder) ?? {}
+  const caps = capNames.flatMap(name => {
+    const texts = [present[name], settings[name]].filter(text => text !== undefined)
+    const [least] = texts.toSorted((one, other) => (capOf(name, one) < capOf(name, other) ? -1 : 1))
+    return least === undefined ? [] : [[name, least] as const]
+  })
+  const narrowed = { ...settings, ...present, ...Object.fromEntries(caps) }
+  const asksFirst = settings.askFirstTopUp ?? present.askFirstTopUp
+  const text = JSON.stringify({ ...narrowed, ...(asksFirst && { askFirstTopUp: true }) }, null, 2)
+  replacePrivateFile(folder, settingsFileName, `${text}\n`)
+  return () => (before === null ? rmSync(path, { force: true }) : replacePrivateFile(folder, settingsFileName, before))
+}
+
+const capNames = ['maxPaymentUsd', 'maxDayUsd', 'maxTotalUsd', 'maxCallUsd', 'askAboveUsd'] as const
+
+const capOf = (name: (typeof capNames)[number], text: string): MicroUsd =>
+  readUsdCap(`${name} in ${settingsFileName}`, text)
+
 /** The policy, narrowed by the settings file of the folder where there is one. One that cannot be read stops the wallet. */
 export function tightenByFile(policy: Policy, folder: string): Policy {
+  const settings = readFile(folder)
+  return settings ? tighten(policy, narrowing(settings, policy)) : policy
+}
+
+function readFile(folder: string): z.output<typeof Settings> | null {
   const path = join(folder, settingsFileName)
   const text = readPrivateFile(path, maxSettingsFileBytes, false)
-  if (text === null) return policy
+  if (text === null) return null
   const json = parseJsonWithUniqueNames(text, 4)
   const parsed = Settings.safeParse(json.ok ? json.value : undefined)
   if (!parsed.success) {
@@ -38,13 +69,13 @@ export function tightenByFile(policy: Policy, folder: string): Policy {
       `It may hold ${Object.keys(Settings.shape).join(', ')}; amounts are texts.`,
     )
   }
-  return tighten(policy, narrowing(parsed.data, policy))
+  return parsed.data
 }
 
 function narrowing(settings: z.output<typeof Settings>, policy: Policy): Partial<Policy> {
-  const cap = (name: 'maxPaymentUsd' | 'maxDayUsd' | 'maxTotalUsd' | 'maxCallUsd' | 'askAboveUsd') => {
+  const cap = (name: (typeof capNames)[number]) => {
     const text = settings[name]
-    return text === undefined ? undefined : readUsdCap(`${name} in ${settingsFileName}`, text)
+    return text === undefined ? undefined : capOf(name, text)
   }
   const caps = {
     maxPaymentMicroUsd: cap('maxPaymentUsd'),
@@ -55,6 +86,7 @@ function narrowing(settings: z.output<typeof Settings>, policy: Policy): Partial
   }
   return {
     ...Object.fromEntries(Object.entries(caps).filter(([, amount]) => amount !== undefined)),
+    ...(settings.askFirstTopUp && { asksFirstTopUp: true }),
     ...(settings.service !== undefined && { origin: serviceOrigin(settings.service) }),
     ...(settings.networks && { rails: policy.rails.filter(rail => settings.networks?.includes(rail.network)) }),
     ...(settings.cooldownSeconds !== undefined && { cooldownMs: settings.cooldownSeconds * 1_000 }),

@@ -1,0 +1,166 @@
+import { userInfo } from 'node:os'
+import { displayUsd, type MicroUsd } from '#contract/money.ts'
+import { isLoopback } from '#contract/wire/network-address.ts'
+import { smallestTopUpMicroUsd } from '#contract/wire/networks.ts'
+import { lookAtChain } from '#wallet/chains/look-at-chain.ts'
+import { nodesInUse, tokenNamesIn } from '#wallet/chains/nodes.ts'
+import { unlockKeyFile } from '#wallet/keys/key-file.ts'
+import { systemKeychain } from '#wallet/keys/keychain.ts'
+import { localKey } from '#wallet/keys/local-key-file.ts'
+import { withTopUpLease } from '#wallet/payment/top-up-lease.ts'
+import { namespaceOf, type Policy, readUsdCap } from '#wallet/rules/policy.ts'
+import { narrowFile } from '#wallet/rules/settings-file.ts'
+import type { Payee } from '#wallet/terms/order.ts'
+import { WalletRefusal } from '#wallet/terms/refusal.ts'
+import type { OpenAgent } from '../open-agent.ts'
+import type { AgentEnvironment } from '../settings/wallet-settings.ts'
+import { openOwnerWallet, payeesOffered } from '../wallet/owner-wallet.ts'
+
+/** Where new keys are kept: `local` in a plain file, for a service on this machine alone. */
+export type KeyPlace = 'local' | 'keychain' | 'passphrase'
+
+/** Gives an address test money of a local chain. */
+export type TestMoney = (address: string) => Promise<void>
+
+/** Caps as the user may lower them, by their names in `policy.json`. */
+export const capFields = [
+  ['maxPaymentUsd', 'maxPaymentMicroUsd', 'One payment, at most'],
+  ['maxDayUsd', 'maxDayMicroUsd', 'Payments in 24 hours, at most'],
+  ['maxTotalUsd', 'maxTotalMicroUsd', 'All payments together, at most'],
+  ['maxCallUsd', 'maxCallMicroUsd', 'One call, at most'],
+  ['askAboveUsd', 'askAboveMicroUsd', 'Ask me about a call above'],
+] as const
+
+type CapName = (typeof capFields)[number][0]
+
+/** What the user chose on the page. */
+export interface WalletChoice {
+  place: KeyPlace
+  /** Null for `local`. */
+  passphrase: string | null
+  caps: Readonly<Record<CapName, string>>
+  asksFirstTopUp: boolean
+}
+
+/** All that making a wallet for the agent's service needs to know beforehand. */
+export interface WalletPlan {
+  service: string
+  payees: readonly Payee[]
+  /** The caps of the environment and of `policy.json`, which the choice can only lower. */
+  policy: Policy
+  places: readonly KeyPlace[]
+  /** Whether the money of the service is of this machine. */
+  isLocal: boolean
+}
+
+/** Asks the service whom it wants paid, and the system whether it has a keychain. Throws what the client throws. */
+export async function planWallet(agent: OpenAgent): Promise<WalletPlan> {
+  const { baseUrl } = agent.client.address
+  const { accepts } = await agent.topUps.offer()
+  const isLocal = isLoopback(new URL(baseUrl).hostname)
+  const hasKeychain = await systemKeychain()
+    .then(keychain => keychain.read('farebox-probe'))
+    .then(
+      () => true,
+      () => false,
+    )
+  const places: KeyPlace[] = [...(isLocal ? ['local' as const] : []), ...(hasKeychain ? ['keychain' as const] : [])]
+  return {
+    service: baseUrl,
+    payees: payeesOffered(baseUrl, accepts),
+    policy: agent.policy,
+    places: [...places, 'passphrase'],
+    isLocal,
+  }
+}
+
+/**
+ * Makes the wallet: first its caps, then its keys, then whom it may pay. One process of the machine at a time; a later one
+ * finds the wallet of the first. Throws the wallet's refusal. Answers its addresses, Base first.
+ */
+export async function makeWallet(
+  agent: OpenAgent,
+  env: AgentEnvironment,
+  plan: WalletPlan,
+  choice: WalletChoice,
+): Promise<readonly string[]> {
+  const narrowed = loweredCaps(plan.policy, choice.caps)
+  const desk = openOwnerWallet(agent.state.folder, env)
+  try {
+    return await withTopUpLease(
+      agent.records,
+      ms => agent.pause(ms, new AbortController().signal),
+      async () => {
+        if ((await desk.addresses()).length > 0) throw refusal('There is a wallet already', 'Go back to your assistant')
+        const addresses = await newKeys(desk, plan, choice, narrowed)
+        const by = `page, ${userInfo().username}`
+        for (const payee of plan.payees) await desk.pin(payee, by)
+        desk.useService(plan.service)
+        return addresses
+      },
+    )
+  } finally {
+    await desk.close()
+  }
+}
+
+async function newKeys(
+  desk: ReturnType<typeof openOwnerWallet>,
+  plan: WalletPlan,
+  { place, passphrase, asksFirstTopUp }: WalletChoice,
+  narrowed: Partial<Record<CapName, string>>,
+): Promise<readonly string[]> {
+  // There before the keys, so that a process that dies in between leaves no wallet with wider caps.
+  const undo = narrowFile(desk.folder, { ...narrowed, ...(asksFirstTopUp && { askFirstTopUp: true as const }) })
+  try {
+    if (place === 'local') return [(await localKey(desk.folder, { isLocal: plan.isLocal })).address]
+    const { address, solanaAddress } = await desk.create(passphrase ?? '', place === 'keychain')
+    return [address, solanaAddress]
+  } catch (error) {
+    undo()
+    throw error
+  }
+}
+
+/** Those that differ from what holds anyway. Throws for one that is no amount or above it. */
+function loweredCaps(policy: Policy, caps: WalletChoice['caps']): Partial<Record<CapName, string>> {
+  const lowered: Partial<Record<CapName, string>> = {}
+  for (const [name, member, title] of capFields) {
+    const amount: MicroUsd = readUsdCap(`"${title}"`, caps[name])
+    if (amount > policy[member])
+      throw refusal(
+        `"${title}" is ${displayUsd(amount)}; the settings of this server allow ${displayUsd(policy[member])}`,
+        'Choose less',
+      )
+    if (amount < policy[member]) lowered[name] = caps[name]
+  }
+  return lowered
+}
+
+/** Throws where the passphrase does not open the folder's keys. */
+export async function checkPassphrase({ state: { folder } }: OpenAgent, passphrase: string): Promise<void> {
+  await unlockKeyFile(folder, passphrase)
+}
+
+/** What the chain shows at the new addresses: the most that one of them holds, null where no node tells. */
+export async function depositAt(
+  { nodes, topUps }: OpenAgent,
+  { policy, payees }: WalletPlan,
+  addresses: readonly string[],
+): Promise<bigint | null> {
+  const { accepts } = await topUps.offer()
+  const used = nodesInUse(nodes, { origin: policy.origin, rails: policy.rails, tokenNames: tokenNamesIn(accepts) })
+  const held = await Promise.all(
+    payees.map(async payee => {
+      const address = addresses.find(each => payee.network.startsWith(namespaceOf(each)))
+      return address === undefined ? null : (await lookAtChain(used, payee, address)).balance
+    }),
+  )
+  return held.reduce((most, balance) => (most === null || (balance !== null && balance > most) ? balance : most), null)
+}
+
+/** Whether a deposit is enough for the smallest top-up. */
+export const isEnough = (held: bigint): boolean => held >= smallestTopUpMicroUsd
+
+const refusal = (sentence: string, nextStep: string): WalletRefusal =>
+  new WalletRefusal({ rule: 'key', sentence: `${sentence}.`, nextStep: `${nextStep}.` })

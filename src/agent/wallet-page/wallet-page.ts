@@ -1,0 +1,262 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { displayUsd, microUsd } from '#contract/money.ts'
+import { chainName, smallestTopUpMicroUsd } from '#contract/wire/networks.ts'
+import type { WalletOffer } from '#toolkit/tool-host.ts'
+import { minPassphraseLength } from '#wallet/limits.ts'
+import { namespaceOf } from '#wallet/rules/policy.ts'
+import { WalletRefusal } from '#wallet/terms/refusal.ts'
+import {
+  type BrowserPage,
+  documentOf,
+  escaped,
+  noticeHtml,
+  type OpenPage,
+  openBrowserPage,
+  paragraph,
+  tokenHtml,
+} from '../loopback/one-browser.ts'
+import type { OpenAgent } from '../open-agent.ts'
+import type { AgentEnvironment } from '../settings/wallet-settings.ts'
+import {
+  capFields,
+  checkPassphrase,
+  depositAt,
+  isEnough,
+  type KeyPlace,
+  makeWallet,
+  planWallet,
+  type TestMoney,
+  type WalletChoice,
+  type WalletPlan,
+} from './make-wallet.ts'
+import { svgQr } from './qr.ts'
+
+/** How often the page looks for the deposit. */
+const lookSeconds = 4
+
+interface Ports {
+  /** What opens the wallet from now on, in this process alone. */
+  onPassphrase(passphrase: string): void
+  /** Null where the money of the service is no test money of a chain that runs here. */
+  testMoney: TestMoney | null
+}
+
+/** The page on which the user makes a wallet or opens a locked one, at most one at a time in a process. */
+export class WalletPages {
+  readonly #ports: Ports
+  #open: { page: OpenPage; making: MakingPage } | null = null
+
+  constructor(ports: Ports) {
+    this.#ports = ports
+  }
+
+  /** Null where a page helps nothing: something pays, the service does not answer, or it names no payee of a wallet. */
+  async offer(agent: OpenAgent, env: AgentEnvironment): Promise<WalletOffer | null> {
+    if (agent.pays !== 'nothing') return null
+    const isForAnother = this.#open !== null && this.#open.making.lockedWallet !== agent.lockedWallet
+    if (isForAnother || this.#open?.making.isDone) await this.close()
+    if (!this.#open) {
+      const isLocked = agent.lockedWallet !== null
+      const plan = isLocked ? null : await planWallet(agent).catch(() => null)
+      if (!isLocked && (plan === null || plan.payees.length === 0)) return null
+      const making = new MakingPage(agent, env, plan, this.#ports)
+      this.#open = { making, page: await openBrowserPage(making) }
+    }
+    const { page, making } = this.#open
+    return { link: page.link(), asks: making.asks }
+  }
+
+  /** Resolves once the user is done on the newest page, or after `timeoutMs`. */
+  async made(timeoutMs: number, signal: AbortSignal): Promise<void> {
+    const late = sleep(timeoutMs, undefined, { signal, ref: false }).catch(() => {})
+    await Promise.race([this.#open?.making.done, late])
+  }
+
+  async close(): Promise<void> {
+    const open = this.#open
+    this.#open = null
+    await open?.page.close()
+  }
+}
+
+/** One wallet in the making. `plan` is null where a locked one is to be opened. */
+class MakingPage implements BrowserPage {
+  readonly asks: string
+  readonly done: Promise<void>
+  readonly usedLink = 'This link has been used, or is another one’s. Ask your assistant again for a new one.'
+  isDone = false
+  readonly #agent: OpenAgent
+  readonly #env: AgentEnvironment
+  readonly #plan: WalletPlan | null
+  readonly #ports: Ports
+  #addresses: readonly string[] | null = null
+  #finish: () => void = () => {}
+
+  constructor(agent: OpenAgent, env: AgentEnvironment, plan: WalletPlan | null, ports: Ports) {
+    this.#agent = agent
+    this.#env = env
+    this.#plan = plan
+    this.#ports = ports
+    this.asks = plan
+      ? `Make a wallet that pays ${plan.service} for this? The page on this machine shows whom it may pay, and its caps. No key and no passphrase passes through this conversation.`
+      : `Open the wallet ${agent.lockedWallet}? The page on this machine takes its passphrase, which does not pass through this conversation.`
+    this.done = new Promise(resolve => {
+      this.#finish = () => {
+        this.isDone = true
+        resolve()
+      }
+    })
+  }
+
+  /** Which wallet is to be opened; null where one is made. */
+  get lockedWallet(): string | null {
+    return this.#agent.lockedWallet
+  }
+
+  async show(formToken: string, notice: string | null): Promise<string> {
+    if (this.isDone && !this.#addresses)
+      return documentOf('Your wallet is open', paragraph('Go back to your assistant.'))
+    if (this.#addresses && this.#plan) return this.#made(this.#addresses, this.#plan, notice)
+    return this.#plan ? makeHtml(this.#plan, formToken, notice) : unlockHtml(this.#agent, formToken, notice)
+  }
+
+  async take(form: URLSearchParams): Promise<string | null> {
+    try {
+      if (this.isDone || this.#addresses) return null
+      return this.#plan ? await this.#make(this.#plan, form) : await this.#unlock(form)
+    } catch (error) {
+      if (error instanceof WalletRefusal) return `${error.sentence} ${error.nextStep}`
+      throw error
+    }
+  }
+
+  async #unlock(form: URLSearchParams): Promise<null> {
+    const passphrase = form.get('passphrase') ?? ''
+    await checkPassphrase(this.#agent, passphrase)
+    this.#ports.onPassphrase(passphrase)
+    this.#finish()
+    return null
+  }
+
+  async #make(plan: WalletPlan, form: URLSearchParams): Promise<string | null> {
+    const choice = choiceIn(form, plan)
+    if (typeof choice === 'string') return choice
+    this.#addresses = await makeWallet(this.#agent, this.#env, plan, choice)
+    if (choice.place === 'passphrase') this.#ports.onPassphrase(choice.passphrase ?? '')
+    const [first] = this.#addresses
+    const { testMoney } = this.#ports
+    if (!plan.isLocal || !testMoney || first === undefined) return null
+    const isFunded = await testMoney(first).then(
+      () => true,
+      () => false,
+    )
+    return isFunded ? 'It has test money.' : 'The local chain gave no test money.'
+  }
+
+  async #made(addresses: readonly string[], plan: WalletPlan, notice: string | null): Promise<string> {
+    const held = await depositAt(this.#agent, plan, addresses).catch(() => null)
+    // A chain that cannot be seen is not waited for.
+    if (!this.isDone && (held === null || isEnough(held))) this.#finish()
+    return madeHtml(addresses, plan, held, notice)
+  }
+}
+
+/** A sentence where the form is not right. */
+function choiceIn(form: URLSearchParams, { places }: WalletPlan): WalletChoice | string {
+  const place = places.find(each => each === form.get('place'))
+  if (!place) return 'Choose where the keys are kept.'
+  const passphrase = form.get('passphrase') ?? ''
+  if (place !== 'local' && passphrase !== form.get('again')) return 'The two passphrases differ. Type them again.'
+  const first = form.get('first')
+  if (first !== 'ask' && first !== 'allow') return 'Choose one of the two buttons.'
+  const caps = Object.fromEntries(capFields.map(([name]) => [name, (form.get(name) ?? '').trim()]))
+  return {
+    place,
+    passphrase: place === 'local' ? null : passphrase,
+    caps: caps as WalletChoice['caps'],
+    asksFirstTopUp: first === 'ask',
+  }
+}
+
+const placeTitles: Readonly<Record<KeyPlace, string>> = {
+  local: 'In a plain file. This service is on this machine, and so is its money',
+  keychain: 'In the keychain of this system, and encrypted in a file as the backup',
+  passphrase: 'Encrypted in a file alone. The assistant asks for the passphrase on this page after each start',
+}
+
+const usdText = (amount: bigint): string => displayUsd(microUsd(amount)).replace(/ USD$/, '')
+
+const smallest = displayUsd(smallestTopUpMicroUsd)
+
+function makeHtml(plan: WalletPlan, formToken: string, notice: string | null): string {
+  const payees = plan.payees.map(
+    ({ network, payTo }) => `<dt>USDC on ${escaped(chainName(network))}</dt><dd>${escaped(payTo)}</dd>`,
+  )
+  const places = plan.places.map(
+    (place, index) =>
+      `<label><input type="radio" name="place" value="${place}"${index === 0 ? ' checked' : ''}> ${placeTitles[place]}</label>`,
+  )
+  const caps = capFields.map(([name, member, title]) => {
+    const most = usdText(plan.policy[member])
+    return `<label class="field">${title} (USD)<input type="number" name="${name}" min="0" max="${most}" step="0.01" value="${most}" required></label>`
+  })
+  return documentOf(
+    'A wallet for your assistant',
+    `${noticeHtml(notice)}
+<form method="post" action="answer" autocomplete="off">
+${tokenHtml(formToken)}
+<p>It pays <strong>${escaped(plan.service)}</strong> alone, at these addresses:</p>
+<dl>${payees.join('')}</dl>
+<fieldset><legend>Keys</legend>${places.join('\n')}
+<label class="field wide">Passphrase (${minPassphraseLength} characters or more${plan.places[0] === 'local' ? '; not for a plain file' : ''})<input type="password" name="passphrase" autocomplete="new-password"></label>
+<label class="field wide">The same again<input type="password" name="again" autocomplete="new-password"></label>
+<p class="small">Keep the passphrase: it cannot be recovered. It opens the backup, and shows that you are the owner.</p></fieldset>
+<fieldset><legend>Caps</legend>${caps.join('\n')}
+<p class="small">Nothing in a conversation can raise them. After the service answers 402, the wallet pays ${smallest} or what a call needs without asking, within these caps.</p></fieldset>
+<p class="buttons"><button name="first" value="ask">Create it; ask me before the first payment</button>
+<button name="first" value="allow">Create it and allow a first payment of ${smallest}</button></p>
+</form>`,
+  )
+}
+
+function unlockHtml({ lockedWallet }: OpenAgent, formToken: string, notice: string | null): string {
+  return documentOf(
+    'Open your wallet',
+    `${noticeHtml(notice)}
+<form method="post" action="answer" autocomplete="off">
+${tokenHtml(formToken)}
+<p>The keys of <code>${escaped(lockedWallet ?? '')}</code> are encrypted. The passphrase stays in this assistant’s server until it ends.</p>
+<label class="field wide">Passphrase<input type="password" name="passphrase" autocomplete="current-password" required></label>
+<p class="buttons"><button>Open it</button></p>
+</form>`,
+  )
+}
+
+function madeHtml(addresses: readonly string[], plan: WalletPlan, held: bigint | null, notice: string | null): string {
+  const isFunded = held !== null && isEnough(held)
+  const state = isFunded
+    ? `It holds ${usdText(held)} USDC. Go back to your assistant; you can close this page.`
+    : held === null
+      ? 'The chain cannot be seen from here. Go back to your assistant once the money is there.'
+      : `It holds ${usdText(held)} USDC. This page notices a deposit by itself.`
+  const ways = plan.payees.flatMap(({ network }) => {
+    const address = addresses.find(each => network.startsWith(namespaceOf(each)))
+    return address === undefined ? [] : [wayHtml(address, network, plan.isLocal)]
+  })
+  return documentOf(
+    'Your wallet is made',
+    [noticeHtml(notice), `<p role="status">${escaped(state)}</p>`, ...(isFunded ? [] : ways)].join('\n'),
+    isFunded || held === null ? undefined : lookSeconds,
+  )
+}
+
+const wayHtml = (address: string, network: string, isLocal: boolean): string => `<section class="question">
+<h2>${escaped(chainName(network))}</h2>
+${
+  isLocal
+    ? '<p>The service is on this machine, and so is its chain: send it no real USDC.</p>'
+    : `<p>Send the USDC that you mean to spend, ${smallest} or more, on ${escaped(chainName(network))}: from another wallet, or withdraw from an exchange and choose this network there. Other tokens and networks are lost.</p>`
+}
+<p><code>${escaped(address)}</code></p>
+${svgQr(address)}
+</section>`
