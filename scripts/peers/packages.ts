@@ -33,6 +33,9 @@ export const protocol = {
   '@modelcontextprotocol/inspector': '2.12.0',
 }
 
+/** Frameworks for which there is an example. */
+export const frameworks = { '@langchain/core': '1.4.0', '@langchain/openai': '1.6.0', '@mastra/core': '1.71.0' }
+
 /** What benchmarks compare with, in a folder of its own. With a newer server of Hono, Portkey cannot stream. */
 export const gateways = { '@portkey-ai/gateway': '1.15.2' }
 export const gatewayOverrides = { '@hono/node-server': '1.13.5' }

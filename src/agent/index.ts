@@ -19,6 +19,8 @@ export type {
 export {
   type AiSdkTool,
   aiSdkTools,
+  type LangChainTool,
+  langChainTools,
   type OpenAiTool,
   type OpenAiToolCall,
   type OpenAiToolMessage,

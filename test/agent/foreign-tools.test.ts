@@ -3,7 +3,7 @@ import { generateText, isStepCount, type ToolSet } from 'ai'
 import type OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
 import { createAgent } from '#agent/create-agent.ts'
-import { aiSdkTools, openAiTools } from '#agent/tools/agent-tool.ts'
+import { aiSdkTools, langChainTools, openAiTools } from '#agent/tools/agent-tool.ts'
 import { evmNetwork, usdcOnEvm } from '#contract/wire/networks.ts'
 import { answerJson } from '../client/little-server.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
@@ -121,4 +121,45 @@ test('the AI SDK pays by the agent’s fetch, and its model uses the agent’s t
   expect(
     JSON.parse(first?.body ?? '{}').tools.map((tool: OpenAI.ChatCompletionFunctionTool) => tool.function.name),
   ).toEqual(['limits', 'wallet_status'])
+})
+
+// Typed by hand: their packages are not in the lock file.
+interface LangChain {
+  DynamicStructuredTool: new (fields: object) => { name: string; invoke(call: unknown): Promise<{ content: string }> }
+  ChatOpenAI: new (
+    options: object,
+  ) => {
+    bindTools(tools: object[]): {
+      invoke(messages: object[]): Promise<{ text: string; tool_calls?: { name: string }[] }>
+    }
+  }
+}
+
+test('LangChain runs the agent’s tools', { tags: ['frameworks'] }, async () => {
+  const load = (name: string) => import(/* @vite-ignore */ name) as Promise<LangChain>
+  const { DynamicStructuredTool } = await load('@langchain/core/tools')
+  const { ChatOpenAI } = await load('@langchain/openai')
+  const { agent, service } = await open({ instead: modelThatCalls() })
+  const tools = langChainTools(agent, ['wallet_status', 'limits']).map(each => new DynamicStructuredTool(each))
+  const configuration = { baseURL: service.baseUrl, fetch: agent.fetch }
+  const model = new ChatOpenAI({ model: 'm', apiKey: 'unused', configuration }).bindTools(tools)
+  const question = { role: 'user', content: 'What is left?' }
+  const first = await model.invoke([question])
+  const [call] = first.tool_calls ?? []
+  const result = await tools.find(({ name }) => name === call?.name)?.invoke(call)
+  expect(result?.content).toMatch(/0x/)
+  expect((await model.invoke([question, first, result as object])).text).toMatch(/It says: .*0x/s)
+})
+
+test('Mastra runs the agent’s tools', { tags: ['frameworks'] }, async () => {
+  interface Mastra {
+    Agent: new (options: object) => { generate(prompt: string, options: object): Promise<{ text: string }> }
+  }
+  const name = '@mastra/core/agent'
+  const { Agent } = (await import(/* @vite-ignore */ name)) as Mastra
+  const { agent, service } = await open({ instead: modelThatCalls() })
+  const provider = createOpenAICompatible({ name: 'farebox', baseURL: service.baseUrl, fetch: agent.fetch })
+  const tools = aiSdkTools(agent, ['wallet_status', 'limits'])
+  const assistant = new Agent({ id: 'a', name: 'A', instructions: 'Help.', model: provider('m'), tools })
+  expect((await assistant.generate('What is left?', { maxSteps: 3 })).text).toMatch(/It says: .*0x/s)
 })

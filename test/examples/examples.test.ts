@@ -1,5 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +12,7 @@ import { farebox, launcher, type SpawnedUp, spawnUp } from '../journeys/spawned-
 
 const root = join(import.meta.dirname, '..', '..')
 /** What the examples import beside farebox, as a user's project has it. */
-const packages = ['zod', 'openai', 'ai', '@ai-sdk']
+const packages = ['zod', 'openai', 'ai', '@ai-sdk', '@langchain', '@mastra']
 
 let up: SpawnedUp
 let folder: string
@@ -25,7 +26,9 @@ beforeAll(async () => {
     buildPackage(root, join(installed, 'dist')),
     cp(join(root, 'package.json'), join(installed, 'package.json')),
     cp(join(root, 'examples'), join(folder, 'examples'), { recursive: true }),
-    ...packages.map(name => symlink(join(root, 'node_modules', name), join(folder, 'node_modules', name), 'dir')),
+    ...packages
+      .filter(name => existsSync(join(root, 'node_modules', name)))
+      .map(name => symlink(join(root, 'node_modules', name), join(folder, 'node_modules', name), 'dir')),
   ])
   up = await spawnUp()
   const { stdout } = await farebox('local', 'env', '--data', up.folder)
@@ -50,6 +53,8 @@ test('each example is here, and has a test', async () => {
     'autonomous-agent.mjs',
     'curl.sh',
     'farebox.yaml',
+    'langchain.mjs',
+    'mastra.mjs',
     'openai-client.mjs',
   ])
 })
@@ -63,6 +68,14 @@ test('OpenAI’s client streams an answer that the wallet pays', async () => {
 test('the AI SDK gets an answer that the wallet pays', async () => {
   expect(await run(process.execPath, ['examples/ai-sdk.mjs'])).toContain('This is demo-chat')
 }, 60_000)
+
+test.for(['langchain', 'mastra'])(
+  'a model of the wallet’s answers through %s',
+  { timeout: 60_000, tags: ['frameworks'] },
+  async name => {
+    expect(await run(process.execPath, [`examples/${name}.mjs`])).toContain('This is demo-chat')
+  },
+)
 
 test('a program that nobody watches buys a video within its caps, and is about a screen long', async () => {
   const said = await run(process.execPath, ['examples/autonomous-agent.mjs'])

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestTagDefinition } from 'vitest'
 import { peersFolder } from '../../bench/kit/install.ts'
-import { engines, gatewayOverrides, gateways, llama, protocol } from '../../scripts/peers/packages.ts'
+import { engines, frameworks, gatewayOverrides, gateways, llama, protocol } from '../../scripts/peers/packages.ts'
 import { findChromium, findPostgres, findProgram, findValkey } from './find-program.ts'
 
 export interface Need {
@@ -42,6 +42,7 @@ export const needs = {
   engines: peers('the optional packages of engines', engines),
   llama: peers('node-llama-cpp', llama),
   protocol: peers('the protocol’s test suite and inspector', protocol),
+  frameworks: peers('LangChain and Mastra', frameworks),
   gateways: {
     what: 'the gateways that benchmarks compare with',
     isHere: () => existsSync(peersFolder('gateways', gateways, gatewayOverrides)),

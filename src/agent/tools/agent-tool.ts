@@ -128,9 +128,24 @@ export interface OpenAiTools {
   answer(call: OpenAiToolCall, options?: { signal?: AbortSignal }): Promise<OpenAiToolMessage>
 }
 
-/** Some of an agent's tools, all unless named, for any client that speaks OpenAI's function tools. */
-export function openAiTools(agent: { toolList: readonly AgentTool[] }, names?: readonly string[]): OpenAiTools {
-  const chosen = agent.toolList.filter(({ name }) => names === undefined || names.includes(name))
+/** An agent. */
+interface HasTools {
+  toolList: readonly AgentTool[]
+}
+
+const chosenTools = ({ toolList }: HasTools, names: readonly string[] | undefined): readonly AgentTool[] =>
+  toolList.filter(({ name }) => names === undefined || names.includes(name))
+
+/**
+ * Some of an agent's tools, all unless named, for any client that speaks OpenAI's function tools.
+ *
+ * @example
+ * const { tools, answer } = openAiTools(agent, ['web_search'])
+ * const { choices } = await openai.chat.completions.create({ model, messages, tools })
+ * for (const call of choices[0].message.tool_calls ?? []) messages.push(await answer(call))
+ */
+export function openAiTools(agent: HasTools, names?: readonly string[]): OpenAiTools {
+  const chosen = chosenTools(agent, names)
   return {
     tools: chosen.map(({ name, description, inputSchema }) => ({
       type: 'function',
@@ -166,29 +181,53 @@ function argumentsOf(text: string): { isJson: boolean; value?: unknown } {
   }
 }
 
-/** A tool as the AI SDK's `generateText({ tools })` takes it. */
+/** What makes a tool of LangChain's: `new DynamicStructuredTool(each)`. */
+export interface LangChainTool {
+  name: string
+  description: string
+  /** JSON Schema. */
+  schema: Record<string, unknown>
+  func(input: unknown, runManager?: unknown, config?: { signal?: AbortSignal | undefined }): Promise<string>
+}
+
+/**
+ * Some of an agent's tools, all unless named, for LangChain. A failure and a question to a person are results in words.
+ *
+ * @example
+ * const tools = langChainTools(agent, ['web_search']).map(each => new DynamicStructuredTool(each))
+ */
+export const langChainTools = (agent: HasTools, names?: readonly string[]): LangChainTool[] =>
+  chosenTools(agent, names).map(tool => ({
+    name: tool.name,
+    description: tool.description,
+    schema: tool.inputSchema,
+    func: (input, _runManager, { signal } = {}) => callInWords(tool, input, signal),
+  }))
+
+/** A tool as the AI SDK's `generateText({ tools })` takes it, and Mastra's `new Agent({ tools })`. */
 export interface AiSdkTool {
   description: string
   inputSchema: z.ZodObject
   execute(input: unknown, options?: { abortSignal?: AbortSignal | undefined }): Promise<string>
 }
 
-/** Some of an agent's tools, all unless named, for the AI SDK. A failure and a question to a person are results in words. */
-export const aiSdkTools = (
-  agent: { toolList: readonly AgentTool[] },
-  names?: readonly string[],
-): Record<string, AiSdkTool> =>
+/**
+ * Some of an agent's tools, all unless named, for the AI SDK and for Mastra. A failure and a question to a person are
+ * results in words.
+ *
+ * @example
+ * await generateText({ model, prompt, tools: aiSdkTools(agent, ['web_search']) })
+ */
+export const aiSdkTools = (agent: HasTools, names?: readonly string[]): Record<string, AiSdkTool> =>
   Object.fromEntries(
-    agent.toolList
-      .filter(({ name }) => names === undefined || names.includes(name))
-      .map(tool => [
-        tool.name,
-        {
-          description: tool.description,
-          inputSchema: tool.input,
-          execute: (input, { abortSignal } = {}) => callInWords(tool, input, abortSignal),
-        } satisfies AiSdkTool,
-      ]),
+    chosenTools(agent, names).map(tool => [
+      tool.name,
+      {
+        description: tool.description,
+        inputSchema: tool.input,
+        execute: (input, { abortSignal } = {}) => callInWords(tool, input, abortSignal),
+      } satisfies AiSdkTool,
+    ]),
   )
 
 /**
