@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { Kysely, SqliteAdapter, type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely'
-import { type Migration, Migrator } from 'kysely/migration'
+import type { Migration } from 'kysely/migration'
 import { makeFolder, syncFolder } from '#host/files.ts'
 import { threadUrl } from '#host/workers/thread-entry.ts'
 import { isDamage, type Store, StoreError } from '../store.ts'
@@ -115,6 +115,8 @@ export const migrations: Record<string, Migration> = {
 
 /** Brings the tables up to date, whole or not at all. The database stays open. */
 export async function migrateSqlite(database: DatabaseSync, path: string, steps = migrations): Promise<void> {
+  if (isUpToDate(database, steps)) return
+  const { Migrator } = await import('kysely/migration')
   const kysely = new Kysely<unknown>({ dialect: new NodeSqliteDialect(() => database) })
   const migrator = new Migrator({ db: kysely, provider: { getMigrations: async () => steps } })
   const { error, results } = await migrator.migrateToLatest()
@@ -130,6 +132,13 @@ export async function migrateSqlite(database: DatabaseSync, path: string, steps 
       cause: error,
     },
   )
+}
+
+/** Most starts find nothing to do, and then do not load what looks through the tables and changes them. */
+function isUpToDate(database: DatabaseSync, steps: Record<string, Migration>): boolean {
+  if (!database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'kysely_migration'").get()) return false
+  const applied = database.prepare('SELECT name FROM kysely_migration ORDER BY name').all()
+  return applied.map(({ name }) => name).join() === Object.keys(steps).join()
 }
 
 /** Kysely over node:sqlite, for reads and migrations. The units of work are written by hand. */
