@@ -61,11 +61,22 @@ export class Caller {
     })
   }
 
-  /** Sends a request and reads nothing of its answer. */
+  /** Sends a request whose answer nobody waits for. */
   sendOnly(bytes: Buffer): void {
     this.#onEnd = () => undefined
-    this.#socket.pause()
     this.#socket.write(bytes)
+  }
+
+  /** Reads nothing from now on. */
+  stopReading(): void {
+    this.#socket.pause()
+  }
+
+  /** Reads so many bytes a second from now on. */
+  readSlowly(bytesPerSecond: number): void {
+    this.#socket.pause()
+    const timer = setInterval(() => this.#socket.read(Math.min(bytesPerSecond, this.#socket.readableLength)), 1_000)
+    this.#socket.once('close', () => clearInterval(timer))
   }
 
   close(): void {

@@ -39,9 +39,18 @@ const chunked = (text: string): Buffer => Buffer.from(`${Buffer.byteLength(text)
 /** The text of every event; a caller counts events by it. */
 export const eventText = ' tick'
 const tick = event([{ index: 0, delta: { content: eventText }, finish_reason: null }])
+/**
+ * An event with the padding that some engines hide the lengths of their tokens by: the buffers of two connections, some
+ * megabytes, are then full before any limit of tokens is reached.
+ */
+const padded = event([{ index: 0, delta: { content: eventText }, finish_reason: null }], {
+  obfuscation: 'x'.repeat(2_000),
+})
+/** What the engine says at the end that a stream was long. */
+export const tokensReported = 500
 const ending = Buffer.concat([
   event([{ index: 0, delta: {}, finish_reason: 'stop' }]),
-  event([], { usage: { prompt_tokens: 24, completion_tokens: 500, total_tokens: 524 } }),
+  event([], { usage: { prompt_tokens: 24, completion_tokens: tokensReported, total_tokens: 24 + tokensReported } }),
   chunked('data: [DONE]\n\n'),
   Buffer.from('0\r\n\r\n'),
 ])
@@ -59,6 +68,8 @@ interface Stream {
 export class MockUpstream {
   readonly #server: Server
   readonly #streams = new Set<Stream>()
+  /** Streams whose connection stands. */
+  readonly #open = new Set<ServerResponse>()
   /** When each event of a stream was written, by its number. */
   readonly sentAtMs = new Map<number, number[]>()
   #timer: NodeJS.Timeout | undefined
@@ -80,6 +91,11 @@ export class MockUpstream {
 
   get port(): number {
     return (this.#server.address() as AddressInfo).port
+  }
+
+  /** Streams that somebody still reads, or keeps from being ended. */
+  get open(): number {
+    return this.#open.size
   }
 
   /** Streams may be opened from now on, each with so many events a second. */
@@ -111,7 +127,7 @@ export class MockUpstream {
       const text = Buffer.concat(parts).toString()
       const [, number] = /Stream (\d+)\./.exec(text) ?? []
       if (text.includes('Flood.')) this.#flood(response)
-      else if (number !== undefined) this.#open(Number(number), response)
+      else if (number !== undefined) this.#begin(Number(number), response)
       else {
         response.writeHead(200, { 'content-type': 'application/json', 'content-length': answer.length })
         response.end(answer)
@@ -120,14 +136,8 @@ export class MockUpstream {
   }
 
   /** The connection ends with its stream, and says so: a gateway that took it for its next request would fail. */
-  #open(number: number, response: ServerResponse): void {
-    response.writeHead(200, {
-      'content-type': 'text/event-stream',
-      'transfer-encoding': 'chunked',
-      connection: 'close',
-    })
-    response.flushHeaders()
-    response.socket?.setNoDelay(true)
+  #begin(number: number, response: ServerResponse): void {
+    this.#head(response)
     if (this.#isEnding) return void response.socket?.end(ending)
     // Spread over the interval, as callers come.
     const stream = { number, response, dueMs: performance.now() + Math.random() * this.#intervalMs }
@@ -148,14 +158,21 @@ export class MockUpstream {
     this.#timer = setTimeout(() => this.#tick(), 1)
   }
 
-  #flood(response: ServerResponse): void {
+  #head(response: ServerResponse): void {
     response.writeHead(200, {
       'content-type': 'text/event-stream',
       'transfer-encoding': 'chunked',
       connection: 'close',
     })
     response.flushHeaders()
-    const many = Buffer.concat(new Array(64).fill(tick))
+    response.socket?.setNoDelay(true)
+    this.#open.add(response)
+    response.on('close', () => this.#open.delete(response))
+  }
+
+  #flood(response: ServerResponse): void {
+    this.#head(response)
+    const many = Buffer.concat(new Array(64).fill(padded))
     const write = () => {
       while (!response.destroyed && response.socket) {
         this.floodBytes += many.length

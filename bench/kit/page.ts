@@ -62,6 +62,11 @@ const sections: readonly Section[] = [
     title: 'Top-up',
     text: 'On the local EVM chain of `farebox up`: the payment is verified, sent, mined and credited before it is answered. Sent again, it is answered from its record.',
   },
+  {
+    name: 'endure',
+    title: 'Endurance',
+    text: 'A service of its own for each row. Memory and resources after the full load are compared with those after a warm-up of one minute. The other callers read an endless stream until they leave, or leave while their streams run; the engine then goes on until the service ends it, and every call must be charged once.',
+  },
 ]
 
 const plotName = (name: string, metric: string): string =>

@@ -139,7 +139,10 @@ export async function stallReaders(
   const memoryBefore = side.pid === undefined ? 0 : residentBytesOf(side.pid)
   const callers = await Promise.all(Array.from({ length: readers }, () => Caller.open(side.port)))
   try {
-    for (const [place, caller] of callers.entries()) caller.sendOnly(side.chat('Flood.', place, true))
+    for (const [place, caller] of callers.entries()) {
+      caller.stopReading()
+      caller.sendOnly(side.chat('Flood.', place, true))
+    }
     await sleep(forMs)
     const memory = side.pid === undefined ? 0 : residentBytesOf(side.pid) - memoryBefore
     return { memoryBytes: memory / readers, acceptedBytes: upstream.floodBytes / readers }

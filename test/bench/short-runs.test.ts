@@ -53,6 +53,7 @@ describe('on SQLite', { tags: ['linux'] }, () => {
     ['start', 'start to the first 200, ms', 4],
     ['growth', 'CPU a request, µs', 4],
     ['top-up', 'until the credit is answered, ms', 2],
+    ['endure', 'calls charged, × calls made', 4],
   ])('bench:%s measures every side', { timeout: runMs }, measures)
 })
 
