@@ -1,9 +1,10 @@
-import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { OutputChunk } from 'rolldown'
 import { bundle } from './bundle.ts'
 import { declarations } from './declarations.ts'
 import { writeSupportedNode } from './supported-node.ts'
+import { billOfMaterials, bundledPackages, thirdPartyNotice } from './third-party.ts'
 
 /** Files that a bundled package reads beside the code that it is part of. */
 const beside = ['node_modules/tiny-secp256k1/lib/secp256k1.wasm']
@@ -17,7 +18,9 @@ export async function buildPackage(root: string, dist = join(root, 'dist')): Pro
   const part = await mkdtemp(join(dirname(dist), '.dist-'))
   try {
     const chunks = await bundle(root, part)
-    await writeFile(join(part, 'THIRD-PARTY.txt'), await thirdPartyNotice(chunks))
+    const packages = await bundledPackages(chunks)
+    await writeFile(join(part, 'THIRD-PARTY.txt'), await thirdPartyNotice(packages))
+    await writeFile(join(part, 'sbom.cdx.json'), await billOfMaterials(root, packages))
     await writeSupportedNode(root, part)
     for (const path of beside) await copyFile(join(root, path), join(part, basename(path)))
     await declarations(root, part)
@@ -53,35 +56,4 @@ const isCode = (error: unknown, ...codes: readonly string[]): boolean =>
 
 const ignoring = (code: string) => (error: unknown) => {
   if (!isCode(error, code)) throw error
-}
-
-interface Manifest {
-  name: string
-  version: string
-  license?: string
-}
-
-const RULE = `\n\n${'-'.repeat(80)}\n\n`
-
-/** The licences of all packages that are part of the bundle. A package without a licence stops the build. */
-export async function thirdPartyNotice(chunks: readonly OutputChunk[]): Promise<string> {
-  const folders = new Set(chunks.flatMap(({ moduleIds }) => moduleIds).flatMap(path => packageFolder(path) ?? []))
-  const notices = await Promise.all([...folders].sort().map(notice))
-  return `farebox contains the following packages in its bundle.${RULE}${notices.join(RULE)}\n`
-}
-
-function packageFolder(path: string): string | undefined {
-  return /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path.replaceAll('\\', '/'))?.[1]
-}
-
-async function notice(folder: string): Promise<string> {
-  const manifest = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Manifest
-  const names = await readdir(folder)
-  const files = names.filter(name => /^(licen[cs]e|notice|copying)(\.|-|$)/i.test(name)).sort()
-  if (files.length === 0 && !manifest.license) {
-    throw new Error(`${manifest.name} states no licence: leave it out of the bundle`)
-  }
-  const texts = await Promise.all(files.map(name => readFile(join(folder, name), 'utf8')))
-  const head = `${manifest.name} ${manifest.version} (${manifest.license ?? 'see below'})`
-  return [head, ...texts.map(text => text.trim())].join('\n\n')
 }

@@ -1,9 +1,9 @@
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { packExtension } from '@anthropic-ai/mcpb'
-import { thirdPartyNotice } from '../build/build-package.ts'
 import { bundle } from '../build/bundle.ts'
 import { writeSupportedNode } from '../build/supported-node.ts'
+import { bundledPackages, thirdPartyNotice } from '../build/third-party.ts'
 
 /** What the bundle carries as it stands in the repository. */
 const carried = ['manifest.json', 'icon.png', 'LICENSE', 'README.md', 'docs/privacy.md', 'bin/farebox.mjs']
@@ -25,7 +25,7 @@ export async function packBundle(root: string, stage: string, file: string): Pro
   const dist = join(stage, 'dist')
   const chunks = await bundle(root, dist)
   await writeSupportedNode(root, dist)
-  await writeFile(join(dist, 'THIRD-PARTY.txt'), await thirdPartyNotice(chunks))
+  await writeFile(join(dist, 'THIRD-PARTY.txt'), await thirdPartyNotice(await bundledPackages(chunks)))
   await writeFile(join(stage, 'package.json'), await packageDescription(root))
   await cp(join(root, 'node_modules/zod'), join(stage, 'node_modules/zod'), {
     recursive: true,

@@ -291,6 +291,23 @@ test('every package in the bundle is named with its licence', async () => {
   }
 })
 
+test('its bill of materials has every package of the bundle, with the hash of the lock file', async () => {
+  const notice = await readFile(join(installed, 'dist/THIRD-PARTY.txt'), 'utf8')
+  const { components, metadata } = JSON.parse(await readFile(join(installed, 'dist/sbom.cdx.json'), 'utf8')) as {
+    components: { name: string; version: string; purl: string; hashes: { content: string }[] }[]
+    metadata: { component: { purl: string } }
+  }
+  expect(metadata.component.purl).toBe(`pkg:npm/farebox@${version}`)
+  const noted = [...notice.matchAll(/^-{80}\n\n(\S+) (\S+) \(/gm)].map(([, name, of]) => `${name} ${of}`)
+  const listed = components.map(each => `${each.name} ${each.version}`)
+  expect(noted.length).toBeGreaterThan(20)
+  expect(listed).toEqual(expect.arrayContaining(noted))
+  for (const { purl, hashes } of components) {
+    expect(purl).toMatch(/^pkg:npm\/(%40[\w.-]+\/)?[\w.-]+@\d+\.\d+\.\d+/)
+    expect(hashes?.[0]?.content).toMatch(/^[0-9a-f]{128}$/)
+  }
+})
+
 interface Way {
   source: string
   /** Files, itself included. */

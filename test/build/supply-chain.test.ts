@@ -1,6 +1,7 @@
 /** What others wrote and is installed with ours: from where, with which bytes, and what of it runs by being installed. */
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { parse } from 'yaml'
 
 interface Locked {
   version?: string
@@ -51,4 +52,46 @@ test('G16: the check from a clean clone installs what the lock file says, and no
   const steps = readFileSync(new URL('../../.ci/run', import.meta.url), 'utf8')
   expect(steps).toContain('npm ci')
   expect(steps).not.toMatch(/npm (install|i|update)\b/)
+})
+
+const workflows = readdirSync(new URL('../../.github/workflows/', import.meta.url)).map(name => ({
+  name,
+  text: readFileSync(new URL(`../../.github/workflows/${name}`, import.meta.url), 'utf8'),
+}))
+
+test.for(workflows)('G16: $name runs no action that another may replace', ({ text }) => {
+  const used = [...text.matchAll(/uses: (\S+)(.*)$/gm)]
+  expect(used.length).toBeGreaterThan(0)
+  for (const [line] of used) expect(line).toMatch(/@[0-9a-f]{40} # v\d+\.\d+\.\d+$/)
+})
+
+test.for(workflows)('G16: $name may only read, unless a job says otherwise', ({ text }) => {
+  const { permissions } = parse(text) as { permissions: unknown }
+  expect(permissions).toEqual({ contents: 'read' })
+})
+
+test.for(workflows)('$name runs scripts that are there', ({ text }) => {
+  const { scripts } = read('package.json')
+  const named = [...text.matchAll(/npm run ([\w:]+)/g)].map(([, name]) => name)
+  expect(named.filter(name => !Object.hasOwn(scripts, name ?? ''))).toEqual([])
+})
+
+test('the release is published by a job that alone may do so, with proof of where it was built', () => {
+  const { jobs } = parse(workflows.find(({ name }) => name === 'release.yml')?.text ?? '') as {
+    jobs: Record<string, { permissions?: object; steps: { run?: string }[] }>
+  }
+  expect(jobs.build?.permissions).toBeUndefined()
+  expect(jobs.publish?.permissions).toEqual({ contents: 'write', 'id-token': 'write' })
+  expect(jobs.publish?.steps.map(({ run }) => run ?? '').join()).toContain('--provenance')
+})
+
+test('issue forms have what a form needs', () => {
+  for (const name of ['bug', 'feature']) {
+    const text = readFileSync(new URL(`../../.github/ISSUE_TEMPLATE/${name}.yml`, import.meta.url), 'utf8')
+    expect(parse(text)).toMatchObject({
+      name: expect.any(String),
+      description: expect.any(String),
+      body: expect.any(Array),
+    })
+  }
 })
