@@ -72,4 +72,9 @@ export const commands: readonly CommandEntry[] = [
     summary: 'Pay for clients that take only a base URL',
     load: () => import('./commands/proxy.ts').then(module => module.proxy),
   },
+  {
+    name: 'completion',
+    summary: 'Print a script that completes commands in a shell',
+    load: () => import('./commands/completion.ts').then(module => module.completion),
+  },
 ]

@@ -1,5 +1,5 @@
 import { version } from '#contract/version.generated.ts'
-import { CliError, type Command, type CommandEntry, type CommandIo, fileFailure, wrongUsage } from './command.ts'
+import { CliError, type Command, type CommandEntry, type CommandIo, fileFailure } from './command.ts'
 import { commands } from './commands.ts'
 import { processOutput } from './output.ts'
 
@@ -17,16 +17,17 @@ export async function main(
 }
 
 async function dispatch([word, ...rest]: readonly string[], io: CommandIo, table: readonly CommandEntry[]) {
-  if (word === '--version' || word === '-V') {
+  if (word === '--version' || word === '-V' || word === '-v') {
     io.output.print(version)
     return 0
   }
+  if (word === 'help' && rest[0] !== undefined) return dispatch([...rest, '--help'], io, table)
   if (word === undefined || word === '--help' || word === '-h' || word === 'help') {
     io.output.print(overview(table))
     return word === undefined ? 2 : 0
   }
   const entry = table.find(candidate => candidate.name === word)
-  if (!entry) throw wrongUsage('farebox', `There is no command \`${word}\``)
+  if (!entry) throw await unknownCommand(word, table)
   const command: Command = await entry.load()
   if (asksForHelp(rest)) {
     io.output.print(`${entry.summary}\n\n${command.usage.trim()}`)
@@ -34,6 +35,22 @@ async function dispatch([word, ...rest]: readonly string[], io: CommandIo, table
   }
   return command.run(rest, io)
 }
+
+/** Names the command that was probably meant. */
+async function unknownCommand(word: string, table: readonly CommandEntry[]): Promise<CliError> {
+  const { nearNames } = await import('#contract/near-names.ts')
+  const [near] = nearNames(
+    word,
+    table.map(({ name }) => name),
+    1,
+  )
+  const sentence = `There is no command \`${word.slice(0, wordCharacters)}\`.`
+  const meant = near === undefined ? '' : `Did you mean \`${near}\`? `
+  return new CliError(sentence, `${meant}Run \`farebox --help\` for the commands.`, 2)
+}
+
+/** Of a mistyped word in an error. */
+const wordCharacters = 40
 
 /** What stands after `--` belongs to the command. */
 function asksForHelp(args: readonly string[]): boolean {
@@ -49,7 +66,7 @@ function overview(table: readonly CommandEntry[]): string {
     '',
     ...lines,
     '',
-    'Run `farebox COMMAND --help` for details, or `farebox --version`.',
+    'Run `farebox help COMMAND` for details, or `farebox --version`.',
   ].join('\n')
 }
 

@@ -48,6 +48,10 @@ async function run(...args: string[]) {
 const rows: [args: string[], code: number, stdout: RegExp, stderr: RegExp][] = [
   [['greet', 'Ada'], 0, /^hello Ada\n$/, /^$/],
   [['greet', 'Ada', '--loud'], 0, /^hello Ada!\n$/, /^$/],
+  [['-v'], 0, /^\d+\.\d+\.\d+\S*\n$/, /^$/],
+  [['help', 'greet'], 0, /^Greets by name\.\n\nfarebox greet NAME/, /^$/],
+  [['help', 'gret'], 2, /^$/, /no command `gret`\. Did you mean `greet`\?/],
+  [['gret'], 2, /^$/, /no command `gret`\. Did you mean `greet`\? .*farebox --help/],
   [['-V'], 0, /^\d+\.\d+\.\d+\S*\n$/, /^$/],
   [['--version'], 0, /^\d+\.\d+\.\d+\S*\n$/, /^$/],
   [['--help'], 0, /greet {2}Greets by name\./, /^$/],

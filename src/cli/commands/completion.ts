@@ -1,0 +1,91 @@
+import { type Command, type CommandEntry, parseArguments, wrongUsage } from '../command.ts'
+
+const name = 'farebox completion'
+
+const usage = `Usage: farebox completion SHELL
+
+Prints a script that completes commands, their words and their flags in a shell. SHELL is bash, zsh or fish.
+
+  bash   farebox completion bash > ~/.local/share/bash-completion/completions/farebox
+  zsh    farebox completion zsh > "\${fpath[1]}/_farebox"
+  fish   farebox completion fish > ~/.config/fish/completions/farebox.fish`
+
+export const completion: Command = {
+  usage,
+  async run(args, io) {
+    const { positionals } = parseArguments(args, { command: name, options: {}, maxPositionals: 1 })
+    const [shell = ''] = positionals
+    const write = Object.hasOwn(shells, shell) ? shells[shell] : undefined
+    if (!write) throw wrongUsage(name, 'SHELL is one of bash, zsh and fish')
+    const { commands } = await import('../commands.ts')
+    io.output.print(write(await Promise.all(commands.map(wordsOf))))
+    return 0
+  },
+}
+
+/** What can stand behind a command. */
+interface CommandWords {
+  name: string
+  summary: string
+  /** Its own commands, such as `create` of `wallet`. */
+  words: readonly string[]
+  /** With their dashes. */
+  flags: readonly string[]
+}
+
+/** Read from the usage that `--help` prints, so that there is no second list. */
+async function wordsOf({ name: command, summary, load }: CommandEntry): Promise<CommandWords> {
+  const { usage: text } = await load()
+  const words = [...text.matchAll(new RegExp(`farebox ${command} ([a-z][a-z-]*)`, 'g'))].map(([, word = '']) => word)
+  const clients = command === 'install' ? (await import('../assistants/clients.ts')).assistantClients : []
+  const flags = text.match(/(?<![\w-])--[a-z][a-z-]*/g) ?? []
+  return {
+    name: command,
+    summary,
+    words: unique([...words, ...clients.map(client => client.name)]),
+    flags: unique([...flags, '--help']),
+  }
+}
+
+const unique = (words: readonly string[]): string[] => [...new Set(words)]
+
+const all = (table: readonly CommandWords[]): string => [...table.map(command => command.name), 'help'].join(' ')
+
+const after = ({ words, flags }: CommandWords): string => [...words, ...flags].join(' ')
+
+const shells: Readonly<Record<string, (table: readonly CommandWords[]) => string>> = {
+  bash: table => `_farebox() {
+  local current=\${COMP_WORDS[COMP_CWORD]} known
+  if [ "$COMP_CWORD" -eq 1 ]; then known='${all(table)}'
+  else case \${COMP_WORDS[1]} in
+${table.map(command => `    ${command.name}) known='${after(command)}' ;;`).join('\n')}
+    help) known='${all(table)}' ;;
+  esac; fi
+  COMPREPLY=($(compgen -W "$known" -- "$current"))
+}
+complete -o default -F _farebox farebox`,
+  zsh: table => `#compdef farebox
+_farebox() {
+  local -a known
+  if (( CURRENT == 2 )); then known=(${all(table)})
+  else case $words[2] in
+${table.map(command => `    ${command.name}) known=(${after(command)}) ;;`).join('\n')}
+    help) known=(${all(table)}) ;;
+  esac; fi
+  compadd -- $known
+  _files
+}
+compdef _farebox farebox`,
+  fish: table =>
+    [
+      ...table.map(
+        command =>
+          `complete -c farebox -n __fish_use_subcommand -f -a ${command.name} -d '${command.summary.replaceAll("'", "\\'")}'`,
+      ),
+      ...table.flatMap(({ name: command, words, flags }) => {
+        const behind = `complete -c farebox -n '__fish_seen_subcommand_from ${command}'`
+        const own = words.length === 0 ? [] : [`${behind} -a '${words.join(' ')}'`]
+        return [...own, ...flags.map(flag => `${behind} -l ${flag.slice(2)}`)]
+      }),
+    ].join('\n'),
+}
