@@ -4,11 +4,14 @@ import { join } from 'node:path'
 import { inflateSync } from 'node:zlib'
 import { encode } from 'uqr'
 import { expect, onTestFinished, test } from 'vitest'
+import { openBrowserPage } from '#agent/loopback/one-browser.ts'
 import { readSettings } from '#agent/settings/settings.ts'
 import { createHost } from '#agent/tools/tool-host.ts'
-import { paymentUri, pngQr } from '#agent/wallet-page/qr.ts'
+import { codeFor, paymentUri, pngQr, svgQr } from '#agent/wallet-page/qr.ts'
+import { createChatCompletion } from '#contract/operations/chat.ts'
 import { canaryPassphrase as passphrase } from '../canary/canaries.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
+import { fakeNode } from '../wallet/sample-solana.ts'
 import { temporaryFolder } from './open-agent.ts'
 import { payTo, pretendService } from './pretend-service.ts'
 
@@ -24,6 +27,12 @@ async function serverOn(folder: string, baseUrl: string, more: Record<string, st
   return {
     given,
     offer: async () => (await now()).offerWallet?.() ?? null,
+    chat: async () =>
+      (await now()).context({ signal: new AbortController().signal, report: () => {} }).call(createChatCompletion, {
+        params: undefined,
+        query: undefined,
+        body: { model: 'm', messages: [{ role: 'user', content: 'hi' }] },
+      }),
     made: async (timeoutMs: number) => (await now()).walletMade?.(timeoutMs, new AbortController().signal),
     status: async () =>
       (await now()).context({ signal: new AbortController().signal, report: () => {} }).wallet.status(),
@@ -149,7 +158,6 @@ test('an encrypted wallet pays at once, for this service alone, with the caps th
   const { pays, address, caps } = await status()
   expect([pays, caps?.perDay]).toEqual(['wallet', 3_000_000n])
   expect(text).toContain(address)
-  expect(text).toContain('<svg')
   expect(JSON.parse(readFileSync(join(folder, 'policy.json'), 'utf8'))).toEqual({ maxDayUsd: '3', askFirstTopUp: true })
   expect(JSON.parse(readFileSync(join(folder, 'service.json'), 'utf8'))).toMatchObject({ baseUrl })
   for (const name of readdirSync(folder)) expect(readFileSync(join(folder, name), 'latin1')).not.toContain(passphrase)
@@ -203,6 +211,39 @@ test.each([
   expect(shown[Number(maxDayUsd) - 3]?.text).toContain(statuses[0]?.address)
 })
 
+test('a link that was not used for a quarter of an hour opens nothing, and the next one does', async () => {
+  let nowMs = 0
+  const clock = { now: () => nowMs }
+  const page = await openBrowserPage({ show: () => 'shown', take: async () => null, usedLink: 'used' }, clock)
+  closing.push(() => page.close())
+  const link = page.link()
+  nowMs += 15 * 60_000 + 1
+  expect((await fetch(link)).status).toBe(410)
+  expect(await (await browser(page.link())).page?.text).toBe('shown')
+})
+
+test('the page notices the deposit, and a call without money names the address', async () => {
+  let held = 0n
+  const word = () => `0x${held.toString(16).padStart(64, '0')}`
+  const node = await fakeNode({ eth_chainId: () => '0x2105', eth_call: word })
+  closing.push(() => node.close())
+  const service = await pretendService({ credit: 0 })
+  closing.push(service.close)
+  const { offer, made, status, chat } = await serverOn(newFolder(), service.baseUrl, { FAREBOX_EVM_RPC_URL: node.url })
+  const { press, read } = await browser((await offer())?.link ?? '')
+  const { text } = await press({ place: 'local', first: 'allow' })
+  expect(text).toMatch(/It holds 0\.00 USDC.*send it no real USDC/s)
+  expect(text).toContain('http-equiv="refresh"')
+  const { address } = await status()
+  const failure = await chat().catch(error => error)
+  expect(failure.facts).toMatchObject({ next: expect.stringContaining(`to ${address} on Base`) })
+  // A telephone would send real money to it.
+  expect([text.includes('<svg'), failure.facts.shows]).toEqual([false, undefined])
+  held = 6_000_000n
+  expect((await read()).text).toContain('It holds 6.00 USDC')
+  await made(60_000)
+})
+
 test.each([
   ['an API key pays', { FAREBOX_API_KEY: 'sk-x' }],
   ['the service does not answer', { FAREBOX_BASE_URL: 'http://127.0.0.1:9/api/v1' }],
@@ -224,4 +265,8 @@ test('the code in the conversation is a PNG of the address that a telephone read
   const scale = side / data.length
   expect(data.map((row, y) => row.map((_dark, x) => !isWhite(x * scale, y * scale)))).toEqual(data)
   expect(png.length).toBeLessThan(2_000)
+  const data64 = png.toString('base64')
+  expect(codeFor(address, 'https://x.example')).toEqual([{ type: 'image', mimeType: 'image/png', data: data64 }])
+  expect(codeFor(address, 'http://127.0.0.1:8402')).toEqual([])
+  expect(svgQr(address)).toMatch(/^<svg class="qr" role="img" aria-label="QR code"(?!.*(script|style|href))/s)
 })

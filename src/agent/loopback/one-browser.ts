@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { type Clock, minuteMs, systemClock } from '#contract/time.ts'
 import { isSameSecret } from '#host/signatures.ts'
 import { hiddenShown } from '#toolkit/values/untrusted.ts'
 import { openLoopbackServer } from './loopback-server.ts'
@@ -20,8 +21,8 @@ export interface OpenPage {
 }
 
 /** Serves a page on a port of this machine, for the one browser that opens the newest link first. */
-export async function openBrowserPage(page: BrowserPage): Promise<OpenPage> {
-  const browser = new OneBrowser(page)
+export async function openBrowserPage(page: BrowserPage, clock: Clock = systemClock): Promise<OpenPage> {
+  const browser = new OneBrowser(page, clock)
   const server = await openLoopbackServer(0, (request, port) => browser.answer(request, port))
   return {
     link: () => `http://127.0.0.1:${server.port}/open/${browser.linkSecret()}`,
@@ -41,16 +42,23 @@ const cookieName = 'farebox_page'
 class OneBrowser {
   readonly #page: BrowserPage
   readonly #formToken = newSecret()
+  readonly #clock: Clock
   #linkSecret: string | null = newSecret()
+  #linkAtMs: number
   #session = newSecret()
   #pathSecret = newSecret()
 
-  constructor(page: BrowserPage) {
+  constructor(page: BrowserPage, clock: Clock) {
     this.#page = page
+    this.#clock = clock
+    this.#linkAtMs = clock.now()
   }
 
   linkSecret(): string {
-    this.#linkSecret ??= newSecret()
+    const isOld = this.#clock.now() - this.#linkAtMs > linkMs
+    if (this.#linkSecret !== null && !isOld) return this.#linkSecret
+    this.#linkSecret = newSecret()
+    this.#linkAtMs = this.#clock.now()
     return this.#linkSecret
   }
 
@@ -78,7 +86,9 @@ class OneBrowser {
   }
 
   #open(secret: string, origin: string): Response {
-    if (this.#linkSecret === null || !isSameSecret(secret, this.#linkSecret)) return said(410, this.#page.usedLink)
+    const isOld = this.#clock.now() - this.#linkAtMs > linkMs
+    if (this.#linkSecret === null || isOld || !isSameSecret(secret, this.#linkSecret))
+      return said(410, this.#page.usedLink)
     this.#linkSecret = null
     // The browser that opened an earlier link has the page no longer.
     this.#session = newSecret()
@@ -98,6 +108,8 @@ async function readForm(request: Request): Promise<URLSearchParams | null> {
 
 /** Of the link, the page's path, its session and its form, each: nobody guesses 256 bits. */
 const secretBytes = 32
+/** How long a link works that was not used, in milliseconds; it may lie in a log of the client. */
+const linkMs = 15 * minuteMs
 /** An answer is a few fields. */
 const formBytes = 4_096
 /** How long the last page has to reach its browser when the server closes. */
@@ -120,7 +132,7 @@ dd{margin:0 0 .5rem;font-family:ui-monospace,monospace;overflow-wrap:anywhere}
 .buttons{display:flex;flex-wrap:wrap;gap:1rem;justify-content:flex-end}button{font:inherit;padding:.4rem 1.2rem}
 label{display:block}fieldset{border:0;padding:0;margin:1rem 0}legend{font-weight:600;padding:0}
 input{font:inherit}.field{display:grid;grid-template-columns:minmax(0,1fr) 9rem;gap:.5rem;align-items:center;margin:.4rem 0}
-.wide{grid-template-columns:minmax(0,1fr) minmax(0,16rem)}
+.wide{grid-template-columns:minmax(0,1fr)}
 .qr{background:#fff;padding:.5rem;width:12rem;height:auto}code{overflow-wrap:anywhere}
 .notice{border-left:4px solid #2a7;padding:.25rem 1rem}.small{font-size:.85rem;opacity:.8}`
 

@@ -81,14 +81,14 @@ export async function inOurWords<Result>(
 }
 
 /** With the code of the address that lacks money, for a telephone that sends it. */
-async function withCode(said: unknown, error: unknown, { wallet }: OpenAgent): Promise<unknown> {
+async function withCode(said: unknown, error: unknown, { client, wallet }: OpenAgent): Promise<unknown> {
   if (!(said instanceof ToolFailure) || !(error instanceof WalletRefusal) || error.rule !== 'funds') return said
   const network = error.terms?.network ?? ''
   const address = wallet?.addresses.find(each => network.startsWith(namespaceOf(each)))
   if (address === undefined) return said
-  const { pngQr } = await import('../wallet-page/qr.ts')
-  const shows = [{ type: 'image' as const, data: pngQr(address).toString('base64'), mimeType: 'image/png' }]
-  return new ToolFailure({ ...said.facts, shows })
+  const { codeFor } = await import('../wallet-page/qr.ts')
+  const shows = codeFor(address, client.address.origin)
+  return shows.length === 0 ? said : new ToolFailure({ ...said.facts, shows })
 }
 
 type Worded = <Result>(isPaid: boolean, run: () => Promise<Result>) => Promise<Result>

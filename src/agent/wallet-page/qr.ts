@@ -1,6 +1,8 @@
 import { crc32, deflateSync } from 'node:zlib'
 import { encode, renderSVG } from 'uqr'
+import { isLoopback } from '#contract/wire/network-address.ts'
 import { evmNetwork, usdcOnEvm, usdcOnSolana } from '#contract/wire/networks.ts'
+import type { Shown } from '#toolkit/tool-context.ts'
 import { namespaceOf } from '#wallet/rules/policy.ts'
 
 /** What a wallet on a telephone reads: EIP-681 for a transfer of USDC on Base, a transfer request of Solana Pay there. */
@@ -19,7 +21,13 @@ export const svgQr = (address: string): string =>
 /** Pixels of a module. A phone reads it from a screen, and the image stays below 2 kB. */
 const scale = 5
 
-/** For a conversation: a PNG of one bit a pixel. */
+/** The code for a conversation; none where the money is of this machine, because a telephone would send real money. */
+export const codeFor = (address: string, serviceOrigin: string): Shown[] =>
+  isLoopback(new URL(serviceOrigin).hostname)
+    ? []
+    : [{ type: 'image', data: pngQr(address).toString('base64'), mimeType: 'image/png' }]
+
+/** A PNG of one bit a pixel. */
 export function pngQr(address: string): Buffer {
   const { data } = encode(paymentUri(address), { border })
   const side = data.length * scale

@@ -184,6 +184,9 @@ const placeTitles: Readonly<Record<KeyPlace, string>> = {
   passphrase: 'Encrypted in a file alone. The assistant asks for the passphrase on this page after each start',
 }
 
+/** By which a password manager tells this passphrase from others. */
+const userName = '<input type="text" name="username" value="farebox wallet" autocomplete="username" hidden>'
+
 const usdText = (amount: bigint): string => displayUsd(microUsd(amount)).replace(/ USD$/, '')
 
 const smallest = displayUsd(smallestTopUpMicroUsd)
@@ -205,6 +208,7 @@ function makeHtml(plan: WalletPlan, formToken: string, notice: string | null): s
     `${noticeHtml(notice)}
 <form method="post" action="answer" autocomplete="off">
 ${tokenHtml(formToken)}
+${userName}
 <p>It pays <strong>${escaped(plan.service)}</strong> alone, at these addresses:</p>
 <dl>${payees.join('')}</dl>
 <fieldset><legend>Keys</legend>${places.join('\n')}
@@ -225,6 +229,7 @@ function unlockHtml({ lockedWallet }: OpenAgent, formToken: string, notice: stri
     `${noticeHtml(notice)}
 <form method="post" action="answer" autocomplete="off">
 ${tokenHtml(formToken)}
+${userName}
 <p>The keys of <code>${escaped(lockedWallet ?? '')}</code> are encrypted. The passphrase stays in this assistant’s server until it ends.</p>
 <label class="field wide">Passphrase<input type="password" name="passphrase" autocomplete="current-password" required></label>
 <p class="buttons"><button>Open it</button></p>
@@ -258,5 +263,5 @@ ${
     : `<p>Send the USDC that you mean to spend, ${smallest} or more, on ${escaped(chainName(network))}: from another wallet, or withdraw from an exchange and choose this network there. Other tokens and networks are lost.</p>`
 }
 <p><code>${escaped(address)}</code></p>
-${svgQr(address)}
+${isLocal ? '' : svgQr(address)}
 </section>`
