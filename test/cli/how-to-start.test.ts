@@ -20,7 +20,9 @@ test('nothing tells to run whatever npm has under that name', () => {
 })
 
 test('the commands of the README can be typed as they stand', () => {
-  const lines = [...read('README.md').matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = '']) => block.split('\n'))
+  const lines = [...read('README.md').matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = '']) =>
+    block.split('\n').map(line => line.trim()),
+  )
   const commands = lines.filter(line => line.includes('farebox'))
   expect(commands.length).toBeGreaterThan(3)
   expect(commands.filter(line => !/^(eval "\$\()?node bin\/farebox\.mjs /.test(line))).toEqual([])
