@@ -9,7 +9,7 @@ import {
   type RolldownOutput,
   rolldown,
 } from 'rolldown'
-import { checkEntries, entryPoints, isExternal } from './entries.ts'
+import { checkEntries, entryPoints, isExternal, threads } from './entries.ts'
 import { lateTokenizer, oneLanguage, tokenizerEntry, zodOfCommands } from './late-packages.ts'
 import { startGroups } from './start-groups.ts'
 import { lateSqlite, supportedNodeFile } from './supported-node.ts'
@@ -24,18 +24,34 @@ export async function bundle(root: string, dist: string): Promise<OutputChunk[]>
   const split = chunksOf(await build.generate({ ...output, minify: false }))
   const groups = startGroups(split)
   await using zod = await rolldown({ input: zodOfCommands(root), platform: 'node', plugins: [oneLanguage] })
+  await using writer = await rolldown({
+    ...common(root),
+    input: { [writerThread]: join(root, threads[writerThread]) },
+    plugins: [lateSqlite],
+  })
   return [
     ...chunksOf(await build.write({ ...output, dir: dist, codeSplitting: { groups } })),
     ...chunksOf(await zod.write({ ...output, dir: dist })),
+    ...chunksOf(await writer.write({ ...output, dir: dist })),
   ]
 }
 
+/** Whose start each start of a service waits for. A thread shares no objects, so it may have its own copy of all it needs. */
+const writerThread = 'sqlite-writer-thread'
+
 const input = (root: string): InputOptions => ({
-  cwd: root,
+  ...common(root),
   input: {
-    ...Object.fromEntries(Object.entries(entryPoints).map(([name, path]) => [name, join(root, path)])),
+    ...Object.fromEntries(Object.entries(shared).map(([name, path]) => [name, join(root, path)])),
     ...tokenizerEntry(root),
   },
+  plugins: [sharedZod, withoutAjv, httpApart(), lateSqlite, lateTokenizer],
+})
+
+const { [writerThread]: _alone, ...shared } = entryPoints
+
+const common = (root: string): InputOptions => ({
+  cwd: root,
   platform: 'node',
   external: isExternal,
   // Node is shown files in one piece or in an old format; of these the bundle keeps what it uses.
@@ -46,7 +62,6 @@ const input = (root: string): InputOptions => ({
     },
   },
   transform: { target: 'node22.19' },
-  plugins: [sharedZod, withoutAjv, httpApart(), lateSqlite, lateTokenizer],
   // What cannot be resolved is a warning and would fail at a user's.
   onLog(level, log, tell) {
     // What a start needs at once is in one chunk, however it is imported.

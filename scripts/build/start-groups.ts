@@ -57,11 +57,10 @@ const up: Start = {
 
 const OF_A_PACKAGE = /[/\\]node_modules[/\\]/
 const threadNames = new Set(Object.keys({ ...threads, ...processes }))
-const writer = 'sqlite-writer-thread'
 
 const groups = [
   ...['base', 'packages', 'shared', 'start'],
-  ...['of-writer', 'of-threads', 'of-doors', 'of-commands', 'of-service'].flatMap(name => [`${name}-packages`, name]),
+  ...['of-threads', 'of-doors', 'of-commands', 'of-service'].flatMap(name => [`${name}-packages`, name]),
   ...['running', 'serving', 'trying'],
 ]
 
@@ -109,7 +108,6 @@ function groupsOfServices(graph: Graph): [OutputChunk, string][] {
   const byDoors = ofEntries(name => name !== 'service' && name !== 'cli' && !threadNames.has(name))
   const commands = graph.commands.filter(chunk => !graph.rootsOf(serve).concat(graph.rootsOf(up)).includes(chunk))
   const readers: [group: string, by: Chunks][] = [
-    ['of-writer', ofEntries(name => name === writer)],
     ['of-threads', ofEntries(name => threadNames.has(name))],
     ['of-doors', byDoors],
     ['of-commands', graph.readFrom(commands)],
