@@ -10,7 +10,7 @@ import {
   rolldown,
 } from 'rolldown'
 import { checkEntries, entryPoints, isExternal, threads } from './entries.ts'
-import { lateTokenizer, oneLanguage, tokenizerEntry, zodOfCommands } from './late-packages.ts'
+import { lateEntries, lateTokenizer, lateUndici, oneLanguage, zodOfCommands } from './late-packages.ts'
 import { startGroups } from './start-groups.ts'
 import { lateSqlite, supportedNodeFile } from './supported-node.ts'
 
@@ -43,9 +43,9 @@ const input = (root: string): InputOptions => ({
   ...common(root),
   input: {
     ...Object.fromEntries(Object.entries(shared).map(([name, path]) => [name, join(root, path)])),
-    ...tokenizerEntry(root),
+    ...lateEntries(root),
   },
-  plugins: [sharedZod, withoutAjv, httpApart(), lateSqlite, lateTokenizer],
+  plugins: [sharedZod, withoutAjv, httpApart(), lateSqlite, lateTokenizer, lateUndici],
 })
 
 const { [writerThread]: _alone, ...shared } = entryPoints

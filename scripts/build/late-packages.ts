@@ -6,10 +6,13 @@ const tokenizer = 'gpt-tokenizer/encoding/o200k_base'
 const tokenizerFile = 'tokenizer'
 const tokenizerFunctions = ['countTokens', 'decode', 'encode']
 
-export const tokenizerEntry = (root: string): Record<string, string> => ({
+export const lateEntries = (root: string): Record<string, string> => ({
+  [undici]: join(root, 'node_modules/undici/index.js'),
   [tokenizerFile]: join(root, 'node_modules/gpt-tokenizer/esm/encoding/o200k_base.js'),
 })
 
+const undici = 'undici'
+const lateUndiciId = '\0late-undici'
 const lateTokenizerId = '\0late-tokenizer'
 
 /** 2 MB of tables are read with the first text that is counted, and by no start: its functions are called as before. */
@@ -43,3 +46,44 @@ export const oneLanguage: Plugin = {
   resolveId: specifier => (LANGUAGES.test(specifier) ? noLanguages : null),
   load: id => (id === noLanguages ? 'export {}' : null),
 }
+
+/** Its dispatchers are made by the first request that goes through them: their code takes a tenth of a start. */
+export const lateUndici: Plugin = {
+  name: 'late undici',
+  resolveId: (specifier, importer) => (specifier === undici && importer ? lateUndiciId : null),
+  load: id => (id === lateUndiciId ? lateUndiciCode : null),
+}
+
+const lateUndiciCode = `import { createRequire } from 'node:module'
+const require = createRequire(import.meta.url)
+let loaded
+const undici = () => (loaded ??= require('./${undici}.js').default)
+const late = name => new Proxy(class {}, {
+  construct: (_, given) => new (undici()[name])(...given),
+  // Nothing is an instance of what was never loaded.
+  get: (_, key) => key === Symbol.hasInstance ? value => loaded !== undefined && value instanceof loaded[name] : undici()[name][key],
+})
+export const FormData = late('FormData')
+export const WebSocket = late('WebSocket')
+export const request = (...given) => undici().request(...given)
+export class Agent {
+  #options
+  #agent = null
+  #end = null
+  constructor(options) { this.#options = options }
+  dispatch(options, handler) {
+    if (!this.#agent) {
+      this.#agent = new (undici().Agent)(this.#options)
+      // It refuses by itself what comes too late.
+      this.#end?.(this.#agent)
+    }
+    return this.#agent.dispatch(options, handler)
+  }
+  close() { return this.#ended(agent => agent.close()) }
+  destroy(error = null) { return this.#ended(agent => agent.destroy(error)) }
+  async #ended(end) {
+    this.#end = end
+    if (this.#agent) await end(this.#agent)
+  }
+}
+`

@@ -325,18 +325,15 @@ const ways: [what: string, way: Way][] = [
   ['farebox mcp', { source: 'src/cli/commands/mcp.ts', files: 8, packages: [...sdk, 'zod'] }],
   ['farebox call', { source: 'src/cli/commands/call.ts', files: 16, packages: [] }],
   ['farebox wallet', { source: 'src/cli/commands/wallet.ts', files: 16, packages: [] }],
-  [
-    'farebox serve',
-    { source: 'src/cli/commands/serve.ts', files: 14, packages: [...http, 'kysely', 'undici', 'yaml'] },
-  ],
+  ['farebox serve', { source: 'src/cli/commands/serve.ts', files: 14, packages: [...http, 'kysely', 'yaml'] }],
   [
     'farebox up',
-    { source: 'src/cli/commands/up.ts', files: 14, packages: [...http, ...chains, 'kysely', 'undici', 'viem'].sort() },
+    { source: 'src/cli/commands/up.ts', files: 14, packages: [...http, ...chains, 'kysely', 'viem'].sort() },
   ],
-  ['the door agent', { source: doors.agent, files: 80, packages: ['is-network-error', 'p-retry', 'undici'] }],
+  ['the door agent', { source: doors.agent, files: 80, packages: ['is-network-error', 'p-retry'] }],
   ['the door contract', { source: doors.contract, files: 45, packages: [] }],
   ['the door toolkit', { source: doors.toolkit, files: 15, packages: [] }],
-  ['the door service', { source: doors.service, files: 12, packages: ['undici'] }],
+  ['the door service', { source: doors.service, files: 12, packages: [] }],
   ['the writer of books', { source: threads['sqlite-writer-thread'], files: 1, packages: [] }],
 ]
 

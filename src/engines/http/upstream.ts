@@ -116,6 +116,9 @@ export class OpenAiUpstream {
   }
 }
 
+/** The package leaves what asks servers for the first who does; this is that first one. */
+export const loadHttpClient = (): FormData => new FormData()
+
 /** Throws a sentence where the address cannot be an engine's. */
 export function urlOf(baseUrl: string, path: string): URL {
   const base = URL.canParse(baseUrl) ? new URL(baseUrl) : null

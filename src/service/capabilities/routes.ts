@@ -26,10 +26,14 @@ export const loadChat = onceLoaded(async () => {
   return { planChat, completeChat, streamChat }
 })
 
-/** The package has it in a file of its own, which is read when a text is first counted. */
+/** The package has both in files of their own, which are read when a text is first counted and an engine first asked. */
 export const loadTokenizer = onceLoaded(async () => {
   const { countTokens } = await import('#engines/tokens/count-tokens.ts')
   countTokens('Read the tables.')
+})
+export const loadHttpClient = onceLoaded(async () => {
+  const upstream = await import('#engines/http/upstream.ts')
+  upstream.loadHttpClient()
 })
 
 /** Each loads its work with the first request, because that needs the tokenizer, or what reads documents. */

@@ -41,7 +41,7 @@ import type { Payments } from '#payments/top-ups/top-up-offer.ts'
 import { VoiceHandles } from '../capabilities/audio/recordings.ts'
 import { UsageAnalyticsService } from '../capabilities/billing/usage-analytics.ts'
 import { type Character, Characters } from '../capabilities/characters/characters.ts'
-import { loadChat, loadTokenizer, routes } from '../capabilities/routes.ts'
+import { loadChat, loadHttpClient, loadTokenizer, routes } from '../capabilities/routes.ts'
 import { checkNetworks, RpcGate } from '../capabilities/rpc/routes.ts'
 import { Attestations, requireConsent } from '../capabilities/video/consent.ts'
 import { createApp, type Doors } from '../http/app.ts'
@@ -225,7 +225,7 @@ export class RunningService {
 
   /** Loads what the first chat and the first wallet would wait for; requests get their turns in between. */
   async warm(): Promise<void> {
-    for (const load of [loadChat, loadTokenizer, () => this.#identity.warm()]) {
+    for (const load of [loadChat, loadHttpClient, loadTokenizer, () => this.#identity.warm()]) {
       await load()
       await setImmediate()
     }
