@@ -67,6 +67,11 @@ export const install: Command = {
       return list(machine, values.json, io)
     }
     const client = clientNamed(name, '`farebox install`', wanted)
+    if (values.json && !values.yes && !values.print)
+      throw wrongUsage(name, '`--json` shows no change to be asked about: give `--yes` or `--print` with it')
+    const forEntry = ['service', 'local', 'data', 'tools', 'passphrase-file', 'api-key', 'set'] as const
+    const useless = forEntry.find(flag => values.uninstall && isGiven(values[flag]))
+    if (useless !== undefined) throw wrongUsage(name, `\`--uninstall\` takes no \`--${useless}\``)
     if (values.yes && values.print) throw wrongUsage(name, '`--yes` writes and `--print` does not: give one of them')
     const { changeConfig } = await import('../assistants/change-config.ts')
     const start = startOf(client, { ...values, ...(await localOf(values)) }, io)
@@ -75,6 +80,9 @@ export const install: Command = {
     return changeConfig(client, { entry, start, machine, ...how }, io)
   },
 }
+
+const isGiven = (value: string | boolean | readonly string[] | undefined): boolean =>
+  Array.isArray(value) ? value.length > 0 : value !== undefined && value !== false
 
 function wrapped(names: readonly string[]): string {
   const half = Math.ceil(names.length / 2)
