@@ -6,6 +6,9 @@ export const questionMs = 10 * minuteMs
 /** How long a call waits for a user who makes a wallet, in milliseconds; clients wait a minute for a call. */
 export const walletWaitMs = 40_000
 
+/** How often it tells a client that it waits, which then waits longer itself. */
+export const walletReportMs = 5_000
+
 /** How long a signed state is good for, in seconds; it outlives its question, so that a late click still counts. */
 export const stateSeconds = 15 * 60
 

@@ -106,7 +106,12 @@ async function offerWallet(mcp: McpContext, call: ToolCall, { facts, filled }: F
 /** Whether the user agreed to make one; then they have had their time for it. */
 async function madeWallet(mcp: McpContext, { context }: ToolCall): Promise<boolean> {
   const { waitForWallet } = await import('./wallet-offer.ts')
-  return waitForWallet(await mcp.host(), context)
+  const progress = progressOf(context, mcp.clock)
+  try {
+    return await waitForWallet(await mcp.host(), context, progress.report)
+  } finally {
+    progress.end()
+  }
 }
 
 /** The task as which the call goes on, for a client that takes one; null where it has ended or is to be waited for. */

@@ -6,9 +6,10 @@ import {
   inputResponse,
   type ServerContext,
 } from '@modelcontextprotocol/server'
+import type { ToolContext } from '#toolkit/tool-context.ts'
 import type { FailureFacts } from '#toolkit/tool-failure.ts'
 import type { ToolHost, WalletOffer } from '#toolkit/tool-host.ts'
-import { walletWaitMs } from '../bounds.ts'
+import { walletReportMs, walletWaitMs } from '../bounds.ts'
 import { canAsk } from './elicitation.ts'
 
 /** The name of the request by which a wallet is offered. */
@@ -37,11 +38,20 @@ function opensLinks(context: ServerContext, declared: ClientCapabilities | undef
  * Waits for the user, who has agreed to open the page, to be done there, as long as a client waits for a call. False where
  * they did not agree.
  */
-export async function waitForWallet(host: ToolHost, context: ServerContext): Promise<boolean> {
+export async function waitForWallet(
+  host: ToolHost,
+  context: ServerContext,
+  report: ToolContext['report'],
+): Promise<boolean> {
   const response = inputResponse(context.mcpReq.inputResponses, KEY)
   if (response.kind !== 'elicit' || response.action !== 'accept') return false
-  await host.walletMade?.(walletWaitMs, context.mcpReq.signal)
-  return true
+  const telling = setInterval(() => report({ message: 'Waiting for the wallet on the page' }), walletReportMs)
+  try {
+    await host.walletMade?.(walletWaitMs, context.mcpReq.signal)
+    return true
+  } finally {
+    clearInterval(telling)
+  }
 }
 
 /** The call ended before the user did. */
