@@ -1,17 +1,27 @@
+import { dirname, resolve } from 'node:path'
 import { lineLog } from '#host/log.ts'
-import { type Command, parseArguments, whenAborted, wrongUsage } from '../command.ts'
-import { configPath } from '../data/data-folder.ts'
+import { type Command, integerFlag, parseArguments, whenAborted, wrongUsage } from '../command.ts'
+import { configPath, dataFolder } from '../data/data-folder.ts'
 import { loadConfig, orTellFaults, sayConfig } from '../serve/config.ts'
 import { startServing } from '../serve/start-serving.ts'
+import {
+  joinWorkers,
+  mostWorkers,
+  requireForWorkers,
+  superviseWorkers,
+  workerLog,
+  workerPartOf,
+} from '../serve/workers.ts'
 
 const name = 'farebox serve'
 
-const usage = `Usage: farebox serve [--config FILE] [--check] [--log-level LEVEL]
+const usage = `Usage: farebox serve [--config FILE] [--check] [--workers N] [--log-level LEVEL]
 
 Serves the API for the models of a configuration. Prints \`ready URL\` once it serves. Logs to stderr, one line of JSON each.
 
   --config FILE      the configuration (FAREBOX_CONFIG, or ./farebox.yaml); \`farebox init\` writes one
   --check            validate the configuration and exit
+  --workers N        processes that serve together on one port; more than one needs a ledger in PostgreSQL
   --log-level LEVEL  error, warn or info; the default is in the configuration
 
 SIGTERM and Ctrl-C stop the service: running requests may finish, for a minute at most. A second one stops it at once.
@@ -30,14 +40,18 @@ export const serve: Command = {
       options: {
         config: { type: 'string' },
         check: { type: 'boolean', default: false },
+        workers: { type: 'string' },
         'log-level': { type: 'string' },
       },
     })
     const asked = levelOf(values['log-level'])
+    const count = integerFlag(name, 'workers', values.workers, 1, mostWorkers) ?? 1
     const path = configPath(values.config, io.env)
     const config = await orTellFaults(path, io.output, () => loadConfig(path, io.env))
+    const folder = dataFolder(resolve(dirname(path), config.file.data))
     if (values.check) {
       await orTellFaults(path, io.output, () => checkWhole(config))
+      if (count > 1) await requireForWorkers(config.file, folder, io.env, silent)
       for (const line of sayConfig(config.file)) io.output.print(line)
       return 0
     }
@@ -45,18 +59,33 @@ export const serve: Command = {
     const hide = (secrets: ReadonlySet<string>) => {
       for (const secret of secrets) hidden.add(secret)
     }
-    const log = lineLog(line => io.output.note(line), { level: asked ?? config.file.logLevel, hidden: () => hidden })
+    const level = asked ?? config.file.logLevel
+    const plainLog = lineLog(line => io.output.note(line), { level, hidden: () => hidden })
     const stopped = io.untilStopped()
-    const serving = await orTellFaults(path, io.output, () => startServing({ path, config, env: io.env, log, hide }))
+    const worker = workerPartOf(io.env)
+    if (count > 1 && !worker) {
+      await requireForWorkers(config.file, folder, io.env, plainLog)
+      const onReady = ({ baseUrl }: { baseUrl: string }) => {
+        io.output.print(`ready ${baseUrl}`)
+        plainLog.info({ workers: count, pid: process.pid }, 'All workers are ready.')
+      }
+      return superviseWorkers({ count, folder, log: plainLog, stopped, onReady })
+    }
+    const log = worker ? workerLog(plainLog, worker.number) : plainLog
+    const starting = () => startServing({ path, config, env: io.env, log, hide, worker })
+    const serving = await orTellFaults(path, io.output, starting)
     const stopReloads = onReloadSignal(() => serving.reload())
+    let leave = () => {}
     try {
-      io.output.print(`ready ${serving.baseUrl}`)
+      if (worker) leave = await joinWorkers({ baseUrl: serving.baseUrl, url: serving.url })
+      else io.output.print(`ready ${serving.baseUrl}`)
       log.info({ models: serving.models, pid: process.pid }, 'The service is ready.')
       await whenAborted(stopped)
       log.info({}, 'No more requests are taken; running ones end.')
     } finally {
       stopReloads()
       await serving.close()
+      leave()
     }
     log.info({}, 'Stopped.')
     return 0
@@ -70,11 +99,12 @@ function levelOf(text: string | undefined): Level | undefined {
   throw wrongUsage(name, `\`--log-level\` takes ${levels.join(', ')}`)
 }
 
+const nothing = () => undefined
+const silent = { info: nothing, warn: nothing, error: nothing }
+
 /** Makes every engine and reads every key, without asking anything of anybody. */
 async function checkWhole(config: Awaited<ReturnType<typeof loadConfig>>): Promise<void> {
-  const nothing = () => undefined
-  const log = { info: nothing, warn: nothing, error: nothing }
-  config.openModels({ folder: '.', log, keep: (_, make) => make() })
+  config.openModels({ folder: '.', log: silent, keep: (_, make) => make() })
   config.checkPayments()
 }
 

@@ -12,6 +12,7 @@ import { secretsToStart } from '../data/folder-secrets.ts'
 import { ledgerPlaceOf, noteLedgerPlace, requireNoLedgerHere } from '../data/ledger-place.ts'
 import { folderWaitMs, openWhenFree, requireNoService, warmSoon } from '../data/service-admin.ts'
 import { faultsOf, loadConfig } from './config.ts'
+import type { WorkerPart } from './workers.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -22,11 +23,15 @@ interface ServingOptions {
   log: Log
   /** Called with what the log must not show, again after each reload. */
   hide: (secrets: ReadonlySet<string>) => void
+  /** Where several processes serve together, which of them this one is. */
+  worker?: WorkerPart | null
 }
 
 /** A service that runs by its configuration. */
 interface Serving {
   baseUrl: string
+  /** Where it listens, for operators' commands. */
+  url: string
   models: number
   /** Takes models, their upstreams, limits and the system prompt from the file anew. A faulty one changes nothing, and is told in the log. */
   reload(): Promise<void>
@@ -54,7 +59,10 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
   }
 }
 
-async function start({ path, config, env, log, hide }: ServingOptions, ends: Ends): Promise<Omit<Serving, 'close'>> {
+async function start(
+  { path, config, env, log, hide, worker }: ServingOptions,
+  ends: Ends,
+): Promise<Omit<Serving, 'close'>> {
   const { file } = config
   const folder = dataFolder(resolve(dirname(path), file.data))
   const [{ openService }, { basePath }, { KeptEngines }] = await Promise.all([
@@ -72,24 +80,30 @@ async function start({ path, config, env, log, hide }: ServingOptions, ends: End
   const models = config.openModels(around)
   let sold = models
   ends.push(() => Promise.all(sold.map(model => model.close?.())))
-  const listener = await listen(file)
-  ends.push(() => listener.close())
+  // Other workers answer until this one can; a single process answers that it starts.
+  const early = worker ? null : await listen(file)
+  if (early) ends.push(() => early.close())
   await makeFolder(folder.root)
-  const adminToken = randomBytes(adminTokenBytes).toString('base64url')
+  const adminToken = worker?.adminToken ?? randomBytes(adminTokenBytes).toString('base64url')
   const { openBesideModels } = await import('#service/config/open-beside-models.ts')
   const beside = await openBesideModels(file, log)
   ends.push(() => beside.close())
   const service = await open(openService, { config, folder, env, log, models, beside: beside.options, adminToken })
   ends.push(() => service.close())
+  const listener = early ?? (await listen(file))
   listener.serve(service.fetch)
   // Once more, and so before the service: no request may arrive at one that is closing.
   ends.push(() => listener.close())
-  if (file.metrics?.listen) ends.push(await listenForFigures(file.metrics.listen, file.metrics.token, service))
+  if (file.metrics?.listen)
+    ends.push(await listenForFigures(file.metrics.listen, file.metrics.token, { service, worker }))
   const url = `http://${loopbackOf(file.listen.host)}:${listener.port}`
-  await writePrivateFile(folder.admin, JSON.stringify({ url, token: adminToken, pid: process.pid }))
-  ends.push(() => removeFile(folder.admin))
+  if (!worker) {
+    await writePrivateFile(folder.admin, JSON.stringify({ url, token: adminToken, pid: process.pid }))
+    ends.push(() => removeFile(folder.admin))
+  }
   ends.push(warmSoon(service, log))
   return {
+    url,
     baseUrl: `${file.publicUrl.replace(/\/+$/, '')}${basePath}`,
     models: models.length,
     async reload() {
@@ -205,10 +219,12 @@ const asText = (value: unknown): string | undefined =>
 
 /** Figures on an address of their own, where every other path is a 404. Resolves to what ends it. */
 async function listenForFigures(
-  at: { host: string; port: number },
+  { host, port }: { host: string; port: number },
   token: string | undefined,
-  service: Pick<OpenService, 'figures'>,
+  { service, worker }: { service: Pick<OpenService, 'figures'>; worker: WorkerPart | null | undefined },
 ): Promise<() => Promise<void>> {
+  // Each worker has a port, because whoever adds them up has to know whose they are.
+  const at = { host, port: port + (worker ? worker.number - 1 : 0) }
   const [{ Listener }, { isSameSecret }] = await Promise.all([
     import('#service/http/listener.ts'),
     import('#host/signatures.ts'),

@@ -21,12 +21,16 @@ export interface SpawnedServe {
 }
 
 /** Starts `farebox serve` on a configuration whose port the system chooses. Resolves once it serves. */
-export async function spawnServe(config: string, env: Record<string, string> = {}): Promise<SpawnedServe> {
+export async function spawnServe(
+  config: string,
+  env: Record<string, string> = {},
+  args: readonly string[] = [],
+): Promise<SpawnedServe> {
   const folder = await mkdtemp(join(tmpdir(), 'farebox-serve-'))
   const file = join(folder, 'farebox.yaml')
   const write = (text: string) => writeFile(file, text)
   await write(config)
-  const child = spawn(process.execPath, [launcher, 'serve', '--config', file], {
+  const child = spawn(process.execPath, [launcher, 'serve', '--config', file, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   })
