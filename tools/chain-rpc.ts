@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { cryptoRpcProxy } from '#contract/operations/rpc.ts'
 import { rpcParameters } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define.ts'
+import { againArgument } from '#toolkit/input/arguments.ts'
 import { filesOfText, longText, longTextShape, sayLongText } from '#toolkit/output/long-text.ts'
 import { paidOutput, paidShape, sayPaid } from '#toolkit/output/paid.ts'
 
@@ -16,8 +17,8 @@ export default defineTool({
   input: z.strictObject({
     network: z.string().min(1).max(64).describe('Such as base-mainnet; a refusal names those that there are.'),
     method: z.string().min(1).max(128).describe('Such as eth_blockNumber.'),
-    params: z.array(z.unknown()).max(rpcParameters).optional(),
-    again: z.boolean().optional().describe('true buys another even after a lost answer.'),
+    params: z.array(z.unknown()).max(rpcParameters).optional().describe('Of the method, in its order.'),
+    again: againArgument,
   }),
   output: z.object({ is_error: z.boolean(), ...longTextShape, ...paidShape }),
 

@@ -4,11 +4,27 @@ import { type ChatCompletion, type ContentPart, createChatCompletion } from '#co
 import { ServiceParameters } from '#contract/operations/service-parameters.ts'
 import { chatMedia, imagesInCall } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define.ts'
+import { againArgument } from '#toolkit/input/arguments.ts'
 import { filesOfText, longText, longTextShape, sayLongText } from '#toolkit/output/long-text.ts'
 import { paidOutput, paidShape, sayPaid } from '#toolkit/output/paid.ts'
 import type { FileStore } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { untrustedId } from '#toolkit/values/untrusted.ts'
+
+const options = ServiceParameters.shape
+const serviceParameters = z.strictObject({
+  character_slug: options.character_slug.describe('From characters_find.'),
+  strip_thinking_response: options.strip_thinking_response.describe('Drops <think> text.'),
+  disable_thinking: options.disable_thinking.describe('Thinks less, shows none.'),
+  enable_e2ee: options.enable_e2ee.describe('End-to-end encryption.'),
+  enable_web_search: options.enable_web_search.describe('Costs extra.'),
+  enable_web_scraping: options.enable_web_scraping.describe('Reads URLs in the prompt; costs extra.'),
+  enable_x_search: options.enable_x_search.describe('Searches X; costs extra.'),
+  enable_web_citations: options.enable_web_citations.describe('Cites sources.'),
+  include_search_results_in_stream: options.include_search_results_in_stream.describe('Has no effect here.'),
+  return_search_results_as_documents: options.return_search_results_as_documents.describe('As a tool call.'),
+  include_service_system_prompt: options.include_service_system_prompt.describe("Adds the service's own."),
+})
 
 export default defineTool({
   name: 'chat',
@@ -18,10 +34,15 @@ export default defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     model: z.string().min(1).describe('Id from models_find.'),
-    prompt: z.string().min(1),
-    system: z.string().optional(),
+    prompt: z.string().min(1).describe('The question.'),
+    system: z.string().optional().describe('How the model should behave.'),
     history: z
-      .array(z.strictObject({ role: z.enum(['user', 'assistant']), content: z.string().min(1) }))
+      .array(
+        z.strictObject({
+          role: z.enum(['user', 'assistant']).describe('Who said it.'),
+          content: z.string().min(1).describe('The text.'),
+        }),
+      )
       .max(chatMedia.history)
       .optional()
       .describe('Earlier messages, oldest first.'),
@@ -32,12 +53,14 @@ export default defineTool({
       .describe('Paths or URLs, for models with vision.'),
     audio: z.array(z.string().min(1)).max(chatMedia.audio).optional().describe('Paths of recordings.'),
     videos: z.array(z.string().min(1)).max(chatMedia.videos).optional().describe('Paths or URLs.'),
-    service_parameters: z.strictObject(ServiceParameters.shape).optional(),
-    prompt_cache_key: z.string().optional(),
+    service_parameters: serviceParameters
+      .optional()
+      .describe('Web search, characters and other options of the service.'),
+    prompt_cache_key: z.string().optional().describe('The same for calls that begin alike.'),
     cache: z.boolean().optional().describe('true caches system and history.'),
     max_tokens: z.number().int().min(1).optional().describe('Also bounds the cost.'),
-    temperature: z.number().min(0).max(2).optional(),
-    again: z.boolean().optional().describe('true buys another even after a lost answer.'),
+    temperature: z.number().min(0).max(2).optional().describe('Higher varies more.'),
+    again: againArgument,
   }),
   modelType: 'text',
   sentAs: {

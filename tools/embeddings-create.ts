@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { createEmbedding } from '#contract/operations/embeddings.ts'
 import { embeddingTexts } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define.ts'
+import { againArgument } from '#toolkit/input/arguments.ts'
 import { paidOutput, paidShape, sayPaid } from '#toolkit/output/paid.ts'
 import type { Paid, ToolContext } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
@@ -16,9 +17,9 @@ export default defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     model: z.string().min(1).describe('Id from models_find.'),
-    texts: z.array(z.string().min(1)).min(1).max(embeddingTexts),
-    dimensions: z.number().int().min(1).optional(),
-    again: z.boolean().optional().describe('true buys another even after a lost answer.'),
+    texts: z.array(z.string().min(1)).min(1).max(embeddingTexts).describe('What to embed.'),
+    dimensions: z.number().int().min(1).optional().describe('Shortens the vectors.'),
+    again: againArgument,
   }),
   modelType: 'embedding',
   sentAs: { input: 'texts' },

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { GenerateImageRequest, generateImage, ImageFormat } from '#contract/operations/images.ts'
 import { defineTool } from '#toolkit/define.ts'
-import { plainNumber, plainText, previewArgument, previewOf } from '#toolkit/input/arguments.ts'
+import { againArgument, plainNumber, plainText, previewArgument, previewOf } from '#toolkit/input/arguments.ts'
 import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/output/paid.ts'
 
 const { prompt, negative_prompt, width, height, seed } = GenerateImageRequest.shape
@@ -14,22 +14,19 @@ export default defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     model: z.string().min(1).describe('Of type image, from models_find.'),
-    prompt: plainText(prompt),
-    negative_prompt: plainText(negative_prompt).optional(),
-    width: plainNumber(width).optional(),
-    height: plainNumber(height).optional(),
-    aspect_ratio: plainText(z.string().min(1).max(40)).optional(),
-    resolution: plainText(z.string().min(1).max(40)).optional(),
-    quality: z
-      .string()
-      .pipe(z.enum(['low', 'medium', 'high']))
-      .optional(),
+    prompt: plainText(prompt).describe('What to draw.'),
+    negative_prompt: plainText(negative_prompt).optional().describe('What to avoid.'),
+    width: plainNumber(width).optional().describe('Pixels.'),
+    height: plainNumber(height).optional().describe('Pixels.'),
+    aspect_ratio: plainText(z.string().min(1).max(40)).optional().describe('Such as 16:9.'),
+    resolution: plainText(z.string().min(1).max(40)).optional().describe('Such as 2K.'),
+    quality: z.enum(['low', 'medium', 'high']).optional().describe('Changes the price.'),
     style_preset: plainText(z.string().min(1).max(200)).optional().describe('A wrong one lists the right ones.'),
-    seed: plainNumber(seed).optional(),
-    variants: z.number().int().min(1).max(4).optional(),
-    format: z.string().pipe(ImageFormat).optional(),
+    seed: plainNumber(seed).optional().describe('The same draws the same.'),
+    variants: z.number().int().min(1).max(4).optional().describe('How many; each is charged.'),
+    format: ImageFormat.optional().describe('Of the file.'),
     preview: previewArgument.describe('Shows the first, small.'),
-    again: z.boolean().optional(),
+    again: againArgument,
   }),
   modelType: 'image',
   output: MadeOutput,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { EditImageRequest, editAspectRatios, editImage, multiEditImage } from '#contract/operations/images.ts'
 import { imagesInCall } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define.ts'
-import { imageSource, plainText, previewArgument, previewOf } from '#toolkit/input/arguments.ts'
+import { againArgument, imageSource, plainText, previewArgument, previewOf } from '#toolkit/input/arguments.ts'
 import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/output/paid.ts'
 
 export default defineTool({
@@ -13,16 +13,13 @@ export default defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     model: z.string().min(1).describe('Of type inpaint, from models_find.'),
-    prompt: plainText(EditImageRequest.shape.prompt),
+    prompt: plainText(EditImageRequest.shape.prompt).describe('What to change.'),
     images: z.array(z.string().min(1)).min(1).max(imagesInCall.edit).describe('Paths or URLs.'),
-    aspect_ratio: z.string().pipe(z.enum(editAspectRatios)).optional(),
-    resolution: plainText(EditImageRequest.shape.resolution).optional(),
-    quality: z
-      .string()
-      .pipe(z.enum(['low', 'medium', 'high']))
-      .optional(),
-    preview: previewArgument,
-    again: z.boolean().optional(),
+    aspect_ratio: z.enum(editAspectRatios).optional().describe('Width to height.'),
+    resolution: plainText(EditImageRequest.shape.resolution).optional().describe('Such as 2K.'),
+    quality: z.enum(['low', 'medium', 'high']).optional().describe('Changes the price.'),
+    preview: previewArgument.describe('Shows it, small.'),
+    again: againArgument,
   }),
   modelType: 'inpaint',
   sentAs: { modelId: 'model', image: 'images' },

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { backgroundRemoveImage } from '#contract/operations/images.ts'
 import { defineTool } from '#toolkit/define.ts'
-import { imageSource, previewArgument, previewOf } from '#toolkit/input/arguments.ts'
+import { againArgument, imageSource, previewArgument, previewOf } from '#toolkit/input/arguments.ts'
 import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/output/paid.ts'
 
 export default defineTool({
@@ -13,8 +13,8 @@ export default defineTool({
   input: z.strictObject({
     image: z.string().min(1).describe('Path or URL.'),
     model: z.string().min(1).optional().describe('Where there are several.'),
-    preview: previewArgument,
-    again: z.boolean().optional(),
+    preview: previewArgument.describe('Shows it, small.'),
+    again: againArgument,
   }),
   sentAs: { image_url: 'image' },
   output: MadeOutput,

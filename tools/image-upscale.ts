@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { upscaleImage } from '#contract/operations/images.ts'
 import { defineTool } from '#toolkit/define.ts'
-import { imageSource, previewArgument, previewOf } from '#toolkit/input/arguments.ts'
+import { againArgument, imageSource, previewArgument, previewOf } from '#toolkit/input/arguments.ts'
 import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/output/paid.ts'
 import type { Made } from '#toolkit/tool-context.ts'
 
@@ -16,8 +16,8 @@ export default defineTool({
     scale: z.number().min(1).max(4).optional().describe('2 by default; above 2 at the price of 4.'),
     enhance: z.boolean().optional().describe('Also redraws details.'),
     model: z.string().min(1).optional().describe('Of type upscale.'),
-    preview: previewArgument,
-    again: z.boolean().optional(),
+    preview: previewArgument.describe('Shows it, small.'),
+    again: againArgument,
   }),
   modelType: 'upscale',
   output: MadeOutput,

@@ -8,7 +8,7 @@ export default defineTool({
   title: "Delete a job's file",
   description: 'Deletes what a finished job made at the service; the file saved here stays. Free.',
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: true },
-  input: z.strictObject({ job_id: z.string().min(1) }),
+  input: z.strictObject({ job_id: z.string().min(1).describe('From job_list.') }),
   output: JobOutput.pick({ job_id: true, state: true }),
 
   run: async (context, { job_id }) => jobOutput(await context.jobs.delete(job_id)),

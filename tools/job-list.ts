@@ -9,7 +9,9 @@ export default defineTool({
   title: 'List jobs',
   description: 'Jobs started here, newest first, with saved files. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-  input: z.strictObject({ limit: z.number().int().min(1).max(listRows.maximum).default(listRows.default) }),
+  input: z.strictObject({
+    limit: z.number().int().min(1).max(listRows.maximum).default(listRows.default).describe('Newest first.'),
+  }),
   output: z.object({ jobs: z.array(JobOutput) }),
 
   run: async (context, { limit }) => ({ jobs: (await context.jobs.list(limit)).slice(0, limit).map(jobOutput) }),

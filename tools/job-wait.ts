@@ -13,7 +13,7 @@ export default defineTool({
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
     job_id: z.string().min(1).describe('From the tool that started it, or job_list.'),
-    wait_seconds: z.number().int().min(0).max(longestWaitSeconds).default(longestWaitSeconds),
+    wait_seconds: z.number().int().min(0).max(longestWaitSeconds).default(longestWaitSeconds).describe('0 only looks.'),
     preview: previewArgument.describe('Shows it, small.'),
   }),
   output: JobOutput,

@@ -14,8 +14,11 @@ export default defineTool({
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
     query: z.string().optional().describe('Words in id, name or description.'),
-    type: z.enum([...modelTypes, 'all']).default('all'),
-    limit: z.number().int().min(1).max(modelRows.maximum).default(modelRows.default),
+    type: z
+      .enum([...modelTypes, 'all'])
+      .default('all')
+      .describe('What the model makes or reads.'),
+    limit: z.number().int().min(1).max(modelRows.maximum).default(modelRows.default).describe('Rows.'),
   }),
   output: z.object({ models: z.array(ModelOutput), models_are: z.literal(isData), found: z.number() }),
 

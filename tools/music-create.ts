@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { AudioQueueRequest, queueAudio } from '#contract/operations/audio.ts'
 import { defineTool } from '#toolkit/define.ts'
-import { plainNumber, plainText } from '#toolkit/input/arguments.ts'
+import { againArgument, plainNumber, plainText } from '#toolkit/input/arguments.ts'
 import { filesOf, JobOutput, jobOutput, runningJob, sayStarted } from '#toolkit/output/job.ts'
 import { paidOutput, paidShape, sayPaid } from '#toolkit/output/paid.ts'
 
@@ -15,14 +15,14 @@ export default defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     model: z.string().min(1).describe('Of type music, from models_find.'),
-    prompt: plainText(asked.prompt),
-    duration_seconds: plainNumber(z.number().int().min(1).max(999_999)).optional(),
-    lyrics_prompt: plainText(asked.lyrics_prompt).optional(),
-    force_instrumental: z.boolean().optional(),
-    voice: plainText(asked.voice).optional(),
-    language_code: plainText(asked.language_code).optional(),
-    speed: plainNumber(asked.speed).optional(),
-    again: z.boolean().optional(),
+    prompt: plainText(asked.prompt).describe('The style and mood.'),
+    duration_seconds: plainNumber(z.number().int().min(1).max(999_999)).optional().describe('Changes the price.'),
+    lyrics_prompt: plainText(asked.lyrics_prompt).optional().describe('The words to sing.'),
+    force_instrumental: z.boolean().optional().describe('No singing.'),
+    voice: plainText(asked.voice).optional().describe('From models_find.'),
+    language_code: plainText(asked.language_code).optional().describe('Such as en.'),
+    speed: plainNumber(asked.speed).optional().describe('1 is normal.'),
+    again: againArgument,
   }),
   modelType: 'music',
   output: JobOutput.extend(paidShape),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { createSpeech, SpeechFormat, SpeechRequest } from '#contract/operations/audio.ts'
 import { defineTool } from '#toolkit/define.ts'
-import { plainNumber, plainText } from '#toolkit/input/arguments.ts'
+import { againArgument, plainNumber, plainText } from '#toolkit/input/arguments.ts'
 import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/output/paid.ts'
 
 /** Raw samples are no file that any player knows. */
@@ -17,13 +17,13 @@ export default defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     model: z.string().min(1).describe('Of type tts, from models_find.'),
-    text: asked.input,
-    voice: plainText(asked.voice).optional(),
-    format: z.string().pipe(FileFormat).optional().describe('Such as mp3 or wav.'),
-    speed: plainNumber(asked.speed).optional(),
-    language: plainText(asked.language).optional(),
+    text: asked.input.describe('What to say.'),
+    voice: plainText(asked.voice).optional().describe('From models_find.'),
+    format: FileFormat.optional().describe('Of the file.'),
+    speed: plainNumber(asked.speed).optional().describe('1 is normal.'),
+    language: plainText(asked.language).optional().describe('Such as en.'),
     prompt: plainText(asked.prompt).optional().describe('How to speak, such as: very happy.'),
-    again: z.boolean().optional(),
+    again: againArgument,
   }),
   modelType: 'tts',
   sentAs: { input: 'text', response_format: 'format' },

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { createTranscription, TranscriptionRequest } from '#contract/operations/audio.ts'
 import { defineTool } from '#toolkit/define.ts'
-import { plainText } from '#toolkit/input/arguments.ts'
+import { againArgument, plainText } from '#toolkit/input/arguments.ts'
 import { filesOfText, longText, longTextShape, sayLongText } from '#toolkit/output/long-text.ts'
 import { paidOutput, paidShape, sayPaid } from '#toolkit/output/paid.ts'
 import { untrustedId } from '#toolkit/values/untrusted.ts'
@@ -16,7 +16,7 @@ export default defineTool({
     model: z.string().min(1).describe('Of type asr, from models_find.'),
     file: z.string().min(1).describe('Path of the recording.'),
     language: plainText(TranscriptionRequest.shape.language).optional().describe('Such as en.'),
-    again: z.boolean().optional(),
+    again: againArgument,
   }),
   modelType: 'asr',
   output: z.object({

@@ -18,7 +18,9 @@ export default defineTool({
   title: 'Report what was spent',
   description: 'What was charged by day and by model. An API key has to be an ADMIN key for it. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
-  input: z.strictObject({ days: z.number().int().min(1).max(reportDays.maximum).default(reportDays.default) }),
+  input: z.strictObject({
+    days: z.number().int().min(1).max(reportDays.maximum).default(reportDays.default).describe('Up to today.'),
+  }),
   sentAs: { lookback: 'days' },
   output: z.object({
     days: z.number(),

@@ -15,20 +15,20 @@ export default defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     ...videoChoices,
-    prompt: VideoQueueRequest.shape.prompt.optional(),
-    negative_prompt: VideoQueueRequest.shape.negative_prompt,
+    prompt: VideoQueueRequest.shape.prompt.optional().describe('What happens in it.'),
+    negative_prompt: VideoQueueRequest.shape.negative_prompt.describe('What to avoid.'),
     image: z.string().min(1).optional().describe('First frame: path or URL.'),
     end_image: z.string().min(1).optional().describe('Last frame.'),
-    reference_images: sources(imagesInCall.reference),
-    reference_videos: sources(3),
-    reference_audio: sources(3),
-    scene_images: sources(4),
+    reference_images: sources(imagesInCall.reference).describe('Paths or URLs of what to show.'),
+    reference_videos: sources(3).describe('Paths or URLs.'),
+    reference_audio: sources(3).describe('Paths or URLs.'),
+    scene_images: sources(4).describe('Paths or URLs of the scenes, in order.'),
     elements: z
       .array(
         z.strictObject({
-          frontal_image: z.string().min(1).optional(),
-          reference_images: sources(3),
-          video: z.string().min(1).optional(),
+          frontal_image: z.string().min(1).optional().describe('Path or URL.'),
+          reference_images: sources(3).describe('Other views.'),
+          video: z.string().min(1).optional().describe('Path or URL.'),
         }),
       )
       .max(4)

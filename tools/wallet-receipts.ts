@@ -9,7 +9,9 @@ export default defineTool({
   title: 'Payments and charges',
   description: 'What the wallet paid and services charged. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
-  input: z.strictObject({ limit: z.number().int().min(1).max(listRows.maximum).default(listRows.default) }),
+  input: z.strictObject({
+    limit: z.number().int().min(1).max(listRows.maximum).default(listRows.default).describe('Newest first.'),
+  }),
   output: z.object({ receipts: z.array(ReceiptOutput), charges: z.array(z.string()) }),
 
   run: async (context, { limit }) => ({

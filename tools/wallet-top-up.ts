@@ -12,7 +12,7 @@ export default defineTool({
   description: 'Pays USDC for credit at the service, within the caps. Rarely needed: paid tools top up by themselves.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
-    amount_usd: z.number().min(topUpUsd.minimum).max(topUpUsd.maximum),
+    amount_usd: z.number().min(topUpUsd.minimum).max(topUpUsd.maximum).describe('Credit to buy.'),
     again: z.boolean().optional().describe('true pays anew; else a repeat within 10 minutes returns the first.'),
   }),
   output: ReceiptOutput.extend(paidShape),

@@ -3,6 +3,7 @@ import { zeroUsd } from '#contract/money.ts'
 import { createTextParser } from '#contract/operations/documents.ts'
 import { webScrape } from '#contract/operations/web.ts'
 import { defineTool } from '#toolkit/define.ts'
+import { againArgument } from '#toolkit/input/arguments.ts'
 import { filesOfText, longText, longTextShape, sayLongText } from '#toolkit/output/long-text.ts'
 import { paidOutput, paidShape, sayPaid } from '#toolkit/output/paid.ts'
 import type { ToolContext } from '#toolkit/tool-context.ts'
@@ -18,7 +19,7 @@ export default defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     source: z.string().min(1).max(8_192).describe('URL of a page, or path of a document.'),
-    again: z.boolean().optional().describe('true buys another even after a lost answer.'),
+    again: againArgument,
   }),
   sentAs: { url: 'source', file: 'source' },
   output: z.object({ source: z.string(), ...longTextShape, ...paidShape }),

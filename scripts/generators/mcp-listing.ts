@@ -121,8 +121,8 @@ interface OutputSchema {
 }
 
 /**
- * An output schema as any client can read it: one type a schema, because some model providers read no more. The bytes for
- * that are saved below: what stands within a member is named only for lists, and a fixed value needs no type.
+ * An output schema in few bytes, as clients read it to check an answer and seldom show it to a model: what stands within a
+ * member is named only for lists, and a fixed value needs no type.
  */
 function portableOutput({ properties = {}, ...schema }: OutputSchema): OutputSchema {
   return { ...schema, properties: mapped(properties, value => portableMember(value)) }
@@ -130,11 +130,18 @@ function portableOutput({ properties = {}, ...schema }: OutputSchema): OutputSch
 
 function portableMember(schema: OutputSchema): OutputSchema {
   const { type, ...rest } = schema
-  if (Array.isArray(type)) return { ...rest, anyOf: type.map(each => ({ type: each })) }
-  if (schema.anyOf) return { ...schema, anyOf: schema.anyOf.map(portableMember) }
+  if (schema.anyOf)
+    return nullable(schema.anyOf.map(portableMember)) ?? { ...schema, anyOf: schema.anyOf.map(portableMember) }
   if (schema.enum || 'const' in schema) return rest
   if (type === 'array' && schema.items?.properties) return { ...schema, items: portableOutput(schema.items) }
   return type === 'object' ? { type } : schema
+}
+
+/** `{ type: ['string', 'null'] }`, the shortest way to say it; null where the other is more than a type. */
+function nullable(members: readonly OutputSchema[]): OutputSchema | null {
+  const [other, none, ...more] = members
+  const isPlain = other && Object.keys(other).join() === 'type' && none?.type === 'null' && more.length === 0
+  return isPlain ? { type: [String(other.type), 'null'] } : null
 }
 
 const mapped = (

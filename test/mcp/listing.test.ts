@@ -64,6 +64,23 @@ test('name, description and input schema stay within their share of tokens', () 
   expect(total).toBeLessThanOrEqual((wholeSet.tokens / wholeSet.tools) * defaults.length)
 })
 
+interface Parameters {
+  properties?: Record<string, Parameters & { description?: string }>
+  items?: Parameters
+}
+
+const undescribed = ({ properties = {}, items }: Parameters): string[] => [
+  ...Object.entries(properties).flatMap(([name, member]) => [
+    ...(member.description ? [] : [name]),
+    ...undescribed(member),
+  ]),
+  ...(items ? undescribed(items) : []),
+]
+
+test.for(listing.tools)('every parameter of $name is described, at every depth', ({ inputSchema }) => {
+  expect(undescribed(inputSchema as Parameters)).toEqual([])
+})
+
 test('the whole listing stays within its share of bytes', () => {
   const bytes = Buffer.byteLength(JSON.stringify({ tools: printTools().listing.tools }))
   expect(bytes).toBeLessThanOrEqual((wholeSet.bytes / wholeSet.tools) * defaults.length)

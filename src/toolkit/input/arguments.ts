@@ -24,6 +24,9 @@ export async function imageSource(files: FileStore, source: string): Promise<str
 /** Of tools that make something to be seen; a model reads pictures by the pixel, so none is shown unless asked. */
 export const previewArgument = z.boolean().optional()
 
+/** Of tools that cost: a repeat after a lost answer is otherwise answered by what was bought then. */
+export const againArgument = z.boolean().optional().describe('true buys another even after a lost answer.')
+
 interface ShownFile {
   path: string
   mime_type: string
