@@ -103,6 +103,8 @@ function schemaOf(schema: z.ZodObject, io: 'input' | 'output'): ObjectSchema {
         delete jsonSchema.description
         delete jsonSchema.required
       }
+      // Nobody sends an empty text on purpose.
+      if (jsonSchema.minLength === 1) delete jsonSchema.minLength
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
     },
@@ -121,8 +123,8 @@ interface OutputSchema {
 }
 
 /**
- * An output schema in few bytes, as clients read it to check an answer and seldom show it to a model: what stands within a
- * member is named only for lists, and a fixed value needs no type.
+ * An output schema as any client can read it: one type a schema, because some model providers read no more. The bytes for
+ * that are saved below: what stands within a member is named only for lists, and a fixed value needs no type.
  */
 function portableOutput({ properties = {}, ...schema }: OutputSchema): OutputSchema {
   return { ...schema, properties: mapped(properties, value => portableMember(value)) }
@@ -130,18 +132,11 @@ function portableOutput({ properties = {}, ...schema }: OutputSchema): OutputSch
 
 function portableMember(schema: OutputSchema): OutputSchema {
   const { type, ...rest } = schema
-  if (schema.anyOf)
-    return nullable(schema.anyOf.map(portableMember)) ?? { ...schema, anyOf: schema.anyOf.map(portableMember) }
+  if (Array.isArray(type)) return { ...rest, anyOf: type.map(each => ({ type: each })) }
+  if (schema.anyOf) return { ...schema, anyOf: schema.anyOf.map(portableMember) }
   if (schema.enum || 'const' in schema) return rest
   if (type === 'array' && schema.items?.properties) return { ...schema, items: portableOutput(schema.items) }
   return type === 'object' ? { type } : schema
-}
-
-/** `{ type: ['string', 'null'] }`, the shortest way to say it; null where the other is more than a type. */
-function nullable(members: readonly OutputSchema[]): OutputSchema | null {
-  const [other, none, ...more] = members
-  const isPlain = other && Object.keys(other).join() === 'type' && none?.type === 'null' && more.length === 0
-  return isPlain ? { type: [String(other.type), 'null'] } : null
 }
 
 const mapped = (

@@ -164,7 +164,7 @@ export const waitingProperties = {
 /** Members of every tool's answer where it failed, in its output schema too: clients exist that hold one against the other. */
 export const failureProperties = {
   next_step: { type: 'string' },
-  retry_after_seconds: { type: ['integer', 'null'] },
+  retry_after_seconds: { anyOf: [{ type: 'integer' }, { type: 'null' }] },
   service_said: { type: 'string' },
 }
 
