@@ -1,5 +1,5 @@
 /** The page on which the user makes a wallet, or opens one, while an assistant's server runs. */
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inflateSync } from 'node:zlib'
 import { encode } from 'uqr'
@@ -163,6 +163,23 @@ test('an encrypted wallet pays at once, for this service alone, with the caps th
   for (const name of readdirSync(folder)) expect(readFileSync(join(folder, name), 'latin1')).not.toContain(passphrase)
   expect(text).not.toContain(passphrase)
   expect(await offer()).toBeNull()
+})
+
+test('rules that the folder has already stay, and what the page adds only narrows them', async () => {
+  const { baseUrl } = await service()
+  const folder = newFolder()
+  writeFileSync(join(folder, 'policy.json'), '{"maxDayUsd":"2","cooldownSeconds":90}', { mode: 0o600 })
+  const { offer } = await serverOn(folder, baseUrl)
+  const { page, press } = await browser((await offer())?.link ?? '')
+  expect(page?.text).toContain('name="maxDayUsd" min="0" max="2.00"')
+  expect((await press({ ...encrypted, maxDayUsd: '3' })).text).toContain('the settings of this server allow 2.00 USD')
+  await press({ ...encrypted, maxDayUsd: '1.5', maxCallUsd: '4' })
+  expect(JSON.parse(readFileSync(join(folder, 'policy.json'), 'utf8'))).toEqual({
+    maxDayUsd: '1.5',
+    maxCallUsd: '4',
+    cooldownSeconds: 90,
+    askFirstTopUp: true,
+  })
 })
 
 test('a locked wallet is opened on the page after a restart, by its own passphrase', async () => {

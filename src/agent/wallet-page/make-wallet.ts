@@ -1,4 +1,5 @@
 import { userInfo } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { displayUsd, type MicroUsd } from '#contract/money.ts'
 import { isLoopback } from '#contract/wire/network-address.ts'
 import { smallestTopUpMicroUsd } from '#contract/wire/networks.ts'
@@ -58,12 +59,7 @@ export async function planWallet(agent: OpenAgent): Promise<WalletPlan> {
   const { baseUrl } = agent.client.address
   const { accepts } = await agent.topUps.offer()
   const isLocal = isLoopback(new URL(baseUrl).hostname)
-  const hasKeychain = await systemKeychain()
-    .then(keychain => keychain.read('farebox-probe'))
-    .then(
-      () => true,
-      () => false,
-    )
+  const hasKeychain = await isKeychainThere()
   const places: KeyPlace[] = [...(isLocal ? ['local' as const] : []), ...(hasKeychain ? ['keychain' as const] : [])]
   return {
     service: baseUrl,
@@ -72,6 +68,19 @@ export async function planWallet(agent: OpenAgent): Promise<WalletPlan> {
     places: [...places, 'passphrase'],
     isLocal,
   }
+}
+
+/** How long a keychain may take to answer, in milliseconds; a locked one asks its user, who may not be there. */
+const keychainMs = 3_000
+
+/** Asked by a name that is never written. */
+async function isKeychainThere(): Promise<boolean> {
+  const reading = systemKeychain().then(keychain => keychain.read('farebox-probe'))
+  const answer = reading.then(
+    () => true,
+    () => false,
+  )
+  return Promise.race([answer, sleep(keychainMs, false, { ref: false })])
 }
 
 /**
