@@ -77,15 +77,21 @@ function ledgerLines(name: string, figures: LedgerFigures, many: number, one?: n
         },
       ]
     }),
-    ...(bareRows ? bareRowLines(name, bareRows) : []),
+    ...(bareRows ? bareRowLines(name, bareRows, units[64]) : []),
   ]
 }
 
-/** What no ledger with these rows can pass on this machine: beside it the goal at 64 callers is to be read. */
-function bareRowLines(name: string, { units, ratio }: NonNullable<LedgerFigures['bareRows']>): Line[] {
+/** What the engine allows for these rows on this machine, and how near to it the ledger comes. */
+function bareRowLines(
+  name: string,
+  { units, ratio }: NonNullable<LedgerFigures['bareRows']>,
+  ofLedger: number,
+): Line[] {
+  const beside = `${name}: units beside the same rows without rules, 64 callers`
   return [
     { what: `${name}: the same rows without rules or threads, 64 a commit`, value: units, unit: '/s' },
     { what: `${name}: those beside bare commits`, value: ratio, digits: 2, unit: ' ×' },
+    { what: beside, value: ofLedger / units, digits: 2, unit: ' ×', atLeast: goals.besideSameRows },
   ]
 }
 

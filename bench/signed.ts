@@ -56,7 +56,7 @@ try {
 
 async function measure(): Promise<{ figures: Figure[]; goals: Line[] }> {
   process.stderr.write(`Signers are recovered by: ${(await keyRecovery()).by}. Wallets are made: ${newWallets}.\n`)
-  const args = [join(import.meta.dirname, 'signed/server-child.ts'), folder, `${customers + newWallets}`]
+  const args = [join(import.meta.dirname, 'kit/demo-service.ts'), folder, `${customers + newWallets}`]
   const child = spawn(...onCores(serverCore, process.execPath, args), { stdio: ['pipe', 'pipe', 'inherit'] })
   try {
     const { value } = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next()

@@ -25,7 +25,7 @@ export interface HttpFigures {
 export async function measureHttp(folder: string, database?: string): Promise<HttpFigures> {
   mkdirSync(folder, { recursive: true })
   const env = { ...process.env, ...(database ? { DATABASE_URL: database } : {}) }
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'server-child.ts'), folder], {
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../kit/demo-service.ts'), folder], {
     stdio: ['pipe', 'pipe', 'inherit'],
     env,
   })

@@ -85,6 +85,7 @@ async function bareRows(path: string): Promise<BareRows> {
       while (performance.now() - startedAt < forMs) {
         const holds = Array.from({ length: floorUnits }, () => ({
           id: uuidV7(Date.now()),
+          number: (place % customers) + 1,
           account: accountOf(place++),
         }))
         writeHolds(statements, holds)
@@ -102,6 +103,8 @@ const accountOf = (place: number): string => `customer ${place % customers}`
 interface Held {
   id: string
   account: string
+  /** Of the account. */
+  number: number
 }
 
 type Statements = ReturnType<typeof statementsOf>
@@ -118,15 +121,14 @@ function statementsOf(database: DatabaseSync) {
     remove: database.prepare('DELETE FROM hold WHERE id = ?'),
     ended: database.prepare(`INSERT INTO ended_hold VALUES (?, 'captured')`),
     entry: database.prepare(
-      `INSERT INTO entry (id, kind, account, debit, credit, amount, posted_after, ref, line, request, model, sku, units,
-        unit_price_pico_usd, created_at_ms)
-      VALUES (?1, 'CHARGE', ?2, ?2, 'system:revenue', 20, 1000000000000, ?3, ?4, ?5, 'demo-chat', 'input', 20, 1000000, ?6)`,
+      `INSERT INTO entry_row (kind, account_number, amount, posted_after, line, request, model, sku, units,
+        unit_price_pico_usd, created_at_ms) VALUES ('CHARGE', ?, 20, 1000000000000, ?, ?, 'demo-chat', 'input', 20, 1000000, ?)`,
     ),
   }
 }
 
 /** As long as what the ledger keeps of one. */
-const outcome = '[["customer 100","1000000000000","50"]]'
+const outcome = '100:1000000000000:50'
 
 function writeHolds({ begin, commit, hold, move, unit }: Statements, holds: readonly Held[]): void {
   begin.run()
@@ -140,10 +142,10 @@ function writeHolds({ begin, commit, hold, move, unit }: Statements, holds: read
 
 function writeCaptures({ begin, commit, remove, ended, entry, move, unit }: Statements, holds: readonly Held[]): void {
   begin.run()
-  for (const { id, account } of holds) {
+  for (const { id, account, number } of holds) {
     remove.run(id)
     ended.run(id)
-    for (const line of [0, 1]) entry.run(`${id}/capture.${line}`, account, `charge:${id}`, line, id, Date.now())
+    for (const line of [0, 1]) entry.run(number, line, id, Date.now())
     move.run(-37, -50, account)
     unit.run(`${id}/capture`, outcome)
   }

@@ -1,4 +1,7 @@
-/** A service whose books know some wallets and keys; prints where it listens and the keys, and ends with its stdin. */
+/**
+ * A service with demonstration models on a real socket, whose ledger knows some wallets where it is asked to; prints where it
+ * listens and the keys of its customers, and ends with its stdin.
+ */
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { microUsd } from '#contract/money.ts'
@@ -9,15 +12,17 @@ import { openSqliteStore } from '#ledger/store/sqlite/open.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import { openService } from '#service/running/open-service.ts'
-import { customers, publicUrl, walletAt } from './signed-calls.ts'
+import { customers, publicUrl, walletAt } from '../signed/signed-calls.ts'
 
 const [folder = '', wallets = '0'] = process.argv.slice(2)
-await openAccounts(Number(wallets))
+const { DATABASE_URL: database } = process.env
+if (Number(wallets) > 0) await openAccounts(Number(wallets))
 const service = await openService({
   publicUrl,
   folder,
   secrets: ['a secret of a bench, which guards nothing'],
   models: demoModels({ chat: new DemoChat(), video: new DemoVideo({ workFolder: folder }) }),
+  ...(database ? { database } : {}),
 })
 const { port } = await service.listen({ host: '127.0.0.1', port: 0 })
 await service.warm()
