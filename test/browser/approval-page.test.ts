@@ -67,7 +67,7 @@ withChromium('the approval page in a browser', browser => {
     const id = await ask(consent)
     const { view, asked, complaints } = await visit(page.link)
     expect(await view.locator('pre').innerText()).toBe(consent.kind === 'consent' ? consent.policyText : '')
-    expect(await view.title()).toBe('farebox: what waits for you')
+    expect(await view.title()).toBe('farebox: What your assistant may not decide')
     expect(await view.getByRole('checkbox', { checked: true }).count()).toBe(0)
     await tick(view, 2)
     await view.getByRole('button', { name: 'I consent' }).click()
