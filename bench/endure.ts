@@ -17,7 +17,7 @@ import { runStreams, type StreamLoad } from './kit/streams.ts'
 const options = benchOptions()
 const { warmUpMs, loadMs, restMs, streamMs, readers, readMs, leavers } = options.isShort
   ? { warmUpMs: 500, loadMs: 1_500, restMs: 6_000, streamMs: 1_000, readers: 5, readMs: 1_500, leavers: 20 }
-  : { warmUpMs: 60_000, loadMs: 600_000, restMs: 90_000, streamMs: 8_000, readers: 500, readMs: 20_000, leavers: 1_000 }
+  : { warmUpMs: 60_000, loadMs: 600_000, restMs: 90_000, streamMs: 8_000, readers: 200, readMs: 20_000, leavers: 1_000 }
 
 const side = 'farebox'
 const connections = 32
@@ -58,10 +58,10 @@ async function measure(installation: Installation): Promise<{ figures: Figure[];
   const slow = reading(caller => caller.readSlowly(1_000))
   // A service of its own for each: memory that an earlier load has left would hide what this one takes.
   const figures = [
-    ...(await withService(installation, loads.full, fullLoad)),
     ...(await withService(installation, loads.stopped, service => groups(service, readers, stopped))),
     ...(await withService(installation, loads.slow, service => groups(service, readers, slow))),
     ...(await withService(installation, loads.leave, service => groups(service, leavers, leaveAtOnce))),
+    ...(await withService(installation, loads.full, fullLoad)),
   ]
   // Few callers hardly show beside what a collection leaves.
   return { figures, goals: options.isShort ? [] : goalsOf(figures) }
@@ -142,9 +142,14 @@ function countsOf(database: string): { holds: number; charged: number; tokens: n
 }
 
 /** Resolves once the engine is free and every hold has ended, or when that should have been. */
-async function untilEnded({ upstream, database }: Pick<Service, 'upstream' | 'database'>): Promise<void> {
-  const endAt = performance.now() + endsWithinMs
-  while (performance.now() < endAt && (upstream.open > 0 || countsOf(database).holds > 0)) await sleep(askEveryMs)
+function untilEnded({ upstream, database }: Pick<Service, 'upstream' | 'database'>): Promise<void> {
+  return within(endsWithinMs, () => upstream.open === 0 && countsOf(database).holds === 0)
+}
+
+/** Resolves when it is so, or when that should have been. */
+async function within(ms: number, isSo: () => boolean): Promise<void> {
+  const endAt = performance.now() + ms
+  while (performance.now() < endAt && !isSo()) await sleep(askEveryMs)
 }
 
 async function untilThere<Value>(look: () => Promise<Value | null>): Promise<Value> {
@@ -237,6 +242,7 @@ function reading(how: (caller: Caller) => void) {
       how(caller)
       caller.sendOnly(chats.chat('Flood.', place, true))
     }
+    await within(endsWithinMs, () => upstream.open === count)
     await sleep(readMs)
     const during = await state()
     if (upstream.open !== count) throw new Error(`${upstream.open} of ${count} streams were open while they were read.`)
