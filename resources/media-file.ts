@@ -6,7 +6,7 @@ import { fromOutside } from '#toolkit/values/untrusted.ts'
 export default defineResource({
   name: 'media_file',
   title: 'One saved file',
-  description: 'A file that a tool has saved; a large one is read from its path instead.',
+  description: 'A file that a tool has saved. Read large files from their path instead.',
   uri: 'farebox://media/{id}',
   readsLinks: 'file:',
   needs: [],
@@ -17,7 +17,7 @@ export default defineResource({
     if (!found) return null
     const { path, mimeType } = found.file
     const bytes = Buffer.from(found.bytes)
-    // A text may be somebody's words to a model; vectors and media are not read as such.
+    // A text may be someone's words to a model; vectors and media are not read as such.
     if (mimeType === 'text/plain') return { text: fromOutside(`file ${basename(path)}`, bytes.toString()) }
     return { base64: bytes.toString('base64'), mimeType }
   },

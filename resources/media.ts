@@ -7,7 +7,7 @@ import { untrustedId } from '#toolkit/values/untrusted.ts'
 export default defineResource({
   name: 'media',
   title: 'Saved files',
-  description: 'The newest files that tools have saved, and where they lie.',
+  description: 'The newest files that tools have saved, with their paths.',
   uri: 'farebox://media',
   mimeType: 'application/json',
   needs: [],

@@ -17,7 +17,7 @@ export default defineResource({
     const shown = within(lines, answerCharacters)
     const list = fromOutside('models of the service', shown.join('\n'))
     const rest = lines.length - shown.length
-    return { text: rest > 0 ? `${list}\n${rest} more are there: models_find looks for them.` : list }
+    return { text: rest > 0 ? `${list}\n${rest} more: search them with models_find.` : list }
   },
 })
 

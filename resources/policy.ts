@@ -2,11 +2,11 @@ import { keepMs } from '#toolkit/bounds.ts'
 import { defineResource } from '#toolkit/define.ts'
 import { walletOutput } from '#toolkit/output/wallet.ts'
 
-/** What nobody decides but a person, as docs/wallet.md lists it. */
+/** What nobody decides but the user, as docs/wallet.md lists it. */
 const personDecides = [
-  'A call or a top-up that is wished for above `ask_above`.',
-  'A call whose price cannot be known beforehand.',
-  'A call whose answer was lost, at a service that may charge for both.',
+  'A call or a requested top-up above `ask_above`.',
+  'A call without a known price.',
+  'Repeating a call whose answer was lost, if the service might charge for both.',
   'The first payment to an address.',
   'A consent policy, such as the one for a face in an image.',
 ]
@@ -14,7 +14,7 @@ const personDecides = [
 export default defineResource({
   name: 'policy',
   title: 'Wallet policy',
-  description: 'Caps of the wallet, what was spent, and what a person decides.',
+  description: 'Caps of the wallet, what was spent, and what needs the user’s approval.',
   uri: 'farebox://policy',
   mimeType: 'application/json',
   needs: ['wallet_status'],
@@ -24,9 +24,8 @@ export default defineResource({
     const policy = {
       ...walletOutput(await context.wallet.status()),
       a_person_decides: personDecides,
-      where:
-        'In the dialogue of an assistant that has one, else in a terminal, by the command that the question names.',
-      caps_change: 'Only the person can raise a cap, in the environment of this server.',
+      where: 'In a dialog of the assistant if it has one, otherwise in a terminal with the command in the request.',
+      caps_change: 'Only the user can raise a cap, in the environment of this server.',
     }
     return { text: JSON.stringify(policy, null, 2) }
   },

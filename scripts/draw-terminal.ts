@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
-/** Runs the journey of `npm start` and draws what it prints as `docs/images/first-run.svg`, the picture of the README. */
+/** Runs the journey of `npm start` and draws what it prints as `docs/images/first-run.svg`, the image of the README. */
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const columns = 100

@@ -8,7 +8,7 @@ import { engines, frameworks, gatewayOverrides, gateways, llama, protocol } from
 const root = fileURLToPath(new URL('../', import.meta.url))
 
 /**
- * Installs packages that are several times farebox's own size and optional for whoever runs it, at the releases that are
+ * Installs packages that are several times farebox's own size and optional at run time, at the releases that are
  * tested, so they stand neither in the lock file nor in `npm ci`. They lie in folders of their own, because npm would
  * remove other packages beside them, and are linked from there.
  */

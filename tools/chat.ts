@@ -58,7 +58,7 @@ export default defineTool({
       .describe('Web search, characters and other options of the service.'),
     prompt_cache_key: z.string().optional().describe('The same for calls that begin alike.'),
     cache: z.boolean().optional().describe('true caches system and history.'),
-    max_tokens: z.number().int().min(1).optional().describe('Also bounds the cost.'),
+    max_tokens: z.number().int().min(1).optional().describe('Also limits the cost.'),
     temperature: z.number().min(0).max(2).optional().describe('Higher varies more.'),
     again: againArgument,
   }),
@@ -162,7 +162,7 @@ async function audioPart(files: FileStore, path: string): Promise<ContentPart> {
   const format = formats[type]
   if (!format)
     throw new ToolFailure({
-      happened: `A chat takes no audio of the type ${type}.`,
+      happened: `A chat does not accept audio of type ${type}.`,
       charged: zeroUsd,
       next: 'Give a path to a WAV, MP3, AAC, Ogg, FLAC or M4A.',
     })

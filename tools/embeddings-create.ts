@@ -13,7 +13,7 @@ export default defineTool({
   set: 'core',
   isDefault: false,
   title: 'Make vectors of texts',
-  description: 'Turns texts into vectors, saved as a JSON file: an array of arrays in their order. Paid by tokens.',
+  description: 'Turns texts into vectors, saved as JSON: an array of arrays in the same order. Paid by tokens.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     model: z.string().min(1).describe('Id from models_find.'),
@@ -72,11 +72,11 @@ export async function savingPaid<Result>(
   } catch (error) {
     if (signal.aborted) throw error
     throw new ToolFailure({
-      happened: 'The service made it, and it could not be written to the output folder.',
+      happened: 'The service computed it, but it could not be written to the output folder.',
       charged: paid.chargedMicroUsd ?? 'unknown',
       creditLeftMicroUsd: paid.creditLeftMicroUsd,
       budgetLeftMicroUsd: paid.budgetLeftMicroUsd,
-      next: 'Let the person see that the output folder (FAREBOX_OUTPUT_DIR) is there, may be written to and has room, then make the same call again within 10 minutes: its result is kept and costs nothing more.',
+      next: 'Ask the user to check that the output folder (FAREBOX_OUTPUT_DIR) exists, is writable and has space left, then make the same call again within 10 minutes: its result is kept and is not charged again.',
     })
   }
 }

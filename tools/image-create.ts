@@ -21,7 +21,7 @@ export default defineTool({
     aspect_ratio: plainText(z.string().min(1).max(40)).optional().describe('Such as 16:9.'),
     resolution: plainText(z.string().min(1).max(40)).optional().describe('Such as 2K.'),
     quality: z.enum(['low', 'medium', 'high']).optional().describe('Changes the price.'),
-    style_preset: plainText(z.string().min(1).max(200)).optional().describe('A wrong one lists the right ones.'),
+    style_preset: plainText(z.string().min(1).max(200)).optional().describe('A wrong value lists the valid ones.'),
     seed: plainNumber(seed).optional().describe('The same draws the same.'),
     variants: z.number().int().min(1).max(4).optional().describe('How many; each is charged.'),
     format: ImageFormat.optional().describe('Of the file.'),
@@ -32,7 +32,7 @@ export default defineTool({
   output: MadeOutput,
 
   async run(context, { again, preview: _preview, ...body }) {
-    // One picture comes as its bytes, several only in JSON.
+    // One image comes as its bytes, several only in JSON.
     const asked = { ...body, return_binary: (body.variants ?? 1) === 1 }
     const made = await context.make(generateImage, { params: undefined, query: undefined, body: asked }, { again })
     return madeOutput(made, body.model)

@@ -12,7 +12,7 @@ export default defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     image: z.string().min(1).describe('Path or URL.'),
-    model: z.string().min(1).optional().describe('Where there are several.'),
+    model: z.string().min(1).optional().describe('If there are several.'),
     preview: previewArgument.describe('Shows it, small.'),
     again: againArgument,
   }),

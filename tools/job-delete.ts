@@ -6,7 +6,7 @@ export default defineTool({
   name: 'job_delete',
   set: 'core',
   title: "Delete a job's file",
-  description: 'Deletes what a finished job made at the service; the file saved here stays. Free.',
+  description: 'Deletes a finished job’s file at the service; the file saved here stays. Free.',
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({ job_id: z.string().min(1).describe('From job_list.') }),
   output: JobOutput.pick({ job_id: true, state: true }),
@@ -14,6 +14,6 @@ export default defineTool({
   run: async (context, { job_id }) => jobOutput(await context.jobs.delete(job_id)),
   say: ({ job_id, state }) =>
     state === 'deleted'
-      ? `What job ${job_id} made is deleted at the service.`
-      : `Job ${job_id} failed, so the service keeps nothing of it.`,
+      ? `The file of job ${job_id} was deleted at the service.`
+      : `Job ${job_id} failed, so the service has no file of it.`,
 })

@@ -16,5 +16,5 @@ export default defineTool({
 
   run: async (context, { limit }) => ({ jobs: (await context.jobs.list(limit)).slice(0, limit).map(jobOutput) }),
   say: ({ jobs }) =>
-    jobs.length === 0 ? 'No job was started yet.' : jobs.map(job => `- ${sayListedJob(job)}`).join('\n'),
+    jobs.length === 0 ? 'There are no jobs yet.' : jobs.map(job => `- ${sayListedJob(job)}`).join('\n'),
 })

@@ -9,7 +9,7 @@ export default defineTool({
   set: 'core',
   title: 'Wait for a job',
   description:
-    "Waits for a job; returns its answer or its file's path. Where it still runs, call again. Needs a wallet or key. Free.",
+    "Waits for a job; returns its answer or its file's path. If it is still running, call again. Needs a wallet or key. Free.",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
     job_id: z.string().min(1).describe('From the tool that started it, or job_list.'),

@@ -7,13 +7,13 @@ import type { LimitsView } from '#toolkit/tool-context.ts'
 import { isoTime, sayUsd, usd } from '#toolkit/values/amounts.ts'
 import { untrustedId } from '#toolkit/values/untrusted.ts'
 
-const observed = 'The service lists no limits; these are what its last answers said.'
+const observed = 'The service lists no limits; these are from its last answers.'
 
 export default defineTool({
   name: 'limits',
   set: 'core',
   title: 'Limits of the service',
-  description: 'Limits a minute by model, what is left, credit. Needs a wallet or key. Free.',
+  description: 'Limits per minute by model, what is left, credit. Needs a wallet or key. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({ model: z.string().optional().describe('Part of an id.') }),
   output: z.object({
@@ -60,13 +60,13 @@ export default defineTool({
     // A list that names no limit of tokens has none; an answer may just not have said it.
     const unsaid = note?.startsWith(observed) ? 'unknown' : 'unlimited'
     return [
-      credit_usd === null ? 'The credit is not known.' : `Credit: ${sayUsd(credit_usd)}.`,
+      credit_usd === null ? 'The credit is unknown.' : `Credit: ${sayUsd(credit_usd)}.`,
       ...(note === undefined ? [] : [note]),
       ...models.map(
         row =>
           `- ${row.model}: ${row.requests_per_minute ?? 'unknown'} requests and ${row.tokens_per_minute ?? unsaid} tokens a minute${sayLeft(row.left)}`,
       ),
-      ...(rest > 0 ? [`${rest} more models; name a part of an id.`] : []),
+      ...(rest > 0 ? [`${rest} more models; give part of an id.`] : []),
     ].join('\n')
   },
 })

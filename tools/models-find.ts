@@ -13,7 +13,7 @@ export default defineTool({
   description: 'Models of the service with prices and allowed values; call it before any paid tool. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
-    query: z.string().optional().describe('Words in id, name or description.'),
+    query: z.string().optional().describe('Words in the id, name or description.'),
     type: z
       .enum([...modelTypes, 'all'])
       .default('all')
@@ -31,10 +31,10 @@ export default defineTool({
   },
 
   say({ models, found }) {
-    if (found === 0) return 'No model fits. Call models_find without a query, or with type all.'
+    if (found === 0) return 'No model matches. Call models_find without a query, or with type all.'
     const list = fromOutside('models of the service', models.map(sayModel).join('\n'))
     const rest = found - models.length
-    return rest > 0 ? `${list}\n${rest} more fit; narrow the query, or raise limit.` : list
+    return rest > 0 ? `${list}\n${rest} more match; narrow the query, or raise limit.` : list
   },
 })
 

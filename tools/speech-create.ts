@@ -13,7 +13,7 @@ export default defineTool({
   name: 'speech_create',
   set: 'audio',
   title: 'Speak a text',
-  description: 'Speaks a text and saves the audio. Longer texts go in parts. Paid by the character.',
+  description: 'Converts text to speech and saves it. Split longer texts. Paid by the character.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     model: z.string().min(1).describe('Of type tts, from models_find.'),

@@ -16,7 +16,7 @@ export default defineTool({
   set: 'wallet',
   isDefault: false,
   title: 'Report what was spent',
-  description: 'What was charged by day and by model. An API key has to be an ADMIN key for it. Free.',
+  description: 'Charges by day and by model. An API key must be an ADMIN key. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
     days: z.number().int().min(1).max(reportDays.maximum).default(reportDays.default).describe('Up to today.'),
@@ -59,10 +59,8 @@ export default defineTool({
     const whose = source === 'service' ? 'The account' : 'This wallet'
     return [
       `${whose} was charged ${sayUsd(total_usd)} in ${days} days.`,
-      ...(unknown_charges
-        ? [`Of ${unknown_charges} more charges the amount is not known; they are not in these sums.`]
-        : []),
-      ...(is_partial ? [`Only the newest ${reportedCharges} charges are counted: ask for fewer days.`] : []),
+      ...(unknown_charges ? [`The amounts of ${unknown_charges} more charges are unknown and not in these sums.`] : []),
+      ...(is_partial ? [`Only the newest ${reportedCharges} charges are counted: request fewer days.`] : []),
       ...rows('By day:', by_day),
       ...rows('By model:', by_model),
     ].join('\n')

@@ -11,7 +11,7 @@ export default defineTool({
   set: 'video',
   title: 'Create a video',
   description:
-    'Starts a paid video job and returns its job_id at once; then call job_wait. An image with a face may need the person’s consent, which is asked for.',
+    'Starts a paid video job and returns its job_id at once; then call job_wait. An image with a face may need the user’s consent, which is requested.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     ...videoChoices,
@@ -38,7 +38,7 @@ export default defineTool({
     again: z
       .boolean()
       .optional()
-      .describe('true buys another; else a repeat within 10 minutes returns the unsaved job.'),
+      .describe('true buys another; otherwise a repeat within 10 minutes returns the unsaved job.'),
   }),
   modelType: 'video',
   sentAs: {

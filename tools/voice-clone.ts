@@ -9,7 +9,7 @@ export default defineTool({
   isDefault: false,
   title: 'Clone a voice',
   description:
-    'Makes a voice for speech_create from a recording. Its id is valid for some days. Only with the speaker’s permission. Free.',
+    'Creates a voice for speech_create from a recording. Its id is valid for some days. Only with the speaker’s permission. Free.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     recording: z.string().min(1).describe('Path of the recording.'),
@@ -29,5 +29,5 @@ export default defineTool({
     return { voice: untrustedId(answer.id), model: untrustedId(answer.model) }
   },
 
-  say: ({ voice, model }) => `The voice is ${voice}, for ${model}. Give it to speech_create as voice.`,
+  say: ({ voice, model }) => `The voice is ${voice}, for ${model}. Pass it to speech_create as voice.`,
 })

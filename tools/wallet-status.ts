@@ -27,12 +27,12 @@ export default defineTool({
     const { caps_usd: caps, spent_usd: spent } = status
     if (caps && spent) {
       lines.push(
-        `${spent.reserved > 0 ? 'Paid or reserved' : 'Paid'} today ${sayUsd(spent.today)} of ${sayUsd(caps.per_day)}, in total ${sayUsd(spent.total)} of ${sayUsd(caps.total)}.${spent.reserved > 0 ? ` Of the total ${sayUsd(spent.reserved)} is only reserved: it is not known to be paid.` : ''}`,
-        `A payment is at most ${sayUsd(caps.per_payment)}, a call at most ${sayUsd(caps.per_call)}; above ${sayUsd(caps.ask_above)} a person is asked.`,
+        `${spent.reserved > 0 ? 'Paid or reserved' : 'Paid'} today ${sayUsd(spent.today)} of ${sayUsd(caps.per_day)}, in total ${sayUsd(spent.total)} of ${sayUsd(caps.total)}.${spent.reserved > 0 ? ` Of the total, ${sayUsd(spent.reserved)} is only reserved: it may not have been paid.` : ''}`,
+        `A payment is at most ${sayUsd(caps.per_payment)}, a call at most ${sayUsd(caps.per_call)}; above ${sayUsd(caps.ask_above)} the user must approve.`,
       )
     }
     if (status.unresolved_payments > 0) {
-      lines.push(`Payments of unknown outcome, counted as spent: ${status.unresolved_payments}.`)
+      lines.push(`Payments with an unknown outcome, counted as spent: ${status.unresolved_payments}.`)
     }
     if (status.next) lines.push(status.next)
     return lines.join('\n')
@@ -52,6 +52,6 @@ function sayAmount(what: string, amount: string | null, seen: Seen): string {
 function payer(pays: 'wallet' | 'apiKey' | 'nothing', service: string, address: string | null, network: string | null) {
   if (pays === 'wallet')
     return `The wallet ${address ?? ''} on ${network ? networkName(network) : 'an unknown network'} pays for ${service}.`
-  if (pays === 'apiKey') return `An API key pays for ${service}; it is never topped up from here.`
-  return `Nothing pays for ${service} yet, so only models_find, job_list, wallet_status and wallet_receipts work.`
+  if (pays === 'apiKey') return `An API key pays for ${service}; farebox cannot buy credit for it.`
+  return `There is no wallet or API key for ${service} yet, so only models_find, job_list, wallet_status and wallet_receipts work.`
 }

@@ -13,7 +13,7 @@ export default defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     amount_usd: z.number().min(topUpUsd.minimum).max(topUpUsd.maximum).describe('Credit to buy.'),
-    again: z.boolean().optional().describe('true pays anew; else a repeat within 10 minutes returns the first.'),
+    again: z.boolean().optional().describe('true pays again; otherwise a repeat within 10 minutes returns the first.'),
   }),
   output: ReceiptOutput.extend(paidShape),
 

@@ -41,7 +41,7 @@ const isAddress = /^(?!file:)[a-z][a-z0-9+.-]*:\/\//i
 
 const noPage = () =>
   new ToolFailure({
-    happened: 'Only addresses of http and https are read, and files.',
+    happened: 'Only http and https URLs and files can be read.',
     charged: zeroUsd,
     next: 'Give `source` as https://…, or as the path of a document.',
   })

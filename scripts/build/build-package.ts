@@ -24,7 +24,7 @@ export async function buildPackage(root: string, dist = join(root, 'dist')): Pro
     await writeSupportedNode(root, part)
     for (const path of beside) await copyFile(join(root, path), join(part, basename(path)))
     await declarations(root, part)
-    // A folder of `mkdtemp` is its owner's alone; a package is for whoever may read the rest.
+    // A folder of `mkdtemp` is readable only by its owner; the package must be readable by everyone.
     await chmod(part, 0o755)
     await putInPlace(part, dist)
     return chunks

@@ -71,7 +71,7 @@ export function keyCreditRequired(
 }
 
 const saidOf = ({ availableMicroUsd, neededMicroUsd }: { availableMicroUsd: MicroUsd; neededMicroUsd: MicroUsd }) =>
-  `This call needs ${displayUsd(neededMicroUsd)}, available are ${displayUsd(availableMicroUsd)}.`
+  `This call needs ${displayUsd(neededMicroUsd)}, and ${displayUsd(availableMicroUsd)} are available.`
 
 /** A key that has reached its own limit, whatever its account has; with what is left of it, where that is known. */
 export function keyLimitReached(
@@ -100,7 +100,7 @@ export function walletCredit(
       error: 'Payment required',
       code: 'PAYMENT_REQUIRED',
       reason: 'insufficient_balance',
-      message: `Insufficient x402 balance: this call needs ${displayUsd(credit.neededMicroUsd)}, available are ${displayUsd(credit.availableMicroUsd)}.${option ? '' : ' This service takes no payments; ask its operator for an API key with credit.'}`,
+      message: `Insufficient x402 balance: this call needs ${displayUsd(credit.neededMicroUsd)}, and ${displayUsd(credit.availableMicroUsd)} are available.${option ? '' : ' This service accepts no payments; ask its operator for an API key with credit.'}`,
       currentBalanceUsd: toUsdNumber(credit.availableMicroUsd),
       minimumBalanceUsd: Math.max(admissionFloorUsd, toUsdNumber(credit.neededMicroUsd)),
       description: 'Service API',

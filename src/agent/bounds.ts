@@ -12,9 +12,9 @@ export const chargeShownMs = 3 * minuteMs
 export const lostCallMs = hourMs
 /** Clocks of services may be off by this (design: both ways). */
 export const clockSkewMs = minuteMs
-/** Rows of delivered calls are kept for a day, for whoever looks into a charge. */
+/** Rows of delivered calls are kept for a day, to look into a charge. */
 export const paidCallsKeptMs = dayMs
-/** How long closing waits for paid calls that are under way; what is then still open stands in its row. */
+/** How long closing waits for paid calls that are in flight; what is then still open stands in its row. */
 export const closingMs = 5_000
 
 /** A list of limits serves again for so long, in milliseconds, unless this process called or paid since: another one may have. */
@@ -30,11 +30,14 @@ export const messageTokens = 16
 export const embeddingFrameTokens = 16
 /** What a service writes round an item or a tool of a response when it hands it to a model as a message. */
 export const responseItemTokens = 160
-/** No sound of speech in use has fewer bits: a file that nothing measures is held to have no more seconds than this gives. */
+/**
+ * No audio of speech in use has fewer bits: a file that nothing measures is held to have no more seconds than this
+ * gives.
+ */
 export const leastSpeechBitsPerSecond = 6_000
-/** Samples a second of the finest sound in use; a header that claims more is not believed. */
+/** Samples a second of the finest audio in use; a header that claims more is not believed. */
 export const mostSamplesPerSecond = 768_000
-/** Readers that bring sound to another rate may count some samples more, which begin a second. */
+/** Readers that bring audio to another rate may count some samples more, which begin a second. */
 export const resamplingSeconds = 1
 /** Between two questions after a job: the first soon, then slower; brief §8.2 allows 120 a minute. */
 export const pollMs = { first: 1_000, most: 5_000, growth: 1.5 } as const
@@ -70,12 +73,15 @@ export const keptFinishedJobs = 5_000
 export const listedJobs = 100
 /** Rows of saved files: a busy assistant saves so many in a month, and nobody looks further back here; the files stay. */
 export const keptSavedFiles = 1_000
-/** A model reads a picture of so many pixels, the longer side, as a few hundred words, and every assistant shows one of so many bytes. */
+/**
+ * A model reads an image of so many pixels, the longer side, as a few hundred words, and every assistant shows one of
+ * so many bytes.
+ */
 export const previewPixels = 512
 export const previewBytes = 100_000
-/** Larger pictures would take gigabytes to decode. */
+/** Larger images would take gigabytes to decode. */
 export const previewedPixels = 100_000_000
-/** One try to make a picture small; whoever waits has what was made already. */
+/** One attempt to make a small image; after that the result is delivered without a preview. */
 export const previewMs = 8_000
 /** Memory of the process that makes one: a hundred million pixels, decoded and as colours of four bytes. */
 export const previewMemoryMb = 1_536
@@ -100,7 +106,7 @@ export const recheckedReceipts = 100
 /** Of the proxy's token that its owner chose: as hard to guess as one of ours must not be asked of people, a word must not pass. */
 export const proxyTokenCharacters = { least: 16, most: 256 } as const
 
-/** Of a program's request: files that a person is told of, and how deep in its body they are looked for. */
+/** Of a program's request: files that the user is told of, and how deep in its body they are looked for. */
 export const askedFiles = { most: 12, depth: 8 } as const
 
 /** A look at the credit, for a status that is not to be waited for. */

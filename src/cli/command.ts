@@ -16,7 +16,7 @@ export interface CommandIo {
 export interface Command {
   /** Printed by `farebox NAME --help`: the line of usage, then what each argument does. */
   usage: string
-  /** Resolves to the exit code. Failures that a person can mend are thrown as `CliError`. */
+  /** Resolves to the exit code. Failures that the user can fix are thrown as `CliError`. */
   run(args: readonly string[], io: CommandIo): Promise<number>
 }
 
@@ -27,7 +27,10 @@ export interface CommandEntry {
   load(): Promise<Command>
 }
 
-/** A failure told to the person at the terminal: what happened, what to do next, and the exit code (1 failed, 2 wrong usage). */
+/**
+ * A failure told to the user at the terminal: what happened, what to do next, and the exit code (1 failed, 2 wrong
+ * usage).
+ */
 export class CliError extends Error {
   override readonly name = 'CliError'
   readonly nextStep: string
@@ -64,7 +67,7 @@ export function parseArguments<const Options extends ParseArgsOptionsConfig>(
 ): ParsedArguments<Options> {
   const { values, positionals } = parse(args, shape)
   const extra = positionals[shape.maxPositionals ?? 0]
-  if (extra !== undefined) throw wrongUsage(shape.command, `\`${extra}\` is one word too many`)
+  if (extra !== undefined) throw wrongUsage(shape.command, `\`${extra}\` is an unexpected argument`)
   return { values, positionals }
 }
 
@@ -84,7 +87,7 @@ export function integerFlag(
 
 /** Exit code 2, and where to read what is right. */
 export const wrongUsage = (command: string, what: string): CliError =>
-  new CliError(`${what}.`, `Run \`${command} --help\` for what it takes.`, 2)
+  new CliError(`${what}.`, `Run \`${command} --help\` for its arguments.`, 2)
 
 function parse<Options extends ParseArgsOptionsConfig>(args: readonly string[], shape: ArgumentShape<Options>) {
   try {
@@ -124,16 +127,16 @@ function explain(error: unknown, options: ParseArgsOptionsConfig): string {
   return 'these arguments cannot be read'
 }
 
-const otherFolder = 'or take another folder: `--data DIR`, and FAREBOX_DATA for the files of an assistant.'
+const otherFolder = 'or choose another folder: `--data DIR`, or FAREBOX_DATA for the files of an assistant.'
 
-/** What a person can mend about a folder or a disk, by the code of the system's error. */
+/** What the user can fix about a folder or a disk, by the code of the system's error. */
 const sentences: Readonly<Record<string, (path: string) => [sentence: string, nextStep: string]>> = {
-  EACCES: path => [`This user may not use ${path}.`, `Let this user read and write there, ${otherFolder}`],
-  EPERM: path => [`This user may not use ${path}.`, `Let this user read and write there, ${otherFolder}`],
-  EEXIST: path => [`A file stands where a folder is needed: ${path}.`, `Move it away, ${otherFolder}`],
-  ENOTDIR: path => [`A file stands where a folder is needed, on the way to ${path}.`, `Move it away, ${otherFolder}`],
-  EROFS: path => [`${path} lies on a disk that cannot be written to.`, `Make it writable, ${otherFolder}`],
-  ENOSPC: path => [`The disk of ${path} is full.`, `Make room on it, ${otherFolder}`],
+  EACCES: path => [`You don’t have permission for ${path}.`, `Give this user read and write access, ${otherFolder}`],
+  EPERM: path => [`You don’t have permission for ${path}.`, `Give this user read and write access, ${otherFolder}`],
+  EEXIST: path => [`${path} is a file, and a folder is needed there.`, `Move it away, ${otherFolder}`],
+  ENOTDIR: path => [`A parent of ${path} is a file, and a folder is needed there.`, `Move it away, ${otherFolder}`],
+  EROFS: path => [`${path} is on a read-only disk.`, `Make it writable, ${otherFolder}`],
+  ENOSPC: path => [`The disk of ${path} is full.`, `Free some space, ${otherFolder}`],
 }
 
 /** SQLite's primary codes of a file that is damaged, and of one that is no database; the store has them too, and is not loaded here. */
@@ -145,10 +148,10 @@ const isDamage = (error: Error): boolean => 'errcode' in error && damageCodes.in
 const damagedDatabase = ({ message }: Error): CliError =>
   new CliError(
     `A database in the data folder is damaged (${message}).`,
-    'If it is the ledger of a service, stop the service, move `farebox.db` and the files beside it that begin with that name away, then run `farebox restore BACKUP` with your last backup.',
+    'If it is the ledger of a service, stop the service, move `farebox.db` and the files that begin with that name away, then run `farebox restore BACKUP` with your last backup.',
   )
 
-/** A failure of the file system as the person at the terminal reads it; null where it is something else. */
+/** A failure of the file system as the user at the terminal reads it; null where it is something else. */
 export function fileFailure(error: unknown): CliError | null {
   if (!(error instanceof Error)) return null
   if (isDamage(error)) return damagedDatabase(error)
@@ -165,7 +168,7 @@ export async function whenAborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort')
 }
 
-/** A server that cannot have its address, as the person at the terminal reads it; other errors as they are. */
+/** A server that cannot have its address, as the user at the terminal reads it; other errors as they are. */
 export function listenFailure(
   error: unknown,
   { host, port }: { host: string; port: number },
@@ -174,9 +177,13 @@ export function listenFailure(
   const { code } = error as NodeJS.ErrnoException
   const byPort = setBy ?? 'with `--port`'
   if (code === 'EADDRINUSE')
-    return new CliError(`Port ${port} is taken.`, `Choose another ${byPort}, or stop what listens there.`)
-  if (code === 'EACCES') return new CliError(`Port ${port} is not for this user.`, `Choose one from 1024 on ${byPort}.`)
+    return new CliError(`Port ${port} is taken.`, `Choose another port ${byPort}, or stop the program that uses it.`)
+  if (code === 'EACCES')
+    return new CliError(`This user may not use port ${port}.`, `Choose a port of 1024 or above ${byPort}.`)
   if (code !== 'EADDRNOTAVAIL' && code !== 'ENOTFOUND') return error
   const byHost = setBy ?? 'with `--host`'
-  return new CliError(`This machine has no address ${host}.`, `Choose one that it has ${byHost}, such as 127.0.0.1.`)
+  return new CliError(
+    `This machine has no address ${host}.`,
+    `Choose an address of this machine ${byHost}, such as 127.0.0.1.`,
+  )
 }

@@ -84,7 +84,9 @@ function tell(error: unknown, io: CommandIo): number {
     return foreseen.exitCode
   }
   const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('\n', 1)
-  io.output.note(`farebox stopped on an unforeseen error: ${reason.replace(/\.$/, '')}. FAREBOX_DEBUG=1 shows where.`)
+  io.output.note(
+    `farebox stopped because of an unexpected error: ${reason.replace(/\.$/, '')}. Set FAREBOX_DEBUG=1 to see where.`,
+  )
   if (io.env.FAREBOX_DEBUG === '1' && error instanceof Error) io.output.note(error.stack ?? '')
   return 1
 }

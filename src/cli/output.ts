@@ -39,8 +39,8 @@ export function processOutput(): Output {
 const obeyed = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /**
- * Amounts are texts of micro-USD, as JSON has no integers of that size. A stranger's text says the same to whoever parses
- * it, and nothing to the terminal that shows it.
+ * Amounts are texts of micro-USD, as JSON has no integers of that size. A stranger's text says the same to any program
+ * that parses it, and nothing to the terminal that shows it.
  */
 export const asJson = (value: unknown): string =>
   JSON.stringify(value, (_, member: unknown) => (typeof member === 'bigint' ? member.toString() : member)).replace(

@@ -6,7 +6,7 @@ export type ClientErrorKind =
   | 'no-answer'
   /** A 3xx: a credential is never carried to another address. */
   | 'redirected'
-  /** The answer is not what the contract says. */
+  /** The answer does not match the API description. */
   | 'unreadable'
   | 'too-large'
   /** The disk has no room for what would come. */

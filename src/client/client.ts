@@ -152,7 +152,7 @@ export class Client {
     { signal, isAnonymous = false, bucket, budget = this.#budget({ signal }) }: ExchangeOptions = {},
   ): Promise<WireResponse> {
     if (new URL(request.url).origin !== this.address.origin) {
-      throw new ClientError('not-allowed', 'This client speaks to its own service only.', { wasSent: false })
+      throw new ClientError('not-allowed', 'This client only sends requests to its own service.', { wasSent: false })
     }
     const credential = isAnonymous ? null : this.credential
     let signedMs = 0
@@ -169,7 +169,9 @@ export class Client {
     }
     if (response.status < 300 || response.status >= 400) return response
     response.discard()
-    throw new ClientError('redirected', 'The service answered by a redirect, which is not followed.', { wasSent: true })
+    throw new ClientError('redirected', 'The service answered with a redirect, which is not followed.', {
+      wasSent: true,
+    })
   }
 
   /** Reads an answer without success as the error that it is. */
@@ -245,7 +247,7 @@ export class Client {
     const schema = operation.answer.json
     const answer = schema ? readLeniently(schema, body) : null
     if (answer === null)
-      throw new ClientError('unreadable', 'The answer is not what the contract says.', { wasSent: true })
+      throw new ClientError('unreadable', 'The answer does not match the API description.', { wasSent: true })
     return { answer: answer as AnswerOf<O>, headers: answerHeaders(response.headers, this.clock.now()) }
   }
 

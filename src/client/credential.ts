@@ -29,7 +29,7 @@ export type SentPayment =
 /** Who a client is for a service; null is unauthenticated. */
 export type Credential = { apiKey: string } | { payer: Payer } | null
 
-/** Headers of one request. A wallet signs in anew for each, because a nonce serves once. */
+/** Headers of one request. A wallet signs in again for each, because a nonce serves once. */
 export async function credentialHeaders(
   credential: Credential,
   url: string,

@@ -63,7 +63,10 @@ export const lessonMs = 1_000
 /** A call that waits for a turn looks again after this, because other processes cannot wake it. */
 export const turnPauseMs = 250
 
-/** A sign-in that was refused is signed anew by the service's clock where that is so far from ours; a slow answer is not. */
+/**
+ * A sign-in that was refused is signed again by the service's clock where that is so far from ours; a slow answer is
+ * not.
+ */
 export const leastSkewMs = 30_000
 export const longestSkewMs = 10 * minuteMs
 

@@ -29,7 +29,7 @@ export class TopUpClient {
     this.#client = client
   }
 
-  /** What the service offers; asked anew when older than five minutes, because every look is a 402. */
+  /** What the service offers; asked again when older than five minutes, because every look is a 402. */
   async offer(signal?: AbortSignal): Promise<TopUpOffer> {
     const nowMs = this.#client.clock.now()
     if (this.#known && nowMs - this.#known.atMs < requirementsLifeMs) return this.#known.offer
@@ -107,4 +107,4 @@ function acceptsOf(body: unknown, headers: Headers): readonly PaymentOption[] | 
 }
 
 const unreadable = (): ClientError =>
-  new ClientError('unreadable', 'The service did not say how a top-up is paid.', { wasSent: true })
+  new ClientError('unreadable', 'The service did not say how to pay for a top-up.', { wasSent: true })

@@ -64,7 +64,7 @@ export const closedObject = <Shape extends z.ZodRawShape>(shape: Shape) =>
   })
 
 const refusal = (strange: readonly string[], known: readonly string[]): string =>
-  `Not taken here: ${strange
+  `Not allowed here: ${strange
     .slice(0, namedMembers)
     .map(name => name.slice(0, namedCharacters))
     .join(', ')}. Allowed members: ${known.join(', ')}`
@@ -84,7 +84,7 @@ export const spelledObject = <Shape extends z.ZodRawShape>(shape: Shape) => {
     for (const name of strange.slice(0, comparedMembers)) {
       const near = nearNames(name.slice(0, comparedCharacters), known, 2)
       if (near.length === 0) continue
-      const message = `There is no such member; did you mean ${near.join(' or ')}?`
+      const message = `Unknown member; did you mean ${near.join(' or ')}?`
       issues.push({ code: 'custom', message, path: [name], input: value })
     }
   })

@@ -33,7 +33,7 @@ export const lapsedAtOnce = 20_000
 /** So many of them by one unit, where nobody can still be working under them: a unit may have 64 operations. */
 export const recoveryTogether = 50
 
-/** Attempts to charge a call anew whose hold is gone, while other calls of its account take the credit that was seen. */
+/** Attempts to charge a call again whose hold is gone, while other calls of its account take the credit that was seen. */
 export const anewAttempts = 3
 
 /** How often lapsed holds are looked for. */
@@ -42,7 +42,7 @@ export const recoveryIntervalMs = 5_000
 /** How often the books are looked over while the service runs. */
 export const watchIntervalMs = 30_000
 
-/** Of one look: 3 ms each, as reads of SQLite keep everybody else waiting. What is left comes with the next. */
+/** Of one look: 3 ms each, as reads of SQLite keep everyone else waiting. What is left comes with the next. */
 export const watchedEntries = 500
 export const watchedAccounts = 500
 

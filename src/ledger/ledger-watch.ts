@@ -9,7 +9,7 @@ import { uuidV7 } from './store/uuid-v7.ts'
 
 export interface LedgerState {
   state: 'open' | 'read_only'
-  /** For whoever has to look into it; names nobody. */
+  /** For the operator; names no account. */
   reason: string
 }
 
@@ -45,7 +45,7 @@ export class LedgerWatch {
     if (breach) await this.close(breach.sentence, { account: breach.account })
     const { state, reason } = await this.state()
     if (state === 'read_only')
-      this.#log.error({ reason }, 'The ledger is read-only; `farebox ledger reopen` opens it once it adds up.')
+      this.#log.error({ reason }, 'The ledger is read-only; once it adds up, `farebox ledger reopen` reopens it.')
   }
 
   /** One slice of what is new, and one on the way round all accounts. */
@@ -74,7 +74,7 @@ export class LedgerWatch {
     this.#accountsSeen = ''
     const breach = (await this.#entries(Number.POSITIVE_INFINITY)) ?? (await this.#accounts(Number.POSITIVE_INFINITY))
     if (breach) return { state: 'read_only', reason: breach.sentence }
-    await this.#set('open', 'Opened by the operator.')
+    await this.#set('open', 'Reopened by the operator.')
     return { state: 'open', reason: '' }
   }
 
@@ -108,7 +108,7 @@ async function lookOverSlices(slices: number, look: () => Promise<Slice<unknown>
   return null
 }
 
-/** What does not add up, and whose it is; only the sentence is for everybody. */
+/** What does not add up, and whose it is; only the sentence is for everyone. */
 export interface Breach {
   sentence: string
   account: string
@@ -180,7 +180,10 @@ export async function newestEntries({ read }: Reading, count: number): Promise<n
   return Math.max(0, (last?.seq ?? 0) - count)
 }
 
-/** A store for everybody who writes, payments too: what sound books never answer makes them read-only, and is logged. */
+/**
+ * A store for everyone who writes, payments too: an outcome that a consistent ledger never has makes it read-only, and
+ * is logged.
+ */
 export function watchedLedger(parts: { store: Store; clock: Clock; log: Log }): { store: Store; ledger: LedgerWatch } {
   const ledger = new LedgerWatch(parts)
   const store = watchedStore(parts.store, (reason, facts) => {
@@ -192,7 +195,7 @@ export function watchedLedger(parts: { store: Store; clock: Clock; log: Log }): 
   return { store, ledger }
 }
 
-/** The same store; tells of what sound books never answer. What the caller gets is the same. */
+/** The same store; reports outcomes that a consistent ledger never has. What the caller gets is the same. */
 export function watchedStore(store: Store, onBroken: (reason: string, facts: object) => void): Store {
   return {
     read: store.read,
@@ -217,7 +220,7 @@ export function watchedStore(store: Store, onBroken: (reason: string, facts: obj
 /** A unit checks before it writes, so a rule of a table that refuses it found rows that were not as the books left them. */
 const isBrokenRule = (error: unknown): boolean => error instanceof StoreError && error.kind === 'broken_rule'
 
-/** What is charged beyond a hold is written off before, by whoever knows how much is held. */
+/** What is charged beyond a hold is written off before, by the caller, which knows how much is held. */
 const isImpossible = (outcome: Outcome): boolean => !outcome.ok && outcome.why === 'over_hold'
 
 /** Tells, once each, that the clock of this process has gone off the database's, and that it is back. */
@@ -236,10 +239,10 @@ export class ClockWatch {
     if (isShared === this.#wasShared) return
     this.#wasShared = isShared
     if (isShared)
-      return this.#log.info({}, 'This clock and the database’s agree again; what others leave behind is taken over.')
+      return this.#log.info({}, 'This clock agrees with the database’s again; work of ended processes is taken over.')
     this.#log.error(
       { mostMs: mostClockDifferenceMs },
-      'This clock differs from the database’s, so nothing of another process is taken over; set the clock by a time server.',
+      'This clock differs from the database’s, so no work of other processes is taken over; synchronize the clock with a time server.',
     )
   }
 }

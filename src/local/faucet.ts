@@ -20,19 +20,18 @@ export interface Funded {
   balanceMicroUsd: MicroUsd
 }
 
-/** Test dollars on the running local chains of a data folder, beside whoever owns them. Throws `LocalChainError`. */
+/** Test dollars on the running local chains of a data folder, while another process owns them. Throws `LocalChainError`. */
 export async function fundFromFaucet(request: FaucetRequest): Promise<Funded> {
   const { address } = request
   if (address.startsWith('0x')) return fundOnEvm(request)
   if (decodeBase58(address, SOLANA_ADDRESS_BYTES)) return fundOnSolana(request)
   throw new LocalChainError(
-    'That is no address; give 0x and 40 hexadecimal digits, or a Solana address in base58, copied whole.',
+    'That is not an address; give 0x and 40 hexadecimal digits, or a Solana address in base58, copied whole.',
   )
 }
 
 /** The words that `up` prints once it serves. */
-const whichFolder =
-  'name by --data the folder of the running farebox up, which stands in its line "Everything is kept in".'
+const whichFolder = 'use --data with the folder of the running farebox up, which it printed ("Everything is kept in").'
 
 const SOLANA_ADDRESS_BYTES = 32
 
@@ -41,7 +40,7 @@ async function fundOnSolana({ dataDir, address, amountMicroUsd }: FaucetRequest)
   const chain = await findChain(solana, folder)
   if (!chain) {
     throw new LocalChainError(
-      `No local Solana chain runs in ${folder.path}; ${whichFolder} It has a chain of Solana where litesvm is installed.`,
+      `No local Solana chain runs in ${folder.path}; ${whichFolder} There is one if litesvm is installed.`,
     )
   }
   return { address, ...(await mintLocalUsdc(loopbackUrl(chain.port), address, amountMicroUsd)) }

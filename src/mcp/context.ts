@@ -24,7 +24,7 @@ export interface McpContext {
 /** Writes one line for the operator; never to stdout. */
 export type LogLine = (line: string) => void
 
-/** Values that were looked up for somebody who types, kept for a moment: a client asks at every key. */
+/** Values that were looked up for someone who types, kept for a moment: a client asks at every key. */
 export class KnownChoices {
   readonly #clock: Clock
   readonly #kept = new Map<string, { values: Promise<readonly string[]>; untilMs: number }>()
@@ -49,11 +49,11 @@ export class KnownChoices {
 export interface AskedState {
   tool: string
   argumentsHash: string
-  /** What the person decides; null where they fill in a form. */
+  /** What the user decides; null where they fill in a form. */
   decides: Pick<Question, 'approvalId' | 'kind'> | null
   /** The first question of a call is 1. */
   round: number
-  /** What the person had filled in before. */
+  /** What the user had filled in before. */
   filled?: FormValues
   /** Whether a wallet was offered to the user. */
   offers?: true

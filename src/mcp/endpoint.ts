@@ -64,7 +64,7 @@ export function openEndpoint({ name, version, catalogue, stateKey, ...rest }: En
   }
 }
 
-/** One host for all calls. A failure to make it is not kept, so that what a person mends is found. */
+/** One host for all calls. A failure to make it is not kept, so that what the user fixes is found. */
 function onFirstUse(make: () => Promise<ToolHost>) {
   let made: Promise<ToolHost> | undefined
   return {

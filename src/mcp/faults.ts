@@ -6,7 +6,7 @@ import type { LogLine, McpContext } from './context.ts'
 
 /** Of a mistake of ours, whose words are in the log under this reference and nowhere else. */
 export const sayFault = (reference: string): string =>
-  `This is an internal fault, reference ${reference}; the log of the server says more.`
+  `Internal error, reference ${reference}; see the log of the server.`
 
 interface Answering {
   /** For the log: what was asked for. */

@@ -97,7 +97,7 @@ const tooLong = (id: string | number | null) =>
     id,
     error: {
       code: ProtocolErrorCode.InvalidRequest,
-      message: `The message is larger than ${messageBytes} bytes, so nothing was done. Give files by their path instead of their bytes.`,
+      message: `The message is larger than ${messageBytes} bytes and was ignored. Pass files by path instead of content.`,
     },
   }) as JSONRPCMessage
 

@@ -3,7 +3,7 @@ import { displayTime, displayUntil } from '#contract/time.ts'
 import { errorAsJson } from './tool-failure.ts'
 import { framed, hiddenShown, untrustedId } from './values/untrusted.ts'
 
-/** What only a person decides. The text of a policy stands here whole, exactly as the service sent it. */
+/** What only the user decides. The text of a policy stands here whole, exactly as the service sent it. */
 export type Question = ConsentQuestion | SpendQuestion | PayeeQuestion
 
 interface Asked {
@@ -13,9 +13,12 @@ interface Asked {
   inShort: string
   /** What is asked, one sentence. */
   asks: string
-  /** Why a person is asked. */
+  /** Why the user is asked. */
   why: string
-  /** What a person should know, each a line: tool, model, files, price. Words of others are in it as names and quotations. */
+  /**
+   * What the user should know, each a line: tool, model, files, price. Words of others are in it as names and
+   * quotations.
+   */
   details: readonly { name: string; value: string }[]
   /** What follows from either answer, and for how long. */
   onYes: string
@@ -25,7 +28,7 @@ interface Asked {
   expiresAtMs: number
 }
 
-/** Brief §3.2: three attestations, each to be ticked by the person; none is ticked for them. */
+/** Brief §3.2: three attestations, each to be ticked by the user; none is ticked for them. */
 export interface ConsentQuestion extends Asked {
   kind: 'consent'
   /** The key under `consents`. */
@@ -58,14 +61,14 @@ export interface PayeeQuestion extends Asked {
 export type PersonAnswer =
   | { kind: 'consent'; termsAndPrivacy: boolean; legalRight: boolean; screeningAcknowledged: boolean }
   | { kind: 'approve'; approved: boolean }
-  /** The person said no to the question as a whole. */
+  /** The user said no to the question as a whole. */
   | { kind: 'declined' }
 
 /** How long an answer counts. */
 export interface AnswerKept {
   /** Unix time in milliseconds: until when a yes serves its request, and a no refuses it. */
   untilMs: number
-  /** The command by which a person takes a no back. */
+  /** The command by which the user takes a no back. */
   takesBack: string
 }
 
@@ -78,9 +81,9 @@ export class NeedsPerson extends Error {
 
   constructor(question: Question) {
     const { kind, inShort, why, approvalId, expiresAtMs, howToApprove } = question
-    const states = kind === 'consent' ? ` A yes states: ${Object.values(attestations).join(' ')}` : ''
+    const states = kind === 'consent' ? ` Approving states: ${Object.values(attestations).join(' ')}` : ''
     super(
-      `A person has to decide: ${inShort}. ${why}${states} The question is open until ${displayTime(expiresAtMs)} (${approvalId}). ${howToApprove}`,
+      `The user has to approve: ${inShort}. ${why}${states} The request is open until ${displayTime(expiresAtMs)} (${approvalId}). ${howToApprove}`,
     )
     this.name = 'NeedsPerson'
     this.question = question
@@ -92,14 +95,14 @@ export class NeedsPerson extends Error {
   }
 }
 
-/** Brief §3.2: what a person states when they consent to a policy, each by itself. Nobody states it for them. */
+/** Brief §3.2: what the user states when they consent to a policy, each by itself. Nobody states it for them. */
 export const attestations = {
   termsAndPrivacy: 'I have read the policy above and agree to its terms and privacy rules.',
-  legalRight: 'I have the legal right to use this media, or the consent of everybody shown in it.',
+  legalRight: 'I have the legal right to use this media, or the consent of everyone shown in it.',
   screeningAcknowledged: 'I know that the media will be screened.',
 } as const
 
-/** The question itself, for the person: what would be done, what it costs, what follows, and a policy's text whole. */
+/** The question itself, for the user: what would be done, what it costs, what follows, and a policy's text whole. */
 export const sayQuestion = (question: Question, nowMs: number): string =>
   [
     question.asks,
@@ -111,18 +114,18 @@ export const sayQuestion = (question: Question, nowMs: number): string =>
     '',
     question.onYes,
     question.onNo,
-    `The question ${question.approvalId} is open until ${displayUntil(question.expiresAtMs, nowMs)}.`,
+    `The request ${question.approvalId} is open until ${displayUntil(question.expiresAtMs, nowMs)}.`,
   ].join('\n')
 
 /** The same where nobody can be asked on the spot: what the assistant shows, and where the person approves. */
 export function sayOpenQuestion(question: Question, toolName: string, nowMs: number): string {
   return [
-    'A person has to decide before this goes on. Nothing was sent or charged.',
-    'Show the person all of the following, word for word:',
+    'This needs the user’s approval. Nothing was sent or charged.',
+    'Show the user all of the following, word for word:',
     '',
     sayQuestion(question, nowMs),
     '',
-    `${question.howToApprove} Only the person can do this; no argument of a tool can. Afterwards call ${toolName} again with the same arguments.`,
+    `${question.howToApprove} Only the user can do this; no tool argument can. Afterwards call ${toolName} again with the same arguments.`,
   ].join('\n')
 }
 
@@ -132,18 +135,18 @@ export function isYes(answer: PersonAnswer): boolean {
   return answer.kind === 'consent' && answer.termsAndPrivacy && answer.legalRight && answer.screeningAcknowledged
 }
 
-/** What a yes says in the person's name, word for word. */
+/** What a yes says in the user's name, word for word. */
 const statementsOf = ({ kind }: Question): string[] =>
   kind === 'consent'
-    ? ['', 'A yes makes these three statements:', ...Object.values(attestations).map(statement => `- ${statement}`)]
+    ? ['', 'Approving makes these three statements:', ...Object.values(attestations).map(statement => `- ${statement}`)]
     : []
 
 const policyOf = (question: Question): string[] =>
   question.kind === 'consent'
-    ? ['', framed(`policy of ${untrustedId(question.provider)}, whole`, hiddenShown(question.policyText))]
+    ? ['', framed(`full policy of ${untrustedId(question.provider)}`, hiddenShown(question.policyText))]
     : []
 
-/** The structured form of an answer that waits for a person, or that a person has declined. */
+/** The structured form of an answer that waits for the user, or that the user has declined. */
 export interface Waiting {
   /** `needs_person`: nobody could be asked from here, or the question was closed without an answer. */
   status: 'needs_person' | 'declined'

@@ -41,7 +41,10 @@ export const modelRows = { default: 10, maximum: 20 } as const
 /** A stranger's description of a model. */
 export const descriptionCharacters = 160
 
-/** Pictures in one question or one video request (brief §2.6: nine references at most; published contract §7.4: three to be edited). */
+/**
+ * Images in one question or one video request (brief §2.6: nine references at most; published contract §7.4: three to
+ * be edited).
+ */
 export const imagesInCall = { chat: 8, reference: 9, edit: 3 } as const
 
 /** Recordings and films in one question, and earlier messages before it. */
@@ -75,10 +78,10 @@ export const reportedCharges = 5_000
 /** Values of one choice that are shown: some models have two hundred voices. */
 export const choiceNames = 40
 
-/** Questions to a person within one call; a call needs a payee, a price and a consent at most. */
+/** Questions to the user within one call; a call needs a payee, a price and a consent at most. */
 export const questionsInARow = 3
 
-/** Least time between two words on the progress of one call, in milliseconds; faster ones are not read by anybody. */
+/** Least time between two words on the progress of one call, in milliseconds; faster ones are not read by anyone. */
 export const progressEveryMs = 500
 
 /** Assistants cut a progress message here, and a terminal breaks the line. */

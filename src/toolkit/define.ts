@@ -30,7 +30,7 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   sentAs?: Readonly<Record<string, string>>
   /** The type of the models that `model` may name; absent where no type is listed for them, or there is no `model`. */
   modelType?: ModelType
-  /** Arguments that the person fills in where they are not given and a client can ask; without one the call runs as it is. */
+  /** Arguments that the user fills in where they are not given and a client can ask; without one the call runs as it is. */
   personFills?: PersonForm
   run(context: ToolContext, input: z.output<Input>): Promise<z.input<Output>>
   /** The same for a reader: short sentences, text from outside marked by `fromOutside`. */
@@ -51,7 +51,7 @@ export const defineTool = <Input extends z.ZodObject, Output extends z.ZodObject
 ): Tool<Input, Output> => tool
 
 /**
- * Values that only the person knows. What a person decides, about money or consent, is a `Question` and never a form: a
+ * Values that only the user knows. What the user decides, about money or consent, is a `Question` and never a form: a
  * form's answer comes from the client as it is, and is checked by the schema of the arguments that it fills.
  */
 export interface PersonForm {
@@ -63,7 +63,7 @@ export interface PersonForm {
   required: readonly string[]
 }
 
-/** As clients can draw it. The default is what the person sees first. */
+/** As clients can draw it. The default is what the user sees first. */
 export type FormField = { title?: string; description?: string } & (
   | { type: 'string'; minLength?: number; maxLength?: number; default?: string }
   | { type: 'number' | 'integer'; minimum?: number; maximum?: number; default?: number }
@@ -92,7 +92,7 @@ export type FormValues = Readonly<Record<string, unknown>>
 export const isNeeded = ({ required, fields }: PersonForm, given: FormValues): boolean =>
   (required.length > 0 ? required : Object.keys(fields)).some(name => given[name] === undefined)
 
-/** The arguments with what the person filled in; what the form does not ask is left out. */
+/** The arguments with what the user filled in; what the form does not ask is left out. */
 export const withFilled = (given: FormValues, { fields }: PersonForm, filled: FormValues): FormValues => ({
   ...given,
   ...Object.fromEntries(
@@ -107,9 +107,9 @@ export interface Prompt<Arguments extends z.ZodObject = z.ZodObject> {
   /** Tools that it leads through; without them it is not offered. */
   needs: readonly string[]
   arguments: Arguments
-  /** Values that an argument may have, for whoever types one: a few fixed ones, or what the service has. */
+  /** Values that an argument may have, for completion: a few fixed ones, or what the service has. */
   choices?: { readonly [Argument in keyof z.output<Arguments>]?: Choices }
-  /** The text that the person sends to the model. */
+  /** The text that the user sends to the model. */
   write(values: z.output<Arguments>): string
   /** What is seen or heard before the text. */
   shows?(values: z.output<Arguments>): Shown[]
@@ -119,7 +119,7 @@ export type Choices = readonly string[] | ((context: ToolContext) => Promise<rea
 
 export const definePrompt = <Arguments extends z.ZodObject>(prompt: Prompt<Arguments>): Prompt<Arguments> => prompt
 
-/** What a client reads without calling a tool, chosen by a person or attached by the client. Free, and changes nothing. */
+/** What a client reads without calling a tool, chosen by the user or attached by the client. Free, and changes nothing. */
 export interface Resource {
   /** The file's name. */
   name: string
@@ -137,7 +137,7 @@ export interface Resource {
   keepMs: number
   /** `value` stands for the template's variable, empty where there is none. Null where nothing is there. */
   read(context: ToolContext, value: string): Promise<ResourceContent | null>
-  /** Values that the variable may have, for whoever types one. */
+  /** Values that the variable may have, for completion. */
   choices?(context: ToolContext): Promise<readonly string[]>
 }
 

@@ -17,7 +17,7 @@ export type ToolOutcome =
   | { kind: 'fault'; error: unknown }
 
 /**
- * One call of a tool, whoever makes it. Never throws. Arguments are checked before `makeContext` is called, so wrong ones
+ * One call of a tool. Never throws. Arguments are checked before `makeContext` is called, so wrong ones
  * open no wallet and no connection.
  */
 export async function runTool(
@@ -29,7 +29,7 @@ export async function runTool(
   if (!parsed.success) {
     const wrong = sayRefusedArguments(tool.input, given, parsed.error.issues)
     return failed({
-      happened: `The arguments of ${tool.name} are not right: ${wrong}`,
+      happened: `Invalid arguments for ${tool.name}: ${wrong}`,
       charged: zeroUsd,
       next: `Fix these fields and call ${tool.name} again.`,
     })
@@ -103,7 +103,7 @@ function sayIssue(input: z.ZodObject, given: unknown, issue: Issue): string {
   const name = `\`${issue.path.map(String).join('.') || 'arguments'}\``
   switch (issue.code) {
     case 'unrecognized_keys':
-      return `${issue.keys.map(untrustedKey).join(', ')} is not taken; ${sayArguments(input)}`
+      return `${issue.keys.map(untrustedKey).join(', ')} is not an argument; ${sayArguments(input)}`
     case 'invalid_value':
       return `${name} must be one of ${issue.values.map(String).join(', ')}${hedge(input, issue.path)}`
     case 'invalid_type':
@@ -122,7 +122,7 @@ function sayIssue(input: z.ZodObject, given: unknown, issue: Issue): string {
 
 function sayArguments(input: z.ZodObject): string {
   const names = Object.keys(input.shape)
-  return names.length === 0 ? 'there are no arguments' : `the arguments are ${names.join(', ')}`
+  return names.length === 0 ? 'this tool has no arguments' : `the arguments are ${names.join(', ')}`
 }
 
 /** The list is that of the contract: what of it one model takes is found out without a connection by nobody. */
@@ -130,7 +130,7 @@ function hedge(input: z.ZodObject, [first]: readonly PropertyKey[]): string {
   if (!('model' in input.shape) || !dependsOnModel.has(String(first))) return ''
   // Optional for the sake of upscalers, which have none.
   const isOptional = first !== 'duration' && (input.shape[String(first)] as z.ZodType).safeParse(undefined).success
-  return `, of which a model may take fewer${isOptional ? '; without it the model has its own' : ', which models_find tells'}`
+  return `, but a model may support fewer${isOptional ? '; without it, the model’s default applies' : ', see models_find'}`
 }
 
 const dependsOnModel: ReadonlySet<string> = new Set([

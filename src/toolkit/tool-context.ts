@@ -12,7 +12,7 @@ export interface ToolContext {
   call<O extends Operation>(operation: O, call: CallOf<O>, options?: PaidOptions): Promise<Answered<O>>
   /** The same for an operation that queues work: what it started becomes a job that survives a restart. */
   start<O extends Operation>(operation: O, call: CallOf<O>, options?: PaidOptions): Promise<Started>
-  /** The same for an operation that makes pictures or sound: what it made is saved in the output folder. */
+  /** The same for an operation that makes images or audio: what it made is saved in the output folder. */
   make<O extends Operation>(operation: O, call: CallOf<O>, options?: PaidOptions): Promise<Made>
   jobs: JobStore
   files: FileStore
@@ -20,7 +20,7 @@ export interface ToolContext {
   limits(): Promise<LimitsView>
   /** Every model of the service, as it was some minutes ago at most. */
   models(): Promise<readonly ModelRecord[]>
-  /** Tells the person how far a wait has come. Cheap; may be dropped. */
+  /** Tells the user how far a wait has come. Cheap; may be dropped. */
   report(progress: { message: string; done?: number; total?: number }): void
   signal: AbortSignal
   /** Unix time in milliseconds. */
@@ -59,11 +59,11 @@ export interface Started {
 }
 
 export interface Made {
-  /** One for each picture or recording, in the order of the answer. */
+  /** One for each image or recording, in the order of the answer. */
   files: SavedFile[]
   /** The model that the service says made it; null where it does not say. */
   model: string | null
-  /** The service blurred a picture by its content policy. */
+  /** The service blurred an image by its content policy. */
   isBlurred: boolean
   paid: Paid
 }
@@ -122,7 +122,7 @@ export interface FileStore {
   asFormFile(path: string, kind: MediaKind | 'document'): Promise<FormFile>
   /** Keeps a text that is too long to be shown in the output folder; `name` says in a word or two where it is from. */
   saveText(text: string, name: string, mimeType?: 'text/plain' | 'application/json'): Promise<SavedFile>
-  /** A saved picture or film as one small picture, or a sentence why there is none. Never throws. */
+  /** A saved image or film as one small image, or a sentence why there is none. Never throws. */
   preview(file: SavedFile): Promise<Shown>
   /** What was saved last, the newest first. */
   saved(limit: number): Promise<KeptFile[]>
@@ -137,7 +137,7 @@ export type MediaKind = 'image' | 'video' | 'audio'
 
 export interface WalletClient {
   status(): Promise<WalletView>
-  /** Buys credit within the policy; above the asking threshold a person decides. */
+  /** Buys credit within the policy; above the asking threshold the user decides. */
   topUp(amountMicroUsd: MicroUsd, options?: PaidOptions): Promise<ToppedUp>
   receipts(limit: number): Promise<Receipt[]>
   /** What services charged and gave back, newest first; of the configured service alone where `isOfAllServices` is false. */

@@ -15,7 +15,7 @@ export interface FailureFacts {
   budgetLeftMicroUsd?: MicroUsd | null
   /** The next step, one sentence. */
   next: string
-  /** Nobody pays here yet: a wallet that is opened mends it. */
+  /** Nobody pays here yet: a wallet that is opened fixes it. */
   isWithoutWallet?: true
   /** What the service said of it, in its own words: data, bounded, and shown in a frame only. */
   said?: string
@@ -67,10 +67,10 @@ export interface FailureOutput {
   charged_usd: number | null
   credit_left_usd: number | null
   budget_left_usd: number | null
-  /** Null where nothing is said about when to come again. */
+  /** Null where nothing is said about when to retry. */
   retry_after_seconds: number | null
   next_step: string
-  /** The service's own words, marked as data from outside; absent where it had none. */
+  /** The service's own words, marked as untrusted data; absent where it had none. */
   service_said?: string
 }
 
@@ -90,12 +90,12 @@ export function failureOutput(facts: FailureFacts, nowMs: number): FailureOutput
 const secondsUntil = ({ retryAtMs }: FailureFacts, nowMs: number): number | null =>
   retryAtMs === undefined ? null : Math.max(0, Math.ceil((retryAtMs - nowMs) / 1000))
 
-/** What happened, what it cost, when to come again and what to do next, in this order; then what the service said, framed. */
+/** What happened, what it cost, when to retry and what to do next, in this order; then what the service said, framed. */
 export function sayFailure(facts: FailureFacts, nowMs: number): string {
   const { happened, charged, retryAtMs, next } = facts
   const sentences = [happened, sayCost(charged)]
   if (retryAtMs !== undefined) {
-    sentences.push(`Come again in ${secondsUntil(facts, nowMs)} s, at ${new Date(retryAtMs).toISOString()}.`)
+    sentences.push(`Retry in ${secondsUntil(facts, nowMs)} s, at ${new Date(retryAtMs).toISOString()}.`)
   }
   const said = serviceSaid(facts)
   return `${[...sentences, next].join(' ')}${said === undefined ? '' : `\n${said}`}`
@@ -103,15 +103,15 @@ export function sayFailure(facts: FailureFacts, nowMs: number): string {
 
 /** What a call cost that failed. */
 export function sayCost(charged: FailureFacts['charged']): string {
-  if (charged === 'unknown') return 'What was charged is not known; wallet_receipts and wallet_status show it.'
+  if (charged === 'unknown') return 'The charge is unknown; check wallet_receipts and wallet_status.'
   return charged === 0n ? 'Nothing was charged.' : `${displayUsd(charged)} was charged.`
 }
 
-/** The service's own words, framed as data from outside; undefined where it had none. */
+/** The service's own words, framed as untrusted data; undefined where it had none. */
 export function serviceSaid({ said = '', refused = [] }: FailureFacts): string | undefined {
   const reasons = refused.flatMap(({ name, reason }) => (reason === '' ? [] : [`${name}: ${reason}`]))
   const lines = [said, ...reasons].filter(line => line !== '')
-  return lines.length === 0 ? undefined : fromOutside('what the service said', lines.join('\n'))
+  return lines.length === 0 ? undefined : fromOutside('message of the service', lines.join('\n'))
 }
 
 /** A failure as one text, for where it is written down: our sentences, then the service's words in their frame. */

@@ -27,10 +27,10 @@ export interface CalledTool {
   given: unknown
 }
 
-/** What a frame needs from whoever carries the wallet and the client. Made on the first tool call, never before. */
+/** What a server needs from the owner of the wallet and the client. Made on the first tool call, never before. */
 export interface ToolHost {
   context(invocation: Invocation): ToolContext
-  /** Records a person's answer to a question; the same tool call, made again, then finds it. */
+  /** Records the user's answer to a question; the same tool call, made again, then finds it. */
   answer(approvalId: string, answer: PersonAnswer): Promise<AnswerKept>
   /** Where the user makes the wallet that pays, or opens one that is locked; null where that helps nothing. */
   offerWallet?(): Promise<WalletOffer | null>
@@ -38,7 +38,7 @@ export interface ToolHost {
   walletMade?(timeoutMs: number, signal: AbortSignal): Promise<void>
   /** For clients that follow long work by themselves; absent where calls are waited for or repeated instead. */
   tasks?: TaskStore
-  /** The same as it is now, where it may change while its frame runs; whoever made it closes both. */
+  /** The same as it is now, where it may change while its frame runs; its owner closes both. */
   now?(): Promise<ToolHost>
   close(): Promise<void>
 }
@@ -57,7 +57,7 @@ export type TaskState =
   | { kind: 'working'; message: string }
   /** Persons have to decide before it goes on; each answer is recorded by `ToolHost.answer`. Nothing is sent meanwhile. */
   | { kind: 'asks'; questions: readonly Question[] }
-  /** A person has said no to this question, so nothing was sent. */
+  /** The user has said no to this question, so nothing was sent. */
   | { kind: 'declined'; approvalId: string; kept: AnswerKept }
   /** What the call would have come to, had its caller waited. */
   | { kind: 'ended'; outcome: ToolOutcome }
@@ -84,7 +84,7 @@ export interface TaskStore {
   look(id: string, invocation: Pick<Invocation, 'signal' | 'whenDelivered'>): Promise<Task | 'expired' | null>
   /**
    * Gives a task up that has not ended: what was sent goes on at the service, which cannot stop it, and what was not is
-   * never sent, also where a person has said yes in the meantime. `expired` and null as of a look.
+   * never sent, also where the user has said yes in the meantime. `expired` and null as of a look.
    */
   cancel(id: string): Promise<'acknowledged' | 'expired' | null>
 }

@@ -52,7 +52,7 @@ export function mayRun(owner: string): boolean {
   return machine !== thisMachine() || isRunning(process)
 }
 
-/** No letter that is taken for another when a person types it. */
+/** No letter that is taken for another when the user types it. */
 const letters = '0123456789abcdefghjkmnpqrstvwxyz'
 const idLetters = 16
 

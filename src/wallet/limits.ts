@@ -2,7 +2,7 @@ import { dayMs, hourMs, minuteMs } from '#contract/time.ts'
 
 /** Every bound of the wallet, with its unit and why that number. */
 
-/** Several assistants share the file; a decision takes milliseconds, so whoever waits this long has met a stuck process. */
+/** Several assistants share the file; a decision takes milliseconds, so after this long another process is stuck. */
 export const busyTimeoutMs = 10_000
 /** How often a new file is tried again while another process is turning it to WAL. */
 export const openAttempts = 50
@@ -25,14 +25,14 @@ export const highestCapMicroUsd = 1_000_000_000_000n
 export const maxAuthorizationSeconds = 600
 /** A payment on the chain needs a few seconds; an offer below this could not be settled honestly. */
 export const minAuthorizationSeconds = 5
-/** After the authorisation has run out, time for clocks that differ and blocks that come late; then a person can tell. */
+/** After the authorisation has run out, time for clocks that differ and blocks that come late; then the user can tell. */
 export const deadMarginMs = 120_000
 /** Where only the service says so, nobody looks at the chain and the margin is larger. */
 export const deadMarginWithoutChainMs = 600_000
 
 /** Two top-ups after a 402 within this time mean that the first one did not help; a third would not either. */
 export const cooldownMs = 60_000
-/** A refill that a person was asked about, or that met a fault, is thought of again after this; calls are many. */
+/** A refill that the user was asked about, or that met a fault, is thought of again after this; calls are many. */
 export const refillAgainMs = 60_000
 /** Of a refill this part at least has to show in the next credit that is told, or refilling stops: calls spend meanwhile. */
 export const refillShown = { numerator: 1n, denominator: 2n }
@@ -97,7 +97,7 @@ export const maxRecovered = 50
 export const questionLifeMs = hourMs
 /** A yes that was not used yet; a consent serves its one request for as long. */
 export const approvalLifeMs = 30 * minuteMs
-/** What a person can read; and of one sort less, so that an assistant in a loop leaves room for others. */
+/** What the user can read; and of one sort less, so that an assistant in a loop leaves room for others. */
 export const maxPendingApprovals = 50
 export const maxPendingOfSort = 10
 /** Questions that nobody answered: so many can still be told of by their names; a loop makes more, each as long as its text. */
@@ -159,7 +159,7 @@ export const journalKeepAliveMs = 10_000
 export const journalAttemptsMs = 10_000
 export const journalFirstPauseMs = 20
 export const journalLongestPauseMs = 1_000
-/** For as long a COMMIT without an answer can still be looked up, far longer than anybody tries. */
+/** For as long a COMMIT without an answer can still be looked up, far longer than anyone tries. */
 export const unitLifeMs = dayMs
 
 /** Media that were sent with a consent and are asked about again in other requests: years of a busy assistant. */

@@ -114,7 +114,7 @@ export function readPrivateFile(path: string, maxBytes: number, holdsSecret: boo
       throw new WalletRefusal({
         rule: 'key',
         sentence: `Other users of this machine can read ${path}.`,
-        nextStep: `Run \`chmod 600 ${path}\`, and take another key if the machine is shared.`,
+        nextStep: `Run \`chmod 600 ${path}\`, and use a new key if the machine is shared.`,
       })
     if (size > maxBytes)
       throw new WalletRefusal({

@@ -79,22 +79,23 @@ export function receiptProblem(
   const lines = claims.lines.reduce((sum, line) => sum + BigInt(line.amount_micro_usd), 0n)
   const { kind, service, request, operation, model, saidMicroUsd: said, mostMicroUsd: most } = known
   // The amount of a refund is held against nothing, so one must not stand for a charge.
-  if (claims.kind !== kind) return `The receipt is of a ${claims.kind}, and a ${kind} was made.`
-  if (addressOf(claims.iss) !== addressOf(service)) return 'The receipt is of another service.'
-  if (request !== null && claims.request !== request) return 'The receipt is of another request.'
+  if (claims.kind !== kind) return `The receipt is for a ${claims.kind}, not a ${kind}.`
+  if (addressOf(claims.iss) !== addressOf(service)) return 'The receipt is from another service.'
+  if (request !== null && claims.request !== request) return 'The receipt is for another request.'
   if (payers !== null && !payers.some(payer => normalizeWallet(claims.sub) === normalizeWallet(payer)))
-    return 'The receipt names another payer than this wallet.'
+    return 'The receipt does not name this wallet as the payer.'
   if (operation !== null && claims.operation !== null && claims.operation !== operation)
-    return 'The receipt is of another operation.'
+    return 'The receipt is for another operation.'
   if (model !== null && claims.model !== null && claims.model !== model)
-    return 'The receipt names another model than the answer.'
-  if (BigInt(usd) + BigInt(diem) !== amount) return 'What the receipt says of each balance is not its amount.'
+    return 'The receipt and the answer name different models.'
+  if (BigInt(usd) + BigInt(diem) !== amount)
+    return 'The parts paid from each balance do not add up to the receipt’s amount.'
   if (claims.kind === 'charge' && lines !== amount + BigInt(claims.written_off_micro_usd))
     return 'The lines of the receipt do not add up to its amount.'
   if (claims.kind === 'charge' && said !== null && amount !== said)
-    return `The receipt is of ${displayUsd(amount)}, and the answer said ${displayUsd(said)}.`
+    return `The receipt is for ${displayUsd(amount)}, but the answer says ${displayUsd(said)}.`
   if (claims.kind === 'charge' && most !== null && amount > most)
-    return `The receipt is of ${displayUsd(amount)}, and the call could cost ${displayUsd(most)} at most.`
+    return `The receipt is for ${displayUsd(amount)}, but the call could cost at most ${displayUsd(most)}.`
   return null
 }
 

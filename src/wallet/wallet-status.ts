@@ -39,7 +39,7 @@ export interface WalletStatus {
   moreFromMs: number | null
   /** Signed and without a last word: they may still be collected. */
   openPayments: { receiptId: string; amountMicroUsd: MicroUsd; validBeforeMs: number | null; isRejected: boolean }[]
-  /** Given up after the service's no; they count against the caps until a person has looked at the chain. */
+  /** Given up after the service's no; they count against the caps until the user has looked at the chain. */
   heldPayments: { receiptId: string; amountMicroUsd: MicroUsd }[]
   payees: Payee[]
   /** Null where credit is not refilled ahead of need. */

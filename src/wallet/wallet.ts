@@ -46,7 +46,7 @@ export interface WalletOptions {
   pause?: Pause
 }
 
-/** Decides, journals and signs; whoever sends is lent to it. Every method throws `WalletRefusal` or `NeedsApproval`. */
+/** Decides, journals and signs; sending is passed in. Every method throws `WalletRefusal` or `NeedsApproval`. */
 export interface Wallet {
   /** What the wallet goes by, of its addresses the first; another one may pay. */
   readonly address: string
@@ -71,7 +71,7 @@ export interface Wallet {
   /** Newest first. */
   receipts(limit: number): Promise<Payment[]>
   readonly approvals: Approvals
-  /** For configuration and `wallet create --service`: a payee that a person has named. */
+  /** For configuration and `wallet create --service`: a payee that the user has named. */
   pinPayee(payee: Payee, by: string): Promise<void>
   /** Sends open payments again, the same bytes; those that stay open are told by `status`. */
   recover(send: Send): Promise<Payment[]>
@@ -147,7 +147,7 @@ async function signIn(key: WalletKey, policy: Policy, url: string, nowMs: number
   if (requested?.origin !== policy.origin)
     throw new WalletRefusal({
       rule: 'origin',
-      sentence: `The wallet signs in at ${policy.origin} alone, and the request goes elsewhere.`,
+      sentence: `The wallet signs in only at ${policy.origin}, and the request goes to another address.`,
       nextStep: 'Check the address of the service in the configuration.',
     })
   const fields: SignInFields = {
@@ -170,6 +170,6 @@ function noRail(): never {
   throw new WalletRefusal({
     rule: 'network',
     sentence: 'The settings leave no chain on which this wallet may act.',
-    nextStep: 'Look at `networks` in policy.json.',
+    nextStep: 'Check `networks` in policy.json.',
   })
 }

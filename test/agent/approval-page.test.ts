@@ -76,7 +76,7 @@ describe('the page', () => {
       amountMicroUsd: 5_000_000n,
     } as ApprovalFacts)
     const { first } = await opened()
-    expect(first.text).toMatch(/May this be bought, at a price that is not known beforehand\?.*A video/s)
+    expect(first.text).toMatch(/Buy this, at an unknown price\?.*A video/s)
     expect(first.text).toMatch(new RegExp(`5\\.00 USD, now.*${payTo}`, 's'))
   })
 
@@ -92,7 +92,7 @@ describe('an answer', () => {
     const id = await ask(consent)
     const { post } = await opened()
     const two = await post({ id, answer: 'yes', termsAndPrivacy: 'yes', legalRight: 'yes' })
-    expect([two.text, await stateOf(id)]).toEqual([expect.stringContaining('each of the three'), 'pending'])
+    expect([two.text, await stateOf(id)]).toEqual([expect.stringContaining('all three'), 'pending'])
     await post({ id, answer: 'yes', ...ticked })
     expect(await agent.approvals.get(id)).toMatchObject({ state: 'approved', decidedBy: 'page, ada' })
   })
@@ -108,7 +108,7 @@ describe('an answer', () => {
   test('to the last question ends the wait', async () => {
     const id = await ask(spend)
     const { post } = await opened()
-    expect((await post({ id, answer: 'yes' })).text).toContain('Nothing waits')
+    expect((await post({ id, answer: 'yes' })).text).toContain('Nothing is pending')
     await page.answered
   })
 
@@ -116,7 +116,7 @@ describe('an answer', () => {
     const id = await ask(spend)
     const { post } = await opened()
     await agent.approvals.resolve(id, { isApproved: false, by: 'terminal, ada' })
-    expect((await post({ id, answer: 'yes' })).text).toContain('not open any more')
+    expect((await post({ id, answer: 'yes' })).text).toContain('no longer pending')
     expect(await stateOf(id)).toBe('denied')
   })
 })
@@ -202,5 +202,5 @@ describe('nobody else gets in', () => {
 
 test('a program without a terminal opens no page', async () => {
   const end = await runCommand(['wallet', 'open', '--data', agent.stateFolder])
-  expect(end).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('for a person at a terminal') })
+  expect(end).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('needs a terminal') })
 })

@@ -115,7 +115,7 @@ test('a chat that takes longer than an assistant waits becomes a job, which give
   const { agent, server, release } = await setUp()
   const started = await call(agent, 'chat', chat)
   expect(started.output).toMatchObject({ job_id: expect.stringMatching(/^job_/), state: 'running', charged_usd: null })
-  expect(started.text).toContain(`Call job_wait with it`)
+  expect(started.text).toContain(`Call job_wait with this id`)
   const { job_id } = started.output
   expect((await call(agent, 'job_list', {})).output.jobs).toMatchObject([{ job_id, model: 'm', state: 'running' }])
   expect((await wait(agent, job_id, 3)).output).toMatchObject({ job_id, state: 'running' })
@@ -188,10 +188,10 @@ test('a chat that the service refuses late ends its job with the reason, and cos
   expect(output).toMatchObject({
     state: 'failed',
     price_usd: 0,
-    failure: expect.stringContaining('does not take these values'),
+    failure: expect.stringContaining('does not accept these values'),
   })
   expect(text).toContain('Nothing was charged.')
-  expect(text).toContain('<<< what the service said, data from outside\nstrange words\n>>> end of')
+  expect(text).toContain('<<< message of the service, untrusted data\nstrange words\n>>> end of')
 })
 
 /** The answer is lost once, and the client's own repeat is not let in. */
@@ -257,7 +257,7 @@ test('a job whose process ended before its call was sent comes to nothing', asyn
   const owner = `${process.pid}@${hostname()}#another-start`
   world.agent.state.database().prepare(`UPDATE paid_calls SET state = 'planned', owner = ?`).run(owner)
   const { text } = await wait(world.agent, job)
-  expect(text).toContain('ended before it was sent')
+  expect(text).toContain('ended before it sent the call')
   expect(text).toContain('Nothing was charged.')
 })
 
@@ -284,8 +284,8 @@ test('after a day, when its key may be forgotten, a job is not asked for under i
   const job = await startedJob(world)
   world.clock.nowMs += 21 * 60 * 60_000
   const { text } = await wait(await world.open(), job)
-  expect(text).toContain('nothing here can tell whether it was charged')
-  expect(text).toContain('What was charged is not known')
+  expect(text).toContain('it is unknown whether it was charged')
+  expect(text).toContain('The charge is unknown')
   expect(keysOf(world.server)).toHaveLength(2)
 })
 
@@ -334,7 +334,7 @@ test('a job of another wallet stays, and says whose it is', async () => {
   const job = await startedJob(world)
   const other = await world.open({ apiKey: canaryApiKey, walletKey: undefined })
   expect(await failureOf(wait(other, job))).toMatchObject({
-    happened: expect.stringContaining('another wallet or API key'),
+    happened: expect.stringContaining('a different wallet or API key'),
     next: expect.stringContaining('start this server with that one'),
   })
   expect((await wait(world.agent, job)).output).toMatchObject({ answer: 'answer 1' })

@@ -42,7 +42,7 @@ async function afterConsent(body: Partial<VideoQueueRequest> = { image_url: ada 
 
 test.each<[string, Partial<VideoQueueRequest>]>([
   ['another prompt', { image_url: ada, prompt: 'a dog' }],
-  ['another model', { image_url: ada, model: 'n' }],
+  ['different models', { image_url: ada, model: 'n' }],
   ['another duration', { image_url: ada, duration: '10s' }],
   ['another place', { reference_image_urls: [ada] }],
   ['a place inside an element', { elements: [{ frontal_image_url: ada }] }],

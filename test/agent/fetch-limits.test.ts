@@ -14,7 +14,12 @@ describe('what the service says of its limits', () => {
   })
 
   test.each<[rule: string, status: number, headers: () => Record<string, string>, body: unknown]>([
-    ['in a refusal, by the time to come again', 429, () => ({ 'retry-after': '3600' }), rateLimitExceeded().body],
+    [
+      'in a refusal, by the time to try again in a moment',
+      429,
+      () => ({ 'retry-after': '3600' }),
+      rateLimitExceeded().body,
+    ],
     ['in a refusal, by its window', 429, usedUp, rateLimitExceeded().body],
     ['in an answer that used up the last of it', 200, usedUp, {}],
   ])('%s is known to the next request, and to the tools of every process', async (_rule, status, headers, body) => {

@@ -56,18 +56,22 @@ describe('vectors and pictures have the price of their record', () => {
     [
       '/images/generations',
       { model: 'q', prompt },
-      /Images by q, at a price .*; a request of a program at 127\.0\.0\.1:\d+; “a red boat' for nothing\. Approve it, because it…”\. /,
+      /Images by q, at an unknown price; a request from a program at 127\.0\.0\.1:\d+; “a red boat' for nothing\. Approve it, because it…”\. /,
     ],
     [
       '/embeddings',
       { model: 'other', input: ['one', 'two'] },
-      /Vectors by other, at a price .*; a request of a program at 127\.0\.0\.1:\d+; “one”\. /,
+      /Vectors by other, at an unknown price; a request from a program at 127\.0\.0\.1:\d+; “one”\. /,
     ],
-    ['/audio', { model: 'a', input: 'hi' }, /POST \/api\/v1\/audio, at a price .*; “hi”\. Its price cannot be known /],
+    [
+      '/audio',
+      { model: 'a', input: 'hi' },
+      /POST \/api\/v1\/audio, at an unknown price.*; “hi”\. Its price is unknown/,
+    ],
   ])('%s without a price names the model, first words, the service and the setting', async (path, body, what) => {
     const opened = await open({ instead })
     const { error } = (await (await post(opened, path, body)).json()) as { error: { message: string } }
     expect(error.message).toMatch(what)
-    expect(error.message).toMatch(/FAREBOX_UNPRICED_CALLS=allow .* without asking/)
+    expect(error.message).toMatch(/FAREBOX_UNPRICED_CALLS=allow .* need no approval/)
   })
 })

@@ -37,7 +37,7 @@ describe.each(clients)('the stock client of OpenAI by %s', (_way, client) => {
     })
     const file = await toFile(Buffer.from(await speech.arrayBuffer()), 'mor;"ning.wav')
     const { text } = await openai.audio.transcriptions.create({ model: 'demo-asr', file })
-    expect(text).toContain('hears no words. It was given wav audio of 0.9 seconds.')
+    expect(text).toContain('does not recognise speech. It received wav audio of 0.9 seconds.')
   }, 60_000)
 
   test('sends a picture and has it changed', async () => {
@@ -111,7 +111,7 @@ test.each([
 test.each([
   ['no end', `${model}${file}`, 'multipart/form-data; boundary=b'],
   ['another boundary', `${model}${file}--b--\r\n`, 'multipart/form-data; boundary=c'],
-  ['no boundary', `${model}${file}--b--\r\n`, 'multipart/form-data'],
+  ['not a boundary', `${model}${file}--b--\r\n`, 'multipart/form-data'],
   ['two content types', `${model}${file}--b--\r\n`, 'multipart/form-data; boundary=b, application/json'],
 ])('a form with %s is not sent', async (_what, body, type) => {
   expect(await refusal(body, type)).toEqual([403, 'not-allowed', expect.stringContaining('cannot be known')])
@@ -136,7 +136,7 @@ test('a member that nobody here knows has no bound, in a form as in JSON', async
   expect(await refusal(`${model}${part('name="layers"', '4')}${file}--b--\r\n`)).toEqual([
     403,
     'approval',
-    expect.stringContaining('not known beforehand'),
+    expect.stringContaining('at an unknown price'),
   ])
 })
 

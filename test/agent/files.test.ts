@@ -63,17 +63,17 @@ test.each([
 ])('nothing is read of the folder of keys where the output folder %s', async (_, wide) => {
   const misled = new Files({ output: wide, inputs: [wide], state })
   for (const kind of ['image', 'document'] as const)
-    await expect(misled.asFormFile(join(state, 'd.png'), kind)).rejects.toThrow('may be read')
+    await expect(misled.asFormFile(join(state, 'd.png'), kind)).rejects.toThrow('tools may read')
 })
 
 test('a pipe that nobody writes to is no file, and is not waited for', { tags: ['posix'] }, async () => {
   const pipe = join(inputs, 'pipe.png')
   execFileSync('mkfifo', [pipe])
-  await expect(narrow.asMediaUrl(pipe, 'image')).rejects.toThrow('no file')
+  await expect(narrow.asMediaUrl(pipe, 'image')).rejects.toThrow('not a file')
 })
 
 test('a picture is no video', async () => {
-  await expect(narrow.asMediaUrl(join(inputs, 'b.png'), 'video')).rejects.toThrow('no video')
+  await expect(narrow.asMediaUrl(join(inputs, 'b.png'), 'video')).rejects.toThrow('not video')
 })
 
 describe('a text', () => {

@@ -45,7 +45,7 @@ test('with nothing at all the very next command is named, on this wallet', async
 test('where nobody has named a service, that comes first', async () => {
   const { agent } = await agentWith({}, unnamed)
   expect((await agent.toolWallet.status()).next).toMatch(
-    /^Ask the person to set FAREBOX_BASE_URL .*is not set, so http:\/\/127\.0\.0\.1:9\/api\/v1 .*create --service ADDRESS/,
+    /^Ask the user to set FAREBOX_BASE_URL .*is not set, so http:\/\/127\.0\.0\.1:9\/api\/v1 .*create --service ADDRESS/,
   )
 })
 
@@ -59,7 +59,7 @@ test.each([
     { apiKey },
     unnamed,
     null,
-    /^Nothing answers at http:\/\/127\.0\.0\.1:9, which is used because FAREBOX_BASE_URL is not set\. .*`farebox up`/,
+    /^There is no service at http:\/\/127\.0\.0\.1:9, the default without FAREBOX_BASE_URL\. .*`farebox up`/,
   ],
   ['a key that it does not take', { apiKey }, {}, [401, refused], /^The service did not accept the API key/],
   ['a sign-in that it does not take', { walletKey }, {}, [401, refused], /did not accept .*clock of this machine/],
@@ -103,7 +103,12 @@ const credited =
     })
 
 test.each([
-  ['a service of this machine', 'local', {}, /^Nothing was ever paid .*local fund 0x\w{40} --usd 10.*no real USDC/],
+  [
+    'a service of this machine',
+    'local',
+    {},
+    /^The wallet has never paid.*local fund 0x\w{40} --usd 10.*not send it real USDC/,
+  ],
   ['another one', 'other', {}, /send USDC to 0x\w{40} on Base \(eip155:8453\)\. The first payment/],
   ['another one, with a node', 'other', { nodes: { eip155: nobody } }, /on Base \(eip155:8453\)\. The first payment/],
 ] as const)('an empty wallet of %s is to be funded first', async (_, where, options, says) => {
@@ -126,12 +131,16 @@ async function failureOf(agent: OpenAgent): Promise<ToolFailure> {
 
 test('a tool that meets nobody says why it looked there', async () => {
   const { agent } = await agentWith({ apiKey }, unnamed)
-  expect((await failureOf(agent)).facts.happened).toContain('because FAREBOX_BASE_URL is not set')
+  expect((await failureOf(agent)).facts.happened).toContain('the default without FAREBOX_BASE_URL')
 })
 
 test.each([
-  ['named', {}, /^The service did not answer the last requests.* Check FAREBOX_BASE_URL and whether the service runs/],
-  ['that nobody named', unnamed, /because FAREBOX_BASE_URL is not set/],
+  [
+    'named',
+    {},
+    /^The service did not answer the last requests.* Check FAREBOX_BASE_URL and whether the service is running/,
+  ],
+  ['that nobody named', unnamed, /the default without FAREBOX_BASE_URL/],
 ] as const)(
   'calls that are held back after a service %s was not there say that, and blame no request',
   async (_, found, words) => {
@@ -156,7 +165,7 @@ const baseWith = async (units: bigint) => {
 
 test.each([
   ['a node that answers', async () => ({ eip155: await baseWith(2_500_000n) }), 2_500_000n, null],
-  ['no node', async () => ({ eip155: 'none' }), null, /no node is asked/],
+  ['no node', async () => ({ eip155: 'none' }), null, /the settings name no node/],
   ['a node that is not there', async () => ({ eip155: 'http://127.0.0.1:9' }), null, /did not answer/],
   ['a service of this machine', async () => ({}), null, /service is on this machine/],
 ] as const)('wallet_status tells what the wallet holds, or why it cannot: %s', async (what, nodes, held, why) => {

@@ -79,7 +79,7 @@ const rows: readonly Row[] = [
 /** The values that a refusal lists for the argument. */
 function listedIn(text: string, argument: string): string[] {
   const patterns = [
-    new RegExp(`takes: (?:.*; )?${argument} (?:up to )?(.*?)(?:; |\\. Call again)`),
+    new RegExp(`accepts: (?:.*; )?${argument} (?:up to )?(.*?)(?:; |\\. Call again)`),
     new RegExp(`\`${argument}\` must be one of (.*?)(?:, of which|\\. Nothing)`),
     /(?:allowed values: |it has |Models (?:of the type \w+|that remove backgrounds|that write down speech)(?: are|:) |Similar ones(?: are| of the type \w+:) )(.*?)(?:;|\. |\n|$)/,
   ]
@@ -97,7 +97,7 @@ async function answerTo(tool: string, given: object): Promise<string | null> {
   }
 }
 
-const isHedged = (text: string): boolean => text.includes('of which a model may take fewer')
+const isHedged = (text: string): boolean => text.includes('but a model may support fewer')
 
 test.each(rows)(
   '$tool lists for $argument in place of $bad what is taken',

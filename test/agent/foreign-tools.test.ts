@@ -55,7 +55,7 @@ describe('tools for OpenAI’s function calls', () => {
   })
 
   test.each([
-    { wrong: 'a tool that is not there', name: 'wallet_empty', args: '{}', says: /no such tool.*chat/ },
+    { wrong: 'a tool that is not there', name: 'wallet_empty', args: '{}', says: /No tool has this name.*chat/ },
     { wrong: 'arguments that are not JSON', name: 'chat', args: '{"model":', says: /not JSON/ },
     {
       wrong: 'arguments that are not right',
@@ -78,7 +78,7 @@ describe('tools for OpenAI’s function calls', () => {
   test('what a person decides is a text to be shown, and nothing is bought', async () => {
     const { agent, service } = await open({ askAboveUsd: '0' })
     const { content } = await openAiTools(agent).answer(call('chat', '{"model":"m","prompt":"hi"}'))
-    expect(content).toMatch(/A person has to decide.*farebox wallet approve/s)
+    expect(content).toMatch(/needs the user’s approval.*farebox wallet approve/s)
     expect(service.books.chats).toBe(0)
   })
 })

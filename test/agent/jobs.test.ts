@@ -172,7 +172,7 @@ test('a fault that passes does not end a wait', async () => {
 
 test('a job that was never started is told', async () => {
   const { agent } = await setUp(['running'])
-  await expect(agent.context().jobs.wait('job_nothing', 1_000)).rejects.toThrow('no such job')
+  await expect(agent.context().jobs.wait('job_nothing', 1_000)).rejects.toThrow('No job has this id')
 })
 
 test('an address that gave no file is not asked to delete one', async () => {
@@ -185,13 +185,15 @@ test('an address that gave no file is not asked to delete one', async () => {
 test('a job that is finished without a file is the service’s fault and not ours', async () => {
   const status = { status: 'COMPLETED', average_execution_time: 4_000, execution_duration: 4_000 }
   const { agent, job } = await setUp([[200, status], 'file'])
-  await expect(agent.context().jobs.wait(job.jobId, 10_000)).rejects.toThrow('what its contract does not know')
+  await expect(agent.context().jobs.wait(job.jobId, 10_000)).rejects.toThrow(
+    'an answer that does not match the API description',
+  )
   expect(await agent.context().jobs.wait(job.jobId, 10_000)).toMatchObject({ state: 'completed' })
 })
 
 test('an address inside of the own network is not asked for a file', async () => {
   const completed = { status: 'COMPLETED', average_execution_time: 1, execution_duration: 1 }
   const { agent, job } = await setUp([[200, completed]], { downloadUrl: 'https://127.0.0.2:1/latest' })
-  await expect(agent.context().jobs.wait(job.jobId, 10_000)).rejects.toThrow('inside of a network')
+  await expect(agent.context().jobs.wait(job.jobId, 10_000)).rejects.toThrow('in a private network')
   expect(agent.jobRows.find(job.jobId)).toMatchObject({ state: 'running', isDownloaded: false })
 })

@@ -66,7 +66,7 @@ test('failures of one agent hold back the others of the machine, and say until w
   for (let count = 0; count < 20; count++) await one.chat(`prompt ${count}`).catch(() => {})
   const sent = service.seen.length
   const failure = await other.chat().catch(error => error)
-  expect(failure).toMatchObject({ facts: { happened: expect.stringContaining('held back'), charged: 0n } })
+  expect(failure).toMatchObject({ facts: { happened: expect.stringContaining('was not sent'), charged: 0n } })
   expect(failure.facts.retryAtMs).toBeGreaterThan(other.clock.now())
   expect(service.seen).toHaveLength(sent)
 })

@@ -92,7 +92,7 @@ test('a person who has agreed to a call is not asked again for its answer', asyn
   expect((await agent.video()).paid).toMatchObject({ chargedMicroUsd: 200_000n })
   expect(server.books.videos).toBe(1)
   // Another one is another purchase.
-  await expect(agent.video('a dog')).rejects.toThrow('A person has to decide')
+  await expect(agent.video('a dog')).rejects.toThrow('The user has to approve')
 })
 
 test('the same call after a restart gets the very answer, and pays nothing more', async () => {

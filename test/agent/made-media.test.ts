@@ -217,5 +217,5 @@ test('a picture that takes too long is a job, whose file is there once it is don
   expect(done.output).toMatchObject({ model: 'paint', files: [{ mime_type: 'image/png' }] })
   expect(existsSync(done.files[0]?.path ?? '')).toBe(true)
   // What was asked for with the call: of this picture there can be none.
-  expect(done.shows).toEqual([{ type: 'text', text: expect.stringContaining('There is no preview') }])
+  expect(done.shows).toEqual([{ type: 'text', text: expect.stringContaining('there is no preview') }])
 })

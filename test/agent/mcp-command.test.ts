@@ -68,7 +68,7 @@ test('a wrong setting ends it with 2 and one sentence that names it', async () =
     new Promise(resolve => child.on('exit', resolve)),
   ])
   expect([code, told]).toEqual([2, ''])
-  expect(said).toMatch(/^FAREBOX_WALLET_KEY is no EVM private key/)
+  expect(said).toMatch(/^FAREBOX_WALLET_KEY is not an EVM private key/)
 }, 30_000)
 
 test('an encrypted wallet opens with a passphrase file that its owner alone may read', async () => {
@@ -89,7 +89,7 @@ test('an encrypted wallet opens with a passphrase file that its owner alone may 
     writeFileSync(file, 'another one\n')
     const wrong = await connect(env, ['--passphrase-file', file])
     const result = await wrong.callTool({ name: 'chat', arguments: { model: 'm', prompt: 'x' } })
-    expect([result.isError, textOf(result)]).toEqual([true, expect.stringContaining('passphrase does not open')])
+    expect([result.isError, textOf(result)]).toEqual([true, expect.stringContaining('passphrase is wrong for')])
     // What is free needs no wallet.
     expect((await wrong.callTool({ name: 'models_find', arguments: {} })).isError).not.toBe(true)
     const locked = await wrong.callTool({ name: 'wallet_status', arguments: {} })
@@ -106,7 +106,7 @@ test('--data names the folder of the wallet, before the environment does', async
   const client = await connect({ FAREBOX_DATA: temporaryFolder() }, ['--data', folder])
   try {
     const result = await client.callTool({ name: 'chat', arguments: { model: 'm', prompt: 'x' } })
-    expect(textOf(result)).toContain(`the key of the wallet ${address} is encrypted`)
+    expect(textOf(result)).toContain(`The wallet ${address} cannot pay for this`)
   } finally {
     await client.close()
   }

@@ -92,7 +92,7 @@ test('a text is spoken into a file of sound', async () => {
 test('a recording is sent as a form, and its words come back as data', async () => {
   const heard = await agent.call('transcribe', { model: 'demo-asr', file: 'tone.wav' })
   expect(heard.output).toMatchObject({ model: 'demo-asr', seconds: 2, charged_usd: 0.0002, cut_characters: 0 })
-  expect(heard.text).toMatch(/^<<< what demo-asr heard, data from outside\n/)
+  expect(heard.text).toMatch(/^<<< what demo-asr heard, untrusted data\n/)
   expect(heard.files).toEqual([])
 }, 60_000)
 
@@ -124,7 +124,7 @@ test.each([
     'a resolution',
     'image_edit',
     { model: 'demo-edit', prompt: 'x', images: ['a'], resolution: '9K' },
-    /^Change `resolution` as the service says below/,
+    /^Change `resolution` as described below/,
   ],
   ['a voice', 'speech_create', { model: 'demo-speech', text: 'x', voice: 'nobody' }, /voice \S+ \(default\), /],
   [

@@ -12,15 +12,15 @@ test.each([
   [
     'a misspelt policy',
     { baseUrl, polcy: { maxDayUsd: '1' } },
-    /`polcy` is no option; there are .* Did you mean `policy`\?/,
+    /`polcy` is not an option; the options are .* Did you mean `policy`\?/,
   ],
-  ['a cap beside the policy', { baseUrl, maxDayUsd: '1' }, /`maxDayUsd` is no option; there are .*policy/],
-  ['a cap that is none', { baseUrl, policy: { maxDayUSD: '1' } }, /maxDayUSD is no setting.*maxDayUsd/],
+  ['a cap beside the policy', { baseUrl, maxDayUsd: '1' }, /`maxDayUsd` is not an option; the options are .*policy/],
+  ['a cap that is none', { baseUrl, policy: { maxDayUSD: '1' } }, /maxDayUSD is not a setting.*maxDayUsd/],
   ['a policy that is no object', { baseUrl, policy: 'tight' }, '`policy` must be an object.'],
   [
     'a misspelt key of a wallet',
     { baseUrl, wallet: { solana: 'x' } },
-    /`wallet.solana` is no option; there are key, solanaKey\./,
+    /`wallet.solana` is not an option; the options are key, solanaKey\./,
   ],
   ['another word for unpriced calls', { baseUrl, unpricedCalls: 'yes' }, '`unpricedCalls` must be one of ask, allow.'],
   ['an answer instead of somebody who answers', { baseUrl, onApproval: true }, '`onApproval` must be a function.'],
@@ -40,7 +40,9 @@ test('no value of an option stands in the sentence', async () => {
 
 test('agentFromEnvironment refuses an option that is none', async () => {
   const options = { environment: {} } as never
-  await expect(agentFromEnvironment(options)).rejects.toThrow(/`environment` is no option; there are env, passphrase/)
+  await expect(agentFromEnvironment(options)).rejects.toThrow(
+    /`environment` is not an option; the options are env, passphrase/,
+  )
 })
 
 test('an option that is there and undefined is as good as none', async () => {

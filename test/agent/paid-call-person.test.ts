@@ -82,7 +82,7 @@ test('consent: a no holds for its request where the service asks nobody any more
   const sent = server.countOf('/video/queue')
   for (const again of [false, true])
     expect(await failureOf(agent.video('a cat', again))).toMatchObject({
-      happened: 'A person has said no to this.',
+      happened: 'The user has denied this.',
       charged: 0n,
     })
   expect([server.countOf('/video/queue'), server.books.videos]).toEqual([sent, 1])

@@ -14,7 +14,11 @@ test('after a 402 it tops up once by the smallest amount, repeats, and says what
   expect(server.books.signatures).toHaveLength(1)
   expect(paid).toEqual({
     ...{ chargedMicroUsd: 1_000n, creditLeftMicroUsd: 4_999_000n, budgetLeftMicroUsd: 5_000_000n },
-    notes: [expect.stringMatching(/^Credit was missing, so the wallet first paid 5\.00 USD for more \(pay_\w+\)\.$/)],
+    notes: [
+      expect.stringMatching(
+        /^There was too little credit, so the wallet first bought credit for 5\.00 USD \(pay_\w+\)\.$/,
+      ),
+    ],
   })
   const chats = server.seen.filter(seen => seen.path.endsWith('/chat/completions'))
   const signIns = chats.map(seen => seen.headers['sign-in-with-x'])

@@ -102,7 +102,7 @@ test('a film is shown by its first frame', async () => {
 test('without ffmpeg a sentence says what would help', async () => {
   expect(await preview(await picture(600, 10), 'image/png', missing)).toEqual({
     type: 'text',
-    text: 'There is no preview, though the file is saved. The package node-av, which holds FFmpeg, is not installed. Run `npm install --ignore-scripts node-av`.',
+    text: 'The file is saved, but there is no preview: The package node-av, which contains FFmpeg, is not installed. Run `npm install --ignore-scripts node-av`.',
   })
 })
 

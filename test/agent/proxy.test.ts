@@ -149,14 +149,14 @@ test('whoever leaves ends the request to the service', async () => {
 })
 
 describe('a service that is in trouble', () => {
-  test('answers that were lost on the way are not asked for again: they may have been charged', async () => {
+  test('answers that were lost on the way are not asked for again: they may have charged it', async () => {
     const instead: PretendOptions['instead'] = ({ path }, response) => {
       if (!path.endsWith('/chat/completions')) return false
       response.socket?.destroy()
       return true
     }
     const { openai, service } = await open({ instead })
-    await expect(openai.chat.completions.create(chat)).rejects.toThrow(/502 .*may have been charged/)
+    await expect(openai.chat.completions.create(chat)).rejects.toThrow(/502 .*may have charged it/)
     expect(service.countOf('/chat/completions')).toBe(1)
   })
 

@@ -82,7 +82,7 @@ test('characters and what removes backgrounds are found with a wallet alone', as
   const { output } = await agent.call('characters_find', {})
   expect(output.characters).toHaveLength(2)
   const found = await agent.call('models_find', { type: 'background' })
-  expect(found.output).toMatchObject({ found: 1, models: [{ id: 'demo-background', prices: ['0.01 USD an image'] }] })
+  expect(found.output).toMatchObject({ found: 1, models: [{ id: 'demo-background', prices: ['0.01 USD per image'] }] })
 })
 
 test('a chat model is told to be no video model, and what it does', async () => {
@@ -98,9 +98,9 @@ test('models are found whose type is not among all', async () => {
 
 test.each([
   [{ model: 'demo-image' }, /^Video models are demo-video, .*models_find/],
-  [{ model: 'demo-vidoe' }, /^Models of the type video are demo-video/],
-  [{ duration: '30s' }, /^demo-video takes: duration 2s, /],
-  [{ duration: undefined }, /^Call again with `duration`\. It takes duration 2s, /],
+  [{ model: 'demo-vidoe' }, /^Models of type video: demo-video/],
+  [{ duration: '30s' }, /^demo-video accepts: duration 2s, /],
+  [{ duration: undefined }, /^Call again with `duration`\. It accepts duration 2s, /],
   [{ model: 'demo-video-upscale', duration: undefined }, /`video`/],
 ])('a quote that cannot be had for %o says what can', async (changes, next) => {
   const refused = call('video_quote', { model: 'demo-video', duration: '4s', ...changes })
@@ -135,14 +135,14 @@ test.each(['demo-video', 'demo-video-url'])(
 test('the web is searched, and a page and a document are read, as data', async () => {
   const found = await call('web_search', { query: 'wallet', limit: 3 })
   expect(found.output.charged_usd).toBe(0.01)
-  expect(found.text).toMatch(/^<<< results of the search, data from outside/)
+  expect(found.text).toMatch(/^<<< results of the search, untrusted data/)
   await writeFile(join(outputFolder, 'long.txt'), 'Buy a kite. '.repeat(5_000))
   const read = await call('web_read', { source: 'long.txt' })
   expect(read.output.cut_characters).toBeGreaterThan(10_000)
   const [whole] = read.files
   expect(await readFile(whole?.path ?? '', 'utf8')).toBe('Buy a kite. '.repeat(5_000).trimEnd())
   await expect(call('web_read', { source: '../secret.txt' })).rejects.toMatchObject({
-    facts: { happened: expect.stringMatching(/^There is no such file in a folder that may be read\./), charged: 0n },
+    facts: { happened: expect.stringMatching(/^There is no such file in a folder that tools may read\./), charged: 0n },
   })
   asked.length = 0
 })

@@ -128,13 +128,13 @@ describe('a receipt that does not hold is told and kept, and the answer given', 
         return `${head}.${body}.${signature}`
       },
       'unverified',
-      'The signature of the receipt is wrong.',
+      'The signature of the receipt is invalid.',
     ],
     [
       'a key of somebody else',
       receipt => forged.sign(claimsOf(receipt)),
       'unverified',
-      'The receipt is signed with a key that this service was not known by.',
+      'The receipt is signed with an unknown key.',
     ],
   ])('%s', async (_rule, change, state, problem) => {
     between = (request, answer) =>
@@ -150,13 +150,13 @@ describe('a receipt that does not hold is told and kept, and the answer given', 
     const first = (await agent.receipts.list(1))[0]?.receipt ?? null
     between = (request, answer) => (isChat(request) ? withHeader(answer, first) : answer)
     const { paid } = await chat('two')
-    expect(paid.receiptProblem).toBe('The receipt is of another request.')
+    expect(paid.receiptProblem).toBe('The receipt is for another request.')
     expect((await charges()).map(({ state }) => state).sort()).toEqual(['differs', 'verified'])
   })
 
   test.each<[string, object, string]>([
-    ['a refund', { kind: 'refund', amount_micro_usd: '9' }, 'The receipt is of a refund, and a charge was made.'],
-    ['of another service', { iss: 'https://b.example/api/v1' }, 'The receipt is of another service.'],
+    ['a refund', { kind: 'refund', amount_micro_usd: '9' }, 'The receipt is for a refund, not a charge.'],
+    ['of another service', { iss: 'https://b.example/api/v1' }, 'The receipt is from another service.'],
   ])('one that its service signed, %s', async (_rule, changed, problem) => {
     between = async (request, answer) => {
       if (isChat(request)) {
@@ -178,7 +178,7 @@ describe('a receipt that does not hold is told and kept, and the answer given', 
       return new Response(JSON.stringify(body), { status: 200, headers: answer.headers })
     }
     const { paid } = await chat('one')
-    expect(paid.receiptProblem).toBe('The receipt is of 0.000035 USD, and the answer said 0.00003 USD.')
+    expect(paid.receiptProblem).toBe('The receipt is for 0.000035 USD, but the answer says 0.00003 USD.')
     expect(await charges()).toMatchObject([{ state: 'differs', amountMicroUsd: answerMicroUsd }])
   })
 })

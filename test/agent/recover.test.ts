@@ -40,7 +40,7 @@ test('what an earlier process left open is sent again before the first paid call
   const { server, agent } = await setUp(lost)
   expect(await agent.context().wallet.status()).toMatchObject({
     unresolved: 1,
-    next: expect.stringContaining('sent again before anything else is paid'),
+    next: expect.stringContaining('sent again before any other'),
   })
   expect(server.books.signatures).toHaveLength(0)
   await agent.chat()
@@ -56,7 +56,7 @@ test('credit is spent also where the open payment is still refused', async () =>
   await agent.chat()
   await agent.chat('more')
   expect(server.books).toMatchObject({ chats: 2, signatures: [expect.any(String)] })
-  expect((await agent.context().wallet.status()).next).toContain('holds enough USDC')
+  expect((await agent.context().wallet.status()).next).toContain('has enough USDC')
 })
 
 test('a refused payment that is over still counts, and status says who can release it', async () => {

@@ -12,14 +12,17 @@ const rows: [settings: { below?: string; by?: string; most?: string }, said: Reg
   [{ below: '100', by: '8', most: '8' }, null],
   [{ below: '1' }, /FAREBOX_REFILL_BELOW_USD and FAREBOX_REFILL_BY_USD go together, and only one of them is set\./],
   [{ by: '5' }, /FAREBOX_REFILL_BELOW_USD and FAREBOX_REFILL_BY_USD go together/],
-  [{ below: '1', by: '4.999999' }, /FAREBOX_REFILL_BY_USD is less than services take\. Refill by 5\.00 USD at least\./],
+  [
+    { below: '1', by: '4.999999' },
+    /FAREBOX_REFILL_BY_USD is less than the smallest top-up\. Set it to 5\.00 USD or more\./,
+  ],
   [
     { below: '1', by: '5.01' },
     /FAREBOX_REFILL_BY_USD is more than FAREBOX_MAX_PAYMENT_USD allows, which is 5\.00 USD\./,
   ],
   [{ below: '1', by: '5', most: '4' }, /FAREBOX_REFILL_BY_USD is more than FAREBOX_MAX_PAYMENT_USD allows/],
-  [{ below: '-1', by: '5' }, /FAREBOX_REFILL_BELOW_USD is no amount of USD/],
-  [{ below: '1', by: 'much' }, /FAREBOX_REFILL_BY_USD is no amount of USD/],
+  [{ below: '-1', by: '5' }, /FAREBOX_REFILL_BELOW_USD is not an amount in USD/],
+  [{ below: '1', by: 'much' }, /FAREBOX_REFILL_BY_USD is not an amount in USD/],
 ]
 
 test.each(rows)('%j', ({ below, by, most }, said) => {
@@ -41,7 +44,7 @@ test.each(rows)('%j', ({ below, by, most }, said) => {
 
 test('a misspelt setting is told', () => {
   const { problems } = readSettings({ FAREBOX_REFILL_BELOW: '1' })
-  expect(problems).toEqual(['FAREBOX_REFILL_BELOW is no setting. Did you mean FAREBOX_REFILL_BELOW_USD?'])
+  expect(problems).toEqual(['FAREBOX_REFILL_BELOW is not a setting. Did you mean FAREBOX_REFILL_BELOW_USD?'])
 })
 
 test('the settings file can switch it off and not on', () => {

@@ -95,7 +95,7 @@ test('credit that was used up again is refilled again', async () => {
 })
 
 test.each([
-  ['exactly the amount', { credit: 1.001 }, {}],
+  ['Sign exactly accepted.amount', { credit: 1.001 }, {}],
   ['an API key, which is never topped up', {}, { apiKey: canaryApiKey }],
   ['no setting', {}, { settings: { refillBelowUsd: undefined, refillByUsd: undefined } }],
 ])('nothing is refilled with %s', async (_, service, options) => {
@@ -152,7 +152,7 @@ test('above the asking threshold a person is asked, and the call goes on', async
   await chat()
   const pending = await agent.approvals.list('pending')
   expect(pending).toMatchObject([{ facts: { kind: 'spend', what: expect.stringMatching(/^A refill of 5.00 USD/) } }])
-  expect([signed(), (await refill())?.note]).toEqual([0, 'A person is asked about it.'])
+  expect([signed(), (await refill())?.note]).toEqual([0, 'It needs the user’s approval.'])
   await agent.approvals.resolve(pending[0]?.id ?? '', { isApproved: true, by: 'a test' })
   wait(minuteMs)
   await chat()
@@ -191,7 +191,7 @@ test('a dry run says what it would have done', async () => {
   await chat()
   expect([signed(), await refusals()]).toEqual([0, []])
   expect((await refill())?.note).toMatch(/^Dry run: 5\.00 USD would have been paid to /)
-  expect((await agent.context().wallet.status()).next).toMatch(/Of a refill it said: Dry run/)
+  expect((await agent.context().wallet.status()).next).toMatch(/The last refill reported: Dry run/)
 })
 
 test('a wallet that is switched off while a call is under way refills nothing', async () => {
@@ -283,7 +283,7 @@ describe('a service that says 0 whatever is paid', () => {
     expect(await payments()).toEqual(['refill confirmed'])
     expect(await refill()).toMatchObject({ isHalted: true })
     expect(await refusals()).toMatchObject([{ rule: 'refill-unseen', times: 1 }])
-    expect((await agent.context().wallet.status()).next).toMatch(/did not show in the credit: 0\.00 USD before it/)
+    expect((await agent.context().wallet.status()).next).toMatch(/did not show up as credit: 0\.00 USD before it/)
     await agent.records.decide(start)
     expect(await refill()).toMatchObject({ isHalted: false, note: null })
     for (let time = 0; time < 5; time++) {

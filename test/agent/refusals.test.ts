@@ -55,7 +55,7 @@ test('a consent that a person does not give is a refusal of that call', async ()
   const { video, refusals, approvals } = await setUp({ asksConsent: true, credit: 5 })
   const { question } = await video().catch(error => error)
   await approvals.resolve(question.approvalId, { isApproved: false, by: 'a test' })
-  await expect(video()).rejects.toThrow(/said no/)
+  await expect(video()).rejects.toThrow(/has denied/)
   expect(await refusals()).toMatchObject([
     { rule: 'denied', operation: 'queueVideo', requestHash: sha256, times: 2, payTo: null },
   ])

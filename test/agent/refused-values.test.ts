@@ -78,18 +78,18 @@ const rows: readonly Row[] = [
     { model: 'demo-image', prompt: 'x', style_preset: 'No Such' },
     'service',
     'style_preset',
-    /demo-image takes: style_preset Demo Poster, Demo Sketch\. Call again with one of these, or without it\./,
+    /demo-image accepts: style_preset Demo Poster, Demo Sketch\. Call again with one of these, or without it\./,
   ),
   row(
     'image_edit',
     { model: 'demo-edit', prompt: 'x', images: [image] },
     'service',
     'images',
-    /8 pixels a side at least/,
+    /at least 8 pixels on each side/,
   ),
-  row('image_remove_background', { image }, 'service', 'image', /8 pixels a side at least/),
+  row('image_remove_background', { image }, 'service', 'image', /at least 8 pixels on each side/),
   row('image_remove_background', { image, model: 'demo' }, 'here', 'model', /demo-background/),
-  row('image_upscale', { image, scale: 1 }, 'service', 'scale', /ask for more than 1/),
+  row('image_upscale', { image, scale: 1 }, 'service', 'scale', /use a larger one/),
   row('job_delete', { job_id: 'nothing' }, 'here', 'job', /job_list/),
   row('job_list', { limit: 0 }, 'schema', 'limit', /at least 1/),
   row('job_wait', { job_id: 'nothing', wait_seconds: 99 }, 'schema', 'wait_seconds', /at most 45/),
@@ -107,7 +107,7 @@ const rows: readonly Row[] = [
     { model: 'demo-speech', text: 'x', voice: 'nobody' },
     'service',
     'voice',
-    /takes: voice \S+ \(default\), /,
+    /accepts: voice \S+ \(default\), /,
   ),
   row('transcribe', { model: 'demo-as', file: 'tone.wav' }, 'here', 'model', /demo-asr/),
   row('usage_report', { days: 0 }, 'schema', 'days', /at least 1/),
@@ -123,20 +123,20 @@ const rows: readonly Row[] = [
     { ...video, prompt: 'x', end_image: image },
     'service',
     'end_image',
-    /does not take end_image_url; leave it out/,
+    /does not support end_image_url; leave it out/,
   ),
   row(
     'video_create',
     { ...video, prompt: 'x', duration: '4m' },
     'schema',
     'duration',
-    /30s, 1 gen, Auto, of which a model may take fewer/,
+    /30s, 1 gen, Auto, but a model may support fewer/,
   ),
   row('video_quote', { ...video, aspect_ratio: '4:5' }, 'record', 'aspect_ratio', /16:9, 9:16, .* or without it\./),
   row('video_quote', { ...video, model: 'demo-image' }, 'here', 'model', /Video models are demo-video/),
   row('voice_clone', { recording: 'tone.wav', model: 'demo-speech' }, 'service', 'model', /./),
   row('wallet_receipts', { limit: 99 }, 'schema', 'limit', /at most 50/),
-  row('wallet_status', { of: 'me' }, 'schema', 'of', /there are no arguments/),
+  row('wallet_status', { of: 'me' }, 'schema', 'of', /this tool has no arguments/),
   row('wallet_top_up', { amount_usd: 1 }, 'schema', 'amount_usd', /at least 5/),
   row('web_read', { source: 'https://no.example/' }, 'service', 'source', /allowed values: https:/),
   row('web_read', { source: 'ftp://no.example/' }, 'here', 'source', /https:/),
@@ -163,7 +163,7 @@ test.each(rows)('$tool names $argument, which is refused by $who, and what is al
   expect(text).toMatch(one.allowed)
   expect(facts.charged).toBe(0n)
   expect(message).toBe(`${facts.happened} ${facts.next}`)
-  expect(text.includes('<<< what the service said, data from outside')).toBe(one.who === 'service')
+  expect(text.includes('<<< message of the service, untrusted data')).toBe(one.who === 'service')
   if (one.who === 'record') expect(facts.happened).toContain('nothing was sent')
 })
 

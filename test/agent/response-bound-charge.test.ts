@@ -116,7 +116,7 @@ test.each([
   ['a search', { web_search: true }],
   ['a search as a tool', { tools: [{ type: 'web_search' }] }],
   ['a tool of somebody else', { tools: [{ type: 'code_interpreter' }] }],
-  ['another model', { fallbacks: [{ model: 'model-1' }] }],
+  ['different models', { fallbacks: [{ model: 'model-1' }] }],
   ['a search among the options', { service_parameters: { enable_web_search: 'auto' } }],
   ['a search behind the name', { model: 'model-0:enable_web_search=on' }],
   ['a longer cache', { input: [{ role: 'user', content: 'x', cache_control: { ttl: '1h' } }] }],

@@ -135,16 +135,16 @@ describe('a saved file is read as long as it is what it was', () => {
   })
 
   const refused: [rule: string, does: (stage: Stage) => Promise<unknown>, says: RegExp][] = [
-    ['is deleted', ({ path }) => rm(path), /^The file is not there any more: /],
-    ['is cut', ({ path }) => truncate(path, 9), /^Something else lies/],
-    ['is of another type', ({ path }) => writeFile(path, Buffer.alloc(png.length, 1)), /^Something else lies/],
+    ['is deleted', ({ path }) => rm(path), /^The file no longer exists: /],
+    ['is cut', ({ path }) => truncate(path, 9), /^Another file is now/],
+    ['is of another type', ({ path }) => writeFile(path, Buffer.alloc(png.length, 1)), /^Another file is now/],
     [
       'became a link',
       async ({ root, path }) => {
         await rename(path, join(root, 'b.png'))
         await symlink(join(root, 'b.png'), path)
       },
-      /^The file does not lie in a folder that may be read/,
+      /^The file is not in a folder that tools may read/,
     ],
     [
       'lies behind a folder that became a link',
@@ -152,7 +152,7 @@ describe('a saved file is read as long as it is what it was', () => {
         await rename(output, join(root, 'moved'))
         await symlink(join(root, 'moved'), output)
       },
-      /^The file does not lie in a folder that may be read/,
+      /^The file is not in a folder that tools may read/,
     ],
     [
       'became a folder',
@@ -160,7 +160,7 @@ describe('a saved file is read as long as it is what it was', () => {
         await rm(path)
         await mkdir(path)
       },
-      /^This is no file/,
+      /^This is not a file/,
     ],
   ]
   test.each(refused)('one that %s is told, and not read', async (_rule, does, says) => {
@@ -172,12 +172,12 @@ describe('a saved file is read as long as it is what it was', () => {
   test('nor one whose folder is not the output folder any more', async () => {
     const { root, deskOf } = await setUp()
     await mkdir(join(root, 'other'))
-    await expect(deskOf(join(root, 'other')).readSaved('file_1')).rejects.toThrow('may be read now')
+    await expect(deskOf(join(root, 'other')).readSaved('file_1')).rejects.toThrow('tools may read')
   })
 
   test('nor one that no message holds, which is told by its path', async () => {
     const { read, path } = await setUp({ bytes: resourceFileBytes + 1 })
-    await expect(read()).rejects.toMatchObject({ facts: { next: `Let the person open it where it lies: ${path}` } })
+    await expect(read()).rejects.toMatchObject({ facts: { next: `Ask the user to open it at ${path}` } })
   })
 
   test('a text has no type in its bytes', async () => {

@@ -1,4 +1,4 @@
-/** What was sent once without a key and may have been charged is bought again by a person's word. */
+/** What was sent once without a key and may have charged it is bought again by a person's word. */
 import { expect, onTestFinished, test } from 'vitest'
 import { NeedsPerson } from '#toolkit/approval.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
@@ -61,7 +61,7 @@ test('a no stays one', async () => {
   clock.nowMs += 4 * minute
   const { approvalId } = await asked(agent.chat())
   await answer(approvalId, false)
-  await expect(agent.chat()).rejects.toThrow('said no')
+  await expect(agent.chat()).rejects.toThrow('has denied')
   expect(server.books.chats).toBe(1)
 })
 

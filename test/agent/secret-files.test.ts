@@ -110,7 +110,7 @@ test('an image is an image, whatever its name', async () => {
 test('the output folder of a data folder is read', async () => {
   const own = new Files({ output: join(plainData, 'output'), inputs: [], state: join(plainData, 'agent') })
   expect(await own.asMediaUrl('made.png', 'image')).toContain('data:image/png')
-  await expect(own.asFormFile('../service/secret', 'document')).rejects.toThrow('may be read')
+  await expect(own.asFormFile('../service/secret', 'document')).rejects.toThrow('tools may read')
 })
 
 test.each(['.farebox/agent/wallet.json', '.env', 'plain.txt'])('a hard link to %s is not read', async path => {
@@ -134,7 +134,7 @@ test('the folder of keys is denied by what it is, under another name of its path
   await writeFile(join(hidden, 'inside', 'x.txt'), 'x')
   await symlink(hidden, join(elsewhere, 'KEPT'))
   const other = new Files({ output: elsewhere, inputs: [], state: join(elsewhere, 'KEPT') })
-  await expect(other.asFormFile('kept/inside/x.txt', 'document')).rejects.toThrow('may be read')
+  await expect(other.asFormFile('kept/inside/x.txt', 'document')).rejects.toThrow('tools may read')
 })
 
 test('a secret that was moved into an allowed folder while a variable names it is not read', async () => {

@@ -43,17 +43,17 @@ test.each([
   ['FAREBOX_PAYEES', 'FAREBOX_PAYEE'],
   ['FAREBOX_SOLANA_URL', 'FAREBOX_SOLANA_RPC_URL'],
 ])('%s, which nobody would read, is refused with the name that was meant: %s', (name, meant) => {
-  expect(readSettings({ [name]: '1' }).problems).toEqual([`${name} is no setting. Did you mean ${meant}?`])
+  expect(readSettings({ [name]: '1' }).problems).toEqual([`${name} is not a setting. Did you mean ${meant}?`])
 })
 
 test('a bound on money that is like no setting is refused with all caps', () => {
   const [problem] = readSettings({ FAREBOX_BUDGET: '1' }).problems
-  expect(problem).toMatch(/^FAREBOX_BUDGET is no setting\. The caps are FAREBOX_MAX_PAYMENT_USD, .*\.$/)
+  expect(problem).toMatch(/^FAREBOX_BUDGET is not a setting\. The caps are FAREBOX_MAX_PAYMENT_USD, .*\.$/)
 })
 
 test('a program is refused its agent by a misspelt variable', async () => {
   await expect(agentFromEnvironment({ env: { FAREBOX_DRYRUN: '1' } })).rejects.toThrow(
-    new TypeError('FAREBOX_DRYRUN is no setting. Did you mean FAREBOX_DRY_RUN?'),
+    new TypeError('FAREBOX_DRYRUN is not a setting. Did you mean FAREBOX_DRY_RUN?'),
   )
 })
 

@@ -20,7 +20,7 @@ test.each(['lost', 'failed'])(
       takesKeys: true,
       instead: ({ path }, response) => {
         if (isWell || !path.endsWith('/chat/completions')) return false
-        // A 200 without an answer may have been charged.
+        // A 200 without an answer may have charged it.
         answerJson(response, end === 'failed' ? 400 : 200, { error: 'No.' })
         return true
       },

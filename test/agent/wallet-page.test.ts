@@ -135,7 +135,7 @@ test.each([
   ['passphrases that differ', { again: 'another passphrase' }, 'The two passphrases differ'],
   ['a short passphrase', { passphrase: 'short', again: 'short' }, 'A passphrase has'],
   ['a cap above that of the environment', { maxDayUsd: '11' }, 'the settings of this server allow 10.00 USD'],
-  ['a cap that is no amount', { maxTotalUsd: 'all' }, 'is no amount of USD'],
+  ['a cap that is no amount', { maxTotalUsd: 'all' }, 'is not an amount in USD'],
   ['a keychain that is not there', { place: 'keychain' }, 'Choose where the keys are kept'],
   ['no button', { first: '' }, 'Choose one of the two buttons'],
 ])('%s: it says so, and makes nothing', async (_, fields, sentence) => {
@@ -192,7 +192,7 @@ test('a locked wallet is opened on the page after a restart, by its own passphra
   expect((await status()).pays).toBe('nothing')
   const { page, press } = await browser((await offer())?.link ?? '')
   expect(page?.text).toContain(address)
-  expect((await press({ passphrase: 'not the passphrase' })).text).toContain('does not open the wallet')
+  expect((await press({ passphrase: 'not the passphrase' })).text).toContain('The passphrase is wrong for the wallet')
   expect((await status()).pays).toBe('nothing')
   expect((await press({ passphrase })).text).toContain('Your wallet is open')
   expect(await status()).toMatchObject({ pays: 'wallet', address })

@@ -36,7 +36,7 @@ const bannedPhrases: Readonly<Record<string, string>> = {
 
 /** Banned words that the brief, a standard or a package uses: the exact name or text, and why. */
 export const exempt: Readonly<Record<string, string>> = {
-  'Queue music or a sound effect; captured at its quote, refunded once if it fails': 'what the trade calls it',
+  'Queue music or a sound effect; charged at its quote, refunded once if it fails': 'what the trade calls it',
   'Price of music or a sound effect, in USD': 'what the trade calls it',
 }
 

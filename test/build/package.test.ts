@@ -94,7 +94,7 @@ test('its MCP server lists its tools and checks what they are called with', asyn
     })
     expect(refused).toMatchObject({
       isError: true,
-      content: [{ text: expect.stringMatching(/^The arguments of video_quote are not right: .*duration/) }],
+      content: [{ text: expect.stringMatching(/^Invalid arguments for video_quote: .*duration/) }],
     })
     await expect(server.call('tools/call', { name: 7 })).rejects.toThrow(/refused/)
   } finally {
@@ -121,7 +121,7 @@ registerHooks({ load(url, context, next) {
     expect(tools.length).toBeGreaterThan(0)
     // The hook is at work: a tool needs its schemas.
     const called = await server.call('tools/call', { name: 'limits', arguments: {} })
-    expect(called).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/internal fault/) }] })
+    expect(called).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/Internal error/) }] })
   } finally {
     await server.end()
   }

@@ -128,7 +128,7 @@ withPostgres('the backup of a PostgreSQL database', cluster => {
     expect(await runCommand(['backup', file, '--with-secret', ...nowhere], withoutSecret(source))).toEqual({
       ...{ code: 1, stdout: '' },
       stderr:
-        'The secret of the service is not known. Set FAREBOX_SECRET as the service has it, or name its folder with `--data`.\n',
+        'The service’s secret is missing. Set the same FAREBOX_SECRET as the service, or give its folder with `--data`.\n',
     })
     await folderSecrets(other)
     const wrong = await runCommand(['backup', file, '--with-secret', ...nowhere], withoutSecret(source))
@@ -138,7 +138,7 @@ withPostgres('the backup of a PostgreSQL database', cluster => {
     ])
     for (const one of [file, `${file}.secret`]) expect(existsSync(one)).toBe(false)
 
-    expect((await run(source, 'backup', file)).stderr).toContain("The service's secret is not in it: ")
+    expect((await run(source, 'backup', file)).stderr).toContain("The backup does not contain the service's secret. ")
     const target = await newDatabase()
     const restored = await runCommand(['restore', file, ...nowhere], withoutSecret(target))
     expect([restored.code, restored.stderr]).toEqual([
@@ -146,7 +146,10 @@ withPostgres('the backup of a PostgreSQL database', cluster => {
       expect.stringMatching(/^This ledger belongs to the secret of /),
     ])
     const bare = await runCommand(['restore', file, '--data', join(root, 'bare')], withoutSecret(await newDatabase()))
-    expect([bare.code, bare.stderr]).toEqual([0, expect.stringMatching(/^No secret came with them: put the former /)])
+    expect([bare.code, bare.stderr]).toEqual([
+      0,
+      expect.stringMatching(/^The backup contains no secret: before the first start, put the former /),
+    ])
   }, 60_000)
 
   test('leaves no secret behind where the dump fails', async () => {
@@ -173,7 +176,7 @@ withPostgres('the backup of a PostgreSQL database', cluster => {
     expect((await run(source, 'backup', file)).code).toBe(0)
     expect(await run(source, 'restore', file)).toEqual({
       ...{ code: 1, stdout: '' },
-      stderr: '`pg_restore` found a database that is not empty. Restore into an empty one.\n',
+      stderr: '`pg_restore` found that the database is not empty. Restore into an empty database.\n',
     })
     expect(await run(source, 'backup', file)).toMatchObject({
       code: 1,
@@ -181,7 +184,7 @@ withPostgres('the backup of a PostgreSQL database', cluster => {
     })
     await writeFile(file, 'no dump')
     expect(await run(await newDatabase(), 'restore', file)).toMatchObject({
-      ...{ code: 1, stderr: '`pg_restore` cannot read this file. Name a backup of this database.\n' },
+      ...{ code: 1, stderr: '`pg_restore` cannot read this file. Give a backup of this database.\n' },
     })
   })
 
@@ -233,7 +236,7 @@ withPostgres('the backup of a PostgreSQL database', cluster => {
     const audited = await run(source, 'ledger', 'audit', '--data', root)
     expect([audited.code, audited.stdout]).toEqual([0, expect.stringContaining('The ledger adds up.')])
     expect(await run(source, 'keys', 'rotate-secret', '--data', root)).toMatchObject({
-      ...{ code: 1, stderr: expect.stringMatching(/^The secret is set by the environment\. Put a new one into/) },
+      ...{ code: 1, stderr: expect.stringMatching(/^The secret comes from the environment\. Set a new secret in/) },
     })
   })
 })

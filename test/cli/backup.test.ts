@@ -107,7 +107,7 @@ describe('a restore drill', () => {
     await chats.stop()
     expect(made).toMatchObject({ code: 0, stdout: `${file}\n` })
     expect(made.stderr).toMatch(
-      /^The service's secret is in .+ keep it apart from the backup\.\nThe ledger in it adds up: /,
+      /^The service's secret is in .+ keep it in a different place than the backup\.\nThe ledger in it adds up: /,
     )
     expect(after).toBeGreaterThan(before.length)
 
@@ -146,7 +146,7 @@ describe('a backup', () => {
     const { code, stdout, stderr } = await backup(file)
     expect([code, stdout]).toEqual([0, `${file}\n`])
     expect(stderr).toBe(
-      "The service's secret is not in it: without it no API key of then opens anything again.\nThe ledger in it adds up: 1 rows of 1 accounts.\n",
+      "The backup does not contain the service's secret. Without that secret, existing API keys stop working after a restore.\nThe ledger in it adds up: 1 rows of 1 accounts.\n",
     )
     expect((await stat(file)).mode & 0o777).toBe(0o600)
     expect((await readdir(root)).sort()).toEqual(['books.db', 'source'])
@@ -170,14 +170,10 @@ describe('a backup', () => {
     [
       'a file',
       async () => writeFile(file, 'precious'),
-      ' exists already. Name another file: a backup overwrites nothing.',
+      ' exists already. Choose another file: a backup never overwrites one.',
     ],
-    ['a secret', async () => writeFile(`${file}.secret`, 'precious'), '.secret exists already. Name another file: '],
-    [
-      'an unfinished one',
-      async () => writeFile(`${file}.part`, 'precious'),
-      '.part. Remove it, unless it is being made',
-    ],
+    ['a secret', async () => writeFile(`${file}.secret`, 'precious'), '.secret exists already. Choose another file: '],
+    ['an unfinished one', async () => writeFile(`${file}.part`, 'precious'), 'Remove it, unless a backup is running'],
   ])('overwrites nothing: %s', async (_what, make, sentence) => {
     await make()
     const { code, stdout, stderr } = await backup(file, '--with-secret')
@@ -215,7 +211,7 @@ describe('a backup', () => {
       else
         expect(await backup(file)).toMatchObject({
           code: 1,
-          stderr: expect.stringContaining('An unfinished backup lies'),
+          stderr: expect.stringContaining('There is an unfinished backup'),
         })
       for (const end of ['', '.part', '.part-journal']) await rm(file + end, { force: true })
     }
@@ -248,14 +244,14 @@ describe('a backup', () => {
   test('of another release is made before that is updated, and not audited', async () => {
     tamperWith(dataFolder(source).database, 'DROP TABLE claim_answer; DROP TABLE claim')
     const { code, stderr } = await backup(file)
-    expect([code, stderr]).toEqual([0, expect.stringContaining('The ledger is of another release')])
+    expect([code, stderr]).toEqual([0, expect.stringContaining('The ledger belongs to another release')])
   })
 
   test('goes into a folder that is there, and comes from one that is', async () => {
     const nowhere = await backup(join(root, 'no', 'books.db'))
     expect([nowhere.code, nowhere.stderr]).toEqual([
       1,
-      expect.stringMatching(/^There is no folder .+\. Make it, or name/),
+      expect.stringMatching(/^There is no folder .+\. Create it, or choose/),
     ])
     const nothing = await runCommand(['backup', file, '--data', join(root, 'none')])
     expect([nothing.code, nothing.stderr]).toEqual([1, expect.stringMatching(/^There is no service in .+\. Start one/)])
@@ -275,7 +271,9 @@ describe('a restore', () => {
     const { code, stderr } = await restore(target)
     expect([code, stderr]).toEqual([
       0,
-      expect.stringMatching(/^No secret came with them: put the former service's into /),
+      expect.stringMatching(
+        /^The backup contains no secret: before the first start, put the former service's secret into /,
+      ),
     ])
     expect((await stat(dataFolder(target).database)).mode & 0o777).toBe(0o600)
     expect((await stat(join(target, 'service'))).mode & 0o777).toBe(0o700)
@@ -284,11 +282,11 @@ describe('a restore', () => {
   test.each([
     ['no database', 'this is text'],
     ['a database without a ledger', ''],
-  ])('of %s advises another backup, because another folder changes nothing', async (_, text) => {
+  ])('of %s advises another file from, because another folder changes nothing', async (_, text) => {
     const broken = join(root, 'broken.db')
     await writeFile(broken, text)
     const { code, stderr } = await restore(join(root, 'target'), broken)
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/broken\.db .*another backup/)])
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/broken\.db .*another file from/)])
     expect(stderr).not.toContain('--data')
   })
 
@@ -319,7 +317,7 @@ describe('a restore', () => {
     expect([code, stdout, stderr]).toEqual([
       1,
       '',
-      `${database}${end} of an earlier ledger would change the restored one. Move what is left of them away, or restore into another folder, with \`--data\`.\n`,
+      `${database}${end} of an earlier ledger would damage the restored one. Move these files away, or restore into another folder with \`--data\`.\n`,
     ])
     expect([existsSync(database), await readFile(`${database}${end}`, 'utf8')]).toEqual([
       false,
@@ -336,9 +334,13 @@ describe('a restore', () => {
   })
 
   test.each([
-    ['nothing', async () => rm(file), /^There is no file .+\. Name the backup/],
-    ['text', async () => writeFile(file, 'no database'), /^The database .+ cannot be used: it is no SQLite database/],
-    ['other tables', async () => writeOther(), /^The database .+ cannot be used: it holds no farebox ledger\./],
+    ['nothing', async () => rm(file), /^There is no file .+\. Give the path/],
+    [
+      'text',
+      async () => writeFile(file, 'no database'),
+      /^The database .+ cannot be used: it is not an SQLite database/,
+    ],
+    ['other tables', async () => writeOther(), /^The database .+ cannot be used: it contains no farebox ledger\./],
     ['half a backup', async () => halve(), /^The database .+ cannot be used: /],
   ])('takes no %s', async (_what, make, sentence) => {
     await make()

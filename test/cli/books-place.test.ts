@@ -32,7 +32,7 @@ test.each([
   expect([code, stderr]).toEqual([
     1,
     expect.stringMatching(
-      /^The ledger of the service in .* is in PostgreSQL \(127\.0\.0\.1:1\/books\), and DATABASE_URL is not set\. Set DATABASE_URL /,
+      /^The ledger of the service in .* is in PostgreSQL \(127\.0\.0\.1:1\/books\), and DATABASE_URL is not set\. Set the same DATABASE_URL /,
     ),
   ])
 })
@@ -64,7 +64,9 @@ test('books that were restored without their secret say how to go on', async () 
   const { code, stderr } = await runCommand(['keys', 'list', '--data', other])
   expect([code, stderr]).toEqual([
     1,
-    expect.stringMatching(/^The secret of the ledger in .*other is missing\. Put the former service’s into .*secret/),
+    expect.stringMatching(
+      /^The secret of the ledger in .*other is missing\. Put the former service’s secret into .*secret/,
+    ),
   ])
 })
 
@@ -96,7 +98,7 @@ withPostgres('an empty database', cluster => {
     })
     expect([code, stderr]).toEqual([
       1,
-      'The PostgreSQL database has no service ledger. Start the service on it once, or check DATABASE_URL.\n',
+      'The PostgreSQL database has no service ledger. Start the service with this database once, or check DATABASE_URL.\n',
     ])
   })
 })

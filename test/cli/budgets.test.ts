@@ -30,7 +30,7 @@ describe.each([
     expect((await during(() => keys('budget', keyId, '--budget-usd', '0', '--period', 'epoch'))).code).toBe(0)
     const changed = JSON.parse((await during(() => keys('list', '--json'))).stdout)
     expect(changed).toMatchObject([{ budget: { period: 'epoch', usd: '0.000000', staking: null } }])
-    expect((await during(() => keys('budget', keyId, '--none'))).stdout).toBe(`Key ${keyId} has no limit of its own.\n`)
+    expect((await during(() => keys('budget', keyId, '--none'))).stdout).toBe(`Key ${keyId} has no limit.\n`)
     expect(JSON.parse((await during(() => keys('list', '--json'))).stdout)).toMatchObject([{ budget: null }])
   })
 
@@ -46,7 +46,7 @@ test.each([
   [
     'an unknown period',
     ['create', '--usd', '1', '--budget-usd', '1', '--period', 'week'],
-    '`--period` takes epoch (a day of UTC), month or lifetime, not `week`',
+    '`--period` takes epoch (a UTC day), month or lifetime, not `week`',
   ],
   ['a negative limit', ['create', '--usd', '1', '--budget-usd', '-1', '--period', 'month'], '--budget-usd'],
   ['a limit that is no amount', ['create', '--usd', '1', '--budget-usd', '1e3', '--period', 'month'], '--budget-usd'],

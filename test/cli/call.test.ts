@@ -56,10 +56,10 @@ test.each([
   [['call'], /Say which tool: .*\bchat, /],
   [['call', 'chats', 'x=1'], /no tool `chats`; there are .*\bchat, /],
   [['call', 'chat', 'model=m'], /`prompt` is missing/],
-  [[...chat, 'foo=1'], /`foo` is not taken; the arguments are model, prompt, /],
+  [[...chat, 'foo=1'], /`foo` is not an argument; the arguments are model, prompt, /],
   [[...chat, 'temperature=hot'], /`temperature` must be of type number/],
-  [[...chat, 'model=n'], /`model` comes twice/],
-  [[...chat, 'stray'], /`stray` is no argument of chat; write it as key=value/],
+  [[...chat, 'model=n'], /`model` appears twice/],
+  [[...chat, 'stray'], /`stray` is not an argument of chat; write arguments as key=value/],
   [[...chat, '--max-tokens', '5'], /`--max-tokens` is not known/],
   [['call', '--list', 'chat', 'x=1'], /`--list` takes one tool/],
 ])('%j is wrong usage, told before anything is opened', async (args, says) => {

@@ -54,7 +54,7 @@ describe.each(cuts)('of a ledger that was cut off %s', (_where, lengthOf) => {
 
 test.each([
   ['empty', () => truncate(database, 0), 'is empty'],
-  ['gone', () => rm(database), 'is gone'],
+  ['gone', () => rm(database), 'is missing'],
 ])('a ledger whose file is %s is not begun again: its customers had credit', async (_how, damage, says) => {
   await copyFile(whole, database)
   await damage()

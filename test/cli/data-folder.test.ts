@@ -44,7 +44,7 @@ async function asPlainUser<Value>(work: () => Promise<Value>): Promise<Value> {
   }
 }
 
-const oneSentence = /^[^\n]+\. [^\n]+ or take another folder: `--data DIR`[^\n]*\n$/
+const oneSentence = /^[^\n]+\. [^\n]+ or choose another folder: `--data DIR`[^\n]*\n$/
 
 describe('a data folder that cannot be used is told in one sentence with the next step', () => {
   const rows: [args: string[]][] = [
@@ -60,7 +60,7 @@ describe('a data folder that cannot be used is told in one sentence with the nex
     await writeFile(file, '')
     const { code, stderr } = await run([...args, '--data', file])
     expect([code, stderr]).toEqual([1, expect.stringMatching(oneSentence)])
-    expect(stderr).toContain('A file stands where a folder is needed')
+    expect(stderr).toContain('a folder is needed there')
   })
 
   test.each(rows)('%j below a file', async args => {
@@ -77,7 +77,7 @@ describe('a data folder that cannot be used is told in one sentence with the nex
     const { code, stderr } = await asPlainUser(() => run([...args, '--data', join(shut, 'below')]))
     await chmod(shut, 0o700)
     expect([code, stderr]).toEqual([1, expect.stringMatching(oneSentence)])
-    expect(stderr).toContain('This user may not use')
+    expect(stderr).toContain('You don’t have permission for')
   })
 
   const codes = ['EACCES', 'EPERM', 'EEXIST', 'ENOTDIR', 'EROFS', 'ENOSPC']
@@ -98,7 +98,7 @@ describe('a data folder that cannot be used is told in one sentence with the nex
 
   test('a refusal that is no file stays unforeseen', async () => {
     const error = Object.assign(new Error('no such right'), { code: 'EPERM', syscall: 'kill' })
-    expect((await run(['break'], [throwing(error)])).stderr).toContain('unforeseen error: no such right')
+    expect((await run(['break'], [throwing(error)])).stderr).toContain('unexpected error: no such right')
   })
 })
 
@@ -122,7 +122,7 @@ describe('a folder that another process is using', () => {
     const { code, stderr } = await run(['keys', 'create', '--usd', '5', '--data', root])
     expect([code, stderr]).toEqual([
       1,
-      `Another process of farebox is using the folder ${root}. Stop it, or take another folder with \`--data\`.\n`,
+      `Another process of farebox is using the folder ${root}. Stop it, or choose another folder with \`--data\`.\n`,
     ])
   })
 
@@ -132,7 +132,7 @@ describe('a folder that another process is using', () => {
     const { code, stderr } = await run(['up', '--no-journey', '--port', '0', '--data', root])
     expect([code, stderr]).toEqual([
       1,
-      `farebox already serves the folder ${root} at http://127.0.0.1:1 (process ${process.pid}). Stop it with \`kill ${process.pid}\`, or take another folder with \`--data\`.\n`,
+      `farebox already serves the folder ${root} at http://127.0.0.1:1 (process ${process.pid}). Stop it with \`kill ${process.pid}\`, or choose another folder with \`--data\`.\n`,
     ])
   })
 })

@@ -146,7 +146,7 @@ describe.each(assistantClients)('$name', client => {
     put(path, old)
     for (const args of [[], ['--uninstall']]) {
       const end = await run([client.name, '--yes', ...args])
-      expect(end).toMatchObject({ code: 1, stderr: expect.stringMatching(/another server.*Rename it/) })
+      expect(end).toMatchObject({ code: 1, stderr: expect.stringMatching(/another server.*Rename or remove it/) })
     }
     expect(read(path)).toBe(old)
   })
@@ -267,8 +267,8 @@ test.each([
   [['cursor', '--json'], /`--yes` or `--print`/],
   [['cursor', '--local', '.farebox', '--data', 'x'], /leave `--service` and `--data` out/],
   [['cursor', '--set', 'FAREBOX_WALLET_KEY=1'], /does not take FAREBOX_WALLET_KEY/],
-  [['cursor', '--set', 'FAREBOX_MAX_DAY_USD=much'], /FAREBOX_MAX_DAY_USD is no amount/],
-  [['cursor', '--service', 'https://me:secret@x.example'], /FAREBOX_BASE_URL is no address/],
+  [['cursor', '--set', 'FAREBOX_MAX_DAY_USD=much'], /FAREBOX_MAX_DAY_USD is not an amount/],
+  [['cursor', '--service', 'https://me:secret@x.example'], /FAREBOX_BASE_URL is not the address/],
 ])('%j is wrong usage', async (args, sentence) => {
   const end = await run(args)
   expect(end).toMatchObject({ code: 2, stderr: expect.stringMatching(sentence) })

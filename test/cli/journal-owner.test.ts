@@ -63,7 +63,7 @@ async function expectGuarded(owners: Owners, folder: string): Promise<void> {
   expect(await at(['stop'])).toMatchObject({ code: 0 })
   expect(await at(['start'], typed.slice(1))).toMatchObject({ code: 1 })
   const ownStatus = await run(['status', '--data', owners.folder], null, owners.env)
-  expect(ownStatus.stdout).toContain('switched off')
+  expect(ownStatus.stdout).toContain('stopped for all')
 }
 
 test.each(folders)('another name of the journal serves nobody: a symbolic link in %s', async (_, fill) => {

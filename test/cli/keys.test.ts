@@ -54,7 +54,7 @@ describe.each([
     ])
     for (const { key } of [first, second]) expect(stdout).not.toContain(key)
 
-    expect((await during(() => keys('revoke', first.keyId))).stdout).toBe(`Key ${first.keyId} has ended.\n`)
+    expect((await during(() => keys('revoke', first.keyId))).stdout).toBe(`Key ${first.keyId} was revoked.\n`)
     expect(await during(() => listed())).toMatchObject([
       { id: second.keyId, revokedAtMs: null },
       { id: first.keyId, revokedAtMs: expect.any(Number) },
@@ -113,7 +113,7 @@ describe('a new secret', () => {
     const { code, stdout } = await keys('rotate-secret')
     expect([code, stdout]).toEqual([
       0,
-      'There is a new secret. The former one is still accepted, until `farebox keys drop-secrets`.\n',
+      'Created a new secret. The former one is still accepted, until `farebox keys drop-secrets`.\n',
     ])
     const fresh = await created('--account', former.account)
     const freshLink = await link()
@@ -145,7 +145,7 @@ describe('a new secret', () => {
   test('ends keys that still need the former one only where that was asked for', async () => {
     const former = await created('--usd', '1')
     await keys('rotate-secret')
-    expect((await keys('drop-secrets', '--break-keys')).stdout).toMatch(/ 1 key ended with that\.\n$/)
+    expect((await keys('drop-secrets', '--break-keys')).stdout).toMatch(/ 1 key stopped working\.\n$/)
     expect(await listed()).toMatchObject([{ needs: 'missing' }])
     await served(root, async service => expect(await statusOf(service, former.key)).toBe(401))
   })
@@ -219,7 +219,7 @@ describe('a secret of the environment', () => {
       const { code, stderr } = await withSecrets(['create', '--usd', '1'], env)
       expect([code, stderr]).toEqual([
         1,
-        expect.stringMatching(/ is too short\. Set it as the service has it: at least 32 /),
+        expect.stringMatching(/ is too short\. Set it to the same value as the service: at least 32 /),
       ])
       expect(stderr).not.toContain('short\n')
     },
@@ -227,12 +227,15 @@ describe('a secret of the environment', () => {
 
   test('is rotated where it is set', async () => {
     const { code, stderr } = await withSecrets(['rotate-secret'], { FAREBOX_SECRET: present })
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/^The secret is set by the environment\. Put a new one /)])
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^The secret comes from the environment\. Set a new secret /),
+    ])
   })
 })
 
 test.each([
-  [[], 'Say what to do: `create`, `budget`, `list`, `revoke`, `rotate-secret`, `drop-secrets`. '],
+  [[], 'Choose what to do: `create`, `budget`, `list`, `revoke`, `rotate-secret`, `drop-secrets`. '],
   [['mend'], '`mend` is not known; there is `create`, '],
   [['revoke'], 'The id of the key is missing; '],
   [['create'], '`--usd` is missing. '],

@@ -50,7 +50,7 @@ test('a restored trial without its local chain is told so, by name of the folder
   expect(await audit()).toEqual({
     ...{ code: 1, stdout: '' },
     stderr:
-      'This ledger has payments on eip155:8453, but no node is set for it and this folder has no local chain. Set FAREBOX_EVM_RPC_URL to a node. For the ledger of a trial, copy `chain` from its folder to this one: without it its transfers are gone.\n',
+      'This ledger has payments on eip155:8453, but no node is set for it and this folder has no local chain. Set FAREBOX_EVM_RPC_URL to a node. For the ledger of a trial, copy `chain` from its folder to this one; its transfers exist only there.\n',
   })
   const chain = await startLocalEvmChain({ dataDir: root })
   try {
@@ -58,7 +58,7 @@ test('a restored trial without its local chain is told so, by name of the folder
     expect([code, stderr]).toEqual([
       1,
       expect.stringMatching(
-        /^The local chain of this folder never saw these payments \(eip155:8453\), so it is a new one: copy `chain` /,
+        /^The local chain of this folder has none of these payments \(eip155:8453\), so it is a new chain: copy `chain` /,
       ),
     ])
     expect(stdout).toContain('1 credits, 0 of them on the chain; 0 transfers')

@@ -64,10 +64,15 @@ const rows: [args: string[], code: number, stdout: RegExp, stderr: RegExp][] = [
   [['greet', '--times'], 2, /^$/, /`--times` needs a value/],
   [['greet', '--times', '--loud'], 2, /^$/, /`--times` needs a value/],
   [['greet', 'Ada', '--times', '-5'], 0, /^hello Ada -5\n$/, /^$/],
-  [['greet', '--', '--times', '-5'], 2, /^$/, /`-5` is one word too many/],
-  [['greet', 'Ada', 'Bob'], 2, /^$/, /`Bob` is one word too many/],
+  [['greet', '--', '--times', '-5'], 2, /^$/, /`-5` is an unexpected argument/],
+  [['greet', 'Ada', 'Bob'], 2, /^$/, /`Bob` is an unexpected argument/],
   [['greet', 'nobody'], 1, /^$/, /^There is nobody to greet\. Name somebody\.\n$/],
-  [['greet', 'bug'], 1, /^$/, /^farebox stopped on an unforeseen error: unforeseen\. FAREBOX_DEBUG=1 shows where\.\n$/],
+  [
+    ['greet', 'bug'],
+    1,
+    /^$/,
+    /^farebox stopped because of an unexpected error: unforeseen\. Set FAREBOX_DEBUG=1 to see where\.\n$/,
+  ],
 ]
 
 test.each(rows)('farebox %j ends with %i', async (args, code, stdout, stderr) => {
@@ -88,7 +93,7 @@ test.each([
 await main(['--version']); ${broken}; setTimeout(() => {}, 60_000)`
     const args = ['--input-type=module', '-e', program]
     const { code, stderr } = await promisify(execFile)(process.execPath, args, { env: {} }).catch(error => error)
-    const sentence = `farebox stopped on an unforeseen error: ${reason}. FAREBOX_DEBUG=1 shows where.\n`
+    const sentence = `farebox stopped because of an unexpected error: ${reason}. Set FAREBOX_DEBUG=1 to see where.\n`
     expect({ code, stderr }).toEqual({ code: 1, stderr: sentence })
     const debugged = await promisify(execFile)(process.execPath, args, { env: { FAREBOX_DEBUG: '1' } }).catch(
       error => error,

@@ -27,5 +27,7 @@ test('the flag comes before the environment', async () => {
 test('an unknown word is wrong usage, told with the sets and tools that there are', async () => {
   const end = await runCommand(['mcp', '--tools', 'core,hologram'])
   expect(end).toMatchObject({ code: 2, stdout: '' })
-  expect(end.stderr).toMatch(/no tool and no set `hologram`; the sets are core, wallet, .*the tools .*\bchat, /)
+  expect(end.stderr).toMatch(
+    /`hologram` is neither a tool nor a set; the sets are core, wallet, .*the tools .*\bchat, /,
+  )
 })

@@ -46,7 +46,7 @@ const run = (...args: string[]) => runCommand([...args, '--data', old])
 test('what only reads leaves it to its own release, and says so', async () => {
   for (const args of [['audit'], ['export']]) {
     const { code, stderr } = await run('ledger', ...args)
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/^The tables are those of another release\. Start the /)])
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^The tables belong to another release\. Start the /)])
   }
 })
 
@@ -66,7 +66,7 @@ test('a backup from before the update is restored and updated by itself', async 
   expect(await run('backup', file, '--with-secret')).toMatchObject({
     ...{
       code: 0,
-      stderr: expect.stringContaining('The ledger is of another release, so it was not audited.'),
+      stderr: expect.stringContaining('The ledger belongs to another release, so it was not audited.'),
     },
   })
   const target = join(root, 'new')

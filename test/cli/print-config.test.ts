@@ -41,7 +41,7 @@ test.each(assistantClients)(
     expect(server?.env_vars?.[0] ?? server?.env.FAREBOX_API_KEY).toMatch(
       /^(\$?\{?(env:|input:)?)?farebox_api_key(:-)?\}?$|^WRITE THE API KEY HERE/i,
     )
-    expect(stderr).toMatch(/^Put this into \S+/)
+    expect(stderr).toMatch(/^Save this in \S+/)
     expect(install.usage).toContain(name)
     expect(`${stdout}${stderr}`).not.toMatch(new RegExp(`${canaryApiKey}|${canaryEvmKey}`))
   },

@@ -79,13 +79,13 @@ describe('it does not start', () => {
       where: 'the token is a word',
       env: { FAREBOX_PROXY_TOKEN: 'secret' },
       code: 2,
-      says: /FAREBOX_PROXY_TOKEN is no token/,
+      says: /FAREBOX_PROXY_TOKEN is invalid/,
     },
     {
       where: 'the rule for unpriced calls is none',
       env: { FAREBOX_UNPRICED_CALLS: 'yes' },
       code: 2,
-      says: /`ask` nor `allow`/,
+      says: /Use `ask` or `allow`/,
     },
   ])('where $where', async ({ env, code, says }) => {
     const end = await runCommand(['proxy', '--port', '0'], env)

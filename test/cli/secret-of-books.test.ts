@@ -52,7 +52,7 @@ const accounts = async (name: string) => (await keys(name, 'list')).stdout
 /** Where the books say the secret is, and what to do. */
 const belongsTo = (name: string) =>
   `This ledger belongs to the secret of the service in ${hostname()}:${folderOf(name)}/service (mark `
-const nextStep = 'Take the former service’s secret (copy its file `secret`, '
+const nextStep = 'Use the former service’s secret: copy its file `secret`, '
 
 /** `other` is the folder of whoever comes with another secret. */
 function sameOnBoth(other: 'home' | 'elsewhere'): void {
@@ -88,7 +88,7 @@ function sameOnBoth(other: 'home' | 'elsewhere'): void {
     const [first] = await folderSecrets(dataFolder(folderOf('home')))
     const { key } = keyFrom(await create('home'))
     expect((await keys('home', 'rotate-secret')).code).toBe(0)
-    await expect(startAndStop('home', [first])).rejects.toThrow('is another one (mark ')
+    await expect(startAndStop('home', [first])).rejects.toThrow('is a different one (mark ')
     expect(await statusOf('home', key)).toBe(200)
     expect((await keys('home', 'drop-secrets', '--break-keys')).code).toBe(0)
     await startAndStop('home')
@@ -110,9 +110,9 @@ function sameOnBoth(other: 'home' | 'elsewhere'): void {
     const { code, stdout } = await keys(other, 'rotate-secret', '--break-keys')
     expect([code, stdout]).toEqual([
       0,
-      `The ledger now uses the secret in ${dataFolder(folderOf(other)).secret}. 1 key of another secret ended with that.\n`,
+      `The ledger now uses the secret in ${dataFolder(folderOf(other)).secret}. 1 key of another secret stopped working.\n`,
     ])
-    expect((await keys(other, 'list')).stdout).toContain('active  needs a secret that is not here')
+    expect((await keys(other, 'list')).stdout).toContain('active  needs a secret that is missing here')
     const fresh = keyFrom(await create(other))
     expect([await statusOf(other, lost.key), await statusOf(other, fresh.key)]).toEqual([401, 200])
   })

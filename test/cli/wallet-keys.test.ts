@@ -23,9 +23,9 @@ test('export shows keys that make the same addresses, to a person who knows the 
 })
 
 test.each<[what: string, typed: string[] | null, isShown: boolean, said: RegExp]>([
-  ['nobody is at the terminal', null, true, /for a person at a terminal/],
-  ['its output is read by a program', [passphrase, words], false, /on a terminal alone/],
-  ['the passphrase is wrong', ['wrong horse battery', words], true, /does not open/],
+  ['nobody is at the terminal', null, true, /needs a terminal/],
+  ['its output is read by a program', [passphrase, words], false, /only in a terminal/],
+  ['the passphrase is wrong', ['wrong horse battery', words], true, /passphrase is wrong/],
   ['the person does not confirm', [passphrase, 'yes'], true, /Nothing was shown/],
 ])('export shows nothing where %s', async (_, typed, isShown, said) => {
   const data = temporaryFolder()
@@ -57,7 +57,7 @@ test('address shows a code for each rail, and what is in it', async () => {
   const wrong = await atTerminal(['address', '--rail', 'bitcoin', '--data', data])
   expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('base or solana') })
   const local = await atTerminal(['address', '--qr', '--data', data], null, { FAREBOX_BASE_URL: 'http://127.0.0.1:1' })
-  expect(local.stderr).toContain('no real USDC')
+  expect(local.stderr).toContain('not send it real USDC')
 })
 
 /** Reads the printed code back: two modules a character, light ones are drawn. */
@@ -84,7 +84,7 @@ test('without a keychain, create --keychain says so and leaves no wallet', {
   expect(made).toMatchObject({
     code: 1,
     stdout: '',
-    stderr: expect.stringMatching(/keychain of this system is not there/),
+    stderr: expect.stringMatching(/system keychain is missing/),
   })
   expect(existsSync(join(data, 'wallet.json'))).toBe(false)
 })
@@ -94,7 +94,7 @@ test('two ways for one passphrase are one too many, and a file is enough', async
   const file = join(data, 'passphrase')
   writeFileSync(file, `${passphrase}\n`, { mode: 0o600 })
   const both = await atTerminal(['create', '--passphrase-file', file, '--passphrase-fd', '0', '--data', data])
-  expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining('not by both') })
+  expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining('not both') })
   expect((await atTerminal(['create', '--passphrase-file', file, '--data', data])).code).toBe(0)
   expect(await unlockKeyFile(data, passphrase)).toHaveLength(2)
 })

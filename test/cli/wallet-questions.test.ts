@@ -64,11 +64,11 @@ test.each(answers)('approve with %s', async (_, facts, typed, flags, state) => {
     expect((await run(['approve', question.id, '--data', data], ['yes'])).stderr).toContain('is approved already')
 })
 
-test('approve is for a person at a terminal', async () => {
+test('approve is needs a terminal', async () => {
   const data = temporaryFolder()
   const question = await questionIn(data, spend)
   const piped = await run(['approve', question.id, '--data', data])
-  expect(piped).toMatchObject({ code: 1, stderr: expect.stringContaining('for a person at a terminal') })
+  expect(piped).toMatchObject({ code: 1, stderr: expect.stringContaining('needs a terminal') })
   expect(await question.state()).toBe('pending')
 })
 
@@ -105,7 +105,7 @@ describe('a no', () => {
     const again = await run(['approve', question.id, '--data', data], typed)
     expect(again).toMatchObject({
       code,
-      stdout: expect.stringMatching(/^You said no to this, .* A yes now takes that back/),
+      stdout: expect.stringMatching(/^You denied this .* Approving it now reverses that/),
     })
     expect(await question.state()).toBe(state)
   })
@@ -118,7 +118,7 @@ describe('a no', () => {
     expect((await run(['approve', question.id, '--data', data], ['yes', 'another one'])).code).toBe(1)
     expect(await question.state()).toBe('denied')
     expect((await run(['status', '--data', data])).stdout).toMatch(
-      new RegExp(`refused, and may be taken back: A video for 2.00 USD; until .*wallet approve ${question.id}`),
+      new RegExp(`denied, can be reversed: A video for 2.00 USD; until .*wallet approve ${question.id}`),
     )
     await run(['approve', question.id, '--data', data], ['yes', passphrase])
     expect(await question.state()).toBe('approved')
@@ -130,14 +130,14 @@ describe('a no', () => {
     const question = await questionIn(data, spend)
     await run(['refuse', question.id, '--data', data], [])
     const twice = await run(['refuse', question.id, '--data', data], [])
-    expect(twice).toMatchObject({ code: 1, stderr: expect.stringContaining('is refused already, until') })
+    expect(twice).toMatchObject({ code: 1, stderr: expect.stringContaining('is already denied, until') })
   })
 })
 
 describe('without an id', () => {
   test('the one that waits is answered', async () => {
     const data = temporaryFolder()
-    expect((await run(['approve', '--data', data], [])).stderr).toContain('Nothing waits for an answer.')
+    expect((await run(['approve', '--data', data], [])).stderr).toContain('Nothing is pending.')
     const question = await questionIn(data, spend)
     expect(await run(['approve', '--data', data], ['yes'])).toMatchObject({ code: 0 })
     expect(await question.state()).toBe('approved')
@@ -149,7 +149,7 @@ describe('without an id', () => {
     const kites = await questionIn(data, spend, { ...about, prompt: 'A kite', files: [{ name: 'kite.png', bytes: 9 }] })
     const dogs = await questionIn(data, spend, { ...about, prompt: 'A dog', files: [] })
     const listed = await run(['approve', '--data', data], ['yes'])
-    expect(listed).toMatchObject({ code: 2, stderr: expect.stringContaining('2 questions wait for an answer.') })
+    expect(listed).toMatchObject({ code: 2, stderr: expect.stringContaining('2 requests are pending.') })
     const line = (told: string, id: string) =>
       new RegExp(`^A video for at most 2.00 USD; ${told}; until .* UTC, in .*: .*wallet approve ${id}`, 'm')
     expect(listed.stdout).toMatch(line('video_create at s.example; “A dog”', dogs.id))

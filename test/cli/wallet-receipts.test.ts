@@ -38,7 +38,7 @@ beforeEach(async () => {
   const state = openState(folder)
   const rows = new ReceiptRows(state)
   rows.add(row({}))
-  const problem = 'The receipt is of another request.'
+  const problem = 'The receipt is for another request.'
   rows.add(row({ id: 'charge:r2', state: 'differs', problem, what: null, atMs: atMs - 1000 }))
   rows.add(row({ id: 'charge:r3', state: 'unsigned', receipt: null, saidMicroUsd: null, atMs: atMs - 2000 }))
   state.close()
@@ -56,7 +56,7 @@ test('charges stand beside the top-ups, with what was bought and used', async ()
   expect(lines).toEqual(
     expect.arrayContaining([
       `2026-11-21T09:00:00.000Z  charge  0.000035 USD  verified  ${service}  charge:r1  A chat with m  3 chat.output`,
-      `2026-11-21T08:59:59.000Z  charge  0.000035 USD  differs  ${service}  charge:r2  =1+1  3 chat.output  The receipt is of another request.`,
+      `2026-11-21T08:59:59.000Z  charge  0.000035 USD  differs  ${service}  charge:r2  =1+1  3 chat.output  The receipt is for another request.`,
       `2026-11-21T08:59:58.000Z  charge  unknown amount  unsigned  ${service}  charge:r3  A chat with m`,
     ]),
   )

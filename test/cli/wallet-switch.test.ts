@@ -25,7 +25,9 @@ test('anybody stops the wallet, and its owner starts it again', async () => {
   const { folder, pay } = await walletWithKeyFile()
   expect(await run(['stop', '--data', folder])).toMatchObject({ code: 0 })
   expect(await pay()).toBe('stopped')
-  expect((await run(['status', '--data', folder], null, env)).stdout).toMatch(/switched off for all .* by terminal, /)
+  expect((await run(['status', '--data', folder], null, env)).stdout).toMatch(
+    /stopped for all processes .* by terminal, /,
+  )
   expect(await run(['start', '--data', folder])).toMatchObject({ code: 1, stderr: expect.stringContaining('terminal') })
   expect(await run(['start', '--data', folder], ['not the passphrase'])).toMatchObject({ code: 1 })
   expect(await pay()).toBe('stopped')

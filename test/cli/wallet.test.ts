@@ -59,9 +59,9 @@ test('create makes an encrypted wallet that pays where the service wants it', as
     code: 0,
     stdout: expect.stringMatching(/^0x[0-9a-fA-F]{40}\n[1-9A-HJ-NP-Za-km-z]{32,44}\n$/),
   })
-  expect(made.stderr).toContain(`wants to be paid at ${payTo}, in USDC on Base.`)
+  expect(made.stderr).toContain(`takes payments at ${payTo}, in USDC on Base.`)
   expect(made.stderr).not.toContain(attacker)
-  expect(made.stderr).toContain('Send it no real USDC')
+  expect(made.stderr).toContain('do not send it real USDC')
   const keys = await unlockKeyFile(data, passphrase)
   expect(keys?.map(key => `${key.address}\n`).join('')).toBe(made.stdout)
   expect((await run(['address', '--data', data])).stdout).toBe(made.stdout)
@@ -72,7 +72,7 @@ test('create makes an encrypted wallet that pays where the service wants it', as
   const unset = await run(['status', '--data', data])
   expect(unset.stdout).toContain(`service: ${new URL(url).origin} (set by \`wallet create --service\`)\n`)
   const other = await run(['status', '--data', data], null, { FAREBOX_BASE_URL: 'http://127.0.0.1:9/api/v1' })
-  expect(other.stdout).toContain(`may be paid too: ${new URL(url).origin};`)
+  expect(other.stdout).toContain(`may also be paid: ${new URL(url).origin};`)
   const none = await run(['status', '--data', temporaryFolder()], null, { FAREBOX_WALLET_KEY: secret })
   expect(none.stdout).toContain('service: http://127.0.0.1:8402 (the default, ')
   const again = await run(['create', '--data', data, passphraseFile()])
@@ -94,19 +94,21 @@ test('create says what to fund, how the assistant opens it, and where to look', 
   const [base, solana] = made.stdout.trim().split('\n')
   expect(made.stderr.trim().split('\n').slice(-3)).toEqual([
     expect.stringMatching(`^1. .*to ${base} on Base .eip155:8453, token 0x.*or to ${solana} on Solana .token `),
-    expect.stringContaining(`\`farebox mcp --passphrase-file FILE --data '${data}'\` with the FAREBOX_BASE_URL`),
+    expect.stringContaining(
+      `\`farebox mcp --passphrase-file FILE --data '${data}'\` with the service’s FAREBOX_BASE_URL`,
+    ),
     expect.stringContaining(`\`farebox wallet status --data '${data}'\``),
   ])
 })
 
 test.each([
-  ['only the rails that the service is paid on', { networks: ['eip155:8453'] }, /on Base[^;]*; they/],
+  ['only the rails that the service is paid on', { networks: ['eip155:8453'] }, /on Base[^;]*\)\./],
   [
     'local money for a service of this machine',
     { service: 'http://127.0.0.1:1/api/v1' },
     /on Base first: `farebox local fund 0xa --usd.*policy\.json/,
   ],
-  ['which address to fund first', { networks: [] }, /Fund Base first/],
+  ['which address to fund first', { networks: [] }, /fund Base first/],
   ['no passphrase where a keychain has it', { isInKeychain: true }, /start `farebox mcp` with .*keychain/],
   [
     'the file that the passphrase is in',
@@ -136,19 +138,25 @@ test('create says that there is a wallet before it asks anything', async () => {
   const before = readFileSync(join(data, 'wallet.json'), 'utf8')
   const made = await run(['create', '--service', await service(402, offer), '--data', data], [])
   expect(made).toMatchObject({ code: 1, stdout: '' })
-  expect(made.stderr).toMatch(/^There is a wallet in \S+ already\. Move that file away first/)
+  expect(made.stderr).toMatch(/^There is already a wallet in \S+\. Move that file away first/)
   expect(readFileSync(join(data, 'wallet.json'), 'utf8')).toBe(before)
 })
 
 const failures: [what: string, answer: [number, unknown], args: string[], typed: string[] | null, said: RegExp][] = [
-  ['the person says no', [402, offer], [], ['no'], /No wallet was made/],
+  ['the person says no', [402, offer], [], ['no'], /No wallet was created/],
   ['the passphrases differ', [402, offer], [], ['yes', passphrase, 'another passphrase'], /differ/],
-  ['it is no service', [200, {}], [], ['yes'], /does not answer as a service/],
-  ['the answer is no JSON', [402, '<html>'], [], ['yes'], /does not answer as a service/],
+  ['it is no service', [200, {}], [], ['yes'], /is not a service with this API/],
+  ['the answer is no JSON', [402, '<html>'], [], ['yes'], /is not a service with this API/],
   ['it redirects', [307, ''], [], ['yes'], /cannot be reached/],
-  ['the answer has no end', [402, 'x'.repeat(100_000)], [], ['yes'], /does not answer as a service/],
-  ['nothing can be paid', [402, { x402Version: 2, accepts: [] }], [], ['yes'], /no payment that this wallet can make/],
-  ['nobody is there to ask', [402, offer], [], null, /for a person at a terminal/],
+  ['the answer has no end', [402, 'x'.repeat(100_000)], [], ['yes'], /is not a service with this API/],
+  [
+    'cannot be paid',
+    [402, { x402Version: 2, accepts: [] }],
+    [],
+    ['yes'],
+    /no payment option that this wallet supports/,
+  ],
+  ['nobody is there to ask', [402, offer], [], null, /needs a terminal/],
 ]
 
 test.each(failures)('create makes nothing where %s', async (_, [status, body], args, typed, said) => {
@@ -258,7 +266,7 @@ test.each([
   const resolved = await run(args, [typed])
   expect(resolved.code).toBe(code)
   expect(await wallet.receipts(1)).toMatchObject([{ state: code === 0 ? 'dead' : 'unknown', counts }])
-  expect((await run(args)).stderr).toContain('for a person at a terminal')
+  expect((await run(args)).stderr).toContain('needs a terminal')
   dispose()
 })
 
@@ -282,7 +290,7 @@ test('status says how credit is refilled, and what has become of it', async () =
   clock.advance(1)
   await see()
   expect(await status()).toMatch(
-    /by 5\.00 USD; it has stopped: The refill pay_\S+ of 5\.00 USD did not show .*start --data '[^']+'` to go on\n/,
+    /by 5\.00 USD; refills have stopped: The refill pay_\S+ of 5\.00 USD did not show .*start --data '[^']+'` to resume them\n/,
   )
   await run(['start', '--data', folder], [])
   expect(await status()).toContain('\nrefills credit below 1.00 USD by 5.00 USD\n')
@@ -304,15 +312,15 @@ test('status says until when a refused refill waits', async () => {
   }
   const { stdout } = await run(['status', '--data', folder], null, env)
   const again = new Date(clock.now() + sameRefusalMs).toISOString()
-  expect(stdout).toContain('the last one was not paid: 5.00 USD more would pass the cap')
-  expect(stdout).toContain(`The next one is thought of after ${again}\n`)
+  expect(stdout).toContain('the last one failed: 5.00 USD more would exceed the cap')
+  expect(stdout).toContain(`The next one is possible after ${again}\n`)
 })
 
 test('a misspelt cap is refused by every command but the one that stops', async () => {
   const folder = temporaryFolder()
   const env = { FAREBOX_WALLET_KEY: secret, FAREBOX_MAX_DAILY_USD: '1' }
   const refused = await run(['status', '--data', folder], null, env)
-  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('FAREBOX_MAX_DAILY_USD is no setting.') })
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('FAREBOX_MAX_DAILY_USD is not a setting.') })
   expect((await run(['stop', '--data', folder], null, env)).code).toBe(0)
 })
 
@@ -326,7 +334,9 @@ test('status says what still counts against the caps, and what to do', async () 
   expect(await status()).toContain(`could still be collected: ${id}, 5.00 USD`)
   clock.advance(1_000_000)
   await wallet.recover(send)
-  expect(await status()).toMatch(new RegExp(`still counted: ${id}, 5.00 USD; .*farebox wallet resolve ${id}`))
+  expect(await status()).toMatch(
+    new RegExp(`still counts against the caps: ${id}, 5.00 USD; .*farebox wallet resolve ${id}`),
+  )
   await run(['resolve', id, '--data', folder], ['stayed'])
   expect(await status()).not.toContain(id)
   dispose()

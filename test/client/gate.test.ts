@@ -199,7 +199,7 @@ test('an abort ends a wait', async () => {
 
 test.each([
   ['unanswered', /did not answer/, { kind: 'no-answer' }],
-  ['failed', /with a failure/, undefined],
+  ['failed', /have failed/, undefined],
 ] as const)('what holds a request back after calls that %s is said by the error', async (end, message, cause) => {
   const { one, other } = twoProcesses()
   for (let count = 0; count < breakerFailures; count++) {
@@ -310,7 +310,7 @@ test('calls under way when a process ends are failures, and not under way for ev
   expect(other.refusals).toMatchObject([{ kind: 'breaker-open' }])
 })
 
-test('a 429 that says to come again in a day is believed for an hour', async () => {
+test('a 429 that says to try again in a moment in a day is believed for an hour', async () => {
   const time = new VirtualTime()
   const { enter, passages, refusals, soon } = processOf(time, memorySharedNotes())
   enter()

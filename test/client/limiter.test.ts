@@ -84,7 +84,7 @@ test.each<Row>([
     { kind: 'used-up', untilMs: nowMs + 90_000 },
   ],
   [
-    'a refusal that says only when to come again',
+    'a refusal that says only when to try again in a moment',
     withPause(after(said()), nowMs + 5_000),
     { kind: 'used-up', untilMs: nowMs + 5_000 },
   ],

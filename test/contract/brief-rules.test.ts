@@ -146,7 +146,7 @@ test.each([
   ['§4.3', 'a system prompt', saying('system', 'Be brief.'), taken],
   ['§4.3', 'text in parts', saying('user', [{ type: 'text', text: 'Hello' }]), taken],
   ['§4.3', 'a picture', saying('user', [{ type: 'image_url', image_url: { url: picture } }]), taken],
-  ['§4.3', 'sound', saying('user', [{ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }]), taken],
+  ['§4.3', 'audio', saying('user', [{ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }]), taken],
   ['§4.3', 'a video', saying('user', [{ type: 'video_url', video_url: { url: clip } }]), taken],
   ['§4.3', 'a role that is none', saying('human', 'Hello'), refused],
   ['§4.3', 'no model', { model: undefined }, refused],

@@ -91,7 +91,7 @@ const requests: [string, z.ZodType, object][] = [
   ],
 ]
 
-const betweenMembers = 'has `content` or `tool_calls`'
+const betweenMembers = 'must have `content` or `tool_calls`'
 
 test.each(requests)('a request to %s, whole and damaged', (_, schema, request) => {
   const reader = described(schema)

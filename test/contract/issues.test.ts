@@ -75,7 +75,7 @@ test.each([
         },
       },
     },
-    ['consents.p: Not taken here: consent_version'],
+    ['consents.p: Not allowed here: consent_version'],
   ],
   ['§2.6', 'a list for a body', [], [': Expected object']],
 ] as const)('video %s: %s', (_, _what, body, sentences) => {

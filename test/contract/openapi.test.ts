@@ -101,7 +101,7 @@ test('streams, bytes, optional bodies and payments stand where the brief has the
   expect(answerOf('/x402/top-up', 'post', '200').headers).toHaveProperty(['payment-response'])
 })
 
-test('every 402 carries PAYMENT-REQUIRED, every 429 the time to come again', () => {
+test('every 402 carries PAYMENT-REQUIRED, every 429 the time to try again in a moment', () => {
   for (const path of Object.values(description.paths)) {
     for (const { responses } of Object.values(path)) {
       if ('402' in responses) expect(whole(responses['402']).headers).toHaveProperty(['payment-required'])

@@ -43,7 +43,7 @@ describe('a video is asked for once', () => {
       .catch(() => ({ state: 'running', engineState: announced }) as const)
     expect(world.submissions()).toHaveLength(1)
     if (!again) {
-      expect(outcome).toMatchObject({ state: 'failed', reason: expect.stringContaining('not known whether') })
+      expect(outcome).toMatchObject({ state: 'failed', reason: expect.stringContaining('unknown whether') })
       return
     }
     world.server.says(wires[kind].submit, wires[kind].taken)
@@ -122,14 +122,14 @@ describe('over two upstreams, of which one is dead', () => {
 
 describe('a refused submission is the verdict', () => {
   const refusals: [kind: Kind, status: number, body: object, reason: RegExp, contentPolicy: boolean][] = [
-    ['service', 400, { error: 'Invalid request parameters' }, /does not take this request/, false],
+    ['service', 400, { error: 'Invalid request parameters' }, /does not accept this request/, false],
     ['service', 402, { error: 'Insufficient USD' }, /cannot be used at the moment/, false],
     ['service', 401, { error: 'Authentication failed' }, /cannot be used/, false],
-    ['service', 409, { error: { code: 'needs_consent', message: 'x' } }, /asks for a consent/, false],
-    ['service', 413, { code: 'PAYLOAD_TOO_LARGE', error: 'x' }, /does not take this request/, false],
+    ['service', 409, { error: { code: 'needs_consent', message: 'x' } }, /requires a consent/, false],
+    ['service', 413, { code: 'PAYLOAD_TOO_LARGE', error: 'x' }, /does not accept this request/, false],
     ['service', 422, { error: 'Your prompt violates' }, /refused the content/, true],
     ['openai', 400, { error: { code: 'moderation_blocked', message: 'secret words' } }, /refused the content/, true],
-    ['openai', 400, { error: { message: 'seconds' } }, /does not take this request/, false],
+    ['openai', 400, { error: { message: 'seconds' } }, /does not accept this request/, false],
     ['openai', 404, { error: { message: 'no such model' } }, /cannot be used/, false],
     ['openai', 402, {}, /cannot be used/, false],
   ]

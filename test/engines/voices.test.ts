@@ -113,5 +113,5 @@ test.each([
       return error instanceof ConfigRefused ? error.faults.map(({ sentence }) => sentence).join() : error
     }
   }
-  expect(told()).toContain('makes no voices of recordings')
+  expect(told()).toContain('cannot create voices from recordings')
 })

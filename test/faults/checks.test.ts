@@ -310,7 +310,7 @@ test.each(damages)('$what is found', ({ damage, lost, drift }) => {
   expect([findings.lostMicroUsd, findings.driftMicroUsd]).toEqual([lost, drift])
 })
 
-test('a request that got no answer may have been charged once', () => {
+test('a request that got no answer may have charged it once', () => {
   const world = soundWorld()
   world.rows.charges.set(...charge('stranger', 9n))
   world.book.unanswered.chat = 1

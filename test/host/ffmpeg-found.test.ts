@@ -34,7 +34,7 @@ test.each<[rule: string, encoders: readonly string[] | null, words: RegExp]>([
   [
     'none',
     null,
-    /^The package node-av, which holds FFmpeg, is not installed: run `npm install --ignore-scripts node-av`/,
+    /^The package node-av, which contains FFmpeg, is not installed: run `npm install --ignore-scripts node-av`/,
   ],
   ['one that lacks all', [], /node-av lacks libx264 and aac: run/],
   ['one that lacks one', sound, /node-av lacks libx264: run/],

@@ -33,7 +33,7 @@ describe.each(eras)('in the %s era', era => {
       budget_left_usd: 5,
     })
     expect(textOf(result)).toBe(
-      'Job job_1 is queued; such a job takes about 60 s. Call job_wait with it. Charged 0.25 USD. Credit left: 4.75 USD. The wallet may still pay 5.00 USD today.',
+      'Job job_1 is queued; such jobs take about 60 s. Call job_wait with this id. Charged 0.25 USD. Credit left: 4.75 USD. The wallet may still pay 5.00 USD today.',
     )
   })
 
@@ -172,14 +172,14 @@ const refusals: [why: string, tool: string, given: Record<string, unknown>, says
     'consent by argument',
     'video_create',
     { ...video, consents: { demo: {} } },
-    ['`consents` is not taken', 'negative_prompt'],
+    ['`consents` is not an argument', 'negative_prompt'],
   ],
-  ['a limit by argument', 'chat', { model: 'm', prompt: 'p', max_usd: 99 }, ['`max_usd` is not taken']],
+  ['a limit by argument', 'chat', { model: 'm', prompt: 'p', max_usd: 99 }, ['`max_usd` is not an argument']],
   [
     'approval by argument',
     'wallet_top_up',
     { amount_usd: 5, approved: true },
-    ['`approved` is not taken; the arguments are amount_usd, again'],
+    ['`approved` is not an argument; the arguments are amount_usd, again'],
   ],
 ]
 test.each(refusals)('refused: %s', async (_why, name, given, says) => {
@@ -196,12 +196,12 @@ const failures: [why: string, facts: ConstructorParameters<typeof ToolFailure>[0
   [
     'a limit',
     { happened: 'The limit is reached.', charged: zeroUsd, retryAtMs: Date.now() + 600_000, next: 'Wait.' },
-    /^The limit is reached\. Nothing was charged\. Come again in (5\d\d|600) s, at 20\d\d-.*Z\. Wait\.$/,
+    /^The limit is reached\. Nothing was charged\. Retry in (5\d\d|600) s, at 20\d\d-.*Z\. Wait\.$/,
   ],
   [
     'a lost answer',
     { happened: 'The answer was lost.', charged: 'unknown', next: 'Call it again.' },
-    /^The answer was lost\. What was charged is not known; .* Call it again\.$/,
+    /^The answer was lost\. The charge is unknown; .* Call it again\.$/,
   ],
   [
     'a charge',
@@ -223,7 +223,7 @@ test('an unforeseen error names a reference, and its details are one log line wi
   const { client, log } = await opened({ host })
   const result = await client.callTool({ name: 'limits', arguments: {} })
   expect(result.isError).toBe(true)
-  const reference = /internal fault, reference ([0-9a-f]{8});/.exec(textOf(result))?.[1]
+  const reference = /Internal error, reference ([0-9a-f]{8});/.exec(textOf(result))?.[1]
   expect(textOf(result)).not.toMatch(/TypeError|cannot sign/)
   expect(log).toHaveLength(1)
   expect(log[0]).not.toContain('\n')
@@ -258,7 +258,7 @@ test('chosen tools alone are listed and callable, in the order of the listing', 
   expect((await client.listTools()).tools.map(tool => tool.name)).toEqual(['chat', 'limits'])
   await expect(client.callTool({ name: 'job_list', arguments: {} })).rejects.toThrow('chat, limits are here')
   await expect(connect({ host: fakeHost().host, tools: ['chta'] })).rejects.toThrow(
-    'no tool and no set `chta`; the sets are core, wallet,',
+    '`chta` is neither a tool nor a set; the sets are core, wallet,',
   )
 })
 
@@ -278,7 +278,7 @@ test('the prompt asks before it spends, and names the budget where there is one'
     const content = messages[0]?.content
     return content?.type === 'text' ? content.text : ''
   }
-  expect(await get({ idea: 'A kite.' })).toMatch(/A kite\.[\s\S]*Wait for my yes/)
+  expect(await get({ idea: 'A kite.' })).toMatch(/A kite\.[\s\S]*Wait for my approval/)
   expect(await get({ idea: 'A kite.', budget_usd: '0.50' })).toContain('at most 0.50 USD')
   await expect(get({ idea: 'A kite.', budget_usd: 'all' })).rejects.toThrow('an amount such as 0.50')
   await expect(get({})).rejects.toThrow('`idea` is missing')

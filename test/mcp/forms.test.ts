@@ -59,7 +59,7 @@ describe.each(eras)('arguments that a person fills in, in the %s era', era => {
       'test_input_required_result_multi_round',
     )
     expect(asked).toHaveLength(2)
-    expect(text).toMatch(/The person denied this/)
+    expect(text).toMatch(/The user denied this/)
   })
 })
 
@@ -73,7 +73,7 @@ test.each(eras)('what a person left out of a prompt is asked from them, in the %
   await expect(client.getPrompt({ name })).rejects.toThrow(/context/)
   // Nobody is asked for the rest of arguments that are refused.
   answers.push({ action: 'accept', content: { context: 'the sea' } })
-  await expect(client.getPrompt({ name, arguments: { place: 'x' } })).rejects.toThrow(/`place` is not taken/)
+  await expect(client.getPrompt({ name, arguments: { place: 'x' } })).rejects.toThrow(/`place` is not an argument/)
   expect(answers).toHaveLength(1)
   await client.close()
 })

@@ -55,7 +55,7 @@ test.each(ways)('%s says so in our words, with a reference to the log', async (_
       answer => JSON.stringify(answer),
       error => String(error),
     )
-    const reference = /This is an internal fault, reference (\w{8}); the log of the server says more\./.exec(said)?.[1]
+    const reference = /Internal error, reference (\w{8}); see the log of the server\./.exec(said)?.[1]
     expect(said).not.toContain('/home/ann')
     expect(connection.log.map(line => JSON.parse(line))).toMatchObject([
       { reference, where, reason: expect.stringMatching(/^Cannot find module/) },

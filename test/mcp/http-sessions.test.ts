@@ -138,13 +138,13 @@ test('one that the protocol refuses ends none', async () => {
   expect([await alive(ids), servers.length - closed]).toEqual([sessionLimits.open, sessionLimits.open])
 })
 
-test('none ends while a call is under way in it; where that is so in all, a new one is told to come again', async () => {
+test('none ends while a call is under way in it; where that is so in all, a new one is told to try again in a moment', async () => {
   open()
   const ids = await begunTo(sessionLimits.open)
   const answers = await Promise.all(ids.map(id => post(call, id)))
   const refused = await post(initialize)
   expect([refused?.status, refused?.headers.get('retry-after')]).toEqual([503, '1'])
-  expect(await refused?.json()).toMatchObject({ error: { message: expect.stringContaining('come again') } })
+  expect(await refused?.json()).toMatchObject({ error: { message: expect.stringContaining('try again in a moment') } })
   nowMs += sessionLimits.idleMs
   expect((await post(initialize))?.status).toBe(503)
   calls.resolve()

@@ -104,7 +104,7 @@ test.each([
   const text = instructionsFor(names.map(name => ({ name })))
   expect(text.length).toBeLessThanOrEqual(instructionCharacters)
   expect(named(text).filter(name => !names.includes(name))).toEqual([])
-  for (const part of ['Money', 'Persons', 'Safety']) expect(text).toContain(`\n${part}\n- `)
+  for (const part of ['Money', 'Approvals', 'Safety']) expect(text).toContain(`\n${part}\n- `)
   expect(text).not.toMatch(/undefined|\n\n\n|- \n/)
 })
 

@@ -20,28 +20,28 @@ const clock = { now: () => Date.UTC(2026, 0, 2, 23, 51) }
 
 /** The same words wherever it is asked; the policy's frame is longer than any mark in it. */
 const said = `Do you consent to the policy of demo, version v2.0, for this request?
-A person may be shown in kite.png, which the service takes with a person's consent alone.
+kite.png may show a person, so the service requires your consent.
 
 Tool: video_create
 Model: demo-video
-Prompt, in the caller’s words: “A kite.”
+Prompt (quoted): “A kite.”
 Files: kite.png (1.2 MB)
 Price: at most 0.25 USD
 Service: http://127.0.0.1:8402
 About the policy: https://docs.example/consent
 
-<<<< policy of demo, whole
+<<<< full policy of demo
 ${policyText}
->>>> end of policy of demo, whole
+>>>> end of full policy of demo
 
-A yes makes these three statements:
+Approving makes these three statements:
 - I have read the policy above and agree to its terms and privacy rules.
-- I have the legal right to use this media, or the consent of everybody shown in it.
+- I have the legal right to use this media, or the consent of everyone shown in it.
 - I know that the media will be screened.
 
-Yes: the three statements are sent to the service with this request, and it is bought for at most 0.25 USD. For 30 minutes the same request asks you for no consent again. The service may keep this for these very media under this version of the policy; you are still asked about every other request with them.
-No: nothing is sent or charged, and the same request is refused for 30 minutes. In that time only a person can take the no back, with \`farebox wallet approve\` in a terminal.
-The question appr_consent is open until 2026-01-03 00:00 UTC, in 9 minutes.`
+If you approve: the three statements are sent to the service with this request, and it is bought for at most 0.25 USD. For 30 minutes the same request needs no further consent. The service may remember your consent for these media and this version of the policy; farebox still asks you about every other request with them.
+If you deny: nothing is sent or charged, and the same request is refused for 30 minutes. Until then only you can reverse the denial, with \`farebox wallet approve\` in a terminal.
+The request appr_consent is open until 2026-01-03 00:00 UTC, in 9 minutes.`
 
 const allTicked = { termsAndPrivacy: true, legalRight: true, screeningAcknowledged: true }
 const accept = (content: Record<string, boolean | string>): ElicitResult => ({ action: 'accept', content })
@@ -70,7 +70,7 @@ describe.each(eras)('in the %s era', era => {
       const result = await client.callTool(call)
       expect(asked).toHaveLength(1)
       expect(asked[0]?.message).toBe(`${said}
-This form takes an answer for 10 minutes. Only all three statements ticked are a yes; sent without them it decides nothing, and the question may come again. To say no, decline it.`)
+This form is open for 10 minutes. To approve, tick all three statements. To deny, decline the form. If you submit it without ticking all three, nothing is decided and you may be asked again.`)
       const form = asked[0]?.schema as { properties: Record<string, { type: string; default: boolean }> } | undefined
       expect(Object.entries(form?.properties ?? {}).map(([name, box]) => [name, box.type, box.default])).toEqual([
         ['termsAndPrivacy', 'boolean', false],
@@ -95,7 +95,7 @@ This form takes an answer for 10 minutes. Only all three statements ticked are a
     const result = await client.callTool(call)
     expect(result.isError).toBeFalsy()
     expect(textOf(result)).toBe(
-      `The person denied this. Nothing was sent or charged. The same call is refused until 2026-01-03 00:00 UTC, in 9 minutes; after that, it asks again. Only the person can reverse this earlier, with \`farebox wallet approve ${question.approvalId}\` in a terminal. Do not ask again unless the person wants to.`,
+      `The user denied this. Nothing was sent or charged. The same call is refused until 2026-01-03 00:00 UTC, in 9 minutes; after that, it asks again. Only the user can reverse this earlier, with \`farebox wallet approve ${question.approvalId}\` in a terminal. Do not ask again unless the user wants to.`,
     )
     expect(result.structuredContent).toEqual({
       ...{ status: 'declined', approval_id: question.approvalId },
@@ -128,7 +128,7 @@ This form takes an answer for 10 minutes. Only all three statements ticked are a
       await client.listTools()
       const closed = await client.callTool(call)
       expect(closed.isError).toBeFalsy()
-      expect(textOf(closed)).toMatch(/without deciding\. Nothing was sent or charged\. The question may be asked again/)
+      expect(textOf(closed)).toMatch(/without deciding\. Nothing was sent or charged\. Make the same call to ask again/)
       expect(closed.structuredContent).toEqual({ status: 'needs_person', approval_id: question.approvalId })
       expect(seen).toMatchObject({ calls: [], given: [] })
       expect((await client.callTool(call)).structuredContent).toMatchObject({ job_id: 'job_1' })
@@ -150,8 +150,8 @@ This form takes an answer for 10 minutes. Only all three statements ticked are a
     })
     const result = await client.callTool(call)
     expect(messages.map(message => message.split('\n')[0])).toEqual([
-      'May 5.00 USD be paid to an address that was not paid before?',
-      'May this be bought for at most 2.50 USD?',
+      'Pay 5.00 USD to a new address?',
+      'Buy this for at most 2.50 USD?',
       'Do you consent to the policy of demo, version v2.0, for this request?',
     ])
     expect(messages[0]).toContain('Paid to: 0x00000000000000000000000000000000000000aa')
@@ -196,12 +196,12 @@ This form takes an answer for 10 minutes. Only all three statements ticked are a
     await client.listTools()
     const result = await client.callTool(call)
     expect(result.isError).toBeFalsy()
-    expect(textOf(result)).toBe(`A person has to decide before this goes on. Nothing was sent or charged.
-Show the person all of the following, word for word:
+    expect(textOf(result)).toBe(`This needs the user’s approval. Nothing was sent or charged.
+Show the user all of the following, word for word:
 
 ${said}
 
-Run \`farebox wallet approve\` in a terminal. Only the person can do this; no argument of a tool can. Afterwards call video_create again with the same arguments.`)
+Run \`farebox wallet approve\` in a terminal. Only the user can do this; no tool argument can. Afterwards call video_create again with the same arguments.`)
     expect(result.structuredContent).toMatchObject({ status: 'needs_person', approval_id: 'appr_consent' })
     expect(seen).toMatchObject({ calls: [], given: [] })
   })

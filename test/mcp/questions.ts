@@ -40,7 +40,7 @@ const spendFacts = {
   kind: 'spend',
   what: 'A video of demo-video',
   amountMicroUsd: usd(2.5),
-  because: 'It may cost more than 1.00 USD, above which a person is asked.',
+  because: 'It may cost more than 1.00 USD, and amounts above that need approval.',
 } as const
 
 export const spend: SpendQuestion = {

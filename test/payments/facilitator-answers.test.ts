@@ -132,11 +132,11 @@ describe('a settlement', () => {
     turnedAway(307, 'it has moved; set its new address'),
     turnedAway(399, 'it has moved; set its new address'),
     turnedAway(401, 'check the credentials that it is sent'),
-    turnedAway(402, 'it wants to be paid itself'),
+    turnedAway(402, 'it requires a payment for this call'),
     turnedAway(403, 'check the credentials that it is sent'),
     turnedAway(404, 'check its address'),
     turnedAway(405, 'check its address'),
-    turnedAway(429, 'it is asked more often than it allows'),
+    turnedAway(429, 'its rate limit is reached'),
   ])(
     'that was turned away with %d was not sent, and the operator is told what to do',
     async (status, body, settlement) => {
@@ -251,7 +251,7 @@ test('it is told our own option, with its credentials, as JSON; its list is aske
 describe('the operator is told', () => {
   const kind = { x402Version: 2, scheme: 'exact', network: evmNetwork, extra: { feePayer: 'x' } }
   const list = (...kinds: unknown[]) => ({ status: 200, body: { kinds } })
-  const noList = /does not tell what it supports; check its address and credentials/
+  const noList = /did not say what it supports; check its address and credentials/
   const otherNetwork = /does not settle on eip155:8453; set another one/
   const rows: [rule: string, said: typeof says, problem: RegExp | null][] = [
     ['nothing where it settles on the network', list(kind), null],
@@ -320,7 +320,7 @@ describe('its address', () => {
     'https://facilitator.example#part',
     'facilitator.example',
   ])('%s is not', url => {
-    expect(() => httpTo({ url })).toThrow(/must be https/)
+    expect(() => httpTo({ url })).toThrow(/must use https/)
   })
 
   test('may end in slashes', async () => {

@@ -53,7 +53,7 @@ describe('a watch over settling', () => {
   })
   const broken = (problem: string) => ['error', 'Payments cannot be settled.', { network: evmNetwork, problem }]
   const well = ['info', 'Payments can be settled again.', { network: evmNetwork }]
-  const unchecked = 'It could not be checked whether payments can be settled.'
+  const unchecked = 'The check whether payments can be settled failed.'
 
   const rows: [rule: string, says: (string | Error | null)[], told: unknown[], problems: string[]][] = [
     ['says nothing where all is well', [null, null], [], []],
@@ -147,7 +147,7 @@ describe('a completer', () => {
     const one = completer()
     failure = new Error('the books are away')
     await one.start()
-    const message = 'Unfinished payments could not be looked for; the next round tries again.'
+    const message = 'Looking for unfinished payments failed; the next round tries again.'
     expect(told).toEqual([['error', message, { err: failure }]])
     await vi.advanceTimersByTimeAsync(completionIntervalMs)
     expect(rounds).toBe(2)
@@ -225,7 +225,7 @@ describe('each rail', () => {
   })
 
   test('that is not set any more is told, and never guessed', async () => {
-    const sentence = (rail: string) => `Payments of the rail ${rail} are not served any more; set it up again.`
+    const sentence = (rail: string) => `Payments on ${rail} are no longer configured; configure them again.`
     const [none, noChain] = [new RailFacilitators({}), new RailChains({})]
     for (const payment of [evm, svm]) {
       await expect(none.verify(payment)).rejects.toThrow(sentence(payment.rail))
@@ -238,7 +238,7 @@ describe('each rail', () => {
   })
 })
 
-describe('a service that takes no payments', () => {
+describe('a service that accepts no payments', () => {
   const ask = async (values: string[]) => {
     let counted = 0
     const service = new NoTopUps({ publicUrl: 'https://pay.example' })

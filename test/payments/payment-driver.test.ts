@@ -144,7 +144,7 @@ describe('a payment that is new', () => {
   test('that was settled and is on no chain is left to whoever comes next, after ten looks', async () => {
     const ended = await world.begin({ seen: [open] })
     expect([ended.state, ended.asked.found.length]).toEqual(['unknown', 10])
-    expect(world.logged).toEqual(['The chain does not show a payment that is said to be settled.'])
+    expect(world.logged).toEqual(['The chain does not show a payment that the facilitator reports as settled.'])
   })
 })
 
@@ -191,18 +191,18 @@ describe('of a payment that was settled', () => {
     [
       'it was sent, and is not there',
       { settlement: { state: 'sent', transaction: '0x1' }, seen: [away] },
-      'A payment was sent and is not on the chain yet; it is looked for again.',
+      'A payment was sent but is not on the chain yet; it is checked again.',
     ],
     ['our own fault kept it back', { settlement: { state: 'unsent', why: 'no gas' } }, 'A payment could not be sent.'],
     [
       'its facilitator was cut off',
       { settlement: new Error('cut'), seen: [landed] },
-      'The facilitator gave no answer, so the chain is asked.',
+      'The facilitator gave no answer; checking the chain.',
     ],
     [
       'a refusal is no proof',
       { settlement: { state: 'doubtful', why: 'so' }, seen: [landed] },
-      'A payment is said to be refused; the chain is asked.',
+      'The facilitator reports a refusal; checking the chain.',
     ],
   ]
   test.each(words)('the operator is told where %s', async (_rule, told, message) => {

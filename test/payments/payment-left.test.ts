@@ -148,9 +148,7 @@ describe('a payment that was left by a process that died', () => {
     const { driver, log } = world.driverOf({ seen: [landed] })
     await new Completer({ rows: world.rows, driver, log }).complete()
     expect([(await world.stateOf(other)).state, await stateOfRaw(unread.key)]).toEqual(['credited', 'unknown'])
-    expect(world.logged).toEqual([
-      'A payment cannot be read, so nothing is done for it; start the release that wrote it.',
-    ])
+    expect(world.logged).toEqual(['A stored payment cannot be read and is skipped; start the release that wrote it.'])
   })
 
   test('waits with the others of its rail where their chain is away: it is asked once a round', async () => {
@@ -159,7 +157,7 @@ describe('a payment that was left by a process that died', () => {
     await left('unknown')
     const { driver, asked, log } = world.driverOf({ seen: [away] })
     await new Completer({ rows: world.rows, driver, log }).complete()
-    expect([asked.found.length, world.logged]).toEqual([1, ['A payment could not be finished yet; it is tried again.']])
+    expect([asked.found.length, world.logged]).toEqual([1, ['A payment could not be completed yet; it is retried.']])
   })
 
   test('and fails for another reason keeps none of the others from their end', async () => {

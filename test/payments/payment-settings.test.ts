@@ -80,7 +80,7 @@ test('a remote facilitator settles, with the headers that sign us in there', asy
 test('a cap of fees is kept', async () => {
   const service = await open({ facilitatorKey: await fundedKey(), feesPerHourWei: 0n })
   const { status, body } = await pay(service)
-  expect([status, body.message]).toEqual([500, expect.stringMatching(/network fees in an hour/)])
+  expect([status, body.message]).toEqual([500, expect.stringMatching(/hourly cap on network fees/)])
 })
 
 const wallets: [contractWallets: boolean, answer: string, reason: string][] = [

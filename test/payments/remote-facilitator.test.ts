@@ -133,7 +133,7 @@ describe('what a facilitator says is not what the chain says', () => {
     hostile.settle = async ({ response }) => answer(response, 200, { success: true, transaction, network: evmNetwork })
     expectPending(await send(topUps, payment))
     expect(await creditOf(world, account.address)).toBe(0n)
-    expect(world.logged).toContain('The chain does not show a payment that is said to be settled.')
+    expect(world.logged).toContain('The chain does not show a payment that the facilitator reports as settled.')
     hostile.settle = async ({ settler, question, response }) => answer(response, 200, await settler.settle(question))
     expect((await send(topUps, payment)).status).toBe(200)
     expect(await creditOf(world, account.address)).toBe(five)
@@ -344,6 +344,6 @@ describe('the operator is told what is wrong with it', () => {
     'facilitator.example',
     '',
   ])('the address %j is refused at start', async url => {
-    await expect(openRemote({ url })).rejects.toThrow('must be https')
+    await expect(openRemote({ url })).rejects.toThrow('must use https')
   })
 })

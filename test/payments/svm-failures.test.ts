@@ -163,7 +163,7 @@ describe('a facilitator that lies (X4)', () => {
     expect(await creditOf(world, account.address)).toBe(0n)
     expect(await statesOf(world)).toEqual(['unknown'])
     expect(world.logged.map(({ message }) => message)).toContain(
-      'The chain does not show a payment that is said to be settled.',
+      'The chain does not show a payment that the facilitator reports as settled.',
     )
   })
 })
@@ -268,7 +268,7 @@ describe('X11: depth', () => {
     const payment = await signSvm(world, account)
     expect((await sendSvm(world, payment)).status).toBe(500)
     expect(await creditOf(world, account.address)).toBe(0n)
-    const waits = 'A payment has too few blocks after it yet; it is looked for again.'
+    const waits = 'A payment has too few confirmations so far; it is checked again.'
     expect(world.logged.map(({ message }) => message)).toContain(waits)
     world.gate.spoil = method =>
       method === 'getSignatureStatuses' ? { context: { slot: chain.node.slots.slotAt() }, value: [null] } : undefined

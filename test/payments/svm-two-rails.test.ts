@@ -82,7 +82,7 @@ test('a rail that is not served any more leaves its payments as they are, and te
   const before = world.logged.length
   await without.completer.complete()
   expect(world.logged.slice(before).map(({ message }) => message)).toEqual([
-    'A payment could not be finished yet; it is tried again.',
+    'A payment could not be completed yet; it is retried.',
   ])
   world.gate.sends = 'pass'
   await topUps.completer.complete()

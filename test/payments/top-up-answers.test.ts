@@ -217,17 +217,17 @@ describe('an answer that is late or unknown', () => {
   })
 
   const failures: [rule: string, failure: Error, answer: object, message: string][] = [
-    ['the chain is away', away, failed(), 'The chain could not be asked about a payment.'],
+    ['the chain is away', away, failed(), 'The chain could not be queried about a payment.'],
     [
       'settling is paused',
       new SettlementPaused('The hour is full.'),
       failed('60'),
-      'A payment was turned away because settling is paused.',
+      'A payment was refused because settling is paused.',
     ],
-    ['nobody foresaw it', new RangeError('a fault'), pending(), 'A top-up met an unexpected error.'],
+    ['nobody foresaw it', new RangeError('a fault'), pending(), 'A top-up failed with an unexpected error.'],
   ]
   test.each(failures)(
-    'is told with the time to come again where %s, and to the operator',
+    'is told with the time to try again in a moment where %s, and to the operator',
     async (_rule, failure, answer, message) => {
       verdict = () => Promise.reject(failure)
       const answered = await ask()
@@ -263,7 +263,7 @@ describe('a stop', () => {
     await ask(header(), endless)
     await endless.close()
     expect(told.map(([message]) => message)).toEqual([
-      'Some payments are still being settled; the next start finishes them.',
+      'Some payments are still being settled; they continue at the next start.',
       'The facilitator could not be closed.',
     ])
   })

@@ -88,9 +88,7 @@ describe('a process ends in the middle of a top-up', () => {
     world.clock.offsetMs = leaseIsOver
     await world.compose().completer.complete()
     expect(await creditOf(world, account.address)).toBe(five)
-    expect(world.logged).toContain(
-      'A payment cannot be read, so nothing is done for it; start the release that wrote it.',
-    )
+    expect(world.logged).toContain('A stored payment cannot be read and is skipped; start the release that wrote it.')
     const states = await world.opened.store.read
       .selectFrom('payment')
       .select('state')
@@ -258,7 +256,7 @@ describe('X4: a facilitator that lies is not believed', () => {
     const settle = async () => ({ state: 'settled', transaction }) as const
     expectPending(await send(world.compose({ facilitator: withFacilitator(world.facilitator, { settle }) }), payment))
     expect(await creditOf(world, account.address)).toBe(before)
-    expect(world.logged).toContain('The chain does not show a payment that is said to be settled.')
+    expect(world.logged).toContain('The chain does not show a payment that the facilitator reports as settled.')
   })
 
   const funded = async () => {

@@ -24,7 +24,7 @@ test.each<[string, Partial<Facilitator>, string[]]>([
   [
     'that never says how it is',
     { problem: () => never },
-    ['Some payments are still being settled; the next start finishes them.'],
+    ['Some payments are still being settled; they continue at the next start.'],
   ],
   ['that never closes', { close: () => never }, ['The facilitator could not be closed.']],
 ])('a facilitator %s', async (_what, parts, told) => {

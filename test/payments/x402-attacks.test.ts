@@ -178,6 +178,6 @@ test('none of them left the books in disorder, and nothing is said that nobody f
   const received = (await app.received()).reduce((sum, [, amount]) => sum + amount, 0n)
   const entries = await app.world.opened.store.read.selectFrom('entry').select('amount').execute()
   expect(entries.reduce((sum, { amount }) => sum + amount, 0n)).toBe(received)
-  expect(app.world.logged).not.toContain('A top-up met an unexpected error.')
+  expect(app.world.logged).not.toContain('A top-up failed with an unexpected error.')
   expect(encode(app.opened.logged)).not.toContain('nobody foresaw')
 })

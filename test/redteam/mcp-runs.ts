@@ -131,16 +131,13 @@ async function journalOf(client: Client): Promise<JournalRow[]> {
   }))
 }
 
-/** A model is shown what a chat says as data from outside, and nothing at all of what a 402 says. */
+/** A model is shown what a chat says as untrusted data, and nothing at all of what a 402 says. */
 function unframed(replies: readonly Reply[], address: string, category: McpRun['category']): string[] {
   if (category === 'challenge_injection')
     return replies.some(({ said }) => said.includes(address)) ? ['a 402 whose words reach no model'] : []
   const chats = replies.filter(({ door }) => door === 'chat')
   const isFramed = ({ said }: Reply) => {
-    const [open = '', close = ''] = [
-      /^<{3,}.*data from outside$/m.exec(said)?.[0],
-      /^>{3,} end of .*$/m.exec(said)?.[0],
-    ]
+    const [open = '', close = ''] = [/^<{3,}.*untrusted data$/m.exec(said)?.[0], /^>{3,} end of .*$/m.exec(said)?.[0]]
     const [from, to] = [said.indexOf(open), said.lastIndexOf(close)]
     const text = said.slice(0, said.lastIndexOf('\n{'))
     return open !== '' && close !== '' && text.indexOf(address) > from && text.lastIndexOf(address) < to

@@ -60,7 +60,7 @@ test('a question that waits is not answered for a higher price than it shows', a
   quote = 0.95
   const second = await asked()
   expect(priceIn(second)).toBe('at most 0.95 USD')
-  await expect(agent.host.answer(first.approvalId, yes)).rejects.toThrow('expired already')
+  await expect(agent.host.answer(first.approvalId, yes)).rejects.toThrow('already expired')
   expect((await agent.approvals.list('pending')).map(({ id }) => id)).toEqual([second.approvalId])
   await agent.host.answer(second.approvalId, yes)
   expect(await agent.video()).toMatchObject({ job: expect.anything() })
@@ -71,6 +71,6 @@ test('a no counts at every price', async () => {
   await agent.host.answer(first.approvalId, { kind: 'declined' })
   for (const other of [0.95, 0.01]) {
     quote = other
-    await expect(asked()).rejects.toThrow('A person has said no to this.')
+    await expect(asked()).rejects.toThrow('The user has denied this.')
   }
 })

@@ -170,7 +170,7 @@ describe('§8.4 the life of a job', () => {
     const response = await ended({ model: 'song', queue_id: await queued(ask) })
     expect([response.status, await response.json()]).toEqual([
       422,
-      { error: 'The words are not allowed. The charge has been given back.' },
+      { error: 'The words are not allowed. The charge was refunded.' },
     ])
     expect((await charges('REFUND')).slice(before).map(({ amount }) => amount)).toEqual([30_000n])
   })
@@ -179,7 +179,7 @@ describe('§8.4 the life of a job', () => {
     engine.verdict = async call => ({ ...(await finished(call)), mimeType: 'text/html' }) as JobProgress
     const job = { model: 'song', queue_id: await queued(ask) }
     await vi.waitFor(
-      () => expect(service.logged.some(({ message }) => message.startsWith('A job could not be followed'))).toBe(true),
+      () => expect(service.logged.some(({ message }) => message.startsWith('A job could not be polled'))).toBe(true),
       { timeout: 20_000 },
     )
     expect((await post('retrieve', job)).status).toBe(200)
@@ -242,25 +242,30 @@ describe('§8.4 POST /audio/quote', () => {
 
 const refusals: [rule: string, body: object, status: number, says: string][] = [
   ['no prompt', { model: 'song' }, 400, '"path":["prompt"]'],
-  ['a prompt too short', { ...ask, prompt: 'x' }, 400, 'song takes 3 to 100'],
-  ['a prompt too long', { ...ask, prompt: 'x'.repeat(101) }, 400, 'song takes 3 to 100'],
+  ['a prompt too short', { ...ask, prompt: 'x' }, 400, 'song accepts 3 to 100'],
+  ['a prompt too long', { ...ask, prompt: 'x'.repeat(101) }, 400, 'song accepts 3 to 100'],
   ['a duration of other models', { ...ask, duration_seconds: 20 }, 400, 'allowed values: 10, 30'],
   ['a duration out of a range', { model: 'demo-music', prompt: 'x', duration_seconds: 31 }, 400, '1 to 30 seconds'],
   ['lyrics that are missing', { model: 'song', prompt: 'A waltz' }, 400, 'song needs lyrics'],
-  ['lyrics too long', { ...ask, lyrics_prompt: 'x'.repeat(51) }, 400, 'song takes 1 to 50'],
-  ['lyrics on a model without', { ...ask, model: 'sound' }, 400, 'does not take lyrics_prompt'],
+  ['lyrics too long', { ...ask, lyrics_prompt: 'x'.repeat(51) }, 400, 'song accepts 1 to 50'],
+  ['lyrics on a model without', { ...ask, model: 'sound' }, 400, 'does not support lyrics_prompt'],
   ['a voice of other models', { ...ask, voice: 'eve' }, 400, 'allowed values: anna, bert'],
-  ['a voice on a model without', { model: 'sound', prompt: 'Rain', voice: 'eve' }, 400, 'does not take voice'],
-  ['no voices', { model: 'sound', prompt: 'Rain', force_instrumental: true }, 400, 'does not take force_instrumental'],
+  ['a voice on a model without', { model: 'sound', prompt: 'Rain', voice: 'eve' }, 400, 'does not support voice'],
+  [
+    'no voices',
+    { model: 'sound', prompt: 'Rain', force_instrumental: true },
+    400,
+    'does not support force_instrumental',
+  ],
   [
     'lyrics by itself',
     { model: 'sound', prompt: 'Rain', lyrics_optimizer: true },
     400,
-    'does not take lyrics_optimizer',
+    'does not support lyrics_optimizer',
   ],
-  ['a language', { model: 'sound', prompt: 'Rain', language_code: 'de' }, 400, 'does not take language_code'],
-  ['a speed', { model: 'sound', prompt: 'Rain', speed: 2 }, 400, 'does not take speed'],
-  ['a speed of other models', { ...ask, speed: 3 }, 400, 'song takes 0.5 to 2'],
+  ['a language', { model: 'sound', prompt: 'Rain', language_code: 'de' }, 400, 'does not support language_code'],
+  ['a speed', { model: 'sound', prompt: 'Rain', speed: 2 }, 400, 'does not support speed'],
+  ['a speed of other models', { ...ask, speed: 3 }, 400, 'song accepts 0.5 to 2'],
   ['a model of another type', { ...ask, model: 'demo-video' }, 404, 'Specified model not found'],
 ]
 test.each(refusals)('%s is refused before anything is charged', async (_rule, body, status, says) => {

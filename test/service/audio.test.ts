@@ -176,11 +176,11 @@ describe('§8.1 POST /audio/speech', () => {
     ['a format that there is not', { ...hello, response_format: 'ogg' }, 400, 'mp3, opus, aac, flac, wav, pcm'],
     ['sentences as FLAC', { ...hello, streaming: true, response_format: 'flac' }, 400, 'mp3, opus, aac, wav, pcm'],
     ['a speed beyond all', { ...hello, speed: 5 }, 400, '4'],
-    ['a speed on a model without', { input: 'x', model: 'plain', speed: 2 }, 400, 'does not take speed'],
-    ['a style on a model without', { input: 'x', model: 'plain', prompt: 'Sad' }, 400, 'does not take prompt'],
+    ['a speed on a model without', { input: 'x', model: 'plain', speed: 2 }, 400, 'does not support speed'],
+    ['a style on a model without', { input: 'x', model: 'plain', prompt: 'Sad' }, 400, 'does not support prompt'],
     ['a language of another model', { ...hello, language: 'fr' }, 400, 'allowed values: en, de'],
-    ['a language on a model without', { input: 'x', model: 'plain', language: 'fr' }, 400, 'does not take language'],
-    ['sampling on a model without', { input: 'x', model: 'plain', top_p: 1 }, 400, 'does not take top_p'],
+    ['a language on a model without', { input: 'x', model: 'plain', language: 'fr' }, 400, 'does not support language'],
+    ['sampling on a model without', { input: 'x', model: 'plain', top_p: 1 }, 400, 'does not support top_p'],
     ['a model of another type', { ...hello, model: 'demo-chat' }, 404, 'Specified model not found'],
   ]
   test.each(refusals)('%s is refused before anything is held', async (_rule, body, status, says) => {
@@ -254,11 +254,11 @@ describe('§8.2 POST /audio/transcriptions', () => {
     ['a WAV that is cut off', { model: 'hears', file: file.subarray(0, -1) }, 400, 'check that the file is complete'],
     ['what is no sound', { model: 'hears', file: Buffer.from('GIF89a…') }, 400, 'WAV, MP3, FLAC'],
     ['a WAV without samples', { model: 'hears', file: file.subarray(0, 44) }, 400, 'no readable audio'],
-    ['a recording too long', { model: 'hears', file: seconds(61) }, 400, 'takes 60 s at most'],
+    ['a recording too long', { model: 'hears', file: seconds(61) }, 400, 'accepts 60 s at most'],
     ['a file too large', { model: 'hears', file: Buffer.alloc(25 * 1024 * 1024 + 1) }, 413, '25 MB'],
     ['another answer', { model: 'hears', file, response_format: 'srt' }, 400, 'json, text'],
     ['times that are no choice', { model: 'hears', file, timestamps: 'maybe' }, 400, 'true, false'],
-    ['times of a model without', { model: 'demo-asr', file, timestamps: 'true' }, 400, 'does not take timestamps'],
+    ['times of a model without', { model: 'demo-asr', file, timestamps: 'true' }, 400, 'does not support timestamps'],
     ['a model of another type', { model: 'voiced', file }, 404, 'Specified model not found'],
   ]
   test.each(refusals)('%s is refused before anything is held', async (_rule, fields, status, says) => {
@@ -333,7 +333,7 @@ describe('§8.3 POST /audio/voices', () => {
   test.each([
     ['a model without', { model: 'demo-speech', file: seconds(2) }, 400, 'allowed values: voiced'],
     ['a recording too short', { model: 'voiced', file: seconds(1) }, 400, 'needs 2 s at least'],
-    ['a recording of another type', { model: 'voiced', file: Buffer.from('fLaC…') }, 400, 'takes wav'],
+    ['a recording of another type', { model: 'voiced', file: Buffer.from('fLaC…') }, 400, 'accepts wav'],
     ['no recording', { model: 'voiced', file: Buffer.from('x') }, 400, 'is not an audio file'],
   ] as [string, Fields, number, string][])('%s is refused', async (_rule, fields, status, says) => {
     const { response, bytes } = await clone(fields)
@@ -380,7 +380,7 @@ describe('the demonstrations', () => {
     if (kind === null) return
     const heard = await charged('transcriptions', { file: bytes })
     const { text, duration = 0 } = JSON.parse(heard.bytes.toString())
-    expect(text).toMatch(/^\[This demonstration hears no words\./)
+    expect(text).toMatch(/^\[This demonstration does not recognise speech\./)
     // Six letters and three pauses; encoders fill up their last frame.
     expect(duration).toBeGreaterThanOrEqual(0.68)
     expect(duration).toBeLessThan(0.85)

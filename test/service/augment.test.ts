@@ -129,8 +129,8 @@ test.each([
 })
 
 test.each([
-  ['/augment/search', { query: 'fares' }, 'Web search is not set up on this service.'],
-  ['/augment/scrape', { url: 'https://example.com/' }, 'Reading web pages is not set up on this service.'],
+  ['/augment/search', { query: 'fares' }, 'This service has no web search.'],
+  ['/augment/scrape', { url: 'https://example.com/' }, 'This service cannot read web pages.'],
 ])('%s without an engine says so, and that to repeat it is of no use', async (path, body, words) => {
   const response = await bare.post(path, body, await bare.key(1))
   const { error } = (await response.json()) as { error: string }
@@ -155,7 +155,7 @@ describe('the demonstration', () => {
   test('finds nothing about the world, and asks nobody for a page of it', async () => {
     expect(await demo.search({ query: 'weather in Lisbon', limit: 10, signal })).toEqual([])
     await expect(demo.read({ url: 'https://example.com/', signal })).rejects.toThrow(
-      'is not fetched by a demonstration',
+      'is not fetched by the demonstration',
     )
   })
 })

@@ -60,7 +60,7 @@ describe('S10, G7: a reader who stalls', () => {
     expect(ends).toEqual([])
     await vi.advanceTimersByTimeAsync(1)
     expect(ends).toEqual([false])
-    await expect(reader.read()).rejects.toThrow('The reader took nothing for too long.')
+    await expect(reader.read()).rejects.toThrow('The client read nothing for too long.')
     expect(ends).toEqual([false])
   })
 

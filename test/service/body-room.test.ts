@@ -53,7 +53,7 @@ function held(key: string, bytes: number) {
 }
 
 describe('G17: bodies of requests under way have a share of the memory each, and all of them a bound', () => {
-  test('who sends more than a share at once is told to come again, and so is everybody where all is taken', async () => {
+  test('who sends more than a share at once is told to try again in a moment, and so is everybody where all is taken', async () => {
     const first = held(ada, 60_000)
     await first.taken
     const own = await send(ada, 20_000)

@@ -72,7 +72,7 @@ test('a stream whose charge nobody knows ends with an event that says so, and on
   })
   expect(events.at(-1)).toBe('[DONE]')
   expect(service.logged.filter(({ level }) => level === 'error')).toMatchObject([
-    { message: 'A stream could not be ended as it should.' },
+    { message: 'A stream could not be ended properly.' },
   ])
 })
 

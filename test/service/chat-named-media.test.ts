@@ -99,10 +99,10 @@ test.each([
 })
 
 test.each<[rule: string, what: Partial<FetchedFile> | FetchRefused, parts: object[], says: RegExp]>([
-  ['no video', { bytes: html }, [video()], /"path":\["messages",0,"content",1,"video_url","url"\].*no MP4/],
-  ['a private address', new FetchRefused('address', 'must be an address of the public web'), [video()], /public web/],
+  ['no video', { bytes: html }, [video()], /"path":\["messages",0,"content",1,"video_url","url"\].*not MP4/],
+  ['a private address', new FetchRefused('address', 'must be a public address'), [video()], /public address/],
   ['too much', new FetchRefused('too_large', 'it has more than 9 bytes'), [video()], /could not be fetched/],
-  ['the eleventh address', {}, Array.from({ length: 11 }, (_, each) => video(`${address}${each}`)), /may name 10/],
+  ['the eleventh address', {}, Array.from({ length: 11 }, (_, each) => video(`${address}${each}`)), /may contain 10/],
 ])('§5.1 %s is a 400 that names the field, and free', async (_rule, what, parts, says) => {
   found = what
   const { status, text, charged } = await send(videos, parts)
@@ -139,11 +139,11 @@ test.each<[rule: string, desk: () => ChatDesk, part: object, says: RegExp]>([
     'for a model that does not say so',
     () => videos,
     file(),
-    /does not take file; allowed values: text, image_url, video_url/,
+    /does not accept file; allowed values: text, image_url, video_url/,
   ],
-  ['that is no document', () => texts, file(dataUrl('application/zip', Buffer.from('PK\x03\x04'))), /is no PDF/],
-  ['that is no base64', () => texts, file('data:text/plain;base64,%%%'), /no valid base64/],
-  ['at a place of this machine', () => texts, file('file:///etc/passwd'), /must be an address or a data URL/],
+  ['that is no document', () => texts, file(dataUrl('application/zip', Buffer.from('PK\x03\x04'))), /is not a PDF/],
+  ['that is no base64', () => texts, file('data:text/plain;base64,%%%'), /not valid base64/],
+  ['at a place of this machine', () => texts, file('file:///etc/passwd'), /must be a URL or a data URL/],
 ])('a file %s is a 400, and free', async (_rule, desk, part, says) => {
   const { status, text, charged } = await send(desk(), [part])
   expect([status, text, charged]).toEqual([400, expect.stringMatching(says), 0n])

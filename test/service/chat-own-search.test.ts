@@ -304,10 +304,7 @@ test('what is set aside for it buys no tokens of a stream', async () => {
 
 test('a model without one refuses it by its name', async () => {
   const refused = await chat({ model: 'none' })
-  expect([refused.status, await refused.text()]).toEqual([
-    400,
-    expect.stringContaining('none has no search of its own'),
-  ])
+  expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('none has no search')])
   const plain = await chat({ model: 'gateway', service_parameters: {} })
   expect([plain.status, server.seen[0]?.body.plugins]).toEqual([200, undefined])
 })

@@ -26,7 +26,7 @@ afterEach(async () => {
 })
 afterAll(() => desk.service.close())
 
-const refusal = () => invalidRequest({ error: 'The model does not take this request.' })
+const refusal = () => invalidRequest({ error: 'The model does not accept this request.' })
 
 describe.each([false, true])('a search before an engine that gives no answer; stream: %s', stream => {
   test.each<[how: string, error: () => Error, owed: bigint]>([

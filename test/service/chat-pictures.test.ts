@@ -154,8 +154,8 @@ const endless: RequestListener = (_request, response) => {
   response.on('drain', more)
   more()
 }
-const late = async () => Promise.reject(new FetchRefused('too_late', 'it took too long to come'))
-const isPublic = /address of the public web/
+const late = async () => Promise.reject(new FetchRefused('too_late', 'it took too long to arrive'))
+const isPublic = /public address/
 
 test.each<[rule: string, url: () => string, message: RegExp, server?: RequestListener, fetch?: Fetcher['fetch']]>([
   ['G1 an inner address', () => 'http://169.254.169.254/latest/meta-data', isPublic],
@@ -166,19 +166,19 @@ test.each<[rule: string, url: () => string, message: RegExp, server?: RequestLis
   ['G1 a redirect to a name that leads inside', at, isPublic, redirectTo('https://inner.example/')],
   ['G1 a redirect to another scheme', at, /https:\/\/ or http:\/\//, redirectTo('file:///etc/passwd')],
   ['G1 a redirect without end', at, /redirects more than/, redirectTo('/a.png')],
-  ['a password in it', () => 'https://me:secret@a.example/', /no user and no password/],
+  ['contains a password', () => 'https://me:secret@a.example/', /user name or password/],
   ['another port', () => 'https://a.example:22/', /port 80 or 443/],
   ['nothing there', at, /its server answered 404/, say(404, 'none')],
   [
     'a page that says that it is a picture',
     at,
-    /no image of the types/,
+    /not an image of the types/,
     say(200, '<html>', { 'content-type': 'image/png' }),
   ],
   [
     'a drawing that is a program',
     at,
-    /no image of the types/,
+    /not an image of the types/,
     say(200, '<svg onload="x"/>', { 'content-type': 'image/svg+xml' }),
   ],
   [
@@ -188,7 +188,7 @@ test.each<[rule: string, url: () => string, message: RegExp, server?: RequestLis
     say(200, png(8, 8, { width: 60_000, height: 60_000 })),
   ],
   ['half a picture', at, /cut off or damaged/, say(200, picture.subarray(0, 20))],
-  ['nothing at all', at, /no image of the types/, say(200, '')],
+  ['nothing at all', at, /not an image of the types/, say(200, '')],
   [
     'one that says it is huge',
     at,
@@ -219,7 +219,7 @@ test('more addresses than one request may name are refused before the first is a
     named(...Array.from({ length: namedMediaCount + 1 }, (_, each) => at(`/${each}`))),
   )
   expect([status, orders]).toEqual([400, []])
-  expect(text).toContain(`may name ${namedMediaCount} images`)
+  expect(text).toContain(`may contain ${namedMediaCount} URLs`)
 })
 
 test('nothing is fetched for who cannot pay', async () => {

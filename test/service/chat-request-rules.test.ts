@@ -155,9 +155,9 @@ const refused: [body: object, names: string][] = [
   [parts({ type: 'text', text: 'a', cache_control: { type: 'forever' } }), 'cache_control'],
   [parts({ type: 'image_url', image_url: {} }), 'url'],
   [parts({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'mid' } }), 'format'],
-  [parts({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }), 'does not take input_audio'],
-  [parts({ type: 'video_url', video_url: { url: 'data:video/mp4;base64,AAAA' } }), 'does not take video_url'],
-  [parts({ type: 'file', file: { file_data: 'data:text/plain;base64,AAAA' } }), 'does not take file'],
+  [parts({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }), 'does not accept input_audio'],
+  [parts({ type: 'video_url', video_url: { url: 'data:video/mp4;base64,AAAA' } }), 'does not accept video_url'],
+  [parts({ type: 'file', file: { file_data: 'data:text/plain;base64,AAAA' } }), 'does not accept file'],
 ]
 
 test.each(refused)('§5.1 refuses %o, by its name and for nothing', async (body, names) => {

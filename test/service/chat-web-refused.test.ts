@@ -8,12 +8,12 @@ const web = new ScriptedWeb()
 describe('what cannot be done is refused by its name, for nothing', () => {
   const { capabilities } = textModel()
   test.each<[what: string, options: object, model: object, words: string]>([
-    ['a search of posts', { enable_x_search: true }, {}, 'enable_x_search: scripted has no search of its own'],
+    ['a search of posts', { enable_x_search: true }, {}, 'enable_x_search: scripted has no search'],
     [
       'a search before a model that takes none',
       { enable_web_search: 'on' },
       { capabilities: { ...capabilities, supportsWebSearch: false } },
-      'enable_web_search: scripted takes no results of a search',
+      'enable_web_search: scripted does not support search results',
     ],
   ])('%s', async (_what, options, model, text) => {
     const other = await openDesk({ search: web, pages: web, model })
@@ -29,7 +29,7 @@ describe('what cannot be done is refused by its name, for nothing', () => {
       const response = await bare.chat(await bare.customer(1), { service_parameters: options })
       expect([response.status, await response.text()]).toEqual([
         400,
-        expect.stringContaining('is not set up on this service'),
+        expect.stringContaining('is not available at this service'),
       ])
     }
     const claims = async ({ service }: ChatDesk) => {

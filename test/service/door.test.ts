@@ -86,7 +86,7 @@ test('its folder belongs to one service until it is closed, and is found again',
 })
 
 test.each(['', 'five', '-1', '0x5', '1e3'])('%j is no credit to start with', async usd => {
-  await expect(service.createKey({ usd })).rejects.toThrow('is no amount of USD')
+  await expect(service.createKey({ usd })).rejects.toThrow('is not an amount in USD')
 })
 
 test('with prepaid keys alone: no payment is offered or taken, and keys work', async () => {
@@ -101,7 +101,7 @@ test('with prepaid keys alone: no payment is offered or taken, and keys work', a
     const offer = await topUp()
     expect([offer.status, await offer.json()]).toEqual([402, { x402Version: 2, accepts: [] }])
     expect(paymentRequired.parse(offer.headers.get('payment-required') ?? '')).toMatchObject({
-      error: expect.stringContaining('takes no payments'),
+      error: expect.stringContaining('accepts no payments'),
       accepts: [],
     })
     const flat = { x402Version: 2, scheme: 'exact', network: 'base', payload: {} }

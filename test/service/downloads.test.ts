@@ -142,7 +142,7 @@ describe('an address (§2.7)', () => {
     expect((await retrieve(film)).status).toBe(404)
   })
 
-  test('asked for without end it is 429 with the time to come again, and not for others', async () => {
+  test('asked for without end it is 429 with the time to try again in a moment, and not for others', async () => {
     const film = await finished()
     const statuses: number[] = []
     for (let asked = 0; asked < 61; asked++) statuses.push((await got(film.path, { range: 'bytes=0-0' })).status)

@@ -44,9 +44,12 @@ test.each([
   ['a name without end', part(`name="${'x'.repeat(100_000)}"`), 'bytes of them'],
   ['two files in the place of one', part(file) + part(file), 'file'],
   ['a field in the place of a file', part('name="file"'), 'file'],
-  ['no end', part(file).slice(0, -2), 'breaks off'],
+  ['no end', part(file).slice(0, -2), 'ends before its last boundary'],
 ])('D1: %s is refused, and the field named', async (_what, parts, says) => {
-  const { status, text } = await parsed(`${parts}--b--\r\n`.slice(0, says === 'breaks off' ? -7 : undefined), type)
+  const { status, text } = await parsed(
+    `${parts}--b--\r\n`.slice(0, says === 'ends before its last boundary' ? -7 : undefined),
+    type,
+  )
   expect([status, text]).toEqual([400, expect.stringContaining(says)])
 })
 

@@ -62,7 +62,7 @@ const refusals: [rule: string, path: string, body: () => Body | Promise<Body>, s
     '/image/edit',
     () => desk.edit({ image: 'http://127.0.0.1/a.png' }),
     400,
-    'public web',
+    'public address',
   ],
   [
     'an address without a file',
@@ -151,7 +151,7 @@ const refusals: [rule: string, path: string, body: () => Body | Promise<Body>, s
     '/image/multi-edit',
     () => desk.several({ images: Array(3).fill(desk.base64) }),
     400,
-    'editor takes 2 at most',
+    'editor accepts 2 at most',
   ],
   [
     'a wrong second picture',
@@ -170,7 +170,7 @@ const refusals: [rule: string, path: string, body: () => Body | Promise<Body>, s
     400,
     'scale',
   ],
-  ['the same size and nothing else', '/image/upscale', () => desk.upscale({ scale: 1 }), 400, 'for enhance alone'],
+  ['the same size and nothing else', '/image/upscale', () => desk.upscale({ scale: 1 }), 400, 'only for enhance'],
   [
     'an enhancement that a model has not',
     '/image/upscale',

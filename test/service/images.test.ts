@@ -144,7 +144,7 @@ const refusals: [rule: string, body: object, status: number, says: string][] = [
   ['a side too long', { ...body, height: 2_000 }, 400, '1280'],
   ['a format that the model does not make', { ...body, format: 'webp' }, 400, 'png, jpeg'],
   ['a format that there is not', { ...body, format: 'gif' }, 400, 'webp'],
-  ['more steps than the model takes', { ...body, steps: 51 }, 400, 'scripted takes 50 at most'],
+  ['more steps than the model takes', { ...body, steps: 51 }, 400, 'scripted accepts 50 at most'],
   ['more steps than any model takes', { ...body, model: 'plain', steps: 1_001 }, 400, '1000'],
   ['no steps', { ...body, steps: 0 }, 400, 'steps'],
   ['five variants', { ...body, variants: 5 }, 400, '4'],

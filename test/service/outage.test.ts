@@ -71,7 +71,7 @@ async function expectComeAgain(response: Response): Promise<void> {
   ])
 }
 
-test('a SQLite file that takes no writes: paid calls are told to come again, records go on, and two lines tell of it', async () => {
+test('a SQLite file that takes no writes: paid calls are told to try again in a moment, records go on, and two lines tell of it', async () => {
   const { service, key, lines } = await opened()
   const other = new DatabaseSync(join(folder, 'farebox.db'))
   other.exec('BEGIN IMMEDIATE')
@@ -94,7 +94,7 @@ test('a SQLite file that takes no writes: paid calls are told to come again, rec
 }, 120_000)
 
 withPostgres('a PostgreSQL server that is gone', cluster => {
-  test('reads and paid calls are told to come again, and two lines tell of it', async () => {
+  test('reads and paid calls are told to try again in a moment, and two lines tell of it', async () => {
     const { service, key, lines } = await opened(cluster().url)
     await cluster().kill()
     let isAnswered = false

@@ -37,13 +37,13 @@ export async function openPictureDesk(): Promise<PictureDesk> {
     ['https://files.example/a.png', picture],
     ['https://files.example/gone.png', new FetchRefused('unreachable', 'its server answered 404')],
     ['https://files.example/huge.png', new FetchRefused('too_large', 'it has more than 5 bytes')],
-    ['http://127.0.0.1/a.png', new FetchRefused('address', 'must be an address of the public web')],
+    ['http://127.0.0.1/a.png', new FetchRefused('address', 'must be a public address')],
   ])
   const service = await openService({
     models: engines => [...demoModels(engines), ...scriptedModels(engine)],
     fetcher: {
       fetch: async ({ url }) => {
-        const found = web.get(url) ?? new FetchRefused('unreachable', 'there is no server at its address')
+        const found = web.get(url) ?? new FetchRefused('unreachable', 'its server cannot be reached')
         if (found instanceof FetchRefused) throw found
         return { url, bytes: found, mimeType: 'image/png', charset: null }
       },

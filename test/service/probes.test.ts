@@ -39,7 +39,7 @@ test.each([
 
 const isFull = new StoreError('unreachable', 'The disk is full.')
 test.each([
-  ['refuses writes, as on a full or read-only disk', () => Promise.reject(isFull), 'The database takes no writes.'],
+  ['refuses writes, as on a full or read-only disk', () => Promise.reject(isFull), 'The database accepts no writes.'],
   ['does not answer a write', () => new Promise<never>(() => undefined), 'The database does not answer a write.'],
 ])('a database that can be read and %s is not ready', async (_rule, commit, reason) => {
   const { probes } = probesOf(open, commit)

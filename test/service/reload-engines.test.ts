@@ -142,8 +142,8 @@ describe('an engine of a configuration', () => {
   const size = { width: '{{width}}', height: '{{height}}' }
   const drawn = (change: object) => ({ engine: 'comfyui', workflow: 'workflow.json', ...change })
   test.each([
-    ['of ComfyUI', 'image', drawn({}), drawn({ apiKey: `\${KEY}` })],
-    ['of ComfyUI with another workflow', 'image', drawn({}), drawn({ workflow: 'other.json' })],
+    ['ComfyUI', 'image', drawn({}), drawn({ apiKey: `\${KEY}` })],
+    ['ComfyUI with another workflow', 'image', drawn({}), drawn({ workflow: 'other.json' })],
     ['of videos', 'video', { engine: 'openai' }, { engine: 'openai', takesKeys: true }],
     ['of another service’s videos', 'video', { engine: 'service' }, { engine: 'service', apiKey: `\${KEY}` }],
   ])('%s stays the same one over a reload until its options change', async (_name, type, first, changed) => {

@@ -298,8 +298,8 @@ describe('§5.6 what is asked', () => {
     ['a limit of nothing', { max_output_tokens: 0 }, 400, 'max_output_tokens'],
     ['a temperature beyond 2', { temperature: 2.1 }, 400, 'temperature'],
     ['an effort that is none', { reasoning: { effort: 'huge' } }, 400, 'effort'],
-    ['an item that would have been kept', { input: [{ type: 'item_reference', id: 'x' }] }, 400, 'keeps no items'],
-    ['an answer that would have been kept', { previous_response_id: 'resp_1' }, 400, 'keeps nothing'],
+    ['an item that would have been kept', { input: [{ type: 'item_reference', id: 'x' }] }, 400, 'stores no items'],
+    ['an answer that would have been kept', { previous_response_id: 'resp_1' }, 400, 'stores nothing'],
     ['work that would go on', { background: true }, 400, 'background'],
     [
       'a tool that runs elsewhere',

@@ -261,8 +261,8 @@ models:
     ['a member that farebox writes', 'text', `${at}, passMembers: [max_tokens]`, /writes itself/],
     ['one within such a member', 'text', `${at}, passMembers: [stream_options.include_usage]`, /writes itself/],
     ['no name', 'text', `${at}, passMembers: ['a b']`, /by its name/],
-    ['another type of model', 'embedding', `${at}, passMembers: [seed]`, /no use for a model of type embedding/],
-    ['an engine that is told nothing else', 'text', 'engine: demo, passMembers: [seed]', /no such setting/],
+    ['another type of model', 'embedding', `${at}, passMembers: [seed]`, /not apply to a model of type embedding/],
+    ['an engine that is told nothing else', 'text', 'engine: demo, passMembers: [seed]', /Unknown setting/],
   ])('the configuration refuses it for %s', (_what, type, engine, sentence) => {
     expect(configured(type, engine)).toThrow(
       expect.objectContaining({ faults: [expect.objectContaining({ sentence: expect.stringMatching(sentence) })] }),

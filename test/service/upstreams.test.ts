@@ -126,7 +126,7 @@ describe('a call that failed over', () => {
     expect([response.headers.get('x-retry-count'), servers[1]?.seen.length]).toEqual([null, 0])
   })
 
-  test('where all fail nothing is charged, and the answer says when to come again', async () => {
+  test('where all fail nothing is charged, and the answer says when to try again in a moment', async () => {
     answers[0] = answers[1] = down
     const lines = await charges(async () => {
       const response = await chat()

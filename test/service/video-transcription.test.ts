@@ -31,7 +31,7 @@ beforeAll(async () => {
     fetcher: {
       async fetch({ url }) {
         const bytes = files[url]
-        if (!bytes) throw new FetchRefused('address', 'must be an address of the public web')
+        if (!bytes) throw new FetchRefused('address', 'must be a public address')
         return { url, mimeType: 'video/mp4', charset: null, bytes }
       },
     },
@@ -64,8 +64,8 @@ test.each([
 
 test.each([
   ['no address', {}, 'url'],
-  ['an address that is private', { url: 'http://127.0.0.1/' }, 'public web'],
-  ['a page', { url: 'https://files.example/page' }, 'no video'],
+  ['an address that is private', { url: 'http://127.0.0.1/' }, 'public address'],
+  ['a page', { url: 'https://files.example/page' }, 'not a video'],
   ['another format', { url: 'https://files.example/a.mp4', response_format: 'srt' }, 'text'],
 ])('§4.6 %s is refused, and costs nothing', async (_rule, body, says) => {
   const { response, text, charged } = await transcribe(body)
@@ -95,6 +95,6 @@ test('G1 the guarded fetcher stands before every private address', async () => {
 test('a service without a transcriber says so', async () => {
   const bare = await openService()
   const response = await bare.post('/video/transcriptions', { url: 'https://files.example/a.mp4' }, await bare.key(1))
-  expect([response.status, await response.text()]).toEqual([503, expect.stringContaining('not set up')])
+  expect([response.status, await response.text()]).toEqual([503, expect.stringContaining('cannot transcribe videos')])
   await bare.close()
 })

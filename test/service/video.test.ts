@@ -183,7 +183,7 @@ describe('video jobs', () => {
       'an address of this machine',
       { ...ask, image_url: 'http://127.0.0.1/picture.png', consents: { demo: agreed } },
       400,
-      'must be an address of the public web',
+      'must be a public address',
     ],
     ['§7 an unknown model', { ...ask, model: 'nothing' }, 404, 'not found'],
     ['§7 a text model', { ...ask, model: 'demo-chat' }, 404, 'not found'],

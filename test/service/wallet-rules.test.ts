@@ -219,7 +219,7 @@ describe('wallets through the front door', () => {
   })
 })
 
-test('a wallet without credit at a service that takes no payments is told so, and offered nothing to sign', async () => {
+test('a wallet without credit at a service that accepts no payments is told so, and offered nothing to sign', async () => {
   const service = await openService({ settings: { paymentOptions: [] } })
   try {
     const header = await evmWallet().header({
@@ -237,7 +237,7 @@ test('a wallet without credit at a service that takes no payments is told so, an
     expect(response.status).toBe(402)
     const required = WalletCreditRequired.parse(await response.json())
     expect(required).toMatchObject({ supportedTokens: [], supportedChains: [] })
-    expect(required.message).toContain('takes no payments')
+    expect(required.message).toContain('accepts no payments')
   } finally {
     await service.close()
   }

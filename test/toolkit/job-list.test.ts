@@ -22,12 +22,12 @@ test.each([
   [
     'a running one',
     {},
-    '- demo-video, started 2026-11-22 09:05 UTC, 0.10 USD: Job job_1 is still running. Call job_wait with it again.',
+    '- demo-video, started 2026-11-22 09:05 UTC, 0.10 USD: Job job_1 is still running. Call job_wait with this id again.',
   ],
   [
     'one without a known price',
     { priceMicroUsd: null },
-    '- demo-video, started 2026-11-22 09:05 UTC: Job job_1 is still running. Call job_wait with it again.',
+    '- demo-video, started 2026-11-22 09:05 UTC: Job job_1 is still running. Call job_wait with this id again.',
   ],
   [
     'one whose file is here',

@@ -27,8 +27,8 @@ test.each([
 })
 
 test('what is not taken is told with what is', () => {
-  expect(said(one(z.string()), { it: 'x', that: 1 })).toBe('`that` is not taken; the arguments are it.')
-  expect(said(z.strictObject({}), { that: 1 })).toBe('`that` is not taken; there are no arguments.')
+  expect(said(one(z.string()), { it: 'x', that: 1 })).toBe('`that` is not an argument; the arguments are it.')
+  expect(said(z.strictObject({}), { that: 1 })).toBe('`that` is not an argument; this tool has no arguments.')
 })
 
 const bad = [

@@ -23,7 +23,7 @@ describe('tools that are served when they are asked for', () => {
       { answers: { cryptoRpcProxy: { jsonrpc: '2.0', id: 1, error } } },
     )
     expect(output.is_error).toBe(true)
-    expect(text).toMatch(/^<<<< error of the node, data from outside\n/)
+    expect(text).toMatch(/^<<<< error of the node, untrusted data\n/)
   })
 
   test('a report of a wallet takes what was given back off, and leaves what is older out', async () => {
@@ -46,7 +46,7 @@ describe('tools that are served when they are asked for', () => {
     })
     const some = await call('usage_report', { days: 7 }, wallet([charge, unknown, unknown]))
     expect(some.output).toMatchObject({ total_usd: 0.25, unknown_charges: 2, is_partial: false })
-    expect(some.text).toContain('Of 2 more charges the amount is not known')
+    expect(some.text).toContain('The amounts of 2 more charges are unknown')
     const many = await call('usage_report', { days: 7 }, wallet(Array(5_000).fill(charge)))
     expect(many.output).toMatchObject({ unknown_charges: 0, is_partial: true })
     expect(many.text).toContain('Only the newest 5000 charges are counted')

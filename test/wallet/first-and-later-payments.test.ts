@@ -7,7 +7,7 @@ test('an empty wallet is told what to send where, and not that something was los
   const { send } = fakeService(wallet.address, 'reject')
   const refusal = await wallet.pay(order(), send).catch(error => error)
   expect(refusal).toMatchObject({
-    sentence: expect.stringContaining('holds too little USDC'),
+    sentence: expect.stringContaining('has too little USDC'),
     nextStep: expect.stringContaining(`Send at least 5.00 USD in USDC to ${wallet.address}`),
   })
   dispose()

@@ -48,7 +48,7 @@ test.each([
 
 test('files of an address that are not there are told without it', async () => {
   const said = await openedAt(at('db.example/books?sslmode=verify-full&sslrootcert=/nowhere/ca.pem'))
-  expect(said).toMatch(/^state: .*about TLS cannot be followed/)
+  expect(said).toMatch(/^state: .*TLS settings in FAREBOX_JOURNAL_URL are invalid/)
   expect(said).not.toContain(canary)
 })
 

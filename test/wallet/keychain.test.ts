@@ -34,10 +34,10 @@ test('keys in the keychain open without a passphrase, and with it they open with
 })
 
 test.each([
-  ['nothing', undefined, /does not hold the keys/],
-  ['other keys', 'f0'.repeat(64), /is not its keys/],
-  ['half of them', '1'.repeat(64), /is not its keys/],
-  ['no keys', 'zz', /is not its keys/],
+  ['nothing', undefined, /does not have the keys/],
+  ['other keys', 'f0'.repeat(64), /does not contain its keys/],
+  ['half of them', '1'.repeat(64), /does not contain its keys/],
+  ['no keys', 'zz', /does not contain its keys/],
 ])('a keychain that holds %s is refused', async (_, held, said) => {
   const folder = temporaryFolder()
   const keychain = fakeKeychain()
@@ -71,7 +71,7 @@ test('a library that fails is told in our words, which repeat no secret', async 
   for (const work of [keychain.read('x'), keychain.write('x', 'hunter2')]) {
     const error = await work.catch(reason => reason)
     expect(error).toBeInstanceOf(WalletRefusal)
-    expect(error.message).toMatch(/not there, or it is locked.*--passphrase-file/)
+    expect(error.message).toMatch(/missing or locked.*--passphrase-file/)
     expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('hunter2')
   }
 })
@@ -92,5 +92,5 @@ test('on Linux only the Secret Service is asked: the keyring of the kernel forge
 
 test('where no desktop runs, the library itself is refused', { tags: ['linux', 'no-desktop'] }, async () => {
   const keychain = await systemKeychain()
-  await expect(keychain.read('farebox test')).rejects.toThrow(/keychain of this system is not there/)
+  await expect(keychain.read('farebox test')).rejects.toThrow(/system keychain is missing/)
 })

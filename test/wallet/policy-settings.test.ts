@@ -4,13 +4,13 @@ import { readPolicy } from '#wallet/rules/policy.ts'
 
 test('a setting that a policy does not have is told, because a misspelt cap would hold nothing', () => {
   const misspelt = { serviceUrl: 'https://s.example', maxPaymntUsd: '2' }
-  expect(() => readPolicy(misspelt)).toThrow(/maxPaymntUsd is no setting/)
+  expect(() => readPolicy(misspelt)).toThrow(/maxPaymntUsd is not a setting/)
   expect(() => readPolicy(misspelt)).toThrow(
     expect.objectContaining({ nextStep: expect.stringContaining('maxPaymentUsd') }),
   )
 })
 
 test('an amount that is none is told by the name under which it was set', () => {
-  expect(() => policyOf({ FAREBOX_MAX_DAY_USD: 'much' })).toThrow('FAREBOX_MAX_DAY_USD is no amount of USD.')
-  expect(() => readPolicy({ serviceUrl: 'https://s.example', maxDayUsd: 'much' })).toThrow('maxDayUsd is no amount')
+  expect(() => policyOf({ FAREBOX_MAX_DAY_USD: 'much' })).toThrow('FAREBOX_MAX_DAY_USD is not an amount in USD.')
+  expect(() => readPolicy({ serviceUrl: 'https://s.example', maxDayUsd: 'much' })).toThrow('maxDayUsd is not an amount')
 })

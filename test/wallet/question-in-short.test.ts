@@ -41,8 +41,8 @@ const told = 'video_create at x.example; kite.png (1.2 MB), “/home/ada/my face
 
 test.each<[ApprovalFacts, AskedAbout | null, string]>([
   [spend, null, 'A video of 5s by m for 2.00 USD'],
-  [{ ...spend, amountMicroUsd: null }, null, 'A video of 5s by m, at a price that is not known beforehand'],
-  [payee, null, `5.00 USD to an address that was not paid before, ${payTo}`],
+  [{ ...spend, amountMicroUsd: null }, null, 'A video of 5s by m, at an unknown price'],
+  [payee, null, `5.00 USD to a new address, ${payTo}`],
   [consent, null, 'the policy of demo, version v1'],
   [{ ...consent, policyVersion: `v1\u001b[2J\n${'x'.repeat(200)}` }, null, 'the policy of demo, version “v1 [2J…”'],
   [spend, about, `A video of 5s by m for at most 2.00 USD; ${told}; “A kite over the sea.”`],
@@ -54,7 +54,7 @@ test.each<[ApprovalFacts, AskedAbout | null, string]>([
   [
     { ...spend, amountMicroUsd: null },
     { ...about, tool: null, prompt: 'as many words as there are in a page of text', files: [] },
-    'A video of 5s by m, at a price that is not known beforehand; a request of a program at x.example; “as many words as there are in a page of text”',
+    'A video of 5s by m, at an unknown price; a request from a program at x.example; “as many words as there are in a page of text”',
   ],
 ])('a question in short: $2', (facts, asked, said) => {
   expect(questionInShort(facts, { about: asked, origin })).toBe(said)
@@ -68,37 +68,34 @@ test('every kind says what, who, how much, and what follows from either answer',
   const call = [
     'Tool: video_create',
     'Model: m',
-    'Prompt, in the caller’s words: “A kite over the sea.”',
+    'Prompt (quoted): “A kite over the sea.”',
     'Files: kite.png (1.2 MB), “/home/ada/my face.jpg” (300 kB), sound.mp3 (90 bytes)',
   ]
   const no =
-    'No: nothing is sent or charged, and the same request is refused for 30 minutes. In that time only a person can take the no back, with `farebox wallet approve ask_1` in a terminal.'
+    'If you deny: nothing is sent or charged, and the same request is refused for 30 minutes. Until then only you can reverse the denial, with `farebox wallet approve ask_1` in a terminal.'
   expect(lines(spend)).toEqual([
-    'May this be bought for at most 2.00 USD?',
+    'Buy this for at most 2.00 USD?',
     'It costs more.',
     'What: A video of 5s by m',
     ...call,
     'Price: at most 2.00 USD',
     'Service: https://x.example',
-    'Yes: it is bought, once. The yes serves this very request, for 30 minutes.',
+    'If you approve: it is bought once. The approval is valid for this request only, for 30 minutes.',
     no,
   ])
   expect(lines({ ...spend, amountMicroUsd: null })).toEqual(
-    expect.arrayContaining([
-      'May this be bought, at a price that is not known beforehand?',
-      'Price: not known beforehand',
-    ]),
+    expect.arrayContaining(['Buy this, at an unknown price?', 'Price: unknown']),
   )
   expect(lines(payee)).toEqual([
-    'May 5.00 USD be paid to an address that was not paid before?',
-    'This address was never approved. Compare it with the one that the service publishes.',
+    'Pay 5.00 USD to a new address?',
+    'You have never approved this address. Compare it with the one that the service publishes.',
     ...call,
     'Amount: 5.00 USD, now',
     `Paid to: ${payTo}`,
     'Network: n',
     'Token: a',
     'Service: https://x.example',
-    'Yes: it is paid, and this address may be paid later too, within the caps, without another question.',
+    'If you approve: it is paid, and later payments to this address within the caps need no approval.',
     no,
   ])
   expect(lines(consent)).toEqual(expect.arrayContaining([...call, 'Price: at most 0.42 USD', 'About the policy: y']))

@@ -55,8 +55,8 @@ describe('a receipt that is well signed', () => {
   })
 
   test.each<[string, Partial<ReceiptClaims>, Partial<KnownCall>, string]>([
-    ['a refund for a charge', { kind: 'refund', amount_micro_usd: '9' }, {}, 'of a refund, and a charge was made'],
-    ['a charge for a refund', {}, { kind: 'refund' }, 'of a charge, and a refund was made'],
+    ['a refund for a charge', { kind: 'refund', amount_micro_usd: '9' }, {}, 'for a refund, not a charge'],
+    ['a charge for a refund', {}, { kind: 'refund' }, 'for a charge, not a refund'],
     ['another host', { iss: 'https://b.example/api/v1' }, {}, 'another service'],
     ['another path of the host', { iss: 'https://a.example/b' }, {}, 'another service'],
     ['the host without encryption', { iss: 'http://a.example/api/v1' }, {}, 'another service'],
@@ -68,14 +68,19 @@ describe('a receipt that is well signed', () => {
     ],
     ['no address', { iss: 'a.example' }, {}, 'another service'],
     ['another request', { request: 'other' }, {}, 'another request'],
-    ['another payer', { sub: 'customer:1' }, {}, 'another payer'],
+    ['this wallet as the payer', { sub: 'customer:1' }, {}, 'this wallet as the payer'],
     ['another operation', { operation: 'queueVideo' }, {}, 'another operation'],
-    ['another model', { model: 'dearer' }, {}, 'another model'],
-    ['balances that are not the amount', { paid_with: { usd: '35', diem: '5' } }, {}, 'is not its amount'],
+    ['different models', { model: 'dearer' }, {}, 'different models'],
+    [
+      'balances that are not the amount',
+      { paid_with: { usd: '35', diem: '5' } },
+      {},
+      'do not add up to the receipt’s amount',
+    ],
     ['lines that are not the amount', { written_off_micro_usd: '0' }, {}, 'do not add up'],
-    ['more than the answer said', {}, { saidMicroUsd: microUsd(34) }, '0.000035 USD, and the answer said 0.000034 USD'],
-    ['less than the answer said', {}, { saidMicroUsd: microUsd(36) }, 'the answer said 0.000036 USD'],
-    ['more than was allowed', {}, { mostMicroUsd: microUsd(34) }, 'could cost 0.000034 USD at most'],
+    ['more than the answer said', {}, { saidMicroUsd: microUsd(34) }, '0.000035 USD, but the answer says 0.000034 USD'],
+    ['less than the answer said', {}, { saidMicroUsd: microUsd(36) }, 'the answer says 0.000036 USD'],
+    ['more than was allowed', {}, { mostMicroUsd: microUsd(34) }, 'could cost at most 0.000034 USD'],
   ])('is flagged: %s', (_rule, said, knew, words) => {
     expect(receiptProblem({ ...claims, ...said }, { ...known, ...knew }, [wallet])).toContain(words)
   })

@@ -130,7 +130,7 @@ function refillsContract(openStore: OpenTestStore): void {
     const seen = { balanceMicroUsd: microUsd(0), agoMs: () => 0 }
     const broken = () => Promise.resolve(null as never)
     await wallet.refill(seen, broken, expect.fail)
-    expect((await wallet.status()).refill?.note).toBe('A fault on this side kept the wallet from paying it.')
+    expect((await wallet.status()).refill?.note).toBe('An internal error kept the wallet from paying it.')
   })
 
   test('a fault of the service is noted, and the next is thought of a minute later', async () => {
@@ -143,7 +143,7 @@ function refillsContract(openStore: OpenTestStore): void {
     const seen = { balanceMicroUsd: microUsd(0), agoMs: () => 0 }
     for (let time = 0; time < 3; time++) await wallet.refill(seen, failing, expect.fail)
     expect(asked).toHaveLength(1)
-    expect((await wallet.status()).refill?.note).toBe('The service did not say how it is paid.')
+    expect((await wallet.status()).refill?.note).toBe('The service did not say how to pay it.')
     await store.advance(60_000)
     await see(0)
     expect([settled(), (await wallet.status()).refill?.note]).toEqual([1, null])

@@ -138,7 +138,7 @@ describe('by what a node says', () => {
   test.each([
     ['at the last height that its blockhash serves up to', at(150), /could still be collected/],
     ['one above it', at(151), never],
-    ['on another chain', { ...at(151), getGenesisHash: () => blockhash }, /one of another chain/],
+    ['on another chain', { ...at(151), getGenesisHash: () => blockhash }, /belongs to another chain/],
     ['without an answer about transactions', { ...at(151), getSignaturesForAddress: () => 'none' }, /did not answer/],
     ['without an answer about heights', { ...at(151), getEpochInfo: () => ({ blockHeight: '151' }) }, /did not answer/],
   ])('%s', async (_what, answers, expected) => {
@@ -154,7 +154,7 @@ describe('by what a node says', () => {
   test('without a node, nothing ends, and a refused payment stays open', async () => {
     const node = await fakeNode(at(100))
     const { resolve, recover, clock } = await unanswered(node.url, 'no')
-    expect(await resolve('stayed', noNode)).toMatch(/no node is named.*FAREBOX_SOLANA_RPC_URL/)
+    expect(await resolve('stayed', noNode)).toMatch(/no node is set.*FAREBOX_SOLANA_RPC_URL/)
     await node.close()
     clock.advance(hourMs)
     expect(await recover()).toBe('unknown')

@@ -52,15 +52,17 @@ function questionsContract(openStore: OpenTestStore): void {
     const last = Array.from({ length: 10 }, (_, n) => ` ${50 + n}`)
     expect(await waiting()).toEqual(['a chat', 'payee', ...last])
     const video = await ask(approvals, 'a video', 'a video', by('video'))
-    expect(video.howToApprove).not.toContain('made room')
+    expect(video.howToApprove).not.toContain('was replaced')
   })
 
-  test('whoever is asked for is told that the oldest of the same sort made room, and the record keeps it', async () => {
+  test('whoever is asked for is told that the oldest of the same sort was replaced, and the record keeps it', async () => {
     const { approvals, flood, records } = await setUp()
     const oldest = await ask(approvals, 'first')
     await flood(9, 'chat')
     const next = await ask(approvals, 'one more')
-    expect(next.howToApprove).toMatch(/approve ask_.*10 questions of the same sort waited already.*the oldest has made/)
+    expect(next.howToApprove).toMatch(
+      /approve ask_.*10 requests of the same kind were already pending.*the oldest was replaced/,
+    )
     const over = { state: 'expired', decidedBy: 'a newer question' }
     expect(await approvals.get(oldest.approvalId)).toMatchObject(over)
     const late = approvals.resolve(oldest.approvalId, { isApproved: true, by: 'dialogue' })

@@ -21,7 +21,8 @@ export class TrustedProxies {
     this.#networks = networks.length ? new BlockList() : null
     for (const text of networks) {
       const network = readNetwork(text)
-      if (!network) throw new Error(`${JSON.stringify(text)} is no address or network; write it as 10.0.0.0/8 or ::1.`)
+      if (!network)
+        throw new Error(`${JSON.stringify(text)} is not an address or a network; write it as 10.0.0.0/8 or ::1.`)
       this.#networks?.addSubnet(network.address, network.prefix, network.family)
     }
   }

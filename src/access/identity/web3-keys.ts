@@ -49,7 +49,7 @@ export class Web3Keys {
       return await keys.create({ ...order, opening: [once, ...opening] })
     } catch (error) {
       if (error instanceof KeyRefused && error.why === 'nonce_used')
-        throw refused('The token has been used; get another one with GET /api_keys/generate_web3_key')
+        throw refused('The token was already used; get a new one with GET /api_keys/generate_web3_key')
       throw tooManyKeys(error) ?? error
     }
   }

@@ -303,9 +303,9 @@ export interface NewCustomerKey {
 }
 
 /**
- * A key, of a new customer where the order names none, with its credit as a grant: all of it in one unit, so that whoever
- * repeats an order that failed gives no credit twice. Throws `KeyRefused` where the account that was named does not exist, `WrongSecret` where the ledger expect
- * another secret.
+ * A key, of a new customer where the order names none, with its credit as a grant: all of it in one unit, so that a
+ * reader who repeats an order that failed gives no credit twice. Throws `KeyRefused` where the account that was named
+ * does not exist, `WrongSecret` where the ledger expect another secret.
  */
 export async function createKey(
   service: { keys: ApiKeys; now: () => number },

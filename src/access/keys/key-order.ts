@@ -62,7 +62,7 @@ function endOf(expiresAt: string | null | undefined, nowMs: number): number | nu
   if (!expiresAt) return null
   const endMs = Date.parse(expiresAt)
   if (endMs > nowMs) return endMs
-  throw fieldError(['expiresAt'], 'Must be in the future; DELETE /api_keys ends a key now')
+  throw fieldError(['expiresAt'], 'Must be in the future; to end a key now, use DELETE /api_keys')
 }
 
 /** The answer that shows a key this once. */
@@ -87,7 +87,7 @@ export const keyMoved = (error: unknown): boolean =>
 export const tooManyKeys = (error: unknown): ServiceError | null =>
   error instanceof KeyRefused && error.why === 'too_many_keys'
     ? invalidRequest({
-        error: `An account has ${activeKeys} active keys at most; end one with DELETE /api_keys, then make another.`,
+        error: `An account has ${activeKeys} active keys at most; delete one with DELETE /api_keys, then create another.`,
       })
     : null
 
@@ -103,7 +103,7 @@ type Currency = (typeof currencies)[number]
 /** As the API names them. */
 const shown = { usd: { member: 'usd', word: 'USD' }, staking: { member: 'diem', word: 'Diem' } } as const
 
-/** How often a limit starts anew, the rarest first. */
+/** How often a limit starts again, the rarest first. */
 const budgetPeriods: readonly BudgetPeriod[] = ['lifetime', 'month', 'epoch']
 const isOftener = (one: BudgetPeriod, other: BudgetPeriod): boolean =>
   budgetPeriods.indexOf(one) > budgetPeriods.indexOf(other)
@@ -141,7 +141,7 @@ function raised(currency: Currency, wanted: MicroUsd | null, limit: MicroUsd) {
   const value = wanted === null ? 'is no limit' : `is ${toUsdNumber(wanted)} ${word}`
   return fieldError(
     ['consumptionLimit', member],
-    `${value}, and this key's budget is ${toUsdNumber(limit)}; a key with a budget raises none. Ask for ${toUsdNumber(limit)} or less, or ${instead}`,
+    `${value}, and this key's budget is ${toUsdNumber(limit)}; a key with a budget cannot raise a limit. Ask for ${toUsdNumber(limit)} or less, or ${instead}`,
   )
 }
 
@@ -151,7 +151,7 @@ function requireEndBy({ expiresAtMs: ownMs }: ApiKeyRecord, endMs: number | null
   const value = endMs === null ? 'is never' : `is ${shownTime(endMs)}`
   throw fieldError(
     ['expiresAt'],
-    `${value}, and the key that asks has a budget and ends at ${shownTime(ownMs)}. Ask for that time or an earlier one, or ${instead}`,
+    `${value}, and the key that you use has a budget and ends at ${shownTime(ownMs)}. Ask for that time or an earlier one, or ${instead}`,
   )
 }
 
@@ -170,7 +170,7 @@ export async function orderBy(
   requireLeft(await budgetLeft(store, caller.id, budget, nowMs), given)
   if (given && isOftener(given.period, budget.period)) {
     const period = shownPeriod(budget)
-    const problem = `Must start anew no more often than the budget of the key that asks (${period}). Ask for ${period}, or ${instead}`
+    const problem = `Must not reset more often than the budget of the key that you use (${period}). Ask for ${period}, or ${instead}`
     throw fieldError(['limitPeriod'], problem)
   }
   requireEndBy(caller, order.expiresAtMs)
@@ -187,7 +187,7 @@ function requireLeft(left: Record<Currency, MicroUsd | null>, wanted: KeyBudget 
     const value = amount === null ? 'is no limit' : `is ${toUsdNumber(amount)} ${word}`
     throw fieldError(
       ['consumptionLimit', member],
-      `${value}, and the key that asks has ${toUsdNumber(most)} left of its own budget. Ask for ${toUsdNumber(most)} or less, or ${instead}`,
+      `${value}, and the key that you use has ${toUsdNumber(most)} left of its own budget. Ask for ${toUsdNumber(most)} or less, or ${instead}`,
     )
   }
 }

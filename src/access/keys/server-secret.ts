@@ -82,7 +82,7 @@ export class WrongSecret extends Error {
 
   constructor(fact: string) {
     const nextStep =
-      'Take the former service’s secret (copy its file `secret`, or set FAREBOX_SECRET as it was set there); only where it is lost, run `farebox keys rotate-secret --break-keys`.'
+      'Use the former service’s secret: copy its file `secret`, or set the same FAREBOX_SECRET. Only if it is lost, run `farebox keys rotate-secret --break-keys`.'
     super(`${fact} ${nextStep}`)
     this.name = 'WrongSecret'
     this.fact = fact
@@ -109,7 +109,7 @@ export async function secretToNote(ledger: Pick<Ledger, 'read'>, marks: Marks, a
   const needed = (await liveKeysByMark(ledger, atMs)).flatMap(({ mark }) => mark ?? [])
   if (needed.length > 0 && !needed.some(mark => marks.includes(mark))) {
     throw new WrongSecret(
-      `This ledger has API keys made with another secret (mark ${needed[0]}) than the one in use here.`,
+      `This ledger has API keys made with another secret (mark ${needed[0]}) than the one used here.`,
     )
   }
   return 1
@@ -119,7 +119,7 @@ export async function secretToNote(ledger: Pick<Ledger, 'read'>, marks: Marks, a
 export function requireKnown({ mark, place }: Omit<KnownSecret, 'generation'>, marks: Marks): void {
   if (marks.includes(mark)) return
   throw new WrongSecret(
-    `This ledger belongs to the secret of the service in ${place} (mark ${mark}), but the secret in use here is another one (mark ${marks[0]}).`,
+    `This ledger belongs to the secret of the service in ${place} (mark ${mark}), but the secret used here is a different one (mark ${marks[0]}).`,
   )
 }
 

@@ -58,7 +58,7 @@ const shownPeriods: Record<BudgetPeriod, KeyLimitPeriod> = { epoch: 'EPOCH', mon
 /** A key without a period of its own is shown with the shortest, which is what it gets when limits are set without one. */
 export const shownPeriod = (budget: KeyBudget | null): KeyLimitPeriod => shownPeriods[budget?.period ?? 'epoch']
 
-/** `vcu`, the older name of `diem`, is shown as nothing: whoever adds both up would count one twice. */
+/** `vcu`, the older name of `diem`, is always shown as zero, because a caller who adds both up would count one twice. */
 export const shownLimits = (budget: KeyBudget | null) => ({
   usd: limitOf(budget?.usd),
   diem: limitOf(budget?.staking),

@@ -206,12 +206,12 @@ export const loggedAccounts = 5_000
 export const loggedRowsPerCommit = 1_000
 
 /**
- * Bytes of bodies that requests under way hold together, and those of one caller. Some are in memory three times while
+ * Bytes of bodies that requests in flight hold together, and those of one caller. Some are in memory three times while
  * they are parsed, so a process stays below 2 GB of them; one caller may send three of the largest at once.
  */
 export const usualBodyRoom = { allBytes: 512 * 1024 * 1024, ofOneBytes: 128 * 1024 * 1024 }
 
-/** When a caller whose body found no room may come again: most requests end within some seconds. */
+/** When a caller whose body found no room may retry: most requests end within some seconds. */
 export const bodiesRetryMs = 5_000
 
 /**

@@ -16,7 +16,7 @@ import { sayAnswer } from '../words/approval-words.ts'
 import { asTyped } from '../words/typed-commands.ts'
 
 export interface ApprovalPage {
-  /** Opens the page once, in the browser of whoever has it. */
+  /** Opens the page once, in the first browser that uses it. */
   link: string
   /** Resolves when nothing waits for an answer any more. */
   answered: Promise<void>
@@ -29,7 +29,7 @@ export interface ApprovalPageOptions {
   by: string
 }
 
-/** Serves what waits for a person on a port of this machine, for the one browser that opens the link first. */
+/** Serves what waits for the user on a port of this machine, for the one browser that opens the link first. */
 export async function openApprovalPage(options: ApprovalPageOptions): Promise<ApprovalPage> {
   const answers = new PageAnswers(options)
   const page = await openBrowserPage(answers)
@@ -40,7 +40,7 @@ export async function openApprovalPage(options: ApprovalPageOptions): Promise<Ap
 class PageAnswers implements BrowserPage {
   readonly answered: Promise<void>
   readonly usedLink = asTyped(
-    'This link has been used, or is another one’s. Run `farebox wallet open` again for a new one.',
+    'This link was already used or is invalid. Run `farebox wallet open` again for a new one.',
   )
   readonly #approvals: Approvals
   readonly #by: string
@@ -63,10 +63,10 @@ class PageAnswers implements BrowserPage {
 
   async take(form: URLSearchParams): Promise<string> {
     const question = await this.#approvals.get(form.get('id') ?? '')
-    if (question?.state !== 'pending') return 'That question is not open any more.'
+    if (question?.state !== 'pending') return 'That request is no longer pending.'
     const isApproved = form.get('answer') === 'yes'
     if (isApproved && !isWhole(question, form)) {
-      return 'Nothing was decided: a consent needs each of the three statements ticked.'
+      return 'No decision was recorded: to consent, tick all three statements.'
     }
     try {
       const answered = await this.#approvals.resolve(question.id, { isApproved, by: this.#by })
@@ -100,11 +100,11 @@ interface PageContent {
 /** The whole page, without a script: every text from outside is escaped and stands in a frame of its own. */
 const pageHtml = ({ questions, nowMs, notice, formToken }: PageContent): string =>
   documentOf(
-    'What your assistant may not decide',
+    'Pending approvals',
     [
       noticeHtml(notice),
       ...questions.map(question => questionHtml(question, formToken, nowMs)),
-      ...(questions.length === 0 ? ['<p>Nothing waits for an answer. You can close this page.</p>'] : []),
+      ...(questions.length === 0 ? ['<p>Nothing is pending. You can close this page.</p>'] : []),
     ].join('\n'),
   )
 
@@ -121,11 +121,11 @@ ${tokenHtml(formToken)}
 ${facts.kind === 'consent' ? boxesHtml() : ''}
 <p class="buttons"><button name="answer" value="no">No</button>
 <button name="answer" value="yes" class="yes">${escaped(yes)}</button></p>
-<p class="small">${escaped(onYes)} ${escaped(onNo)} The question ${escaped(id)} is open until ${displayUntil(expiresAtMs, nowMs)}.</p>
+<p class="small">${escaped(onYes)} ${escaped(onNo)} The request ${escaped(id)} is open until ${displayUntil(expiresAtMs, nowMs)}.</p>
 </form>`
 }
 
-const policyHtml = (text: string): string => `<p>This is the policy, whole, as the service sent it:</p>
+const policyHtml = (text: string): string => `<p>This is the full text of the policy, as the service sent it:</p>
 <pre tabindex="0">${escaped(text)}</pre>`
 
 const boxesHtml = (): string =>

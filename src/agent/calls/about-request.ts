@@ -16,7 +16,7 @@ export interface ToolAsking {
   files?: readonly AskedFile[]
 }
 
-/** What a call is about, for the person who decides; of a program's request as far as its body tells. */
+/** What a call is about, for the user who decides; of a program's request as far as its body tells. */
 export function askedAbout(body: unknown, asking: ToolAsking | null, mostMicroUsd: MicroUsd | null): AskedAbout {
   const files = asking?.files ?? filesIn(body)
   const prompt = promptOf(body)
@@ -78,7 +78,7 @@ const isObject = (value: unknown): value is Record<string, unknown> => typeof va
 
 /**
  * What makes two paid calls the same one: the service, who pays, the operation and what is sent, in whatever order it was
- * written. A person's consent is not part of what is asked, so it is left out.
+ * written. The user's consent is not part of what is asked, so it is left out.
  */
 export function requestHash(
   service: string,

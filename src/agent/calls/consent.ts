@@ -14,7 +14,7 @@ import { NeedsApproval } from '#wallet/terms/approval.ts'
 import type { Order } from '#wallet/terms/order.ts'
 import type { AgentContext } from '../context.ts'
 
-/** A medium in which a person may be shown, as the wallet knows it again. */
+/** A media file in which a person may be shown, as the wallet knows it again. */
 type ShownMedium = ConsentedMedium & { role: NonNullable<RequestMedium['role']> }
 
 /** Those of a request whose body has passed its schema; none of other operations, about which no service asks. */
@@ -23,7 +23,7 @@ export function shownMedia(operation: Pick<Operation, 'id'> | null, body: unknow
   return mediaOfRequest(body as VideoQueueRequest).flatMap(({ url, role }) => (role === null ? [] : [known(url, role)]))
 }
 
-/** The same bytes are one medium, however they are sent; of an address only the address is known here. */
+/** The same bytes are one media file, however they are sent; of an address only the address is known here. */
 function known(url: string, role: ShownMedium['role']): ShownMedium {
   const isAddress = !/^data:/i.test(url)
   const content = isAddress ? url : Buffer.from(url.slice(url.indexOf(',') + 1), 'base64')
@@ -58,7 +58,7 @@ const agreed: ConsentAttestation = {
 }
 
 /**
- * The members with which a person's consent goes along, where they have agreed to exactly this text for exactly this
+ * The members with which the user's consent goes along, where they have agreed to exactly this text for exactly this
  * request; throws the question where not. Null for another error.
  */
 export async function consentAfter409(
@@ -84,7 +84,7 @@ export async function consentAfter409(
   return { consents: { [provider]: agreed } }
 }
 
-/** A person's word comes from a person: whatever else stands there is not sent. */
+/** The user's word comes from the user: whatever else stands there is not sent. */
 export function withConsents<O extends Operation>(call: CallOf<O>, consents: string | null): CallOf<O> {
   const { body } = call as { body?: unknown }
   if (typeof body !== 'object' || body === null) return call

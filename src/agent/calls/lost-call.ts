@@ -25,24 +25,24 @@ function wasLost(shown: ShownCharge, shownAtMs: number): LostCall {
   const isOpen = shown.kind === 'none'
   return new LostCall(
     {
-      happened: `The same call was sent a moment ago and its answer was lost on the way; ${saidOf(shown)}.`,
+      happened: `The same call was sent a moment ago, and its answer was lost; ${saidOf(shown)}.`,
       charged: 'unknown',
       ...(isOpen ? { retryAtMs: shownAtMs } : {}),
       next: isOpen
-        ? 'The same call asks the person then whether to buy it anew, if there is still none; `again: true` buys it at once.'
-        : 'Look at wallet_status; `again: true` buys it anew.',
+        ? 'If there is still no answer then, the same call asks the user whether to buy it again; `again: true` buys it at once.'
+        : 'Check wallet_status; `again: true` buys it again.',
     },
     !isOpen,
   )
 }
 
-/** Of a call whose answer alone is wanted: it is not bought anew by itself. */
+/** Of a call whose answer alone is wanted: it is not bought again by itself. */
 const showsNoCharge = (): LostCall =>
   new LostCall(
     {
-      happened: 'Its answer was lost on the way, and the records of the service show no charge for it.',
+      happened: 'Its answer was lost, and the service’s records show no charge for it.',
       charged: 'unknown',
-      next: 'The same call asks the person whether to buy it anew, because the service may still charge for it.',
+      next: 'The same call asks the user whether to buy it again, because the service may still charge for the first one.',
     },
     true,
   )
@@ -50,9 +50,9 @@ const showsNoCharge = (): LostCall =>
 export const wasNeverSent = (): LostCall =>
   new LostCall(
     {
-      happened: 'The process that was to make this call ended before it was sent.',
+      happened: 'The process that was making this call ended before it sent the call.',
       charged: zeroUsd,
-      next: 'The same call buys it now.',
+      next: 'Make the same call to buy it now.',
     },
     true,
   )
@@ -60,7 +60,11 @@ export const wasNeverSent = (): LostCall =>
 /** Its row says so, and the process that heard why has ended. */
 export const wasNotDone = (): LostCall =>
   new LostCall(
-    { happened: 'The service did not do it.', charged: zeroUsd, next: 'The same call tries it anew and says why.' },
+    {
+      happened: 'The service did not complete the call.',
+      charged: zeroUsd,
+      next: 'Make the same call again to retry it and see why.',
+    },
     true,
   )
 
@@ -68,7 +72,7 @@ export const wasNotDone = (): LostCall =>
 export const wasForgotten = (): LostCall =>
   new LostCall(
     {
-      happened: 'Its answer did not come within a day, and what was asked is not kept any longer.',
+      happened: 'Its answer did not arrive within a day, and the request is no longer kept.',
       charged: 'unknown',
       next: 'Look at wallet_receipts.',
     },
@@ -77,22 +81,22 @@ export const wasForgotten = (): LostCall =>
 
 export const isAnothersCall = (): ToolFailure =>
   new ToolFailure({
-    happened: 'This job was bought with another wallet or API key than the configured one.',
+    happened: 'This job was bought with a different wallet or API key than the configured one.',
     charged: zeroUsd,
-    next: 'Let the person start this server with that one.',
+    next: 'Ask the user to start this server with that one.',
   })
 
 export const stillRunning = (): ToolFailure =>
   new ToolFailure({
-    happened: 'The same call is under way in another process.',
+    happened: 'The same call is in flight in another process.',
     charged: zeroUsd,
-    next: 'Make the same call again in a moment: it returns that one. `again: true` buys another.',
+    next: 'Make the same call again in a moment to get its result. `again: true` buys another.',
   })
 
 function saidOf(shown: ShownCharge): string {
-  if (shown.kind === 'unknown') return 'nothing here can tell whether it was charged'
-  if (shown.kind === 'none') return 'the records of the service show no charge yet'
-  return `the records of the service show ${amountOf(shown.amountMicroUsd)} since`
+  if (shown.kind === 'unknown') return 'it is unknown whether it was charged'
+  if (shown.kind === 'none') return 'the service’s records show no charge yet'
+  return `the service’s records show ${amountOf(shown.amountMicroUsd)} since`
 }
 
 const amountOf = (amount: MicroUsd | null): string =>
@@ -104,7 +108,7 @@ export const isLost = (error: unknown): boolean =>
     ? error.wasSent && error.kind !== 'redirected'
     : error instanceof ServiceError && isUnknownCharge(error)
 
-/** What another question may mend. */
+/** Failures that another request may fix. */
 export const isTransient = (error: unknown): boolean =>
   error instanceof ClientError
     ? error.kind === 'unreachable' || error.kind === 'no-answer'
@@ -112,7 +116,7 @@ export const isTransient = (error: unknown): boolean =>
 
 /**
  * What can be known of a call whose answer was lost. Where the service keeps answers by their keys, a request that went
- * with one is sent again with it, from the same account; otherwise a person decides, once the service's records have had
+ * with one is sent again with it, from the same account; otherwise the user decides, once the service's records have had
  * time to show a charge. Throws where they do, and before.
  */
 export async function reconcileLostCall(

@@ -8,7 +8,7 @@ import { agentMigrations, exactly, keptAmount } from '../state/migrations.ts'
 
 /**
  * `planned`: nothing was sent, or the service said that it did nothing. `sent`: an answer is awaited. `lost`: none came, so
- * it may have been charged. `answered`: paid for and kept until somebody has it.
+ * it may have been charged. `answered`: paid for and kept until someone has it.
  */
 export type PaidCallState = 'planned' | 'sent' | 'lost' | 'answered' | 'delivered' | 'failed'
 
@@ -18,7 +18,7 @@ export interface SentTerms {
   consents: string | null
   /** Whether its row's id went along as the key under which the service does it once. */
   isKeyed: boolean
-  /** The price that the policy or a person allowed; null where none was known. */
+  /** The price that the policy or the user allowed; null where none was known. */
   allowedMicroUsd: MicroUsd | null
   /** The wallet's address whose account was to pay; null with an API key. */
   account: string | null
@@ -131,7 +131,7 @@ export class PaidCallRows {
     })
   }
 
-  /** The answer is on disk before anybody has it. `also` runs in the same transaction. */
+  /** The answer is on disk before anyone has it. `also` runs in the same transaction. */
   answered(id: string, { answer, charged, creditLeft }: KeptAnswer, also?: (db: DatabaseSync) => string | null): void {
     this.#decide(db => {
       const jobId = also?.(db) ?? null
@@ -170,7 +170,7 @@ function take(db: DatabaseSync, open: Record<string, SQLOutputValue>, nowMs: num
   const isOver = row.state === 'sent' && nowMs > row.updatedAtMs + paidAnswerMs + clockSkewMs
   if (row.state !== 'lost' && !isOver && isRunning(String(open.owner))) return { kind: 'running', row }
   const isLost = row.state === 'lost' || row.state === 'sent'
-  // When its process ended is not known; its request was over by then, whoever waited for it.
+  // When its process ended is not known; its request had ended by then.
   const updatedAtMs = row.state === 'sent' ? Math.min(nowMs, row.updatedAtMs + paidAnswerMs) : row.updatedAtMs
   db.prepare('UPDATE paid_calls SET owner = ?, state = ?, updated_at_ms = ? WHERE id = ?').run(
     thisProcess(),
@@ -184,7 +184,7 @@ function take(db: DatabaseSync, open: Record<string, SQLOutputValue>, nowMs: num
 
 /**
  * The time of the same call runs from the last that happened to it, because a call itself may take nearly as long; what was
- * sent may still be worked on, and what runs as a job is. What is paid for stays until somebody has it. A job that an answer
+ * sent may still be worked on, and what runs as a job is. What is paid for stays until someone has it. A job that an answer
  * started counts as delivered once its file is, whatever became of that answer. What went without a key may have been
  * charged, so it is remembered for longer, unless it was bought again since.
  */
@@ -267,11 +267,11 @@ export interface CallState {
   isOnlyAsked: boolean
   /** The service may have done and charged it. */
   mayBeCharged: boolean
-  /** To send it again may be to pay for it twice, so a person has to agree. */
+  /** To send it again may be to pay for it twice, so the user has to agree. */
   mayBeSecond: boolean
   /** It was sent before, and no key with it. */
   wentWithoutKey: boolean
-  /** JSON of the members that go along by a person's word. */
+  /** JSON of the members that go along by the user's word. */
   consents: string | null
   /** The price up to which it needs nobody's word any more. */
   allowedMicroUsd: MicroUsd | null

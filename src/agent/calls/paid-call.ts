@@ -39,13 +39,13 @@ export type Bought<O extends Operation> =
   | { kind: 'bought'; rowId: string; price: PricedCall; answer: ClientAnswer<O>; payments: readonly PaidOrder[] }
   /** An earlier, undelivered one of the same call. */
   | { kind: 'earlier'; row: PaidCallRow }
-  /** The same call is under way in another process. */
+  /** The same call is in flight in another process. */
   | { kind: 'elsewhere'; row: PaidCallRow }
 
-/** With what a person is told where they are asked. */
+/** With what the user is told where they are asked. */
 type BuyOptions = PaidOptions & { asking?: ToolAsking | null }
 
-/** A paid call under way, with the row that it is written down in. */
+/** A paid call in flight, with the row that it is written down in. */
 export interface Buying<O extends Operation> {
   rowId: string
   bought: Promise<Bought<O>>
@@ -66,7 +66,7 @@ interface Resumed<O extends Operation> {
 export class PaidCalls {
   readonly #agent: PayingContext
   readonly #recover: () => Promise<void>
-  /** Calls of this process under way, by their rows; the same one joins instead of buying twice. */
+  /** Calls of this process in flight, by their rows; the same one joins instead of buying twice. */
   readonly #underWay = new Map<string, { hash: string; bought: Promise<Bought<Operation>> }>()
   readonly #callers = new WaitingCallers()
   readonly #ends: UnwrittenEnds
@@ -80,8 +80,9 @@ export class PaidCalls {
   }
 
   /**
-   * Runs to its end once it is sent, whoever stops waiting, because what is paid for is kept; before that, what every caller
-   * has cancelled is neither sent nor paid. Throws the client's, the service's and the wallet's errors as they are.
+   * Runs to its end once it is sent, even if its callers stop waiting, because what is paid for is kept; before that,
+   * what every caller has cancelled is neither sent nor paid. Throws the client's, the service's and the wallet's
+   * errors as they are.
    */
   buy<O extends Operation>(
     operation: O,
@@ -102,13 +103,13 @@ export class PaidCalls {
     return this.#begin({ operation, call, hash, claim, asking, isOnlyAsked: false }, keep, caller)
   }
 
-  /** A call of this process under way, for whoever waits for its row. */
+  /** A call that is in flight in this process, for callers that wait for its row. */
   underWay(rowId: string): Promise<unknown> | null {
     return this.#underWay.get(rowId)?.bought ?? null
   }
 
   /**
-   * Asks what became of a call that was sent, under its key where it has one. Nothing is bought anew, paid or consented to:
+   * Asks what became of a call that was sent, under its key where it has one. Nothing is bought again, paid or consented to:
    * a service that did nothing ends it. Null where another process is at it.
    */
   resume<O extends Operation>(rowId: string, { operation, call, keep, asking }: Resumed<O>): Buying<O> | null {
@@ -123,12 +124,12 @@ export class PaidCalls {
     throw wasNeverSent()
   }
 
-  /** Somebody has the answer; the same call buys a new one from now on. */
+  /** Someone has the answer; the same call buys a new one from now on. */
   delivered(rowId: string): void {
     this.#agent.rows.mark(rowId, 'delivered')
   }
 
-  /** Ends when no call is under way any more. */
+  /** Ends when no call is in flight any more. */
   async settled(): Promise<void> {
     await Promise.allSettled([...this.#underWay.values()].map(({ bought }) => bought))
   }
@@ -184,7 +185,7 @@ export class PaidCalls {
       const { mayBeSecond } = standing
       const planned = { what: price.what, quotedMicroUsd, operation: operation.id, mayBeSecond, about }
       await allowCall(this.#agent, planned, { requestHash: hash, by: id, wasSent: claim.kind === 'lost' })
-      // By a person's word it is a new call now, whatever becomes of the first one.
+      // By the user's word it is a new call now, whatever becomes of the first one.
       if (mayBeSecond) standing.mayBeCharged = false
       if (!isAllowed) standing.allowedMicroUsd = price.amountMicroUsd
       const payments: PaidOrder[] = []
@@ -233,12 +234,12 @@ interface Sending {
   rowId: string
   hash: string
   price: PricedCall
-  /** For a person who is asked about it. */
+  /** For the user who is asked about it. */
   about: AskedAbout
   standing: CallState
   /** Takes the payments that the wallet makes for it. */
   payments: PaidOrder[]
-  /** Whether anybody still waits for it. */
+  /** Whether anyone still waits for it. */
   isWanted(): boolean
 }
 
@@ -250,13 +251,13 @@ interface PayingContext extends AgentContext {
   refills: Refills
 }
 
-/** Two top-ups for one call at most, of which one may be somebody else's that came first. */
+/** Two top-ups for one call at most, of which one may be another's that came first. */
 const mostTopUps = 2
 
 /** Sends what may be sent, and notes before each try that it was. */
 class PaidSends {
   readonly #agent: PayingContext
-  /** The rows of those whose answer is awaited, or who mend what a service refused. */
+  /** The rows of those whose answer is awaited, or who fix what a service refused. */
   readonly #awaited = new Set<string>()
   readonly #closing = new AbortController()
 
@@ -267,7 +268,7 @@ class PaidSends {
   /** Gives up every answer that is awaited and sends nothing any more. Returns the rows of those calls. */
   giveUp(): readonly string[] {
     const awaited = [...this.#awaited]
-    this.#closing.abort(noAnswer('This program ended before the answer came.'))
+    this.#closing.abort(noAnswer('This program ended before the answer arrived.'))
     return awaited
   }
 
@@ -328,7 +329,7 @@ class PaidSends {
     return answer
   }
 
-  /** Notes that the service did nothing, where it says so; true where that can be mended and somebody wants it to be. */
+  /** Notes that the service did nothing, where it says so; true where that can be fixed and someone wants it to be. */
   #wasRefused(error: ServiceError, { rowId, standing, isWanted }: Sending): boolean {
     if (isLost(error) || (standing.mayBeCharged && !saysNothingWasDone(error))) return false
     standing.mayBeCharged = false
@@ -364,7 +365,7 @@ class PaidSends {
 const saysNothingWasDone = (error: ServiceError): boolean => wantsCredit(error) || error.kind === 'needs_consent'
 
 const isClosing = (): ClientError =>
-  new ClientError('not-allowed', 'This program is about to end, so nothing more is sent.', { wasSent: false })
+  new ClientError('not-allowed', 'This program is shutting down and sends nothing more.', { wasSent: false })
 
 const isUnwanted = (): ClientError =>
   new ClientError('not-allowed', 'The call was cancelled before it was sent.', { wasSent: false })

@@ -1,4 +1,7 @@
-/** Whoever waits for a paid call. Who cancels wants it no more; who leaves it to go on as a job, or has its answer, does. */
+/**
+ * The callers that wait for a paid call. Cancelling gives it up; leaving it to continue as a job, or having its answer,
+ * does not.
+ */
 export class WaitingCaller {
   readonly #signal: AbortSignal
   #isLeft = false

@@ -22,9 +22,9 @@ export interface AllowedRequest {
   attempt: string
   operation: Operation | null
   price: PricedCall | null
-  /** What a person's answer is bound to. */
+  /** What the user's answer is bound to. */
   hash: string
-  /** What a person is told of it. */
+  /** What the user is told of it. */
   about: AskedAbout
 }
 
@@ -62,7 +62,7 @@ export async function allowRequest(
   return { ...allowed, price, about }
 }
 
-/** What a program's own code says for a person counts as it did; the caller has left out what may not say it. */
+/** What a program's own code says for the user counts as it did; the caller has left out what may not say it. */
 async function consentOf(
   agent: AgentContext,
   { attempt, operation, hash }: Pick<AllowedRequest, 'attempt' | 'operation' | 'hash'>,
@@ -88,7 +88,7 @@ const readsAs = (operation: Operation, { isForm }: ProgramRequest, body: unknown
   bodyTypesOf(operation).includes(isForm ? 'multipart' : 'json') &&
   operation.request.body?.safeParse(body).success === true
 
-/** A path that only its number of words keeps from the contract is a mistake, and no question for a person. */
+/** A path that only its number of words keeps from the contract is a mistake, and no question for the user. */
 function refuseMisspelt({ client }: AgentContext, { method, url }: ProgramRequest): void {
   const { baseUrl } = client.address
   const meant = pathMeant(baseUrl, method, url)
@@ -99,12 +99,12 @@ function refuseMisspelt({ client }: AgentContext, { method, url }: ProgramReques
   })
 }
 
-/** Its service may read more into it than anybody here can. */
+/** Its service may read more into it than anyone here can. */
 function unreadable(operation: Operation): ClientError {
   const taken = bodyTypesOf(operation).map(type => bodyWords[type])
   return new ClientError(
     'not-allowed',
-    `The body does not read as what it is for (${operation.summary}), so its price cannot be known. Send ${taken.join(' or ')} with the members of that call, each once.`,
+    `The body is not valid for this operation (${operation.summary}), so its price cannot be known. Send ${taken.join(' or ')} with each member of that call once.`,
     { wasSent: false },
   )
 }
@@ -112,7 +112,7 @@ function unreadable(operation: Operation): ClientError {
 const bodyWords = { json: 'a JSON object', multipart: 'a form' } as const
 
 const unknownPrice = ({ method, url }: ProgramRequest): PricedCall => ({
-  what: `A request of a program, ${method} ${named(new URL(url).pathname, shownIdCharacters)}`,
+  what: `A request from a program, ${method} ${named(new URL(url).pathname, shownIdCharacters)}`,
   amountMicroUsd: null,
 })
 

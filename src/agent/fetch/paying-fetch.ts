@@ -43,10 +43,10 @@ interface FetchContext extends AgentContext {
 }
 
 export interface FetchRules {
-  /** Who decides what only a person decides; where nobody does, such a request is answered with a refusal. */
+  /** Who decides what only the user decides; where nobody does, such a request is answered with a refusal. */
   ask?: AskPerson | undefined
   unpriced?: UnpricedCalls | undefined
-  /** Whether a `consents` of the program itself counts as a person's: of code that a person wrote, not of a model's. */
+  /** Whether a `consents` of the program itself counts as the user's: of code that the user wrote, not of a model's. */
   takesConsents: boolean
 }
 
@@ -85,7 +85,7 @@ export function payingFetch(agent: FetchContext, rules: FetchRules): Fetch {
   }
 }
 
-/** After other answers nothing has been bought, and a person's yes serves again. */
+/** After other answers nothing has been bought, and the user's yes serves again. */
 const mayBeBought = (status: number): boolean => status < 400 || status >= 500
 
 interface Answering extends AllowedRequest {
@@ -130,7 +130,7 @@ const saying = (refusal: Refusing, place: WalletPlace) => ({
   [refusalHeader]: headerText(asTyped(messageOf(refusal), place)),
 })
 
-/** What to send after an answer that credit or a consent mends; null where neither does. */
+/** What to send after an answer that credit or a consent fixes; null where neither does. */
 async function mend(
   agent: AgentContext,
   { sent, price, hash, operation, about }: Answering,
@@ -138,7 +138,7 @@ async function mend(
 ): Promise<ProgramRequest | null> {
   const call = { operation: operation?.id ?? null, requestHash: hash, about }
   if (wantsCredit(error)) {
-    const wanted = price ?? { what: 'Credit that a request of a program asked for', amountMicroUsd: null }
+    const wanted = price ?? { what: 'Credit for a request from a program', amountMicroUsd: null }
     return (await payAfter402(agent, error, wanted, call)) && sent
   }
   const consent = sent.json ? await consentAfter409(agent, error, call, shownMedia(operation, sent.json)) : null
@@ -162,7 +162,7 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
 
-/** Runs what the policy may refuse or ask about; after a person's yes once more. */
+/** Runs what the policy may refuse or ask about; after the user's yes once more. */
 async function withPerson<Value>(
   agent: AgentContext,
   ask: AskPerson | undefined,

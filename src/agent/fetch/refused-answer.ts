@@ -27,7 +27,7 @@ export function refusedAnswer(refusal: Refusing, nowMs: number, place: WalletPla
   const message = isUnpriced(refusal) ? `${said} ${howToAllow}` : said
   const error = { message, type: 'farebox_refusal', param: null, code: codeOf(refusal) }
   const headers = { [refusalHeader]: headerText(message) }
-  // What only has to wait is said as the service says it: clients come again when they are told to.
+  // What only has to wait is said as the service says it: clients retry when they are told to.
   if (refusal instanceof ClientError && refusal.retryAtMs !== null) {
     const seconds = Math.max(1, Math.ceil((refusal.retryAtMs - nowMs) / 1_000))
     return Response.json({ error }, { status: 429, headers: { ...headers, 'retry-after': `${seconds}` } })
@@ -45,7 +45,7 @@ const isUnpriced = (refusal: Refusing): boolean =>
   refusal.question.facts.amountMicroUsd === null
 
 const howToAllow =
-  "FAREBOX_UNPRICED_CALLS=allow (for createAgent, unpricedCalls: 'allow') sends such calls without asking; then only the caps of payments bound what they cost."
+  "With FAREBOX_UNPRICED_CALLS=allow (in createAgent, unpricedCalls: 'allow') such calls need no approval, and only the caps on payments limit their cost."
 
 /** Pricing found that there is nothing to be bought by this name; the service would answer 404 as well. */
 function noSuchModel({ facts: { happened, next } }: ToolFailure): Response {
@@ -59,8 +59,8 @@ function noSuchModel({ facts: { happened, next } }: ToolFailure): Response {
 export function cannotPayAnswer(lockedWallet: string | null, place: WalletPlace): Response {
   const said =
     lockedWallet === null
-      ? 'Nothing pays for this yet: there is neither a wallet nor an API key. Run `farebox wallet create`, or set FAREBOX_API_KEY.'
-      : `Nothing pays for this yet: the key of the wallet ${lockedWallet} is encrypted, and no passphrase was given. Pass it as \`passphrase\` in code, or as --passphrase-file to \`farebox proxy\`.`
+      ? 'There is neither a wallet nor an API key to pay for this. Run `farebox wallet create`, or set FAREBOX_API_KEY.'
+      : `The wallet ${lockedWallet} cannot pay for this: its key is encrypted, and no passphrase was given. Pass \`passphrase\` in code, or --passphrase-file to \`farebox proxy\`.`
   const message = asTyped(said, place)
   const error = { message, type: 'farebox_refusal', param: null, code: 'nobody-pays' }
   return Response.json({ error }, { status: 403, headers: { [refusalHeader]: headerText(message), ...notAgain } })

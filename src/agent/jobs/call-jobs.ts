@@ -40,7 +40,7 @@ export class CallJobs {
     this.#agent = agent
   }
 
-  /** The job of a call that is under way in this process; null where that one has just ended. */
+  /** The job of a call that is in flight in this process; null where that one has just ended. */
   begin(callId: string, call: CallOf<Operation>, tool: CalledTool): JobRow | null {
     const { client, paidCalls, rows, jobRows } = this.#agent
     const under = paidCalls.underWay(callId)
@@ -92,9 +92,9 @@ export class CallJobs {
     const row = this.#agent.rows.find(callId ?? '')
     if (row?.answer) return row
     throw new ToolFailure({
-      happened: 'The answer of this job was kept for a day, which is over.',
+      happened: 'The answer of this job was kept for a day and has been deleted.',
       charged: zeroUsd,
-      next: 'Make the call again if it is still needed; it is bought anew.',
+      next: 'If you still need it, make the call again; it is charged again.',
     })
   }
 
@@ -128,7 +128,8 @@ export class CallJobs {
   #becomes(jobId: string, callId: string): boolean {
     const { jobRows } = this.#agent
     const others = jobRows.callAgain(jobId, callId)
-    if (others !== null) jobRows.askedNoMore(jobId, `The same call goes on as job ${others}; job_wait has its answer.`)
+    if (others !== null)
+      jobRows.askedNoMore(jobId, `The same call continues as job ${others}; job_wait returns its answer.`)
     return others === null
   }
 
@@ -212,18 +213,18 @@ function endOfCall(
 }
 
 /**
- * The job goes on: what one question came to says nothing of what its call was charged. What has to be mended first is told
- * before that; the advice for a lost call is for who has no job of it. A person is asked as ever.
+ * The job goes on: what one question came to says nothing of what its call was charged. What has to be fixed first is told
+ * before that; the advice for a lost call is for who has no job of it. The user is asked as ever.
  */
 function notYetAnswered(error: unknown, agent: AgentContext): unknown {
   const worded = inWords(error, agent, true)
   if (!(worded instanceof ToolFailure)) return error
   const isLost = error instanceof LostCall || (error instanceof ClientError && error.wasSent)
-  const next = `${isLost ? '' : `${worded.facts.next} `}The job goes on: call job_wait with it again.`
+  const next = `${isLost ? '' : `${worded.facts.next} `}The job continues: call job_wait with its id again.`
   return new ToolFailure({ ...worded.facts, charged: 'unknown', next })
 }
 
-/** Of its answer, whoever asks for it again. */
+/** Of its answer, for every caller that asks for it again. */
 const lastWords: ReadonlySet<string> = new Set(['IDEMPOTENCY_ANSWER_NOT_KEPT', 'IDEMPOTENCY_KEY_REUSED'])
 
 function isLastWord(error: unknown): boolean {
@@ -234,6 +235,7 @@ function isLastWord(error: unknown): boolean {
 
 function sayEnd(worded: unknown): string {
   if (worded instanceof ToolFailure) return failureAsText(worded.facts)
-  if (worded instanceof NeedsPerson) return 'A person has to decide about it first: the same call asks them.'
-  return 'A fault of this program ended it. The same call makes it anew.'
+  if (worded instanceof NeedsPerson)
+    return 'It needs the user’s approval first: make the same call again to ask for it.'
+  return 'An internal error ended it. Make the same call again to retry it.'
 }

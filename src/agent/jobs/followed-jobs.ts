@@ -11,7 +11,7 @@ interface Followed {
 }
 
 /**
- * Running jobs that somebody looks at now and then: each is followed once in a process, so that looking asks no service and
+ * Running jobs that someone looks at now and then: each is followed once in a process, so that looking asks no service and
  * a long download does not hold up a look. Nothing else is kept here; what broke off is begun again by the next look.
  */
 export class FollowedJobs {
@@ -55,7 +55,7 @@ export class FollowedJobs {
     )
   }
 
-  /** What is not under way any more is forgotten first; false where all are. */
+  /** What is not in flight any more is forgotten first; false where all are. */
   #makeRoom(): boolean {
     for (const [jobId, { isUnderWay }] of this.#followed) {
       if (this.#followed.size < followedJobs) return true
@@ -67,7 +67,7 @@ export class FollowedJobs {
 
 /**
  * Asks, once in a process, after the jobs that earlier ones left running, and saves what they made: media and answers at
- * the service do not wait for ever for somebody who asks. Whoever waits for such a job meanwhile waits for the same one.
+ * the service do not wait forever. Callers that wait for such a job meanwhile share the same polling.
  */
 export function resumeJobs(agent: JobContext): { once(): void; stop(): void } {
   const { jobRows } = agent
@@ -82,7 +82,7 @@ export function resumeJobs(agent: JobContext): { once(): void; stop(): void } {
       isBegun = true
       const started = { afterMs: beganMs - resumedJobMs, beforeMs: beganMs }
       for (const { jobId, kind } of jobRows.running(agent.client.address.baseUrl, started, resumedJobs)) {
-        // Whoever waits for it is told what stands in its way.
+        // Callers that wait for it get the error.
         followJob(agent, { jobId, kind }, waiting).catch(() => {})
       }
     },

@@ -24,9 +24,9 @@ export interface JobRow extends JobView {
   callId: string | null
   /** When it ended, or was asked about last; null while it runs. */
   changedAtMs: number | null
-  /** When whoever followed it gave it up; the job itself goes on. */
+  /** When its follower gave up; the job itself continues. */
   cancelledAtMs: number | null
-  /** The question to a person for which its call was not made; the same job makes it after a yes. */
+  /** The question to the user for which its call was not made; the same job makes it after a yes. */
   asks: string | null
   timesAsked: number
 }
@@ -95,7 +95,7 @@ export class JobRows {
     return id
   }
 
-  /** The job of a call under way; the one that another caller of the same call has, where there is one. */
+  /** The job of a call in flight; the one that another caller of the same call has, where there is one. */
   insertCall(job: NewCallJob): JobRow {
     this.#prepared()
     const row = this.#state.decide(db => {
@@ -153,7 +153,7 @@ export class JobRows {
     )
   }
 
-  /** A call that was not made because a person has to decide first; what it was is kept, so that it can be made then. */
+  /** A call that was not made because the user has to decide first; what it was is kept, so that it can be made then. */
   callAsks(id: string, failure: string, approvalId: string): void {
     this.#run(
       `UPDATE jobs SET state = 'failed', failure = ?, price_micro_usd = 0, asks = ?, times_asked = times_asked + 1,
@@ -192,7 +192,7 @@ export class JobRows {
     )
   }
 
-  /** Somebody wants it again. */
+  /** A caller wants the result again. */
   wanted(id: string): void {
     this.#run('UPDATE jobs SET cancelled_at_ms = NULL WHERE id = ?', id)
   }
@@ -255,7 +255,7 @@ export class JobRows {
     this.#saving.delete(jobId)
   }
 
-  /** Whoever waited has the file; the same call starts a new job from now on. */
+  /** The waiting caller has the file; from now on the same call starts a new job. */
   delivered(id: string): void {
     this.#run('UPDATE jobs SET delivered = 1 WHERE id = ?', id)
   }

@@ -88,9 +88,9 @@ export class Jobs implements JobStore {
     const job = this.#rows.find(jobId)
     if (job && job.service === this.#agent.client.address.baseUrl) return job
     throw new ToolFailure({
-      happened: job ? 'This job belongs to another service than the configured one.' : 'There is no such job.',
+      happened: job ? 'This job belongs to a different service than the configured one.' : 'No job has this id.',
       charged: zeroUsd,
-      next: 'Look at job_list for the ids.',
+      next: 'job_list shows the ids.',
     })
   }
 
@@ -156,11 +156,11 @@ export class Jobs implements JobStore {
 
 /** Answers that are a job's last word (brief §3.1: there is no state for a failure). */
 const endings: Readonly<Record<string, readonly ['failed' | 'deleted', string]>> = {
-  PROVIDER_CONTENT_POLICY: ['failed', "It was refused by its provider's content policy."],
-  INFERENCE_FAILED: ['failed', 'The model failed at it.'],
-  REQUEST_ID_NOT_FOUND: ['failed', 'The service does not know it any more.'],
-  MEDIA_NOT_FOUND: ['deleted', 'Its media are gone: expired or deleted.'],
-  MEDIA_GONE: ['deleted', 'Its media are gone: expired or deleted.'],
+  PROVIDER_CONTENT_POLICY: ['failed', "The provider's content policy refused it."],
+  INFERENCE_FAILED: ['failed', 'The model failed.'],
+  REQUEST_ID_NOT_FOUND: ['failed', 'The service no longer knows it.'],
+  MEDIA_NOT_FOUND: ['deleted', 'Its file has expired or was deleted.'],
+  MEDIA_GONE: ['deleted', 'Its file has expired or was deleted.'],
 }
 
 const retrieving = { video: retrieveVideo, audio: retrieveAudio } as const
@@ -190,21 +190,21 @@ async function forgetMedia(client: Client, job: QueuedJobRow, signal: AbortSigna
 
 const keepsNothing = (): ToolFailure =>
   new ToolFailure({
-    happened: 'This job is a call: the service keeps no file of it, and its answer is kept here for a day at most.',
+    happened: 'This job is a call, so the service stores no file of it. Its answer is kept here for at most a day.',
     charged: zeroUsd,
-    next: 'Nothing has to be deleted; job_wait returns its answer.',
+    next: 'There is nothing to delete; job_wait returns its answer.',
   })
 
 const stillRuns = (): ToolFailure =>
   new ToolFailure({
-    happened: 'The job still runs, and a service has no way to stop one.',
+    happened: 'The job is still running, and the service cannot stop it.',
     charged: zeroUsd,
-    next: 'Call job_wait until it has ended, then job_delete again.',
+    next: 'Call job_wait until it ends, then job_delete again.',
   })
 
 const notDeleted = (): ToolFailure =>
   new ToolFailure({
-    happened: 'The service did not delete the file, so it may still be there.',
+    happened: 'The service did not confirm the deletion, so the file may still be there.',
     charged: zeroUsd,
     next: 'Call job_delete again in a minute.',
   })

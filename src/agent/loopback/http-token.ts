@@ -6,7 +6,7 @@ import { WalletRefusal } from '#wallet/terms/refusal.ts'
 
 /** What clients of `farebox mcp --http` show, kept where its owner alone can read it. */
 export interface HttpToken {
-  /** For the person at the terminal; the token itself is never printed. */
+  /** For the user at the terminal; the token itself is never printed. */
   path: string
   /** Takes the same time for every guess. */
   isToken(given: string): boolean
@@ -18,7 +18,7 @@ const tokenBytes = 32
 /** More than a token of ours has, with the line's end of an editor. */
 const mostBytes = 256
 
-/** What is no token of ours is not taken for one: a file that was emptied would let everybody in. */
+/** What is no token of ours is not taken for one: a file that was emptied would let everyone in. */
 const shape = /^[\w-]{43}$/
 
 /**
@@ -33,8 +33,8 @@ export function httpToken(stateFolder: string): HttpToken {
   if (!shape.test(token)) {
     throw new WalletRefusal({
       rule: 'settings',
-      sentence: `${path} holds no token of this server.`,
-      nextStep: 'Remove the file; the next start makes a new one.',
+      sentence: `${path} contains no valid token.`,
+      nextStep: 'Remove the file; the next start creates a new token.',
     })
   }
   return { path, isToken: given => isSameSecret(given, token) }

@@ -65,8 +65,7 @@ class OneBrowser {
   async answer(request: Request, port: number): Promise<Response> {
     const origin = `http://127.0.0.1:${port}`
     // A name that somebody's DNS points here is another origin to a browser, and none of ours.
-    if (request.headers.get('host') !== `127.0.0.1:${port}`)
-      return said(403, 'This page answers to its own address alone.')
+    if (request.headers.get('host') !== `127.0.0.1:${port}`) return said(403, 'Open this page only at its own address.')
     const { pathname } = new URL(request.url)
     const isRead = request.method === 'GET'
     if (isRead && pathname.startsWith('/open/')) return this.#open(pathname.slice('/open/'.length), origin)
@@ -74,10 +73,10 @@ class OneBrowser {
     const isOurPath = isSameSecret(pathSecret, this.#pathSecret)
     if (!isSameSecret(cookieOf(request), this.#session) || !isOurPath) return said(403, this.#page.usedLink)
     if (isRead && place === '') return this.#show(null)
-    if (request.method !== 'POST' || place !== 'answer') return said(404, 'There is nothing here.')
+    if (request.method !== 'POST' || place !== 'answer') return said(404, 'Page not found.')
     const form = request.headers.get('origin') === origin ? await readForm(request) : null
     if (!form || !isSameSecret(form.get('form') ?? '', this.#formToken))
-      return said(403, 'This answer came from another page.')
+      return said(403, 'This request came from another page.')
     return this.#show(await this.#page.take(form))
   }
 

@@ -25,7 +25,7 @@ export interface FileFolders {
 
 type Kind = MediaKind | 'document'
 
-/** Takes what was read, for whoever has to tell a person of it. */
+/** Records what was read, so that the user can be told. */
 export type NoteFile = (file: AskedFile) => void
 
 /** Reads from allowed folders and writes to one. */
@@ -79,7 +79,7 @@ export class Files implements Pick<FileStore, 'asMediaUrl' | 'asFormFile' | 'sav
     // Its reader finds out what a document is; an image or a recording is none.
     if (kind === 'document' && !type && isDocumentName(path)) return { bytes, type: 'application/octet-stream', path }
     if (!type?.startsWith(`${kind}/`))
-      throw refused(`The file is no ${kind} of a known type.`, `Give a path to ${anExample[kind]}.`)
+      throw refused(`The file is not ${kind} of a supported type.`, `Give a path to ${anExample[kind]}.`)
     return { bytes, type, path }
   }
 
@@ -104,7 +104,7 @@ export class Files implements Pick<FileStore, 'asMediaUrl' | 'asFormFile' | 'sav
     const type = sniffType(bytes.subarray(0, headBytes))
     const isOfType = type === null ? textTypes.has(mimeType) : type === mimeType
     if (bytes.byteLength !== size || !isOfType)
-      throw refused('Something else lies where the file was saved.', openIt(path))
+      throw refused('Another file is now at the path where the file was saved.', openIt(path))
     return bytes
   }
 
@@ -112,10 +112,10 @@ export class Files implements Pick<FileStore, 'asMediaUrl' | 'asFormFile' | 'sav
   async readablePath({ path }: SavedFile): Promise<string> {
     const real = await realpath(path).catch(() => null)
     if (real === null)
-      throw refused(`The file is not there any more: ${path}`, 'It was deleted or moved since it was saved.')
+      throw refused(`The file no longer exists: ${path}`, 'It was deleted or moved since it was saved.')
     // It had no link in its path when it was saved.
     if (real !== path || (await this.#readable.pathOf(real)) !== real)
-      throw refused('The file does not lie in a folder that may be read now.', openIt(path))
+      throw refused('The file is not in a folder that tools may read.', openIt(path))
     return real
   }
 
@@ -129,8 +129,8 @@ export class Files implements Pick<FileStore, 'asMediaUrl' | 'asFormFile' | 'sav
       return folder
     } catch {
       throw refused(
-        'The output folder is not there and cannot be made.',
-        `Let the person look at ${this.#folders.output}, or set another one by FAREBOX_OUTPUT_DIR.`,
+        'The output folder does not exist and cannot be created.',
+        `Ask the user to check ${this.#folders.output}, or to set another folder with FAREBOX_OUTPUT_DIR.`,
       )
     }
   }
@@ -139,8 +139,8 @@ export class Files implements Pick<FileStore, 'asMediaUrl' | 'asFormFile' | 'sav
   #outside(takesAddress: boolean): ToolFailure {
     const folders = [this.#folders.output, ...this.#folders.inputs].join(', ')
     return refused(
-      'There is no such file in a folder that may be read. Hidden files, and files that are named like keys, tokens, passwords or wallets, are never read.',
-      `Let the person put it into one of these: ${folders}${takesAddress ? '; or give an https URL' : ''}.`,
+      'There is no such file in a folder that tools may read. They never read hidden files, or files named like keys, tokens, passwords or wallets.',
+      `Ask the user to put it into one of these folders: ${folders}${takesAddress ? '; or give an https URL' : ''}.`,
     )
   }
 }
@@ -157,19 +157,19 @@ const anExample: Readonly<Record<Kind, string>> = {
 
 function pathOf(source: string, folder: string): string {
   if (source.length > pathCharacters || source.includes('\0'))
-    throw refused('This is no path of a file.', 'Give a shorter one.')
+    throw refused('This is not a valid file path.', 'Give a shorter video.')
   if (!source.startsWith('file://')) return isAbsolute(source) ? source : resolve(folder, source)
   try {
     return fileURLToPath(source)
   } catch {
-    throw refused('This is no path of a file.', 'Give a plain path.')
+    throw refused('This is not a valid file path.', 'Give a path without special characters.')
   }
 }
 
 function dataUrl(source: string, kind: MediaKind): string {
   const match = /^data:([a-z]+)\/[a-z0-9.+-]+;base64,([A-Za-z0-9+/]+={0,2})$/i.exec(source)
   if (match?.[1]?.toLowerCase() !== kind)
-    throw refused(`This data URL is no ${kind} in base64.`, 'Give a path or an https URL.')
+    throw refused(`This data URL is not ${kind} in base64.`, 'Give a path or an https URL.')
   if ((match[2]?.length ?? 0) > (inputFileBytes * 4) / 3 + 4) throw tooLarge()
   return source
 }
@@ -181,7 +181,7 @@ function isInside(path: string, folder: string): boolean {
   return between !== '' && between !== '..' && !between.startsWith(`..${sep}`) && !isAbsolute(between)
 }
 
-const openIt = (path: string): string => `Let the person open it where it lies: ${path}`
+const openIt = (path: string): string => `Ask the user to open it at ${path}`
 
 interface Text {
   bytes: Buffer
@@ -190,7 +190,7 @@ interface Text {
   extension: 'txt' | 'json'
 }
 
-/** Beside a file that was cut short or that somebody wrote in since, a whole one gets its own name. */
+/** Beside a file that was cut short or that someone wrote in since, a whole one gets its own name. */
 const mostNames = 20
 
 /**
@@ -209,7 +209,7 @@ async function saveText(folder: string, { bytes, name, extension }: Text): Promi
     // Another call may have saved the same meanwhile.
     if (await holds(path, bytes)) return path
   }
-  throw new Error('Every name for this text is taken.')
+  throw new Error('No free file name is left for this text.')
 }
 
 /** False where another took the name meanwhile. */
@@ -259,7 +259,7 @@ export function freePath(folder: string, { startedAtMs, model, id }: MadeBy, mim
     const path = inFolder(folder, outputName(startedAtMs, model, id, ending))
     if (!existsSync(path)) return path
   }
-  throw new Error('Every name for this file is taken.')
+  throw new Error('No free file name is left for this file.')
 }
 
 const extensions: Readonly<Record<SniffedType, string>> = {

@@ -58,23 +58,23 @@ export async function makeMedia<O extends Operation>(
     return { answer: made as never, headers }
   } catch (error) {
     if (opened.kind === 'bytes') opened.response.discard()
-    // The whole answer comes again, or none of it.
+    // The whole answer is sent again, or none of it.
     await Promise.all(saved.map(({ path }) => rm(path, { force: true })))
     throw asUnsaved(error, options.signal)
   }
 }
 
-/** What was made has been charged, whatever keeps it from its place: the same call must not buy it anew by itself. */
+/** What was made has been charged, whatever keeps it from its place: the same call must not buy it again by itself. */
 function asUnsaved(error: unknown, signal: AbortSignal | undefined): unknown {
   if (error instanceof ClientError || signal?.aborted) return error
-  return new ClientError('unsaved', 'What was made could not be saved.', { wasSent: true, cause: error })
+  return new ClientError('unsaved', 'The result could not be saved.', { wasSent: true, cause: error })
 }
 
 function mediaOf(opened: OpenedAnswer<Operation>): AsyncIterable<Uint8Array>[] {
   if (opened.kind === 'bytes') return [opened.response.body]
   const { images } = opened.answer as { images?: unknown }
   if (!Array.isArray(images) || images.length === 0 || images.length > mostImages)
-    throw new ClientError('unreadable', 'The answer is not what the contract says.', { wasSent: true })
+    throw new ClientError('unreadable', 'The answer does not match the API description.', { wasSent: true })
   return images.map(base64 => pieceOf(String(base64)))
 }
 

@@ -20,7 +20,7 @@ const readers: Readonly<Record<ImageType, string>> = {
 /** Types that every assistant shows as they are. */
 const shownTypes: ReadonlySet<ImageType | null> = new Set<ImageType>(['png', 'jpeg', 'webp'])
 
-/** Small pictures of saved ones and of films. */
+/** Previews of saved images and videos. */
 export class Previews {
   readonly #files: Files
   readonly #workers: MediaWorkers
@@ -34,7 +34,7 @@ export class Previews {
     })
   }
 
-  /** One picture within the bounds, or a sentence that says why there is none. Never throws: what was made is saved. */
+  /** One image within the bounds, or a sentence that says why there is none. Never throws: what was made is saved. */
   async of(file: SavedFile, signal: AbortSignal): Promise<Shown> {
     try {
       const isFilm = file.mimeType.startsWith('video/')
@@ -52,7 +52,8 @@ export class Previews {
     const longer = Math.max(size.width, size.height)
     const isSmall = longer <= bounds.previewPixels && bytes.byteLength <= bounds.previewBytes
     if (isSmall && shownTypes.has(type)) return pictureOf(bytes, `image/${type}`)
-    if (size.width * size.height > bounds.previewedPixels) return none('The image is too large to be scaled down here.')
+    if (size.width * size.height > bounds.previewedPixels)
+      return none('The image is too large to make a preview of it here.')
     return inFile('picture', bytes, path =>
       this.#shrunk(signal, readers[type], path, most => {
         const scale = Math.min(1, most / longer)
@@ -118,7 +119,7 @@ const tries = [
 
 const unreadable = 'The file could not be read as an image in time.'
 
-const none = (why: string): Shown => ({ type: 'text', text: `There is no preview, though the file is saved. ${why}` })
+const none = (why: string): Shown => ({ type: 'text', text: `The file is saved, but there is no preview: ${why}` })
 
 const pictureOf = (bytes: Buffer, mimeType: string): Shown => ({
   type: 'image',

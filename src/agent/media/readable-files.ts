@@ -33,13 +33,13 @@ export class ReadableFiles {
 
   /** The bytes of a file that `pathOf` has found. Throws `ToolFailure`, also where another file took its place meanwhile. */
   async read(real: string): Promise<Buffer> {
-    // A link that took the file's place is not followed, and nobody waits for whoever writes to a pipe.
+    // A link that took the file's place is not followed, and a pipe is not waited for.
     const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
     const file = await open(real, flags).catch(() => null)
-    if (!file) throw refused('The file cannot be read.', 'Let the user look at its permissions.')
+    if (!file) throw refused('The file cannot be read.', 'Ask the user to check its permissions.')
     try {
       const opened = await file.stat({ bigint: true })
-      if (!opened.isFile()) throw refused('This is no file.', 'Give a path to one file.')
+      if (!opened.isFile()) throw refused('This is not a file.', 'Give the path of one file.')
       await this.#checkOpened(real, opened)
       return await wholeOf(file, opened.size)
     } finally {
@@ -50,11 +50,14 @@ export class ReadableFiles {
   /** What was opened is what the path was checked for, and no secret by another name. */
   async #checkOpened(real: string, opened: BigIntStats): Promise<void> {
     if (opened.nlink > 1n)
-      throw refused('The file has a second name (a hard link), so it may lie elsewhere too.', 'Give a copy of it.')
+      throw refused(
+        'The file has a second name (a hard link), so it may be outside the folder too.',
+        'Copy the file and give the path of the copy.',
+      )
     const there = await lstat(real, { bigint: true }).catch(() => null)
     const isSame = there !== null && inodeOf(there) === inodeOf(opened) && (await this.pathOf(real)) === real
     if (!isSame || (await this.#secrets()).has(inodeOf(opened)))
-      throw refused('The file may not be read.', 'Give another one.')
+      throw refused('Tools may not read this file.', 'Give another one.')
   }
 
   /** From the file upwards: nothing hidden or of a data folder up to an allowed folder. */
@@ -104,7 +107,7 @@ const inodeAt = async (path: string): Promise<Inode | null> => {
 }
 
 export const tooLarge = (): ToolFailure =>
-  refused(`The file is larger than ${inputFileBytes / 1024 / 1024} MB.`, 'Give a smaller one, or an https URL.')
+  refused(`The file is larger than ${inputFileBytes / 1024 / 1024} MB.`, 'Give a smaller file, or an https URL.')
 
 export const refused = (happened: string, next: string): ToolFailure =>
   new ToolFailure({ happened, charged: zeroUsd, next })
@@ -171,7 +174,7 @@ const plain = (name: string): string =>
     .replace(/:.*$/, '')
     .replace(/[. ]+$/, '')
 
-/** A medium that was given by its address or its bytes: no path, and nothing of an address that may be a key. */
+/** A media file that was given by its address or its bytes: no path, and nothing of an address that may be a key. */
 export function mediumGiven(source: string): AskedFile | null {
   if (/^data:/i.test(source)) {
     const at = source.indexOf(',')

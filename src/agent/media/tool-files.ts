@@ -18,7 +18,10 @@ interface FilesCall {
   signal: AbortSignal
 }
 
-/** The files of one call of a tool: what it saves is remembered with the tool's name, and what it reads for a person who may be asked. */
+/**
+ * The files of one call of a tool: what it saves is remembered with the tool's name, and what it reads for the user who
+ * may be asked.
+ */
 export class ToolFiles implements FileStore {
   readonly #files: Files
   readonly #savedFiles: SavedFiles
@@ -41,7 +44,7 @@ export class ToolFiles implements FileStore {
     return this.#files.asFormFile(...given, this.#nextPlace())
   }
 
-  /** What was read so far, for the person who is asked about the call. */
+  /** What was read so far, for the user who is asked about the call. */
   noted(): readonly AskedFile[] {
     return this.#noted.filter(file => file !== null)
   }

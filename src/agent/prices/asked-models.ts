@@ -94,7 +94,7 @@ export function noSuchModel(
   return new UnknownModel({
     happened: record ? `${named} is not ${one}; it ${doings[record.type]}.` : `The service has no model ${named}.`,
     charged: zeroUsd,
-    next: ids.length > 0 ? `${which} are ${ids.join(', ')}; models_find has them all.` : 'Look at models_find for ids.',
+    next: ids.length > 0 ? `${which} are ${ids.join(', ')}; models_find lists them all.` : 'models_find shows the ids.',
   })
 }
 

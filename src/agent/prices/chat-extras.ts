@@ -33,7 +33,7 @@ const optionsOf = (record: ModelRecord, { service_parameters: options, model }: 
 export const hasOtherMembers = (body: object, shape: object): boolean =>
   Object.entries(body).some(([name, value]) => value !== undefined && !Object.hasOwn(shape, name))
 
-/** A function is the caller's own and runs for nothing; any other tool is run and billed by somebody else. */
+/** A function is the caller's own and runs for nothing; any other tool is run and billed by someone else. */
 const isHostedTool = (tool: object): boolean =>
   !('function' in tool) || ('type' in tool && tool.type !== undefined && tool.type !== 'function')
 

@@ -31,7 +31,7 @@ export async function checkChoices(models: ModelRecords, { id }: Pick<Operation,
     happened: unsentValues,
     charged: zeroUsd,
     refused: refused.map(member => ({ name: member, reason: '' })),
-    next: 'Compare them with the model’s record in models_find, then call again.',
+    next: 'Compare them with the model’s record from models_find, then call again.',
   })
 }
 
@@ -62,7 +62,7 @@ const pictureChecks: Check = ({ constraints }, asked) => {
   const { aspectRatios = [], resolutions, qualities, promptCharacterLimit } = constraints
   const divisor = 'widthHeightDivisor' in constraints ? constraints.widthHeightDivisor : 1
   return [
-    // The contract's word for the picture's own.
+    // The contract's word for the image's own.
     ...outside('aspect_ratio', asked, aspectRatios.length > 0 ? [...aspectRatios, 'auto'] : []),
     ...outside('resolution', asked, resolutions),
     ...outside('quality', asked, qualities),

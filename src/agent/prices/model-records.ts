@@ -85,7 +85,7 @@ export class ModelRecords {
     try {
       return (await this.#client.call(listModels, call)).answer.data
     } catch (error) {
-      // An older farebox lists no such type; its price is a question for the person.
+      // An older farebox lists no such type; its price is a question for the user.
       if (error instanceof ServiceError && error.status === 400) return []
       throw error
     }

@@ -82,7 +82,7 @@ const nameAt = (file: Buffer, at: number): string => file.toString('latin1', at,
 
 const isWav = (file: Buffer): boolean => nameAt(file, 0) === 'RIFF' && nameAt(file, 8) === 'WAVE'
 
-/** Frames of a layer that there is, after tags, and none of other sound: a tag may stand before any. */
+/** Frames of a layer that there is, after tags, and none of other audio: a tag may stand before any. */
 function isMp3(file: Buffer): boolean {
   const [first = 0, second = 0] = file.subarray(tagBytes(file))
   return first === 0xff && (second & 0xe0) === 0xe0 && (second & 0x06) !== 0 && !hasOtherFrames(file)
@@ -129,8 +129,8 @@ function dataAt(file: Buffer): number {
 }
 
 /**
- * Whether what calls itself samples may be coded sound: readers of WAV files look for it, and then it may be hours long.
- * They take it for such after several frames in a row, or by marks that no ordinary sound has.
+ * Whether what calls itself samples may be coded audio: readers of WAV files look for it, and then it may be hours long.
+ * They take it for such after several frames in a row, or by marks that no ordinary audio has.
  */
 const mayBeCoded = (data: Buffer): boolean =>
   marks.some(mark => data.includes(mark)) || hasFrames(data, 0xff, mpegFrameBytes) || hasOtherFrames(data)
@@ -156,7 +156,7 @@ const dictation = {
   ],
 } as const
 
-/** Of coded sound for a digital line, of DTS in its four spellings and of TrueHD and MLP. */
+/** Of coded audio for a digital line, of DTS in its four spellings and of TrueHD and MLP. */
 const marks = ['72f81f4e', 'f8724e1f', '7ffe8001', 'fe7f0180', '1fffe800', 'ff1f00e8', 'f8726fba', 'f8726fbb'].map(
   hex => Buffer.from(hex, 'hex'),
 )
@@ -200,7 +200,7 @@ const rates = [44_100, 48_000, 32_000] as const
 function mpegFrameBytes(data: Buffer, at: number): number | null {
   const second = data[at + 1] ?? 0
   const third = data[at + 2] ?? 0
-  // Loud 8-bit sound is made of such bytes, so most of them end here.
+  // Loud 8-bit audio is made of such bytes, so most of them end here.
   if (second < 0xe0 || third >= 0xf0) return null
   const version = (second >> 3) & 3
   const layer = 4 - ((second >> 1) & 3)

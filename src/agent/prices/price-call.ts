@@ -55,7 +55,7 @@ const costsMoreThanQuoted = (body: VideoQueueRequest): boolean =>
   Boolean(body.reference_video_urls?.length) ||
   Boolean(body.elements?.some(element => hasOtherMembers(element, pictureMembers)))
 
-/** Members of an element that are pictures; any other is a video, or unknown. */
+/** Members of an element that are images; any other is a video, or unknown. */
 const pictureMembers = { frontal_image_url: true, reference_image_urls: true }
 
 /** What the contract itself prices, one by one (published contract §15). */
@@ -69,12 +69,12 @@ const onePiece =
 const priceSearch = onePiece('A search of the web', WebSearchRequest)
 const priceScrape = onePiece('A page of the web', WebScrapeRequest)
 const priceDocument = onePiece('The text of a document', TextParserRequest)
-const priceVideoTranscript = onePiece('The words of a video', VideoTranscriptionRequest)
+const priceVideoTranscript = onePiece('The transcript of a video', VideoTranscriptionRequest)
 
 const priceRpc: Pricer = async (_parts, call) => {
   const calls = [call as RpcRequest].flat()
   return {
-    what: calls.length === 1 ? 'A call of a blockchain’s node' : `${calls.length} calls of a blockchain’s node`,
+    what: calls.length === 1 ? 'A call to a blockchain node' : `${calls.length} calls to a blockchain node`,
     amountMicroUsd: rpcBound(call as RpcRequest),
   }
 }

@@ -60,7 +60,7 @@ export const priceBackground: Pricer = async ({ models }, call) => {
 }
 
 /**
- * The most that one changed picture can cost, where several prices stand in the record the dearest. Null where it cannot be
+ * The most that one changed image can cost, where several prices stand in the record the dearest. Null where it cannot be
  * said: no price, one of something else beside it, or a member that nobody here knows.
  */
 const editBound = (record: ModelRecord, body: object, records: readonly ModelRecord[] = [record]): MicroUsd | null =>
@@ -72,11 +72,11 @@ function dearestEdit({ model_spec: { pricing } }: ModelRecord): MicroUsd | null 
   return unitsAt(1, dearestOf([pricing.inpaint, ...Object.values(pricing.resolutions ?? {}), ...qualities]))
 }
 
-/** A request for an edit names one picture, or several. */
+/** A request for an edit names one image, or several. */
 const isKnownEdit = (body: object): boolean =>
   !hasOtherMembers(body, 'images' in body ? MultiEditImageRequest.shape : EditImageRequest.shape)
 
-/** The same of one larger picture: up to twice the size, and beyond. */
+/** The same of one larger image: up to twice the size, and beyond. */
 function upscaleBound(
   record: ModelRecord,
   body: { scale?: unknown },
@@ -92,7 +92,7 @@ function upscaleBound(
   )
 }
 
-/** The same of one picture without its background. */
+/** The same of one image without its background. */
 function backgroundBound(
   record: ModelRecord,
   body: object,
@@ -127,7 +127,7 @@ export function imageBound(
   return mostOfAnswering(record, records, model => unitsAt(body.variants ?? 1, dearestPicture(model)))
 }
 
-/** Pico-USD a picture. Changing a picture afterwards is another call, whose prices stand in the same record. */
+/** Pico-USD an image. Changing an image afterwards is another call, whose prices stand in the same record. */
 const dearestPicture = ({ model_spec: { pricing } }: ModelRecord): bigint | null =>
   !pricing || 'output' in pricing || !hasOnly(pricing, ['generation', 'resolutions', 'quality', 'upscale'])
     ? null

@@ -90,7 +90,7 @@ function dearest(prices: readonly ({ usd: number } | undefined)[]): bigint | nul
 }
 
 function outputTokens({ model_spec: spec }: ModelRecord, most: number, answers: number): bigint | null {
-  // A record's zero is no limit that anybody could have meant.
+  // A record's zero is no limit that anyone could have meant.
   const limit = most || spec.maxCompletionTokens || spec.availableContextTokens
   return limit ? BigInt(limit) * BigInt(answers) : null
 }

@@ -17,7 +17,7 @@ const tokenBytes = 24
 /** How long running answers may go on when the proxy is stopped, in milliseconds. */
 const proxyDrainMs = 5_000
 
-/** A proxy that runs, and what the person who started it has to know. */
+/** A proxy that runs, and what the user who started it has to know. */
 export interface RunningProxy {
   url: string
   /** What programs send as their API key. */
@@ -76,7 +76,7 @@ export interface ProxyOptions {
   baseUrl: string
   token: string
   clock: Clock
-  /** Of the wallet that pays, for what a person can look at. */
+  /** Of the wallet that pays, for what the user can look at. */
   place?: WalletPlace
 }
 
@@ -90,8 +90,7 @@ export async function proxyAnswer(request: Request, port: number, options: Proxy
   const away = turnedAway({ headers: request.headers, port }, options.token)
   if (away) return failed(away.status, away.code, away.message)
   const { pathname, search } = new URL(request.url)
-  if (!prefix.test(pathname))
-    return failed(404, 'not_found', 'Everything here lies under /v1, as in /v1/chat/completions.')
+  if (!prefix.test(pathname)) return failed(404, 'not_found', 'All paths begin with /v1, such as /v1/chat/completions.')
   if (!methods.has(request.method))
     return failed(405, 'method_not_allowed', 'Use GET, HEAD, POST, PUT, PATCH or DELETE.')
   const target = `${options.baseUrl}${pathname.replace(prefix, '')}${search}`
@@ -105,7 +104,7 @@ export async function proxyAnswer(request: Request, port: number, options: Proxy
   }
 }
 
-/** The body goes on as it comes: whoever pays reads it, and no more of it than a request may have. */
+/** The body is passed on as a stream: `fetch` reads it, up to the largest allowed request. */
 const forwarded = ({ method, headers, signal, body }: Request): RequestInit => ({
   ...{ method, headers, signal },
   ...(body ? { body, duplex: 'half' } : {}),
@@ -126,16 +125,25 @@ interface ClientFailure {
 
 /** The error's own sentence stands for what is not here. */
 const failures: Readonly<Partial<Record<ClientError['kind'], ClientFailure>>> = {
-  unreachable: { status: 502, message: 'The service cannot be reached. Nothing was charged; look whether it runs.' },
+  unreachable: {
+    status: 502,
+    message: 'The service cannot be reached. Nothing was charged; check whether it is running.',
+  },
   'no-answer': {
     status: 502,
     message:
-      'The service took the request and gave no answer; it may have been charged. Look at `farebox wallet receipts`.',
+      'The service received the request but gave no answer, so it may have charged it. Check `farebox wallet receipts`.',
   },
-  redirected: { status: 502, message: 'The service answered by a redirect, which is not followed. Check its address.' },
-  unreadable: { status: 502, message: 'The service answered what its contract does not know. Check its address.' },
-  'too-large': { status: 413, message: 'The request or its answer is too large. Ask for less at once.' },
-  'not-allowed': { status: 403, message: 'The request would go to another address than the service’s.' },
+  redirected: {
+    status: 502,
+    message: 'The service answered with a redirect, which is not followed. Check its address.',
+  },
+  unreadable: {
+    status: 502,
+    message: 'The service gave an answer that does not match the API description. Check its address.',
+  },
+  'too-large': { status: 413, message: 'The request or its answer is too large. Ask for less in one call.' },
+  'not-allowed': { status: 403, message: 'The request would go to a different address than the service’s.' },
 }
 
 /** Clients repeat a 5xx by themselves, so it says no to that wherever the first one may have been charged. */
@@ -181,7 +189,7 @@ export function turnedAway({ headers, port }: DoorRequest, token: string): Turne
 const wrongHost: TurnedAway = {
   status: 403,
   code: 'wrong_host',
-  message: 'This proxy answers to 127.0.0.1 and localhost alone. Use the address that `farebox proxy` printed.',
+  message: 'This proxy can only be called at 127.0.0.1 or localhost. Use the address that `farebox proxy` printed.',
 }
 
 const fromPage: TurnedAway = {

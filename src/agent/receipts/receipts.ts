@@ -15,7 +15,7 @@ type Verdict = Pick<ReceiptRow, 'state' | 'problem' | 'receipt'>
 
 /**
  * Keeps what a service says that it charged, and holds it against what its answer said and what was allowed. What does not
- * hold is kept and told; nothing here keeps anybody from an answer.
+ * hold is kept and told; nothing here keeps anyone from an answer.
  */
 export class Receipts {
   readonly #agent: AgentContext
@@ -108,8 +108,8 @@ export class Receipts {
   async #signatureProblem(receipt: string, { keyId }: ReadReceipt): Promise<string | null> {
     const key = this.#rows.keysOf(this.#service).get(keyId) ?? (await this.#newKeys(keyId))
     if (key === null) return 'no keys'
-    if (key === undefined) return 'The receipt is signed with a key that this service was not known by.'
-    return isSignedBy(receipt, key) ? null : 'The signature of the receipt is wrong.'
+    if (key === undefined) return 'The receipt is signed with an unknown key.'
+    return isSignedBy(receipt, key) ? null : 'The signature of the receipt is invalid.'
   }
 
   /** Undefined where the service has no such key, null where it cannot be asked. */

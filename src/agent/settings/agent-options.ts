@@ -51,7 +51,7 @@ export interface AgentOptions
   wallet?: { key?: string; solanaKey?: string }
   /** What the wallet may do by itself; the defaults are 5 USD a payment, 10 a day, 20 in all. */
   policy?: Omit<PolicySettings, 'serviceUrl'>
-  /** Answers what only a person decides. Without it such a call fails with the question. */
+  /** Answers what only the user decides. Without it such a call fails with the question. */
   onApproval?: AskPerson | undefined
   /** `allow` lets `fetch` make calls whose price cannot be known beforehand, bounded by the caps of payments; `ask` unless set. */
   unpricedCalls?: UnpricedCalls | undefined
@@ -96,10 +96,10 @@ export interface OpenOptions {
   fetch?: ((request: Request) => Response | Promise<Response>) | undefined
 }
 
-/** What becomes of a call whose price nobody can know beforehand: a person is asked, or payments' caps alone bound it. */
+/** What becomes of a call whose price nobody can know beforehand: the user is asked, or payments' caps alone bound it. */
 export type UnpricedCalls = 'ask' | 'allow'
 
-/** Asks whoever decides; a program's own answer counts as the person's who wrote it. */
+/** Asks for a decision; a program's own answer counts as its author's. */
 export type AskPerson = (question: Question) => PersonAnswer | Promise<PersonAnswer>
 
 /**
@@ -119,7 +119,7 @@ function sayIssue(shape: z.ZodRawShape, given: unknown, issue: z.core.$ZodIssue)
       const known = namesAt(shape, issue.path)
       const [near] = nearNames(name, known, 1)
       const meant = near === undefined ? '' : ` Did you mean \`${near}\`?`
-      return `\`${place === '' ? '' : `${place}.`}${name}\` is no option; there are ${known.join(', ')}.${meant}`
+      return `\`${place === '' ? '' : `${place}.`}${name}\` is not an option; the options are ${known.join(', ')}.${meant}`
     }
     case 'invalid_value':
       return `\`${place}\` must be one of ${issue.values.map(String).join(', ')}.`

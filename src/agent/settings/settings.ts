@@ -71,43 +71,43 @@ const checks: readonly Check[] = [
   given => addressProblem(given('FAREBOX_BASE_URL')),
   given =>
     /[^\x21-\x7e]/.test(given('FAREBOX_API_KEY') ?? '')
-      ? 'FAREBOX_API_KEY holds a character that no key has; copy it again.'
+      ? 'FAREBOX_API_KEY contains a character that is not allowed in a key; copy the key again.'
       : null,
   given =>
     /^(?:0x)?[0-9a-fA-F]{64}$/.test(given('FAREBOX_WALLET_KEY') ?? '0'.repeat(64))
       ? null
-      : 'FAREBOX_WALLET_KEY is no EVM private key; it is 64 hexadecimal digits.',
+      : 'FAREBOX_WALLET_KEY is not an EVM private key. A private key has 64 hexadecimal digits.',
   given =>
     given('FAREBOX_SOLANA_KEY') === undefined || decodeBase58(given('FAREBOX_SOLANA_KEY') ?? '', 64)
       ? null
-      : 'FAREBOX_SOLANA_KEY is no Solana private key; it is base58 of 64 bytes, as wallets export it.',
+      : 'FAREBOX_SOLANA_KEY is not a Solana private key. Use base58 of 64 bytes, as wallet apps export it.',
   given => nodeProblem('FAREBOX_SOLANA_RPC_URL', given('FAREBOX_SOLANA_RPC_URL')),
   given => nodeProblem('FAREBOX_EVM_RPC_URL', given('FAREBOX_EVM_RPC_URL')),
   given =>
     /^postgres(ql)?:$/.test(protocolOf(given('FAREBOX_JOURNAL_URL') ?? 'postgres://host'))
       ? null
-      : 'FAREBOX_JOURNAL_URL is no address of a PostgreSQL database; write it as postgres://user:password@host:5432/name.',
+      : 'FAREBOX_JOURNAL_URL is not the address of a PostgreSQL database; write it as postgres://user:password@host:5432/name.',
   given =>
     isVendor(given('FAREBOX_VENDOR') ?? 'service')
       ? null
-      : 'FAREBOX_VENDOR is no vendor word; it is 2 to 32 small letters and digits, the first a letter.',
+      : 'FAREBOX_VENDOR is invalid. Use 2 to 32 lower-case letters and digits, beginning with a letter.',
   given =>
     given('FAREBOX_PAYEE')
       ?.split(',')
       .every(address => isEvmAddress(address.trim()) || isSolanaAddress(address.trim())) === false
-      ? 'FAREBOX_PAYEE is no address; it is 0x and 40 hexadecimal digits, or base58 for Solana, or both with a comma between.'
+      ? 'FAREBOX_PAYEE is not an address. Use 0x and 40 hexadecimal digits, or base58 for Solana, or both separated by a comma.'
       : null,
   given => (isProxyToken(given('FAREBOX_PROXY_TOKEN') ?? 'x'.repeat(proxyTokenCharacters.least)) ? null : tokenProblem),
   given =>
     ['ask', 'allow'].includes(given('FAREBOX_UNPRICED_CALLS') ?? 'ask')
       ? null
-      : 'FAREBOX_UNPRICED_CALLS is neither `ask` nor `allow`.',
+      : 'FAREBOX_UNPRICED_CALLS is invalid. Use `ask` or `allow`.',
 ]
 
 const isProxyToken = (text: string): boolean =>
   /^[\x21-\x7e]+$/.test(text) && text.length >= proxyTokenCharacters.least && text.length <= proxyTokenCharacters.most
 
-const tokenProblem = `FAREBOX_PROXY_TOKEN is no token; it is ${proxyTokenCharacters.least} to ${proxyTokenCharacters.most} letters, digits and signs without spaces.`
+const tokenProblem = `FAREBOX_PROXY_TOKEN is invalid. Use ${proxyTokenCharacters.least} to ${proxyTokenCharacters.most} letters, digits and signs without spaces.`
 
 const protocolOf = (address: string): string => (URL.canParse(address) ? new URL(address).protocol : '')
 
@@ -121,11 +121,11 @@ function addressProblem(text: string | undefined): string | null {
   if (text === undefined) return null
   const url = URL.canParse(text) ? new URL(text) : null
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
-    return 'FAREBOX_BASE_URL is no address of a service; write it as https://host/api/v1.'
+    return 'FAREBOX_BASE_URL is not the address of a service; write it as https://host/api/v1.'
   }
   return url.protocol === 'https:' || isLoopback(url.hostname)
     ? null
-    : 'FAREBOX_BASE_URL is not https; plain http is for services on this machine.'
+    : 'FAREBOX_BASE_URL must use https; plain http works only for services on this machine.'
 }
 
 function capProblem(name: string, text: string | undefined): string[] {
@@ -133,14 +133,14 @@ function capProblem(name: string, text: string | undefined): string[] {
   const amount = parseUsd(text)
   return amount !== null && amount >= 0n && amount <= highestCapMicroUsd
     ? []
-    : [`${name} is no amount of USD; write it as 5 or 0.25, at most 1000000.`]
+    : [`${name} is not an amount in USD; write it as 5 or 0.25, at most 1000000.`]
 }
 
-/** What an installing client leaves where a person gave no answer, instead of nothing. */
+/** What an installing client leaves where the user gave no answer, instead of nothing. */
 const unanswered = /^\$\{user_config\.[^{}]*\}$/
 
 /** What a printed configuration says in the place of a key, for clients that fill in nothing. */
-export const notWrittenIn = 'WRITE THE API KEY HERE, OR TAKE THIS LINE OUT'
+export const notWrittenIn = 'WRITE THE API KEY HERE, OR REMOVE THIS LINE'
 
 /**
  * A variable that a client could not fill in, in the three spellings in which clients name one: it was to be handed through
@@ -225,7 +225,7 @@ function strange(name: string): string | null {
   const near = nearName(name, isOfMoney ? undefined : surelyMeant)
   if (!isOfMoney && near === undefined) return null
   const others = `The caps are ${caps.join(', ')}, and ${amounts.slice(caps.length).join(' and ')} refill credit.`
-  return `${name.slice(0, nameCharacters)} is no setting. ${near === undefined ? others : `Did you mean ${near}?`}`
+  return `${name.slice(0, nameCharacters)} is not a setting. ${near === undefined ? others : `Did you mean ${near}?`}`
 }
 
 /** Without what all have in common, which would make all of them alike. */

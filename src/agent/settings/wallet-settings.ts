@@ -99,7 +99,7 @@ export const pinService = (folder: string, baseUrl: string): void =>
   replacePrivateFile(folder, serviceFileName, `${JSON.stringify({ farebox: 'service', baseUrl }, null, 2)}\n`)
 
 /**
- * A folder as a person writes it. No shell reads what stands in the settings of a desktop client, and some clients fill in
+ * A folder as the user writes it. No shell reads what stands in the settings of a desktop client, and some clients fill in
  * nothing within a default, so the two usual words for one's own folder arrive here as they are.
  */
 export const atHome = (path: string): string => path.replace(/^(~|\$\{HOME\})(?=$|[\\/])/, () => homedir())

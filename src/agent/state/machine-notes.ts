@@ -24,8 +24,8 @@ export function machineNotes(state: State, clock: Clock): SharedNotes {
   return {
     owner: { name: thisOwner(), mayRun },
     together(use) {
-      // An answer that comes after the end must not make the file anew.
-      if (isClosed) throw new Error('The notes of this machine are closed.')
+      // An answer that comes after the end must not make the file again.
+      if (isClosed) throw new Error('The state database of this machine is closed.')
       opened ??= open(state, clock)
       const { database, notes } = opened
       database.exec('BEGIN IMMEDIATE')

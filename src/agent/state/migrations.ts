@@ -127,7 +127,7 @@ export function exactly(db: DatabaseSync, sql: string): StatementSync {
   return statement
 }
 
-/** Of a column; null where none is kept, and where it is more than anybody means. */
+/** Of a column; null where none is kept, and where it is more than anyone means. */
 export function keptAmount(value: SQLOutputValue | undefined): MicroUsd | null {
   const amount = typeof value === 'bigint' ? microUsd(value) : null
   return amount !== null && isCredibleUsd(amount) ? amount : null

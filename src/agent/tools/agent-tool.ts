@@ -53,7 +53,7 @@ export interface AgentToolResult<Output = Record<string, unknown>> {
   text: string
   /** Files that the call saved. */
   files: { path: string; mimeType: string }[]
-  /** A small picture of the first file, or a sentence why there is none, where `preview` was asked for. */
+  /** A small image of the first file, or a sentence why there is none, where `preview` was asked for. */
   shows?: readonly Shown[]
 }
 
@@ -124,7 +124,10 @@ export interface OpenAiToolMessage {
 
 export interface OpenAiTools {
   tools: OpenAiTool[]
-  /** The message that answers a model's call, failures and questions to a person in words. Never throws for what a model wrote. */
+  /**
+   * The message that answers a model's call, failures and questions to the user in words. Never throws for what a model
+   * wrote.
+   */
   answer(call: OpenAiToolCall, options?: { signal?: AbortSignal }): Promise<OpenAiToolMessage>
 }
 
@@ -164,7 +167,7 @@ async function contentOf(
 ): Promise<string> {
   const tool = tools.find(({ name }) => name === call.function?.name)
   if (!tool)
-    return `There is no such tool. Nothing was charged. The tools are ${tools.map(({ name }) => name).join(', ')}.`
+    return `No tool has this name. Nothing was charged. The tools are ${tools.map(({ name }) => name).join(', ')}.`
   const args = argumentsOf(call.function?.arguments ?? '')
   if (!args.isJson)
     return `The arguments of ${tool.name} are not JSON. Nothing was charged. Call it again with a JSON object.`

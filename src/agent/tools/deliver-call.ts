@@ -46,7 +46,7 @@ export async function paidFor(
 }
 
 const sayTopUp = ({ amountMicroUsd, receiptId }: PaidOrder): string =>
-  `Credit was missing, so the wallet first paid ${displayUsd(amountMicroUsd)} for more (${receiptId}).`
+  `There was too little credit, so the wallet first bought credit for ${displayUsd(amountMicroUsd)} (${receiptId}).`
 
 /** Of a job that is done: the result of the tool whose call it was, with what that call cost. */
 export async function deliverCall({ agent, whenDelivered }: Asked, job: JobRow, context: ToolContext): Promise<never> {
@@ -120,5 +120,5 @@ export interface Asked {
   files: () => readonly AskedFile[]
 }
 
-/** What a person is told of a call that this one makes. */
+/** What the user is told of a call that this one makes. */
 export const askingOf = ({ called, files }: Asked): ToolAsking => ({ tool: called?.name ?? null, files: files() })

@@ -198,7 +198,7 @@ async function inTime<O extends Operation>(
   const waiting = new AbortController()
   const late = agent.pause(longCallMs, waiting.signal).then(
     async () => {
-      // Whoever has cancelled it knows of no job.
+      // A caller that cancelled never learns of the job.
       if (signal.aborted) return bought
       if (!called || !canReplay(called)) throw stillAtWork()
       const job = agent.callJobs.begin(rowId, call, called)
@@ -227,9 +227,9 @@ async function becomes(agent: OpenAgent, job: JobRow): Promise<ResultInstead> {
 
 const stillAtWork = (): ToolFailure =>
   new ToolFailure({
-    happened: 'The model is still at work; its answer is kept here when it comes.',
+    happened: 'The model is still working; its answer will be kept here.',
     charged: 'unknown',
-    next: 'Make the same call again: it waits for that answer, and pays nothing more.',
+    next: 'Make the same call again: it waits for that answer and is not charged again.',
   })
 
 /** Whether the result of such a call can be made again once its answer is there. */

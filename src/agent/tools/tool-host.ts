@@ -26,7 +26,7 @@ import { paidNow, withReceipt } from './deliver-call.ts'
 import { inOurWords, toolContext } from './tool-context.ts'
 
 /** Who answers a question in an assistant's own dialogue, as the approval's row tells it. */
-const inDialogue = "in the assistant's dialogue"
+const inDialogue = "in the assistant's dialog"
 
 /** What a frame needs to serve the tools. */
 export const toolHost = (agent: OpenAgent): ToolHost => ({
@@ -119,7 +119,7 @@ class Tasks implements TaskStore {
     return { kind: 'working', message: job.priceMicroUsd === null ? message : `${message}. ${sayCharged(job)}` }
   }
 
-  /** A call that was not made, because a person had to decide first. */
+  /** A call that was not made, because the user had to decide first. */
   async #asked(job: JobRow, approvalId: string): Promise<TaskState> {
     const agent = this.#agent
     const { approvals } = agent
@@ -140,16 +140,16 @@ const nobodyAnswered = 'The user was asked and did not answer in time.'
 
 const unanswered = (happened: string): TaskState => ({
   kind: 'ended',
-  outcome: outcomeOf(new ToolFailure({ happened, charged: zeroUsd, next: 'The same call asks again.' })),
+  outcome: outcomeOf(new ToolFailure({ happened, charged: zeroUsd, next: 'Make the same call to ask again.' })),
 })
 
 const sayCharged = ({ priceMicroUsd }: JobRow): string =>
-  priceMicroUsd === null ? 'What it is charged is not known yet.' : `Charged ${displayUsd(priceMicroUsd)}.`
+  priceMicroUsd === null ? 'The charge is not known yet.' : `Charged ${displayUsd(priceMicroUsd)}.`
 
 const sayGivenUp = (job: JobRow): string =>
   job.asks !== null
-    ? 'Given up before anything was sent or charged.'
-    : `Given up. A service cannot stop what it has begun, so it may go on there. ${sayCharged(job)} Call job_wait with ${job.jobId} for its result.`
+    ? 'Cancelled before anything was sent or charged.'
+    : `Cancelled. The service cannot stop work that has begun, so it may continue. ${sayCharged(job)} To get its result, call job_wait with ${job.jobId}.`
 
 /** What the call of a tool came to whose job has ended: the same as for a caller who waited. Never throws. */
 async function taskOutcome(
@@ -178,10 +178,10 @@ async function jobOutcome(agent: OpenAgent, tool: Tool, job: JobRow): Promise<To
 }
 
 function failedCall({ jobId, failure, priceMicroUsd }: JobRow): ToolOutcome {
-  const { happened, ...words } = failureFromText(failure ?? 'the reason is not known.')
+  const { happened, ...words } = failureFromText(failure ?? 'the reason is unknown.')
   return outcomeOf(
     new ToolFailure({
-      happened: `The call went on as job ${jobId} and failed: ${happened}`,
+      happened: `The call continued as job ${jobId} and failed: ${happened}`,
       ...words,
       charged: priceMicroUsd ?? 'unknown',
       next: 'Make the same call again if it is still needed.',
@@ -292,7 +292,7 @@ export class LiveHost {
       current.isLocked = isLocked
       return host
     } catch (error) {
-      // What a person corrects is found by the next call.
+      // What the user corrects is found by the next call.
       if (this.#current === current) this.#current = null
       throw error
     }

@@ -83,7 +83,7 @@ export class WalletPages {
 class MakingPage implements BrowserPage {
   readonly asks: string
   readonly done: Promise<void>
-  readonly usedLink = 'This link has been used, or is another one’s. Ask your assistant again for a new one.'
+  readonly usedLink = 'This link was already used or is invalid. Ask your assistant for a new one.'
   isDone = false
   readonly #agent: OpenAgent
   readonly #env: AgentEnvironment
@@ -214,7 +214,7 @@ ${userName}
 <fieldset><legend>Keys</legend>${places.join('\n')}
 <label class="field wide">Passphrase (${minPassphraseLength} characters or more${plan.places[0] === 'local' ? '; not for a plain file' : ''})<input type="password" name="passphrase" autocomplete="new-password"></label>
 <label class="field wide">The same again<input type="password" name="again" autocomplete="new-password"></label>
-<p class="small">Keep the passphrase: it cannot be recovered. It opens the backup, and shows that you are the owner.</p></fieldset>
+<p class="small">Store the passphrase safely: it cannot be recovered. It opens the backup, and shows that you are the owner.</p></fieldset>
 <fieldset><legend>Caps</legend>${caps.join('\n')}
 <p class="small">Nothing in a conversation can raise them. After the service answers 402, the wallet pays ${smallest} or what a call needs without asking, within these caps.</p></fieldset>
 <p class="buttons"><button name="first" value="ask">Create it; ask me before the first payment</button>

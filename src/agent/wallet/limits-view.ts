@@ -12,8 +12,8 @@ import type { AgentContext } from '../context.ts'
 import { cannotPay, circumstancesOf, explain } from '../words/explain.ts'
 
 /**
- * Limits of the caller: the service's own list, read anew after each call and payment because they change the credit, and by
- * model what its answers to any process of this machine said is left.
+ * Limits of the caller: the service's own list, read again after each call and payment because they change the credit,
+ * and by model what its answers to any process of this machine said is left.
  */
 export class Limits {
   readonly #agent: AgentContext
@@ -117,8 +117,8 @@ export async function seeCredit(
     throw error
   })
   if (credit.creditMicroUsd !== null) return { ...credit, seen: { atMs: agent.clock.now(), unknown: null } }
-  const silent = timeout.aborted ? 'the service did not answer in time' : 'the service does not tell it'
-  const unknown = agent.pays === 'nothing' ? 'nothing is open here that could ask for it' : (credit.why ?? silent)
+  const silent = timeout.aborted ? 'the service did not answer in time' : 'the service does not report it'
+  const unknown = agent.pays === 'nothing' ? 'there is no wallet or key to ask with' : (credit.why ?? silent)
   return { ...credit, seen: { atMs: null, unknown } }
 }
 

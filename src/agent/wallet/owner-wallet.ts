@@ -74,18 +74,18 @@ export interface OwnerWallet {
   /** Of the environment, of a local chain, else those that the passphrase or the system's keychain opens; for statements. */
   openKeys(passphrase: string | null): Promise<readonly WalletKey[]>
   approvals: Approvals
-  /** What waits for a person, newest first, each with a line for a list. */
+  /** What waits for the user, newest first, each with a line for a list. */
   questions(): Promise<readonly ListedQuestion[]>
-  /** What a person said no to, and may still take back; newest first. */
+  /** What the user said no to, and may still take back; newest first. */
   refused(): Promise<readonly ListedQuestion[]>
-  /** What is asked, whole, for a person at a terminal. */
+  /** What is asked, whole, for the user at a terminal. */
   sayQuestion(approval: Approval): string
   /** For how long their answer counts. */
   sayAnswer(answered: Approval): string
   pin(payee: Payee, by: string): Promise<void>
   /** The service that this folder's wallet is for, where the environment names no other. */
   useService(baseUrl: string): void
-  /** A person's word on a payment whose outcome nobody else can tell. */
+  /** The user's word on a payment whose outcome nobody else can tell. */
   resolve(id: string, hasLeft: boolean, by: string): Promise<Payment>
   /** Nothing is signed any more by any process on this journal. */
   stop(by: string): Promise<void>
@@ -206,7 +206,7 @@ function movingOf(
   }
 }
 
-/** What a person states when they consent, for whoever asks them at a terminal. */
+/** What the user states when they consent, for questions at a terminal. */
 export const consentStatements: readonly string[] = Object.values(attestations)
 
 /** Of what a service offers, the payees that the wallet could pay: known chain, known token, a real address. */

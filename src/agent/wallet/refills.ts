@@ -53,7 +53,7 @@ export class Refills {
     this.noticed({ balanceRemaining: isStream ? null : balanceRemaining, balanceBefore }, sentAtMs)
   }
 
-  /** Ends when no refill is under way any more. */
+  /** Ends when no refill is in flight any more. */
   async settled(): Promise<void> {
     await this.#running
   }
@@ -78,8 +78,8 @@ export class Refills {
 /** What stands against refilling credit ahead of need; null where nothing does. Calls are paid after a 402 meanwhile. */
 export function sayRefill({ isHalted, note, againAtMs }: RefillStatus): string | null {
   if (isHalted)
-    return `Credit is not refilled ahead of need any more. ${note ?? ''} The person should look at what the service charges, and can run \`farebox wallet start\` to go on.`
+    return `Refills have stopped. ${note ?? ''} The user should check what the service charges, and can then run \`farebox wallet start\` to resume them.`
   if (note === null) return null
-  const again = againAtMs === null ? '' : ` The next refill is thought of after ${isoTime(againAtMs)}.`
-  return `Credit was not refilled ahead of need: ${note}${again}`
+  const again = againAtMs === null ? '' : ` The next refill is possible after ${isoTime(againAtMs)}.`
+  return `The last refill failed: ${note}${again}`
 }

@@ -94,7 +94,7 @@ export class ToolWallet implements WalletClient {
     const { wallet, topUps, client, pays } = this.#agent
     if (!wallet) throw pays === 'apiKey' ? keyIsNeverToppedUp() : cannotPay(this.#agent)
     const offer = await topUps.offer()
-    const order = { origin: client.address.origin, ...offer, amountMicroUsd, purpose: 'Credit that was asked for' }
+    const order = { origin: client.address.origin, ...offer, amountMicroUsd, purpose: 'Requested credit' }
     // A client that lost the answer asks once more: the payment of a moment ago is that answer.
     const same = again ? {} : { sameWithinMs: sameCallMs }
     const paid = await wallet.pay({ ...order, ...same, occasion: 'asked' }, topUps.send)
@@ -145,16 +145,16 @@ async function statusOf({ wallet, lockedWallet, state, policy, records }: AgentC
 
 function nextStep({ isStopped, isDryRun, openPayments, heldPayments, payees, refill }: WalletStatus): string | null {
   if (isStopped)
-    return 'The wallet is switched off; the person can run `farebox wallet start`, or remove the file `stop` from its data folder.'
+    return 'The wallet is stopped. The user can run `farebox wallet start`, or remove the file `stop` from its data folder.'
   if (isDryRun)
-    return `This is a dry run: no payment is signed until the person unsets FAREBOX_DRY_RUN.${refill?.note ? ` Of a refill it said: ${refill.note}` : ''}`
+    return `This is a dry run: no payment is signed until the user unsets FAREBOX_DRY_RUN.${refill?.note ? ` The last refill reported: ${refill.note}` : ''}`
   const [open] = openPayments
   if (open) return openStep(open)
   const [held] = heldPayments
   if (held) return heldStep(held, heldPayments.length)
   const notRefilled = refill && sayRefill(refill)
   if (notRefilled) return notRefilled
-  if (payees.length === 0) return 'The first payment asks the person whether the payee is the right one.'
+  if (payees.length === 0) return 'The first payment needs the user’s approval of the payee.'
   return null
 }
 
@@ -167,12 +167,12 @@ function openStep({
   const payment = `the payment ${receiptId} of ${displayUsd(amountMicroUsd)}`
   const until = validBeforeMs === null ? 'then' : `${new Date(validBeforeMs).toISOString().slice(11, 16)} UTC`
   return isRejected
-    ? `The service refused ${payment}, which is reserved and not paid, because it could be collected until ${until}: the person should look whether the wallet holds enough USDC. The same payment is sent again before anything else is paid.`
-    : `Whether ${payment} arrived is unknown. The same payment is sent again before anything else is paid.`
+    ? `The service refused ${payment}, so its amount is reserved: the payment could still be collected until ${until}. The user should check whether the wallet has enough USDC. The same payment is sent again before any other.`
+    : `It is unknown whether ${payment} arrived. The same payment is sent again before any other.`
 }
 
 const heldStep = ({ receiptId, amountMicroUsd }: WalletStatus['heldPayments'][number], count: number): string =>
-  `${count === 1 ? 'A payment' : `${count} payments`} that the service refused still count${count === 1 ? 's' : ''} against the caps, because only the service says that nothing was taken. A person who has looked at the chain can run \`farebox wallet resolve ${receiptId}\` (${displayUsd(amountMicroUsd)}); with a node in FAREBOX_EVM_RPC_URL the wallet sees beforehand what it holds.`
+  `${count === 1 ? 'A payment' : `${count} payments`} that the service refused still count${count === 1 ? 's' : ''} against the caps, because only the service says that it was not collected. After checking the chain, the user can run \`farebox wallet resolve ${receiptId}\` (${displayUsd(amountMicroUsd)}); with a node in FAREBOX_EVM_RPC_URL the wallet checks its balance before it pays.`
 
 const receiptOf = (payment: Payment): Receipt => ({
   id: payment.id,
@@ -187,25 +187,25 @@ const receiptOf = (payment: Payment): Receipt => ({
 
 const keyIsNeverToppedUp = (): ToolFailure =>
   new ToolFailure({
-    happened: 'An API key pays here, and an account is never topped up by its key.',
+    happened: 'Calls are paid with an API key, and farebox cannot buy credit for a key.',
     charged: zeroUsd,
-    next: 'The owner of the account has to add credit.',
+    next: 'Ask the owner of the account to add credit.',
   })
 
 /**
- * What a person does before a new wallet can pay: where nothing was ever paid or reserved, to which address money has to
+ * What the user does before a new wallet can pay: where nothing was ever paid or reserved, to which address money has to
  * come. What it holds there is the chain's to say, so the sentence holds for a wallet that was funded just now too.
  */
 function fundFirst(status: WalletStatus): string | null {
   if (status.spentTotalMicroUsd > 0n || status.isDryRun || status.isStopped) return null
   const addresses = status.isPayerDecided ? [status.address] : status.addresses
   if (isLoopback(new URL(status.origin).hostname))
-    return `Nothing was ever paid and there is no credit. If the wallet was not funded yet, \`farebox local fund ${addresses[0]} --usd 10\` does it on the local chain of that service; send it no real USDC.`
+    return `The wallet has never paid, and there is no credit. If it has no funds yet, \`farebox local fund ${addresses[0]} --usd 10\` sends it test USDC on the local chain of that service. Do not send it real USDC.`
   const places = addresses.map(address => {
     const rail = railOf({ rails: defaultRails }, address)
     return rail ? `${address} on ${networkName(rail.network)}` : address
   })
-  return `Nothing was ever paid and there is no credit. If the wallet was not funded yet, let the person first send USDC to ${places.join(', or to ')}.`
+  return `The wallet has never paid, and there is no credit. If it has no funds yet, ask the user to send USDC to ${places.join(', or to ')}.`
 }
 
 /** What the wallet's addresses hold on their chains. Bounded, and never throws: what is not known says why. */
@@ -255,12 +255,12 @@ export class Balances {
 
   #whyNoNode(address: string, tokenNames: readonly unknown[] | null): string {
     const { nodes, client } = this.#agent
-    if (nodes[namespaceOf(address)] === noNode) return 'a setting says that no node is asked'
+    if (nodes[namespaceOf(address)] === noNode) return 'the settings name no node'
     if (isLoopback(new URL(client.address.origin).hostname))
-      return 'the service is on this machine, and no node of its chain is named'
+      return 'the service is on this machine, and no node is set for its chain'
     return tokenNames === null
-      ? 'the service did not say which token it takes'
-      : 'the service takes another token than the network’s own USDC'
+      ? 'the service did not say which token it accepts'
+      : 'the service accepts a different token than the network’s own USDC'
   }
 }
 
@@ -268,5 +268,5 @@ const words = (why: WhyUnseen | null, whyNoNode: string): string =>
   why === 'no node'
     ? whyNoNode
     : why === 'another chain'
-      ? 'the node is one of another chain'
+      ? 'the node belongs to another chain'
       : 'the node of the chain did not answer'

@@ -59,7 +59,7 @@ export const createKeys = async (
   keychain = systemKeychain,
 ): Promise<CreatedKeys> => createKeyFile(folder, passphrase, isForKeychain ? await keychain() : null)
 
-/** The folder's secret keys, for a person who knows the passphrase; null where there is no encrypted wallet. */
+/** The folder's secret keys, for the user who knows the passphrase; null where there is no encrypted wallet. */
 export const exportKeys = exportKeyFile
 
 /** Whether nothing pays because the folder's wallet is encrypted and only its passphrase opens it. */

@@ -5,7 +5,7 @@ import type { ApprovalQuestion } from '#wallet/terms/approval.ts'
 import type { AgentContext } from '../context.ts'
 import { asTyped, placeOf } from './typed-commands.ts'
 
-/** How long a person's answer counts, and the command that takes a no back, as it is typed here. */
+/** How long the user's answer counts, and the command that takes a no back, as it is typed here. */
 export function answerKept({ id, expiresAtMs }: Approval, agent: AgentContext): AnswerKept {
   const command = asTyped(`\`${approveCommand(id, agent.state.folder)}\``, placeOf(agent))
   return { untilMs: expiresAtMs, takesBack: command.split('`')[1] ?? '' }
@@ -15,7 +15,7 @@ export function answerKept({ id, expiresAtMs }: Approval, agent: AgentContext): 
 export const personFor = ({ facts, ...asked }: ApprovalQuestion): NeedsPerson =>
   new NeedsPerson({ ...facts, ...asked } as Question)
 
-/** What a person is told once they have answered: for how long it counts, and how a no is taken back. */
+/** What the user is told once they have answered: for how long it counts, and how a no is taken back. */
 export function sayAnswer(answered: Approval, approvals: Pick<Approvals, 'asQuestion'>, nowMs: number): string {
   const { state, facts, expiresAtMs } = answered
   const until = displayUntil(expiresAtMs, nowMs)
@@ -24,6 +24,6 @@ export function sayAnswer(answered: Approval, approvals: Pick<Approvals, 'asQues
     return `Denied: nothing was sent or charged. The same request is refused until ${until}; after that, it asks again. ${howToApprove} That reverses the denial.`
   }
   if (facts.kind === 'payee')
-    return 'Approved: this address may be paid, now and later, within the caps. The assistant may go on.'
-  return `Approved. The assistant may go on: the yes serves this request until ${until}.`
+    return 'Approved: the wallet may pay this address, now and later, within the caps. The assistant can continue.'
+  return `Approved. The assistant can continue: the approval is valid for this request until ${until}.`
 }

@@ -35,7 +35,7 @@ export const circumstancesOf = (agent: AgentContext, isPaid: boolean): Circumsta
 export const inWords = (error: unknown, agent: AgentContext, isPaid: boolean): unknown =>
   typedWords(explain(error, circumstancesOf(agent, isPaid)), placeOf(agent))
 
-/** The one place where what went wrong becomes words for a model: what happened, what it cost, when to come again, what next. */
+/** The one place where what went wrong becomes words for a model: what happened, what it cost, when to retry, what next. */
 export function explain(error: unknown, circumstances: Circumstances): unknown {
   if (error instanceof NeedsPerson || error instanceof ToolFailure) return error
   if (error instanceof NeedsApproval) return personFor(error.question)
@@ -48,17 +48,17 @@ export function explain(error: unknown, circumstances: Circumstances): unknown {
 type NobodyPays = Pick<AgentContext, 'lockedWallet' | 'lockedBecause' | 'isServiceNamed' | 'isBundle' | 'client'>
 
 const howToPay = (service: string): string =>
-  `Ask the person to run \`farebox wallet create --service ${service}\` in a terminal, then repeat the call; or to set FAREBOX_API_KEY, then start farebox again.`
+  `Ask the user to run \`farebox wallet create --service ${service}\` in a terminal, then repeat the call; or to set FAREBOX_API_KEY, then restart farebox.`
 
 /** A bundle has no command on the PATH; its client asks for the settings, and keeps those that are secret in the system's keychain. */
 const howInBundle =
-  'Ask the person to open the settings of this extension in their assistant and to fill in "API key", or "Wallet key" with the private key of a small wallet on Base that they made for this alone; the assistant keeps both with its secrets and starts this server again.'
+  'Ask the user to open the settings of this extension in their assistant and to fill in "API key", or "Wallet key" with the private key of a new wallet on Base that has only a few dollars in it. The assistant stores both with its secrets and restarts this server.'
 
-/** As somebody meets it who has set nothing up. */
+/** For a user who has configured nothing yet. */
 const howToBegin = (usual: string): string =>
-  `Ask the person to set FAREBOX_BASE_URL in the settings of this server to the address of a service (it is not set, so ${usual} on this machine is used), then to set FAREBOX_API_KEY as well, then start farebox again; or to run \`farebox wallet create --service ADDRESS\` in a terminal, then repeat the call.`
+  `Ask the user to set FAREBOX_BASE_URL in the settings of this server to the address of a service (it is not set, so ${usual} on this machine is used), and FAREBOX_API_KEY to a key, then to restart farebox; or to run \`farebox wallet create --service ADDRESS\` in a terminal, then repeat the call.`
 
-/** Without a wallet or a key paid tools, and a proxy at its start, name the one thing that mends it. */
+/** Without a wallet or a key paid tools, and a proxy at its start, name the one thing that fixes it. */
 export const cannotPay = (
   { lockedWallet, lockedBecause, isServiceNamed, isBundle, client }: NobodyPays,
   command: 'farebox mcp' | 'farebox proxy' = 'farebox mcp',
@@ -67,13 +67,13 @@ export const cannotPay = (
     isWithoutWallet: true,
     ...(lockedWallet !== null && lockedBecause !== null
       ? {
-          happened: `Nothing pays for this yet: ${lockedBecause.sentence}`,
+          happened: `The wallet cannot pay for this: ${lockedBecause.sentence}`,
           charged: zeroUsd,
           next: `${lockedBecause.nextStep} Then repeat the call.`,
         }
       : lockedWallet === null
         ? {
-            happened: 'Nothing pays for this yet: there is neither a wallet nor an API key.',
+            happened: 'There is neither a wallet nor an API key to pay for this.',
             charged: zeroUsd,
             next: isBundle
               ? howInBundle
@@ -82,9 +82,9 @@ export const cannotPay = (
                 : howToBegin(client.address.baseUrl),
           }
         : {
-            happened: `Nothing pays for this yet: the key of the wallet ${lockedWallet} is encrypted, and this server was not given it.`,
+            happened: `The wallet ${lockedWallet} cannot pay for this: its key is encrypted, and this server has no passphrase.`,
             charged: zeroUsd,
-            next: `Ask the person to start this server as \`${command} --passphrase-file FILE\`, or with FAREBOX_API_KEY in its environment.`,
+            next: `Ask the user to start this server as \`${command} --passphrase-file FILE\`, or with FAREBOX_API_KEY in its environment.`,
           }),
   })
 
@@ -97,37 +97,40 @@ export const ofWallet = ({ rule, sentence, nextStep }: WalletRefusal): ToolFailu
 const clientWords: Readonly<Record<ClientError['kind'], readonly [string, string]>> = {
   unreachable: [
     'The service cannot be reached.',
-    'Check FAREBOX_BASE_URL and whether the service runs, then try again.',
+    'Check FAREBOX_BASE_URL and whether the service is running, then try again.',
   ],
   'no-answer': [
-    'The service took the request and gave no whole answer.',
-    'Look at wallet_status, then repeat the same call; a paid one is only bought again with `again: true`.',
+    'The service received the request, but its answer was lost or incomplete.',
+    'Check wallet_status, then repeat the same call; it is charged again only with `again: true`.',
   ],
   redirected: [
-    'The service answered by a redirect, which is never followed with a credential.',
-    'Let the person check FAREBOX_BASE_URL.',
+    'The service answered with a redirect, which is never followed with a credential.',
+    'Ask the user to check FAREBOX_BASE_URL.',
   ],
-  unreadable: ['The service answered what its contract does not know.', 'Let the person check FAREBOX_BASE_URL.'],
-  'too-large': ['The answer of the service was too large to be read.', 'Ask for less at once.'],
+  unreadable: [
+    'The service gave an answer that does not match the API description.',
+    'Ask the user to check FAREBOX_BASE_URL.',
+  ],
+  'too-large': ['The service’s answer was too large.', 'Ask for less in one call.'],
   unsaved: [
-    'The service made it and charged it, and it could not be written to the output folder.',
-    'Let the person look whether that folder is there and may be written to, then make the same call again: it asks the service for the same result, and buys nothing by itself.',
+    'The service did the work and charged for it, but the result could not be written to the output folder.',
+    'Ask the user to check that the folder exists and is writable, then make the same call again: it fetches the same result and is not charged again.',
   ],
   'no-space': [
-    'The disk has no room for the file.',
-    'Let the person make room in the output folder, then make the same call again.',
+    'There is no space left on the disk for the file.',
+    'Ask the user to free some space in the output folder, then make the same call again.',
   ],
   'breaker-open': [
-    'The service answered too many requests with a failure, so this one was held back.',
-    'Change what failed, then try again.',
+    'Too many requests to the service have failed, so this one was not sent.',
+    'Fix the cause of the failures, then try again.',
   ],
   'limit-reached': [
-    'The limits of the service leave no room for this call yet, so it was not sent.',
+    'The service’s rate limit is used up for now, so this call was not sent.',
     'Try again when the limit resets; `limits` shows when.',
   ],
   'not-allowed': [
-    'This request would go where this client does not send.',
-    'If it is not over by a repeat, let the person check FAREBOX_BASE_URL.',
+    'This request would go to an address that is not allowed.',
+    'Try again; if it fails again, ask the user to check FAREBOX_BASE_URL.',
   ],
 }
 
@@ -144,18 +147,18 @@ function ofClient(error: ClientError, { isPaid, usualService }: Circumstances): 
   })
 }
 
-/** Held back because nobody answered; to change the request would mend nothing. */
+/** Held back because nobody answered; to change the request would fix nothing. */
 const isSilent = ({ kind, cause }: ClientError): boolean =>
   kind === 'breaker-open' && cause instanceof ClientError && cause.kind === 'no-answer'
 
 const silentWords = [
-  'The service did not answer the last requests, so this one was held back.',
-  'Check FAREBOX_BASE_URL and whether the service runs, then try again.',
+  'The service did not answer the last requests, so this one was not sent.',
+  'Check FAREBOX_BASE_URL and whether the service is running, then try again.',
 ] as const
 
 const nobodyThere = (usual: string): readonly [string, string] => [
-  `Nothing answers at ${new URL(usual).origin}, which is used because FAREBOX_BASE_URL is not set.`,
-  `Let the person ${howToHaveService()}; then try again.`,
+  `There is no service at ${new URL(usual).origin}, the default without FAREBOX_BASE_URL.`,
+  `Ask the user to ${howToHaveService()}, then try again.`,
 ]
 
 const unknownCharges: ReadonlySet<string> = new Set([
@@ -219,33 +222,34 @@ function creditIn(body: unknown): { creditLeftMicroUsd?: MicroUsd } {
 }
 
 function wordsFor(error: ServiceError, { pays }: Circumstances): readonly [string, string] {
-  if (isOfValues(error)) return [refusedValues, 'Compare them with the model’s record in models_find, then call again.']
+  if (isOfValues(error))
+    return [refusedValues, 'Compare them with the model’s record from models_find, then call again.']
   if (error.kind === 'AUTHENTICATION_FAILED' && pays === 'wallet') return keyWanted
   if (error.kind === 'INSUFFICIENT_BALANCE' || error.kind === 'PAYMENT_REQUIRED') return noCredit(pays)
   return (
     serviceWords[error.kind] ??
     keyLimitWords(error.kind, error.body) ?? [
-      `The service answered ${error.status} in a way that its contract does not know.`,
-      error.status >= 500 ? 'Try again later.' : 'Change the arguments, or let the person check FAREBOX_BASE_URL.',
+      `The service answered ${error.status} in a way that does not match the API description.`,
+      error.status >= 500 ? 'Try again later.' : 'Change the arguments, or ask the user to check FAREBOX_BASE_URL.',
     ]
   )
 }
 
 /** Some services answer a few things to keys alone. */
 const keyWanted = [
-  'The service did not accept the sign-in of the wallet; it may answer this to API keys alone.',
-  'Let the person set FAREBOX_API_KEY to a key of this service, or check the clock of this machine where other calls fail as well.',
+  'The service did not accept the wallet’s sign-in; this call may need an API key.',
+  'Ask the user to set FAREBOX_API_KEY to a key of this service or, if other calls fail too, to check the clock of this machine.',
 ] as const
 
 const noCredit = (pays: Circumstances['pays']): readonly [string, string] =>
   pays === 'apiKey'
     ? [
         'The account of this API key has too little credit.',
-        'The owner of the account has to add credit: an API key alone is never topped up from here.',
+        'Ask the owner of the account to add credit: farebox cannot buy credit for an API key.',
       ]
     : [
-        'The service still asks for more credit.',
-        'Look at wallet_status and wallet_receipts before anything else is paid.',
+        'The service still requires more credit.',
+        'Check wallet_status and wallet_receipts before you pay for anything else.',
       ]
 
 type Resolve = (specifier: string) => string
@@ -253,7 +257,7 @@ type Resolve = (specifier: string) => string
 /** What to do where no service answers: `farebox up` is named only where its chain is installed, which a bundle lacks. */
 export function howToHaveService(resolve: Resolve = createRequire(import.meta.url).resolve): string {
   const named = 'set FAREBOX_BASE_URL in the settings of this server to the address of a service'
-  return startsHere(resolve) ? `${named}, or start one on this machine by \`farebox up\`` : named
+  return startsHere(resolve) ? `${named}, or start one on this machine with \`farebox up\`` : named
 }
 
 /** Looked for on the disk alone: nothing is loaded. */
@@ -266,12 +270,12 @@ function startsHere(resolve: Resolve): boolean {
   }
 }
 
-/** Whether an answer 402 is one that credit mends: not one that did not know the caller, nor one of the top-up itself. */
+/** Whether an answer 402 is one that credit fixes: not one that did not know the caller, nor one of the top-up itself. */
 export const wantsCredit = ({ status, kind }: ServiceError): boolean =>
   status === 402 && (kind === 'PAYMENT_REQUIRED' || kind === 'INSUFFICIENT_BALANCE')
 
 /**
- * A key that has reached its own limit: what is left of which budget, and when it starts anew, where the service says it.
+ * A key that has reached its own limit: what is left of which budget, and when it starts again, where the service says it.
  * Its numbers are told and none of its words.
  */
 function keyLimitWords(kind: string, body: unknown): readonly [string, string] | null {
@@ -279,8 +283,8 @@ function keyLimitWords(kind: string, body: unknown): readonly [string, string] |
   if (currency === undefined) return null
   const budget = KeyLimitReached.safeParse(body).data?.budget
   return [
-    `What is left of the ${currency} budget of this API key is too little for this call.${budget ? ` ${saidOf(budget)}` : ''}`,
-    'Let the owner of the key raise its budget, or give another key; credit alone does not help.',
+    `The rest of this API key’s ${currency} budget is too small for this call.${budget ? ` ${saidOf(budget)}` : ''}`,
+    'Ask the owner of the key to raise its budget or to provide another key. More credit does not help.',
   ]
 }
 
@@ -289,13 +293,11 @@ const currencies: ReadonlyMap<string, string> = new Map([
   ['API_KEY_DIEM_SPEND_LIMIT_EXCEEDED', 'staking'],
 ])
 
-const periods = { epoch: 'for a day of UTC', month: 'for a month of UTC', lifetime: 'for all of its life' } as const
+const periods = { epoch: 'per UTC day', month: 'per UTC month', lifetime: 'in total' } as const
 
 function saidOf({ currency, period, limit, left, startsAnewAt }: NonNullable<KeyLimitReached['budget']>): string {
   const unit = currency === 'USD' ? ' USD' : ''
   const startMs = startsAnewAt === null ? Number.NaN : Date.parse(startsAnewAt)
-  const start = Number.isNaN(startMs)
-    ? 'it does not start anew'
-    : `it starts anew at ${new Date(startMs).toISOString()}`
-  return `Of ${limit}${unit} ${periods[period]} ${left}${unit} ${left === 1 ? 'is' : 'are'} left; ${start}.`
+  const start = Number.isNaN(startMs) ? 'it does not reset' : `it resets at ${new Date(startMs).toISOString()}`
+  return `${left}${unit} of ${limit}${unit} ${periods[period]} ${left === 1 ? 'is' : 'are'} left; ${start}.`
 }

@@ -16,7 +16,7 @@ export interface WalletPlace {
 const ofWallets = /^(?:wallet|mcp|proxy|call)\b/
 
 /**
- * A sentence of ours with each command as a person has to type it here: `farebox wallet status` becomes what starts this
+ * A sentence of ours with each command as the user has to type it here: `farebox wallet status` becomes what starts this
  * installation, on this very wallet. Only for our own sentences, because in a stranger's it would make a command work.
  */
 export function asTyped(sentence: string, { folder, isJournalShared }: WalletPlace = usualPlace()): string {
@@ -46,7 +46,7 @@ export const placeOf = (agent: { state: { folder: string }; records: { folder: s
 type Running = Pick<NodeJS.Process, 'env' | 'execPath' | 'platform'>
 
 /**
- * What a person types for `farebox` in a terminal: the bare word only where it leads to this very installation, else Node
+ * What the user types for `farebox` in a terminal: the bare word only where it leads to this very installation, else Node
  * with this installation's own file. An installing client unpacks a bundle without a command, a clone need not be linked,
  * and npx would run whatever has that name elsewhere.
  */
@@ -66,7 +66,7 @@ export const quoted = (word: string, platform: NodeJS.Platform = process.platfor
 /** Folders between a module and the package's own one, in the sources or in the bundle. */
 const mostFolders = 5
 
-/** Null where this code was put into a program of somebody else's, which has no such file. */
+/** Null where this code was put into a program of another's, which has no such file. */
 function ownLauncher(): string | null {
   let folder = dirname(fileURLToPath(import.meta.url))
   for (let step = 0; step < mostFolders; step++, folder = dirname(folder)) {
@@ -85,7 +85,7 @@ function nodeCommand({ env, execPath, platform }: Running, launcher: string): st
   return isElectron || isUsable ? 'node' : inShell(execPath, platform)
 }
 
-/** Npm and npx put these before a PATH for the one program that they start; a person's terminal has none of them. */
+/** Npm and npx put these before a PATH for the one program that they start; the user's terminal has none of them. */
 const ofNpmAlone = /[\\/](node_modules[\\/]\.bin|_npx[\\/].*|node-gyp-bin)[\\/]?$/
 
 /** The first program of that name in the PATH of a terminal; null where there is none. */
@@ -104,7 +104,7 @@ function isOurs(path: string | null, ours: string): boolean {
   }
 }
 
-/** What went wrong, or waits for a person, with its commands as they are typed here. Anything else stays what it is. */
+/** What went wrong, or waits for the user, with its commands as they are typed here. Anything else stays what it is. */
 export function typedWords(said: unknown, place: WalletPlace): unknown {
   if (said instanceof ToolFailure) {
     const { happened, next } = said.facts

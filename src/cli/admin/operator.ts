@@ -194,8 +194,8 @@ export function budgetOf(values: BudgetValues, command: string): KeyBudget | nul
 
 const periodProblem = (given: string | undefined): string =>
   given === undefined
-    ? 'A budget needs `--period`: epoch (a day of UTC), month or lifetime'
-    : `\`--period\` takes epoch (a day of UTC), month or lifetime, not \`${given.slice(0, 40)}\``
+    ? 'A budget needs `--period`: epoch (a UTC day), month or lifetime'
+    : `\`--period\` takes epoch (a UTC day), month or lifetime, not \`${given.slice(0, 40)}\``
 
 function limitOf(values: BudgetValues, flag: 'budget-usd' | 'budget-staking', command: string): MicroUsd | null {
   const text = values[flag]
@@ -219,7 +219,7 @@ export async function reopenLedger(ledger: LedgerPlace, io: CommandIo): Promise<
     const report = await withSameSchema(audit(reader))
     if (!report.ok) {
       for (const line of sayAudit(report)) io.output.print(line)
-      io.output.print('The ledger was not changed. It opens once an audit finds nothing.')
+      io.output.print('The ledger was not changed. It can be reopened when an audit finds no problem.')
       return 1
     }
   } finally {

@@ -8,18 +8,18 @@ const counted: Readonly<Record<keyof AuditReport['counts'], string>> = {
   accounts: 'accounts',
   entries: 'rows in the ledger',
   topUps: '  of top-ups',
-  grants: '  of credit that was given',
+  grants: '  of granted credit',
   charges: '  of charges, one for each priced line',
   refunds: '  of refunds',
-  staking: '  of staking credit, used or given back',
-  writeOffs: '  of losses that were written off',
-  openHolds: 'holds that are open now',
+  staking: '  of staking credit, used or returned',
+  writeOffs: '  of write-offs',
+  openHolds: 'open holds',
   payments: 'payments by wallets',
   jobs: 'jobs',
   claims: 'idempotency keys',
 }
 
-/** The lines of a report for a person. */
+/** The lines of a report for the user. */
 export function sayAudit(report: AuditReport): string[] {
   const counts = Object.entries(report.counts) as [keyof AuditReport['counts'], number][]
   return [
@@ -49,13 +49,13 @@ export function sayChainAudit({
     ...(findingsLeftOff > 0 ? [`${findingsLeftOff} more findings are not shown.`] : []),
     ...notes.map(({ sentence }) => `Note: ${sentence}`),
     ...(notesLeftOff > 0 ? [`${notesLeftOff} more notes are not shown.`] : []),
-    ok ? 'Every credit has its transfer.' : 'The ledger and the chain do not agree.',
+    ok ? 'Every credit has its transfer.' : 'The ledger and the chain disagree.',
   ]
 }
 
 const usd = (amount: bigint): string => formatUsd(microUsd(amount))
 
-/** An account's balance for a person, in one line. */
+/** An account's balance for the user, in one line. */
 export function sayBalance({ account, posted, held, available, staking }: ListedBalance): string {
   const own = `${account}  ${usd(available)} USD available  ${usd(posted)} posted  ${usd(held)} held`
   if (!staking) return own

@@ -13,8 +13,8 @@ const openStopped = (ledger: LedgerPlace, secrets: Secrets): Promise<LedgerOpera
 function requireOwnSecret({ env }: LedgerPlace): void {
   if (!env.FAREBOX_SECRET) return
   throw new CliError(
-    'The secret is set by the environment.',
-    'Put a new one into FAREBOX_SECRET and the present one into FAREBOX_FORMER_SECRET, then restart the service.',
+    'The secret comes from the environment.',
+    'Set a new secret in FAREBOX_SECRET and the current one in FAREBOX_FORMER_SECRET, then restart the service.',
   )
 }
 
@@ -31,7 +31,7 @@ export async function rotateSecret(ledger: LedgerPlace, breakKeys: boolean): Pro
     await opened.noteSecret(rotated)
     const [, ...former] = rotated
     const kept = former.length === 1 ? 'The former one is' : `${former.length} former ones are`
-    return `There is a new secret. ${kept} still accepted, until \`farebox keys drop-secrets\`.`
+    return `Created a new secret. ${kept} still accepted, until \`farebox keys drop-secrets\`.`
   } finally {
     await opened.close()
   }
@@ -47,7 +47,7 @@ async function replaceLostSecret(ledger: LedgerPlace): Promise<string> {
     await opened.replaceSecret(secrets)
     const { missing } = await opened.needs()
     const where = ledger.env.FAREBOX_SECRET ? 'FAREBOX_SECRET' : ledger.folder.secret
-    const ended = missing > 0 ? ` ${counted(missing, 'key')} of another secret ended with that.` : ''
+    const ended = missing > 0 ? ` ${counted(missing, 'key')} of another secret stopped working.` : ''
     return `The ledger now uses the secret in ${where}.${ended}`
   } finally {
     await opened.close()
@@ -71,7 +71,7 @@ export async function dropSecrets(ledger: LedgerPlace, breakKeys: boolean): Prom
       )
     }
     await writeFolderSecrets(ledger.folder, [secrets[0]])
-    const ended = former > 0 ? ` ${counted(former, 'key')} ended with that.` : ''
+    const ended = former > 0 ? ` ${counted(former, 'key')} stopped working.` : ''
     return `${counted(secrets.length - 1, 'former secret')} dropped, and download links signed before.${ended}`
   } finally {
     await opened.close()

@@ -70,8 +70,8 @@ async function planned(client: AssistantClient, change: Change, file: ConfigFile
   const { mark, text } = withoutMark(file.text ?? '')
   const old = await entryIn(client, text)
   if (old !== undefined && !isOurs(old)) {
-    const sentence = `${file.path} has another server that is called farebox.`
-    throw new CliError(sentence, 'Rename it there, or take it out, then repeat this. Nothing was changed.')
+    const sentence = `${file.path} has another server with the name farebox.`
+    throw new CliError(sentence, 'Rename or remove it there, then repeat this. Nothing was changed.')
   }
   const hadEntry = old !== undefined
   const edit = (before: string) =>
@@ -119,7 +119,7 @@ async function mayWrite({ isSure }: Change, io: CommandIo): Promise<boolean> {
   if (isSure) return true
   if (io.stdin.isTTY) return askYes(io, 'Write this?')
   throw new CliError(
-    'This is no terminal, so nothing was written.',
+    'This is not a terminal, so nothing was written.',
     'Repeat it with `--yes`, or with `--print` to only see it.',
     2,
   )

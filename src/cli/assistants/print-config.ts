@@ -16,14 +16,14 @@ export function clientNamed(command: string, what: string, name: string): Assist
 export async function printConfig(command: string, name: string, flags: CarriedFlags, io: CommandIo): Promise<void> {
   const client = clientNamed(command, '`--print-config`', name)
   const [file] = client.files({ platform: process.platform, env: io.env })
-  io.output.note(`Put this into ${file}, or run \`farebox install ${name}\`, which does it. ${keyAdvice(client)}`)
+  io.output.note(`Save this in ${file}, or run \`farebox install ${name}\`, which does it. ${keyAdvice(client)}`)
   const { asTyped } = await import('#agent/words/typed-commands.ts')
   const service = serviceIn(io.env)
   io.output.note(
     asTyped(
       service === null
-        ? 'Write the address of your service in; without a key a wallet pays: `farebox wallet create --service URL`.'
-        : `Without a key a wallet pays: \`farebox wallet create --service ${service}\`.`,
+        ? 'Set the address of your service. To pay from a wallet instead of a key: `farebox wallet create --service URL`.'
+        : `To pay from a wallet instead of a key: \`farebox wallet create --service ${service}\`.`,
     ),
   )
   const env = { FAREBOX_BASE_URL: service ?? exampleAddress, FAREBOX_API_KEY: apiKeyPlaceholder(client) }
@@ -34,6 +34,6 @@ export async function printConfig(command: string, name: string, flags: CarriedF
 }
 
 function keyAdvice({ apiKey, input }: AssistantClient): string {
-  if (apiKey === null) return 'It fills in nothing: use a wallet, or write the key in.'
+  if (apiKey === null) return 'It does not support variables: use a wallet, or write the key into it.'
   return input ? 'It asks for the key once and keeps it.' : 'FAREBOX_API_KEY comes from your environment.'
 }

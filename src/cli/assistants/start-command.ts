@@ -20,7 +20,7 @@ const isUnpackedByNpx = (path: string): boolean => path.includes(`${sep}_npx${se
 /** What to say of an installation that may be gone tomorrow; null for one that stays. */
 export const unpackedByNpx = ({ args: [launcher = ''] }: Pick<StartCommand, 'args'>): string | null =>
   isUnpackedByNpx(launcher)
-    ? 'This farebox was unpacked by npx for the moment and may be gone tomorrow: install it with `npm install -g`, then repeat this.'
+    ? 'This copy of farebox was unpacked by npx and may be deleted: install farebox with `npm install -g`, then repeat this.'
     : null
 
 /** This very installation, by its path, so that nothing is looked up in a PATH that desktop programs do not have. */

@@ -38,7 +38,7 @@ export async function missingSecret(ledger: LedgerPlace): Promise<string | null>
     const problem = await problemOf(ledger, secrets)
     return problem && `${problem.message} ${problem.nextStep}`
   }
-  return `No secret came with them: put the former service's into ${folder.secret}, or into FAREBOX_SECRET, before the first start; only where it is lost, take another with \`farebox keys rotate-secret --break-keys\`.`
+  return `The backup contains no secret: before the first start, put the former service's secret into ${folder.secret} or FAREBOX_SECRET. Only if it is lost, create a new one with \`farebox keys rotate-secret --break-keys\`.`
 }
 
 /** Null where the ledger knows one of these secrets, or, being of an older release, none. */

@@ -41,7 +41,8 @@ async function dumpInto(path: string, url: string, env: Environment): Promise<vo
 /** Fills an empty database, whole or not at all. */
 export async function restorePostgres(url: string, file: string, env: Environment): Promise<void> {
   const path = resolve(file)
-  if (!existsSync(path)) throw new CliError(`There is no file ${path}.`, 'Name the backup that `farebox backup` made.')
+  if (!existsSync(path))
+    throw new CliError(`There is no file ${path}.`, 'Give the path of a file from `farebox backup`.')
   if ((await kindOfBackup(path)) === 'sqlite') {
     throw new CliError('This is a backup of a ledger in a folder.', 'Unset DATABASE_URL, then repeat this.')
   }
@@ -78,7 +79,7 @@ const parameters: Readonly<Record<string, string>> = {
   connect_timeout: 'PGCONNECT_TIMEOUT',
 }
 
-/** A database's address as PostgreSQL's programs take it: in the environment, because everybody can read arguments. */
+/** A database's address as PostgreSQL's programs take it: in the environment, because everyone can read arguments. */
 export function postgresEnvironment(url: string): Record<string, string> {
   const parsed = parseUrl(url)
   const named: Record<string, string> = {
@@ -98,7 +99,7 @@ function parseUrl(url: string): URL {
     return new URL(url)
   } catch {
     throw new CliError(
-      'DATABASE_URL is no address of a database.',
+      'DATABASE_URL is not the address of a database.',
       'Write it as postgres://USER:PASSWORD@HOST/DATABASE.',
     )
   }
@@ -141,12 +142,12 @@ const missing = (tool: Tool): CliError =>
 
 const complaints: readonly [RegExp, sentence: string, next: string][] = [
   [/server version mismatch/, 'is older than the server.', "Install the client tools of the server's version."],
-  [/unsupported version|not appear to be a valid archive/, 'cannot read this file.', 'Name a backup of this database.'],
-  [/password authentication failed|no password supplied/, 'was not let in.', 'Check the user in DATABASE_URL.'],
-  [/does not exist/, 'found no such database.', 'Make it, empty, or check DATABASE_URL.'],
-  [/already exists/, 'found a database that is not empty.', 'Restore into an empty one.'],
+  [/unsupported version|not appear to be a valid archive/, 'cannot read this file.', 'Give a backup of this database.'],
+  [/password authentication failed|no password supplied/, 'was refused access.', 'Check the user in DATABASE_URL.'],
+  [/does not exist/, 'found no such database.', 'Create an empty one, or check DATABASE_URL.'],
+  [/already exists/, 'found that the database is not empty.', 'Restore into an empty database.'],
   [/could not connect|connection to server/, 'reaches no server.', 'Start it, or check DATABASE_URL.'],
-  [/No space left/, 'found the disk full.', 'Make room, or name a file elsewhere.'],
+  [/No space left/, 'found the disk full.', 'Free some space, or give a file on another disk.'],
 ]
 
 function toolFailure(tool: Tool, told: string): CliError {

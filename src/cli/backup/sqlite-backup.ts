@@ -30,7 +30,8 @@ export async function backUpSqlite(
 /** Puts a backup into a folder that has no ledger yet, and its secret where that lies beside it. */
 export async function restoreSqlite(folder: DataFolder, database: string, file: string): Promise<void> {
   const path = resolve(file)
-  if (!existsSync(path)) throw new CliError(`There is no file ${path}.`, 'Name the backup that `farebox backup` made.')
+  if (!existsSync(path))
+    throw new CliError(`There is no file ${path}.`, 'Give the path of a file from `farebox backup`.')
   if ((await kindOfBackup(path)) === 'postgres') {
     throw new CliError(
       'This is a backup of a ledger in PostgreSQL.',
@@ -70,7 +71,7 @@ function requireSoundBackup(path: string, require: (path: string) => void): void
     require(path)
   } catch (error) {
     if (!isStoreError(error)) throw error
-    throw new CliError(error.message, 'Restore another backup; `farebox backup` made each of them.')
+    throw new CliError(error.message, 'Restore another file from `farebox backup`.')
   }
 }
 
@@ -79,8 +80,8 @@ function refuseLeftovers(database: string): void {
   const left = ['-wal', '-shm', '-journal'].map(end => database + end).filter(path => existsSync(path))
   if (existsSync(database) || !left.length) return
   throw new CliError(
-    `${left.join(' and ')} of an earlier ledger would change the restored one.`,
-    'Move what is left of them away, or restore into another folder, with `--data`.',
+    `${left.join(' and ')} of an earlier ledger would damage the restored one.`,
+    'Move these files away, or restore into another folder with `--data`.',
   )
 }
 
@@ -97,12 +98,16 @@ export function backupFailure(error: unknown, path: string): unknown {
   if (code === 'EEXIST') {
     const unfinished = about.endsWith('.part')
     return unfinished
-      ? new CliError(`An unfinished backup lies at ${about}.`, 'Remove it, unless it is being made right now.')
-      : new CliError(`${about} exists already.`, 'Name another file: a backup overwrites nothing.')
+      ? new CliError(`There is an unfinished backup at ${about}.`, 'Remove it, unless a backup is running right now.')
+      : new CliError(`${about} exists already.`, 'Choose another file: a backup never overwrites one.')
   }
-  if (code === 'ENOENT') return new CliError(`There is no folder ${dirname(path)}.`, 'Make it, or name another file.')
+  if (code === 'ENOENT')
+    return new CliError(`There is no folder ${dirname(path)}.`, 'Create it, or choose another file.')
   if ([sqliteFull, sqliteIoError].includes(errcode & 0xff))
-    return new CliError(`The disk for ${basename(path)} is full or failing.`, 'Make room, or name a file elsewhere.')
+    return new CliError(
+      `The disk for ${basename(path)} is full or failing.`,
+      'Free some space, or give a file on another disk.',
+    )
   return fileFailure(error) ?? error
 }
 

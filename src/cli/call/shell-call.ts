@@ -13,19 +13,22 @@ import { approveQuestion } from '../wallet/approve.ts'
 
 /** What a call from the shell meets of the terminal. */
 export interface Shell {
-  /** Aborts where the person stops the command. */
+  /** Aborts where the user stops the command. */
   signal: AbortSignal
   /** The result, as data and in words. */
   tell(output: object, text: string): void
   /** A line beside the result. */
   note(line: string): void
-  /** Records a person's answer to the question; false where it is not a yes. Null where nobody sits at a terminal. */
+  /** Records the user's answer to the question; false where it is not a yes. Null where nobody sits at a terminal. */
   decide: ((question: Question) => Promise<boolean>) | null
   /** A question that stays open, and the words that show it whole and say where it is answered. */
   leaveOpen(question: Question, words: string): void
 }
 
-/** `unpaid` may be mended by a wallet that is opened; `ended` is any other failure, and where a person is needed, said no, or stopped it. */
+/**
+ * `unpaid` may be fixed by a wallet that is opened; `ended` is any other failure, and where the user is needed, said
+ * no, or stopped it.
+ */
 export type ShellCallEnd = 'done' | 'unpaid' | 'ended'
 
 /** One call of a tool, as over MCP; whatever becomes of it has been told when this resolves. Throws what is a fault of ours. */
@@ -62,7 +65,7 @@ export async function callFromShell(
 }
 
 const mayStillBeCharged =
-  ' What had begun may still be charged: the same call again gets its answer and pays nothing more.'
+  ' The call may still be charged. Make the same call again to get its answer without paying again.'
 
 async function isApproved({ name }: Tool, question: Question, round: number, shell: Shell): Promise<boolean> {
   if (shell.decide === null || round > questionsInARow) {
@@ -94,8 +97,8 @@ function progressTo({ signal, note }: Shell) {
 }
 
 /**
- * Asks the person at the terminal as `farebox wallet approve` does, with the wallet's passphrase where there is one. All of
- * it goes to stderr, because stdout is for the result. Rejects with the signal's reason where the person stops the command.
+ * Asks the user at the terminal as `farebox wallet approve` does, with the wallet's passphrase where there is one. All of
+ * it goes to stderr, because stdout is for the result. Rejects with the signal's reason where the user stops the command.
  */
 export async function decideAtTerminal(
   { approvalId }: Question,
@@ -108,7 +111,7 @@ export async function decideAtTerminal(
   const flags = data === undefined ? [] : ['--data', data]
   const stopped = Promise.withResolvers<never>()
   const stop = () => {
-    // Whoever waits for a line would keep the process.
+    // Waiting for a line would keep the process alive.
     io.stdin.pause()
     stopped.reject(signal.reason)
   }
@@ -140,10 +143,11 @@ export function readToolArguments(command: string, tool: Tool, words: readonly s
   const given = new Map<string, unknown>()
   for (const word of words) {
     const at = word.indexOf('=')
-    if (at < 1) throw wrongUsage(command, `\`${word}\` is no argument of ${tool.name}; write it as key=value`)
+    if (at < 1)
+      throw wrongUsage(command, `\`${word}\` is not an argument of ${tool.name}; write arguments as key=value`)
     const key = word.slice(0, at)
     if (given.has(key))
-      throw wrongUsage(command, `\`${key}\` comes twice; write several values as JSON, ${key}=["a","b"]`)
+      throw wrongUsage(command, `\`${key}\` appears twice; write several values as JSON, ${key}=["a","b"]`)
     const meant = Object.hasOwn(properties, key) ? properties[key] : undefined
     given.set(key, readValue(command, key, word.slice(at + 1), meant ?? {}))
   }

@@ -40,8 +40,12 @@ export const backup: Command = {
 
 async function tell(ledger: LedgerPlace, file: string, withSecret: boolean, io: CommandIo): Promise<number> {
   io.output.print(file)
-  if (withSecret) io.output.note(`The service's secret is in ${secretFileOf(file)}; keep it apart from the backup.`)
-  else io.output.note("The service's secret is not in it: without it no API key of then opens anything again.")
+  if (withSecret)
+    io.output.note(`The service's secret is in ${secretFileOf(file)}; keep it in a different place than the backup.`)
+  else
+    io.output.note(
+      "The backup does not contain the service's secret. Without that secret, existing API keys stop working after a restore.",
+    )
   // What `pg_dump` writes can be added up only in a database; that from which it came is.
   const audited = ledger.database.engine === 'postgres' ? await auditLedger(ledger) : await auditFile(file)
   io.output.note(audited.sentence)

@@ -80,7 +80,7 @@ function checked(tool: Tool, given: Record<string, unknown>): Record<string, unk
   const parsed = tool.input.safeParse(given)
   if (parsed.success) return given
   const wrong = sayRefusedArguments(tool.input, given, parsed.error.issues).replace(/\.$/, '')
-  throw wrongUsage(name, `The arguments of ${tool.name} are not right: ${wrong}`)
+  throw wrongUsage(name, `Invalid arguments for ${tool.name}: ${wrong}`)
 }
 
 function list(toolName: string | undefined, words: readonly string[], isJson: boolean, { output }: CommandIo): number {
@@ -113,7 +113,7 @@ async function callTwice(
   if (!(await isWalletLocked(settings))) return end
   if (!io.stdin.isTTY) {
     const opening = asTyped(`\`${name} ${written.tool.name} … --passphrase-file FILE\``)
-    io.output.note(`${opening} opens the wallet of this folder.`)
+    io.output.note(`${opening} unlocks the wallet of this folder.`)
     return end
   }
   return callOnce(written, settings, await askHidden(io, 'Passphrase of the wallet (it is not shown):'), io)

@@ -39,7 +39,7 @@ export const doctor: Command = {
       },
     })
     if (values.assistant) {
-      if (values.config !== undefined) throw wrongUsage(name, '`--config` is of a service, not of an assistant')
+      if (values.config !== undefined) throw wrongUsage(name, '`--config` applies to a service, not to an assistant')
       const env = withDataFlag(io.env, values.data)
       return tellFindings(
         [runtime(), ...(await ofAssistant(env, await givenPassphrase(name, values, io.env)))],
@@ -48,7 +48,7 @@ export const doctor: Command = {
       )
     }
     if (values['passphrase-file'] !== undefined || values['passphrase-fd'] !== undefined)
-      throw wrongUsage(name, 'A passphrase is for `--assistant`')
+      throw wrongUsage(name, 'A passphrase is used only with `--assistant`')
     const path = configPath(values.config, io.env)
     const isNamed = values.config !== undefined || Boolean(io.env.FAREBOX_CONFIG)
     const { config, findings } = await lookAtConfig(path, isNamed, io)

@@ -42,10 +42,10 @@ export const init: Command = {
     for (const { model, baseUrl, why } of leftOut)
       io.output.print(`Left out: ${oneLine(model)}, of ${baseUrl}; ${why}.`)
     if (!found.length)
-      io.output.print('No server with models was found on this machine; there is a demonstration in it.')
+      io.output.print('No model server was found on this machine; the file contains a demonstration model.')
     const { asTyped } = await import('#agent/words/typed-commands.ts')
     const next = asTyped(`run \`farebox serve --config ${path}\``)
-    io.output.print(`Written to ${path}. Its prices are guesses: set yours, then ${next}.`)
+    io.output.print(`Written to ${path}. The prices are guesses: set your own, then ${next}.`)
     return 0
   },
 }
@@ -60,7 +60,7 @@ async function writeNew(path: string, text: string): Promise<void> {
     await writeFile(path, text, { flag: 'wx', mode: 0o600 })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') throw new CliError(`There is a ${path} already.`, 'Name another with `--config`.')
-    throw new CliError(`${path} cannot be written (${code}).`, 'Name another with `--config`.')
+    if (code === 'EEXIST') throw new CliError(`There is a ${path} already.`, 'Choose another file with `--config`.')
+    throw new CliError(`${path} cannot be written (${code}).`, 'Choose another file with `--config`.')
   }
 }

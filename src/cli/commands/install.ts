@@ -100,7 +100,8 @@ async function localOf({ local, service, data }: { local?: string; service?: str
   ])
   const folder = dataFolder(local)
   const running = await runningService(folder)
-  if (!running) throw new CliError(`Nothing serves in ${folder.root}.`, 'Start it with `farebox up`, then repeat this.')
+  if (!running)
+    throw new CliError(`No service is running in ${folder.root}.`, 'Start it with `farebox up`, then repeat this.')
   return { service: `${running.url}/api/v1`, data: join(folder.root, 'assistant') }
 }
 

@@ -52,7 +52,7 @@ export const keys: Command = {
     const known = Object.keys(words)
       .map(each => `\`${each}\``)
       .join(', ')
-    throw wrongUsage(name, word === '' ? `Say what to do: ${known}` : `\`${word}\` is not known; there is ${known}`)
+    throw wrongUsage(name, word === '' ? `Choose what to do: ${known}` : `\`${word}\` is not known; there is ${known}`)
   },
 }
 
@@ -102,11 +102,11 @@ async function budget(args: readonly string[], io: CommandIo): Promise<number> {
   const [id] = positionals
   if (id === undefined) throw wrongUsage(name, 'The id of the key is missing; `farebox keys list` shows it')
   const limits = budgetOf(values, name)
-  if ((limits === null) !== values.none) throw wrongUsage(name, 'Say the limits, or `--none`')
+  if ((limits === null) !== values.none) throw wrongUsage(name, 'Give the limits, or `--none`')
   const operator = await openOperator(await ledgerPlaceOf(values.data, io.env))
   try {
     await operator.setBudget(id, limits)
-    io.output.print(limits ? `Key ${id} has its limits.` : `Key ${id} has no limit of its own.`)
+    io.output.print(limits ? `Key ${id} now has these limits.` : `Key ${id} has no limit.`)
     return 0
   } finally {
     await operator.close()
@@ -136,7 +136,7 @@ async function revoke(args: readonly string[], io: CommandIo): Promise<number> {
   const operator = await openOperator(await ledgerPlaceOf(values.data, io.env))
   try {
     await operator.revokeKey(id)
-    io.output.print(`Key ${id} has ended.`)
+    io.output.print(`Key ${id} was revoked.`)
     return 0
   } finally {
     await operator.close()
@@ -165,11 +165,11 @@ async function drop(args: readonly string[], io: CommandIo): Promise<number> {
 const needs: Readonly<Record<KeyNeeds, string>> = {
   current: '',
   former: 'needs a former secret',
-  missing: 'needs a secret that is not here',
+  missing: 'needs a secret that is missing here',
   unmarked: 'made by the first release, perhaps under a former secret',
 }
 
-/** One line a key, newest first, for a person. */
+/** One line a key, newest first, for the user. */
 export function sayKeys(keys: readonly ListedKey[], nowMs: number): string[] {
   if (keys.length === 0) return ['There are no keys.']
   return keys.map(key =>

@@ -39,7 +39,7 @@ export const ledger: Command = {
     const [word = '', ...rest] = args
     if (Object.hasOwn(words, word) && words[word]) return words[word](rest, io)
     const known = '`balance`, `audit`, `export`, `reopen`'
-    throw wrongUsage(name, word === '' ? `Say what to do: ${known}` : `\`${word}\` is not known; there is ${known}`)
+    throw wrongUsage(name, word === '' ? `Choose what to do: ${known}` : `\`${word}\` is not known; there is ${known}`)
   },
 }
 
@@ -96,7 +96,7 @@ async function balance(args: readonly string[], io: CommandIo): Promise<number> 
 async function requireAccount(reader: AuditReader, account: string): Promise<void> {
   const { hasAccount } = await import('#ledger/accounts/balances.ts')
   if (await hasAccount(reader, account)) return
-  throw new CliError('There is no such account.', '`farebox ledger balance` lists all that there are.')
+  throw new CliError('There is no such account.', '`farebox ledger balance` lists all accounts.')
 }
 
 const asJson = (value: object): string =>
@@ -112,7 +112,7 @@ async function auditChains(reader: AuditReader, ledger: LedgerPlace): Promise<Ch
     return await auditChain(reader, network => transferSource(network, ledger))
   } catch (error) {
     if (!(error instanceof NodeFailed)) throw error
-    throw new CliError(error.message, 'Name another node, or try again later.')
+    throw new CliError(error.message, 'Use another node, or try again later.')
   }
 }
 

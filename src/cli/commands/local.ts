@@ -24,7 +24,7 @@ export const local: Command = {
     const [word = '', ...rest] = args
     if (Object.hasOwn(words, word) && words[word]) return words[word](rest, io)
     const known = '`fund`, `stake` and `env`'
-    throw wrongUsage(name, word === '' ? `Say what to do: ${known}` : `\`${word}\` is not known; there are ${known}`)
+    throw wrongUsage(name, word === '' ? `Choose what to do: ${known}` : `\`${word}\` is not known; there are ${known}`)
   },
 }
 
@@ -44,7 +44,8 @@ async function env(args: readonly string[], io: CommandIo): Promise<number> {
   if (!payingOn) throw wrongUsage(name, '`--rail` takes `base` or `solana`')
   const folder = dataFolder(values.data)
   const running = await runningService(folder)
-  if (!running) throw new CliError(`Nothing serves in ${folder.root}.`, 'Start it with `farebox up`, then repeat this.')
+  if (!running)
+    throw new CliError(`No service is running in ${folder.root}.`, 'Start it with `farebox up`, then repeat this.')
   const variables = {
     FAREBOX_BASE_URL: `${running.url}/api/v1`,
     FAREBOX_DATA: folder.agent,
@@ -72,7 +73,8 @@ const rails: Readonly<Record<string, (root: string) => Promise<Record<string, st
       import('#local/chain/folder.ts'),
     ])
     const record = await readChainRecord(solanaFolderOf(root))
-    if (!record) throw new CliError('No local Solana chain runs here.', '`farebox up` says why when it starts.')
+    if (!record)
+      throw new CliError('No local Solana chain is running here.', '`farebox up` prints the reason when it starts.')
     const { wallet, payee } = await loadLocalSolanaKeys(root)
     return {
       FAREBOX_SOLANA_KEY: wallet.secretKey,
@@ -99,7 +101,9 @@ async function stake(args: readonly string[], io: CommandIo): Promise<number> {
   const { stakeLocally } = await import('#local/evm/chain.ts')
   const staked = await orInWords(stakeLocally({ dataDir: dataFolder(values.data).root, address, amount }))
   const credit = displayUsd(microUsd(staked.stake))
-  io.output.print(`${staked.address} has ${credit} of credit each day from the next minute on (${staked.transaction}).`)
+  io.output.print(
+    `${staked.address} has ${credit} of credit each day, starting within a minute (${staked.transaction}).`,
+  )
   return 0
 }
 
@@ -107,7 +111,7 @@ async function stake(args: readonly string[], io: CommandIo): Promise<number> {
 async function orInWords<Value>(asked: Promise<Value>): Promise<Value> {
   const { LocalChainError } = await import('#local/chain/folder.ts')
   return asked.catch(error => {
-    if (error instanceof LocalChainError) throw new CliError(error.message, `\`${name} --help\` says what it takes.`)
+    if (error instanceof LocalChainError) throw new CliError(error.message, `\`${name} --help\` shows its arguments.`)
     throw error
   })
 }

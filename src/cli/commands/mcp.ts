@@ -62,7 +62,7 @@ export const mcp: Command = {
         'print-config': { type: 'string' },
       },
     })
-    // A client that starts this with what a person was asked for writes the flags of answers that nobody gave, too.
+    // A client that starts this with what the user was asked for writes the flags of answers that nobody gave, too.
     const values = filledIn(written)
     if (written['print-config'] !== undefined) {
       const { printConfig } = await import('../assistants/print-config.ts')
@@ -97,7 +97,7 @@ export const mcp: Command = {
   },
 }
 
-/** A file is read anew where the wallet has changed; what came by a descriptor is there once. */
+/** A file is read again where the wallet has changed; what came by a descriptor is there once. */
 function againFrom(file: string | undefined, first: string | null, { env }: CommandIo) {
   return {
     file: file ?? null,
@@ -122,7 +122,7 @@ function chosen<Result>(choose: () => Result): Result {
   try {
     return choose()
   } catch (error) {
-    throw wrongUsage(name, (error instanceof Error ? error.message : 'The names of tools are wrong').replace(/\.$/, ''))
+    throw wrongUsage(name, (error instanceof Error ? error.message : 'Unknown tool names').replace(/\.$/, ''))
   }
 }
 
@@ -149,7 +149,7 @@ async function overHttp(
   else {
     io.output.print(`farebox mcp is ready at ${serving.url}`)
     io.output.print(`Clients send \`Authorization: Bearer TOKEN\`; the token is in ${path}`)
-    io.output.note('Stop it by Ctrl-C.')
+    io.output.note('Press Ctrl-C to stop it.')
   }
   await whenAborted(stop)
   await serving.close()

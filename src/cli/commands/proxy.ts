@@ -67,8 +67,8 @@ function say({ url, token, serviceUrl, wallet }: Running, isJson: boolean, { out
     return
   }
   const payer = wallet === null ? 'your API key pays' : `the wallet ${wallet} pays`
-  output.print(`farebox proxy is ready: ${payer} for calls to ${serviceUrl}. In a shell of the program:`)
+  output.print(`farebox proxy is ready: ${payer} for calls to ${serviceUrl}. Set these in the program’s shell:`)
   output.print(`  export OPENAI_BASE_URL=${url}`)
   output.print(`  export OPENAI_API_KEY=${env.FAREBOX_PROXY_TOKEN ? '…  (your FAREBOX_PROXY_TOKEN)' : token}`)
-  output.note('Stop it by Ctrl-C.')
+  output.note('Press Ctrl-C to stop it.')
 }

@@ -81,7 +81,7 @@ export const serve: Command = {
       else io.output.print(`ready ${serving.baseUrl}`)
       log.info({ models: serving.models, pid: process.pid }, 'The service is ready.')
       await whenAborted(stopped)
-      log.info({}, 'No more requests are taken; running ones end.')
+      log.info({}, 'No more requests are accepted; waiting for running ones to finish.')
     } finally {
       stopReloads()
       await serving.close()

@@ -65,6 +65,6 @@ export const wallet: Command = {
   async run([word = '', ...rest], io) {
     const run = Object.hasOwn(words, word) ? words[word] : undefined
     if (run) return run(rest, io)
-    throw wrongUsage(name, `Say what to do: ${Object.keys(words).join(', ')}`)
+    throw wrongUsage(name, `Choose what to do: ${Object.keys(words).join(', ')}`)
   },
 }

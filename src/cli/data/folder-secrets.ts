@@ -61,6 +61,6 @@ export function environmentSecrets(env: Readonly<Record<string, string | undefin
   if (!wrong) return [current.trim(), ...(former ? [former.trim()] : [])]
   throw new CliError(
     current === '' ? 'FAREBOX_SECRET is not set.' : 'FAREBOX_SECRET or FAREBOX_FORMER_SECRET is too short.',
-    `Set it as the service has it: at least ${leastCharacters} random characters.`,
+    `Set it to the same value as the service: at least ${leastCharacters} random characters.`,
   )
 }

@@ -32,7 +32,7 @@ export async function ledgerPlaceOf(data: string, env: Environment): Promise<Led
 const noService = ({ folder, env }: LedgerPlace): CliError =>
   new CliError(
     `There is no service in ${folder.root}.`,
-    `Start one with \`${starting(env)}\`, or name its folder with \`--data\`.`,
+    `Start one with \`${starting(env)}\`, or give its folder with \`--data\`.`,
   )
 
 /** A folder with a configuration is that of a service of its own; `up` would start a trial beside it. */
@@ -49,7 +49,7 @@ export async function requireLedger(ledger: LedgerPlace): Promise<void> {
 const ledgerElsewhere = ({ folder: { root }, env }: LedgerPlace): CliError =>
   new CliError(
     `There is no service ledger in ${root}.`,
-    `If it keeps them in PostgreSQL, set DATABASE_URL as the service has it; else start it once with \`${starting(env)}\`.`,
+    `If its ledger is in PostgreSQL, set the same DATABASE_URL as the service; otherwise start the service once with \`${starting(env)}\`.`,
   )
 
 /** What the service hashes and signs with: of the environment where it is set there, else the folder's. */
@@ -59,8 +59,8 @@ export async function requireSecrets(ledger: LedgerPlace): Promise<Secrets> {
   if (secrets) return secrets
   if (ledger.database.engine === 'postgres') {
     throw new CliError(
-      'The secret of the service is not known.',
-      'Set FAREBOX_SECRET as the service has it, or name its folder with `--data`.',
+      'The service’s secret is missing.',
+      'Set the same FAREBOX_SECRET as the service, or give its folder with `--data`.',
     )
   }
   throw existsSync(ledger.database.path) ? secretMissing(ledger.folder) : noService(ledger)
@@ -70,10 +70,10 @@ export async function requireSecrets(ledger: LedgerPlace): Promise<Secrets> {
 const secretMissing = ({ root, secret }: DataFolder): CliError =>
   new CliError(
     `The secret of the ledger in ${root} is missing.`,
-    `Put the former service’s into ${secret}, or into FAREBOX_SECRET; only where it is lost, run \`farebox keys rotate-secret --break-keys\`.`,
+    `Put the former service’s secret into ${secret} or FAREBOX_SECRET. Only if it is lost, run \`farebox keys rotate-secret --break-keys\`.`,
   )
 
-/** Reads the ledger as it is now, beside a service that writes. Whoever opens it closes it. */
+/** Reads the ledger as it is now, while a service writes. The caller closes it. */
 export async function openReader(ledger: LedgerPlace): Promise<AuditReader> {
   await requireLedger(ledger)
   const { sqliteAuditReader, postgresAuditReader } = await import('#ledger/audit/audit-reader.ts')
@@ -89,7 +89,7 @@ export async function openReader(ledger: LedgerPlace): Promise<AuditReader> {
   await reader.close()
   throw new CliError(
     'The PostgreSQL database has no service ledger.',
-    'Start the service on it once, or check DATABASE_URL.',
+    'Start the service with this database once, or check DATABASE_URL.',
   )
 }
 
@@ -131,8 +131,8 @@ export const withSameSchema = <Value>(read: Promise<Value>): Promise<Value> =>
   read.catch(error => {
     if (!isOtherSchema(error)) throw error
     throw new CliError(
-      'The tables are those of another release.',
-      'Start the service of this release once, or run the command of that one.',
+      'The tables belong to another release.',
+      'Start the service of this release once, or use the command of that release.',
     )
   })
 
@@ -153,7 +153,7 @@ async function requireLedgerHere(folder: DataFolder): Promise<void> {
   if (place === null) return
   throw new CliError(
     `The ledger of the service in ${folder.root} is in PostgreSQL (${place.trim()}), and DATABASE_URL is not set.`,
-    `Set DATABASE_URL as the service has it, or choose another folder with \`--data\`. Remove ${markOf(folder)} only to give that ledger up.`,
+    `Set the same DATABASE_URL as the service, or choose another folder with \`--data\`. Remove ${markOf(folder)} only if you give up that ledger.`,
   )
 }
 
@@ -213,6 +213,6 @@ async function auditIn(ledger: string | AuditReader, where: string): Promise<Aud
       : { ok, sentence: `The ledger ${where} does not add up (${rows}). Run \`farebox ledger audit\` for details.` }
   } catch (error) {
     if (!isOtherSchema(error)) throw error
-    return { ok: true, sentence: 'The ledger is of another release, so it was not audited.' }
+    return { ok: true, sentence: 'The ledger belongs to another release, so it was not audited.' }
   }
 }

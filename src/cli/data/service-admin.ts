@@ -123,12 +123,12 @@ export async function folderFailure(error: unknown, folder: DataFolder): Promise
   if (!isStoreError(error)) return error
   if (error.kind === 'folder_in_use') return folderInUse(folder, await runningService(folder))
   if (error.kind === 'damaged_database') return new CliError(error.message, restoreIt)
-  return new CliError(error.message, 'Or take another folder with `--data`.')
+  return new CliError(error.message, 'Or choose another folder with `--data`.')
 }
 
 /** What brings a damaged ledger back. */
 const restoreIt =
-  'Move what is left of it and the files beside it that begin with its name away, then run `farebox restore BACKUP` with your last backup.'
+  'Move it and the files that begin with its name away, then run `farebox restore BACKUP` with your last backup.'
 
 /** By its name, because loading the class would load the store. */
 export const isStoreError = (error: unknown): error is StoreError =>
@@ -144,5 +144,5 @@ export const folderInUse = ({ root }: DataFolder, running: AdminRecord | null): 
     running
       ? `farebox already serves the folder ${root} at ${running.url} (process ${running.pid}).`
       : `Another process of farebox is using the folder ${root}.`,
-    `Stop it${running ? ` with \`kill ${running.pid}\`` : ''}, or take another folder with \`--data\`.`,
+    `Stop it${running ? ` with \`kill ${running.pid}\`` : ''}, or choose another folder with \`--data\`.`,
   )

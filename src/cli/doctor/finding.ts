@@ -1,4 +1,4 @@
-/** Nobody waits longer for somebody who may not be there. */
+/** How long a check waits for an answer. */
 const askMs = 5_000
 
 /** The most of an answer that is read. */
@@ -77,7 +77,7 @@ export interface Finding {
 }
 
 export const ok = (check: string, says: string): Finding => ({ check, state: 'ok', says })
-/** Works, and somebody had better know. */
+/** Works, but worth a note. */
 export const note = (check: string, says: string, next: string): Finding => ({ check, state: 'note', says, next })
 export const broken = (check: string, says: string, next: string): Finding => ({ check, state: 'broken', says, next })
 

@@ -19,7 +19,7 @@ export async function lookAtAssistant(
   ])
   const { settings, problems } = readSettings(env)
   const told = [
-    ...problems.map(problem => broken('settings', problem, 'Fix it in the settings that start the assistant.')),
+    ...problems.map(problem => broken('settings', problem, 'Fix it in the assistant’s settings.')),
     ...(await unreadVariables(env)),
   ]
   const folder = stateFolderOf(settings.env)
@@ -27,7 +27,7 @@ export async function lookAtAssistant(
     settingsOf(env, problems.length),
     toolsOf(settings),
     foldersOf(settings, folder),
-    // What is not sound is neither asked nor opened.
+    // What is not intact is neither asked nor opened.
     ...(problems.length > 0 ? [] : looks(settings, folder, passphrase)),
   ])
   return [...told, ...found.flat()]
@@ -49,11 +49,11 @@ async function settingsOf(env: CommandIo['env'], problemCount: number): Promise<
     return [
       note(
         'settings',
-        'No FAREBOX_ variable of an assistant is set in this terminal.',
-        'What stands in the settings of an assistant is seen by that assistant alone: set the same here to have it looked at.',
+        'This terminal has no FAREBOX_ variables for an assistant.',
+        'Only the assistant sees its own settings; set the same variables here to check them.',
       ),
     ]
-  return problemCount > 0 ? [] : [ok('settings', `They can be read: ${names.toSorted().join(', ')}.`)]
+  return problemCount > 0 ? [] : [ok('settings', `These are set and valid: ${names.toSorted().join(', ')}.`)]
 }
 
 async function unreadVariables(env: CommandIo['env']): Promise<Finding[]> {
@@ -62,7 +62,7 @@ async function unreadVariables(env: CommandIo['env']): Promise<Finding[]> {
     note(
       'settings',
       `Nothing reads ${name}.`,
-      near === undefined ? 'Remove it, if it was meant for farebox.' : `${near} is the nearest name.`,
+      near === undefined ? 'Remove it, if it was meant for farebox.' : `Did you mean ${near}?`,
     ),
   )
 }
@@ -85,14 +85,14 @@ async function foldersOf({ outputFolder }: AgentSettings, folder: string): Promi
   const { resolve } = await import('node:path')
   const { mayBeMade } = await import('./look-at-machine.ts')
   const output = resolve(outputFolder ?? `${folder}/output`)
-  const why = outputFolder === undefined ? 'as FAREBOX_OUTPUT_DIR is not set' : 'by FAREBOX_OUTPUT_DIR'
+  const why = outputFolder === undefined ? 'because FAREBOX_OUTPUT_DIR is not set' : 'by FAREBOX_OUTPUT_DIR'
   return [
     (await mayBeMade(output))
-      ? ok('files', `They are saved in ${output}, ${why}, and a tool reads files from there and from nowhere else.`)
+      ? ok('files', `Files are saved in ${output}, ${why}. Tools read files only from there.`)
       : broken(
           'files',
-          `This user may not write in ${output}.`,
-          'Let it, or set FAREBOX_OUTPUT_DIR to another folder.',
+          `This user may not write to ${output}.`,
+          'Give it write access, or set FAREBOX_OUTPUT_DIR to another folder.',
         ),
   ]
 }
@@ -114,12 +114,14 @@ export async function lookAtService({ env, apiKey }: AgentSettings): Promise<rea
 }
 
 function whetherThere({ status, reason, body }: Told, baseUrl: string, isNamed: boolean): Finding {
-  const why = isNamed ? '' : ', which is used because FAREBOX_BASE_URL is not set'
+  const why = isNamed ? '' : ', the default without FAREBOX_BASE_URL'
   if (status === 0)
     return broken(
       check,
-      `Nothing answers at ${baseUrl}${why}: ${reason}.`,
-      isNamed ? 'Check FAREBOX_BASE_URL, and whether the service runs.' : `${howToHaveService().replace(/^s/, 'S')}.`,
+      `There is no answer from ${baseUrl}${why}: ${reason}.`,
+      isNamed
+        ? 'Check FAREBOX_BASE_URL, and whether the service is running.'
+        : `${howToHaveService().replace(/^s/, 'S')}.`,
     )
   const isService = status === 200 && Array.isArray((body as { data?: unknown } | null)?.data)
   // Some list their models to callers alone, and a list may be longer than what is read of it.
@@ -127,7 +129,7 @@ function whetherThere({ status, reason, body }: Told, baseUrl: string, isNamed: 
     return ok(check, `${baseUrl} answers${isNamed ? '' : '; it is used because FAREBOX_BASE_URL is not set'}.`)
   return broken(
     check,
-    `${baseUrl}${isNamed ? '' : `${why},`} answers ${status}, and not as a service does.`,
+    `${baseUrl}${isNamed ? '' : `${why},`} answers ${status}, so it is not a service.`,
     'Check FAREBOX_BASE_URL; it ends in /api/v1.',
   )
 }
@@ -135,25 +137,25 @@ function whetherThere({ status, reason, body }: Told, baseUrl: string, isNamed: 
 function clockOf({ atMs }: Told, askedAtMs: number): Finding[] {
   if (atMs === null) return []
   const skewMs = atMs - askedAtMs
-  if (Math.abs(skewMs) < mostSkewMs) return [ok('clock', 'It is that of the service.')]
+  if (Math.abs(skewMs) < mostSkewMs) return [ok('clock', 'It agrees with the service’s.')]
   const seconds = Math.round(Math.abs(skewMs) / 1_000)
   return [
     broken(
       'clock',
       `This machine is ${seconds} s ${skewMs > 0 ? 'behind' : 'ahead of'} the service.`,
-      'Set its clock: a wallet cannot sign in with it.',
+      'Set the clock: with it, a wallet cannot sign in.',
     ),
   ]
 }
 
 async function keyAt(baseUrl: string, apiKey: string): Promise<Finding> {
   const { status } = await ask(`${baseUrl}/api_keys/rate_limits`, { headers: { authorization: `Bearer ${apiKey}` } })
-  if (status === 200) return ok('api key', 'The service takes it.')
+  if (status === 200) return ok('api key', 'The service accepts it.')
   if (status === 401 || status === 403)
     return broken(
       'api key',
-      `The service does not take it (${status}).`,
-      'Check FAREBOX_API_KEY; it is a key of this service.',
+      `The service does not accept it (${status}).`,
+      'Check FAREBOX_API_KEY; it must be a key of this service.',
     )
-  return note('api key', `The service does not say whether it takes it (${status}).`, 'The first call tells.')
+  return note('api key', `The service did not say whether it accepts it (${status}).`, 'The first call will show.')
 }

@@ -15,7 +15,7 @@ export async function lookAtLedger(
     const ledger = await ledgerPlaceOf(data, env)
     const { database } = ledger
     if (database.engine === 'sqlite' && !existsSync(database.path))
-      return [ok(check, `${ledger.folder.root} has no ledger yet; the first start creates it.`)]
+      return [ok(check, `${ledger.folder.root} has no ledger yet; the first start creates one.`)]
     const { ok: addUp, sentence } = await auditLedger(ledger)
     return [
       addUp
@@ -30,7 +30,7 @@ export async function lookAtLedger(
       broken(
         check,
         `It cannot be read: ${reason.replace(/\.$/, '')}.`,
-        'Restore it from a backup, or name another folder with `--data`.',
+        'Restore it from a backup, or choose another folder with `--data`.',
       ),
     ]
   }
@@ -49,19 +49,13 @@ async function releaseOf(ledger: LedgerPlace): Promise<Finding[]> {
       return [
         broken(
           'tables',
-          'They are of a newer release of farebox.',
-          'Run that release; an older one must not write them.',
+          'They belong to a newer release of farebox.',
+          'Use that release; an older one must not change them.',
         ),
       ]
     if (waiting.length)
-      return [
-        note(
-          'tables',
-          `${waiting.length} changes of this release wait for the next start.`,
-          'Back the ledger up first.',
-        ),
-      ]
-    return [ok('tables', 'They are those of this release.')]
+      return [note('tables', `${waiting.length} migrations will run at the next start.`, 'Back the ledger up first.')]
+    return [ok('tables', 'They are up to date.')]
   } finally {
     await reader.close()
   }

@@ -27,12 +27,12 @@ async function ffmpeg(): Promise<Finding> {
   const { audioEncoders, videoEncoders } = await import('#host/media/ffmpeg.ts')
   try {
     await requireFfmpeg([...new Set([...videoEncoders, ...Object.values(audioEncoders)])])
-    return ok('ffmpeg', 'It is there, with H.264, AAC, MP3, Opus and FLAC.')
+    return ok('ffmpeg', 'It is installed, with H.264, AAC, MP3, Opus and FLAC.')
   } catch (error) {
     if (!(error instanceof FfmpegMissing)) throw error
     const without = error.isInstalled
-      ? 'Video and audio in these formats cannot be made'
-      : 'Audio is read and written as plain WAV only, and no video is drawn'
+      ? 'Video and audio in these formats cannot be created'
+      : 'Only plain WAV audio is supported, and no demonstration videos'
     return note('ffmpeg', error.problem, `${without}; ${error.install}`)
   }
 }
@@ -103,7 +103,7 @@ function wantedBy(file: ConfigFile | null): Wanted[] {
 /** Less is a day of videos, or an hour of a log. */
 const fewFreeBytes = 1024 ** 3
 
-/** Bits of everybody but the owner. */
+/** Bits of everyone but the owner. */
 const others = 0o077
 
 /** Whether this user alone reads what is secret in the service's folder, and there is room. */
@@ -113,23 +113,24 @@ export async function lookAtData({ root, secret, admin, database }: DataFolder):
   if (!there) {
     const parent = dirname(root)
     return (await mayWrite(parent))
-      ? [ok(check, `${root} is made at the first start.`)]
-      : [broken(check, `${root} cannot be made.`, `Let this user write in ${parent}, or set \`data\`.`)]
+      ? [ok(check, `${root} will be created at the first start.`)]
+      : [broken(check, `${root} cannot be created.`, `Give this user write access to ${parent}, or set \`data\`.`)]
   }
   if (!there.isDirectory()) return [broken(check, `${root} is a file.`, 'Move it away, or set `data`.')]
-  if (!(await mayWrite(root))) return [broken(check, `This user may not write in ${root}.`, 'Let it, or set `data`.')]
+  if (!(await mayWrite(root)))
+    return [broken(check, `This user may not write to ${root}.`, 'Give it write access, or set `data`.')]
   const open = await openToOthers([secret, admin, database])
   const { bavail, bsize } = await statfs(root)
   return [
     open.length
       ? broken(check, `Other users of this machine can read ${open.join(', ')}.`, `chmod 600 ${open.join(' ')}`)
-      : ok(check, `${root} is this user’s alone.`),
+      : ok(check, `${root} is readable only by this user.`),
     ...(bavail * bsize < fewFreeBytes
       ? [
           note(
             'disk',
             'Less than a gigabyte is free.',
-            'Make room: the service takes no calls when it cannot write its ledger.',
+            'Free some space: the service refuses calls when it cannot write its ledger.',
           ),
         ]
       : []),
@@ -144,7 +145,7 @@ export async function lookAtWalletFolder(folder: string): Promise<Finding[]> {
       note(
         check,
         `There is no wallet in ${folder}.`,
-        'Only an assistant needs one: `farebox wallet create --service URL`.',
+        'Only an assistant needs a wallet: `farebox wallet create --service URL`.',
       ),
     ]
   const { secretFileNames } = await import('#agent/media/readable-files.ts')
@@ -152,7 +153,7 @@ export async function lookAtWalletFolder(folder: string): Promise<Finding[]> {
   const open = await openToOthers(files)
   if (open.length)
     return [broken(check, `Other users of this machine can read ${open.join(', ')}.`, `chmod 600 ${open.join(' ')}`)]
-  return [ok(check, `The files in ${folder} are this user’s alone.`)]
+  return [ok(check, `The files in ${folder} are readable only by this user.`)]
 }
 
 /** Whether this user may write in a folder, or make it where it is not there. */
@@ -193,7 +194,13 @@ export async function lookAtPort(at: { host: string; port: number }, folder: Dat
     const failure = listenFailure(error, at, 'in `listen`')
     if (failure instanceof CliError) return [broken('port', failure.message, failure.nextStep)]
     const { code = 'an unknown reason' } = error as NodeJS.ErrnoException
-    return [broken('port', `Nothing can listen on ${at.host}:${at.port} (${code}).`, 'Set another in `listen`.')]
+    return [
+      broken(
+        'port',
+        `The service cannot listen on ${at.host}:${at.port} (${code}).`,
+        'Set another address in `listen`.',
+      ),
+    ]
   } finally {
     server.close()
   }
@@ -205,5 +212,5 @@ async function lookAtRunning({ url, pid }: { url: string; pid: number }): Promis
   if (status === 200) return ok('service', `${who}.`)
   const { error } = (body ?? {}) as { error?: unknown }
   const why = typeof error === 'string' ? error : status === 0 ? 'it does not answer' : `it answers ${status}`
-  return broken('service', `${who}, and is not ready: ${why.replace(/\.$/, '')}.`, 'Look at its log.')
+  return broken('service', `${who}, and is not ready: ${why.replace(/\.$/, '')}.`, 'Check its log.')
 }

@@ -49,18 +49,18 @@ async function lookAt({ baseUrl, apiKey, path, models }: Server): Promise<Findin
   const [host, of] = [hostOf(baseUrl), [...new Set(models)].slice(0, 5).join(', ')]
   const check = 'engine'
   if (status === 0)
-    return broken(check, `${host} (${of}) is not reached: ${reason}.`, 'Start it, or fix its `baseUrl`.')
+    return broken(check, `${host} (${of}) cannot be reached: ${reason}.`, 'Start it, or fix its `baseUrl`.')
   if (status === 401 || status === 403)
     return broken(check, `${host} (${of}) refuses its key (${status}).`, 'Check its `apiKey`.')
-  if (status >= 500) return broken(check, `${host} (${of}) answers ${status}.`, 'Look at its log.')
+  if (status >= 500) return broken(check, `${host} (${of}) answers ${status}.`, 'Check its log.')
   if (status >= 300)
-    return note(check, `${host} (${of}) answers, but not at ${path} (${status}).`, 'Check that its `baseUrl` is whole.')
+    return note(check, `${host} (${of}) answers, but not at ${path} (${status}).`, 'Check the path in its `baseUrl`.')
   return ok(check, `${host} (${of}) answers.`)
 }
 
 type Payments = NonNullable<ConfigFile['payments']>
 
-/** Settlements that whoever pays for them should have gas for; some hours of a small service. */
+/** How many settlements the key should have gas for: some hours of a small service. */
 const settlementsAhead = 20n
 /** Of one transfer with an authorisation, with room. */
 const gasOfSettlement = 100_000n
@@ -72,7 +72,7 @@ const skewMs = 30_000
 /** Nodes, facilitators and gas of the rails that are set. */
 export async function lookAtPayments(payments: Payments | undefined): Promise<Finding[]> {
   if (!payments)
-    return [note('payments', 'No top-ups are set up: credit comes with keys alone.', 'See docs/payments.md.')]
+    return [note('payments', 'Top-ups are not configured: only `farebox keys` gives credit.', 'See docs/payments.md.')]
   const found = await Promise.all([
     evmNode(payments.evm),
     facilitator(payments.evm.facilitator),
@@ -84,12 +84,12 @@ export async function lookAtPayments(payments: Payments | undefined): Promise<Fi
 async function evmNode({ rpcUrl, network, facilitatorKey }: Payments['evm']): Promise<Finding[]> {
   const [check, host] = ['chain', hostOf(rpcUrl)]
   const { result, status, reason } = await askNode(rpcUrl, 'eth_chainId')
-  const checkNode = 'Check `payments.evm.rpcUrl`; no top-up is credited meanwhile.'
+  const checkNode = 'Check `payments.evm.rpcUrl`; until then, no top-up is credited.'
   if (typeof result !== 'string')
     return [broken(check, `The node at ${host} does not answer (${reason || status}).`, checkNode)]
   const id = Number(result)
   if (network !== `eip155:${id}`)
-    return [broken(check, `The node at ${host} is of eip155:${id}, and payments are on ${network}.`, checkNode)]
+    return [broken(check, `The node at ${host} serves eip155:${id}, but payments are on ${network}.`, checkNode)]
   const [block, price] = await Promise.all([
     askNode(rpcUrl, 'eth_getBlockByNumber', ['latest', false]),
     askNode(rpcUrl, 'eth_gasPrice'),
@@ -110,7 +110,7 @@ export function clock(atMs: number | null): Finding[] {
     broken(
       'clock',
       `This machine’s clock is ${Math.round(offMs / 1000)} s off.`,
-      'Set it by NTP: signatures count for a short time.',
+      'Synchronize it with NTP: signatures are valid only for a short time.',
     ),
   ]
 }
@@ -129,7 +129,11 @@ async function solanaNode({ rpcUrl, feePayerKey }: NonNullable<Payments['solana'
   const { result, status, reason } = await askNode(rpcUrl, 'getHealth')
   if (result !== 'ok')
     return [
-      broken(check, `The Solana node at ${host} is not well (${reason || status}).`, 'Check `payments.solana.rpcUrl`.'),
+      broken(
+        check,
+        `The Solana node at ${host} is not healthy (${reason || status}).`,
+        'Check `payments.solana.rpcUrl`.',
+      ),
     ]
   const healthy = ok(check, `The Solana node at ${host} answers.`)
   if (!feePayerKey) return [healthy]
@@ -142,13 +146,13 @@ async function solanaNode({ rpcUrl, feePayerKey }: NonNullable<Payments['solana'
 
 function gas(address: string, balance: bigint, ofOne: bigint): Finding {
   const settlements = ofOne > 0n ? balance / ofOne : settlementsAhead
-  const next = `Send some of the chain’s own coin to ${address}: it pays for settling top-ups.`
+  const next = `Send some of the chain’s native coin to ${address}, which pays the fees for top-ups.`
   if (settlements === 0n) return broken('gas', `${address} cannot pay for a settlement.`, next)
   if (settlements < settlementsAhead)
-    return note('gas', `${address} has gas for about ${settlements} settlements.`, next)
+    return note('gas', `${address} can pay for about ${settlements} settlements.`, next)
   return ok(
     'gas',
-    `${address} has gas for ${settlements > 1_000_000n ? 'a million settlements and more' : `about ${settlements} settlements`}.`,
+    `${address} has gas for ${settlements > 1_000_000n ? 'more than a million settlements' : `about ${settlements} settlements`}.`,
   )
 }
 
@@ -178,7 +182,7 @@ async function facilitator(remote: Payments['evm']['facilitator']): Promise<Find
   return [
     broken(
       'facilitator',
-      `${host} does not say what it supports (${reason || status}).`,
+      `${host} did not say what it supports (${reason || status}).`,
       'Check `url` of the facilitator.',
     ),
   ]

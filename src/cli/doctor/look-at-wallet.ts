@@ -19,10 +19,10 @@ export async function lookAtPayer(
   ])
   try {
     const given = await environmentKeys(env)
-    if (given.length > 0) return [ok(check, `The wallet of the environment, ${named(given)}.`)]
-    if (apiKey !== undefined) return [ok(check, 'The account of FAREBOX_API_KEY; nothing is ever topped up.')]
+    if (given.length > 0) return [ok(check, `The wallet from the environment, ${named(given)}.`)]
+    if (apiKey !== undefined) return [ok(check, 'The account of FAREBOX_API_KEY; farebox cannot buy credit for it.')]
     const { keys, lockedWallet } = await folderKeys(folder, baseUrlOf(env), passphrase)
-    if (keys.length > 0) return [ok(check, `The wallet in ${folder}, ${named(keys)}; it opens.`)]
+    if (keys.length > 0) return [ok(check, `The wallet in ${folder}, ${named(keys)}; it can be unlocked.`)]
     if (lockedWallet !== null) return [locked(lockedWallet, folder)]
     return [nobody(folder)]
   } catch (error) {
@@ -31,8 +31,8 @@ export async function lookAtPayer(
     return [
       broken(
         check,
-        `The wallet in ${folder}${whose} does not open: ${(error as Error).message}`,
-        'Without it an assistant cannot pay.',
+        `The wallet in ${folder}${whose} cannot be unlocked: ${(error as Error).message}`,
+        'Without a wallet, an assistant cannot pay.',
       ),
     ]
   }
@@ -44,14 +44,14 @@ const locked = (address: string, folder: string): Finding =>
   note(
     check,
     `The wallet in ${folder} (${address}) is locked.`,
-    'The assistant needs `--passphrase-file FILE` beside `mcp`; `farebox doctor --assistant --passphrase-file FILE` tries one.',
+    'Start the assistant with `mcp --passphrase-file FILE`; to try a file, run `farebox doctor --assistant --passphrase-file FILE`.',
   )
 
 const nobody = (folder: string): Finding =>
   note(
     check,
-    `Nothing pays: FAREBOX_API_KEY is not set, and there is no wallet in ${folder}.`,
-    'Set a key, or run `farebox wallet create --service URL`; what is free works without.',
+    `Paid calls are not possible: FAREBOX_API_KEY is not set, and there is no wallet in ${folder}.`,
+    'Set a key, or run `farebox wallet create --service URL`. Free tools work without.',
   )
 
 const capsCheck = 'caps'
@@ -71,11 +71,17 @@ export async function lookAtCaps(env: AgentEnvironment, folder: string): Promise
     )
     const status = await journalStatus(folder, env)
     return [
-      ok(capsCheck, `In force: ${rows.join(', ')}.`),
+      ok(capsCheck, `Caps: ${rows.join(', ')}.`),
       ...(status ? usedOf(status) : []),
       ...(isDryRun ? [dryRun] : []),
       ...(hasStopFile
-        ? [note(capsCheck, `The wallet is switched off by the file \`stop\` in ${folder}.`, 'Remove it to pay.')]
+        ? [
+            note(
+              capsCheck,
+              `The wallet is stopped by the file \`stop\` in ${folder}.`,
+              'Remove that file to allow payments.',
+            ),
+          ]
         : []),
     ]
   } catch (error) {
@@ -94,8 +100,8 @@ function usedOf(status: WalletStatus): Finding[] {
       ? [
           note(
             capsCheck,
-            `The wallet is switched off since ${new Date(stop.atMs).toISOString()}, by ${stop.by}.`,
-            'Run `farebox wallet start` to pay again.',
+            `The wallet has been stopped since ${new Date(stop.atMs).toISOString()}, by ${stop.by}.`,
+            'Run `farebox wallet start` to allow payments again.',
           ),
         ]
       : []),
@@ -117,5 +123,5 @@ function usedUp({ caps, spentDayMicroUsd, spentTotalMicroUsd, moreFromMs }: Wall
 const dryRun = note(
   capsCheck,
   'This is a dry run: no payment is signed.',
-  'Unset FAREBOX_DRY_RUN, or take `dryRun` out of policy.json, to pay.',
+  'To pay, unset FAREBOX_DRY_RUN or remove `dryRun` from policy.json.',
 )

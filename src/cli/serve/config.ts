@@ -21,12 +21,9 @@ async function textOf(path: string): Promise<string> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') {
-      throw new CliError(
-        `There is no ${path}.`,
-        'Write a first one with `farebox init`, or name yours with `--config`.',
-      )
+      throw new CliError(`There is no ${path}.`, 'Create one with `farebox init`, or give yours with `--config`.')
     }
-    throw new CliError(`${path} cannot be read (${code}).`, 'Check who may read it.')
+    throw new CliError(`${path} cannot be read (${code}).`, 'Check its permissions.')
   }
 }
 
@@ -55,7 +52,7 @@ export function sayConfig(file: ConfigFile): string[] {
   const { publicUrl, listen, payments, models } = file
   const beside = besideModels(file)
   const proxies = proxyAdvice(file)
-  const rails = payments ? ['Base or its like', ...(payments.solana ? ['Solana'] : [])] : []
+  const rails = payments ? ['EVM', ...(payments.solana ? ['Solana'] : [])] : []
   const rows = (models as unknown as { id: string; type: string; upstreams: { engine: string }[] }[]).map(
     ({ id, type, upstreams }) => [id, type, upstreams.map(({ engine }) => engine).join(', ')],
   )
@@ -63,8 +60,8 @@ export function sayConfig(file: ConfigFile): string[] {
   return [
     `Would serve ${publicUrl} on ${listen.host}:${listen.port}.`,
     ...(proxies ? [[proxies.says, proxies.next].filter(Boolean).join(' ')] : []),
-    rails.length ? `Top-ups in USDC on ${rails.join(' and ')}.` : 'No top-ups: credit comes with keys alone.',
-    ...(beside.length ? [`Beside models: ${beside.join('; ')}.`] : []),
+    rails.length ? `Top-ups in USDC on ${rails.join(' and ')}.` : 'No top-ups: only `farebox keys` gives credit.',
+    ...(beside.length ? [`Other features: ${beside.join('; ')}.`] : []),
     'Models:',
     ...rows.map(row => `  ${row.map((text, column) => text.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd()),
   ]
@@ -74,11 +71,11 @@ function besideModels({ search, pages, networks, characters, transcriber, faces,
   return [
     ...(search ? [`searches (${search.engine})`] : []),
     ...(pages ? [`pages (${pages.engine})`] : []),
-    ...(networks.length ? [`nodes of ${networks.map(({ slug }) => slug).join(', ')}`] : []),
+    ...(networks.length ? [`nodes for ${networks.map(({ slug }) => slug).join(', ')}`] : []),
     ...(characters.length ? [`characters ${characters.map(({ slug }) => slug).join(', ')}`] : []),
-    ...(transcriber ? [`words of videos (${transcriber.engine})`] : []),
-    ...(faces ? [`looks for faces (${faces})`] : []),
-    ...(moderation ? [`moderation of images (${moderation.engine})`] : []),
+    ...(transcriber ? [`video transcripts (${transcriber.engine})`] : []),
+    ...(faces ? [`face detection (${faces})`] : []),
+    ...(moderation ? [`image moderation (${moderation.engine})`] : []),
   ]
 }
 
@@ -95,10 +92,10 @@ export function proxyAdvice({
   listen,
   trustedProxies,
 }: Pick<ConfigFile, 'listen' | 'trustedProxies'>): ProxyAdvice | null {
-  if (trustedProxies.length) return { says: `${trustedProxies.join(', ')} may say where requests come from.` }
+  if (trustedProxies.length) return { says: `${trustedProxies.join(', ')} may name the addresses of callers.` }
   if (!isEveryInterface(listen.host) && !isPublicAddress(listen.host)) return null
   return {
-    says: `The service listens on ${listen.host}, which others reach, and trusts no proxy.`,
-    next: 'If a proxy stands before it, name it in `trustedProxies`: else all callers share one address, its limits and its block.',
+    says: `The service listens on ${listen.host}, which other machines can reach, and trusts no proxy.`,
+    next: 'If there is a proxy in front of it, list it in `trustedProxies`. Otherwise all callers share one address, with its limits and its abuse block.',
   }
 }

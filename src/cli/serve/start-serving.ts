@@ -33,7 +33,10 @@ interface Serving {
   /** Where it listens, for operators' commands. */
   url: string
   models: number
-  /** Takes models, their upstreams, limits and the system prompt from the file anew. A faulty one changes nothing, and is told in the log. */
+  /**
+   * Takes models, their upstreams, limits and the system prompt from the file again. A faulty one changes nothing, and
+   * is told in the log.
+   */
   reload(): Promise<void>
   /** Takes no more requests, lets running ones end, and ends. */
   close(): Promise<void>
@@ -119,12 +122,12 @@ async function start(
           throw error
         }
         sold = others
-        log.info({ models: next.file.models.length }, 'The configuration was read anew.')
+        log.info({ models: next.file.models.length }, 'The configuration was reloaded.')
         const settings = settingsThatWait(file, next.file)
-        if (settings.length) log.warn({ settings }, 'Some settings count from the next start on.')
+        if (settings.length) log.warn({ settings }, 'Some changed settings need a restart.')
       } catch (error) {
         const faults = faultsOf(error) ?? (error instanceof Error ? error.message : String(error))
-        log.error({ faults }, 'The configuration was not taken; the former one stays in force.')
+        log.error({ faults }, 'The new configuration is invalid; the service keeps the old one.')
       }
     },
   }

@@ -12,7 +12,7 @@ export interface ToolAnswer {
   data: Record<string, unknown>
 }
 
-/** What a person is asked, and what the person here answers. */
+/** What the user is asked, and what the user here answers. */
 export type Person = (message: string, boxes: readonly string[]) => Record<string, boolean>
 
 /** A tool that waits for a job may take this long; each call of it ends within 45 s. */
@@ -22,7 +22,7 @@ export async function openAssistant(options: {
   command: readonly [string, ...string[]]
   env: Record<string, string>
   person: Person
-  /** Ends calls that are under way. */
+  /** Ends calls that are in flight. */
   signal: AbortSignal
 }): Promise<Assistant> {
   const [{ Client: McpClient }, { StdioClientTransport }] = await Promise.all([

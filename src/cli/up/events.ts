@@ -61,13 +61,13 @@ function words(event: UpEvent): string[] {
     case 'file':
       return [`  file           ${event.path} (${event.mimeType}, ${event.bytes} bytes)`]
     case 'done':
-      return [event.ok ? 'The journey is done.' : 'The journey met a failure; see the step above.']
+      return [event.ok ? 'The demo is done.' : 'The demo failed; see the step above.']
   }
 }
 
 const cost = ({ costUsd }: StepEvent): string => (costUsd === null ? 'free'.padStart(12) : `${costUsd.toFixed(6)} USD`)
 
-/** What a person has before them once `up` serves, and what to try next. */
+/** What the user has before them once `up` serves, and what to try next. */
 export async function sayServing(
   { baseUrl, models, wallet }: Pick<LocalService, 'baseUrl' | 'models' | 'wallet'>,
   folder: DataFolder,
@@ -84,13 +84,13 @@ export async function sayServing(
     'In another terminal:',
     '  # an API key with 5 USD of test credit',
     `  ${farebox} keys create --usd 5 ${data}`,
-    '  # test money for a wallet of yours',
+    '  # test money for your own wallet',
     `  ${farebox} local fund ADDRESS --usd 25 ${data}`,
     '  # 2 USD of credit each day for the test wallet, spent before its USDC; an answer shows it as x-service-balance-diem',
     `  ${farebox} local stake ${wallet.address} --tokens 2 ${data}`,
-    '  # lets your code and the proxy pay from the test wallet',
+    '  # set up your shell, so that your code and `farebox proxy` pay from the test wallet',
     `  eval "$(${farebox} local env ${data})"`,
-    '  # audits the ledger',
+    '  # audit the ledger',
     `  ${farebox} ledger audit ${data}`,
   ]
 }

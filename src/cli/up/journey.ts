@@ -170,7 +170,7 @@ class Journey {
     const [paid] = (await this.#payments()).filter(each => !before.some(known => known.id === each.id))
     const how = paid
       ? `402, so the wallet paid ${paid.amount_usd.toFixed(2)} USD (${short(paid.transaction)}), then the answer`
-      : 'answered from the credit that was left, so there was no 402'
+      : 'answered from existing credit, so there was no 402'
     return {
       costUsd: usd(answer.data.charged_usd),
       detail: `${how}:\n${shortened(String(answer.data.answer).trim(), shown.answerCharacters)}`,
@@ -195,7 +195,7 @@ class Journey {
       this.#report({ event: 'file', path: file.path, mimeType: file.mime_type, bytes: file.bytes })
       return { costUsd: null, detail: 'finished and saved' }
     }
-    throw new Error('The video did not finish in time; job_wait goes on with it.')
+    throw new Error('The video did not finish in time; call job_wait to continue.')
   }
 
   async #consent(): Promise<Told> {
@@ -205,17 +205,17 @@ class Journey {
     if (!data.job_id) throw new Error(`The image was refused: ${text}`)
     const costUsd = usd(data.charged_usd)
     if (!policy) {
-      const detail = `an earlier consent to this image is still valid, so no one was asked; queued as job ${String(data.job_id)}`
+      const detail = `an earlier consent for this image is still valid, so the user was not asked; queued as job ${String(data.job_id)}`
       return { costUsd, detail }
     }
     const lines = policy.split('\n').filter(Boolean)
     return {
       costUsd,
       detail: [
-        'no face detector is installed, so every image counts as one with a face; the person was shown',
+        'no face detector is installed, so every image is treated as showing a face; the user was shown',
         ...lines.slice(0, shown.questionLines).map(line => `| ${shortened(line, shown.lineCharacters)}`),
         ...(lines.length > shown.questionLines ? ['| …'] : []),
-        `ticked the three statements, and only then it was queued as job ${String(data.job_id)}`,
+        `ticked the three statements; only then was it queued as job ${String(data.job_id)}`,
       ].join('\n'),
     }
   }
@@ -236,7 +236,7 @@ class Journey {
     const charges = kept.charges.filter(line => isNew(line.slice(0, line.indexOf(': '))))
     const charged = [`${charges.length} charge${charges.length === 1 ? '' : 's'}, with signed receipts`, ...charges]
     if (!receipts.length) {
-      const detail = 'none: the wallet paid nothing, the credit was there before'
+      const detail = 'none: the wallet paid nothing, because there was credit'
       return { costUsd: null, detail: [detail, ...charged].join('\n') }
     }
     const rows = receipts.map(
@@ -274,8 +274,8 @@ const usd = (value: unknown): number | null => (typeof value === 'number' ? valu
 const short = (transaction: string | null): string => (transaction ? `${transaction.slice(0, 10)}…` : 'no transaction')
 
 /**
- * A small drawn face as a PNG, so that the journey has a picture to ask consent for without shipping anybody's. The sky
- * takes its colour from the time in milliseconds, so that each run brings a picture that nobody has agreed to yet.
+ * A small drawn face as a PNG, so that the journey has an image to ask consent for without shipping anyone's. The sky
+ * takes its colour from the time in milliseconds, so that each run brings an image that nobody has agreed to yet.
  */
 export async function drawImage(atMs: number): Promise<Buffer> {
   const { encodePng } = await import('#engines/images/png.ts')

@@ -203,7 +203,7 @@ const optionOf = (chain: LocalEvmChain, payTo: string): PaymentOption => ({
 })
 
 /**
- * Chat models of servers that run on this machine, ready to be sold; none where something goes wrong, because whoever
+ * Chat models of servers that run on this machine, ready to be sold; none where something goes wrong, because a user who
  * tries farebox must not fail on them.
  */
 export async function localModels(
@@ -221,7 +221,7 @@ export async function localModels(
     const around = { folder, log, keep: <Engine>(_: string, make: () => Engine) => make() }
     return localModelConfigs(foundModels(servers)).map(config => openModel(config, around))
   } catch (error) {
-    log.warn({ err: error }, 'The servers of this machine could not be looked for.')
+    log.warn({ err: error }, 'The search for model servers on this machine failed.')
     return []
   }
 }

@@ -9,7 +9,7 @@ type Module = typeof import('#agent/wallet/owner-wallet.ts')
 type Approval = NonNullable<Awaited<ReturnType<OwnerWallet['approvals']['get']>>>
 
 /**
- * Shows what is asked, whole, and records the person's answer. Each of several statements has to be answered with yes, and a
+ * Shows what is asked, whole, and records the user's answer. Each of several statements has to be answered with yes, and a
  * yes takes the wallet's passphrase where there is one. It also takes back a no that still counts.
  */
 export const approveQuestion = (args: readonly string[], io: CommandIo): Promise<number> =>
@@ -33,7 +33,7 @@ async function decide(command: string, args: readonly string[], io: CommandIo, r
     io.output.print(plainText(desk.sayQuestion(question)))
     const isApproved = !values.deny && (await agrees(io, question.facts, module))
     if (!isApproved && question.state === 'denied') {
-      io.output.print('The no stands as it was.')
+      io.output.print('The request stays denied.')
       return 1
     }
     if (isApproved) await confirmOwner(io, desk)
@@ -48,14 +48,13 @@ async function decide(command: string, args: readonly string[], io: CommandIo, r
 async function onlyOne(desk: OwnerWallet, command: string, { output, env }: CommandIo): Promise<Approval> {
   const waiting = await desk.questions()
   const [first, ...others] = waiting
-  if (!first)
-    throw new CliError('Nothing waits for an answer.', '`farebox wallet status` lists what was refused just now.')
+  if (!first) throw new CliError('Nothing is pending.', '`farebox wallet status` lists recent denials.')
   if (others.length === 0) return first
   const { asTyped } = await import('#agent/words/typed-commands.ts')
   const place = { folder: desk.folder, isJournalShared: Boolean(env.FAREBOX_JOURNAL_URL?.trim()) }
   const typed = (line: string) => asTyped(line, place)
   for (const question of waiting) output.print(plainText(questionLine(question, command, typed)))
-  throw new CliError(`${waiting.length} questions wait for an answer.`, 'Say which one by its id, as listed above.', 2)
+  throw new CliError(`${waiting.length} requests are pending.`, 'Give the id of one of those listed above.', 2)
 }
 
 /** By its id, with or without what stands before it. */
@@ -63,10 +62,8 @@ async function asked(desk: OwnerWallet, id: string): Promise<Approval> {
   const question = (await desk.approvals.get(id)) ?? (await desk.approvals.get(`ask_${id}`))
   if (question && (question.state === 'pending' || isRefusedStill(question))) return question
   throw new CliError(
-    question
-      ? `The question ${question.id} ${endOf(question)}.`
-      : `There is no question ${plainText(id).slice(0, 40)}.`,
-    '`farebox wallet status` lists what waits for an answer.',
+    question ? `The request ${question.id} ${endOf(question)}.` : `There is no request ${plainText(id).slice(0, 40)}.`,
+    '`farebox wallet status` lists pending requests.',
   )
 }
 
@@ -74,18 +71,18 @@ const isRefusedStill = ({ state, expiresAtMs }: Approval): boolean => state === 
 
 function sayTakingBack({ id, expiresAtMs }: Approval, refuses: boolean): string {
   const until = displayUntil(expiresAtMs, Date.now())
-  if (refuses) throw new CliError(`The question ${id} is refused already, until ${until}.`, 'Nothing has to be done.')
-  return `You said no to this, which counts until ${until}. A yes now takes that back.`
+  if (refuses) throw new CliError(`The request ${id} is already denied, until ${until}.`, 'There is nothing to do.')
+  return `You denied this until ${until}. Approving it now reverses that.`
 }
 
 const endOf = ({ state, decidedBy }: Approval): string =>
-  state === 'expired' && decidedBy !== null ? `has made room for ${decidedBy}` : ends[state]
+  state === 'expired' && decidedBy !== null ? `was replaced by ${decidedBy}` : ends[state]
 
 const ends: Readonly<Record<Approval['state'], string>> = {
-  pending: 'waits for an answer',
+  pending: 'is pending',
   approved: 'is approved already',
   denied: 'was denied, and the denial has expired: the same call asks again',
-  expired: 'has expired without an answer: the same call asks again',
+  expired: 'expired without a decision: the same call asks again',
 }
 
 async function agrees(
@@ -94,7 +91,7 @@ async function agrees(
   { consentStatements: statements }: Module,
 ): Promise<boolean> {
   if (facts.kind !== 'consent') return askYes(io, 'Do you approve this?')
-  for (const statement of statements) if (!(await askYes(io, `${statement} Do you state this?`))) return false
+  for (const statement of statements) if (!(await askYes(io, `${statement} Do you confirm this?`))) return false
   return true
 }
 

@@ -20,7 +20,7 @@ import {
 
 const command = 'farebox wallet create'
 
-/** Nothing is written before the service has answered and the person has agreed to its payee. */
+/** Nothing is written before the service has answered and the user has agreed to its payee. */
 export async function createWallet(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, {
     command,
@@ -35,7 +35,7 @@ export async function createWallet(args: readonly string[], io: CommandIo): Prom
   if (given === null) requireTerminal(io, command)
   return withOwnerWallet(io, values.data, async (desk, { payeesOffered }) => {
     const { service } = values
-    // Before a person has answered anything in vain.
+    // Before the user has answered anything in vain.
     desk.refuseSecond()
     // Who may be paid is its owner's to say, and no keys are made for a wallet that could not say it.
     if (service !== undefined) await desk.isGuarded()
@@ -46,7 +46,7 @@ export async function createWallet(args: readonly string[], io: CommandIo): Prom
     if (service !== undefined) desk.useService(service)
     io.output.print(address)
     io.output.print(solanaAddress)
-    io.output.note(`The keys are in ${path}, encrypted. Keep the passphrase: it cannot be recovered.`)
+    io.output.note(`The keys are in ${path}, encrypted. Store the passphrase safely: it cannot be recovered.`)
     const { asTyped } = await import('#agent/words/typed-commands.ts')
     const networks = payees.map(({ network }) => network)
     const wallet = {
@@ -74,19 +74,22 @@ async function confirmPayees(
 ): Promise<void> {
   if (payees.length === 0)
     throw new CliError(
-      'The service offers no payment that this wallet can make.',
-      'It pays USDC on Base and on Solana; ask the operator of the service.',
+      'The service offers no payment option that this wallet supports.',
+      'The wallet pays USDC on Base and Solana; ask the operator of the service.',
     )
   for (const payee of payees)
-    io.output.note(plainText(`${payee.origin} wants to be paid at ${payee.payTo}, in ${tokenName(payee)}.`))
-  if (!asksPerson || (await askYes(io, 'May the wallet pay there, within its caps, without asking again?'))) return
-  throw new CliError('No wallet was made.', 'Compare the payee with what the service publishes, then run it again.')
+    io.output.note(plainText(`${payee.origin} takes payments at ${payee.payTo}, in ${tokenName(payee)}.`))
+  if (!asksPerson || (await askYes(io, 'May the wallet pay there within its caps without further approval?'))) return
+  throw new CliError(
+    'No wallet was created.',
+    'Compare the payee with the one that the service publishes, then run the command again.',
+  )
 }
 
 async function newPassphrase(io: CommandIo): Promise<string> {
   const passphrase = await askHidden(io, 'Passphrase of the new wallet (it is not shown):')
   if (passphrase === (await askHidden(io, 'The same again:'))) return passphrase
-  throw new CliError('The two passphrases differ.', 'Run the command again.')
+  throw new CliError('The passphrases differ.', 'Run the command again.')
 }
 
 interface NewWallet {
@@ -105,27 +108,30 @@ interface NewWallet {
 export const nextSteps = (wallet: NewWallet): string[] => [
   `1. ${funding(wallet)}`,
   `2. ${starting(wallet)}`,
-  `3. Look at \`farebox wallet status\`: the caps, what is left of them, and what waits for you.`,
+  `3. Run \`farebox wallet status\` to see the caps, what is left of them, and pending approvals.`,
 ]
 
 /** A service on this machine is paid on a chain of this machine, however much it looks like Base. */
 function funding({ service, address, solanaAddress, networks }: NewWallet): string {
   if (service !== undefined && isLoopback(new URL(service).hostname))
-    return `Fund the address on Base first: \`farebox local fund ${address} --usd 10 --data FOLDER\`. FOLDER is that of the running \`farebox up\`, which prints "Everything is kept in" it. The service is on this machine, so its chain is most likely a local one. Send it no real USDC. The wallet pays from Base as long as no node tells what either address holds; to pay from Solana, set "networks": ["${solanaNetwork}"] in policy.json.`
+    return `Fund the address on Base first: \`farebox local fund ${address} --usd 10 --data FOLDER\`. FOLDER is the data folder that \`farebox up\` printed ("Everything is kept in"). The service is on this machine, so its chain is probably a local one; do not send it real USDC. Without a node to read its balances, the wallet pays from Base. To pay from Solana, set "networks": ["${solanaNetwork}"] in policy.json.`
   const rails = [
     { network: evmNetwork, place: `to ${address} on Base (${evmNetwork}, token ${usdcOnEvm})` },
     { network: solanaNetwork, place: `to ${solanaAddress} on Solana (token ${usdcOnSolana})` },
   ]
   const taken = rails.filter(({ network }) => networks.length === 0 || networks.includes(network))
   const places = taken.map(({ place }) => place).join(', or ')
-  const first = taken.length > 1 ? ' Fund Base first if you have no preference: it pays when no node answers.' : ''
-  return `Send the few USDC that you mean to spend ${places}; they are all that can ever be lost.${first}`
+  const first =
+    taken.length > 1
+      ? ' If you have no preference, fund Base first: the wallet pays from there when no node answers.'
+      : ''
+  return `Send USDC ${places}. Send only what you are willing to lose.${first}`
 }
 
 function starting({ service, isInKeychain, passphraseFile }: NewWallet): string {
-  const address = service === undefined ? 'the FAREBOX_BASE_URL of the service' : `FAREBOX_BASE_URL=${service}`
+  const address = service === undefined ? 'the service’s FAREBOX_BASE_URL' : `FAREBOX_BASE_URL=${service}`
   const start = `let the assistant start \`farebox mcp`
-  if (isInKeychain) return `In its settings, ${start}\` with ${address}; the keychain of this system opens the wallet.`
+  if (isInKeychain) return `In its settings, ${start}\` with ${address}; the system keychain unlocks the wallet.`
   return passphraseFile !== undefined
     ? `In its settings, ${start} --passphrase-file ${quoted(resolve(passphraseFile))}\` with ${address}.`
     : `Write the passphrase to a file that only you may read (chmod 600); then, in its settings, ${start} --passphrase-file FILE\` with ${address}.`
@@ -138,7 +144,7 @@ async function readOffer(serviceUrl: string): Promise<readonly PaymentOption[]> 
   const json = parseJson(text, 16)
   const offer = TopUpRequired.safeParse(json.ok ? json.value : undefined)
   if (offer.success) return offer.data.accepts
-  throw new CliError(`${url} does not answer as a service of this contract.`, 'Check the address; it ends in /api/v1.')
+  throw new CliError(`${url} is not a service with this API.`, 'Check the address; it ends in /api/v1.')
 }
 
 async function fetchOffer(url: string): Promise<string> {
@@ -157,7 +163,7 @@ async function fetchOffer(url: string): Promise<string> {
     }
     return response.status === 402 ? Buffer.concat(chunks).toString() : ''
   } catch {
-    throw new CliError(`${url} cannot be reached.`, 'Check the address, and whether the service runs.')
+    throw new CliError(`${url} cannot be reached.`, 'Check the address, and whether the service is running.')
   }
 }
 
@@ -166,7 +172,7 @@ const known = [
   { network: solanaNetwork, asset: usdcOnSolana, name: 'USDC on Solana' },
 ]
 
-/** The two tokens that everybody knows by their names; of any other the whole address, because anybody may call one USDC. */
+/** The two tokens that everyone knows by their names; of any other the whole address, because anyone may call one USDC. */
 export const tokenName = ({ network, asset }: { network: string; asset: string }): string =>
   known.find(token => token.network === network && token.asset === normalizeWallet(asset))?.name ??
   `the token ${asset} on ${network}`

@@ -55,22 +55,22 @@ const rails = {
 /** Whom to ask about a network: the node that the environment names, else the local chain that runs for this folder. */
 export async function transferSource(network: string, { env, folder }: LedgerPlace): Promise<TransferSource> {
   const rail = network.startsWith('eip155:') ? 'eip155' : network.startsWith('solana:') ? 'solana' : null
-  if (!rail) throw new CliError(`The network ${network} is not known.`, 'Use the release that took its payments.')
+  if (!rail) throw new CliError(`The network ${network} is not known.`, 'Use the release that accepted its payments.')
   const { variable, local } = rails[rail]
   const url = env[variable] || (await local(folder.root))
   if (!url && !existsSync(chainFolderPath(folder))) {
     throw new CliError(
       `This ledger has payments on ${network}, but no node is set for it and this folder has no local chain.`,
-      `Set ${variable} to a node. For the ledger of a trial, copy \`chain\` from its folder to this one: without it its transfers are gone.`,
+      `Set ${variable} to a node. For the ledger of a trial, copy \`chain\` from its folder to this one; its transfers exist only there.`,
     )
   }
   if (!url) {
     throw new CliError(
-      `No node is known for ${network}.`,
-      `Set ${variable} to one, or start the local chain with \`farebox up\`.`,
+      `No node is set for ${network}.`,
+      `Set ${variable}, or start the local chain with \`farebox up\`.`,
     )
   }
-  if (!URL.canParse(url)) throw new CliError(`${variable} is no address.`, 'Write it as https://HOST/PATH.')
+  if (!URL.canParse(url)) throw new CliError(`${variable} is not a valid address.`, 'Write it as https://HOST/PATH.')
   const { evmTransfers, svmTransfers } = await import('#ledger/audit/audit-transfers.ts')
   return rail === 'eip155' ? evmTransfers(url) : svmTransfers(url)
 }
@@ -88,7 +88,7 @@ export function otherChain(payees: readonly PayeeCounts[], { env, folder }: Ledg
   }
   const networks = [...new Set(payees.filter(isOther).map(({ network }) => network))]
   if (networks.length === 0) return null
-  return `The local chain of this folder never saw these payments (${networks.join(', ')}), so it is a new one: copy \`chain\` of the folder that was backed up to ${chainFolderPath(folder)} while nothing runs; without it the transfers are gone.`
+  return `The local chain of this folder has none of these payments (${networks.join(', ')}), so it is a new chain: copy \`chain\` from the folder that was backed up to ${chainFolderPath(folder)} while nothing runs. The transfers exist only there.`
 }
 
 /** Where the local chain of a data folder listens; null where none runs. */

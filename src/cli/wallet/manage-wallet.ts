@@ -7,7 +7,7 @@ import { askHidden, askLine, askYes, confirmOwner, plainText, requireTerminal } 
 
 const resolveCommand = 'farebox wallet resolve'
 
-/** For a payment that neither service nor chain node answers about: a person has looked, and says whether it has left. */
+/** For a payment that neither service nor chain node answers about: the user has looked, and says whether it has left. */
 export async function resolvePayment(args: readonly string[], io: CommandIo): Promise<number> {
   const { values, positionals } = parseArguments(args, {
     command: resolveCommand,
@@ -24,12 +24,13 @@ export async function resolvePayment(args: readonly string[], io: CommandIo): Pr
     io.output.print(
       plainText(`${displayUsd(amountMicroUsd)} from ${address} to ${payTo} on ${network}, nonce ${nonce}`),
     )
-    const answer = await askLine(io, 'Look at the chain. Has it left the wallet? Type left or stayed:')
-    if (answer !== 'left' && answer !== 'stayed')
-      throw new CliError('Nothing was recorded.', 'Answer with the word left or the word stayed.')
+    const answer = await askLine(io, 'Check the chain. Did the money leave the wallet? Type left or stayed:')
+    if (answer !== 'left' && answer !== 'stayed') throw new CliError('Nothing was recorded.', 'Type left or stayed.')
     await confirmOwner(io, desk)
     await desk.resolve(id, answer === 'left', `terminal, ${userInfo().username}`)
-    io.output.print(answer === 'left' ? 'Recorded as spent.' : 'Recorded as not spent; the caps have its amount back.')
+    io.output.print(
+      answer === 'left' ? 'Recorded as spent.' : 'Recorded as not spent; its amount no longer counts against the caps.',
+    )
     return 0
   })
 }
@@ -45,29 +46,29 @@ const exportCommand = 'farebox wallet export'
 
 const confirmation = 'show my keys'
 
-/** Prints the secret keys: to a person's eyes alone, never into a pipe or a file. */
+/** Prints the secret keys: to the user's eyes alone, never into a pipe or a file. */
 export async function exportWallet(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, { command: exportCommand, options: { data: { type: 'string' } } })
   requireTerminal(io, exportCommand)
   if (!io.output.isTerminal)
-    throw new CliError(`\`${exportCommand}\` shows keys on a terminal alone.`, 'Run it without redirecting its output.')
+    throw new CliError(`\`${exportCommand}\` shows keys only in a terminal.`, 'Run it without redirecting its output.')
   return withOwnerWallet(io, values.data, async desk => {
     const [address] = await addressesOf(desk)
     if (!desk.hasKeyFile())
       throw new CliError(
         'The keys of this wallet are not encrypted by farebox.',
-        'They are where you put them: in the environment, or in the file of a local chain.',
+        'They are in the environment, or in the key file of a local chain.',
       )
     const passphrase = await askHidden(io, 'Passphrase of the wallet (it is not shown):')
     await desk.provePassphrase(passphrase)
-    io.output.note(`Anyone who sees the keys of ${address} can take everything the wallet holds, on both chains.`)
-    if ((await askLine(io, `To go on, type "${confirmation}":`)) !== confirmation)
-      throw new CliError('Nothing was shown.', `Type the words ${confirmation}, without anything else.`)
+    io.output.note(`Anyone who sees the keys of ${address} can take all the money in the wallet, on both chains.`)
+    if ((await askLine(io, `To continue, type "${confirmation}":`)) !== confirmation)
+      throw new CliError('Nothing was shown.', `Type exactly: ${confirmation}`)
     const keys = await desk.exportKeys(passphrase)
-    if (!keys) throw new CliError('The wallet is gone.', 'Look for its file wallet.json.')
+    if (!keys) throw new CliError('The wallet’s file is missing.', 'Look for wallet.json.')
     io.output.print(`Base:   ${keys.evm}`)
     if (keys.solana !== null) io.output.print(`Solana: ${keys.solana}`)
-    io.output.note('Clear the screen and its history when you have them.')
+    io.output.note('When you have copied them, clear the screen and its history.')
     return 0
   })
 }
@@ -75,7 +76,7 @@ export async function exportWallet(args: readonly string[], io: CommandIo): Prom
 const options = { data: { type: 'string' } } as const
 const byPerson = () => `terminal, ${userInfo().username}`
 
-/** Anybody may stop a wallet, a script too. */
+/** Anyone may stop a wallet, a script too. */
 export async function stopWallet(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, { command: 'farebox wallet stop', options })
   return withOwnerWallet(
@@ -83,7 +84,7 @@ export async function stopWallet(args: readonly string[], io: CommandIo): Promis
     values.data,
     async desk => {
       await desk.stop(byPerson())
-      io.output.print('Switched off: nothing is signed and nothing is sent by any process on this journal.')
+      io.output.print('Stopped: no process on this journal signs or sends anything.')
       return 0
     },
     { takesAnyVariable: true },
@@ -98,7 +99,7 @@ export async function startWallet(args: readonly string[], io: CommandIo): Promi
   return withOwnerWallet(io, values.data, async desk => {
     await confirmOwner(io, desk)
     await desk.start()
-    io.output.print('Switched on. A file `stop` in a data folder still stops the processes on that folder.')
+    io.output.print('Started. A file `stop` in a data folder still stops the processes on that folder.')
     return 0
   })
 }
@@ -113,16 +114,18 @@ export async function moveWallet(args: readonly string[], io: CommandIo): Promis
     const found = await desk.moved()
     if (found.length === 0) {
       io.output.print(
-        `The journal of ${desk.folder} counts already what ${addresses.join(' and ')} pay here; nothing was changed.`,
+        `The journal of ${desk.folder} is already in use for ${addresses.join(' and ')}; nothing was changed.`,
       )
       return 0
     }
     for (const { address, noted, present } of found) {
-      io.output.note(`Noted for ${address}: ${noted}.`)
-      io.output.note(`This one is ${present}.`)
+      io.output.note(`Recorded for ${address}: ${noted}.`)
+      io.output.note(`This journal: ${present}.`)
     }
-    io.output.note('From now on this one counts. Payments that it does not hold count no more against the caps.')
-    if (!(await askYes(io, 'Is the other journal, or the newer copy of this one, out of use for good?'))) {
+    io.output.note(
+      'From now on this journal is used. Payments that are missing from it no longer count against the caps.',
+    )
+    if (!(await askYes(io, 'Will the other journal, or the newer copy of this one, never be used again?'))) {
       io.output.print('Nothing was changed.')
       return 1
     }

@@ -8,7 +8,7 @@ import { confirmOwner, requireTerminal } from './terminal.ts'
 
 const command = 'farebox wallet open'
 
-/** Shows what waits for a person in their browser, until all of it is answered. The passphrase is asked before. */
+/** Shows what waits for the user in their browser, until all of it is answered. The passphrase is asked before. */
 export async function openPage(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, {
     command,
@@ -18,7 +18,7 @@ export async function openPage(args: readonly string[], io: CommandIo): Promise<
   return withOwnerWallet(io, values.data, async desk => {
     const waiting = await desk.approvals.list('pending')
     if (waiting.length === 0) {
-      io.output.print('Nothing waits for an answer.')
+      io.output.print('Nothing is pending.')
       return 0
     }
     await confirmOwner(io, desk)
@@ -28,7 +28,7 @@ export async function openPage(args: readonly string[], io: CommandIo): Promise<
     try {
       io.output.print(`${waiting.length} ${waiting.length === 1 ? 'question waits' : 'questions wait'} for you at`)
       io.output.print(`  ${page.link}`)
-      io.output.note('The link works once, in the browser that opens it first: open it yourself where none does.')
+      io.output.note('The link works once, in the first browser that opens it. If no browser opens, open it yourself.')
       io.output.note('Ctrl-C closes the page.')
       const stop = io.untilStopped()
       const stopped = new Promise<void>(resolve => stop.addEventListener('abort', () => resolve(), { once: true }))
@@ -51,7 +51,7 @@ const openers: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...str
 const ownerOnlyFile = 0o600
 
 /**
- * Opens a link in the browser of whoever is at this machine, and resolves to what removes its traces. Arguments of a
+ * Opens a link in the browser of the local user, and resolves to what removes its traces. Arguments of a
  * program can be read by every user of a machine, so the link stands in a file for its owner alone and the browser is
  * given the file. Never throws: where there is no browser, or one that may not read the file, the printed link is enough.
  */
@@ -82,8 +82,8 @@ export function forwardingHtml(link: string): string {
   const { href } = new URL(link)
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="referrer" content="no-referrer">
-<meta http-equiv="refresh" content="0;url=${href}"><title>farebox: what waits for you</title></head>
-<body><p><a href="${href}">Go on to what waits for you</a></p></body></html>
+<meta http-equiv="refresh" content="0;url=${href}"><title>farebox: pending approvals</title></head>
+<body><p><a href="${href}">Show pending approvals</a></p></body></html>
 `
 }
 

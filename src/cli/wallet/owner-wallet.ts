@@ -6,7 +6,7 @@ import { CliError, type CommandIo, listenFailure } from '../command.ts'
 type Desk = typeof import('#agent/wallet/owner-wallet.ts')
 
 /**
- * Opens the wallet's folder for one command; its refusals become what a person at a terminal reads. A misspelt variable is
+ * Opens the wallet's folder for one command; its refusals become what the user at a terminal reads. A misspelt variable is
  * refused, because a cap that nobody reads would be taken for one that holds; `takesAnyVariable` is for what only stops.
  */
 export async function withOwnerWallet(
@@ -32,7 +32,7 @@ export async function withOwnerWallet(
   }
 }
 
-/** What a person reads, with commands that act on this very wallet. */
+/** What the user reads, with commands that act on this very wallet. */
 async function inItsWords(error: unknown, folder: string, env: CommandIo['env']): Promise<unknown> {
   const { asTyped } = await import('#agent/words/typed-commands.ts')
   const place = { folder, isJournalShared: Boolean(env.FAREBOX_JOURNAL_URL?.trim()) }
@@ -44,7 +44,7 @@ async function inItsWords(error: unknown, folder: string, env: CommandIo['env'])
 const isRefusal = (error: unknown): error is Error & { sentence: string; nextStep: string } =>
   error instanceof Error && error.name === 'WalletRefusal'
 
-/** Why a server on this machine does not start, as the person at the terminal reads it; other errors as they are. */
+/** Why a server on this machine does not start, as the user at the terminal reads it; other errors as they are. */
 export const startFailure = (error: unknown, port: number): unknown =>
   isRefusal(error) ? new CliError(error.sentence, error.nextStep) : listenFailure(error, { host: '127.0.0.1', port })
 
@@ -54,7 +54,7 @@ export async function addressesOf(desk: OwnerWallet): Promise<readonly [string, 
   if (first !== undefined) return [first, ...others]
   throw new CliError(
     `There is no wallet in ${desk.folder}.`,
-    'Make one with `farebox wallet create`, or name its folder with `--data`.',
+    'Create one with `farebox wallet create`, or give its folder with `--data`.',
   )
 }
 

@@ -131,7 +131,7 @@ async function signed(io: CommandIo, desk: OwnerWallet, refusals: readonly Refus
   const without = statements.filter(({ signature }) => signature === null).length
   if (without > 0)
     io.output.note(
-      `${without} of ${statements.length} are not signed, because the key of their wallet is not open here; a wallet's file opens with --passphrase-file.`,
+      `${without} of ${statements.length} are not signed, because the key of their wallet is locked; unlock it with --passphrase-file.`,
     )
   return statements.map(statement => ({ ...statement, kind: 'refused' }))
 }

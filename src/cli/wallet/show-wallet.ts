@@ -33,8 +33,8 @@ export async function showStatus(args: readonly string[], io: CommandIo): Promis
       const typed = (line: string) => asTyped(line, place)
       for (const line of [
         ...statusLines(status, holdings, namedBy(env, isServiceNamed(env))).map(typed),
-        ...questions.map(each => `waits for a person: ${questionLine(each, approve, typed)}`),
-        ...refused.map(each => `refused, and may be taken back: ${questionLine(each, approve, typed)}`),
+        ...questions.map(each => `pending approval: ${questionLine(each, approve, typed)}`),
+        ...refused.map(each => `denied, can be reversed: ${questionLine(each, approve, typed)}`),
       ])
         io.output.print(plainText(line))
     }
@@ -64,25 +64,25 @@ function statusLines(status: Status, holdings: Holdings, serviceNamedBy: string)
     ...status.addresses.map(address => `wallet: ${address} on ${railName(address)}${holds(address, holdings)}`),
     ...payerLines(status),
     `service: ${status.origin} (${serviceNamedBy})`,
-    ...status.otherServices.map(other => `may be paid too: ${other}; to use it, set FAREBOX_BASE_URL to its address`),
+    ...status.otherServices.map(other => `may also be paid: ${other}; to use it, set FAREBOX_BASE_URL to its address`),
     `credit at the service: ${seenAmount({ amountMicroUsd: holdings.creditMicroUsd, ...holdings.creditSeen })}`,
     ...stoppedLines(status),
     ...(status.isDryRun ? ['dry run: no payment is signed'] : []),
     `paid or reserved in 24 hours: ${displayUsd(status.spentDayMicroUsd)} of ${displayUsd(caps.maxDayMicroUsd)}${ofItReserved(status.reservedDayMicroUsd)}`,
-    `paid or reserved in all: ${displayUsd(status.spentTotalMicroUsd)} of ${displayUsd(caps.maxTotalMicroUsd)}${ofItReserved(status.reservedTotalMicroUsd)}`,
-    `at most for a payment ${displayUsd(caps.maxPaymentMicroUsd)}, for a call ${displayUsd(caps.maxCallMicroUsd)}; asks above ${displayUsd(caps.askAboveMicroUsd)}`,
+    `paid or reserved in total: ${displayUsd(status.spentTotalMicroUsd)} of ${displayUsd(caps.maxTotalMicroUsd)}${ofItReserved(status.reservedTotalMicroUsd)}`,
+    `caps: a payment ${displayUsd(caps.maxPaymentMicroUsd)}, for a call ${displayUsd(caps.maxCallMicroUsd)}; approval above ${displayUsd(caps.askAboveMicroUsd)}`,
     ...refillLines(status),
     ...status.payees.map(({ payTo, network, asset }) => `may pay: ${payTo} on ${network}, token ${asset}`),
     ...status.openPayments.map(openLine),
     ...status.heldPayments.map(
       ({ receiptId, amountMicroUsd }) =>
-        `refused by the service and still counted: ${receiptId}, ${displayUsd(amountMicroUsd)}; look at the chain, then \`farebox wallet resolve ${receiptId}\``,
+        `refused by the service, still counts against the caps: ${receiptId}, ${displayUsd(amountMicroUsd)}; check the chain, then run \`farebox wallet resolve ${receiptId}\``,
     ),
   ]
 }
 
 const ofItReserved = (reserved: Status['reservedDayMicroUsd']): string =>
-  reserved > 0n ? `, of it only reserved ${displayUsd(reserved)}` : ''
+  reserved > 0n ? `, of which reserved ${displayUsd(reserved)}` : ''
 
 function holds(address: string, { onChain }: Holdings): string {
   const seen = onChain.find(each => each.address === address)
@@ -104,29 +104,29 @@ function refillLines({ refill }: Status): string[] {
   const rule = `refills credit below ${displayUsd(belowMicroUsd)} by ${displayUsd(byMicroUsd)}`
   if (isHalted)
     return [
-      `${rule}; it has stopped: ${note ?? ''} Look at what the service charges, then run \`farebox wallet start\` to go on`,
+      `${rule}; refills have stopped: ${note ?? ''} Check what the service charges, then run \`farebox wallet start\` to resume them`,
     ]
-  const again = againAtMs === null ? '' : ` The next one is thought of after ${new Date(againAtMs).toISOString()}`
-  return [note === null ? rule : `${rule}; the last one was not paid: ${note}${again}`]
+  const again = againAtMs === null ? '' : ` The next one is possible after ${new Date(againAtMs).toISOString()}`
+  return [note === null ? rule : `${rule}; the last one failed: ${note}${again}`]
 }
 
 const stoppedLines = ({ isStopped, stop }: Status): string[] => {
-  if (stop) return [`switched off for all on this journal by ${stop.by}, ${new Date(stop.atMs).toISOString()}`]
-  return isStopped ? ['switched off by the file `stop` in the data folder'] : []
+  if (stop) return [`stopped for all processes on this journal by ${stop.by}, ${new Date(stop.atMs).toISOString()}`]
+  return isStopped ? ['stopped by the file `stop` in the data folder'] : []
 }
 
 /** Which address pays, and why; a wallet of one key has no choice. */
 function payerLines({ addresses, address, isPayerDecided }: Status): string[] {
   if (addresses.length < 2) return []
   return isPayerDecided
-    ? [`pays from: ${address}, because its last payment or its credit is there`]
-    : ['pays from: the address with enough USDC at the first payment, Base by default']
+    ? [`pays from: ${address}, because it paid last or has credit`]
+    : ['pays from: the address with enough USDC at the first payment, otherwise Base']
 }
 
 function openLine({ receiptId, amountMicroUsd, validBeforeMs, isRejected }: Status['openPayments'][number]): string {
   const until = validBeforeMs === null ? '' : ` after ${new Date(validBeforeMs).toISOString()}`
   const what = isRejected ? 'refused by the service, could still be collected' : 'outcome unknown'
-  return `${what}: ${receiptId}, ${displayUsd(amountMicroUsd)}; it is sent again before anything else is paid, or look at the chain and run \`farebox wallet resolve ${receiptId}\`${until}`
+  return `${what}: ${receiptId}, ${displayUsd(amountMicroUsd)}; it is sent again before any other payment, or check the chain and run \`farebox wallet resolve ${receiptId}\`${until}`
 }
 
 const addressCommand = 'farebox wallet address'
@@ -146,7 +146,7 @@ export async function showAddress(args: readonly string[], io: CommandIo): Promi
       address => rail === undefined || railName(address).toLowerCase() === rail,
     )
     if (values.qr && isLocal(io.env.FAREBOX_BASE_URL))
-      io.output.note('The service of this wallet is on this machine, and so is its money: send it no real USDC.')
+      io.output.note('The service of this wallet is on this machine and uses test money: do not send it real USDC.')
     for (const address of addresses) {
       if (values.qr) await printQr(address, io)
       io.output.print(address)

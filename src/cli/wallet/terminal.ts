@@ -5,13 +5,10 @@ import { createInterface } from 'node:readline/promises'
 import type { OwnerWallet } from '#agent/wallet/owner-wallet.ts'
 import { CliError, type CommandIo, integerFlag, wrongUsage } from '../command.ts'
 
-/** Commands by which a person decides: a program that pipes its answer in is no person. */
+/** Commands by which the user decides: a program that pipes its answer in is no person. */
 export function requireTerminal({ stdin }: Pick<CommandIo, 'stdin'>, command: string): void {
   if (stdin.isTTY) return
-  throw new CliError(
-    `\`${command}\` is for a person at a terminal.`,
-    'Run it in a terminal of your own, without a pipe.',
-  )
+  throw new CliError(`\`${command}\` needs a terminal.`, 'Run it in a terminal, without a pipe.')
 }
 
 /** One line of the terminal. */
@@ -28,7 +25,7 @@ export async function askLine(io: CommandIo, question: string): Promise<string> 
 
 /** Only the whole words count, because either of them is final; anything else is asked again, and nothing is a no. */
 export async function askYes(io: CommandIo, question: string): Promise<boolean> {
-  for (let again = ''; ; again = 'Please type the whole word. ') {
+  for (let again = ''; ; again = 'Please type yes or no in full. ') {
     const answer = (await askLine(io, `${again}${question} Type yes or no:`)).toLowerCase()
     if (answer === 'yes') return true
     if (answer === 'no' || answer === '') return false
@@ -76,7 +73,7 @@ function readDescriptor(descriptor: number): string {
   } catch {
     throw new CliError(
       `Nothing can be read from the file descriptor ${descriptor}.`,
-      'Hand the passphrase over on the standard input: `--passphrase-fd 0 < FILE`.',
+      'Pass the passphrase on standard input: `--passphrase-fd 0 < FILE`.',
       2,
     )
   }
@@ -87,11 +84,11 @@ function readDescriptor(descriptor: number): string {
 export const plainText = (text: string): string =>
   text.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}]/gu, character => (character === '\n' ? character : ' '))
 
-const stoppedByPerson = (): CliError => new CliError('Nothing was decided.', 'Run the command again when you like.')
+const stoppedByPerson = (): CliError => new CliError('Nothing was decided.', 'Run the command again to retry.')
 
 /**
  * A program can open a terminal of its own, but does not know the passphrase. Where no encrypted wallet has used the
- * journal, there is none to ask for: whoever holds such a wallet's key in plain can spend it anyway.
+ * journal, there is none to ask for: a user with the plain key of such a wallet can spend it anyway.
  */
 export async function confirmOwner(io: CommandIo, desk: OwnerWallet): Promise<void> {
   if (await desk.isGuarded()) await desk.proveOwner(await askHidden(io, 'Passphrase of the wallet (it is not shown):'))
@@ -118,19 +115,19 @@ export async function givenPassphrase(
   const descriptor = integerFlag(command, 'passphrase-fd', given['passphrase-fd'], lowest, 255)
   if (descriptor === undefined) return readPassphraseFile(given['passphrase-file'], env)
   if (given['passphrase-file'] !== undefined)
-    throw wrongUsage(command, 'A passphrase comes by `--passphrase-fd` or by `--passphrase-file`, not by both')
+    throw wrongUsage(command, 'Use either `--passphrase-fd` or `--passphrase-file`, not both')
   return readDescriptor(descriptor)
 }
 
-/** How long a service may take to say what it wants; a person waits for it. */
+/** How long a service may take to say what it wants; the user waits for it. */
 export const offerTimeoutMs = 15_000
 /** A list of two payment options is a few hundred bytes. */
 export const offerBytes = 65_536
-/** What a person types at most in answer to a question. */
+/** What the user types at most in answer to a question. */
 const answerCharacters = 1_024
 /** Receipts that `farebox wallet receipts` prints unless told. */
 export const shownReceipts = 50
-/** Receipts that it gives a program at once; more than anybody keeps. */
+/** Receipts that it gives a program at once; more than anyone keeps. */
 export const listedReceipts = 20_000
 
 /** What systemd calls the credential: `LoadCredential=farebox-passphrase:…`. */
@@ -152,11 +149,14 @@ export async function readPassphraseFile(
   const found = await stat(path).catch(() => null)
   if (!found?.isFile()) {
     if (file === undefined) return null
-    throw new CliError(`There is no file ${path}.`, 'Write the passphrase of the wallet into it, for your eyes alone.')
+    throw new CliError(
+      `There is no file ${path}.`,
+      'Write the wallet’s passphrase into it, and let only your user read it (chmod 600).',
+    )
   }
   // What systemd hands over is protected by its folder; Windows has no such bits.
   if (file !== undefined && process.platform !== 'win32' && (found.mode & readableByOthers) !== 0) {
-    throw new CliError(`Others may read ${path}.`, `Run \`chmod 600 ${path}\`, then start again.`)
+    throw new CliError(`Other users can read ${path}.`, `Run \`chmod 600 ${path}\`, then start again.`)
   }
   if (found.size > passphraseBytes) throw new CliError(`${path} is too large for a passphrase.`, 'Name another file.')
   return (await readFile(path, 'utf8')).split(/\r?\n/)[0] ?? null

@@ -178,7 +178,7 @@ class Download {
   }
 }
 
-/** An address that is signed anew differs in its query only; its file's tag says whether it is the same. */
+/** An address that is signed again differs in its query only; its file's tag says whether it is the same. */
 export function hashOf(url: string): string {
   const { origin = url, pathname = '' } = URL.canParse(url) ? new URL(url) : {}
   return createHash('sha256').update(`${origin}${pathname}`).digest('hex')
@@ -208,7 +208,7 @@ async function* nothing(): AsyncGenerator<Uint8Array> {}
 async function place(file: SaveFile, bytes: number): Promise<Downloaded> {
   if ((await typeOfFile(file.partPath)) !== file.mimeType || (await partBytes(file.partPath)) !== bytes) {
     await dropPart(file.partPath)
-    throw new ClientError('unreadable', `What came is no ${file.mimeType} file.`, { wasSent: true })
+    throw new ClientError('unreadable', `The download is not a ${file.mimeType} file.`, { wasSent: true })
   }
   await finishPart(file.partPath, file.path)
   return { path: file.path, bytes }
@@ -228,7 +228,7 @@ async function requireRoom({ partPath }: SaveFile, bytes: number, freeBytes: (fo
 }
 
 const brokenOff = (): ClientError =>
-  new ClientError('no-answer', 'The file broke off before its end.', { wasSent: true })
+  new ClientError('no-answer', 'The download ended before the file was complete.', { wasSent: true })
 
 const lengthOf = (text: string | null): number | null =>
   text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null

@@ -71,7 +71,7 @@ export async function appendTo(
         await writing.add(piece)
       }
     } finally {
-      // What had come before a cut need not come again.
+      // What arrived before a cut is not downloaded again.
       await writing.flush()
     }
     await file.sync()
@@ -168,7 +168,7 @@ const hasNoLinks = (error: unknown): boolean =>
 
 /** What has come is kept, so that it goes on once there is room. */
 export const noSpace = (cause?: unknown): ClientError =>
-  new ClientError('no-space', 'The disk has no room for the file.', { wasSent: true, cause })
+  new ClientError('no-space', 'There is no space left on the disk for the file.', { wasSent: true, cause })
 
 const tooLarge = (maximumBytes: number): ClientError =>
   new ClientError('too-large', `The file is larger than ${maximumBytes} bytes.`, { wasSent: true })
@@ -196,8 +196,7 @@ export async function savePieces(
     const bytes = await appendTo(partPath, failingAsOurs(pieces), { from: 0, maximumBytes })
     const mimeType = await typeOfFile(partPath)
     const path = mimeType && pathOf(mimeType)
-    if (!path)
-      throw new ClientError('unreadable', 'What came is no file of a type that was asked for.', { wasSent: true })
+    if (!path) throw new ClientError('unreadable', 'The download is not of a requested type.', { wasSent: true })
     await finishPart(partPath, path)
     return { path, mimeType, bytes }
   } catch (error) {

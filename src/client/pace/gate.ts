@@ -210,22 +210,18 @@ const writeBucket = (notes: Notes, caller: string, bucket: string, note: BucketN
 /** Its cause tells a service that gave no answer from one that answered with failures. */
 const breakerOpen = (retryAtMs: number, isUnanswered = false): ClientError =>
   isUnanswered
-    ? new ClientError('breaker-open', 'The service did not answer the last requests, so this one was held back.', {
+    ? new ClientError('breaker-open', 'The service did not answer the last requests, so this one was not sent.', {
         wasSent: false,
         retryAtMs,
         cause: new ClientError('no-answer', 'The service gave no answer.', { wasSent: true }),
       })
-    : new ClientError(
-        'breaker-open',
-        'The service answered too many requests with a failure, so this one was held back.',
-        {
-          wasSent: false,
-          retryAtMs,
-        },
-      )
+    : new ClientError('breaker-open', 'Too many requests to the service have failed, so this one was not sent.', {
+        wasSent: false,
+        retryAtMs,
+      })
 
 const limitReached = (retryAtMs: number): ClientError =>
-  new ClientError('limit-reached', 'The limits of the service leave no room for this call yet.', {
+  new ClientError('limit-reached', 'The service’s rate limit is used up for now.', {
     wasSent: false,
     retryAtMs,
   })

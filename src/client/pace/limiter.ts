@@ -108,7 +108,7 @@ export type Room =
   /** Those in flight may take all that is left. */
   | { kind: 'full' }
 
-/** Whether the limits leave room for one more call, as far as anybody has said. */
+/** Whether the limits leave room for one more call, as far as anyone has said. */
 export function roomIn(note: BucketNote, nowMs: number): Room {
   const { requestsLeft, requestsResetAtMs, tokensLeft, tokensResetAtMs, pausedUntilMs, flights } = note
   const untilMs = Math.max(

@@ -82,7 +82,7 @@ const isForbidden = (error: unknown): boolean =>
 export function asFarAsKnown(error: unknown, wasLost: boolean, nowMs: number): unknown {
   const outcome = outcomeOf(error)
   if (outcome === 'lost' || !(wasLost || outcome === 'under-way')) return error
-  return new ClientError('no-answer', 'An earlier attempt of this call may have been done; its answer did not come.', {
+  return new ClientError('no-answer', 'An earlier attempt of this call may have succeeded; its answer was lost.', {
     wasSent: true,
     retryAtMs: retryAtMs(error, nowMs),
     cause: error,

@@ -52,7 +52,7 @@ const fixedSentences: ReadonlyMap<string, string> = new Map([
   ['No character could be found from the provided character_slug', 'CHARACTER_NOT_FOUND'],
   ['This model was removed and has no replacement. Choose another from the list of models.', 'MODEL_GONE'],
   ['Media could not be found. Request may be invalid, expired, or deleted.', 'MEDIA_NOT_FOUND'],
-  ['There is no receipt of this request. A request has one once it has been charged.', 'RECEIPT_NOT_FOUND'],
+  ['There is no receipt for this request. A receipt exists after a request has been charged.', 'RECEIPT_NOT_FOUND'],
   ['You can only access resources for your own wallet', 'X402_WALLET_MISMATCH'],
   [
     'Too many large requests are in flight at the moment; nothing was charged. Please try again in a few seconds.',

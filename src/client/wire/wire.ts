@@ -121,7 +121,7 @@ export const publicLookup =
   }
 
 const leadsInside = (): ClientError =>
-  new ClientError('not-allowed', "The download address leads into a network that is not the service's.", {
+  new ClientError('not-allowed', 'The download address is in a private network.', {
     wasSent: false,
   })
 
@@ -167,12 +167,12 @@ export interface ServiceAddress {
 /** Reads a base URL: https, or http on this machine; no credentials, query or fragment in it. Throws `not-allowed`. */
 export function serviceAddress(text: string): ServiceAddress {
   const url = URL.canParse(text) ? new URL(text) : null
-  if (!url) throw refused('The address of the service is no URL.')
+  if (!url) throw refused('The address of the service is not a URL.')
   if (url.username || url.password || url.search || url.hash) {
-    throw refused('The address of the service carries more than host and path.')
+    throw refused('The address of the service may contain only a host and a path.')
   }
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname))) {
-    throw refused('The address of the service is not https; plain http is for services on this machine.')
+    throw refused('The address of the service must use https; plain http works only for services on this machine.')
   }
   return { baseUrl: `${url.origin}${url.pathname.replace(/\/+$/, '')}`, origin: url.origin }
 }
@@ -186,11 +186,11 @@ const refused = (message: string): ClientError => new ClientError('not-allowed',
 export function downloadAddress(text: string, service: ServiceAddress): URL {
   const url = URL.canParse(text) ? new URL(text) : null
   if (!url || (url.protocol !== 'https:' && url.origin !== service.origin)) {
-    throw refused('The download address is not https.')
+    throw refused('The download address must use https.')
   }
-  if (url.username || url.password) throw refused('The download address carries a user name.')
+  if (url.username || url.password) throw refused('The download address contains a user name.')
   if (isPrivateHost(url.hostname) && url.hostname !== new URL(service.baseUrl).hostname) {
-    throw refused("The download address is inside of a network that is not the service's.")
+    throw refused('The download address is in a private network.')
   }
   return url
 }

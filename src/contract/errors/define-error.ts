@@ -42,7 +42,7 @@ export function defineKeyLimit(kind: string, published: string) {
 }
 
 function saidOf({ currency, period, limit, left, startsAnewAt }: NonNullable<KeyLimitReached['budget']>): string {
-  const per = { epoch: 'a day of UTC', month: 'a month of UTC', lifetime: 'in all' }[period]
-  const next = startsAnewAt === null ? 'does not start anew' : `starts anew at ${startsAnewAt}`
-  return `Of its budget of ${limit} ${currency} ${per}, ${left} are left; it ${next}.`
+  const per = { epoch: 'per UTC day', month: 'per UTC month', lifetime: 'in total' }[period]
+  const next = startsAnewAt === null ? 'does not reset' : `resets at ${startsAnewAt}`
+  return `${left} of its budget of ${limit} ${currency} ${per} are left; it ${next}.`
 }

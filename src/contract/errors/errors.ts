@@ -117,7 +117,7 @@ export const walletMismatch = defineStandard(
 export const keyHasBudget = defineStandard(
   'API_KEY_HAS_BUDGET',
   403,
-  'This API key has a budget, so it may change and delete only itself. Use an ADMIN key without a budget for other keys.',
+  'This API key has a budget, so it can change and delete only itself. Use an ADMIN key without a budget for other keys.',
   'never',
 )
 
@@ -138,14 +138,14 @@ export const mediaNotFound = defineStandard(
 export const receiptNotFound = defineStandard(
   'RECEIPT_NOT_FOUND',
   404,
-  'There is no receipt of this request. A request has one once it has been charged.',
+  'There is no receipt for this request. A receipt exists after a request has been charged.',
   'never',
 )
 /** Another account's key is reported as missing. */
 export const keyNotFound = defineStandard(
   'API_KEY_NOT_FOUND',
   404,
-  'This account has no such API key; GET /api_keys lists those that it has.',
+  'This account has no such API key; GET /api_keys lists its keys.',
   'never',
 )
 export const routeNotFound = defineError({

@@ -20,7 +20,7 @@ export function issueSentence(issue: Issue): string {
       return allowed(issue.values)
     case 'unrecognized_keys':
       return issue.message.startsWith('Unrecognized')
-        ? `Not taken here: ${issue.keys.slice(0, mostIssues).map(shortened).join(', ')}`
+        ? `Not allowed here: ${issue.keys.slice(0, mostIssues).map(shortened).join(', ')}`
         : issue.message
     case 'invalid_union':
       return unionSentence(issue)
@@ -48,7 +48,7 @@ const allowed = (values: readonly unknown[]): string =>
 function unionSentence(issue: z.core.$ZodIssueInvalidUnion): string {
   if ('options' in issue && Array.isArray(issue.options)) return allowed(issue.options)
   const said = issue.errors.map(([first]) => first && issueSentence(first)).filter(words => words !== undefined)
-  return said.length > 0 ? [...new Set(said)].join(', or: ') : 'Of none of the allowed shapes'
+  return said.length > 0 ? [...new Set(said)].join(', or: ') : 'Matches none of the allowed forms'
 }
 
 const formats: Readonly<Record<string, string>> = {
@@ -62,14 +62,14 @@ const formats: Readonly<Record<string, string>> = {
 /** A pattern says itself in words where it has some; the library's begin with `Invalid`. */
 function formatSentence(issue: z.core.$ZodIssueInvalidStringFormat): string {
   if (!/^Invalid\b/.test(issue.message)) return `Must be ${issue.message}`
-  if (issue.format === 'regex') return `Must be of the form ${issue.pattern}`
-  return `Must be ${formats[issue.format] ?? `of the format ${issue.format}`}`
+  if (issue.format === 'regex') return `Must match ${issue.pattern}`
+  return `Must be ${formats[issue.format] ?? `in the format ${issue.format}`}`
 }
 
 /** Names that a record does not take. */
 function keySentence(issue: z.core.$ZodIssueInvalidKey): string {
   const [inner] = issue.issues
-  return inner ? `No such name here. ${issueSentence(inner)}` : 'No such name here'
+  return inner ? `Unknown name. ${issueSentence(inner)}` : 'Unknown name'
 }
 
 function boundSentence(issue: Issue): string {
@@ -86,7 +86,7 @@ function boundSentence(issue: Issue): string {
     return `Must have ${maximum} ${`${maximum}` === '1' ? unit.one : unit.many} at most`
   }
   if (issue.code === 'not_multiple_of') return `Must be a multiple of ${issue.divisor}`
-  return 'Of none of the allowed shapes'
+  return 'Matches none of the allowed forms'
 }
 
 const units: Readonly<Record<string, { one: string; many: string }>> = {

@@ -29,7 +29,7 @@ export function describeOperation(operation: Operation, printer: SchemaPrinter):
     operationId: id,
     tags: [tag],
     summary,
-    ...(operation.adminKey ? { description: 'Takes an ADMIN key; an INFERENCE key is a 401.' } : {}),
+    ...(operation.adminKey ? { description: 'Needs an ADMIN key; an INFERENCE key gets 401.' } : {}),
     // Readers of a description skip what begins with x-; people see what other services of the contract do not have.
     ...(operation.isOwn ? { 'x-farebox-own': true } : {}),
     security: securityOf(operation),
@@ -103,26 +103,26 @@ function describeAnswer(operation: Operation, status: number, content: Record<st
 }
 
 const statusWords: Readonly<Record<number, string>> = {
-  400: 'The request is wrong; the answer names each field and its allowed values',
-  401: 'The credentials are wrong',
-  402: 'Something is missing to pay with: credentials, credit or the payment itself',
+  400: 'The request is invalid; the answer names each field and its allowed values',
+  401: 'The credentials are invalid',
+  402: 'Credentials, credit or the payment are missing',
   403: 'The caller may not do this',
-  404: 'There is no such thing',
-  409: 'A person has to agree first, and the answer carries the policy text; or the same Idempotency-Key is in flight',
-  410: 'It was there and is gone',
+  404: 'Not found',
+  409: 'The user must consent first (the answer contains the policy), or a request with the same Idempotency-Key is in flight',
+  410: 'It no longer exists',
   413: 'The body is too large',
-  415: 'The content type is not taken here',
-  422: 'The content is not allowed, by the service or by the engine; or the Idempotency-Key came with another request',
+  415: 'The content type is not accepted',
+  422: 'The service or the engine does not allow the content, or the Idempotency-Key was used with another request',
   429: 'Too many requests; x-ratelimit-reset-requests says when to retry',
-  500: 'The service failed; try again with a growing pause',
-  503: 'Not available now; try again with a growing pause',
+  500: 'The service failed; retry with exponential backoff',
+  503: 'Not available now; retry with exponential backoff',
   504: 'It took too long',
 }
 
 function descriptionOf({ answer }: Operation, status: number): string {
   if (status !== 200) return statusWords[status] ?? 'The request was refused'
-  if (answer.events) return 'Done; as a stream each event is one such chunk, and `data: [DONE]` is the last'
-  return typeof answer.bytes === 'string' ? 'How far it is, or the finished file' : 'Done'
+  if (answer.events) return 'Done. In a stream each event is one such chunk, and `data: [DONE]` is the last'
+  return typeof answer.bytes === 'string' ? 'The progress, or the finished file' : 'Done'
 }
 
 /** A schema of OpenAPI 3.0. */

@@ -126,28 +126,28 @@ const asAlias = (operation: Operation): Operation => ({
 })
 
 const tagDescriptions: Record<(typeof operations)[number]['tag'], string> = {
-  Models: 'What can be asked for, with allowed values and prices.',
+  Models: 'Models with allowed values and prices.',
   Chat: 'Conversations, compatible with OpenAI clients.',
-  Responses: 'Conversations in the shape of the OpenAI Responses API.',
-  Characters: 'Personas of the operator.',
+  Responses: 'Conversations in the form of the OpenAI Responses API.',
+  Characters: 'Personas that the operator has defined.',
   Embeddings: 'Vectors of texts.',
   Image: 'Make, edit and upscale images, and remove backgrounds.',
   Augment: 'Search the web, read pages and parse documents.',
   Audio: 'Speech, transcription, voices and music.',
   Video: 'Quote, queue and download videos, and transcribe them.',
-  'Crypto RPC': 'Questions to nodes of blockchains.',
+  'Crypto RPC': 'Calls to blockchain nodes.',
   x402: 'Top up prepaid credit with USDC, and see balance and transactions.',
   'API Keys': 'Manage API keys and see their limits.',
   Billing: 'Balance and usage of an account.',
-  farebox: 'Signed receipts, which other services of this contract do not have.',
+  farebox: 'Signed receipts, an addition of farebox to this API.',
 }
 
 const introduction = [
-  'Inference for AI applications, metered and paid from prepaid credit: by an API key, or by a crypto wallet that',
+  'Metered inference for AI applications, paid from prepaid credit, with an API key or a crypto wallet that',
   'tops up with USDC over x402 and signs in. The chat operation is compatible with OpenAI clients.',
-  'Calls that cost take an Idempotency-Key: the same key with the same request is worked on and charged once, and a',
-  'repeat is given the first answer byte for byte, for 24 hours.',
-  'Members of a request that are not described here may be sent; they may be passed on and are not checked.',
+  'Paid calls accept an Idempotency-Key: a request with the same key is run and charged once, and a',
+  'repeat within 24 hours gets the first answer, byte for byte.',
+  'Requests may contain members that are not described here; they are not validated, and may be passed on.',
 ].join(' ')
 
 const securitySchemes = {

@@ -37,7 +37,7 @@ export const getBillingBalance = defineOperation({
   id: 'getBillingBalance',
   method: 'GET',
   path: '/billing/balance',
-  summary: 'Credit of the account, and what its next call is paid with',
+  summary: 'The account’s credit, and what pays for its next call',
   ...shared,
   request: {},
   answer: { json: BillingBalance },
@@ -78,7 +78,7 @@ export const getBillingUsage = defineOperation({
   id: 'getBillingUsage',
   method: 'GET',
   path: '/billing/usage',
-  summary: 'What the account was charged, page by page, as JSON or CSV',
+  summary: 'Charges of the account, by page, as JSON or CSV',
   ...shared,
   request: {
     query: z.object({
@@ -109,7 +109,7 @@ export const getBillingUsageHistory = defineOperation({
   id: 'getBillingUsageHistory',
   method: 'GET',
   path: '/billing/usage-history',
-  summary: 'What the account was charged, newest first, from cursor to cursor, as JSON or CSV',
+  summary: 'Charges of the account, newest first, by cursor, as JSON or CSV',
   ...shared,
   request: {
     query: z.object({
@@ -167,7 +167,7 @@ export const getBillingUsageAnalytics = defineOperation({
   id: 'getBillingUsageAnalytics',
   method: 'GET',
   path: '/billing/usage-analytics',
-  summary: 'What the account was charged by day, model and key; kept for ten minutes',
+  summary: 'Charges of the account by day, model and key; cached for ten minutes',
   ...shared,
   request: {
     query: z.object({

@@ -126,7 +126,7 @@ export const listCharacters = defineOperation({
   ...read,
   id: 'listCharacters',
   path: '/characters',
-  summary: 'Personas that a chat can be answered as, searched and sorted (preview)',
+  summary: 'Personas for chats, searched and sorted (preview)',
   request: { query: CharacterQuery },
   answer: { json: CharacterList },
   failures,
@@ -146,7 +146,7 @@ export const getCharacterReviews = defineOperation({
   ...read,
   id: 'getCharacterReviews',
   path: '/characters/{slug}/reviews',
-  summary: 'What people say of a persona, newest first (preview)',
+  summary: 'Reviews of a persona, newest first (preview)',
   request: {
     params: slug,
     query: z.object({

@@ -84,7 +84,7 @@ const AssistantMessage = z
     ({ content, tool_calls: calls }) => typeof content === 'string' || Array.isArray(content) || Array.isArray(calls),
     {
       path: ['content'],
-      message: 'A message of the assistant has `content` or `tool_calls`',
+      message: 'A message of the assistant must have `content` or `tool_calls`',
     },
   )
 

@@ -23,7 +23,7 @@ export const createTextParser = defineOperation({
   method: 'POST',
   path: '/augment/text-parser',
   tag: 'Augment',
-  summary: 'Read the text of a document',
+  summary: 'Extract the text of a document',
   auth: ['apiKey', 'wallet'],
   charge: 'usage',
   limit: 'augment',

@@ -50,7 +50,7 @@ export const createEmbedding = defineOperation({
   method: 'POST',
   path: '/embeddings',
   tag: 'Embeddings',
-  summary: 'Vectors of texts; compatible with OpenAI clients',
+  summary: 'Create embeddings of texts; compatible with OpenAI clients',
   auth: ['apiKey', 'wallet'],
   charge: 'usage',
   limit: 'embedding',

@@ -140,7 +140,7 @@ export const listImageStyles = defineOperation({
 const ImageInput = z.union([z.string().min(1), UploadedFile])
 export type ImageInput = z.output<typeof ImageInput>
 
-/** Pictures that one request may bring (published contract §7.4). */
+/** Images that one request may bring (published contract §7.4). */
 export const mostEditImages = 3
 
 export const editAspectRatios = ['auto', '1:1', '3:2', '16:9', '21:9', '9:16', '2:3', '3:4', '4:5'] as const
@@ -216,7 +216,7 @@ export const editImage = defineOperation({
   ...shared,
   id: 'editImage',
   path: '/image/edit',
-  summary: 'Edit an image by a prompt',
+  summary: 'Edit an image with a prompt',
   request: { body: EditImageRequest, bodyTypes },
   answer: { bytes: imageTypes },
 })
@@ -225,7 +225,7 @@ export const multiEditImage = defineOperation({
   ...shared,
   id: 'multiEditImage',
   path: '/image/multi-edit',
-  summary: 'Combine up to three images into one by a prompt',
+  summary: 'Combine up to three images into one with a prompt',
   request: { body: MultiEditImageRequest, bodyTypes },
   answer: { bytes: imageTypes },
 })

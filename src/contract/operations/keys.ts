@@ -27,7 +27,7 @@ const ConsumptionLimit = closedObject({
   vcu: Limit.optional(),
 }).refine(({ diem, vcu }) => diem === undefined || vcu === undefined || vcu === null || diem === vcu, {
   path: ['vcu'],
-  message: 'Is the older name of `diem`: leave it out, or say the same',
+  message: 'Is an older name of `diem`: leave it out, or send the same value',
 })
 
 const dateOnly = /^\d{4}-\d{2}-\d{2}$/
@@ -48,7 +48,10 @@ const ExpiresAt = z
 const Description = z
   .string()
   .max(descriptionCharacters)
-  .refine(text => !text.includes('\0') && text.isWellFormed(), 'Must be text, without NUL or half a character')
+  .refine(
+    text => !text.includes('\0') && text.isWellFormed(),
+    'Must be text, without NUL characters or unpaired surrogates',
+  )
 
 const createKeyShape = {
   apiKeyType: z.enum(keyRoles),
@@ -137,7 +140,7 @@ export const listKeys = defineOperation({
   id: 'getApiKeys',
   method: 'GET',
   path: '/api_keys',
-  summary: 'Keys of the account that count or have expired, newest first',
+  summary: 'Active and expired keys of the account, newest first',
   ...shared,
   limit: 'read',
   request: {},
@@ -149,7 +152,8 @@ export const createKey = defineOperation({
   id: 'createApiKey',
   method: 'POST',
   path: '/api_keys',
-  summary: 'Make a key of the account; it is shown this once. What a key with a budget creates is taken from its own',
+  summary:
+    'Create an API key, which is shown only once. If the calling key has a budget, the new budget is deducted from it',
   ...shared,
   limit: 'keys.create',
   request: { body: CreateKeyRequest },
@@ -161,7 +165,7 @@ export const updateKey = defineOperation({
   id: 'updateApiKey',
   method: 'PATCH',
   path: '/api_keys',
-  summary: 'Change what a key is for, what it may spend, or when it ends; a key with a budget lowers its own',
+  summary: 'Change the description, limits or expiry of a key; a key with a budget can only lower its own',
   ...shared,
   limit: 'read',
   request: { body: UpdateKeyRequest },
@@ -173,7 +177,7 @@ export const deleteKey = defineOperation({
   id: 'deleteApiKey',
   method: 'DELETE',
   path: '/api_keys',
-  summary: 'End a key for good; nothing can be charged to it from then on. A key with a budget ends only itself',
+  summary: 'Revoke a key permanently. A key with a budget can only revoke itself',
   ...shared,
   limit: 'read',
   request: { query: z.object({ id: z.string().min(1).max(100) }) },
@@ -185,7 +189,7 @@ export const getKey = defineOperation({
   id: 'getApiKeyById',
   method: 'GET',
   path: '/api_keys/{id}',
-  summary: 'One key of the account, with what it used',
+  summary: 'One key of the account, with its usage',
   ...shared,
   limit: 'read',
   request: { params: z.object({ id: z.string().min(1).max(100) }) },
@@ -202,7 +206,7 @@ const web3KeyMembers = { path: '/api_keys/generate_web3_key', tag: 'API Keys', a
 export const getWeb3Token = defineOperation({
   id: 'getApiKeyGenerateWeb3Key',
   method: 'GET',
-  summary: 'A token that a wallet signs to get an API key; good for 15 minutes, and once',
+  summary: 'A token that a wallet signs to get an API key; valid once, for 15 minutes',
   ...web3KeyMembers,
   limit: 'read',
   request: {},
@@ -226,7 +230,7 @@ export type CreateWeb3KeyRequest = z.output<typeof CreateWeb3KeyRequest>
 export const createWeb3Key = defineOperation({
   id: 'postApiKeyGenerateWeb3Key',
   method: 'POST',
-  summary: 'Make a key of the account of the wallet that signed the token; it is shown this once',
+  summary: 'Create an API key for the wallet that signed the token; the key is shown only once',
   ...web3KeyMembers,
   limit: 'keys.create',
   request: { body: CreateWeb3KeyRequest },

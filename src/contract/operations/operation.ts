@@ -4,7 +4,7 @@ import type { LimitName } from '../limits.ts'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
-/** Who may call (brief §5.1, §5.2): with an API key, or with a wallet's sign-in. An empty list means anybody. */
+/** Who may call (brief §5.1, §5.2): with an API key, or with a wallet's sign-in. An empty list means anyone. */
 export type AuthScheme = 'apiKey' | 'wallet'
 
 /**
@@ -59,7 +59,7 @@ export interface Operation<
   isOwn?: boolean
   /** Whether it takes an `Idempotency-Key`; absent: where it costs. */
   idempotent?: boolean
-  /** The status of a key that comes again with another request; 422 where absent. */
+  /** The status of a key that is reused with another request; 422 where absent. */
   reusedKeyStatus?: 400 | 422
   request: Request
   /** The 200. */

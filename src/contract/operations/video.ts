@@ -174,7 +174,7 @@ export const VideoQueueRequest = z
       context.issues.push({
         code: 'custom',
         path: ['reference_audio_urls'],
-        message: 'needs at least one reference image or reference video beside it',
+        message: 'needs at least one reference image or reference video as well',
         input: audio,
       })
     }
@@ -192,7 +192,7 @@ export const queueVideo = defineOperation({
   method: 'POST',
   path: '/video/queue',
   tag: 'Video',
-  summary: 'Queue a video; captured at its quote, refunded once if it fails',
+  summary: 'Queue a video; charged at its quote, refunded once if it fails',
   auth: ['apiKey', 'wallet'],
   charge: 'quote',
   limit: 'video.queue',
@@ -267,7 +267,7 @@ export const retrieveVideo = defineOperation({
   method: 'POST',
   path: '/video/retrieve',
   tag: 'Video',
-  summary: 'Ask after a queued video; the finished one comes as bytes, unless it has a download address',
+  summary: 'Poll a queued video; the finished one is returned as bytes unless it has a download address',
   auth: ['apiKey', 'wallet'],
   charge: 'free',
   limit: 'video.retrieve',
@@ -313,7 +313,7 @@ export const completeVideo = defineOperation({
   },
 })
 
-/** A medium of a video request, where it stands in there (brief §2.6). */
+/** A media file of a video request, where it stands in there (brief §2.6). */
 export interface RequestMedium {
   path: readonly [VideoMediaField, ...(string | number)[]]
   url: string
@@ -322,7 +322,7 @@ export interface RequestMedium {
   role: FaceMediaRole | null
 }
 
-/** Every medium of a request, in their published order. Those that a face may be in have the contract's role. */
+/** Every media file of a request, in their published order. Those that a face may be in have the contract's role. */
 export function mediaOfRequest(request: VideoQueueRequest): RequestMedium[] {
   const media: RequestMedium[] = []
   const add = (path: RequestMedium['path'], url: string | undefined, rest: Pick<RequestMedium, 'kind' | 'role'>) => {
@@ -373,7 +373,7 @@ export const createVideoTranscription = defineOperation({
   method: 'POST',
   path: '/video/transcriptions',
   tag: 'Video',
-  summary: 'Write down what is said in a video',
+  summary: 'Transcribe a video',
   auth: ['apiKey', 'wallet'],
   charge: 'usage',
   limit: 'augment',

@@ -68,7 +68,7 @@ export const webScrape = defineOperation({
   method: 'POST',
   path: '/augment/scrape',
   tag: 'Augment',
-  summary: 'Read a page of the web as Markdown',
+  summary: 'Read a web page as Markdown',
   auth: ['apiKey', 'wallet'],
   charge: 'usage',
   limit: 'augment',

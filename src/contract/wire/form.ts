@@ -61,10 +61,10 @@ export function formParts(body: Buffer, boundary: string): FormParts {
     at += delimiter.length
     const after = body.subarray(at, at + 2).toString('latin1')
     if (after === '--') return { ok: true, parts }
-    if (after !== lineEnd) return faulty('breaks off, or has a line that is no boundary')
+    if (after !== lineEnd) return faulty('is incomplete, or has a line that is not a boundary')
     if (count === formLimits.parts) return faulty(`has more than ${formLimits.parts} parts`)
     const end = body.indexOf(`${lineEnd}${delimiter}`, at)
-    if (end < 0) return faulty('breaks off before its last boundary')
+    if (end < 0) return faulty('ends before its last boundary')
     const part = partOf(body.subarray(at + 2, end))
     if (typeof part === 'string') return faulty(part)
     if (part) parts.push(part)

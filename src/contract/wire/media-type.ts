@@ -1,4 +1,4 @@
-/** Types of files by their first bytes; what anybody calls a file counts for nothing. */
+/** Types of files by their first bytes; what anyone calls a file counts for nothing. */
 export type SniffedType =
   | 'video/mp4'
   | 'video/webm'
@@ -52,7 +52,10 @@ export const sniffType = (head: Uint8Array): SniffedType | null => tests.find(([
 /** The type of a media file stands in its first bytes. */
 export const headBytes = 16
 
-/** Whether a body of this content type is read as JSON: by the service, and so by everybody who has to know what it will read. */
+/**
+ * Whether a body of this content type is read as JSON: by the service, and so by everyone who has to know what it will
+ * read.
+ */
 export function isJsonMediaType(contentType: string | null | undefined): boolean {
   const [mediaType = ''] = (contentType ?? '').split(';')
   return /^application\/(?:[\w.-]+\+)?json$/i.test(mediaType.trim())

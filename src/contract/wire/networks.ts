@@ -1,7 +1,10 @@
 import { topUpUsd } from '../limits.ts'
 import { microUsd } from '../money.ts'
 
-/** What every payment has in common (brief §2.1–§2.3), apart from its schemas: whoever only reads settings loads none. */
+/**
+ * What every payment has in common (brief §2.1–§2.3), apart from its schemas, so that reading settings loads none of
+ * them.
+ */
 
 export const x402Version = 2
 

@@ -6,7 +6,7 @@ import { readSignInMessage, type SignInFields, writeSignInMessage } from './sign
 
 /** Header `SIGN-IN-WITH-X` (brief §5.2), in both payload shapes that are in public use (published contract §2). */
 
-/** Why a sign-in is refused. What needs a clock, a key or a store is found by whoever verifies. */
+/** Why a sign-in is refused. What needs a clock, a key or a store is checked where the sign-in is verified. */
 export const signInCodes = [
   'X402_SIGN_IN_INVALID_PAYLOAD',
   'X402_SIGN_IN_PARSE_ERROR',

@@ -226,7 +226,7 @@ export interface TakenRecording {
 type Taking = Pick<Decoding, 'rate' | 'channels' | 'atMostSeconds' | 'isCut' | 'signal'>
 
 /**
- * Decodes a recording and writes it anew, as WAV. An engine that got the caller's container might read another track of it
+ * Decodes a recording and writes it again, as WAV. An engine that got the caller's container might read another track of it
  * than was measured. Where FFmpeg is missing, only a WAV of plain samples can be taken: `unknown` is any other. Throws as
  * `decodeAudio` does.
  */

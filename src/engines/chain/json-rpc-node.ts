@@ -59,7 +59,7 @@ export class JsonRpcNode implements ChainNode {
     })
     answer.on('error', () => undefined)
     try {
-      // A redirect is none that anybody follows.
+      // A redirect is none that anyone follows.
       if (statusCode !== 200) throw new Error(`The node answered ${statusCode}.`)
       return await readJson(answer)
     } finally {
@@ -88,7 +88,7 @@ function inOrder(answer: unknown, count: number): RpcResult[] {
   return Array.from({ length: count }, (_, id) => {
     const found = byId.get(id)
     if (!found || (found.error === undefined) === (found.result === undefined)) {
-      throw new Error('The node left a call without an answer.')
+      throw new Error('The node did not answer a call of the batch.')
     }
     return found
   })

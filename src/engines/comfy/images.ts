@@ -153,7 +153,7 @@ export class ComfyImages implements ImageEngine, EditEngine, UpscaleEngine, Back
     const values: Partial<Record<(typeof imageNames)[number], string>> = {}
     for (const [index, image] of images.entries()) {
       const name = imageNames[index]
-      if (!name || !this.#workflow.names.has(name)) throw new Error('The workflow has no place for all images.')
+      if (!name || !this.#workflow.names.has(name)) throw new Error('The workflow has too few image inputs.')
       const { type, bytes } = image
       values[name] = await this.#server.upload({ extension: type, mimeType: `image/${type}`, bytes }, signal)
     }

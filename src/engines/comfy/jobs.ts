@@ -82,7 +82,7 @@ abstract class ComfyJobs<Call extends JobCall> extends UpstreamJobs<Call> {
       case 'waiting':
         return { state: 'running', engineState: state }
       case 'failed':
-        return { state: 'failed', reason: 'The engine could not make what was asked for.' }
+        return { state: 'failed', reason: 'The engine could not complete the request.' }
       case 'unknown':
         // What it has forgotten it does not work on either.
         if (beginnings >= comfyBeginnings) return { state: 'failed', reason: 'The engine lost the job.' }
@@ -106,7 +106,7 @@ const running = (promptId: string, beginnings: number): JobProgress => ({
   engineState: { promptId, beginnings },
 })
 
-/** The same for a job that is begun anew. */
+/** The same for a job that is started again. */
 const seedOf = (jobId: string): number => createHash('sha256').update(jobId).digest().readUInt32BE(0)
 
 /** Where a field of a request stands in a workflow. ComfyUI writes no lyrics by itself. */
@@ -130,7 +130,7 @@ export class ComfyMusic extends ComfyJobs<MusicCall> implements MusicEngine {
     const kind = { valuesOf: musicValuesOf, files: /\.(mp3|wav|flac)$/i, fileWord: 'MP3, WAV or FLAC' }
     super({ ...options, makes: 'audio' }, kind)
     const bare = optional.find(name => this.workflow.needed.has(name))
-    if (bare) throw new Error(`A request may leave out {{${bare}}}: write {{${bare}|a default}} into the workflow.`)
+    if (bare) throw new Error(`{{${bare}}} is optional in requests: write {{${bare}|a default}} in the workflow.`)
   }
 
   readonly carries: Carries<MusicChoice> = field => {
@@ -179,14 +179,14 @@ const placeOf: Partial<Record<VideoChoice, Placeholder>> = {
   negative_prompt: 'negative_prompt',
   duration: 'seconds',
   upscale_factor: 'scale',
-  audio: 'sound',
+  audio: 'with_audio',
   image_url: 'image',
   end_image_url: 'end_image',
   audio_url: 'audio',
   video_url: 'video',
 }
 
-/** A sentence where a medium cannot be used. */
+/** A sentence where a media file cannot be used. */
 async function valuesOf(
   { request, engineModel, jobId }: VideoCall,
   { workflow, server }: ComfyStage,
@@ -195,14 +195,14 @@ async function valuesOf(
   const { width, height, seconds, audio } = videoPlan(request)
   const values: Partial<Record<Placeholder, string | number | boolean>> = {
     ...{ prompt: isNoPrompt(request.prompt) ? '' : request.prompt, negative_prompt: request.negative_prompt ?? '' },
-    ...{ width, height, seconds, sound: audio, model: engineModel },
+    ...{ width, height, seconds, with_audio: audio, model: engineModel },
     seed: seedOf(jobId),
     ...(request.aspect_ratio === undefined ? {} : { aspect_ratio: request.aspect_ratio }),
     ...(request.resolution === undefined ? {} : { resolution: request.resolution }),
     ...(request.upscale_factor === undefined ? {} : { scale: request.upscale_factor }),
   }
   for (const [place, field, url] of mediaOf(request)) {
-    if (!workflow.names.has(place)) return `The engine has no place for ${field}.`
+    if (!workflow.names.has(place)) return `The engine does not support ${field}.`
     const file = field.includes('image') ? imageOf(url) : mediumOf(url)
     if (typeof file === 'string') return `${field} cannot be used: ${file}.`
     values[place] = await server.upload(file, signal)

@@ -24,13 +24,13 @@ const comfyHistoryEntries = 32
 /** Of their list; work of the server's own page brings the image of its workflow as well, some hundred kilobytes. */
 const comfyHistoryBytes = 64 * 1024 * 1024
 
-/** A image from its submission to its last byte; others may stand in line before it. */
+/** An image from its submission to its last byte; others may stand in line before it. */
 export const comfyRunMs = 600_000
 
 /** The server says when work ends; it is asked this often all the same, because what it says may be lost. */
 export const comfyPollMs = 2_000
 
-/** How often a video is begun anew whose server has forgotten it: its line lives in memory and ends with it. */
+/** How often a video is started again whose server has forgotten it: its line lives in memory and ends with it. */
 export const comfyBeginnings = 3
 
 /** A file that a node has made, in the server's words. */
@@ -44,7 +44,7 @@ type Found =
   | { state: 'waiting' }
   | { state: 'done'; files: readonly MadeFile[] }
   | { state: 'failed' }
-  /** The server does not know it: it has been started anew, or never took it. */
+  /** The server does not know it: it has been restarted, or never took it. */
   | { state: 'unknown' }
 
 interface Question {
@@ -80,7 +80,8 @@ export class ComfyServer {
     form.set('image', new Blob([new Uint8Array(bytes)], { type: mimeType }), `farebox-${randomUUID()}.${extension}`)
     form.set('overwrite', 'true')
     const { name, subfolder } = await this.#json('/upload/image', { method: 'POST', body: form, signal })
-    if (typeof name !== 'string' || name === '') throw new Error('The engine took a file and did not name it.')
+    if (typeof name !== 'string' || name === '')
+      throw new Error('The engine accepted a file but returned no name for it.')
     return typeof subfolder === 'string' && subfolder !== '' ? `${subfolder}/${name}` : name
   }
 
@@ -88,7 +89,8 @@ export class ComfyServer {
   async submit(workflow: object, { id, clientId }: { id: string; clientId: string }, signal: AbortSignal) {
     const body = { prompt: workflow, client_id: clientId, prompt_id: id, extra_data: { farebox_id: id } }
     const { prompt_id: given } = await this.#json('/prompt', { method: 'POST', body, signal })
-    if (typeof given !== 'string' || given === '') throw new Error('The engine took work and did not name it.')
+    if (typeof given !== 'string' || given === '')
+      throw new Error('The engine accepted a job but returned no id for it.')
     return given
   }
 
@@ -181,7 +183,7 @@ export class ComfyServer {
   async #json(path: string, question: Question, mostBytes = comfyAnswerBytes): Promise<Record<string, unknown>> {
     const response = await this.#ask(path, question)
     const value = readObject((await readBounded(response, mostBytes)).toString('utf8'))
-    if (!value) throw new Error('The engine answered something else than JSON.')
+    if (!value) throw new Error('The engine’s answer is not JSON.')
     return value
   }
 
@@ -239,7 +241,7 @@ async function readBounded({ body }: Dispatcher.ResponseData, mostBytes: number)
 const ends = new Set(['execution_success', 'execution_error', 'execution_interrupted'])
 
 /**
- * Listens for the end of one client's work. It only ever wakes somebody who then looks: what the server says may be lost,
+ * Listens for the end of one client's work. It only ever wakes someone who then looks: what the server says may be lost,
  * and the connection with it.
  */
 class ComfyWatch {
@@ -309,7 +311,7 @@ export async function runWorkflow({ server, workflow, pollMs, signal }: Workflow
       signal.throwIfAborted()
       const found = await server.look(id, signal)
       if (found.state === 'done') return found.files
-      // One that it does not know any more was lost when it was started anew.
+      // One that it does not know any more was lost when it was restarted.
       if (found.state !== 'waiting') throw inferenceFailed()
       await watch.next(pollMs, signal)
     }

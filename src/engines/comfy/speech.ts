@@ -32,7 +32,7 @@ export class ComfySpeech implements SpeechEngine {
   constructor(options: ComfyOptions) {
     this.#workflow = new Workflow(options.workflow)
     if (!this.#workflow.names.has('prompt'))
-      throw new Error('The workflow of speech needs {{prompt}}, the text to say.')
+      throw new Error('A workflow for speech needs {{prompt}}, the text to speak.')
     this.#server = new ComfyServer(options)
     this.#pollMs = options.pollMs ?? comfyPollMs
   }

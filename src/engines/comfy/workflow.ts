@@ -39,7 +39,7 @@ export const placeholders = [
   'seconds',
   'audio',
   'video',
-  'sound',
+  'with_audio',
   'lyrics',
   'instrumental',
   'voice',
@@ -51,7 +51,7 @@ export const placeholders = [
 ] as const
 export type Placeholder = (typeof placeholders)[number]
 
-/** `sound` says whether a video has any, `instrumental` whether music has no words. */
+/** `with_audio` says whether a video has any, `instrumental` whether music has no words. */
 export type WorkflowValues = Readonly<Partial<Record<Placeholder, string | number | boolean>>>
 
 /** Up to the largest seed that all samplers take. */
@@ -84,7 +84,7 @@ export class Workflow {
       !isObject(nodes) ||
       !Object.values(nodes).every(node => isObject(node) && typeof node.class_type === 'string')
     ) {
-      throw new Error('This is no workflow of ComfyUI for its API: export it there with "Export (API)".')
+      throw new Error('This is not a ComfyUI workflow in API format: export it with "Export (API)".')
     }
     this.#nodes = nodes
     const found = [...JSON.stringify(nodes).matchAll(pattern)]
@@ -101,7 +101,9 @@ export class Workflow {
 function knownName(name: string): Placeholder {
   const known = placeholders.find(each => each === name)
   if (known) return known
-  throw new Error(`The workflow asks for {{${name}}}, which there is not; there are ${placeholders.join(', ')}.`)
+  throw new Error(
+    `The workflow has an unknown placeholder {{${name}}}; the placeholders are ${placeholders.join(', ')}.`,
+  )
 }
 
 function filledValue(value: unknown, values: WorkflowValues): unknown {
@@ -122,7 +124,7 @@ function filledText(text: string, values: WorkflowValues): unknown {
 function chosenValue([, name, otherwise]: RegExpMatchArray, values: WorkflowValues): string | number | boolean {
   const value = values[name as Placeholder]
   if (value !== undefined) return value
-  if (otherwise === undefined) throw new Error(`The workflow needs {{${name}}}, and the request has none.`)
+  if (otherwise === undefined) throw new Error(`The workflow needs {{${name}}}, but the request does not have it.`)
   const number = Number(otherwise)
   return otherwise.trim() !== '' && Number.isFinite(number) ? number : otherwise
 }

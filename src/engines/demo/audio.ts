@@ -28,7 +28,7 @@ const scale = [0, 2, 4, 7, 9, 12, 14, 16]
 
 /**
  * Plays chords and a melody that follow from the words of a prompt, and hums the lyrics over them. Nothing is composed; it shows the path of a job. The
- * same prompt gives the same music, so a job that is begun anew after a restart ends as it would have.
+ * same prompt gives the same music, so a job that is started again after a restart ends as it would have.
  */
 export class DemoMusic implements MusicEngine {
   readonly carries = carriesOnly<MusicChoice>('prompt', 'lyrics_prompt', 'duration_seconds', 'force_instrumental')
@@ -48,7 +48,7 @@ export class DemoMusic implements MusicEngine {
   }
 
   async #make({ request, jobId, signal }: MusicCall): Promise<JobProgress> {
-    if (!jobPattern.test(jobId)) throw new Error('A job is named by letters, digits and dashes.')
+    if (!jobPattern.test(jobId)) throw new Error('A job id has only letters, digits and dashes.')
     const format = (await encodableFormats()).includes('mp3') ? 'mp3' : 'wav'
     const path = join(this.#workFolder, `${jobId}.${format}`)
     const mimeType = format === 'mp3' ? 'audio/mpeg' : 'audio/wav'
@@ -148,8 +148,8 @@ export class DemoTranscription implements TranscriptionEngine {
     const length = await audioLength(recording, { atMostSeconds: longestRecordingSeconds, signal })
     const seconds = typeof length === 'string' ? null : length.seconds
     const long = seconds === null ? 'of unknown length' : `of ${seconds.toFixed(1)} seconds`
-    const asked = language === undefined ? '' : `, said to be in ${JSON.stringify(language)}`
-    const text = `[This demonstration hears no words. It was given ${recording.type} audio ${long}${asked}.]`
+    const asked = language === undefined ? '' : `, declared as ${JSON.stringify(language)}`
+    const text = `[This demonstration does not recognise speech. It received ${recording.type} audio ${long}${asked}.]`
     return { text, seconds }
   }
 }

@@ -134,13 +134,13 @@ export function composeAnswer(request: ChatCompletionRequest, choice: number): s
   const sum = arithmetic(facts.message)
   const choices = request.n ?? 1
   return [
-    'This is demo-chat, a demonstration: no language model is behind it, and this answer is made from your request.',
+    'This is demo-chat, a demonstration without a language model. It generates this answer from your request.',
     choices > 1 ? `It is choice ${choice + 1} of ${choices}.` : '',
     `The last message has ${plural(facts.words, 'word')} and ${plural(facts.characters, 'character')}: “${facts.message}”`,
     facts.messages > 1 ? `It is the end of ${plural(facts.messages, 'message')}.` : '',
     facts.instructions ? `The instructions begin with “${facts.instructions}”` : '',
-    facts.images ? `It carries ${plural(facts.images, 'image')}, which a demonstration does not look at.` : '',
-    facts.tools.length ? `Offered tools, of which a demonstration calls none: ${facts.tools.join(', ')}.` : '',
+    facts.images ? `It carries ${plural(facts.images, 'image')}, which the demonstration ignores.` : '',
+    facts.tools.length ? `Offered tools, which the demonstration does not call: ${facts.tools.join(', ')}.` : '',
     sum ? `The arithmetic in it: ${sum}.` : '',
     counted ? `Counting: ${counted}.` : '',
   ]
@@ -150,7 +150,7 @@ export function composeAnswer(request: ChatCompletionRequest, choice: number): s
 
 /** Thinking that is as much a demonstration as the answer. */
 export const composeThinking = (request: ChatCompletionRequest): string =>
-  `<think>\nA demonstration does not think. The last message has ${plural(factsOf(request).words, 'word')}; the answer lists facts of the request.\n</think>\n\n`
+  `<think>\nThe demonstration does not reason. The last message has ${plural(factsOf(request).words, 'word')}; the answer lists facts of the request.\n</think>\n\n`
 
 function factsOf(request: ChatCompletionRequest) {
   const asked = request.messages.findLast(({ role }) => role === 'user') ?? request.messages.at(-1)

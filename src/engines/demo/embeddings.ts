@@ -34,7 +34,7 @@ export class DemoEmbeddings implements EmbeddingEngine {
 
 function textOf(part: unknown): string {
   if (typeof part === 'string') return part
-  throw fieldError(['input'], 'demo-embedding takes texts; tokens are of a model that it does not have')
+  throw fieldError(['input'], 'demo-embedding accepts texts only, because it has no tokenizer')
 }
 
 function vectorOf(text: string, dimensions: number): number[] {

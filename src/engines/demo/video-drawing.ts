@@ -200,7 +200,7 @@ const imageReaders: Record<ImageType, string> = {
 }
 const formatReaders: Record<MediaFormat, string> = { mp4: 'mov', mov: 'mov', webm: 'matroska', wav: 'wav', mp3: 'mp3' }
 
-/** Writes every medium of a request into the folder, where the encoder reads them. Throws `EncodeFailed`. */
+/** Writes every media file of a request into the folder, where the encoder reads them. Throws `EncodeFailed`. */
 export async function drawnMedia(folder: string, request: VideoQueueRequest): Promise<DrawnMedia> {
   const written: { medium: NamedMedium; input: ConversionInput }[] = []
   for (const [index, medium] of namedMedia(request).entries()) {

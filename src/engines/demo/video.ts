@@ -46,7 +46,7 @@ const jobPattern = /^[A-Za-z0-9-]{1,64}$/
 
 /**
  * Draws and encodes real videos. A job's finished file is its only record, so asking again after a restart finds it, and
- * what was half made is made anew.
+ * what was half made is made again.
  */
 export class DemoVideo implements VideoEngine {
   readonly carries = carriesAll
@@ -74,7 +74,7 @@ export class DemoVideo implements VideoEngine {
     return this.#progress(call)
   }
 
-  /** Ends all encoders; their jobs begin anew when they are asked after. */
+  /** Ends all encoders; their jobs start again when they are asked after. */
   async close(): Promise<void> {
     this.#closing.abort()
     await Promise.all(this.#active.values())
@@ -84,13 +84,13 @@ export class DemoVideo implements VideoEngine {
     const { jobId, signal } = call
     signal.throwIfAborted()
     this.#closing.signal.throwIfAborted()
-    if (!jobPattern.test(jobId)) throw new Error('A job is named by letters, digits and dashes.')
+    if (!jobPattern.test(jobId)) throw new Error('A job id has only letters, digits and dashes.')
     const reason = this.#failures.get(jobId)
     if (reason !== undefined) return { state: 'failed', reason }
     const path = this.#pathOf(jobId)
     if (!this.#active.has(jobId)) {
       if (existsSync(path)) return { state: 'completed', path, mimeType: 'video/mp4' }
-      if (this.#ffmpeg.full) throw new Error('Too many videos wait for the encoder.')
+      if (this.#ffmpeg.full) throw new Error('Too many videos are queued for the encoder.')
       this.#begin(call)
     }
     return { state: 'running', engineState: {} }
@@ -193,7 +193,7 @@ async function settle(path: string): Promise<void> {
   const file = await open(path, 'r+')
   try {
     const { size } = await file.stat()
-    if (size === 0) throw new EncodeFailed('The video encoder made an empty file.', '0 bytes')
+    if (size === 0) throw new EncodeFailed('The video encoder wrote an empty file.', '0 bytes')
     if (size >= encodedBytes * 0.99) throw new EncodeFailed('The video became too large.', `${size} bytes`)
     await file.sync()
   } finally {

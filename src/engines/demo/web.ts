@@ -8,7 +8,7 @@ import {
   type SearchResult,
 } from '../ports/engine.ts'
 
-const notice = 'This is a demonstration search: it knows a few pages about farebox, and nothing of the web.'
+const notice = 'This is a demonstration search: it only finds a few pages about farebox.'
 
 /** A web of a few pages about farebox itself, searched by words; no other address is looked at. */
 export class DemoWeb implements SearchEngine, PageReader {
@@ -26,7 +26,7 @@ export class DemoWeb implements SearchEngine, PageReader {
     const page = demoPages.find(each => each.url === url)
     if (page) return { title: page.title, content: `# ${page.title}\n\n${notice}\n\n${page.text}` }
     throw new PageUnread(
-      `is not fetched by a demonstration; allowed values: ${demoPages.map(each => each.url).join(', ')}`,
+      `is not fetched by the demonstration; allowed values: ${demoPages.map(each => each.url).join(', ')}`,
     )
   }
 }
@@ -69,7 +69,7 @@ export const demoPages: readonly DemoPage[] = [
   page(
     'wallet',
     'The wallet of farebox',
-    'The wallet pays one service in USDC on Base or on Solana, by itself within caps that no tool call can raise, and asks a person for the rest. Unless set otherwise one payment is 5 USD at most, all payments of 24 hours are 10 USD, and a call above 1 USD is asked for.',
+    'The wallet pays one service in USDC on Base or Solana. It pays within caps that no tool call can raise, and asks the user otherwise. By default, one payment is at most 5 USD, all payments in 24 hours are at most 10 USD, and a call above 1 USD needs approval.',
   ),
   page(
     'payments',
@@ -79,17 +79,17 @@ export const demoPages: readonly DemoPage[] = [
   page(
     'charges',
     'Charges of farebox',
-    'Credit is held before an engine runs and charged when it has ended, so a call that fails costs nothing. A search of the web and a page that is read cost 0.01 USD each; the rest is priced by the token, the image or the second.',
+    'Credit is held before an engine runs and charged when it is done, so a call that fails costs nothing. A web search and a web page cost 0.01 USD each; other calls are priced by the token, the image or the second.',
   ),
   page(
     'idempotency',
     'Idempotency keys of farebox',
-    'Every call that costs takes an Idempotency-Key. The same key with the same request brings the first answer again and is not charged again; with another request it is refused.',
+    'Every paid call accepts an Idempotency-Key. Repeating a request with the same key returns the first answer and is not charged again; a different request with that key is refused.',
   ),
   page(
     'receipts',
     'Receipts of farebox',
-    'Every charge has a receipt that the service signs with Ed25519: the lines of the charge with units and prices, and what was paid from which credit. The agent keeps receipts and checks them.',
+    'Every charge has a receipt that the service signs with Ed25519. It lists the lines of the charge with units and prices, and which credit paid for them. The agent keeps and verifies receipts.',
   ),
   page(
     'operations',

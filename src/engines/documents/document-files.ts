@@ -26,7 +26,7 @@ export function checkUnpacked(zip: Buffer): void {
   for (let file = 0; file < count; file++) {
     if (zip.readUInt32LE(at) !== directoryEntry) throw new Error('Its directory is broken.')
     left -= unpackedSize(zip, at, left)
-    if (left < 0) throw new Error('It unfolds to too much.')
+    if (left < 0) throw new Error('It decompresses to too much data.')
     at += 46 + zip.readUInt16LE(at + 28) + zip.readUInt16LE(at + 30) + zip.readUInt16LE(at + 32)
   }
   if (at !== end) throw new Error('Its directory does not end where it says.')
@@ -35,7 +35,8 @@ export function checkUnpacked(zip: Buffer): void {
 /** Where the directory begins and ends, and how many files it has. One in several parts or in the 64-bit form is none. */
 function directoryOf(zip: Buffer): { start: number; end: number; count: number } {
   const end = zip.lastIndexOf(Buffer.from('PK\x05\x06', 'latin1'))
-  if (end < 0 || end + 22 > zip.length || zip.readUInt32LE(end) !== directoryEnd) throw new Error('It is no whole ZIP.')
+  if (end < 0 || end + 22 > zip.length || zip.readUInt32LE(end) !== directoryEnd)
+    throw new Error('It is not a complete ZIP file.')
   const count = zip.readUInt16LE(end + 10)
   const start = zip.readUInt32LE(end + 16)
   const isOnePart = zip.readUInt32LE(end + 4) === 0 && zip.readUInt16LE(end + 8) === count
@@ -50,7 +51,7 @@ function unpackedSize(zip: Buffer, entry: number, atMost: number): number {
   const method = zip.readUInt16LE(entry + 10)
   // One library goes by what stands before the file, another by what the directory says of it.
   if (zip.readUInt32LE(header) !== fileHeader || zip.readUInt16LE(header + 8) !== method)
-    throw new Error('Its directory says another thing than its files.')
+    throw new Error('Its directory contradicts its files.')
   const start = header + 30 + zip.readUInt16LE(header + 26) + zip.readUInt16LE(header + 28)
   if (method !== deflated) return packed
   return inflateRawSync(zip.subarray(start, start + packed), { maxOutputLength: Math.max(1, atMost) }).length
@@ -115,12 +116,13 @@ export class DocumentFiles implements DocumentReader {
 
   async read({ bytes, signal }: DocumentCall): Promise<string> {
     const kind = documentKind(bytes)
-    if (!kind) throw new DocumentUnread('is no PDF, Word document, spreadsheet, HTML or text in UTF-8')
+    if (!kind) throw new DocumentUnread('is not a PDF, Word document, spreadsheet, HTML or UTF-8 text')
     const answer = await this.#thread.run({ bytes, kind }, signal).catch(unread)
     if ('missing' in answer) throw new DocumentMissing(answer.missing)
-    if ('unread' in answer) throw new DocumentUnread('is damaged, locked, or not what its first bytes say')
+    if ('unread' in answer)
+      throw new DocumentUnread('is damaged, encrypted, or not of the type that its first bytes indicate')
     const text = answer.text.trim()
-    if (text === '') throw new DocumentUnread('has no text that could be read')
+    if (text === '') throw new DocumentUnread('has no readable text')
     if (text.length > documentCharacters) {
       throw new DocumentUnread(`has more than ${documentCharacters} characters of text`)
     }
@@ -134,5 +136,5 @@ export class DocumentFiles implements DocumentReader {
 
 function unread(error: unknown): never {
   if (!(error instanceof TaskFailed)) throw error
-  throw new DocumentUnread(error.reason === 'late' ? 'takes too long to be read' : 'is too much to be read')
+  throw new DocumentUnread(error.reason === 'late' ? 'takes too long to read' : 'needs too much memory to read')
 }

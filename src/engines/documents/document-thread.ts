@@ -70,7 +70,7 @@ function checkCells(sheets: readonly { '!ref'?: string }[], { decode_range: deco
     const { s: first, e: last } = decode(range)
     return (last.r - first.r + 1) * (last.c - first.c + 1)
   })
-  if (!(cells.reduce((all, some) => all + some, 0) <= sheetCells)) throw new Error('It spans too many cells.')
+  if (!(cells.reduce((all, some) => all + some, 0) <= sheetCells)) throw new Error('It has too many cells.')
 }
 
 const utf8 = (bytes: Buffer) => new TextDecoder('utf-8', { fatal: true }).decode(bytes)

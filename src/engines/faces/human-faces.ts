@@ -36,13 +36,13 @@ export const framingsAtOnce = 2
 export const framingsWaiting = 100
 
 export interface HumanFacesOptions {
-  /** Why a medium could not be looked at, for a log. It counted as one with a face. */
+  /** Why a media file could not be looked at, for a log. It counted as one with a face. */
   onProblem?: (problem: unknown) => void
 }
 
 /**
  * Looks for faces with `@vladmandic/human` and `sharp`, on a thread of its own. Whatever cannot be looked at, because a
- * package is missing for one, counts as a medium with a face.
+ * package is missing for one, counts as a media file with a face.
  */
 export class HumanFaces implements FaceDetector {
   readonly #thread: TaskThread<Uint8Array, FaceAnswer>
@@ -135,7 +135,7 @@ async function firstWanted(
   return false
 }
 
-const noImage = 'The video has no frame that can be read.'
+const noImage = 'The video has no readable frame.'
 
 /** Two a second of a short clip, and fewer of a longer one. */
 function framing(path: string, folder: string, seconds: number, reader: 'mov' | 'matroska'): Conversion {

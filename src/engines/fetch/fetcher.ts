@@ -59,14 +59,14 @@ export class FetchRefused extends Error {
   /** For whatever a connection throws. */
   static of(error: unknown, isLate: boolean): FetchRefused {
     if (error instanceof FetchRefused) return error
-    if (isLate) return new FetchRefused('too_late', 'it took too long to come')
+    if (isLate) return new FetchRefused('too_late', 'it took too long to arrive')
     const inner = error instanceof Error && error.cause instanceof FetchRefused ? error.cause : null
     if (inner) return inner
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-    if (/TIMEOUT|TIMEDOUT/.test(code)) return new FetchRefused('too_late', 'it took too long to come')
+    if (/TIMEOUT|TIMEDOUT/.test(code)) return new FetchRefused('too_late', 'it took too long to arrive')
     return new FetchRefused(
       'unreachable',
-      unreachable.has(code) ? 'there is no server at its address' : 'its server broke off the connection',
+      unreachable.has(code) ? 'its server cannot be reached' : 'its server closed the connection',
     )
   }
 }

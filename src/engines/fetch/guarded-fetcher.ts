@@ -47,7 +47,7 @@ export interface FetchedFile {
 
 /**
  * Fetches what callers name, and only from the public web: every name is resolved once, each of its addresses has to be
- * a public one, and the connection goes to what was checked; each redirect anew (reliability G1).
+ * a public one, and the connection goes to what was checked; each redirect is checked again (reliability G1).
  */
 export class GuardedFetcher {
   readonly #privateHosts: ReadonlySet<string>
@@ -74,7 +74,7 @@ export class GuardedFetcher {
         const response = await this.#ask(url, { ...order, signal })
         const next = redirectOf(response, url)
         if (next === null) return await fileOf(response, url, order)
-        // Whatever comes with a redirect is nothing that anybody reads.
+        // Whatever comes with a redirect is nothing that anyone reads.
         response.body.destroy()
         url = this.checked(next)
       }
@@ -89,13 +89,13 @@ export class GuardedFetcher {
   /** The address as it would be fetched. Throws `FetchRefused` for one that never will be. */
   checked(text: string): URL {
     if (text.length > addressCharacters || !URL.canParse(text)) {
-      throw new FetchRefused('address', 'must be an address that begins with https:// or http://')
+      throw new FetchRefused('address', 'must be a URL that begins with https:// or http://')
     }
     const url = new URL(text)
     if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-      throw new FetchRefused('address', 'must be an address that begins with https:// or http://')
+      throw new FetchRefused('address', 'must be a URL that begins with https:// or http://')
     }
-    if (url.username || url.password) throw new FetchRefused('address', 'must have no user and no password in it')
+    if (url.username || url.password) throw new FetchRefused('address', 'must not contain a user name or password')
     if (this.#isPrivateHost(url)) return url
     if (!webPorts.has(url.port)) throw new FetchRefused('address', 'must be on port 80 or 443')
     const host = plainHost(url)
@@ -158,7 +158,7 @@ const lookupBy =
     )
   }
 
-const notPublic = () => new FetchRefused('address', 'must be an address of the public web')
+const notPublic = () => new FetchRefused('address', 'must be a public address')
 
 /** IPv6 without its brackets. */
 const plainHost = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1')
@@ -174,7 +174,7 @@ function redirectOf({ statusCode, headers }: Dispatcher.ResponseData, from: URL)
   if (![301, 302, 303, 307, 308].includes(statusCode)) return null
   const { location } = headers
   if (typeof location !== 'string' || !URL.canParse(location, from.href)) {
-    throw new FetchRefused('unreachable', 'it redirects to nowhere')
+    throw new FetchRefused('unreachable', 'its redirect has no valid target')
   }
   return new URL(location, from).href
 }
@@ -188,7 +188,7 @@ async function fileOf(response: Dispatcher.ResponseData, url: URL, order: FetchO
   }
   if (statusCode !== 200) throw refuse('unreachable', `its server answered ${statusCode}`)
   const encoding = String(headers['content-encoding'] ?? 'identity').toLowerCase()
-  if (encoding !== 'identity') throw refuse('unreachable', 'its server sends nothing that is not compressed')
+  if (encoding !== 'identity') throw refuse('unreachable', 'its server only sends compressed content')
   const tooLarge = () => refuse('too_large', `it has more than ${mostBytes} bytes`)
   if (Number(headers['content-length'] ?? 0) > mostBytes) throw tooLarge()
   const bytes = await bytesWithin(body, mostBytes, arrived)

@@ -62,11 +62,12 @@ function refuseWhatIsNotTaken({
   tool_choice: choice,
   response_format: format,
 }: ChatCompletionRequest) {
-  if (logprobs) throw fieldError(['logprobs'], 'This model tells no log probabilities; allowed values: false')
+  if (logprobs) throw fieldError(['logprobs'], 'This model returns no log probabilities; allowed values: false')
   const isFree = choice === null || choice === undefined || choice === 'auto' || choice === 'none'
-  if (!isFree) throw fieldError(['tool_choice'], 'This model cannot be made to call; allowed values: auto, none')
+  if (!isFree)
+    throw fieldError(['tool_choice'], 'This model cannot be forced to call a tool; allowed values: auto, none')
   if (tools?.length && format && format.type !== 'text') {
-    throw fieldError(['response_format'], 'This model takes a format or tools, not both; leave one of them out')
+    throw fieldError(['response_format'], 'This model supports either a format or tools; leave one of them out')
   }
 }
 
@@ -96,7 +97,10 @@ async function grammarOf(
   try {
     return await llama.createGrammarForJsonSchema(schema)
   } catch {
-    throw fieldError(['response_format', 'json_schema', 'schema'], 'No grammar can be made of this schema; simplify it')
+    throw fieldError(
+      ['response_format', 'json_schema', 'schema'],
+      'No grammar can be generated from this schema; simplify it',
+    )
   }
 }
 
@@ -151,7 +155,10 @@ function textOf(content: Content, index: number): string {
   if (typeof content === 'string') return content
   const parts = (content ?? []).map((part, place) => {
     if (part.type === 'text') return part.text
-    throw fieldError(['messages', index, 'content', place, 'type'], 'This model takes text; allowed values: text')
+    throw fieldError(
+      ['messages', index, 'content', place, 'type'],
+      'This model accepts only text; allowed values: text',
+    )
   })
   return parts.join('\n')
 }
@@ -173,7 +180,7 @@ function callOf({ id = '', function: called }: ToolCall, path: (string | number)
 function answerCall(turns: readonly LlamaTurn[], message: Extract<ChatMessage, { role: 'tool' }>, index: number): void {
   const calls = turns.flatMap(turn => (turn.type === 'model' ? turn.response : [])).filter(isCall)
   const call = calls.find(({ id }) => id === message.tool_call_id)
-  if (!call) throw fieldError(['messages', index, 'tool_call_id'], 'answers no call of a message before it')
+  if (!call) throw fieldError(['messages', index, 'tool_call_id'], 'does not answer a call in an earlier message')
   call.result = message.content
 }
 

@@ -46,9 +46,9 @@ function requestError(body: Record<string, unknown> | null, request: object): Se
     return contentViolation({ error: 'The model refused this content. Change the messages and try again.' })
   }
   const [member = ''] = /^\w+/.exec(param) ?? []
-  if (Object.hasOwn(request, member)) return fieldError([member], 'The model does not take this value')
+  if (Object.hasOwn(request, member)) return fieldError([member], 'The model does not accept this value')
   return invalidRequest({
-    error: 'The model does not take this request. Check its parameters against the model’s record.',
+    error: 'The model does not accept this request. Check its parameters against the model’s record.',
   })
 }
 
@@ -94,7 +94,7 @@ function detailsOf(body: Record<string, unknown> | null) {
 const tooLong = () =>
   contextTooLong({
     error: {
-      message: 'The messages are longer than this model’s context. Shorten them or ask for fewer tokens.',
+      message: 'The messages are longer than this model’s context. Shorten them or request fewer tokens.',
       type: 'invalid_request_error',
       param: 'messages',
       code: 'context_length_exceeded',
@@ -129,7 +129,7 @@ const cut = new WeakMap<Error, OwnBound>()
 
 /**
  * Notes of an error that a limit of ours has caused: the engine may have been at work until then, for longer or for more
- * than we take. Callers choose such answers, so whoever sells them charges for what was made, as for a caller who left.
+ * than we take. Callers choose such answers, so they are charged for what was generated, as if they had left.
  */
 export function cutByUs<Thrown extends Error>(error: Thrown, bound: OwnBound = 'time'): Thrown {
   cut.set(error, bound)

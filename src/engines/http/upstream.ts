@@ -123,7 +123,7 @@ export const loadHttpClient = (): FormData => new FormData()
 export function urlOf(baseUrl: string, path: string): URL {
   const base = URL.canParse(baseUrl) ? new URL(baseUrl) : null
   if (!base || !/^https?:$/.test(base.protocol) || base.username || base.password) {
-    throw new Error('An engine’s base URL must be http or https, with no user and no password in it.')
+    throw new Error('An engine’s base URL must be http or https, without user name or password.')
   }
   base.pathname = `${base.pathname.replace(/\/+$/, '')}${path}`
   return base
@@ -135,7 +135,7 @@ export function authorization(options: UpstreamOptions, host: string): Record<st
   if (name === undefined) return {}
   const key = environment[name]
   if (!key || !/^[\x21-\x7e]{1,4096}$/.test(key)) {
-    throw new Error(`The engine at ${host} wants its key in ${name}: set that variable to a key without spaces.`)
+    throw new Error(`The engine at ${host} takes its key from ${name}: set that variable to a key without spaces.`)
   }
   return { authorization: `Bearer ${key}` }
 }

@@ -23,7 +23,7 @@ const problem = (text: string): ImageRead => ({ ok: false, problem: text })
 /** Reads an image out of a data URL: what it declares, its base64, its own header and its size must agree. */
 export function readImage(url: string): ImageRead {
   if (/^https?:/i.test(url))
-    return problem('addresses are not fetched here; send the image as a data URL (data:image/png;base64,…)')
+    return problem('URLs are not fetched here; send the image as a data URL (data:image/png;base64,…)')
   const head = dataUrl.exec(url)
   if (!head)
     return problem(
@@ -35,16 +35,16 @@ export function readImage(url: string): ImageRead {
   if (text.length > Math.ceil(imageFileBytes / 3) * 4)
     return problem(`the image may have ${imageFileBytes} bytes at most`)
   const bytes = fromBase64(text)
-  if (!bytes) return problem('the data URL holds no valid base64')
+  if (!bytes) return problem('the data URL is not valid base64')
   return readImageBytes(declared, bytes)
 }
 
 /** `declared` is null for what came from an address, where only the bytes count. */
 export function readImageBytes(declared: ImageType | null, bytes: Buffer): ImageRead {
   const type = typeOfBytes(bytes)
-  if (type === null) return problem(`the bytes are no image of the types ${knownImageTypes.join(', ')}`)
+  if (type === null) return problem(`the bytes are not an image of the types ${knownImageTypes.join(', ')}`)
   if (declared !== null && type !== declared)
-    return problem(`the data URL declares ${declared}, and its bytes are ${type}`)
+    return problem(`the data URL declares ${declared}, but its bytes are ${type}`)
   const size = imageSize(type, bytes)
   if (!size || !isWholeImage(type, bytes)) return problem('the image is cut off or damaged')
   if (size.width * size.height > imagePixels) return problem(`the image may have ${imagePixels} pixels at most`)

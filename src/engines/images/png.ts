@@ -61,7 +61,7 @@ export function decodePng(bytes: Buffer): Raster | null {
   const rowBytes = width * channels
   const packed = dataOf(bytes)
   const rows = inflateSync(packed, { maxOutputLength: height * (rowBytes + 1) })
-  if (rows.length !== height * (rowBytes + 1)) throw new Error('The image has another size than it says.')
+  if (rows.length !== height * (rowBytes + 1)) throw new Error('The image does not have its declared size.')
   const plain = unfiltered(rows, rowBytes, channels)
   return { width, height, rgba: withOpacity(plain, channels) }
 }
@@ -82,7 +82,7 @@ function unfiltered(rows: Buffer, rowBytes: number, channels: number): Buffer {
   const plain = Buffer.alloc((rows.length / (rowBytes + 1)) * rowBytes)
   for (let row = 0, from = 0, to = 0; from < rows.length; row++, from += rowBytes + 1, to += rowBytes) {
     const filter = rows[from] ?? 0
-    if (filter > 4) throw new Error('The image has a row of an unknown kind.')
+    if (filter > 4) throw new Error('The image has a row with an unknown filter.')
     for (let x = 0; x < rowBytes; x++) {
       const left = x >= channels ? (plain[to + x - channels] ?? 0) : 0
       const above = row > 0 ? (plain[to + x - rowBytes] ?? 0) : 0

@@ -18,7 +18,7 @@ const jobAnswerBytes = 1024 * 1024
 /** The largest video that an engine hands over. */
 const fetchedVideoBytes = 1024 * 1024 * 1024
 
-/** All of such a file, from its head on: 36 Mbit/s for the largest. Whoever asks after a job has more patience than this. */
+/** All of such a file, from its head on: 36 Mbit/s for the largest. A caller that polls a job waits longer than this. */
 export const fetchedVideoMs = 240_000
 
 /** How long a server may take to read a request with media in it and to say whether it takes the job. */
@@ -92,7 +92,7 @@ export class JobUpstream {
   async askFor(address: string, signal: AbortSignal): Promise<JobAnswer> {
     const url = URL.canParse(address) ? new URL(address) : null
     const isSafe = url?.protocol === 'https:' || url?.origin === urlOf(this.#options.baseUrl, '/').origin
-    if (!url || !isSafe) throw new Error('The engine handed over an address that is not fetched.')
+    if (!url || !isSafe) throw new Error('The engine returned a URL that is not allowed.')
     return this.#answer({ timeoutMs: jobQuestionMs, signal }, url, { method: 'GET' })
   }
 
@@ -152,7 +152,7 @@ export class JobUpstream {
   }
 
   #pathOf(jobId: string, extension: string): string {
-    if (!jobPattern.test(jobId)) throw new Error('A job is named by letters, digits and dashes.')
+    if (!jobPattern.test(jobId)) throw new Error('A job id has only letters, digits and dashes.')
     return join(resolve(this.#options.workFolder), `${jobId}.${extension}`)
   }
 
@@ -253,7 +253,7 @@ async function read(response: Dispatcher.ResponseData): Promise<JobAnswer> {
   const bytes = await bytesWithin(response.body, jobAnswerBytes)
   if (!bytes) throw new Error('The engine’s answer is too large.')
   const body = readObject(bytes.toString('utf8'))
-  if (!body && status < 300 && status !== 204) throw new Error('The engine answered something else than JSON.')
+  if (!body && status < 300 && status !== 204) throw new Error('The engine’s answer is not JSON.')
   return { kind: 'json', status, body: body ?? {} }
 }
 
@@ -268,7 +268,7 @@ async function writeBounded(path: string, { body, headers }: FileResponse): Prom
       await file.write(piece)
     }
     const said = Number(headers['content-length'] ?? bytes)
-    if (bytes === 0 || bytes !== said) throw new Error('The engine broke off its video.')
+    if (bytes === 0 || bytes !== said) throw new Error('The engine’s video ended early.')
     await file.sync()
   } finally {
     await file.close()

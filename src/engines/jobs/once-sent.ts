@@ -5,15 +5,16 @@ import type { EngineState, JobProgress } from '../ports/media-engines.ts'
 /** Thrown by `send` where the engine has certainly not taken the job, so that it may be sent again. */
 export class NotTaken extends Error {
   constructor(cause?: unknown) {
-    super('The engine did not take the job.', { cause })
+    super('The engine did not accept the job.', { cause })
     this.name = 'NotTaken'
   }
 }
 
 /**
- * Hands a paid job to an engine once. That it is about to be sent is written to the job's row before it is, so that whoever
- * finds that word after a crash knows that nobody knows. Where the engine knows a job again by its key it is asked again;
- * any other might make, and bill, a second one, so the job fails there and its caller gets the charge back.
+ * Hands a paid job to an engine once. That it is about to be sent is written to the job's row before it is, so that a
+ * process that finds that word after a crash knows that nobody knows. Where the engine knows a job again by its key it
+ * is asked again; any other might make, and bill, a second one, so the job fails there and its caller gets the charge
+ * back.
  */
 export class OnceSent {
   readonly #knowsAgain: boolean
@@ -70,5 +71,5 @@ const notTaken = ({ cause }: NotTaken): JobProgress => ({
 
 const unknownOutcome: JobProgress = {
   state: 'failed',
-  reason: 'It is not known whether the engine took this video, so it was not asked for a second time.',
+  reason: 'It is unknown whether the engine accepted this video, so it was not submitted again.',
 }

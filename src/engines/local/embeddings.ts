@@ -64,5 +64,5 @@ export class LocalEmbeddings implements EmbeddingEngine {
 
 function textOf(part: unknown): string {
   if (typeof part === 'string') return part
-  throw fieldError(['input'], 'This model takes texts; its tokens are not those of other models')
+  throw fieldError(['input'], 'This model accepts texts only; its tokens differ from those of other models')
 }

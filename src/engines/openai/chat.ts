@@ -108,7 +108,7 @@ export class OpenAiChat implements ChatEngine {
           }
         }
       }
-      if (!isDone && !isFinished) throw new Error('The engine broke off its stream.')
+      if (!isDone && !isFinished) throw new Error('The engine’s stream ended early.')
     } catch (error) {
       throw upstream.known(error, call.signal)
     } finally {

@@ -2,7 +2,7 @@ import { Agent, request } from 'undici'
 import { z } from 'zod'
 import { bytesWithin } from '#host/network.ts'
 
-/** How long a server of this machine may take to list its models; whoever looks for one must hardly notice. */
+/** How long a server of this machine may take to list its models; the search must hardly be noticeable. */
 const localServerMs = 500
 
 /** Of such a list. */

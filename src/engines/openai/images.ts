@@ -11,7 +11,7 @@ export const imageAnswerBytes = 64 * 1024 * 1024
 
 const Answer = z.looseObject({ data: z.array(z.looseObject({ b64_json: z.base64().min(1) })).min(1) })
 
-/** Any server that speaks OpenAI's image generation. A image by its address is not fetched. */
+/** Any server that speaks OpenAI's image generation. An image by its address is not fetched. */
 export class OpenAiImages implements ImageEngine {
   /** OpenAI's `style` has two words of its own, which are no presets. */
   readonly carries = carriesAllBut<ImageChoice>('style_preset')
@@ -84,7 +84,7 @@ export interface OpenAiEditsOptions extends UpstreamOptions {
 
 const openAiSizes: Readonly<Record<string, string>> = { '1:1': '1024x1024', '3:2': '1536x1024', '2:3': '1024x1536' }
 
-/** Any server that speaks OpenAI's image edits. A image by its address is not fetched. */
+/** Any server that speaks OpenAI's image edits. An image by its address is not fetched. */
 export class OpenAiImageEdits implements EditEngine {
   /** A ratio is asked for by its size; a resolution has no place in the form. */
   readonly carries: Carries<EditChoice> = (field, value) =>

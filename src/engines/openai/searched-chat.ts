@@ -30,10 +30,11 @@ const taken = ['temperature', 'top_p', 'parallel_tool_calls', 'prompt_cache_key'
 
 /** Throws `invalidRequest` for what a response cannot do. */
 export function searchedRequest({ request, engineModel, maxCompletionTokens }: ChatCall, stream: boolean) {
-  if ((request.n ?? 1) > 1) throw fieldError(['n'], 'With enable_x_search there is one answer; allowed values: 1')
+  if ((request.n ?? 1) > 1)
+    throw fieldError(['n'], 'With enable_x_search only one answer is possible; allowed values: 1')
   for (const name of refused) {
     if (!isNothing(request[name])) {
-      throw fieldError([name], 'This model takes it only without enable_x_search; leave one of them out')
+      throw fieldError([name], 'This model accepts it only without enable_x_search; leave one of them out')
     }
   }
   const effort = request.reasoning_effort ?? request.reasoning?.effort
@@ -106,7 +107,7 @@ function partOf(part: Exclude<NonNullable<ChatMessage['content']>, string>[numbe
     const { url, detail } = part.image_url
     return { type: 'input_image', image_url: url, ...(detail ? { detail } : {}) }
   }
-  throw fieldError(['messages'], `With enable_x_search this model takes text and images, and no ${part.type}`)
+  throw fieldError(['messages'], `With enable_x_search this model accepts only text and images, not ${part.type}`)
 }
 
 /** A response as a chat's answer, with its sources in `citations`; null where it is none. */

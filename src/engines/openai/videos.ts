@@ -63,7 +63,7 @@ export class OpenAiVideos extends UpstreamJobs<VideoCall> implements VideoEngine
   }
 }
 
-/** OpenAI's own members. A image is a file of the form, never an address. */
+/** OpenAI's own members. An image is a file of the form, never an address. */
 function formOf({ request, engineModel }: VideoCall): FormData {
   const { width, height } = videoPlan(request)
   const form = new FormData()
@@ -80,7 +80,7 @@ function formOf({ request, engineModel }: VideoCall): FormData {
 }
 
 function createdAs({ id }: Record<string, unknown>): JobProgress {
-  if (typeof id !== 'string' || id === '') throw new Error('The engine took the job and did not say under which name.')
+  if (typeof id !== 'string' || id === '') throw new Error('The engine accepted the job but returned no id for it.')
   return { state: 'running', engineState: { videoId: id } }
 }
 
@@ -93,7 +93,7 @@ function refusedAs(answer: JobAnswer): JobProgress {
   if (status === 429 || status === 503) throw new NotTaken()
   if ([401, 402, 403, 404, 405].includes(status)) return failedJob('The engine cannot be used at the moment.')
   if (status >= 400 && status < 500 && status !== 408 && status !== 409) {
-    return contentWords.test(words) ? refusedContent() : failedJob('The engine does not take this request.')
+    return contentWords.test(words) ? refusedContent() : failedJob('The engine does not accept this request.')
   }
   throw new Error(`The engine answered ${status} to a job.`)
 }
@@ -106,7 +106,7 @@ function verdictOf(answer: JobAnswer, state: EngineState): JobProgress {
     return contentWords.test(errorWords(body)) ? refusedContent() : failedJob('The engine could not make this video.')
   }
   if (answer.status !== 404 && answer.status !== 410) {
-    throw new Error(`The engine answered ${answer.status} when asked after a job.`)
+    throw new Error(`The engine answered ${answer.status} when polled for a job.`)
   }
   return lostJob(state, 'The engine lost the job.')
 }

@@ -147,12 +147,15 @@ export interface FaceMedium {
   format: MediaFormat | null
 }
 
-/** Whether a medium shows a human face. One that cannot tell says yes; when nobody asks any more, the signal's reason is thrown. */
+/**
+ * Whether a media file shows a human face. One that cannot tell says yes; when nobody asks any more, the signal's
+ * reason is thrown.
+ */
 export interface FaceDetector {
   hasFace(medium: FaceMedium, signal?: AbortSignal): Promise<boolean>
 }
 
-/** Without a detector every medium counts as one with a face: consent is asked too often rather than too seldom. */
+/** Without a detector every media file counts as one with a face: consent is asked too often rather than too seldom. */
 export const everyMediumHasAFace: FaceDetector = { hasFace: async () => true }
 
 /** What an image is made of, with nothing that its model does not take. */

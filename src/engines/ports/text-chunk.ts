@@ -88,7 +88,7 @@ function onlyText({ choices, usage }: ChatCompletionChunk): TextMember | null {
 const isNothing = (value: unknown): boolean =>
   value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
 
-/** A chunk that is its shape and a text; its members are made only where somebody reads them. */
+/** A chunk that is its shape and a text; its members are made only where someone reads them. */
 export class TextChunk implements ChatCompletionChunk {
   [member: string]: unknown
   readonly usage = undefined

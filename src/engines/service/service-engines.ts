@@ -85,7 +85,8 @@ export class ServiceSpeech extends OpenAiSpeech {
     form.set('file', new File([new Uint8Array(sample.bytes)], `voice.${sample.type}`, { type: `audio/${sample.type}` }))
     try {
       const answer = await this.#voices.json({ body: form, request: {}, signal }, voiceAnswerBytes)
-      if (typeof answer?.id !== 'string' || answer.id === '') throw new Error('The service made a voice without an id.')
+      if (typeof answer?.id !== 'string' || answer.id === '')
+        throw new Error('The service returned no id for the voice.')
       return answer.id
     } catch (error) {
       throw this.#voices.known(error, signal)
@@ -238,7 +239,7 @@ export class ServiceVideo extends UpstreamJobs<VideoCall> implements VideoEngine
 }
 
 function queuedAs({ queue_id: queueId, download_url: downloadUrl }: Record<string, unknown>): JobProgress {
-  if (typeof queueId !== 'string') throw new Error('The service took the job and did not say under which name.')
+  if (typeof queueId !== 'string') throw new Error('The service accepted the job but returned no id for it.')
   return { state: 'running', engineState: { queueId, ...(typeof downloadUrl === 'string' ? { downloadUrl } : {}) } }
 }
 
@@ -247,13 +248,13 @@ function refusedAs(answer: JobAnswer): JobProgress {
   const words = answer.kind === 'json' ? errorWords(answer.body) : ''
   const { status } = answer
   if (status === 409 && words.includes('needs_consent')) {
-    return failedJob('The provider of this model asks for a consent that was not given here.')
+    return failedJob('The provider of this model requires a consent that was not given here.')
   }
   if (status === 422 && !/idempotency/i.test(words)) {
     return refusedContent()
   }
   if ([400, 404, 410, 413, 415].includes(status))
-    return failedJob('The provider of this model does not take this request.')
+    return failedJob('The provider of this model does not accept this request.')
   if ([401, 402, 403].includes(status)) return failedJob('The provider of this model cannot be used at the moment.')
   if (status === 429 || status === 503) throw new NotTaken()
   throw new Error(`The service answered ${status} to a job.`)
@@ -269,6 +270,6 @@ function verdictOf(answer: JobAnswer, state: EngineState): JobProgress {
   if (status === 422) return refusedContent()
   if (status === 500 && body.error === 'Inference processing failed')
     return failedJob('The provider of this model failed.')
-  if (![400, 404, 410, 500].includes(status)) throw new Error(`The service answered ${status} when asked after a job.`)
+  if (![400, 404, 410, 500].includes(status)) throw new Error(`The service answered ${status} when polled for a job.`)
   return lostJob(state, 'The provider of this model lost the job.')
 }

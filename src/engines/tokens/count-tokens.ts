@@ -10,7 +10,7 @@ export const tokenizedCharacters = 32_768
 /** Ordinary text has 4 to 5 bytes a token; what is not tokenized is taken to have no more, whatever it begins with. */
 const bytesPerTokenAtMost = 5
 
-/** A image in a prompt; large ones cost known models 800 to 4,000 tokens. */
+/** An image in a prompt; large ones cost known models 800 to 4,000 tokens. */
 export const imageTokens = 4_096
 
 /** Bytes of encoded speech for a token: models take 10 to 25 tokens a second, and speech is rarely below 1 kB a second. */
@@ -107,7 +107,7 @@ function contentTokens(content: ChatMessage['content'], counter: TokenCounter): 
   )
 }
 
-/** Tokens that a medium is taken for. A image is as many by its address as by its bytes. */
+/** Tokens that a media file is taken for. An image is as many by its address as by its bytes. */
 export function mediaTokens(part: Exclude<ContentPart, { type: 'text' }>): number {
   switch (part.type) {
     case 'image_url':

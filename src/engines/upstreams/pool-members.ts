@@ -176,7 +176,7 @@ interface LineOptions {
   hint: () => Record<string, string>
 }
 
-/** First come, first served: whoever waits longest is asked first when something is free. */
+/** First come, first served: the longest-waiting caller is served first when a place is free. */
 export class WaitingLine<Place> {
   readonly #options: LineOptions
   readonly #waiters = new Set<Waiter<Place>>()

@@ -66,7 +66,7 @@ const pooledJobs = <Call extends { engineModel: string; signal: AbortSignal }>(
   async poll(call, { upstream, state }) {
     const member = typeof upstream === 'string' ? pool.named(upstream) : null
     if (!member || typeof upstream !== 'string') {
-      return { state: 'failed', reason: 'The upstream that had begun this job is not configured any more.' }
+      return { state: 'failed', reason: 'The upstream of this job is no longer configured.' }
     }
     const { engine, engineModel } = member
     const progress = await engine.poll({ ...call, engineModel }, state as Record<string, unknown>)
@@ -95,7 +95,7 @@ export const pooledSpeech = (pool: UpstreamPool<SpeechEngine>): SpeechEngine => 
 
 const clonedBy = (pool: UpstreamPool<SpeechEngine>, call: VoiceCall): Promise<string> =>
   pool.answer(call, (engine, asked) => {
-    if (!engine.cloneVoice) throw new Error('The engine makes no voices.')
+    if (!engine.cloneVoice) throw new Error('The engine cannot create voices.')
     return engine.cloneVoice(asked)
   })
 

@@ -71,7 +71,7 @@ export class UpstreamPool<Engine> {
     return (await this.answerBy(call, ask, mayRepeat)).value
   }
 
-  /** The same with the name of who gave it, for whoever must come to that one again. */
+  /** The same with the name of the upstream that answered, for calls that must return to it. */
   async answerBy<Call extends AnyCall, Value>(
     call: Call,
     ask: Asked<Call, Engine, Promise<Value>>,
@@ -256,7 +256,7 @@ export class UpstreamPool<Engine> {
     const take = () => this.#members.take(journey)
     try {
       journey.signal.throwIfAborted()
-      // Whoever waits came first.
+      // Waiting callers came first.
       const member = this.#line.length ? null : take()
       return member ?? (await this.#line.join(take, journey.signal))
     } catch (error) {
@@ -298,7 +298,7 @@ export class UpstreamPool<Engine> {
     const verdict = verdictOf(error)
     if (verdict === 'answered') {
       this.#members.well(member)
-      // Whoever failed at what another one refuses is not to blame.
+      // An upstream is not blamed for a request that another one refuses too.
       for (const other of failed) other.health.untold()
       failed.clear()
       return false

@@ -63,7 +63,7 @@ export interface Upstream<Engine> {
   firstByteMs?: number
   /** Silence between two pieces of a stream, after which it has stopped; `usualIdleMs` where absent. */
   idleMs?: number
-  /** Those of the pool that it was in before, where figures are to go on; begun anew where absent. */
+  /** Those of the pool that it was in before, where figures are to go on; started again where absent. */
   counts?: UpstreamCounts
 }
 

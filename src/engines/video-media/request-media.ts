@@ -33,10 +33,10 @@ export const videoPackets = (upscaledSeconds + 1) * (videoFramesPerSecond + audi
 /** All media of one request, decoded: they are one row of the store, which others write to at the same time. */
 export const requestMediaBytes = 64 * 1024 * 1024
 
-/** Fetching one medium; 50 MB at a megabyte a second. */
+/** Fetching one media file; 50 MB at a megabyte a second. */
 export const fetchMs = 60_000
 
-/** Reading the length of a medium, without decoding it; the largest takes a tenth of a second. */
+/** Reading the length of a media file, without decoding it; the largest takes a tenth of a second. */
 export const probeMs = 15_000
 
 /** Probes that run at once, and that wait for one of them. */
@@ -98,12 +98,12 @@ export function mediaFormat(bytes: Buffer): MediaFormat | null {
   }
 }
 
-/** What a medium of one field may be (brief §2.6). */
+/** What a media file of one field may be (brief §2.6). */
 export type MediumRule =
   | { kind: 'image' }
   | { kind: 'video' | 'audio'; formats: readonly MediaFormat[]; mostBytes: number; least: number; most: number }
 
-/** A medium of a request, where it stands in there. */
+/** A media file of a request, where it stands in there. */
 export interface NamedMedium {
   path: readonly (string | number)[]
   url: string
@@ -135,7 +135,7 @@ const music: MediumRule = {
 }
 const referenceAudio: MediumRule = { ...music, ...referenceSeconds }
 
-/** Every medium of a request with its rule. */
+/** Every media file of a request with its rule. */
 export const namedMedia = (request: VideoQueueRequest): NamedMedium[] =>
   mediaOfRequest(request).map(({ path, url, kind, role }) => ({ path, url, role, rule: ruleOf(kind, path[0]) }))
 

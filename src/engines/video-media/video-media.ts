@@ -35,7 +35,7 @@ import {
 } from './request-media.ts'
 
 export interface Probed {
-  /** The medium anew: what was measured of it and nothing else, as an engine gets it. */
+  /** A new file of the measured content alone, as an engine gets it. */
   bytes: Buffer
   format: MediaFormat
   /** Up to the end of its last frame or sample. */
@@ -44,16 +44,16 @@ export interface Probed {
   frames: number | null
 }
 
-/** A whole medium that is not taken: the reason follows the name of its field. */
+/** A whole media file that is not taken: the reason follows the name of its field. */
 export interface Refused {
   refused: string
 }
 
-/** Measures media, and writes them anew from what was measured. */
+/** Measures media, and writes new files of the measured content. */
 export interface MediaProbe {
   /**
    * Null for what cannot be read as that format, a reason for what has too much in it. Throws `FfmpegMissing` where it takes what is not installed,
-   * `modelOverloaded` where too many wait, and `requestTimeout` where it takes too long, which is not the medium's fault.
+   * `modelOverloaded` where too many wait, and `requestTimeout` where it takes too long, which is not the file's fault.
    */
   probe(bytes: Buffer, format: MediaFormat, signal: AbortSignal): Promise<Probed | Refused | null>
 }
@@ -95,7 +95,7 @@ async function probeAudio(bytes: Buffer, type: 'wav' | 'mp3', signal: AbortSigna
 
 export const isProbeMissing = (error: unknown): boolean => error instanceof FfmpegMissing
 
-/** A medium whose bytes were read and found to be what its field takes. */
+/** A media file whose bytes were read and found to be what its field takes. */
 export interface TakenMedium extends Pick<NamedMedium, 'path' | 'rule' | 'role'>, ReadMedium {
   /** Of the bytes that the caller sent, SHA-256 in hex. */
   hash: string
@@ -104,7 +104,10 @@ export interface TakenMedium extends Pick<NamedMedium, 'path' | 'rule' | 'role'>
 }
 
 interface TakenMedia {
-  /** With the bytes of every medium in it: the engine works on what was checked, whatever an address leads to by then. */
+  /**
+   * With the bytes of every media file in it: the engine works on what was checked, whatever an address leads to by
+   * then.
+   */
   request: VideoQueueRequest
   media: readonly TakenMedium[]
   lengths: MediaLengths
@@ -137,7 +140,7 @@ export class VideoMedia {
       room -= read.bytes.length
       if (room < 0) throw tooMuch()
       const { path, rule, role } = named
-      // A yes to a medium counts for the bytes that the caller sent.
+      // Consent to a media file applies to the bytes that the caller sent.
       const hash = createHash('sha256').update(read.bytes).digest('hex')
       const { seconds, ...taken } = await this.#measured(named, read, signal)
       room -= Math.max(0, taken.bytes.length - read.bytes.length)
@@ -149,14 +152,14 @@ export class VideoMedia {
     return { request: pinned, media, lengths: lengthsOf(media) }
   }
 
-  /** The medium as an engine gets it: an image as it is, any other anew from what was measured of it. */
+  /** The media file as an engine gets it: an image as it is, any other rewritten from what was measured. */
   async #measured({ path, rule }: NamedMedium, read: ReadMedium, signal: AbortSignal) {
     const { bytes, format } = read
     if (rule.kind === 'image' || format === null) return { ...read, seconds: null }
     const probed = await this.#probe.probe(bytes, format, signal).catch(error => {
       signal.throwIfAborted()
       if (error instanceof ServiceError) throw error
-      this.#log.error({ err: error }, 'A medium of a request could not be measured, so the request was refused.')
+      this.#log.error({ err: error }, 'A media file of a request could not be measured, so the request was refused.')
       throw isProbeMissing(error) ? modelOffline() : error
     })
     if (!probed) throw fieldError(path, `the ${format} file is cut off or damaged, or its codec is not supported`)
@@ -195,7 +198,7 @@ function checkSeconds(path: NamedMedium['path'], seconds: number, { kind, least,
   const isLong = seconds > most + secondsTolerance
   const isShort = seconds < least - secondsTolerance
   if (!isLong && !isShort) return
-  const said = `has ${shown(seconds)} s; ${least ? `${least} to ${most}` : `at most ${most}`} s are taken`
+  const said = `has ${shown(seconds)} s; ${least ? `${least} to ${most}` : `at most ${most}`} s are allowed`
   if (kind === 'audio') throw fieldError(path, said)
   throw isLong
     ? videoTooLong({ error: `Video duration exceeds the maximum allowed. ${path.join('.')} ${said}.` })
@@ -207,7 +210,7 @@ function checkFrames(path: NamedMedium['path'], { seconds, frames }: Probed): vo
   if (frames === null || frames <= Math.max(seconds, 1) * videoFramesPerSecond) return
   throw fieldError(
     path,
-    `has ${frames} frames in ${shown(seconds)} s; at most ${videoFramesPerSecond} a second are taken`,
+    `has ${frames} frames in ${shown(seconds)} s; at most ${videoFramesPerSecond} a second are allowed`,
   )
 }
 
@@ -217,7 +220,7 @@ function checkReferenceTotals(media: readonly TakenMedium[]): void {
     const clips = media.filter(({ path }) => path[0] === field)
     const total = clips.reduce((sum, { seconds }) => sum + (seconds ?? 0), 0)
     if (total <= referenceTotalSeconds + secondsTolerance) continue
-    const said = `have ${shown(total)} s together; at most ${referenceTotalSeconds} s are taken`
+    const said = `have ${shown(total)} s together; at most ${referenceTotalSeconds} s are allowed`
     if (field === 'reference_audio_urls') throw fieldError([field], said)
     throw videoTooLong({ error: `Video duration exceeds the maximum allowed. ${field} ${said}.` })
   }
@@ -239,7 +242,7 @@ interface Reading {
   signal: AbortSignal
 }
 
-/** The bytes of a medium, of a type that its field takes. Throws `invalidRequest`, which names the field. */
+/** The bytes of a media file, of a type that its field takes. Throws `invalidRequest`, which names the field. */
 async function readMedium(named: NamedMedium, reading: Reading): Promise<ReadMedium> {
   const { path, url, rule } = named
   if (rule.kind === 'image') return imageMedium(named, reading)
@@ -281,7 +284,7 @@ function fromDataUrl(path: NamedMedium['path'], url: string, kind: 'video' | 'au
     throw fieldError(path, `must be an address, or a data URL with base64: data:${kind}/TYPE;base64,…`)
   }
   const bytes = fromBase64(url.slice(head[0].length))
-  if (!bytes) throw fieldError(path, 'the data URL holds no valid base64')
+  if (!bytes) throw fieldError(path, 'the data URL is not valid base64')
   return bytes
 }
 
@@ -290,5 +293,5 @@ function wrongFormat(path: NamedMedium['path'], rule: Exclude<MediumRule, { kind
   const list = rule.formats.map(format => ({ mp4: 'MP4', mov: 'MOV', webm: 'WebM', wav: 'WAV', mp3: 'MP3' })[format])
   const formats = `${list.slice(0, -1).join(', ')} and ${list.at(-1)}`
   const error = `Invalid ${rule.kind} format. Supported formats are ${formats}.`
-  return fieldError(path, `the bytes are none of the formats ${list.join(', ')}`, error)
+  return fieldError(path, `the bytes are in none of the formats ${list.join(', ')}`, error)
 }

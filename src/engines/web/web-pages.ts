@@ -59,11 +59,11 @@ export class WebPages implements PageReader {
     const file = await way.fetch({ url, accept, mostBytes, timeoutMs, signal, ...counted }).catch(unfetched)
     const text = textOf(file)
     if (isText.has(file.mimeType)) {
-      if (!text.trim()) throw new PageUnread('has no text that could be read')
+      if (!text.trim()) throw new PageUnread('has no readable text')
       return { title: '', content: cut(text) }
     }
     if (!isMarkup.has(file.mimeType))
-      throw new PageUnread('is no page: its server says that it is neither HTML nor text')
+      throw new PageUnread('is not a page: its server says that it is neither HTML nor text')
     const { title, markdown } = await this.#converter.convert({ html: text, url: file.url }, signal)
     return { title, content: cut(markdown) }
   }
@@ -95,9 +95,7 @@ function textOf({ bytes, charset }: FetchedFile): string {
 }
 
 const cut = (text: string): string =>
-  text.length <= pageCharacters
-    ? text
-    : `${text.slice(0, pageCharacters)}\n\n(The page goes on; the rest of it was left out.)`
+  text.length <= pageCharacters ? text : `${text.slice(0, pageCharacters)}\n\n(The rest of the page was left out.)`
 
 export interface ConvertedPage {
   title: string
@@ -117,8 +115,8 @@ export class PageConverter {
   async convert(request: ConvertRequest, signal?: AbortSignal): Promise<ConvertedPage> {
     const answer = await this.#thread.run(request, signal).catch(unread)
     if ('problem' in answer) throw new Error(answer.problem)
-    if ('tooDeep' in answer) throw new PageUnread('is nested too deeply to be read')
-    if (!answer.page) throw new PageUnread('has no text that could be read')
+    if ('tooDeep' in answer) throw new PageUnread('is nested too deeply')
+    if (!answer.page) throw new PageUnread('has no readable text')
     return answer.page
   }
 
@@ -129,7 +127,7 @@ export class PageConverter {
 
 function unread(error: unknown): never {
   if (!(error instanceof TaskFailed)) throw error
-  throw new PageUnread(error.reason === 'late' ? 'takes too long to be read' : 'is too much to be read')
+  throw new PageUnread(error.reason === 'late' ? 'takes too long to read' : 'needs too much memory to read')
 }
 
 export interface ConvertRequest {
@@ -179,7 +177,7 @@ export class SearxngSearch implements SearchEngine {
   constructor({ baseUrl, language, timeoutMs = searchMs }: SearxngSearchOptions) {
     const base = URL.canParse(baseUrl) ? new URL(baseUrl) : null
     if (!base || !/^https?:$/.test(base.protocol) || base.username || base.password) {
-      throw new Error('The address of SearXNG must be http or https, with no user and no password in it.')
+      throw new Error('The address of SearXNG must be http or https, without user name or password.')
     }
     base.pathname = `${base.pathname.replace(/\/+$/, '')}/search`
     this.#url = base
@@ -200,7 +198,7 @@ export class SearxngSearch implements SearchEngine {
     response.body.on('error', () => undefined)
     if (response.statusCode !== 200) {
       response.body.destroy()
-      const hint = response.statusCode === 403 ? ' Its settings have to list json under search.formats.' : ''
+      const hint = response.statusCode === 403 ? ' Its settings must list json under search.formats.' : ''
       throw new Error(`SearXNG answered ${response.statusCode}.${hint}`)
     }
     return resultsOf(await readJson(response.body)).slice(0, limit)

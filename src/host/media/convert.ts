@@ -171,7 +171,7 @@ class Line {
       this.seconds = this.count / this.#track.rate
       return
     }
-    // An encoder chooses by itself which frames are whole pictures.
+    // An encoder chooses by itself which frames are whole images.
     frame.pictType = 0 as typeof frame.pictType
     this.count++
     this.seconds = (Number(frame.pts) * encoder.timeBase.num) / encoder.timeBase.den

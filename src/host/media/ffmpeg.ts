@@ -69,7 +69,7 @@ export class FfmpegMissing extends Error {
   constructor(lacks: readonly string[] = []) {
     const problem = lacks.length
       ? `The installed package node-av lacks ${lacks.join(' and ')}`
-      : 'The package node-av, which holds FFmpeg, is not installed'
+      : 'The package node-av, which contains FFmpeg, is not installed'
     super(`${problem}: run \`${install}\`.`)
     this.name = 'FfmpegMissing'
     this.isInstalled = lacks.length > 0

@@ -89,9 +89,9 @@ export class MediaWorkers {
         settle()
       }
       const answered = (answer: MediaAnswer) => end(() => resolve(answer), false)
-      const died = () => end(() => reject(new MediaFailed('died', 'The process that works on media ended.')))
+      const died = () => end(() => reject(new MediaFailed('died', 'The process for media files ended.')))
       const left = () => end(() => reject(signal.reason))
-      const isLate = () => end(() => reject(new MediaFailed('late', 'The work on media took too long.')))
+      const isLate = () => end(() => reject(new MediaFailed('late', 'Processing the media file took too long.')))
       const late = setTimeout(isLate, this.#options.timeoutMs)
       signal.addEventListener('abort', left, { once: true })
       child.once('message', answered as (message: unknown) => void)

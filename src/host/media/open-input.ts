@@ -119,7 +119,7 @@ export class OpenInput {
     const start = BigInt(Math.round((this.#startSeconds * stream.timeBase.den) / stream.timeBase.num))
     while (!this.isOver && decoder.receiveFrameSync(this.#frame) >= 0) {
       read.leftSamples -= this.#frame.nbSamples
-      if (read.leftSamples < 0) throw new AvError('decoding', 'more samples than are taken')
+      if (read.leftSamples < 0) throw new AvError('decoding', 'too many samples')
       const time = this.#frame.bestEffortTimestamp
       if (time !== this.#library.names.AV_NOPTS_VALUE) this.#frame.pts = time - start
       taker.take(this.#frame, stream)

@@ -67,7 +67,7 @@ export async function takeVideo({ path, format, mostPackets }: TakeVideoTask): P
 }
 
 const tooManyPackets = (count: string, most: number) =>
-  new Excessive(`has ${count} frames and packets of audio; at most ${most} are taken`)
+  new Excessive(`has ${count} frames and packets of audio; at most ${most} are allowed`)
 
 async function rewritten(input: Input, format: TakeVideoTask['format'], mostPackets: number): Promise<TakenVideo> {
   const video = await input.getPrimaryVideoTrack()
@@ -110,7 +110,7 @@ interface Rewriting {
 async function videoTrack(track: InputVideoTrack, output: Output): Promise<Rewriting> {
   const codec = await track.getCodec()
   const decoderConfig = await track.getDecoderConfig()
-  if (!codec || !decoderConfig) throw new Unreadable('its video is coded in a way that is not known here')
+  if (!codec || !decoderConfig) throw new Unreadable('its video codec is not supported')
   const source = new EncodedVideoPacketSource(codec)
   output.addVideoTrack(source, { rotation: await track.getRotation(), flip: await track.getFlip() })
   return {
@@ -124,7 +124,7 @@ async function videoTrack(track: InputVideoTrack, output: Output): Promise<Rewri
 async function audioTrack(track: InputAudioTrack, output: Output): Promise<Rewriting> {
   const codec = await track.getCodec()
   const decoderConfig = await track.getDecoderConfig()
-  if (!codec || !decoderConfig) throw new Unreadable('its audio is coded in a way that is not known here')
+  if (!codec || !decoderConfig) throw new Unreadable('its audio codec is not supported')
   const source = new EncodedAudioPacketSource(codec)
   output.addAudioTrack(source)
   return {

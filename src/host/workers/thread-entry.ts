@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads'
 
 /**
- * Where the thread of that name starts: the source beside whoever asks in a checkout, a file of its own in the bundle,
+ * Where the thread of that name starts: the source next to its caller in a checkout, a separate file in the bundle,
  * where all lie side by side. The build knows it by the same name.
  */
 export const threadUrl = (name: string, asker: string): URL =>

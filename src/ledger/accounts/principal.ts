@@ -12,7 +12,7 @@ export interface KeyPrincipal {
   /** Absent: it manages nothing. */
   role?: KeyRole
   plan: PlanName
-  /** What this key may spend of its account's credit; absent or null where it has no limit of its own. */
+  /** What this key may spend of its account's credit; absent or null where it has no limit. */
   budget?: KeyBudget | null
 }
 
@@ -22,7 +22,7 @@ export interface WalletPrincipal {
   /** Normalised: EVM in lower case, Solana as it is. */
   wallet: string
   plan: PlanName
-  /** It has never had credit here, and so no account: anybody can make any number of such wallets. */
+  /** It has never had credit here, and so no account: anyone can make any number of such wallets. */
   isNew: boolean
 }
 

@@ -94,7 +94,7 @@ export class StakingCredits {
     const wallets = await this.#walletsOf(principal)
     if (!wallets.length) return zeroUsd
     const stake = await inTime(this.#reader.stakeOf(wallets))
-    if (stake < 0n) throw new Error('A stake below zero was told.')
+    if (stake < 0n) throw new Error('The chain returned a negative stake.')
     // The chain knows larger numbers than a column of money.
     return microUsd(stake < amountMicroUsd ? stake : amountMicroUsd)
   }
@@ -129,7 +129,7 @@ export class StakingCredits {
 
 function inTime(stake: Promise<bigint>): Promise<bigint> {
   return new Promise((resolve, reject) => {
-    const late = () => reject(new Error(`The stake was not told within ${stakeAnswerMs} ms.`))
+    const late = () => reject(new Error(`The chain did not return the stake within ${stakeAnswerMs} ms.`))
     const timer = setTimeout(late, stakeAnswerMs)
     stake.then(resolve, reject).finally(() => clearTimeout(timer))
   })

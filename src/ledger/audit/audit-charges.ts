@@ -110,7 +110,10 @@ export async function checkHolds(reader: AuditReader, findings: Findings, expire
   }
 }
 
-/** An `Idempotency-Key` has a request of its own, which is charged to whoever claimed it, and an answer once it is done. */
+/**
+ * An `Idempotency-Key` has a request of its own, which is charged to the account that claimed it, and an answer once it
+ * is done.
+ */
 export async function checkClaims(reader: AuditReader, findings: Findings): Promise<void> {
   const shared = reader.rows<{ request: string; n: bigint }>(
     'SELECT request, count(*) AS n FROM claim GROUP BY request HAVING count(*) > 1',

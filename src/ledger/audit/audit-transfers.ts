@@ -34,7 +34,7 @@ export interface TransferSource {
   transfers(payee: Payee, sinceMs: number): AsyncIterable<Transfer>
 }
 
-/** A node that gave no sound answer, in words that repeat neither its address nor what it said. */
+/** A node that gave no valid answer, in words that repeat neither its address nor what it said. */
 export class NodeFailed extends Error {
   /** Whether it answered, and would not do what was asked. */
   readonly refused: boolean

@@ -25,8 +25,8 @@ const nothing: Cost = { usd: zeroUsd, staking: zeroUsd }
 
 /**
  * Charges a call whose hold is gone: by a hold and a capture in one unit, as far as the credit reaches, and the rest is
- * written off. A call whose last checkpoint was charged by whoever ended its hold is charged nothing more, because no
- * request is charged twice. Throws what refuses a hold, where nothing has been delivered yet.
+ * written off. A call whose last checkpoint was charged by the process that ended its hold is charged nothing more,
+ * because no request is charged twice. Throws what refuses a hold, where nothing has been delivered yet.
  */
 export async function chargeAnew(parts: ChargeParts, lost: LostCall, alsoCommit: AlsoCommit): Promise<ChargedAnew> {
   const { funding, onHoldLost } = parts

@@ -83,7 +83,7 @@ interface Ending {
 
 const nothing: Cost = { usd: zeroUsd, staking: zeroUsd }
 
-/** One open hold. Ends exactly once, by `capture` or `release`; whoever comes second gets the first result. */
+/** One open hold. Ends exactly once, by `capture` or `release`; a second call gets the first result. */
 export class Charge {
   readonly order: ChargeOrder
   readonly heldAvailableMicroUsd: MicroUsd | null
@@ -201,7 +201,7 @@ export class Charge {
   /**
    * Charges the lines and frees the rest. What they cost beyond the hold is written off, unless the order lets the hold
    * grow that far. No lines: nothing is charged; nor is a request that was charged before, by a process that died. A hold
-   * that others have ended is made anew (`chargeAnew`). Throws `AlsoCommitRefused`.
+   * that others have ended is made again (`chargeAnew`). Throws `AlsoCommitRefused`.
    */
   capture(lines: readonly Line[], alsoCommit?: AlsoCommit): Promise<Charged> {
     this.#ended ??= this.#end({ lines, isDelivered: false }, alsoCommit)

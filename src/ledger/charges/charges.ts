@@ -50,7 +50,7 @@ export class Charges {
 
   /** Holds credit. Throws why not: `InsufficientCredit`, `OverBudget`, or the 401, 429 or 503 that answers it. */
   open(order: ChargeOrder): Promise<Charge> {
-    // Whoever reads a stream asks for its end from outside of the request.
+    // A stream's reader ends it outside of the request.
     const within = forThisSpan()
     return withSpan('hold', {}, () => this.#hold(order, within))
   }

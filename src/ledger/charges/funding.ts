@@ -67,7 +67,7 @@ export class Funding {
     return { usd, staking, within: { usd: atMost(left.usd, usd), staking: atMost(left.staking, staking ?? zeroUsd) } }
   }
 
-  /** What is left of one limit of a key's budget, and when that starts anew, as a 402 says it. */
+  /** What is left of one limit of a key's budget, and when that starts again, as a 402 says it. */
   async keyLimit(principal: Principal, limit: 'usd' | 'staking'): Promise<KeyLimitReached['budget']> {
     if (principal.kind !== 'key' || !principal.budget) return undefined
     const { keyId, budget } = principal

@@ -26,8 +26,8 @@ interface ReceiptPage {
 }
 
 /**
- * Signed receipts of what the books have captured and given back. They are made when somebody asks for one: a charge
- * costs nothing for it, and there is a receipt of every charge, whoever ended it.
+ * Signed receipts of what the books have captured and given back. They are made when someone asks for one: a charge
+ * costs nothing for it, and there is a receipt of every charge, including recovered ones.
  */
 export class ChargeReceipts {
   readonly #store: Pick<Store, 'read' | 'commit'>
@@ -42,7 +42,7 @@ export class ChargeReceipts {
     this.#key = new SigningKey(options.secret)
   }
 
-  /** Before the first receipt: lets everybody find the key that they are signed with, for good. */
+  /** Before the first receipt: lets everyone find the key that they are signed with, for good. */
   async publishKey(): Promise<void> {
     const { id, publicKey } = this.#key
     const known = await this.#store.read.selectFrom('receipt_key').select('id').where('id', '=', id).executeTakeFirst()
@@ -66,7 +66,7 @@ export class ChargeReceipts {
     return { keys: rows.map(({ id, public_key }) => ({ ...same, kid: id, x: public_key })) }
   }
 
-  /** Of one request of this account. Throws `receiptNotFound`, also for somebody else's. */
+  /** Of one request of this account. Throws `receiptNotFound`, also for another's. */
   async of(account: string, request: string): Promise<Receipt> {
     const claims = claimsOf(await this.#entriesOf(account, [request]), this.#issuer)
     if (!claims) throw receiptNotFound()

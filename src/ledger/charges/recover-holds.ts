@@ -30,7 +30,7 @@ export async function recoverHolds(
 }
 
 /**
- * Once, at a start, and before `owner` serves: where nobody else writes, no lease of somebody else is waited for. Where
+ * Once, at a start, and before `owner` serves: where nobody else writes, no lease of someone else is waited for. Where
  * others may, nothing is ended yet: after an outage theirs have lapsed, and they need a moment to renew them.
  */
 export const recoverHoldsAtStart = async (store: Store, clock: Clock, owner: string): Promise<number> =>
@@ -57,7 +57,7 @@ const lapsedHolds = (store: Store, atMs: number) =>
 interface Spared {
   /** Whether this process works under it: after a sleep, or a jump of the clock, its own leases have lapsed as well. */
   isOpenHere(hold: string): boolean
-  /** Whether whoever works under it has had the time to renew it. */
+  /** Whether its owner has had the time to renew it. */
   isDue(hold: string, leaseUntilMs: number, nowMs: number): boolean
 }
 
@@ -152,9 +152,9 @@ interface Seen {
 }
 
 /**
- * Lapsed holds, and since when this process has seen them so. Where the books were away, those of everybody have lapsed
- * once they are back, and whoever looks first would end what others are about to renew; so a hold is ended only where it
- * stays lapsed for longer than a renewal takes while the books answer.
+ * Lapsed holds, and since when this process has seen them so. Where the books were away, those of everyone have lapsed
+ * once they are back, and the first process to look would end holds that others are about to renew; so a hold is ended
+ * only where it stays lapsed for longer than a renewal takes while the books answer.
  */
 export class LapsedHolds {
   #before = new Map<string, Seen>()
@@ -170,7 +170,7 @@ export class LapsedHolds {
     this.#lookedAtMs = clock.now()
   }
 
-  /** Whether this one has been lapsed for long enough; a renewal since then begins it anew. */
+  /** Whether this one has been lapsed for long enough; a renewal since then begins it again. */
   isDue(id: string, untilMs: number, nowMs: number): boolean {
     // A look was missed or kept waiting, so nobody could renew meanwhile, and what was seen before says nothing.
     if (nowMs - this.#lookedAtMs > 2 * recoveryIntervalMs) {

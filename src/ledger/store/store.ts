@@ -25,7 +25,10 @@ export interface Store {
   readonly read: Kysely<Tables>
   /** Deletes at most `rows` rows of what is no longer needed; answers how many they were. See `pruneStore`. */
   prune(slice: PruneSlice, rows: number): Promise<number>
-  /** True where no other process writes: then whoever else has a lease in it is dead, however long the lease still runs. */
+  /**
+   * True where no other process writes: then any other process that has a lease in it is dead, however long the lease
+   * still runs.
+   */
   readonly soleOwner: boolean
   /** Balances as the last outcomes left them; absent where other processes write as well. */
   readonly balances?: KnownBalances
@@ -144,7 +147,7 @@ export const isDamage = (error: unknown): boolean =>
 
 /** Why a unit could not be applied; `cause` is the engine's own error, whose words may be in any language. */
 export const refusedByRule = (cause: unknown): StoreError =>
-  new StoreError('broken_rule', 'A rule of the tables refused a unit; it left no trace. See the cause.', { cause })
+  new StoreError('broken_rule', 'A database constraint rejected a unit; nothing was written. See the cause.', { cause })
 
 const awayKinds: ReadonlySet<StoreFailure> = new Set([
   ...(['outcome_unknown', 'unreachable', 'queue_full', 'writer_dead', 'closed'] as const),
@@ -156,7 +159,10 @@ const awayCodes: ReadonlySet<number> = new Set([5, 6, 7, 8, 10, 13, 14])
 /** Characters of a driver's words that a log repeats. */
 const reasonCharacters = 200
 
-/** Why the books could not be asked or written, where that is what an error says: in the words of whoever noticed. Null otherwise. */
+/**
+ * Why the books could not be asked or written, where that is what an error says: in the words of the code that noticed.
+ * Null otherwise.
+ */
 export function awayReason(error: unknown): string | null {
   const isAway = error instanceof StoreError ? awayKinds.has(error.kind) : isAwayOfSqlite(error)
   return isAway ? deepest(error).slice(0, reasonCharacters) : null

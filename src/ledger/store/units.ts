@@ -1,5 +1,5 @@
 /** Units of work: the only way the service writes. A unit is plain data, applied whole or refused; the same id again
- * returns its first outcome. A unit that was refused left no trace, so a retry is judged anew. */
+ * returns its first outcome. A unit that was refused left no trace, so a retry is judged again. */
 import { type MicroUsd, microUsd } from '#contract/money.ts'
 import type { AddKey, LinkWallet, OpenAccount, PeriodStarts, RevokeKey, SetKeyBudget } from './account-ops.ts'
 
@@ -80,7 +80,7 @@ interface Renew {
   op: 'renew'
   hold: string
   lease: Lease
-  /** What the work has cost so far, for whoever recovers the hold after a crash; absent: as it was. */
+  /** What the work has cost so far, for recovery after a crash; absent: unchanged. */
   owed?: Owed
 }
 
@@ -249,7 +249,7 @@ export interface LogLimit {
 export interface SetLedgerState {
   op: 'ledger'
   state: 'open' | 'read_only'
-  /** For whoever has to look into it. */
+  /** For the operator. */
   reason: string
   atMs: number
 }
@@ -261,7 +261,7 @@ interface MarkSecret {
   generation: number
   /** Tells secrets apart, and nothing about them. */
   mark: string
-  /** Which service has it, for whoever looks for the file. */
+  /** Which service has the file. */
   place: string
   atMs: number
 }

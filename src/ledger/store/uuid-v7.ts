@@ -34,7 +34,7 @@ export function uuidV7(nowMs: number): string {
   return `${timePart(lastMs)}-7${hex(counter, 3)}-${variant}-${random.toString('hex', 2, 8)}`
 }
 
-/** Forgets the ids before, as a new process does; for whoever plays several processes in one. */
+/** Forgets the ids before, as a new process does; for tests that simulate several processes in one. */
 export function restartUuidV7(): void {
   poolOffset = pool.length
   lastMs = 0

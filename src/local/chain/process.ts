@@ -117,7 +117,7 @@ export async function prepareState(folder: ChainFolder): Promise<SavedState> {
     return 'previous'
   }
   throw new LocalChainError(
-    `The saved local chain ${folder.state} cannot be read; move its data folder away to begin anew.`,
+    `The saved local chain ${folder.state} cannot be read; move its data folder away to start again.`,
   )
 }
 
@@ -288,7 +288,7 @@ export async function askFacts(url: string, method: string): Promise<Readonly<Re
   return typeof facts === 'object' && facts !== null ? (facts as Record<string, unknown>) : {}
 }
 
-/** True also for a process of somebody else that has got the number since. */
+/** True also for a process of someone else that has got the number since. */
 export function processExists(pid: number): boolean {
   try {
     process.kill(pid, 0)

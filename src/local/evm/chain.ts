@@ -144,7 +144,7 @@ export async function stakeLocally({ dataDir, address, amount }: StakeRequest): 
   const chain = await findChain(anvil, folder)
   if (!chain) {
     throw new LocalChainError(
-      `No local chain runs in ${folder.path}; name the folder of the running farebox up by --data.`,
+      `No local chain runs in ${folder.path}; give the folder of the running farebox up with --data.`,
     )
   }
   const client = connectChain(loopbackUrl(chain.port))

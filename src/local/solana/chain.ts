@@ -78,7 +78,7 @@ export async function mintLocalUsdc(
     return { transaction: signature, balanceMicroUsd: microUsd(BigInt(balance)) }
   } catch (cause) {
     throw new LocalChainError(
-      'The local Solana chain mints up to 1000000000 USD at once, for an address in base58; ask again with such.',
+      'The local Solana chain mints up to 1000000000 USD at once, for an address in base58; use such values.',
       { cause },
     )
   }
@@ -112,7 +112,7 @@ export function solanaProblem(
   try {
     litesvm = resolve('litesvm', import.meta.url)
   } catch {
-    return 'The package litesvm is not installed, so there is no local Solana chain; npm install litesvm brings it.'
+    return 'The package litesvm is not installed, so there is no local Solana chain; install it with npm install litesvm.'
   }
   const names = [
     `litesvm-${platform}-${architecture}`,

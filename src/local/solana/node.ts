@@ -56,7 +56,7 @@ export class SolanaNode {
   readonly #touched: Set<Address>
   /** In the order of their execution. */
   readonly #executed: Map<string, Executed>
-  /** What was executed, whoever signed it: a message is executed once. */
+  /** Executed messages, regardless of the signer: a message is executed once. */
   readonly #messages: Set<string>
 
   private constructor(litesvm: Litesvm, faucet: KeyPairSigner, state: ChainState) {
@@ -262,7 +262,7 @@ const messageIn = (bytes: Uint8Array): string =>
 const lamportsPerSignature = 5_000
 const microLamports = 1_000_000n
 
-/** What a transaction costs whoever pays for it, in lamports: so much a signature, and what it offers to come sooner. */
+/** What a transaction costs its fee payer, in lamports: a fee for each signature, and the priority fee. */
 function feeOf(message: CompiledTransactionMessage): number {
   let [units, price] = [200_000n * BigInt(message.instructions.length), 0n]
   for (const { programAddressIndex, data } of message.instructions) {

@@ -26,7 +26,7 @@ const changed = () => {
 
 const server = serveNode(node, solanaMethods(randomUUID(), changed))
 process.on('SIGTERM', () => {
-  // Whoever stops it waits for the port to be free, and by then the state must be on disk.
+  // Stopping waits until the port is free, and by then the state must be on disk.
   save()
   process.exit(0)
 })

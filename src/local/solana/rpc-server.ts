@@ -28,7 +28,7 @@ export function serveNode(node: SolanaNode, methods: Readonly<Record<string, Met
   const server = createServer((request, response) => {
     answerRequest(request, response, node, methods).catch(() => response.destroy())
   })
-  // Whoever asks ends an idle connection: one that this end closes may carry a question already.
+  // Clients end idle connections: one that this end closes may already carry a request.
   server.keepAliveTimeout = 0
   return server
 }

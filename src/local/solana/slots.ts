@@ -20,7 +20,7 @@ const skippedSlots = 1_000
 export const firstHeight = 1_000
 
 /**
- * Blocks by the clock: one every 400 ms, counted when somebody asks instead of made by a timer. A blockhash follows from
+ * Blocks by the clock: one every 400 ms, counted when someone asks instead of made by a timer. A blockhash follows from
  * its height, so none has to be kept.
  */
 export class Slots {

@@ -7,7 +7,7 @@ import { firstHeight } from './slots.ts'
 /** All that a local chain keeps over a stop. */
 const ChainState = z.object({
   version: z.literal(1),
-  /** Blockhashes follow from it; it is drawn anew for each chain, so that no two share one. */
+  /** Blockhashes follow from it; it is drawn again for each chain, so that no two share one. */
   seed: z.string(),
   height: z.number(),
   /** Hex of 32 bytes: the key that may make new test dollars here. */

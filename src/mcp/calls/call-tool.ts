@@ -51,7 +51,10 @@ interface ToolCall {
   context: ServerContext
 }
 
-/** Runs a listed tool once. A question to a person ends the call; its answer enters here again, with the state signed then. */
+/**
+ * Runs a listed tool once. A question to the user ends the call; its answer enters here again, with the state signed
+ * then.
+ */
 async function callTool(mcp: McpContext, call: ToolCall): Promise<CallToolResult | InputRequiredResult | TaskOnWire> {
   const state = call.context.mcpReq.requestState<AskedState>()
   if (state && !belongsTo(state, call.name, call.given)) {
@@ -125,7 +128,7 @@ async function asTask(mcp: McpContext, { name, context }: ToolCall, { jobId }: E
 const wasStopped = ({ context: { mcpReq } }: ToolCall, error: unknown): boolean =>
   mcpReq.signal.aborted && (error === mcpReq.signal.reason || (error instanceof Error && error.name === 'AbortError'))
 
-/** Undefined where the call may go on: the person said yes, or the client sent no answer. */
+/** Undefined where the call may go on: the user said yes, or the client sent no answer. */
 async function recordAnswer(
   mcp: McpContext,
   call: ToolCall,
@@ -194,7 +197,7 @@ async function ask(
 
 interface Filling {
   given: unknown
-  /** What the person filled in at an earlier question of the same call. */
+  /** What the user filled in at an earlier question of the same call. */
   before: FormValues | undefined
   context: ServerContext
   declared: ClientCapabilities | undefined
@@ -206,7 +209,7 @@ type Filled =
   | { kind: 'unfilled' }
 
 /**
- * The arguments that a call is run with. What only the person knows is asked from them; the form's answer counts
+ * The arguments that a call is run with. What only the user knows is asked from them; the form's answer counts
  * without a signed state too, because it decides nothing that an argument of the client's could not.
  */
 function fillIn(form: PersonForm | undefined, { given, before, context, declared }: Filling): Filled {

@@ -27,12 +27,12 @@ export const asForm = (question: Question, nowMs: number): Record<string, InputR
   [KEY]: asRequest(question, nowMs),
 })
 
-/** The question alone, for whoever names it. */
+/** The question alone. */
 export const asRequest = (question: Question, nowMs: number): InputRequest =>
   inputRequired.elicit(question.kind === 'consent' ? consentForm(question, nowMs) : approvalForm(question, nowMs))
 
 /**
- * A person's answer; `closed` where they left the question without one or sent it without all its ticks, undefined where
+ * The user's answer; `closed` where they left the question without one or sent it without all its ticks, undefined where
  * the client sent nothing at all.
  */
 export function personAnswer(
@@ -62,7 +62,7 @@ export const formRequest = ({ name, message, fields, required }: PersonForm): Re
   }),
 })
 
-/** What the person filled in; `left` where they did not, undefined where the client sent nothing of this form. */
+/** What the user filled in; `left` where they did not, undefined where the client sent nothing of this form. */
 export function formAnswer({ name }: PersonForm, context: ServerContext): FormValues | 'left' | undefined {
   const response = inputResponse(context.mcpReq.inputResponses, name)
   if (response.kind !== 'elicit') return undefined
@@ -72,10 +72,10 @@ export function formAnswer({ name }: PersonForm, context: ServerContext): FormVa
 const box = (title: string) => ({ type: 'boolean' as const, title, default: false })
 
 /** The client waits for less long than the question is open. */
-const here = `This form takes an answer for ${displaySpan(questionMs)}.`
+const here = `This form is open for ${displaySpan(questionMs)}.`
 
 const consentForm = (question: Question, nowMs: number) => ({
-  message: `${sayQuestion(question, nowMs)}\n${here} Only all three statements ticked are a yes; sent without them it decides nothing, and the question may come again. To say no, decline it.`,
+  message: `${sayQuestion(question, nowMs)}\n${here} To approve, tick all three statements. To deny, decline the form. If you submit it without ticking all three, nothing is decided and you may be asked again.`,
   requestedSchema: {
     type: 'object' as const,
     properties: {
@@ -88,7 +88,7 @@ const consentForm = (question: Question, nowMs: number) => ({
 })
 
 const approvalForm = (question: Question, nowMs: number) => ({
-  message: `${sayQuestion(question, nowMs)}\n${here} Only the box ticked is a yes; sent without it, it decides nothing, and the question may come again. To say no, decline it.`,
+  message: `${sayQuestion(question, nowMs)}\n${here} To approve, tick the box. To deny, decline the form. If you submit it without ticking the box, nothing is decided and you may be asked again.`,
   requestedSchema: {
     type: 'object' as const,
     properties: { approved: box('I approve this.') },

@@ -58,7 +58,7 @@ interface PromptCall {
 }
 
 /**
- * Writes a listed prompt. A person chose it, so what they left out is asked from them where the client can; wrong arguments
+ * Writes a listed prompt. The user chose it, so what they left out is asked from them where the client can; wrong arguments
  * are a protocol error that names them.
  */
 async function getPrompt(
@@ -68,7 +68,7 @@ async function getPrompt(
 ): Promise<GetPromptResult | InputRequiredResult> {
   const prompt = await prompts[listed.name]?.()
   if (!prompt) throw new Error(`The listing has ${listed.name}, the catalogue has not.`)
-  // Before a person is asked for the rest.
+  // Before the user is asked for the rest.
   checked(listed.name, prompt.arguments.partial(), given)
   const form = missing(listed, given)
   const answer = form && formAnswer(form, context)
@@ -84,7 +84,7 @@ function checked<Arguments extends z.ZodObject>(name: string, schema: Arguments,
   const parsed = schema.safeParse(values)
   if (parsed.success) return parsed.data
   const wrong = sayRefusedArguments(schema, values, parsed.error.issues)
-  throw new ProtocolError(ProtocolErrorCode.InvalidParams, `The arguments of ${name} are not right: ${wrong}`)
+  throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Invalid arguments for ${name}: ${wrong}`)
 }
 
 /** A form for the arguments that a prompt cannot be written without; undefined where all are there. */
@@ -142,7 +142,7 @@ const asContents = ({ mimeType }: Resource, content: ResourceContent) =>
 
 function nothingThere(uri: string, { resources, resourceTemplates }: Listing): ResourceNotFoundError {
   const known = [...resources.map(resource => resource.uri), ...resourceTemplates.map(({ uriTemplate }) => uriTemplate)]
-  return new ResourceNotFoundError(uri, `Nothing is there; resources are ${known.join(', ')}`)
+  return new ResourceNotFoundError(uri, `There is no such resource; the resources are ${known.join(', ')}`)
 }
 
 interface FoundResource {
@@ -218,10 +218,7 @@ async function ofTemplate({ catalogue }: McpContext, { resourceTemplates }: List
 }
 
 const unknown = (what: string): ProtocolError =>
-  new ProtocolError(
-    ProtocolErrorCode.InvalidParams,
-    `There is no such ${what}; the lists of prompts and templates name them`,
-  )
+  new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no such ${what}; see the lists of prompts and templates`)
 
 /** A call of its own, which nobody cancels: its values serve the next key too. */
 async function look(mcp: McpContext, choices: (context: ToolContext) => Promise<readonly string[]>) {

@@ -25,7 +25,7 @@ export const faultResult = (reference: string, nowMs: number): CallToolResult =>
     {
       happened: sayFault(reference),
       charged: 'unknown',
-      next: 'A repeated paid call returns the result that was paid for, so try once more, then report the reference.',
+      next: 'Repeating a paid call returns the result without paying again. Try once more, then report the reference.',
     },
     nowMs,
   )
@@ -36,16 +36,16 @@ export const openQuestionResult = (question: Question, tool: string, nowMs: numb
 
 export const declinedResult = (approvalId: string, { untilMs, takesBack }: AnswerKept, nowMs: number): CallToolResult =>
   waitingResult(
-    `The person denied this. Nothing was sent or charged. The same call is refused until ${displayUntil(untilMs, nowMs)}; after that, it asks again. Only the person can reverse this earlier, with \`${takesBack}\` in a terminal. Do not ask again unless the person wants to.`,
+    `The user denied this. Nothing was sent or charged. The same call is refused until ${displayUntil(untilMs, nowMs)}; after that, it asks again. Only the user can reverse this earlier, with \`${takesBack}\` in a terminal. Do not ask again unless the user wants to.`,
     { status: 'declined', approval_id: approvalId, expires_at: new Date(untilMs).toISOString() },
   )
 
-/** The person left a form without filling it in. */
+/** The user left a form without filling it in. */
 export const unfilledResult: CallToolResult = {
   content: [
     {
       type: 'text',
-      text: 'The person did not fill in the form. Nothing was sent or charged. Ask the person, then call again with the values as arguments.',
+      text: 'The user did not fill in the form. Nothing was sent or charged. Ask the user, then call again with the values as arguments.',
     },
   ],
   structuredContent: { status: 'declined' },
@@ -54,7 +54,7 @@ export const unfilledResult: CallToolResult = {
 /** Nothing was decided, so nothing is on record but the question itself. */
 export const closedResult = (approvalId: string): CallToolResult =>
   waitingResult(
-    'The person closed the question without deciding. Nothing was sent or charged. The question may be asked again by the same call, once the person wants to.',
+    'The user closed the dialog without deciding. Nothing was sent or charged. Make the same call to ask again when the user wants to.',
     { status: 'needs_person', approval_id: approvalId },
   )
 

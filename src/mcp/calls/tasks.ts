@@ -29,7 +29,7 @@ export function getTask(mcp: McpContext, params: unknown, context: ServerContext
   })
 }
 
-/** `tasks/update`: records what a person answered to the questions that are open; anything else in it is ignored. */
+/** `tasks/update`: records what the user answered to the questions that are open; anything else in it is ignored. */
 export function updateTask(mcp: McpContext, params: unknown, context: ServerContext): Promise<Acknowledged> {
   return unlessFault(mcp, 'tasks/update', context, async () => {
     const { state } = await look(mcp, params, context)
@@ -41,7 +41,7 @@ export function updateTask(mcp: McpContext, params: unknown, context: ServerCont
     for (const { question, answer } of answers) {
       if (answer) await host.answer(question.approvalId, answer).catch(passIfAnswered)
     }
-    // With a yes the work goes on at once, not when somebody looks again.
+    // With a yes the work goes on at once, not when someone looks again.
     await look(mcp, params, context)
     return {}
   })
@@ -61,7 +61,7 @@ const answerTo = ({ kind, approvalId }: Question, context: ServerContext) => {
   return answer === 'closed' ? undefined : answer
 }
 
-/** Somebody else may have answered it in the meantime, at a terminal; theirs counts. */
+/** Someone else may have answered it in the meantime, at a terminal; theirs counts. */
 function passIfAnswered(error: unknown): void {
   if (!(error instanceof ToolFailure)) throw error
 }
@@ -80,12 +80,11 @@ async function ofTask<Done extends Task | 'acknowledged'>(
   run: (tasks: TaskStore, id: string) => Promise<Done | 'expired' | null>,
 ): Promise<Done> {
   const id = (params as { taskId?: unknown }).taskId
-  if (typeof id !== 'string') throw invalid('taskId has to be the text that the call was answered with')
+  if (typeof id !== 'string') throw invalid('taskId must be the id that the call returned')
   const done = id.length > taskIdCharacters ? null : await run(await tasksOf(mcp), id)
-  if (done === null)
-    throw invalid('There is no such task at this server; its wallet and service are the configured ones')
+  if (done === null) throw invalid('This server has no task with this id')
   if (done === 'expired')
-    throw invalid('The task has expired; where it has become a job, the tool job_wait may still have its result')
+    throw invalid('The task has expired; if it became a job, job_wait may still return its result')
   return done
 }
 
@@ -93,7 +92,7 @@ const invalid = (message: string) => new ProtocolError(ProtocolErrorCode.Invalid
 
 async function tasksOf(mcp: McpContext): Promise<TaskStore> {
   const { tasks } = await mcp.host()
-  if (!tasks) throw invalid('This server makes no tasks')
+  if (!tasks) throw invalid('This server does not create tasks')
   return tasks
 }
 
@@ -132,7 +131,7 @@ export const createdTask = (task: Task): TaskOnWire & { resultType: 'task' } => 
   ...onWire(task, 'working', task.state.kind === 'working' ? task.state.message : undefined),
 })
 
-/** A task whole. `canAsk`: whether its client can put a question to a person. */
+/** A task whole. `canAsk`: whether its client can put a question to the user. */
 export function detailed(mcp: McpContext, task: Task, canAsk: boolean): DetailedTask {
   const { state } = task
   const nowMs = mcp.clock.now()
@@ -147,14 +146,14 @@ export function detailed(mcp: McpContext, task: Task, canAsk: boolean): Detailed
       return { ...onWire(task, 'completed'), ...ended(mcp, state.outcome) }
     case 'asks': {
       const [question] = state.questions
-      // Nobody can be asked from there, so the answer says where a person decides; the same call goes on afterwards.
+      // Nobody can be asked from there, so the answer says where the user decides; the same call goes on afterwards.
       if (!canAsk && question) {
         return { ...onWire(task, 'completed'), result: openQuestionResult(question, 'the same tool', nowMs) }
       }
       const inputRequests = Object.fromEntries(
         state.questions.map(question => [question.approvalId, asRequest(question, nowMs)]),
       )
-      return { ...onWire(task, 'input_required', 'A person has to decide before this goes on.'), inputRequests }
+      return { ...onWire(task, 'input_required', 'This needs the user’s approval.'), inputRequests }
     }
   }
 }

@@ -84,7 +84,7 @@ export class HttpExchanges {
   answer(request: IncomingMessage, response: ServerResponse): void {
     if (this.#isStopping || this.#open.size >= httpLimits.exchanges) {
       response.setHeader('retry-after', '1')
-      refuse(response, 503, this.#isStopping ? 'This server is stopping.' : 'Too many requests are under way here.')
+      refuse(response, 503, this.#isStopping ? 'This server is stopping.' : 'Too many requests are in flight.')
       return
     }
     const deliveries = new ExchangeDeliveries()
@@ -96,13 +96,13 @@ export class HttpExchanges {
     this.#open.add(ended)
   }
 
-  /** Takes no more, and resolves when those under way have ended. */
+  /** Takes no more, and resolves when those in flight have ended. */
   async stop(): Promise<void> {
     this.#isStopping = true
     await Promise.allSettled(this.#open)
   }
 
-  /** Aborts what is still under way. */
+  /** Aborts what is still in flight. */
   async cut(): Promise<void> {
     this.#isCut = true
     await Promise.all([this.#handler.close(), this.#sessions.close()])
@@ -142,9 +142,9 @@ export function letIn(
   isToken: (given: string) => boolean,
 ): boolean {
   const { host, authorization } = request.headersDistinct
-  if ((host?.length ?? 0) > 1) return refuse(response, 400, 'One Host header is taken.')
+  if ((host?.length ?? 0) > 1) return refuse(response, 400, 'Send exactly one Host header.')
   if (!isLocalHost(request, response) || !isLocalOrigin(request, response)) return false
-  if (!hostForm.test(host?.[0] ?? '')) return refuse(response, 403, 'The Host header is no name of this machine.')
+  if (!hostForm.test(host?.[0] ?? '')) return refuse(response, 403, 'The Host header does not name this machine.')
   if (pathOf(request) !== httpPath) return refuse(response, 404, `MCP is served at ${httpPath}.`)
   const [given = '', ...more] = authorization ?? []
   const token = /^bearer +(\S+)$/i.exec(given)?.[1] ?? ''
@@ -153,7 +153,7 @@ export function letIn(
     return refuse(
       response,
       401,
-      'Send the token of this server as `Authorization: Bearer TOKEN`; it told its file at start.',
+      'Send the token of this server as `Authorization: Bearer TOKEN`; the server printed the token’s file when it started.',
     )
   }
   return true

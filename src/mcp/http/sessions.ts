@@ -26,7 +26,7 @@ export function httpSessions(makeServer: () => Server, clock: Clock, onError: (e
     if (!sessions.hold(clock.now())) return allBusy()
     let isIn: boolean | undefined
     const transport = new WebStandardStreamableHTTPServerTransport({
-      // Whoever knows an id still needs the token; 256 bits keep clients of one owner apart.
+      // A known id is useless without the token; 256 bits keep clients of one owner apart.
       sessionIdGenerator: () => randomBytes(32).toString('base64url'),
       onsessioninitialized(id) {
         isIn = sessions.add(id, { transport, lastUsedAtMs: clock.now(), inFlight: 0 })
@@ -107,10 +107,10 @@ function begun(session: Session): () => void {
   }
 }
 
-const sessionNotFound = (): Response => refusal(404, -32_001, 'There is no such session any more; begin a new one.')
+const sessionNotFound = (): Response => refusal(404, -32_001, 'This session has ended; start a new one.')
 
 const allBusy = (): Response =>
-  refusal(503, -32_000, `All ${sessionLimits.open} sessions here have a call under way; come again in a moment.`, {
+  refusal(503, -32_000, `All ${sessionLimits.open} sessions have a call in flight; try again in a moment.`, {
     'retry-after': '1',
   })
 
@@ -148,7 +148,7 @@ class OpenSessions {
     return session
   }
 
-  /** Holds a place for a session that begins; false where every place has a call under way or is held. */
+  /** Holds a place for a session that begins; false where every place has a call in flight or is held. */
   hold(nowMs: number): boolean {
     this.#endUnused(nowMs)
     const busy = [...this.#sessions.values()].filter(({ inFlight }) => inFlight > 0).length
@@ -162,7 +162,7 @@ class OpenSessions {
     this.#beginning -= 1
   }
 
-  /** Lets a session in; false where all others have got a call under way since its place was held. */
+  /** Lets a session in; false where all others have got a call in flight since its place was held. */
   add(id: string, session: Session): boolean {
     if (this.#sessions.size >= sessionLimits.open) {
       const [unused] = [...this.#sessions].find(([, { inFlight }]) => inFlight === 0) ?? []

@@ -21,7 +21,7 @@ const yes = magic.padEnd(66, '0')
 
 /**
  * Whether the payer signed, decided as the token will decide it: an address with code is asked itself, any other one is
- * recovered from the signature. Asks nothing of the network until a signature is sound, or may be a contract's.
+ * recovered from the signature. Asks nothing of the network until a signature is valid, or may be a contract's.
  */
 export class EvmSignatures {
   readonly #viem: Viem

@@ -70,7 +70,7 @@ class EvmPaymentChain implements PaymentChain<EvmPayment> {
     return { ...landing, atSeconds: Number(timestamp) }
   }
 
-  /** Where no depth is asked for, a node that is a block behind its sibling must not make anybody wait. */
+  /** Where no depth is asked for, a node that is a block behind its sibling must not make anyone wait. */
   #isDeep(blockNumber: bigint, head: bigint): boolean {
     return this.#confirmations === 0n || head - blockNumber >= this.#confirmations
   }

@@ -76,7 +76,7 @@ export class EvmSender {
 
   /** In words for the operator. */
   get feeProblem(): string {
-    return `The fees of this hour have reached ${this.#viem.formatEther(this.#fees.perHour)} ETH, so payments wait; raise the cap if that is no attack.`
+    return `The fees of this hour have reached ${this.#viem.formatEther(this.#fees.perHour)} ETH, so payments wait; raise the cap if this is not an attack.`
   }
 
   /** Rejects where it was not sent, and where that is not known; `attempt` tells which. */
@@ -94,9 +94,9 @@ export class EvmSender {
       if (sent) return sent
       await sleep(sendInTurnMs * time)
     }
-    const words = `Others send by the key ${this.address} all the time; give this process a key of its own.`
+    const words = `Other processes keep using the key ${this.address}; give this process its own key.`
     attempt.unsent = { by: 'sender', words }
-    throw new Error('The key was never free.')
+    throw new Error('The key was always in use.')
   }
 
   /** Null where another sender took the number; then it was not sent. */

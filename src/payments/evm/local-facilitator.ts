@@ -91,7 +91,7 @@ export class LocalFacilitator implements Facilitator<EvmPayment> {
     if (reason) return { valid: false, reason }
     const verdict = await this.#judgeTwice(payment)
     if (verdict.valid && !this.#sender.canPay) {
-      throw new SettlementPaused('The service has spent what it may spend on network fees in an hour.')
+      throw new SettlementPaused('The service has reached its hourly cap on network fees.')
     }
     return verdict
   }

@@ -9,7 +9,7 @@ export interface CountedFee {
 
 /**
  * What settling may cost in any hour, in base units of the chain's own coin. A fee is counted when it is sent, at the
- * most that it may be. The count is this process's own and starts anew with it.
+ * most that it may be. The count is this process's own and starts again with it.
  */
 export class FeeBudget {
   readonly perHour: bigint

@@ -24,7 +24,7 @@ export interface FacilitatorRequest {
   url: URL
 }
 
-/** What signs us in at a facilitator, made for each request anew, because some sign the path. Never logged. */
+/** What signs us in at a facilitator, made for each request again, because some sign the path. Never logged. */
 export type FacilitatorHeaders = (
   request: FacilitatorRequest,
 ) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>
@@ -32,7 +32,7 @@ export type FacilitatorHeaders = (
 export interface RemoteFacilitatorSettings {
   /** Of any facilitator of x402 version 2, with its path where it has one; https, or http on this machine. */
   url: string
-  /** What signs us in there, made for each request anew; nothing when absent. Never logged. */
+  /** What signs us in there, made for each request again; nothing when absent. Never logged. */
   headers?: FacilitatorHeaders
 }
 
@@ -116,7 +116,7 @@ function baseOf(address: string): URL {
   const isPrivate = url?.protocol === 'https:' || (url?.protocol === 'http:' && loopback.test(url.hostname))
   if (!url || !isPrivate || url.username || url.password || url.search || url.hash) {
     throw new Error(
-      'A facilitator’s URL must be https (http on this machine alone), without user, password, query or fragment.',
+      'A facilitator’s URL must use https (http only on this machine), without user, password, query or fragment.',
     )
   }
   url.pathname = `${url.pathname.replace(/\/+$/, '')}/`
@@ -142,7 +142,10 @@ function unreachedOr(error: unknown): unknown {
 export interface RemoteRail<Payment extends SignedPayment> {
   /** CAIP-2. */
   network: string
-  /** What is wrong with the signature, before anybody else sees it; null where it is right. Rejects with `ChainUnavailable`. */
+  /**
+   * What is wrong with the signature, before anyone else sees it; null where it is right. Rejects with
+   * `ChainUnavailable`.
+   */
   signatureProblem(payment: Payment): Promise<PaymentReason | null>
   /** The `payload` of the wire, of exactly its members. */
   payload(payment: Payment): object
@@ -173,7 +176,7 @@ export class RemoteFacilitator<Payment extends SignedPayment> implements Facilit
     const answer = await this.#http.ask('supported').catch(() => null)
     if (!answer) return `The facilitator at ${host} cannot be reached, so no payment can be settled; check its address.`
     const kinds = readSupported(answer)
-    if (!kinds) return `The facilitator at ${host} does not tell what it supports; check its address and credentials.`
+    if (!kinds) return `The facilitator at ${host} did not say what it supports; check its address and credentials.`
     const kind = kinds.find(({ network }) => network === option.network)
     if (!kind) return `The facilitator at ${host} does not settle on ${option.network}; set another one.`
     return this.#rail
@@ -187,7 +190,7 @@ export class RemoteFacilitator<Payment extends SignedPayment> implements Facilit
     const verdict = readVerdict(await this.#askToVerify(payment))
     if (verdict.says === 'valid') return { valid: true }
     if (verdict.says === 'refused') return { valid: false, reason: verdict.reason }
-    throw new ChainUnavailable('The facilitator did not tell whether the payment is good.')
+    throw new ChainUnavailable('The facilitator did not say whether the payment is valid.')
   }
 
   /** Rejects where it gave no answer that can be read: the payment may be on its way. */
@@ -280,11 +283,11 @@ function readVerdict({ body }: FacilitatorAnswer): RemoteVerdict {
 /** Answers by which the question was not even taken up; each with what the operator can do. */
 const turnedAway: Readonly<Record<number, string>> = {
   401: 'check the credentials that it is sent',
-  402: 'it wants to be paid itself',
+  402: 'it requires a payment for this call',
   403: 'check the credentials that it is sent',
   404: 'check its address',
   405: 'check its address',
-  429: 'it is asked more often than it allows',
+  429: 'its rate limit is reached',
 }
 
 /** What it says of a settlement; null where it says nothing that can be read, which means that anything may have happened. */

@@ -36,7 +36,7 @@ export const paymentIdOf = (key: string): string =>
 /** The text that a row keeps, so that settling can be repeated. */
 export const storePayment = (payment: SignedPayment): string => JSON.stringify(payment)
 
-/** Reads what became of a payment, whoever brought it to the chain. Rejects with `ChainUnavailable`. */
+/** Reads what became of a payment, regardless of its submitter. Rejects with `ChainUnavailable`. */
 export interface PaymentChain<Payment extends SignedPayment = SignedPayment> {
   /** `transaction` is where to look first. */
   find(payment: Payment, transaction: string | null): Promise<OnChain>
@@ -134,53 +134,50 @@ const sentences = {
   too_long: 'The payment header is too long. Send the signed PaymentPayload alone, without large extensions.',
   not_base64: 'The payment header is not base64. Send base64 of the JSON of a signed x402 v2 PaymentPayload.',
   not_json:
-    'The payment header does not hold valid JSON. Send base64 of the JSON of a signed x402 v2 PaymentPayload, each member once.',
-  wrong_version: 'x402Version must be 2. Ask again without a payment header for the requirements, and sign those.',
+    'The payment header is not valid JSON. Send base64 of the JSON of a signed x402 v2 PaymentPayload, with each member once.',
+  wrong_version: 'x402Version must be 2. Request the payment requirements without a payment header, and sign those.',
   payload_members:
-    'A member of the payment is missing, of the wrong type, or one too many. Send x402Version, accepted and payload; payload of an EVM payment has exactly signature and authorization, whose members are all strings, and that of a Solana payment exactly transaction.',
-  unsupported_scheme: 'This scheme is not taken. Sign an option of `accepts` with the scheme exact.',
-  unsupported_network: 'This network is not taken. Sign an option of `accepts`.',
-  wrong_asset: 'The payment is in another token than was asked for. Sign the asset of the option in `accepts`.',
-  wrong_recipient: 'The payment goes to another address than was asked for. Sign the payTo of the option in `accepts`.',
+    'A member of the payment is missing, has the wrong type or is not allowed. Send x402Version, accepted and payload; payload of an EVM payment has exactly signature and authorization, whose members are all strings, and that of a Solana payment exactly transaction.',
+  unsupported_scheme: 'This scheme is not accepted. Sign an option of `accepts` with the scheme exact.',
+  unsupported_network: 'This network is not accepted. Sign an option of `accepts`.',
+  wrong_asset: 'The payment is in a different token than requested. Sign the asset of the option in `accepts`.',
+  wrong_recipient: 'The payment goes to a different address than requested. Sign the payTo of the option in `accepts`.',
   amount_not_decimal: 'An amount is not decimal. Send 1 to 18 digits, in base units of the token (5000000 is 5 USD).',
   amount_too_low: 'The amount is below the minimum of a top-up. Sign a larger one.',
-  amount_too_high: 'The amount is above the maximum of a top-up. Sign a smaller one, more than once if need be.',
-  amount_mismatch:
-    'accepted.amount and the amount that was signed differ. Sign exactly the amount that accepted names.',
+  amount_too_high: 'The amount is above the maximum of a top-up. Sign smaller ones, several if needed.',
+  amount_mismatch: 'accepted.amount differs from the signed amount. Sign exactly accepted.amount.',
   expired: `The authorization has expired or has less than ${minimumSecondsLeft} seconds left, and no transfer by it was found. Sign a new one.`,
   not_yet_valid:
     'The authorization is not valid yet. Wait until validAfter has passed and send it again, or sign validAfter 0.',
-  validity_too_long: `validBefore is too far away. Sign at most maxTimeoutSeconds of the option from now, give or take ${clockSkewSeconds} seconds.`,
+  validity_too_long: `validBefore is too far in the future. Sign at most maxTimeoutSeconds of the option from now, give or take ${clockSkewSeconds} seconds.`,
   invalid_signature:
     'The signature is not that of authorization.from over this authorization. Sign the EIP-712 domain of the option in `accepts` (extra.name, extra.version, its chain and asset) with the key of an ordinary account, 65 bytes, low s.',
   contract_wallet:
-    'The payer is a contract, or an account that runs the code of one, which this service takes no payments from. Pay from an ordinary account.',
+    'The payer is a contract, or an account that delegates to one, and this service accepts no payments from those. Pay from an ordinary account.',
   undeployed_wallet:
-    'The signature is wrapped for a wallet that is not deployed yet (ERC-6492), and no wallet is deployed for a payment. Deploy it and sign again.',
-  insufficient_funds:
-    'The payer has less of the token than the payment says. Fund the wallet and send the payment again.',
+    'The signature is wrapped for a wallet that is not deployed yet (ERC-6492), and this service does not deploy wallets. Deploy it and sign again.',
+  insufficient_funds: 'The payer has too little of the token. Fund the wallet and send the payment again.',
   not_a_transaction:
-    'payload.transaction is not one transaction of Solana. Send standard base64 with padding of a legacy or version 0 transaction, at most 1232 bytes, that the payer has signed.',
+    'payload.transaction is not a Solana transaction. Send standard base64 with padding of a legacy or version 0 transaction, at most 1232 bytes, that the payer has signed.',
   lookup_tables: 'The transaction uses address lookup tables. Name every account in the transaction itself.',
   wrong_signers:
-    'The transaction needs other signatures than two. Let extra.feePayer of the option in `accepts` pay the fee, and the owner of the tokens alone sign beside it.',
+    'The transaction must need exactly two signatures: of extra.feePayer from the option in `accepts`, which pays the fee, and of the owner of the tokens.',
   wrong_fee_payer:
-    'The transaction names another fee payer than was asked for. Sign with extra.feePayer of the option in `accepts`.',
+    'The transaction has a different fee payer than requested. Sign with extra.feePayer of the option in `accepts`.',
   fee_payer_named:
-    'An instruction of the transaction names the fee payer. It pays the fee and nothing else; take it out of every instruction.',
+    'An instruction of the transaction uses the fee payer, which may only pay the fee. Remove it from every instruction.',
   stray_account:
-    'The transaction names an account twice, or one that no instruction uses. Name each once, and no others.',
+    'The transaction lists an account twice, or one that no instruction uses. List each account once, and no others.',
   instruction_not_allowed:
     'The transaction does more than pay. Send one SetComputeUnitLimit, at most one SetComputeUnitPrice, one TransferChecked of the SPL Token program, and at most one Memo that names no account but the payer.',
   compute_too_high: 'The transaction asks for more compute than a payment needs. Sign lower limits.',
   transaction_failed:
-    'The transaction is on the chain and has failed, so nothing moved. Sign a new one, with a fresh blockhash.',
+    'The transaction failed on the chain, so nothing was transferred. Sign a new one with a fresh blockhash.',
   nonce_used:
-    'The nonce of the authorization has been used for something else, or was cancelled, and no transfer to us came of it. Sign a new authorization with a fresh nonce.',
+    'The nonce of the authorization was used for something else or cancelled, so there was no transfer to this service. Sign a new authorization with a fresh nonce.',
   paid_before:
-    'The transfer by this authorization is older than the ledger of this service, so it was meant for another one. Sign a new one.',
-  facilitator_refused:
-    'The facilitator that settles payments for this service refuses this one. Pay from another wallet.',
+    'The transfer by this authorization is older than the ledger of this service, so it is not credited here. Sign a new one.',
+  facilitator_refused: 'The facilitator of this service refuses this payment. Pay from another wallet.',
   simulation_failed:
     'The token refuses the transfer. Sign a new authorization; if it is refused again, check the wallet.',
 } as const

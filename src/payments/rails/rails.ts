@@ -28,7 +28,7 @@ export const rails: readonly Rail<SignedPayment, PaymentSettings>[] = entries
 /** The rail of a payment. Throws for one that this release does not know. */
 function railOf({ rail: name }: Pick<SignedPayment, 'rail'>): Rail {
   const rail = rails.find(each => each.name === name)
-  if (!rail) throw new Error(`This release knows no payments of the rail ${name}.`)
+  if (!rail) throw new Error(`This release does not support payments on ${name}.`)
   return rail
 }
 
@@ -155,6 +155,6 @@ export class RailChains implements PaymentChain {
 /** A row may outlive the setting of its rail. */
 function served<Port>(byRail: ByRail<Port>, { rail }: SignedPayment): Port {
   const port = byRail[rail]
-  if (port === undefined) throw new Error(`Payments of the rail ${rail} are not served any more; set it up again.`)
+  if (port === undefined) throw new Error(`Payments on ${rail} are no longer configured; configure them again.`)
   return port
 }

@@ -40,7 +40,7 @@ const Statuses = z.object({ value: z.array(z.unknown()) })
 /** A node's code for a transaction that failed when it was tried, before it was sent. */
 const preflightFailed = -32002
 
-const paused = 'The service cannot take payments on Solana for the moment.'
+const paused = 'The service cannot accept payments on Solana at the moment.'
 
 /**
  * Settles on Solana with a key of our own that pays the fees. What it signs has been read to the last byte before, so
@@ -77,7 +77,7 @@ export class LocalSvmFacilitator implements Facilitator<SvmPayment> {
   #feeProblem(): string | null {
     return this.#fees.left > 0n
       ? null
-      : `Fees on Solana have reached the ${this.#fees.perHour} lamports of an hour, so payments wait; look for failed transactions of ${this.#feePayer.address}.`
+      : `Fees on Solana have reached the ${this.#fees.perHour} lamports per hour, so payments wait; look for failed transactions of ${this.#feePayer.address}.`
   }
 
   async verify(payment: SvmPayment): Promise<Verdict> {
@@ -137,7 +137,7 @@ export class LocalSvmFacilitator implements Facilitator<SvmPayment> {
 
   async #send(wire: string, transaction: string, payment: SvmPayment): Promise<Settlement> {
     const counted = this.#fees.count(feeOf(transferOf(payment)))
-    if (!counted) return { state: 'unsent', why: this.#feeProblem() ?? 'The fees of this hour are used up.' }
+    if (!counted) return { state: 'unsent', why: this.#feeProblem() ?? 'The hourly cap on fees is reached.' }
     try {
       await this.#rpc.send(wire, { preflightCommitment: 'processed' })
       return { state: 'sent', transaction }
@@ -220,7 +220,7 @@ const Account = z.object({ owner: z.string(), data: z.tuple([z.string(), z.liter
 const MintAndPayee = z.object({ value: z.array(Account.nullable()).length(2) })
 const Balance = z.object({ value: z.number() })
 
-/** What the dearest payment that is taken costs whoever pays its fee, in lamports. */
+/** The highest fee that an accepted payment can cost its fee payer, in lamports. */
 const dearestFee = 2n * lamportsPerSignature + (BigInt(mostComputeUnits) * mostMicroLamportsPerUnit) / 1_000_000n
 
 const mintBytes = 82
@@ -230,7 +230,7 @@ export async function svmOfferProblem(rpc: SolanaRpc, option: PaymentOption, fee
   return (await svmAccountProblem(rpc, option)) ?? (await balanceProblem(rpc, feePayer))
 }
 
-/** The same where somebody else pays the fees. */
+/** The same where someone else pays the fees. */
 export async function svmAccountProblem(
   rpc: SolanaRpc,
   { network, asset, payTo }: PaymentOption,
@@ -254,7 +254,7 @@ async function accountProblem(rpc: SolanaRpc, asset: string, payTo: string): Pro
     return `There is no token of ${usdcDecimals} decimals at ${asset}; set the asset's address.`
   }
   if (payee?.owner !== tokenProgram) {
-    return `${payTo} has no account for ${asset} yet, so nothing can be paid to it; open ${account} by sending it any amount of the token.`
+    return `${payTo} has no account for ${asset} yet, so it cannot be paid; open ${account} by sending it any amount of the token.`
   }
   // An account may be given away, and its address stays the same.
   return encodeBase58(payee.bytes.subarray(32, 64)) === payTo

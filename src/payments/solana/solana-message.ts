@@ -138,7 +138,7 @@ export const wireOf = (feePayerSignature: Uint8Array, { signature, message }: Sv
     Buffer.from(message, 'base64'),
   ]).toString('base64')
 
-/** All that a payment's transaction does: one transfer, and what it costs whoever pays the fee. */
+/** All that a payment's transaction does: one transfer, and what it costs the fee payer. */
 export interface SvmTransfer {
   feePayer: string
   /** Owns the tokens, and signs. */

@@ -49,7 +49,7 @@ export class SolanaRpc {
     return new SolanaRpc(this.#url, AbortSignal.timeout(timeoutMs))
   }
 
-  /** Rejects with `SolanaRefusal` where the node refuses, and with any other error where it gives no sound answer. */
+  /** Rejects with `SolanaRefusal` where the node refuses, and with any other error where it gives no valid answer. */
   async ask<Result>(method: string, params: readonly unknown[], result: z.ZodType<Result>): Promise<Result> {
     for (let attempt = 0; ; attempt++) {
       try {

@@ -21,7 +21,7 @@ export interface SvmPaymentChainOptions {
   rpcUrl: string
   commitment: SolanaCommitment
   /**
-   * Pays the fees; null where somebody else does. Its signature names a transaction, so every transaction of ours is
+   * Pays the fees; null where someone else does. Its signature names a transaction, so every transaction of ours is
    * known before it is sent.
    */
   feePayer: SolanaKey | null
@@ -97,7 +97,7 @@ export class SvmPaymentChain implements PaymentChain<SvmPayment> {
     return this.#rpc.ask('getSignatureStatuses', [[signature], { searchTransactionHistory: true }], Statuses)
   }
 
-  /** Credits what the token account got by the very message that was signed, whoever says that this is its transaction. */
+  /** Credits what the token account got by the very message that was signed, regardless of who reported the transaction. */
   async #read(payment: SvmPayment, signature: string): Promise<OnChain | null> {
     const found = await executedOf(this.#rpc, signature, this.#commitment)
     // Nodes behind one address answer for themselves; without the transaction nobody may say that nothing landed.

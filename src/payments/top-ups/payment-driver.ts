@@ -28,8 +28,8 @@ import type { AbandonedPayment, PaymentRow, PaymentRows } from './payment-rows.t
 
 /**
  * Brings a payment from its claim to an end: credited, rejected or expired. Money is credited when the chain says that
- * it has come, whoever brought it; a payment that may be on its way is never called bad. Whoever drives a row holds its
- * lease, and every move compares the fence, so that two drivers end in one credit.
+ * it has arrived, regardless of its submitter; a payment that may be in flight is never refused. The driver of a row
+ * holds its lease, and every move compares the fence, so that two drivers end in one credit.
  */
 export class PaymentDriver {
   readonly #rows: PaymentRows
@@ -95,7 +95,7 @@ export class PaymentDriver {
     if (row) await this.#attempt(row, { isFirst: true, waits: true })
   }
 
-  /** Nothing is to be sent any more, and whoever comes next sees whether it stayed. */
+  /** Nothing is to be sent any more, and the next driver sees whether it stayed. */
   async #awaitDepth(payment: SignedPayment, rejected: PaymentRow | null): Promise<void> {
     const row = await this.#claim(payment, rejected)
     if (row) await this.#rows.release(row)
@@ -126,7 +126,7 @@ export class PaymentDriver {
       case 'doubtful':
         this.#log.warn(
           { payment: paymentIdOf(row.key), why: settlement.why },
-          'A payment is said to be refused; the chain is asked.',
+          'The facilitator reports a refusal; checking the chain.',
         )
         return this.#awaitLanding(row, { state: 'doubtful', transaction: row.transaction }, waits)
       default:
@@ -139,7 +139,7 @@ export class PaymentDriver {
       return await withSpan('settlement', {}, () => this.#facilitator.settle(row.payment))
     } catch (error) {
       const facts = { payment: paymentIdOf(row.key), failure: failureWords(error) }
-      this.#log.warn(facts, 'The facilitator gave no answer, so the chain is asked.')
+      this.#log.warn(facts, 'The facilitator gave no answer; checking the chain.')
       return { state: 'lost', transaction: null }
     }
   }
@@ -156,22 +156,22 @@ export class PaymentDriver {
     // A connection that broke once, often with the answer that was lost, is not yet a chain that cannot be asked.
     const patience = AbortSignal.timeout(landingLooksMs)
     for (let look = 0, failures = 0; look < landingLooks && failures < failedLooks && held; look++) {
-      // A look may take long where a chain is slow, and whoever drives the row must be done within its lease.
+      // A look may take long where a chain is slow, and the driver must be done within its lease.
       if (patience.aborted) break
       if (look > 0) await sleep(seen?.state === 'unconfirmed' ? confirmationLookMs : landingLookMs)
       seen = await this.#chain.find(held.payment, settlement.transaction).catch(() => null)
       if (seen?.state === 'landed' || seen?.state === 'void') return this.#end(held, seen)
       if (!seen) failures++
       if (look === 0) held = await this.#rows.hold(held, 'unknown', settlement.transaction)
-      // Only the first request waits for depth: whoever comes later comes again, and has others to look after.
+      // Only the first request waits for depth: a later driver retries, and has other payments to drive.
       if (seen?.state === 'unconfirmed' && !waits) break
     }
     if (!held) return
     if (seen?.state === 'unconfirmed')
-      this.#log.info(facts, 'A payment has too few blocks after it yet; it is looked for again.')
+      this.#log.info(facts, 'A payment has too few confirmations so far; it is checked again.')
     else if (settlement.state === 'settled')
-      this.#log.error(facts, 'The chain does not show a payment that is said to be settled.')
-    else this.#log.warn(facts, 'A payment was sent and is not on the chain yet; it is looked for again.')
+      this.#log.error(facts, 'The chain does not show a payment that the facilitator reports as settled.')
+    else this.#log.warn(facts, 'A payment was sent but is not on the chain yet; it is checked again.')
     await this.#rows.release(held)
   }
 
@@ -252,7 +252,7 @@ export class Completer {
       return true
     } catch (error) {
       const facts = { payment: paymentIdOf(payment.key), failure: failureWords(error) }
-      this.#log.warn(facts, 'A payment could not be finished yet; it is tried again.')
+      this.#log.warn(facts, 'A payment could not be completed yet; it is retried.')
       return !(error instanceof ChainUnavailable)
     }
   }
@@ -260,7 +260,7 @@ export class Completer {
   /** Its money may have come, so it is neither rejected nor credited until it can be read. */
   async #leave(payment: AbandonedPayment): Promise<void> {
     const facts = { payment: paymentIdOf(payment.key) }
-    this.#log.error(facts, 'A payment cannot be read, so nothing is done for it; start the release that wrote it.')
+    this.#log.error(facts, 'A stored payment cannot be read and is skipped; start the release that wrote it.')
     await this.#rows.postpone(payment)
   }
 
@@ -269,9 +269,7 @@ export class Completer {
     if (this.#isRunning) return this.#round
     this.#isRunning = true
     this.#round = this.complete()
-      .catch(err =>
-        this.#log.error({ err }, 'Unfinished payments could not be looked for; the next round tries again.'),
-      )
+      .catch(err => this.#log.error({ err }, 'Looking for unfinished payments failed; the next round tries again.'))
       .finally(() => {
         this.#isRunning = false
       })

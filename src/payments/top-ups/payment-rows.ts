@@ -273,7 +273,7 @@ function readRowOrNull(row: StoredRow): PaymentRow | null {
   }
 }
 
-/** Why a rejected payment was; a new attempt is judged anew. */
+/** Why a rejected payment was; a new attempt is judged again. */
 export const refusalOf = (row: PaymentRow): PaymentReason =>
   (JSON.parse(row.answer ?? '') as { refused: PaymentReason }).refused
 

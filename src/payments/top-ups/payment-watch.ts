@@ -55,7 +55,7 @@ export class PaymentWatch {
     const { network } = option
     const problem = await this.#facilitator
       .problem(option)
-      .catch(() => 'It could not be checked whether payments can be settled.')
+      .catch(() => 'The check whether payments can be settled failed.')
     const before = this.#problems.get(network)
     if (problem) this.#problems.set(network, problem)
     else this.#problems.delete(network)
@@ -109,7 +109,7 @@ export class PayeeWatch {
       await this.#note()
       for (const other of await this.#noted()) this.#tellOf(other)
     } catch (err) {
-      this.#log.error({ err }, 'It could not be looked whether other services have the same payee.')
+      this.#log.error({ err }, 'The check for other services with the same payee failed.')
     }
   }
 
@@ -144,7 +144,7 @@ export class PayeeWatch {
     this.#told.add(`${network} ${payTo}`)
     this.#log.error(
       { network, payee: own.payTo, otherPayee: payTo },
-      'Another service on this ledger takes payments for another payee. Give all of them the same payee, or each its own ledger.',
+      'Another service on this ledger has a different payee. Give all of them the same payee, or each its own ledger.',
     )
   }
 }

@@ -39,7 +39,7 @@ export function topUpOffer(settings: TopUpSettings): ServiceError {
   const accepts = [...settings.paymentOptions]
   const error = accepts.length
     ? 'PAYMENT-SIGNATURE header is required'
-    : 'This service takes no payments; ask its operator for an API key with credit'
+    : 'This service accepts no payments; ask its operator for an API key with credit'
   const resource = {
     url: `${baseUrl(settings)}${topUp.path}`,
     description: topUp.summary,

@@ -132,11 +132,11 @@ export class TopUps implements Payments {
     this.#payees.stop()
     const works = [this.completer.stop(), this.watch.stop(), ...this.#works.values()]
     if (!(await this.#isSoon(Promise.allSettled(works))))
-      this.#log.warn({}, 'Some payments are still being settled; the next start finishes them.')
+      this.#log.warn({}, 'Some payments are still being settled; they continue at the next start.')
     if (!(await this.#isSoon(this.#facilitator.close?.()))) this.#log.warn({}, 'The facilitator could not be closed.')
   }
 
-  /** Whether it ends before a stopping service goes on without it: a facilitator may be anybody's. */
+  /** Whether it ends before a stopping service goes on without it: a facilitator may be anyone's. */
   async #isSoon(end: Promise<unknown> | undefined): Promise<boolean> {
     const patience = new AbortController()
     const late = sleep(this.#closeMs, false, { signal: patience.signal }).catch(() => true)
@@ -157,7 +157,7 @@ export class TopUps implements Payments {
     return work
   }
 
-  /** One that was rejected is checked anew, which costs as much as a new one. Twins have one work and count once. */
+  /** One that was rejected is checked again, which costs as much as a new one. Twins have one work and count once. */
   async #work(payment: SignedPayment, count: TopUpRequest['count']): Promise<void> {
     const row = await this.#rows.find(payment.key)
     if (!row || row.state === 'rejected') {
@@ -190,7 +190,7 @@ export class TopUps implements Payments {
     }
   }
 
-  /** Waits for a work that goes on whether or not anybody waits. */
+  /** Waits for a work that goes on whether or not anyone waits. */
   async #within(work: Promise<void>, payment: SignedPayment): Promise<void> {
     const patience = new AbortController()
     const timeout = sleep(this.#waitMs, undefined, { signal: patience.signal }).catch(() => {})
@@ -210,14 +210,14 @@ export class TopUps implements Payments {
     if (error instanceof ServiceError) return error
     const facts = { payment: paymentIdOf(payment.key), failure: failureWords(error) }
     if (error instanceof SettlementPaused) {
-      this.#log.error(facts, 'A payment was turned away because settling is paused.')
+      this.#log.error(facts, 'A payment was refused because settling is paused.')
       return this.#failed(error.message, pausedRetrySeconds)
     }
     if (!(error instanceof ChainUnavailable)) {
-      this.#log.error({ ...facts, err: error }, 'A top-up met an unexpected error.')
+      this.#log.error({ ...facts, err: error }, 'A top-up failed with an unexpected error.')
       return this.#pending(payment)
     }
-    this.#log.warn(facts, 'The chain could not be asked about a payment.')
+    this.#log.warn(facts, 'The chain could not be queried about a payment.')
     if (await this.#rows.exists(payment.key)) return this.#pending(payment)
     return this.#failed('The chain cannot be reached, so the payment could not be checked.')
   }
@@ -241,7 +241,7 @@ export class TopUps implements Payments {
       {
         error: 'X402_SETTLEMENT_PENDING',
         message:
-          'The payment has been taken on and is not settled yet. Send the same signed payment again in a few seconds; do not sign a new one.',
+          'The payment was accepted and is not settled yet. Send the same signed payment again in a few seconds; do not sign a new one.',
         details: { retry: 'same-payload', paymentId: paymentIdOf(payment.key) },
       },
       comeAgainIn(retryAfterSeconds),

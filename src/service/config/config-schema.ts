@@ -60,7 +60,7 @@ export const SearchConfig = z.discriminatedUnion('engine', [
   z.strictObject({
     engine: z.literal('searxng'),
     /** Its settings have to list `json` under `search.formats`. */
-    baseUrl: HttpUrl.refine(isOpen, 'Must have no user and no password in it'),
+    baseUrl: HttpUrl.refine(isOpen, 'Must not contain a user name or password'),
     language: z
       .string()
       .regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 'a language such as en or pt-BR')
@@ -84,7 +84,7 @@ export const PagesConfig = z.discriminatedUnion('engine', [
 export type PagesConfig = z.output<typeof PagesConfig>
 
 const Network = z.strictObject({
-  slug: z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'small letters, digits and -: base-mainnet'),
+  slug: z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'lower-case letters, digits and -, such as base-mainnet'),
   /** Each is asked when the one before it is unreachable. */
   urls: z.tuple([HttpUrl], HttpUrl).refine(urls => urls.length <= nodesOfNetwork, `At most ${nodesOfNetwork} nodes`),
   timeoutMs: Milliseconds.optional(),
@@ -181,21 +181,21 @@ const Listen = z.string().transform((text, context) => {
 
 const PublicUrl = HttpUrl.refine(
   text => !URL.canParse(text) || new URL(text).pathname === '/',
-  'Must be an address without a path; the API is below /api/v1 of it',
+  'Must be a URL without a path; the API is at /api/v1 there',
 )
 
 const Secret = z.string().min(secretCharacters, `Must have ${secretCharacters} random characters or more`)
 
 const Metrics = z
   .strictObject({
-    /** Whoever reads figures has to have it, but on a loopback address of their own. */
+    /** Required to read the metrics, except on a loopback address. */
     token: Secret.optional(),
     /** An address for figures alone. */
     listen: Listen.optional(),
   })
   .refine(
     ({ token, listen }) => token !== undefined || listen === undefined || isLoopbackHost(listen.host),
-    'Figures on an address that others reach need a token',
+    'Metrics on an address that other machines can reach need a token',
   )
   .refine(({ token, listen }) => token !== undefined || listen !== undefined, 'Set token, listen, or both')
 
@@ -228,7 +228,7 @@ export const ConfigFile = z.strictObject({
   plan: z.enum(['default', 'partner']).default('default'),
   limits: LimitConfig.optional(),
   systemPrompt: Text.default(''),
-  /** Looks for faces in media with `@vladmandic/human`; where absent, every medium counts as one with a face. */
+  /** Looks for faces in media with `@vladmandic/human`; where absent, every media file counts as one with a face. */
   faces: z.literal('human').optional(),
   /** Looks for sexual content in images that are made; where absent, `safe_mode` blurs nothing. */
   moderation: ModerationConfig.optional(),

@@ -12,7 +12,7 @@ export const valueFileBytes = 64 * 1024
 /** Aliases that a file may have: enough for a server that every model names, too few to blow a file up. */
 export const configAliases = 1_000
 
-/** Faults that are told at once; the rest shows once these are mended. */
+/** Faults that are told at once; the rest shows once these are fixed. */
 export const faultsTold = 20
 
 /** Of a value that was found, in a fault. */
@@ -103,9 +103,9 @@ export const Milliseconds = count(1, dayMs)
 export const Moment = z
   .string()
   .regex(/^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d{1,3})?Z)?$/, 'a day such as 2027-01-31, or 2027-01-31T12:00:00Z')
-  .refine(text => Number.isFinite(Date.parse(text)), 'Must be a day that there is')
+  .refine(text => Number.isFinite(Date.parse(text)), 'Must be an existing date')
 
-/** What is wrong at one place of a configuration, in words for whoever wrote it. */
+/** What is wrong at one place of a configuration, in words for its author. */
 export interface ConfigFault {
   /** From 1. */
   line: number

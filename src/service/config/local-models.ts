@@ -31,7 +31,7 @@ export interface LeftOutModel {
 export const foundModels = (servers: readonly LocalServer[], taken: readonly string[] = []): FoundModel[] =>
   lookedOver(servers, taken).found
 
-/** The same, with all that was left out: whoever sees two models listed must not wonder where the second one is. */
+/** The same, with all that was left out: so that a missing model is explained. */
 export function lookedOver(
   servers: readonly LocalServer[],
   taken: readonly string[] = [],
@@ -53,9 +53,9 @@ export function lookedOver(
 }
 
 function whyNot(model: string, id: string, isTaken: boolean): string | null {
-  if (otherWork.test(model)) return 'by its name it answers no chats; add it by hand with its type'
-  if (id === '') return 'its name has no letter that an id may have'
-  return isTaken ? `another model is called ${id} already` : null
+  if (otherWork.test(model)) return 'its name suggests that it is not a chat model; add it by hand with its type'
+  if (id === '') return 'its name has no character that an id may have'
+  return isTaken ? `another model already has the id ${id}` : null
 }
 
 /** Without a folder before it, Ollama's usual tag, and what an id cannot have. */

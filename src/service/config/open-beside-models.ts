@@ -24,7 +24,7 @@ interface Closing {
   close(): Promise<void>
 }
 
-/** Each part is loaded where the file names it. Asks nothing of anybody. */
+/** Each part is loaded where the file names it. Asks nothing of anyone. */
 export async function openBesideModels(file: ConfigFile, log: Log): Promise<BesideModels> {
   const { search, pages, networks, characters, transcriber, faces, moderation, fetchHosts } = file
   const opened: Partial<Closing>[] = []
@@ -103,7 +103,7 @@ async function openFaces(log: Log) {
   const { HumanFaces } = await import('#engines/faces/human-faces.ts')
   return new HumanFaces({
     onProblem: error =>
-      log.error({ err: error }, 'A medium could not be looked at for faces; it counted as one with a face.'),
+      log.error({ err: error }, 'A media file could not be checked for faces; it was treated as showing one.'),
   })
 }
 

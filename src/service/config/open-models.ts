@@ -51,7 +51,7 @@ function requireKept(model: Model, upstream: string, engine: AnyEngine): void {
   const broken = brokenPromise(model, engine)
   if (broken === null) return
   throw new Error(
-    `${model.id} offers ${broken}, which its upstream ${upstream} cannot carry out. Remove it from the model, or use an upstream that can.`,
+    `${model.id} offers ${broken}, which its upstream ${upstream} does not support. Remove it from the model, or use an upstream that does.`,
   )
 }
 
@@ -71,8 +71,9 @@ function modelOver(
     clock: around.clock ?? systemClock,
     ...(kind.probe ? { probe: kind.probe as Probe<AnyEngine> } : {}),
     news: {
-      leftOut: (upstream, reason) => log.warn({ model: id, upstream, reason }, 'An upstream is left out for a while.'),
-      back: upstream => log.info({ model: id, upstream }, 'An upstream is back.'),
+      leftOut: (upstream, reason) =>
+        log.warn({ model: id, upstream, reason }, 'An upstream is out of service for a while.'),
+      back: upstream => log.info({ model: id, upstream }, 'An upstream is back in service.'),
     },
   })
   return {
@@ -97,7 +98,7 @@ function openUpstream(
   if (!open) throw new Error(`The engine ${engine} has no models of type ${type}.`)
   for (const [option, types = []] of Object.entries(kind.onlyFor ?? {})) {
     if (!(option in upstream) || types.includes(type)) continue
-    throw new Error(`${option} has no use for a model of type ${type}; it is for ${types.join(', ')}. Leave it out.`)
+    throw new Error(`${option} does not apply to a model of type ${type}, only to ${types.join(', ')}. Leave it out.`)
   }
   const kept: string[] = []
   const keepHere: EngineSurroundings['keep'] = (key, make) => {

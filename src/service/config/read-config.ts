@@ -103,15 +103,13 @@ function shown(found: unknown, given: ReadonlySet<string>): string {
   if (Array.isArray(found)) return 'a list'
   if (found === null) return 'nothing'
   if (typeof found === 'object') return 'a map'
-  if (typeof found === 'string' && [...given].some(value => found.includes(value))) return 'what its variable gives'
+  if (typeof found === 'string' && [...given].some(value => found.includes(value))) return 'the value of its variable'
   return JSON.stringify(found).slice(0, foundCharacters)
 }
 
 function unknownName(key: string, names: readonly string[]): string {
   const [near] = nearNames(key, names, 1)
-  return near
-    ? `There is no such setting; ${near} is meant perhaps.`
-    : `There is no such setting; there are ${names.join(', ')}.`
+  return near ? `Unknown setting; did you mean ${near}?` : `Unknown setting; the settings are ${names.join(', ')}.`
 }
 
 function valueAt(value: unknown, path: ConfigPath): unknown {
@@ -204,12 +202,15 @@ export function fillIn(value: unknown, environment: Environment): FilledIn {
     }
     const isReferred = typeof inside === 'string' && /^\$\{[^}]*\}$/.test(inside)
     if (isSecret && typeof inside === 'string' && !isReferred) {
-      faults.push({ path, sentence: `A secret stands here in plain; write \${NAME}, and set that variable.` })
+      faults.push({ path, sentence: `This is a secret in plain text; write \${NAME}, and set that variable.` })
       return inside
     }
     if (typeof inside !== 'string') return inside
     if (hasPassword(inside)) {
-      faults.push({ path, sentence: `This address has a password in it; write \${NAME}, and set that variable to it.` })
+      faults.push({
+        path,
+        sentence: `This address contains a password; write \${NAME}, and set that variable to the address.`,
+      })
       return inside
     }
     return inside.replaceAll(reference, (whole, name: string) => {
@@ -227,10 +228,10 @@ export function fillIn(value: unknown, environment: Environment): FilledIn {
 
 const hasPassword = (text: string): boolean => URL.canParse(text) && new URL(text).password !== ''
 
-/** Of the variable, or of the file that `NAME_FILE` names: that one is read anew at each reload. */
+/** Of the variable, or of the file that `NAME_FILE` names: that one is read again at each reload. */
 function valueOfVariable(name: string, environment: Environment): { value: string } | { sentence: string } {
   if (!variableName.test(name)) {
-    return { sentence: `\${${name}} names no variable; one is written in capitals, such as \${OPENAI_API_KEY}.` }
+    return { sentence: `\${${name}} is not a variable name; use capitals, such as \${OPENAI_API_KEY}.` }
   }
   const value = environment[name]
   if (value) return { value }

@@ -22,40 +22,40 @@ import {
 const quotes = 'A quotation mark, a comma, a colon or a bracket is missing here or before it.'
 const names = 'Write a name (&name) once before a value, and refer to it (*name) elsewhere.'
 const oneLine =
-  'Here a line of the form `name: value` is wanted; put the name on one line, and a space after its colon.'
+  'A line of the form `name: value` is expected here; put the name on one line, and a space after its colon.'
 
-const unexpected = `This sign is not expected here; a quotation mark or bracket before it may be missing. Within brackets and braces a variable stands in quotation marks: '\${NAME}'.`
+const unexpected = `This character is not expected here; a quotation mark or bracket before it may be missing. Within brackets and braces, put a variable in quotation marks: '\${NAME}'.`
 
 /** What to do where a file is no YAML; the library's sentences speak of its grammar. */
 const sentences: Readonly<Record<ErrorCode, string>> = {
   ALIAS_PROPS: names,
   BAD_ALIAS: names,
-  BAD_COLLECTION_TYPE: 'A tag (!…) does not fit what follows it; leave it out.',
-  BAD_DIRECTIVE: 'A configuration has no lines that begin with %; leave this one out.',
-  BAD_DQ_ESCAPE: 'A backslash within "…" begins a sign that there is not; write \\\\ for a backslash, or use \'…\'.',
+  BAD_COLLECTION_TYPE: 'A tag (!…) does not match the value after it; remove it.',
+  BAD_DIRECTIVE: 'Lines that begin with % are not allowed; remove this one.',
+  BAD_DQ_ESCAPE: 'A backslash within "…" begins an unknown escape; write \\\\ for a backslash, or use \'…\'.',
   BAD_INDENT:
-    'The line is set in differently from those beside it; use the same number of spaces for all of a list or map.',
+    'The indentation of this line differs from that of its neighbours; use the same number of spaces for the whole list or map.',
   BAD_PROP_ORDER: names,
-  BAD_SCALAR_START: 'A value that begins with this sign has to stand in quotation marks.',
-  BLOCK_AS_IMPLICIT_KEY: 'Two settings stand on one line; begin a new line, set in further, after the first colon.',
-  BLOCK_IN_FLOW: 'A list with dashes cannot stand within brackets; write [a, b] there.',
-  DUPLICATE_KEY: 'This setting stands here twice; keep one of them.',
+  BAD_SCALAR_START: 'A value that begins with this character must be in quotation marks.',
+  BLOCK_AS_IMPLICIT_KEY: 'There are two settings on one line; begin a new, indented line after the first colon.',
+  BLOCK_IN_FLOW: 'A list with dashes cannot be within brackets; write [a, b] there.',
+  DUPLICATE_KEY: 'This setting appears twice; keep one of them.',
   IMPOSSIBLE: quotes,
   KEY_OVER_1024_CHARS: oneLine,
   MISSING_CHAR: quotes,
   MULTILINE_IMPLICIT_KEY: oneLine,
   MULTIPLE_ANCHORS: names,
-  MULTIPLE_DOCS: 'A line of three dashes begins a second file within this one; leave one.',
-  MULTIPLE_TAGS: 'Leave the tags (!…) out.',
+  MULTIPLE_DOCS: 'A line of three dashes begins a second document; remove it.',
+  MULTIPLE_TAGS: 'Remove the tags (!…).',
   NON_STRING_KEY: oneLine,
-  RESOURCE_EXHAUSTION: 'Lists or maps stand too deep within each other.',
+  RESOURCE_EXHAUSTION: 'Lists or maps are nested too deeply.',
   TAB_AS_INDENT: 'This line is indented with tabs; use spaces.',
-  TAG_RESOLVE_FAILED: 'There is no such tag (!…); leave it out.',
+  TAG_RESOLVE_FAILED: 'Unknown tag (!…); remove it.',
   UNEXPECTED_TOKEN: unexpected,
 }
 
 const yamlSentence = (code: ErrorCode): string =>
-  Object.hasOwn(sentences, code) ? sentences[code] : 'This is no YAML.'
+  Object.hasOwn(sentences, code) ? sentences[code] : 'This is not YAML.'
 
 /** A parsed file that still knows where everything stood. */
 export class YamlFile {

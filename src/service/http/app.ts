@@ -84,10 +84,10 @@ function unknownPath(path: string): ServiceError {
   )
   if (!known.length)
     return routeNotFound({
-      error: `There is nothing at this address; the API is described at ${basePath}/openapi.yaml.`,
+      error: `There is no such path; the API is described at ${basePath}/openapi.yaml.`,
     })
   const methods = [...new Set(known.map(operation => operation.method))].join(', ')
-  return methodNotAllowed({ error: `This address takes ${methods} only.` }, { allow: methods })
+  return methodNotAllowed({ error: `This path supports only ${methods}.` }, { allow: methods })
 }
 
 const isPath = (pattern: string, path: string): boolean => {

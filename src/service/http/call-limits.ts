@@ -43,7 +43,7 @@ export async function tellLimits(exchange: Exchange, { guards }: Pick<Service, '
   exchange.setAll(await guards.limitsOf(exchange, demand))
 }
 
-/** Whoever asked for a deprecated model is told so, also where another one answers for it by now. */
+/** Callers of a deprecated model are told so, even if its replacement answers. */
 function tellDeprecationOf(type: Model['type'], body: unknown, exchange: Exchange, service: Service): void {
   const name = askedModelName(type, body as { model?: unknown })
   const asked = name === null ? null : service.catalogue.asked(type, name)

@@ -18,7 +18,7 @@ function grantOf(context: Context, service: Service): string {
   return jobId
 }
 
-const gone = () => mediaGone({ error: 'This address has expired or was revoked; queue the video again.' })
+const gone = () => mediaGone({ error: 'This link has expired or was revoked; queue the video again.' })
 
 /** The whole file, or the one range that a resumed download asks for; the ETag is strong, since a file never changes. */
 export async function readDownload(exchange: Exchange, context: Context, service: Service): Promise<Response> {
@@ -56,7 +56,7 @@ function rangeOf(exchange: Exchange, etag: string, bytes: number): ByteRange | n
   const end = first === '' || last === '' ? bytes - 1 : Math.min(Number(last), bytes - 1)
   if (start >= bytes || end < start) {
     exchange.setAll({ 'content-range': `bytes */${bytes}` })
-    throw rangeNotSatisfiable({ error: `The file has ${bytes} bytes; the range lies outside.` })
+    throw rangeNotSatisfiable({ error: `The file has ${bytes} bytes; the range is outside of it.` })
   }
   return { start, end }
 }
@@ -112,7 +112,10 @@ function join(joined: ByteRange[], { start, end }: ByteRange): ByteRange[] {
 
 const minuteMs = 60_000
 
-/** Counts how often each download address is asked for, in minutes of UTC: whoever has it may use it, and nobody else is known. */
+/**
+ * Counts how often each download address is asked for, in minutes of UTC: anyone with the link may use it, so the link
+ * is what is counted.
+ */
 export class DownloadStarts {
   readonly #clock: Clock
   readonly #counts = new RecentMap<{ minute: number; count: number }>(downloadStarts.addresses)

@@ -21,9 +21,9 @@ import type { Exchange } from './exchange.ts'
 import type { Route } from './route.ts'
 import type { Service } from './service.ts'
 
-const samePayment = 'nothing is known to be wrong with the payment. Send the same payment again'
+const samePayment = 'the payment itself may be valid. Send the same payment again'
 
-const useNoBody = 'Send no body, or {}; the payment goes into the header PAYMENT-SIGNATURE.'
+const useNoBody = 'Send no body, or {}, and put the payment into the header PAYMENT-SIGNATURE.'
 
 /** What any operation may refuse of a request, in the shapes of a top-up (brief §2.4, §7). */
 function topUpAnswer(error: ServiceError): ServiceError {
@@ -35,7 +35,7 @@ function topUpAnswer(error: ServiceError): ServiceError {
   return invalidPayment({ error: 'X402_INVALID_PAYMENT', message, details: { reason: 'invalid_body' } }, headers)
 }
 
-const comeBack = `As far as is known ${samePayment}.`
+const comeBack = `${samePayment}.`
 
 /** Its sentences about the whole body where it has some. */
 function saidOf(body: unknown): string {
@@ -43,7 +43,7 @@ function saidOf(body: unknown): string {
   const sentences = detailed.success ? (detailed.data.details?._errors ?? []) : []
   if (sentences.length) return sentences.map(sentence => sentence.replace(/[.]?$/, '.')).join(' ')
   const said = StandardError.or(PayloadTooLarge).safeParse(body)
-  return said.success ? said.data.error : 'The request is not one that a top-up takes.'
+  return said.success ? said.data.error : 'This is not a valid top-up request.'
 }
 
 /** The answer to an error of ours: it tells the caller whether to retry, and no more. */
@@ -113,7 +113,7 @@ function unforeseen(route: Route | null, exchange: Exchange, service: Service, t
     const name = thrown instanceof Error ? thrown.name : typeof thrown
     service.log.error(
       { requestId: exchange.requestId, operation: route?.operation.id, err: thrown, name },
-      'A request met an unexpected error.',
+      'A request failed with an unexpected error.',
     )
   }
   return failedAnswer(route?.operation, thrown)

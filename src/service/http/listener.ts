@@ -168,7 +168,7 @@ const refusalOf = (path: string) =>
   path === `${basePath}${topUp.path}`
     ? topUpUnavailable({
         error: 'X402_TOP_UP_UNAVAILABLE',
-        message: `The service is starting; nothing was taken. Send the same request again in ${startingRetrySeconds} seconds; do not sign a new payment.`,
+        message: `The service is starting; the payment was not accepted yet. Send the same request again in ${startingRetrySeconds} seconds; do not sign a new payment.`,
       })
     : serviceStarting()
 

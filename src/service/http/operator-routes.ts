@@ -73,7 +73,7 @@ export class Probes {
   #writes(): Promise<string | null> {
     const atMs = this.#parts.clock.now()
     if (!this.#written || atMs - this.#written.atMs >= probeWriteEveryMs) {
-      const refused = 'The database takes no writes.'
+      const refused = 'The database accepts no writes.'
       this.#written = {
         atMs,
         problem: this.#within(
@@ -243,7 +243,7 @@ function budgetOf({ period, usd, staking }: z.output<typeof Budget>): KeyBudget 
 
 function read<Name extends CommandName>(command: Name, text: string): Body<Name> {
   const parsed = text.length > adminBytes ? null : parseJson(text, jsonDepth)
-  if (!parsed?.ok) throw invalidRequest({ error: 'The body is not the JSON of this command.' })
+  if (!parsed?.ok) throw invalidRequest({ error: 'The body is not valid JSON for this command.' })
   const body = commands[command].safeParse(parsed.value)
   if (!body.success) throw invalidRequest(describeIssues(body.error))
   return body.data as Body<Name>
@@ -256,7 +256,7 @@ export interface Figures {
   token: string
 }
 
-/** The figures, for whoever has their token: behind a proxy every caller seems to come from this machine. */
+/** The metrics, for requests with the token: behind a proxy every caller seems to come from this machine. */
 export async function answerFigures(exchange: Exchange, { metrics, token }: Figures): Promise<Response> {
   if (!isSameSecret(exchange.header('authorization')[0] ?? '', `Bearer ${token}`)) throw authenticationFailed()
   exchange.isExempt = true

@@ -143,7 +143,10 @@ async function answerUnkeyed(
   }
 }
 
-/** An answer that was paid for is given again, whatever credit is left; whoever has none may send a body for no other. */
+/**
+ * An answer that was paid for is given again, regardless of the credit; a caller without credit may send a body for
+ * nothing else.
+ */
 async function requireCreditOrKnownKey(
   requireCredit: () => void,
   operation: Operation,

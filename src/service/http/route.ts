@@ -13,7 +13,7 @@ import type { Service } from './service.ts'
 
 /** One request as a route sees it: parsed, identified, within its limits. */
 export interface Call<O extends Operation = Operation> extends RequestOf<O>, Work {
-  /** Null only on operations that anybody may call. */
+  /** Null only on operations that anyone may call. */
   principal: Principal | null
   /** What the caller can pay with, as of this request; only for who has a principal. */
   spendable(): Promise<Spendable>

@@ -32,7 +32,7 @@ export class ServiceMetrics {
     const registers = [this.#registry]
     this.#sources = sources
     this.#requests = new Counter({
-      ...{ name: 'farebox_requests_total', help: 'Requests that have ended.', registers },
+      ...{ name: 'farebox_requests_total', help: 'Finished requests.', registers },
       labelNames: ['operation', 'status'],
     })
     this.#seconds = new Histogram({
@@ -129,16 +129,16 @@ function gaugesOf(registers: Registry[]) {
   return {
     state: gauge('upstream_state', '1 for the state of an upstream.', 'model', 'upstream', 'state'),
     running: gauge('upstream_running', 'Calls at an upstream.', 'model', 'upstream'),
-    calls: counter('upstream_calls_total', 'Calls that an upstream got.', 'model', 'upstream'),
+    calls: counter('upstream_calls_total', 'Calls sent to an upstream.', 'model', 'upstream'),
     failures: counter(
       'upstream_failures_total',
-      'Calls that failed there.',
+      'Failed calls at an upstream.',
       ...(['model', 'upstream', 'kind'] as const),
     ),
-    waiting: gauge('model_waiting', 'Calls that wait for a free upstream.', 'model'),
+    waiting: gauge('model_waiting', 'Calls waiting for a free upstream.', 'model'),
     ledgerUp: gauge('ledger_up', 'Whether the ledger answers.'),
-    ledgerOpen: gauge('ledger_open', 'Whether the ledger takes new debits.'),
-    holds: gauge('holds', 'Holds of calls that run.'),
+    ledgerOpen: gauge('ledger_open', 'Whether the ledger accepts new debits.'),
+    holds: gauge('holds', 'Holds of running calls.'),
     heldUsd: gauge('held_usd', 'USD on hold.'),
     payments: gauge('top_ups', 'Top-up payments in the ledger, by state.', 'state'),
     jobs: gauge('jobs', 'Queued jobs in the ledger, by state.', 'state'),

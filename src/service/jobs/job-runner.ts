@@ -33,7 +33,7 @@ interface JobRunnerOptions {
   underway: Pick<InFlight, 'begin'>
 }
 
-const unreadable = { state: 'failed', reason: 'What was asked for cannot be read any more.' } as const
+const unreadable = { state: 'failed', reason: 'The stored request can no longer be read.' } as const
 
 /** What an engine says, or that it has not started yet. */
 type Look = Exclude<JobProgress, { state: 'running' }> | { state: 'running'; engineState: EngineState | null }
@@ -101,7 +101,7 @@ export class JobRunner {
       if (this.#stopping.signal.aborted || error instanceof LeaseLost) return
       this.#options.log.error(
         { jobId: job.id, err: error },
-        'A job could not be followed; it is taken up again when its lease ends.',
+        'A job could not be polled; it is taken up again when its lease ends.',
       )
     }
   }
@@ -127,7 +127,7 @@ export class JobRunner {
       if (stored) return { state: 'completed', path: stored.path, mimeType }
     }
     if (clock.now() - job.createdAtMs > longestJobMs && (await isClockShared(store))) {
-      return { state: 'failed', reason: 'The engine gave no verdict in time.' }
+      return { state: 'failed', reason: 'The engine reported no outcome in time.' }
     }
     const input = await job.input()
     if (!input) return unreadable
@@ -143,7 +143,7 @@ export class JobRunner {
       // It is asked again, and what nobody waits for any more would go on beside that.
       left.abort(error)
       if (this.#stopping.signal.aborted) throw error
-      log.warn({ jobId: job.id, err: error }, 'An engine could not be asked after a job; it is asked again.')
+      log.warn({ jobId: job.id, err: error }, 'An engine could not be polled for a job; it is polled again.')
       // Null where it has not started: then the next look starts it, and does not ask after what is not there.
       return { state: 'running', engineState: job.engineState }
     } finally {

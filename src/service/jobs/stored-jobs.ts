@@ -185,7 +185,7 @@ function acceptOps({ requestId, principal, model, request, price }: JobOrder, at
 function whyFailed(row: JobRow, type: JobRequest['type']) {
   const failure = jobFailure(row)
   if (!failure?.contentPolicy) return inferenceFailed()
-  if (type === 'music') return contentViolation({ error: `${failure.reason} The charge has been given back.` })
+  if (type === 'music') return contentViolation({ error: `${failure.reason} The charge was refunded.` })
   return providerContentPolicy({
     error: { message: failure.reason, type: 'provider_content_policy', credits_refunded: true },
   })

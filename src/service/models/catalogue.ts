@@ -75,7 +75,7 @@ export class Catalogue {
     return this.#find('image', name)
   }
 
-  /** One that changes pictures. By id, trait or another provider's id. Throws `modelNotFound`. */
+  /** One that changes images. By id, trait or another provider's id. Throws `modelNotFound`. */
   edit(name: string): EditModel {
     return this.#find('inpaint', name)
   }
@@ -191,7 +191,7 @@ const withoutSearch = (model: Model): Model =>
   model.type === 'text' ? { ...model, capabilities: { ...model.capabilities, supportsWebSearch: false } } : model
 
 function isOfType(model: Model, type: ModelType | 'all' | 'code'): boolean {
-  // Whoever chooses among all of them by the published contract knows no such type.
+  // Clients of the published API do not know this type.
   if (type === 'all') return model.type !== 'background'
   if (type === 'code') return model.type === 'text' && model.capabilities.optimizedForCode
   return model.type === type
@@ -206,9 +206,9 @@ function noSuchModel(type: Model['type'], name: string, models: readonly Model[]
   const other = models.find(model => model.type !== type && model.id === name)
   const near = other ? [] : nearNames(name, ids, namedModels)
   const shown = near.length ? near : ids.slice(0, namedModels)
-  const what = other ? `: ${other.id} is of the type ${other.type}, and this takes the type ${type}` : ''
-  if (!shown.length) return modelNotFound(undefined, `${what}. This service has none of the type ${type}.`)
-  const which = near.length ? `Similar ones of the type ${type}` : `Models of the type ${type}`
+  const what = other ? `: ${other.id} has the type ${other.type}, and this call needs the type ${type}` : ''
+  if (!shown.length) return modelNotFound(undefined, `${what}. This service has no models of type ${type}.`)
+  const which = near.length ? `Similar models of type ${type}` : `Models of type ${type}`
   return modelNotFound(undefined, `${what}. ${which}: ${shown.join(', ')}; GET /models?type=${type} lists them all.`)
 }
 
@@ -223,7 +223,7 @@ export class ReplacedModels {
     this.#log = log
   }
 
-  /** Ends what they run on after all that is under way now: from now on nobody begins with them. */
+  /** Ends what they run on after all that is in flight now: from now on nobody begins with them. */
   async end(models: readonly Model[]): Promise<void> {
     for (const model of models) this.#waiting.add(model)
     await this.#underway.settled()
@@ -244,7 +244,7 @@ export class ReplacedModels {
     try {
       await close?.()
     } catch (error) {
-      this.#log.warn({ model: id, err: error }, 'What a replaced model ran on could not be ended.')
+      this.#log.warn({ model: id, err: error }, 'The engine of a replaced model could not be closed.')
     }
   }
 }

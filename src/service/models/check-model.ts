@@ -30,7 +30,7 @@ export function checkModel(model: Model): void {
     if (!idPattern.test(name)) throw new Error(`${JSON.stringify(name)} cannot be a model's id.`)
   }
   const broken = brokenPromise(model, model.engine)
-  if (broken !== null) throw new Error(`Model ${model.id} offers ${broken}, which its engine cannot carry out.`)
+  if (broken !== null) throw new Error(`Model ${model.id} offers ${broken}, which its engine does not support.`)
   if (model.type === 'text') checkTextModel(model)
   else if (model.type === 'embedding') checkEmbeddingModel(model)
   else if (model.type === 'image') checkImageModel(model)
@@ -117,7 +117,8 @@ function checkSpeechModel({ id, voices, formats, price, voiceCloning, engine }: 
   if (voices.some(voice => voice.startsWith('vv_'))) {
     throw new Error(`Model ${id} has a voice that begins with vv_, as only those made of recordings do.`)
   }
-  if (voiceCloning && !engine.cloneVoice) throw new Error(`The engine of model ${id} makes no voices of recordings.`)
+  if (voiceCloning && !engine.cloneVoice)
+    throw new Error(`The engine of model ${id} cannot create voices from recordings.`)
 }
 
 function checkTranscriptionModel({ id, price, longestSeconds }: TranscriptionModel): void {
@@ -212,7 +213,7 @@ const ofEdits = (model: EditModel): PromisedChoice[] => [
   ['prompt', true],
   ['images', model.mostImages],
   ...model.formats.map((format): PromisedChoice => ['output_format', format]),
-  // A ratio is always a choice, because a picture keeps its own where none is asked for.
+  // A ratio is always a choice, because an image keeps its own where none is asked for.
   ...model.aspectRatios.map((ratio): PromisedChoice => ['aspect_ratio', ratio]),
   ...choicesOf('resolution', Object.keys(model.price.resolutions ?? {})),
   ...qualitiesOf(model.price).map((quality): PromisedChoice => ['quality', quality]),

@@ -175,7 +175,7 @@ const demoVideo = (engine: VideoEngine, id: string, delivery: VideoModel['delive
   engine,
 })
 
-/** Beside the others, because every medium that it takes asks for a consent where it may show a face. */
+/** Beside the others, because every media file that it takes asks for a consent where it may show a face. */
 const demoStudio = (engine: VideoEngine): VideoModel => {
   const model = demoVideo(engine, 'demo-video-studio', 'inline')
   return {
@@ -307,7 +307,7 @@ const shared = {
   mostPixels: 16_777_216,
 } as const
 
-/** Demonstrations of what begins with a picture; each says that it is one. */
+/** Demonstrations of what begins with an image; each says that it is one. */
 export const demoImageInputModels = (engine: EditEngine & UpscaleEngine & BackgroundEngine): ImageInputModel[] => [
   demoEdit(engine),
   demoUpscale(engine),

@@ -105,7 +105,7 @@ function perMillion(picoUsd: bigint) {
   return { usd, diem: usd }
 }
 
-/** What the record of a model that changes pictures says of it (published contract §6.1, `inpaint`). */
+/** What the record of a model that changes images says of it (published contract §6.1, `inpaint`). */
 function editSpec({ promptCharacters, aspectRatios, mostImages, price }: EditModel) {
   const resolutions = Object.keys(price.resolutions ?? {})
   const qualities = qualitiesOf(price)
@@ -150,7 +150,7 @@ function pair(amount: MicroUsd) {
 const pairs = (prices: Readonly<Record<string, MicroUsd>>) =>
   Object.fromEntries(Object.entries(prices).map(([name, amount]) => [name, pair(amount)]))
 
-/** What only models of sound say of themselves (published contract §6.1). */
+/** What only models of audio say of themselves (published contract §6.1). */
 
 /** A million characters at 1 pico-USD are a micro-USD; a staking credit is worth a USD (brief §5.4). */
 const priced = (picoUsd: bigint, perUnits: number) => {
@@ -226,7 +226,7 @@ export const isRemoved = ({ deprecation }: Model, nowMs: number): boolean =>
 export const replacementOf = ({ deprecation }: Model): string | null =>
   deprecation?.autoRemap ? (deprecation.replacementModelId ?? null) : null
 
-/** Sets the headers of an answer for whoever asked for such a model. */
+/** Sets the headers of an answer for callers of such a model. */
 export function tellDeprecation(
   set: <Value>(codec: HeaderCodec<Value>, value: Value) => void,
   { id, deprecation }: Model,

@@ -50,7 +50,7 @@ interface AnyModel {
   deprecation?: NonNullable<ModelRecord['model_spec']['deprecation']>
   /** How what it runs on stands, for figures; absent where it runs on one engine alone. */
   upstreams?: { states(): readonly UpstreamState[]; waiting(): number }
-  /** Ends what it runs on, once it is replaced and its last call has ended; absent where whoever made its engine does. */
+  /** Ends what it runs on, once it is replaced and its last call has ended; absent where the engine's owner does. */
   close?: () => Promise<void>
 }
 
@@ -110,7 +110,7 @@ export interface VideoModel extends AnyModel {
   type: 'video'
   constraints: VideoConstraints
   price: VideoPrice
-  /** Whose consent policy applies to pictures with a face; null where none does. */
+  /** Whose consent policy applies to images with a face; null where none does. */
   consent: ConsentPolicy | null
   /** `inline` sends the file through retrieve; `download_url` gives a signed address when the job is queued (brief §2.7). */
   delivery: 'inline' | 'download_url'
@@ -120,7 +120,7 @@ export interface VideoModel extends AnyModel {
 export interface VideoPrice {
   /** A second of video at each resolution that the model has, or at each factor of an upscaler (`2x`); `''` where it has no choice. */
   perSecondMicroUsd: Readonly<Record<string, MicroUsd>>
-  /** What a second with sound costs beyond that. */
+  /** What a second with audio costs beyond that. */
   audioPerSecondMicroUsd: MicroUsd
   /** What a second of all reference videos together costs; nothing where absent. */
   referencePerSecondMicroUsd?: MicroUsd
@@ -139,24 +139,24 @@ export interface ConsentPolicy {
 export type ImageInputModel = EditModel | UpscaleModel | BackgroundModel
 
 interface TakesImages extends AnyModel {
-  /** Shortest side of a picture that it takes. */
+  /** Shortest side of an image that it takes. */
   shortestSide: number
-  /** Width times height of a picture that it takes. */
+  /** Width times height of an image that it takes. */
   mostPixels: number
 }
 
 type Quality = NonNullable<EditRequest['quality']>
 
 export interface EditModel extends TakesImages {
-  /** The published word for models that change pictures. */
+  /** The published word for models that change images. */
   type: 'inpaint'
   /** Of a prompt. */
   promptCharacters: number
   /** The first is what a request gets that asks for none. */
   formats: readonly [ImageFormat, ...ImageFormat[]]
-  /** Empty where a picture always keeps its own. */
+  /** Empty where an image always keeps its own. */
   aspectRatios: readonly string[]
-  /** Pictures of one request, up to three. */
+  /** Images of one request, up to three. */
   mostImages: number
   price: EditPrice
   engine: EditEngine

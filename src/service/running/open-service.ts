@@ -58,9 +58,9 @@ export interface ServiceOptions {
   limits?: LimitSettings
   /** `redis://…` of a Valkey or Redis server, by which the processes of a service share limits and blocks. */
   valkey?: string
-  /** Opens the loopback API of operators' commands, for whoever has this token. */
+  /** Opens the loopback API of operators' commands, for requests with this token. */
   adminToken?: string
-  /** Counts what the service does, for Prometheus: at `/metrics` for whoever has the token, and in `figures()`. */
+  /** Counts what the service does, for Prometheus: at `/metrics` for requests with the token, and in `figures()`. */
   metrics?: { token?: string }
   /** Nothing is logged where absent. */
   log?: Log
@@ -141,7 +141,7 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
       async createKey({ usd, label = '' }) {
         const amountMicroUsd = parseUsd(usd)
         if (amountMicroUsd === null || amountMicroUsd < 0n) {
-          throw new Error(`${JSON.stringify(usd)} is no amount of USD: write it as 5 or 0.25.`)
+          throw new Error(`${JSON.stringify(usd)} is not an amount in USD: write it as 5 or 0.25.`)
         }
         const { createKey } = await import('#access/keys/api-keys.ts')
         return createKey({ keys: service.keys, now: () => systemClock.now() }, { amountMicroUsd, label })
@@ -154,7 +154,7 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
   }
 }
 
-/** What is needed in any case. Whoever awaits it gets its error; until then nobody is told of one. */
+/** What is needed in any case. Awaiting it throws its error; until then the error is not reported. */
 function loadMeanwhile() {
   const RunningService = import('./running-service.ts').then(module => module.RunningService)
   const Listener = import('../http/listener.ts').then(module => module.Listener)
@@ -194,7 +194,7 @@ async function openPayments({ payments, ...parts }: Parts & Pick<ServiceOptions,
   return open(payments, parts)
 }
 
-/** What a 402 offers; whoever takes no payments need not load what they take. */
+/** What a 402 offers; a service without payments loads none of the code. */
 async function paymentOptions({ payments }: ServiceOptions) {
   if (!payments) return []
   const { paymentOptionsOf } = await import('#payments/rails/rails.ts')

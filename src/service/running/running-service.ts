@@ -87,7 +87,7 @@ export interface ServiceParts {
   moderator?: Moderator
   /** Whose key signed a text; by the curve's arithmetic where absent. */
   signerOf?: SignerOf
-  /** Counts that other processes of the service have as well; in this process alone where absent. Whoever opened them closes them. */
+  /** Counts that other processes of the service have as well; in this process alone where absent. The caller closes them. */
   sharedLimits?: SharedLimits
   clock: Clock
   log: Log
@@ -213,7 +213,7 @@ export class RunningService {
       isDue: (...told: Parameters<LapsedHolds['isDue']>) => lapsed.isDue(...told),
     }
     const look = () => lapsed.look(clock, () => recoverHolds(store, clock, spared))
-    // From now on holds that somebody left here have their time to be renewed.
+    // From now on holds that someone left here have their time to be renewed.
     if (!store.soleOwner) await look()
     this.#every(recoveryIntervalMs, 'Freeing lapsed holds', look)
     const clockWatch = new ClockWatch(this.#service)
@@ -244,7 +244,7 @@ export class RunningService {
     void this.#replaced.end(former.filter(model => !models.includes(model)))
   }
 
-  /** Ends running charges first; jobs are left to their leases. The store stays open: whoever opened it closes it. */
+  /** Ends running charges first; jobs are left to their leases. The store stays open; the caller closes it. */
   async close(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer)
     await this.#runner.stop()
@@ -252,7 +252,7 @@ export class RunningService {
     const late = sleep(drainMs, 'late', { signal: waited.signal }).catch(() => 'drained')
     const { charges, claims } = this.#service
     if ((await Promise.race([Promise.all([charges.drain(), claims.drain()]), late])) === 'late') {
-      this.#service.log.warn({}, 'Some calls are still open; their holds lapse by themselves.')
+      this.#service.log.warn({}, 'Some calls are still open; their holds will lapse.')
     }
     waited.abort()
     await this.#limitLog.flush()
@@ -262,7 +262,7 @@ export class RunningService {
 
   #every(intervalMs: number, what: string, run: () => Promise<unknown>): void {
     const timer = setInterval(() => {
-      run().catch(error => this.#service.log.error({ err: error }, `${what} failed; it is tried again.`))
+      run().catch(error => this.#service.log.error({ err: error }, `${what} failed; it is retried.`))
     }, intervalMs)
     this.#timers.push(timer.unref())
   }
@@ -295,7 +295,7 @@ const web3KeysOf = (
 
 function fundingOf({ store, clock, log, stakes }: ServiceParts): Funding {
   const onFailure = (error: unknown) =>
-    log.warn({ err: error }, 'A stake could not be read; the last that was known today counts until it can.')
+    log.warn({ err: error }, 'A stake could not be read; the last one known today is used until it can.')
   const staking = stakes ? new StakingCredits({ store, clock, reader: stakes, onFailure }) : null
   return new Funding({ store, clock, staking })
 }
@@ -311,9 +311,10 @@ const chargesOf = ({ store, clock, log }: ServiceParts, funding: Funding, owner:
     onHoldLost: ({ request, model }, { totalMicroUsd, lostMicroUsd }) =>
       log.warn(
         { request, model, microUsd: `${totalMicroUsd}`, lostMicroUsd: `${lostMicroUsd}` },
-        'The hold of a call had been ended before the call was; it was charged all the same, as far as that could be.',
+        'The hold of a call ended before the call did; the call was charged as far as possible.',
       ),
-    onFailure: error => log.error({ err: error }, 'What a call owes could not be told, or a hold not be renewed.'),
+    onFailure: error =>
+      log.error({ err: error }, 'The cost of a call could not be computed, or its hold could not be renewed.'),
   })
 
 /** Whom a request counts for, and what it counts against. */

@@ -15,13 +15,13 @@ export const plainNumber = (member: Member<z.ZodNumber>) => z.number().pipe(boun
 const boundsOf = <Bounded extends z.ZodType>(member: Member<Bounded>): Bounded =>
   member instanceof z.ZodOptional || member instanceof z.ZodDefault ? member.unwrap() : member
 
-/** A picture as the operations on pictures take it: an http(s) address as it is, else base64 without a type. */
+/** An image as the operations on images take it: an http(s) address as it is, else base64 without a type. */
 export async function imageSource(files: FileStore, source: string): Promise<string> {
   const url = await files.asMediaUrl(source, 'image')
   return url.replace(/^data:[^,]*,/i, '')
 }
 
-/** Of tools that make something to be seen; a model reads pictures by the pixel, so none is shown unless asked. */
+/** Of tools that make something to be seen; a model reads images by the pixel, so none is shown unless asked. */
 export const previewArgument = z.boolean().optional()
 
 /** Of tools that cost: a repeat after a lost answer is otherwise answered by what was bought then. */

@@ -9,8 +9,8 @@ import { untrustedId, untrustedName } from '../values/untrusted.ts'
 import { everyChoice } from './model-choices.ts'
 
 /** How a refusal of values begins, before they are named: by the service, or by its model's record before anything is sent. */
-export const refusedValues = 'The service does not take these values.'
-export const unsentValues = 'The model does not take these values, so nothing was sent.'
+export const refusedValues = 'The service does not accept these values.'
+export const unsentValues = 'The model does not accept these values, so nothing was sent.'
 
 interface Refusal {
   tool: Tool
@@ -49,13 +49,13 @@ const sayRefused = (happened: string, names: readonly string[]): string =>
     : happened
 
 const changed = (names: readonly string[]): string =>
-  `Change ${names.length > 0 ? listed(names) : 'the arguments'} as the service says below, then call again.`
+  `Change ${names.length > 0 ? listed(names) : 'the arguments'} as described below, then call again.`
 
 /** Said of a file's bytes, whatever the model's record allows. */
 const damaged = /\b(?:cut off|truncated|damaged|corrupt(?:ed)?)\b/i
 
 const anotherFile = (names: readonly string[]): string =>
-  `The file in ${listed(names)} is damaged or cut off, as the service says below. Give another file.`
+  `The file in ${listed(names)} is damaged or incomplete, as described below. Give another file.`
 
 const listed = (names: readonly string[]): string => names.map(name => `\`${name}\``).join(', ')
 
@@ -91,17 +91,17 @@ async function nextStep(names: readonly string[], said: string, refusal: Refusal
   const taken = choices.filter(choice => choice.arguments.some(name => Object.hasOwn(tool.input.shape, name)))
   const isMeant = (name: string) => (names.length > 0 ? names.includes(name) : namesWord(said, name))
   const fitting = taken.filter(choice => choice.arguments.some(isMeant))
-  const whose = typeof given.model === 'string' ? untrustedId(given.model) : 'The model of the service'
+  const whose = typeof given.model === 'string' ? untrustedId(given.model) : 'The service’s model'
   if (fitting.length > 0) {
     const others = names.filter(name => !fitting.some(choice => choice.arguments.includes(name)))
     const rest = others.length === 0 ? '' : ` ${changed(others)}`
     const mayGo = names.every(name => isOptional(tool, name) && !isNeededWhereTaken.has(name))
       ? `, or without ${names.length > 1 ? 'them' : 'it'}`
       : ''
-    return `${whose} takes: ${words(fitting)}. Call again with ${fitting.length > 1 ? 'these' : 'one of these'}${mayGo}.${rest}`
+    return `${whose} accepts: ${words(fitting)}. Call again with ${fitting.length > 1 ? 'these' : 'one of these'}${mayGo}.${rest}`
   }
   if (names.length > 0 || said !== '' || taken.length === 0) return null
-  return `${whose} takes: ${words(taken)}. Call again with one of these, or without what is not named.`
+  return `${whose} accepts: ${words(taken)}. Call again with these values, and leave out the others.`
 }
 
 /** Optional for the sake of models that have no such choice. */
@@ -121,7 +121,7 @@ function modelStep({ tool, given }: Refusal, records: readonly ModelRecord[]): s
   if (ids.length === 0) return null
   const near = typeof given.model === 'string' ? nearNames(given.model, ids, nearModels) : []
   const shown = near.length > 0 ? near : ids.slice(0, nearModels)
-  return `Models of the type ${tool.modelType} are ${shown.join(', ')}${ids.length > shown.length ? '; models_find has them all' : ''}. Call again with one of them.`
+  return `Models of type ${tool.modelType}: ${shown.join(', ')}${ids.length > shown.length ? '; models_find lists them all' : ''}. Call again with one of them.`
 }
 
 async function styles(

@@ -11,7 +11,7 @@ interface ModelChoice {
 }
 
 /**
- * What a model of pictures or sound lets a request choose, such as `voices anna, ben (default)` and `duration_seconds 1 to
+ * What a model of images or audio lets a request choose, such as `voices anna, ben (default)` and `duration_seconds 1 to
  * 30`: the members by the names that tools give them. Empty for other models.
  */
 export const modelChoices = (record: ModelRecord): string[] => choicesIn(record).map(({ words }) => words)

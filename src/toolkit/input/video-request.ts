@@ -59,14 +59,14 @@ export async function lengthAndPrompt(
 function misses(model: string, missing: readonly string[], durations: readonly string[] = []): ToolFailure {
   const taken =
     durations.length > 0
-      ? ` It takes duration ${durations
+      ? ` It accepts duration ${durations
           .slice(0, choiceNames)
           .map(each => untrustedName(each))
           .join(', ')}.`
       : ''
   const names = missing.map(name => `\`${name}\``).join(' and ')
   return new ToolFailure({
-    happened: `A video of ${untrustedId(model)} needs ${names}; only an upscaler does without.`,
+    happened: `A video of ${untrustedId(model)} needs ${names}; only an upscaler does not.`,
     charged: zeroUsd,
     next: `Call again with ${names}.${missing.includes('duration') ? taken : ''}`,
   })

@@ -37,15 +37,15 @@ export const jobOutput = (job: JobView): JobOutput => ({
 export function sayJob(job: JobOutput): string {
   switch (job.state) {
     case 'running':
-      return `Job ${job.job_id} is still running${typically(job)}. Call job_wait with it again.`
+      return `Job ${job.job_id} is still running${typically(job)}. Call job_wait with this id again.`
     case 'completed':
       return job.file
         ? `Job ${job.job_id} is done. Saved: ${job.file.path} (${job.file.mime_type}, ${job.file.bytes} bytes).`
-        : `Job ${job.job_id} is done, and its result is not here yet. Call job_wait with it.`
+        : `Job ${job.job_id} is done, but its result is not saved yet. Call job_wait with this id.`
     case 'failed':
       return sayFailed(job)
     case 'deleted':
-      return `Job ${job.job_id} was deleted, and its file at the service with it.${job.file ? ` The file that was saved stays: ${job.file.path}.` : ''}`
+      return `Job ${job.job_id} was deleted, with its file at the service.${job.file ? ` The saved file stays: ${job.file.path}.` : ''}`
   }
 }
 
@@ -58,19 +58,19 @@ export function sayListedJob(job: JobOutput): string {
 
 /** What the service said of it stands framed below our own sentence. */
 function sayFailed(job: JobOutput): string {
-  const [reason, ...framed] = (job.failure ?? 'the reason is not known.').split('\n')
+  const [reason, ...framed] = (job.failure ?? 'the reason is unknown.').split('\n')
   return [`Job ${job.job_id} failed: ${reason} ${sayRefund(job)}`, ...framed].join('\n')
 }
 
 /** The same for the call that started it; a repeated call may find it further on. */
 export const sayStarted = (job: JobOutput, isEarlier: boolean): string =>
   job.state === 'running' && !isEarlier
-    ? `Job ${job.job_id} is queued${typically(job)}. Call job_wait with it.`
+    ? `Job ${job.job_id} is queued${typically(job)}. Call job_wait with this id.`
     : sayJob(job)
 
 /** The same for a call that took longer than its caller could wait. */
 export const sayBecameJob = ({ job_id }: Pick<JobOutput, 'job_id'>): string =>
-  `The model is still at work, and the call goes on as job ${job_id}. Call job_wait with it: it returns the answer and what it cost, and nothing is charged twice.`
+  `The model is still working, and the call continues as job ${job_id}. Call job_wait with this id to get the answer and its cost; nothing is charged twice.`
 
 export const filesOf = ({ file }: Pick<JobOutput, 'file'>): { path: string; mimeType: string }[] =>
   file ? [{ path: file.path, mimeType: file.mime_type }] : []
@@ -80,10 +80,10 @@ export const runningJob = ({ state, job_id }: Pick<JobOutput, 'state' | 'job_id'
   state === 'running' ? job_id : null
 
 const typically = ({ typical_seconds }: JobOutput): string =>
-  typical_seconds === null ? '' : `; such a job takes about ${typical_seconds} s`
+  typical_seconds === null ? '' : `; such jobs take about ${typical_seconds} s`
 
 function sayRefund({ refunded, price_usd }: JobOutput): string {
   if (refunded) return `Its price, ${sayUsd(price_usd)}, was refunded.`
   if (price_usd === null) return sayCost('unknown')
-  return price_usd === 0 ? sayCost(zeroUsd) : 'No refund is known of yet; wallet_status shows the credit.'
+  return price_usd === 0 ? sayCost(zeroUsd) : 'No refund is known yet; wallet_status shows the credit.'
 }

@@ -12,7 +12,7 @@ export const ModelOutput = z.object({
   /** The service's words. */
   description: z.string().optional(),
   usd_per_million: z.object({ input: z.number(), output: z.number() }).optional(),
-  /** Where it is not priced by tokens in and out, such as `0.04 USD a picture 2K`. */
+  /** Where it is not priced by tokens in and out, such as `0.04 USD an image 2K`. */
   prices: z.array(z.string()).optional(),
   context_tokens: z.number().optional(),
   abilities: z.array(z.string()).optional(),
@@ -28,7 +28,7 @@ export const ModelOutput = z.object({
     .optional(),
   /** Other names of it, such as `default`. */
   traits: z.array(z.string()).optional(),
-  /** What a request to a model of pictures or sound may choose. */
+  /** What a request to a model of images or audio may choose. */
   takes: z.array(z.string()).optional(),
   offline: z.boolean().optional(),
   ends_at: z.string().optional(),
@@ -79,13 +79,15 @@ const abilitiesOf = (capabilities: NonNullable<ModelRecord['model_spec']['capabi
     has === true ? [key.replace(/^supports/, '').replace(/^./, first => first.toLowerCase())] : [],
   )
 
-/** A line of a list; to be framed by whoever shows it. */
+/** A line of a list; the caller fences it. */
 export function sayModel(model: ModelOutput): string {
   const facts = [`${model.id} (${model.type})`]
   if (model.usd_per_million) {
     const { input, output } = model.usd_per_million
     facts.push(
-      output === 0 ? `${input} USD a million tokens` : `${input} USD in and ${output} USD out a million tokens`,
+      output === 0
+        ? `${input} USD per million tokens`
+        : `${input} USD per million input tokens and ${output} USD per million output tokens`,
     )
   }
   facts.push(...(model.prices ?? []))
@@ -102,16 +104,16 @@ export function sayModel(model: ModelOutput): string {
 
 const sayVideo = (video: NonNullable<ModelOutput['video']>): string =>
   [
-    `${video.kind}, price by video_quote`,
+    `${video.kind}, price from video_quote`,
     `durations ${listed(video.durations)}`,
     `ratios ${listed(video.aspect_ratios)}`,
     `resolutions ${listed(video.resolutions)}`,
     video.audio ? 'with audio' : 'silent',
   ].join('; ')
 
-const listed = (values: readonly string[]): string => values.join(', ') || 'not to be chosen'
+const listed = (values: readonly string[]): string => values.join(', ') || 'not selectable'
 
-/** What a model costs that is not priced by tokens in and out, such as `0.01 USD a picture` and `0.04 USD a picture 2K`. */
+/** What a model costs that is not priced by tokens in and out, such as `0.01 USD an image` and `0.04 USD an image 2K`. */
 function unitPrices({ type, model_spec: { pricing } }: ModelRecord): string[] | undefined {
   if (!pricing || tokenPricing(pricing)) return undefined
   const prices = named(pricing as z.output<typeof UnitPricing>, type).slice(0, unitPricesShown)
@@ -123,19 +125,21 @@ type Named = [what: string, usd: number]
 function named(pricing: z.output<typeof UnitPricing>, type: ModelRecord['type']): Named[] {
   const { quality = {}, resolutions = {}, durations = {}, upscale = {} } = pricing
   const single: readonly (readonly [string, { usd: number } | undefined])[] = [
-    ['an image', pricing.generation],
+    ['per image', pricing.generation],
     ['an edit', pricing.inpaint],
     // Speech is counted in the characters that are spoken.
-    [type === 'tts' ? 'a million characters' : 'a million tokens', pricing.input],
-    ['a second', pricing.per_second],
-    ['a second of audio', pricing.per_audio_second],
+    [type === 'tts' ? 'per million characters' : 'per million tokens', pricing.input],
+    ['per second', pricing.per_second],
+    ['per second of audio', pricing.per_audio_second],
     ['a thousand characters', pricing.per_thousand_characters],
   ]
   return [
     ...single.flatMap(([what, price]): Named[] => (price ? [[what, price.usd]] : [])),
-    ...each('an image', resolutions),
-    ...Object.entries(quality).flatMap(([resolution, levels]) => each(`an image ${untrustedName(resolution)}`, levels)),
-    ...each('an upscale', upscale),
+    ...each('per image', resolutions),
+    ...Object.entries(quality).flatMap(([resolution, levels]) =>
+      each(`per image ${untrustedName(resolution)}`, levels),
+    ),
+    ...each('per upscale', upscale),
     ...each('a duration', durations),
   ]
 }

@@ -32,14 +32,14 @@ function warningOf({ notes = [], receiptProblem }: Paid): { warning?: string } {
   const problem =
     receiptProblem === undefined
       ? []
-      : [`${receiptProblem} It is kept; tell the person, who can look at it in wallet_receipts.`]
+      : [`${receiptProblem} It is kept. Tell the user, who can check it in wallet_receipts.`]
   const sentences = [...notes, ...problem]
   return sentences.length > 0 ? { warning: sentences.join(' ') } : {}
 }
 
 export function sayPaid(paid: PaidOutput): string {
-  const sentences = [paid.charged_usd === null ? 'What it cost is not known.' : `Charged ${sayUsd(paid.charged_usd)}.`]
-  if (paid.already_paid) sentences.push('An earlier call of the same had paid for it; `again: true` buys another.')
+  const sentences = [paid.charged_usd === null ? 'Its cost is unknown.' : `Charged ${sayUsd(paid.charged_usd)}.`]
+  if (paid.already_paid) sentences.push('An earlier identical call paid for it; `again: true` buys another.')
   if (paid.credit_left_usd !== null) sentences.push(`Credit left: ${sayUsd(paid.credit_left_usd)}.`)
   if (paid.budget_left_usd !== null) sentences.push(`The wallet may still pay ${sayUsd(paid.budget_left_usd)} today.`)
   if (paid.warning !== undefined) sentences.push(paid.warning)
@@ -48,7 +48,7 @@ export function sayPaid(paid: PaidOutput): string {
 
 const File = z.object({ path: z.string(), mime_type: z.string(), bytes: z.number() })
 
-/** What tools show of pictures or sound that a call made; the files themselves lie in the output folder. */
+/** What tools show of images or audio that a call made; the files themselves lie in the output folder. */
 export const MadeOutput = z.object({
   /** The one that the service names, else the one that was asked for; null where neither is. */
   model: z.string().nullable(),
@@ -75,7 +75,7 @@ const savedFile = ({ path, mimeType, bytes }: SavedFile): z.output<typeof File> 
 export const sayMade = (output: MadeOutput): string =>
   [
     ...output.files.map(({ path, mime_type, bytes }) => `Saved: ${path} (${mime_type}, ${bytes} bytes).`),
-    ...(output.is_blurred ? ['The service blurred what is against its content policy.'] : []),
+    ...(output.is_blurred ? ['The service blurred content that violates its policy.'] : []),
     sayPaid(output),
   ].join('\n')
 

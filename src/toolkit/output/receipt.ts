@@ -69,7 +69,7 @@ const stateWords: Readonly<Record<ChargeReceipt['state'], string>> = {
   unchecked: 'receipt not checked yet',
   verified: 'receipt verified',
   differs: 'receipt differs',
-  unverified: 'receipt not to be trusted',
+  unverified: 'receipt not trusted',
 }
 
 /** A charge or a refund of a service as tools show it: a line, because members of their own would lengthen every listing of tools. */

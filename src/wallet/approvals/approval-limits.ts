@@ -14,14 +14,14 @@ interface QuestionSort {
 interface InTheWay {
   /** Questions that end so that a new one can be asked. */
   rows: readonly Row[]
-  /** For whoever asks; null where nothing of another request is lost. */
+  /** For the requester; null where no other request was replaced. */
   sentence: string | null
   /** So many wait that none can be asked. */
   isFull: boolean
 }
 
 /**
- * What has to make room for a question, oldest first. Whoever asks in a loop pushes out what it has asked itself: first the
+ * What has to make room for a question, oldest first. A caller that asks in a loop replaces its own requests: first the
  * same request at another price, then its own sort, and only where all of the list is full others of the same service.
  */
 export function* inTheWay({ kind, requestHash, origin, operation }: QuestionSort, nowMs: number): Work<InTheWay> {
@@ -29,17 +29,17 @@ export function* inTheWay({ kind, requestHash, origin, operation }: QuestionSort
   if (same.length > 0) return { rows: same, sentence: null, isFull: false }
   const sort = `kind = ? AND coalesce(origin, '') = ? AND coalesce(operation, '') = ?`
   const ofSort = yield* waiting(sort, nowMs, kind, origin, operation)
-  if (ofSort.length >= limits.maxPendingOfSort) return making(ofSort, limits.maxPendingOfSort, 'of the same sort')
+  if (ofSort.length >= limits.maxPendingOfSort) return making(ofSort, limits.maxPendingOfSort, 'of the same kind')
   const waitingNow = yield* waiting('kind IS NOT NULL', nowMs)
   if (waitingNow.length < limits.maxPendingApprovals) return { rows: [], sentence: null, isFull: false }
   const ofService = yield* waiting(`coalesce(origin, '') = ?`, nowMs, origin)
-  return making(ofService, ofService.length, 'of the same service')
+  return making(ofService, ofService.length, 'for the same service')
 }
 
 /** Those above the bound may be more than one, where an earlier version has asked them. */
 function making(rows: readonly Row[], most: number, which: string): InTheWay {
   const leaving = rows.slice(0, Math.max(0, rows.length - most + 1))
-  const sentence = `${rows.length} questions ${which} waited already, so the oldest has made room.`
+  const sentence = `${rows.length} requests ${which} were already pending, so the oldest was replaced.`
   return { rows: leaving, sentence, isFull: leaving.length === 0 }
 }
 

@@ -32,11 +32,11 @@ export interface Approval {
   usedBy: string | null
 }
 
-/** Questions to a person and their answers, shared by all processes on these records. */
+/** Questions to the user and their answers, shared by all processes on these records. */
 export interface Approvals {
   /** The row that waits for the answer; the same question of the same request is one row. Refused after a no. */
   ask(facts: ApprovalFacts, requestHash: string, call?: DecidedCall): Promise<ApprovalQuestion>
-  /** Throws where a person has said no to this very request and the no still counts, whatever would be asked today. */
+  /** Throws where the user has said no to this very request and the no still counts, whatever would be asked today. */
   refuseDenied(requestHash: string, call: DecidedCall): Promise<void>
   /** Whether a person has agreed to exactly this and it still serves; a consent, at no higher price than it was shown with. */
   isApproved(facts: ApprovalFacts, requestHash: string, about?: AskedAbout): Promise<boolean>
@@ -51,16 +51,16 @@ export interface Approvals {
   get(id: string): Promise<Approval | null>
   /** Newest first. */
   list(state?: Approval['state']): Promise<Approval[]>
-  /** The question as a person is asked it. */
+  /** The question as the user is asked it. */
   asQuestion(approval: Approval): ApprovalQuestion
-  /** Only for what a person did at a terminal, in a dialogue of their client or on the agent's own page. */
+  /** Only for what the user did at a terminal, in a dialogue of their client or on the agent's own page. */
   resolve(id: string, answer: Answer): Promise<Approval>
 }
 
 interface Answer {
   isApproved: boolean
   by: string
-  /** Whether a yes may take back a no that still counts; of a person at a terminal alone. */
+  /** Whether a yes may take back a no that still counts; of the user at a terminal alone. */
   takesBack?: boolean
 }
 
@@ -130,7 +130,7 @@ export function* ask(
   return asQuestion({ id, facts, about: readAbout(kept), origin, expiresAtMs }, folder, madeRoom)
 }
 
-/** A service may not ask any more what a person has said no to, so the question alone would not hold it. */
+/** A service may not ask any more what the user has said no to, so the question alone would not hold it. */
 function* refuseDenied(requestHash: string, nowMs: number, folder: string): Work<void> {
   const denied = yield* first(
     `SELECT * FROM approvals AS refused WHERE kind IN ('spend', 'consent') AND request_hash = ? AND state = 'denied'
@@ -144,13 +144,13 @@ function* refuseDenied(requestHash: string, nowMs: number, folder: string): Work
   throw wasDenied(approval, termsOf(approval.facts, requestHash), nowMs, folder)
 }
 
-const saidNo = 'A person has said no to this.'
+const saidNo = 'The user has denied this.'
 
 const wasDenied = ({ id, expiresAtMs }: Approval, terms: RefusedTerms, nowMs: number, folder: string): WalletRefusal =>
   new WalletRefusal({
     rule: 'denied',
     sentence: saidNo,
-    nextStep: `The no counts until ${displayUntil(expiresAtMs, nowMs)}. Do not ask again; do something else, or talk with the person: only they can take it back, with \`${approveCommand(id, folder)}\` in a terminal.`,
+    nextStep: `The denial applies until ${displayUntil(expiresAtMs, nowMs)}. Do not ask again; do something else, or talk to the user: only they can reverse it, with \`${approveCommand(id, folder)}\` in a terminal.`,
     terms,
   })
 
@@ -183,7 +183,7 @@ export function* recordExpired(nowMs: number): Work<void> {
   }
 }
 
-/** How they ended is in the record of refusals. What a person answered is kept. */
+/** How they ended is in the record of refusals. What the user answered is kept. */
 function* forgetUnanswered(): Work<void> {
   yield* change(
     `DELETE FROM approvals WHERE id IN (SELECT id FROM approvals WHERE state = 'pending' AND noted = 1
@@ -192,9 +192,9 @@ function* forgetUnanswered(): Work<void> {
   )
 }
 
-const pushedOut = 'A person was asked, and newer questions took its place before anybody answered.'
+const pushedOut = 'The user was asked, but newer requests replaced this one before it was decided.'
 const unanswered = 'The user was asked and did not answer in time.'
-const unused = 'A person had agreed, and the time of their yes ran out before it was used.'
+const unused = 'The user had approved, but the approval expired before it was used.'
 
 /** The newest: one that was asked about again was asked about at a higher price. */
 function* findUsable(facts: ApprovalFacts, requestHash: string, nowMs: number): Work<Row | null> {
@@ -222,7 +222,7 @@ export function* useApproval(facts: ApprovalFacts, requestHash: string, by: stri
   return (yield* change('UPDATE approvals SET used_by = ? WHERE id = ? AND used_by IS NULL', by, String(row.id))) === 1
 }
 
-/** What was planned with it was never signed, so the person's yes still stands. */
+/** What was planned with it was never signed, so the user's yes still stands. */
 export function* giveBackApproval(by: string): Work<void> {
   yield* change('UPDATE approvals SET used_by = NULL WHERE used_by = ?', by)
 }
@@ -232,15 +232,15 @@ function* resolve(id: string, { isApproved, by, takesBack = false }: Answer, now
   if (!approval)
     throw new WalletRefusal({
       rule: 'not-found',
-      sentence: 'There is no such question.',
-      nextStep: 'Run `farebox wallet status` to see what waits for an answer.',
+      sentence: 'There is no such request.',
+      nextStep: 'Run `farebox wallet status` to see what is pending.',
     })
   const isTakenBack = takesBack && isApproved && approval.state === 'denied' && approval.expiresAtMs > nowMs
   if (approval.state !== 'pending' && !isTakenBack)
     throw new WalletRefusal({
       rule: 'not-found',
-      sentence: `This question is ${approval.state} already.`,
-      nextStep: 'Let the assistant ask again if it is still needed.',
+      sentence: `This request is already ${approval.state}.`,
+      nextStep: 'Have the assistant ask again if it is still needed.',
     })
   yield* change(
     'UPDATE approvals SET state = ?, decided_at_ms = ?, decided_by = ?, expires_at_ms = ? WHERE id = ?',
@@ -292,8 +292,8 @@ function* makeRoom(
   if (isFull)
     throw new WalletRefusal({
       rule: 'too-many-questions',
-      sentence: `${limits.maxPendingApprovals} questions wait for a person already.`,
-      nextStep: 'Let the person answer some with `farebox wallet approve`.',
+      sentence: `${limits.maxPendingApprovals} requests are already pending.`,
+      nextStep: 'Ask the user to decide some of them with `farebox wallet approve`.',
       terms,
     })
   for (const row of rows) yield* pushOut(row, nowMs)
@@ -316,8 +316,8 @@ function checkText(facts: ApprovalFacts, terms: RefusedTerms): void {
   if (facts.kind !== 'consent' || facts.policyText.length <= limits.maxPolicyTextLength) return
   throw new WalletRefusal({
     rule: 'order',
-    sentence: 'The policy text is too long to be shown whole, so it cannot be agreed to here.',
-    nextStep: "Agree on the service's own site, or use another model.",
+    sentence: 'The policy text is too long to show in full, so you cannot agree to it here.',
+    nextStep: "Agree to it on the service's own site, or use another model.",
     terms,
   })
 }
@@ -328,7 +328,7 @@ function asQuestion(
   madeRoom: string | null = null,
 ): ApprovalQuestion {
   const command = approveCommand(id, folder)
-  const howToApprove = `Run \`${command}\` in a terminal of your own.${madeRoom === null ? '' : ` ${madeRoom}`}`
+  const howToApprove = `Run \`${command}\` in a terminal.${madeRoom === null ? '' : ` ${madeRoom}`}`
   return { approvalId: id, facts, ...questionWords(facts, { about, origin, command }), howToApprove, expiresAtMs }
 }
 

@@ -2,7 +2,7 @@ import { keptAttestedMedia } from '../limits.ts'
 import { all, change, first, type Row, type Work } from '../records/records.ts'
 import type { ConsentFacts } from '../terms/approval.ts'
 
-/** A medium of a request, by the hash of its bytes or, where those lie elsewhere, of its address. */
+/** A media file of a request, by the hash of its bytes or, where those lie elsewhere, of its address. */
 export interface ConsentedMedium {
   hash: string
   isAddress: boolean
@@ -36,7 +36,7 @@ export function* noteAttested(
 
 /**
  * Which of these a service may know from an earlier consent. Bytes behind an address are not known here, so an address may be
- * any medium that was sent, and any medium may be one that was sent by its address.
+ * any media file that was sent, and any media file may be one that was sent by its address.
  */
 export function* findAttested(
   origin: string,

@@ -32,7 +32,7 @@ export async function signExactPayment(
   amountMicroUsd: MicroUsd,
   nowMs: number,
 ): Promise<SignedPayment> {
-  if (key.namespace !== 'eip155') throw new TypeError('This key signs for no EVM chain.')
+  if (key.namespace !== 'eip155') throw new TypeError('This key does not sign for EVM chains.')
   const { option, payee } = chosen
   const validBeforeSeconds = Math.floor(nowMs / 1_000) + option.maxTimeoutSeconds
   const authorization: EvmAuthorization = {

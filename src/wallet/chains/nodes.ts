@@ -79,7 +79,7 @@ export async function askNode<Result>(
       rule: 'node',
       sentence: `The node of the chain did not answer ${method}.`,
       nextStep:
-        'Nothing was signed; try again, or let the person look at FAREBOX_SOLANA_RPC_URL and FAREBOX_EVM_RPC_URL.',
+        'Nothing was signed; try again, or ask the user to check FAREBOX_SOLANA_RPC_URL and FAREBOX_EVM_RPC_URL.',
     })
   }
 }

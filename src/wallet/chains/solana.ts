@@ -31,7 +31,7 @@ export async function latestBlockhash(nodeUrl: string): Promise<Blockhash> {
 
 /**
  * Signs one transfer to the chosen payee (x402 version 2, scheme `exact` on Solana). The amount is the policy's, the mint
- * and its decimals are ours; whoever the offer names pays the fee and signs after us.
+ * and its decimals are ours; the fee payer of the offer pays the fee and signs after us.
  */
 export async function signSvmPayment(
   key: SolanaKey,
@@ -192,9 +192,9 @@ export async function solanaTimeMs(url: string, timeoutMs: number): Promise<numb
 const finalized = { commitment: 'finalized' } as const
 
 /**
- * The payer's own transactions back to the payment, by the memo that no other one has: its name is the signature of whoever
- * paid the fee, which the wallet was never told. One that failed has moved nothing. Another node behind the same address
- * may be behind, so none may answer that has not come as far as `slot`.
+ * The payer's own transactions back to the payment, by the memo that no other one has: its name is the signature of the
+ * one who paid the fee, which the wallet was never told. One that failed has moved nothing. Another node behind the
+ * same address may be behind, so none may answer that has not come as far as `slot`.
  */
 async function findTaken(url: string, { address, createdAtMs }: Payment, memo: string, slot: number) {
   const limit = limits.listedTransactions
@@ -208,14 +208,14 @@ async function findTaken(url: string, { address, createdAtMs }: Payment, memo: s
     if (last === undefined || listed.length < limit || isBefore) return null
     before = last.signature
   }
-  throw refusal('The address has too many transactions to look for this one.', 'Look for it with an explorer.')
+  throw refusal('The address has too many transactions to look for this one.', 'Look for it in a block explorer.')
 }
 
 const noNode = (): never => {
-  throw refusal('Only the chain can tell whether a payment on Solana is over, and no node is named.', nameNode)
+  throw refusal('Only the chain shows whether a payment on Solana has expired, and no node is set.', nameNode)
 }
 
-const otherChain = (): WalletRefusal => refusal('The node that is named is one of another chain.', nameNode)
+const otherChain = (): WalletRefusal => refusal('The configured node belongs to another chain.', nameNode)
 
 const nameNode = 'Set FAREBOX_SOLANA_RPC_URL to a node of that chain, then try again.'
 

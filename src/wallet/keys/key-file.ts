@@ -181,10 +181,7 @@ export async function unlockKeyFile(folder: string, passphrase: string): Promise
   const secret = await opened(file, passphrase)
   const keys = await keysOf(secret).finally(() => secret.fill(0))
   if (keys.map(key => key.address).join() === file.addresses.join()) return keys
-  throw refusal(
-    `What the wallet file of ${file.addresses[0]} holds is not its keys`,
-    'Restore it from a backup; a passphrase that opens the keys of another wallet proves nothing.',
-  )
+  throw refusal(`The wallet file of ${file.addresses[0]} does not contain its keys`, 'Restore it from a backup.')
 }
 
 /** The folder's keys out of the keychain; null where the file does not say that they are in one. */
@@ -197,19 +194,16 @@ export async function unlockByKeychain(
   if (!file?.isInKeychain || name === undefined) return null
   const text = await (await keychain()).read(name)
   if (text === null)
-    throw refusal(
-      `The keychain of this system does not hold the keys of ${name}`,
-      'Open them with `--passphrase-file`.',
-    )
+    throw refusal(`The system keychain does not have the keys of ${name}`, 'Unlock them with `--passphrase-file`.')
   const keys = await keysOf(Buffer.from(text, 'hex')).catch(() => [])
   if (keys.map(key => key.address).join() === file.addresses.join()) return keys
   throw refusal(
-    `What the keychain of this system holds for ${name} is not its keys`,
-    'Open them with `--passphrase-file`.',
+    `The entry of ${name} in the system keychain does not contain its keys`,
+    'Unlock them with `--passphrase-file`.',
   )
 }
 
-/** The secret keys in the form that other wallets take in, by rail. For a person who has given the passphrase. */
+/** The secret keys in the form that other wallets take in, by rail. For the user who has given the passphrase. */
 export async function exportKeyFile(
   folder: string,
   passphrase: string,
@@ -231,7 +225,7 @@ export async function exportKeyFile(
 async function opened({ cipher, clear, derivation, addresses }: KeyRecord, passphrase: string): Promise<Buffer> {
   const secret = await unseal(cipher, clear, passphrase, derivation)
   if (secret) return secret
-  throw refusal(`The passphrase does not open the wallet ${addresses[0]}, or its file was changed`, 'Try it again.')
+  throw refusal(`The passphrase is wrong for the wallet ${addresses[0]}, or its file was changed`, 'Try it again.')
 }
 
 async function keysOf(secret: Buffer): Promise<WalletKey[]> {
@@ -247,7 +241,7 @@ function readKeyFile(folder: string): KeyRecord | null {
   const json = parseJsonWithUniqueNames(text, 4)
   const file = z.discriminatedUnion('version', [FirstKeyFile, KeyFile]).safeParse(json.ok ? json.value : undefined)
   if (!file.success)
-    throw refusal(`${path} is no key file of this version`, 'Restore it from a backup, or update farebox.')
+    throw refusal(`${path} is not a key file of this version`, 'Restore it from a backup, or update farebox.')
   const { derivation, cipher } = file.data
   if (file.data.version === 1) {
     const { address } = file.data
@@ -274,11 +268,11 @@ const costOf = ({ name, logN, r, p }: Derivation): string => `${name} ${logN} ${
 function checkPassphrase(passphrase: string): void {
   const { minPassphraseLength: least, maxPassphraseLength: most } = limits
   if (passphrase.length < least || passphrase.length > most)
-    throw refusal(`A passphrase has ${least} to ${most} characters`, 'Choose another one; a few words are fine.')
+    throw refusal(`A passphrase has ${least} to ${most} characters`, 'Choose another one, for example a few words.')
 }
 
 const existing = (path: string): WalletRefusal =>
-  refusal(`There is a wallet in ${path} already`, 'Move that file away first, or name another data folder.')
+  refusal(`There is already a wallet in ${path}`, 'Move that file away first, or choose another data folder.')
 
 const refusal = (sentence: string, nextStep: string): WalletRefusal =>
   new WalletRefusal({ rule: 'key', sentence: `${sentence}.`, nextStep })

@@ -27,8 +27,8 @@ export async function systemKeychain(
 ): Promise<Keychain> {
   const { AsyncEntry } = await load().catch(() => {
     throw refusal(
-      'The package @napi-rs/keyring is not installed, so the keychain of this system cannot be reached.',
-      'Where farebox was installed by npm, `npm install @napi-rs/keyring` brings it. In an extension of a desktop assistant fill in "Wallet key" in its settings, which that assistant keeps in the keychain, or name a file with the passphrase.',
+      'The package @napi-rs/keyring is not installed, so the system keychain cannot be used.',
+      'If you installed farebox with npm, run `npm install @napi-rs/keyring`. In a desktop assistant’s extension, fill in "Wallet key" in its settings, which the assistant stores in the keychain, or give a file with the passphrase.',
     )
   })
   // On Linux the library would fall back on the kernel's keyring, which forgets at the next start of the machine.
@@ -39,8 +39,8 @@ export async function systemKeychain(
     } catch {
       // Without the library's words: they may repeat what they were given.
       throw refusal(
-        'The keychain of this system is not there, or it is locked.',
-        'Unlock it in your desktop session; on a server without one, open the wallet with `--passphrase-file` or a systemd credential.',
+        'The system keychain is missing or locked.',
+        'Unlock it in your desktop session. On a server without one, unlock the wallet with `--passphrase-file` or a systemd credential.',
       )
     }
   }

@@ -70,10 +70,10 @@ const badKey = (): WalletRefusal =>
   new WalletRefusal({
     rule: 'key',
     sentence: "The wallet's key is not an EVM private key.",
-    nextStep: 'It is 64 hexadecimal digits; `farebox wallet create` makes a new one.',
+    nextStep: 'It must have 64 hexadecimal digits; `farebox wallet create` creates a new key.',
   })
 
-/** Digits of a new key, for whoever writes them to a file. */
+/** Digits of a new key, to be written to a file. */
 export async function newKeyHex(): Promise<string> {
   const { generatePrivateKey } = await import('viem/accounts')
   return generatePrivateKey()
@@ -129,7 +129,7 @@ const publicBytesOf = (key: KeyObject): Buffer =>
 /** The key of a text as wallets export it: base58 of 64 bytes, the secret half and then the public one. */
 export function solanaKeyFrom(text: string): SolanaKey {
   const bytes = decodeBase58(text.trim(), keypairBytes)
-  if (!bytes) throw badSolanaKey('is no Solana key')
+  if (!bytes) throw badSolanaKey('is not a Solana key')
   const key = new SolanaKey(bytes.subarray(0, seedBytes))
   if (encodeBase58(bytes.subarray(seedBytes)) === key.address) return key
   throw badSolanaKey('has two halves that do not belong together')
@@ -147,5 +147,5 @@ const badSolanaKey = (what: string): WalletRefusal =>
   new WalletRefusal({
     rule: 'key',
     sentence: `The wallet's key for Solana ${what}.`,
-    nextStep: 'It is base58 of 64 bytes, as wallets export it; copy it whole.',
+    nextStep: 'It must be base58 of 64 bytes, as wallet apps export it; copy all of it.',
   })

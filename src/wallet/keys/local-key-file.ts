@@ -8,7 +8,7 @@ import { keyFromHex, newKeyHex, type WalletKey } from './keys.ts'
 
 export const localKeyFileName = 'local-wallet.json'
 
-/** Whoever runs the chain says that its money is play money. */
+/** The chain's owner says that its money is test money. */
 export interface LocalChain {
   isLocal: boolean
 }
@@ -56,7 +56,7 @@ function refuseOtherChains(chain: LocalChain): void {
   if (chain.isLocal) return
   throw new WalletRefusal({
     rule: 'key',
-    sentence: 'A key lies in a plain file only for a chain that runs on this machine.',
+    sentence: 'An unencrypted key file is allowed only for a local chain on this machine.',
     nextStep: 'Run `farebox wallet create` for an encrypted one.',
   })
 }
@@ -65,5 +65,5 @@ const unreadable = (folder: string): WalletRefusal =>
   new WalletRefusal({
     rule: 'key',
     sentence: `${join(folder, localKeyFileName)} cannot be read as a key of a local chain.`,
-    nextStep: 'Remove it; a new key is made.',
+    nextStep: 'Remove it; a new key will be created.',
   })

@@ -218,7 +218,7 @@ export async function refuseWithoutFunds(
 /** With its cents, and more places where it has them. */
 const usdc = (amount: bigint): string => displayUsd(amount).replace(/ USD$/, '')
 
-/** As a person types it. */
+/** As the user types it. */
 const least = (amount: bigint): string => usdc(amount).replace(/\.00$/, '')
 
 /** What is refused anyway is refused for that reason. */

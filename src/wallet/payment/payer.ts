@@ -40,8 +40,8 @@ interface Candidate {
 
 /**
  * The same context with the key that pays: the one that has paid before, because credit and jobs lie in its account at the
- * service; before the first payment the one whose account has credit, else the best of those with a sound offer. What a
- * payment costs is the same on every rail, since neither takes a fee from the payer.
+ * service; before the first payment the one whose account has credit, else the best of those with an acceptable offer.
+ * What a payment costs is the same on every rail, since neither takes a fee from the payer.
  */
 export async function withPayer(context: PayContext, order: Order): Promise<PayContext> {
   const [only, ...others] = context.keys
@@ -112,7 +112,7 @@ export async function signerOf({ key, nodes }: Pick<PayContext, 'key' | 'nodes'>
 export function noNode(): never {
   throw new WalletRefusal({
     rule: 'node',
-    sentence: 'A payment on Solana needs a node of that chain, and none is named.',
-    nextStep: 'Nothing was signed; the person can set FAREBOX_SOLANA_RPC_URL.',
+    sentence: 'A payment on Solana needs a node of that chain, and none is set.',
+    nextStep: 'Nothing was signed; the user can set FAREBOX_SOLANA_RPC_URL.',
   })
 }

@@ -45,7 +45,7 @@ export async function refillCredit(
   if (sentAtMs === null) return
   try {
     const { origin } = context.policy
-    const purpose = `Credit below ${displayUsd(refill.belowMicroUsd)}, refilled ahead of need`
+    const purpose = `Credit below ${displayUsd(refill.belowMicroUsd)}, automatic refill`
     const order = { origin, ...(await offersOf(offers)), amountMicroUsd: refill.byMicroUsd, purpose }
     await pay({ ...order, occasion: 'refill', seen: { balanceMicroUsd: seen.balanceMicroUsd, sentAtMs } })
   } catch (error) {
@@ -66,7 +66,7 @@ const placeOf = ({ context, address }: Refilling): RefillPlace => ({ origin: con
 
 /** What is said of one that was not paid, and when the next is thought of. */
 function outcomeOf(error: unknown): [note: string, againMs: number] {
-  if (error instanceof NeedsApproval) return ['A person is asked about it.', limits.refillAgainMs]
+  if (error instanceof NeedsApproval) return ['It needs the user’s approval.', limits.refillAgainMs]
   if (!(error instanceof WalletRefusal)) return [faultOf(error), limits.refillAgainMs]
   if (error.rule === 'denied') return [error.sentence, dayMs]
   const isDecided = isPolicyRule(error.rule) || error.rule === 'dry-run'
@@ -78,12 +78,12 @@ class NoOffers extends Error {}
 
 const faultOf = (error: unknown): string =>
   error instanceof NoOffers
-    ? 'The service did not say how it is paid.'
-    : 'A fault on this side kept the wallet from paying it.'
+    ? 'The service did not say how to pay it.'
+    : 'An internal error kept the wallet from paying it.'
 
 /**
  * Most answers call for nothing, which is read without a decision; of those that share the journal one has the turn.
- * Returns when the answer's request was sent, by the journal's clock; null for whoever has no turn.
+ * Returns when the answer's request was sent, by the journal's clock; null without the turn.
  */
 async function takeTurn(refilling: Refilling): Promise<number | null> {
   const { records } = refilling.context
@@ -144,7 +144,7 @@ function* halt(refilling: Refilling, unseen: Unseen, nowMs: number): Work<void> 
   const { seen, address } = refilling
   const { origin } = placeOf(refilling)
   const { paymentId, amountMicroUsd, beforeMicroUsd } = unseen
-  const sentence = `The refill ${paymentId} of ${displayUsd(amountMicroUsd)} did not show in the credit: ${displayUsd(beforeMicroUsd)} before it, ${displayUsd(seen.balanceMicroUsd)} after it.`
+  const sentence = `The refill ${paymentId} of ${displayUsd(amountMicroUsd)} did not show up as credit: ${displayUsd(beforeMicroUsd)} before it, ${displayUsd(seen.balanceMicroUsd)} after it.`
   yield* haltRefills(placeOf(refilling), sentence)
   const refused = { rule: 'refill-unseen', sentence, origin, address, operation: topUp.id } as const
   yield* recordRefusal({ ...refused, terms: { amountMicroUsd: refilling.refill.byMicroUsd } }, nowMs)

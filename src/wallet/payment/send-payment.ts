@@ -60,7 +60,7 @@ export function positive(amount: number): MicroUsd | null {
 
 /** Codes of a service, not its sentences: they are shown to people and models. */
 export const plainReason = (reason: string): string =>
-  /^[A-Za-z0-9_ .:-]+$/.test(reason) ? reason.slice(0, maxReasonLength) : 'no reason that can be shown'
+  /^[A-Za-z0-9_ .:-]+$/.test(reason) ? reason.slice(0, maxReasonLength) : 'no readable reason'
 
 export const plainTransaction = (transaction: string | undefined): string | null =>
   transaction !== undefined && /^[0-9A-Za-z]{1,128}$/.test(transaction) ? transaction : null

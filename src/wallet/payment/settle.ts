@@ -41,7 +41,7 @@ export async function openHere({ records, keys, policy }: PayContext): Promise<j
   return open.filter(payment => payment.origin === policy.origin).slice(0, limits.maxRecovered)
 }
 
-/** Whoever holds the lease knows that nobody is left who could sign what is only planned. */
+/** The holder of the lease knows that no other process can still sign what is only planned. */
 export const dropPlanned = ({ records, keys }: PayContext, lease: TopUpLease): Promise<void> =>
   records.decide(function* (nowMs) {
     yield* lease.check()
@@ -84,7 +84,7 @@ export function sendUntilAnswered(
 const notSent = (id: string, { sentence, nextStep }: WalletRefusal): WalletRefusal =>
   new WalletRefusal({
     rule: 'payment-open',
-    sentence: `The payment ${id} is signed and was not sent: ${sentence}`,
+    sentence: `The payment ${id} is signed but was not sent: ${sentence}`,
     nextStep,
   })
 
@@ -96,8 +96,8 @@ export async function followed<Result>(id: string, work: () => Promise<Result>):
     if (!(error instanceof WalletRefusal) || error.rule !== 'journal-away') throw error
     throw new WalletRefusal({
       rule: 'outcome-unknown',
-      sentence: `The payment ${id} was signed, and the journal went away before its end was written down.`,
-      nextStep: 'Try again once the journal is back: the same payment is sent again, never a second one.',
+      sentence: `The payment ${id} was signed, but the journal became unreachable before the outcome was recorded.`,
+      nextStep: 'Try again when the journal is back: the same payment is sent again, never a second one.',
     })
   }
 }
@@ -114,7 +114,7 @@ function* record(id: string, outcome: SendOutcome, nowMs: number): Work<journal.
 /**
  * The service still says no when the authorisation is long over: another payment may be thought of. Where the owner's own
  * node says as well that the chain can never take it, the amount is free again; where the service alone says that it took
- * nothing, it keeps counting against the caps until a person has looked at the chain.
+ * nothing, it keeps counting against the caps until the user has looked at the chain.
  */
 export async function buryRejected(context: PayContext, lease: TopUpLease, payment: journal.Payment): Promise<boolean> {
   if (!payment.isRejected) return false
@@ -159,13 +159,13 @@ function stillOpen(payment: journal.Payment, context: Pick<PayContext, 'keys' | 
   if (payment.isRejected)
     return new WalletRefusal({
       rule: 'payment-rejected',
-      sentence: `The service refused the payment ${payment.id} of ${amount} (${payment.reason ?? 'no reason'}); it stays reserved, because it could still be collected until ${until}.`,
+      sentence: `The service refused the payment ${payment.id} of ${amount} (${payment.reason ?? 'no reason'}); its amount stays reserved, because the payment could still be collected until ${until}.`,
       nextStep:
-        'Look at whether the wallet holds enough USDC, then try again: the same payment is sent, never a second one.',
+        'Check whether the wallet has enough USDC, then try again: the same payment is sent, never a second one.',
     })
   return new WalletRefusal({
     rule: payment.sends > limits.sendAttempts ? 'payment-open' : 'outcome-unknown',
-    sentence: `Whether the payment ${payment.id} of ${amount} arrived is unknown (${payment.reason ?? 'no answer'}).`,
+    sentence: `It is unknown whether the payment ${payment.id} of ${amount} arrived (${payment.reason ?? 'no answer'}).`,
     nextStep: `Try again in a minute: the same payment is sent again, never a second one. After ${until} its owner can run \`farebox wallet resolve ${payment.id}\`.`,
   })
 }
@@ -179,7 +179,7 @@ function noFunds(
   const amount = displayUsd(amountMicroUsd)
   return new WalletRefusal({
     rule: 'payment-rejected',
-    sentence: `The service refused the payment ${id} of ${amount}, because ${address} on ${networkName(network)} holds too little USDC; it stays reserved, because it could still be collected until ${until}.`,
+    sentence: `The service refused the payment ${id} of ${amount}, because ${address} on ${networkName(network)} has too little USDC; the amount stays reserved, because the payment could still be collected until ${until}.`,
     nextStep: `Send at least ${amount} in USDC to ${address}, then try again: the same payment is sent, never a second one.${others.map(elsewhere).join('')}`,
   })
 }
@@ -198,7 +198,7 @@ const otherPlaces = ({ address }: journal.Payment, { keys, policy }: Pick<PayCon
 
 /** Where no node was asked, the wallet could not see which of its addresses has the money. */
 const elsewhere = ({ address, network }: Place): string =>
-  ` If the USDC is at ${address} on ${networkName(network)}, pay from there: name the nodes of both chains in FAREBOX_EVM_RPC_URL and FAREBOX_SOLANA_RPC_URL, or set "networks": ["${network}"] in policy.json.`
+  ` If the USDC is at ${address} on ${networkName(network)}, pay from there: set nodes for both chains in FAREBOX_EVM_RPC_URL and FAREBOX_SOLANA_RPC_URL, or set "networks": ["${network}"] in policy.json.`
 
 /** What the token is called that a payment was signed for; null of one on Solana. */
 function tokenNameIn(header: string): string | null {
@@ -222,7 +222,7 @@ export async function recover(context: PayContext, send: Send): Promise<journal.
   })
 }
 
-/** A person has looked at the chain and says whether an open or buried payment has left the wallet. */
+/** The user has looked at the chain and says whether an open or buried payment has left the wallet. */
 export async function resolvePayment(
   { records, nodes }: Pick<PayContext, 'records' | 'nodes'>,
   id: string,
@@ -233,13 +233,14 @@ export async function resolvePayment(
   const end = await solanaEnd(nodesInUse(nodes, { origin: known.origin, rails: defaultRails, tokenNames: [] }), known)
   if (end?.kind === 'taken' && !hasLeft)
     throw refusal(
-      `The chain holds the payment ${id}${end.transaction === null ? '' : ` as ${end.transaction}`}.`,
-      'It has left the wallet: answer left.',
+      `The chain has the payment ${id}${end.transaction === null ? '' : ` as ${end.transaction}`}.`,
+      'The money left the wallet: type left.',
     )
   return records.decide(function* (nowMs) {
     const payment = yield* resolvable(id)
     const isDone = end ? end.kind !== 'open' : isOver(payment, nowMs, deadMarginMs)
-    if (!isDone) throw refusal(`The payment ${id} could still be collected.`, 'Wait until its authorisation is over.')
+    if (!isDone)
+      throw refusal(`The payment ${id} could still be collected.`, 'Wait until its authorisation has expired.')
     yield* journal.toResolved(id, hasLeft, by, nowMs)
     return yield* journal.paymentOf(id)
   })
@@ -247,9 +248,9 @@ export async function resolvePayment(
 
 function* resolvable(id: string): Work<journal.Payment> {
   const payment = yield* journal.findPayment(id)
-  if (!payment) throw refusal('There is no such payment.', 'Look at `farebox wallet receipts`.')
+  if (!payment) throw refusal('There is no such payment.', 'Check `farebox wallet receipts`.')
   if (payment.state === 'dead' || payment.state === 'unknown') return payment
-  throw refusal(`The payment ${id} is ${payment.state}.`, 'Only one whose outcome is unknown can be resolved.')
+  throw refusal(`The payment ${id} is ${payment.state}.`, 'Only a payment with an unknown outcome can be resolved.')
 }
 
 const refusal = (sentence: string, nextStep: string): WalletRefusal =>

@@ -74,12 +74,12 @@ const stillRunning = (): WalletRefusal =>
   new WalletRefusal({
     rule: 'top-up-running',
     sentence: 'Another top-up of this wallet is still running.',
-    nextStep: 'Look at `farebox wallet receipts` in a minute; nothing was signed here.',
+    nextStep: 'Check `farebox wallet receipts` in a minute; nothing was signed here.',
   })
 
 const lost = (): WalletRefusal =>
   new WalletRefusal({
     rule: 'lease-lost',
     sentence: 'Another process has taken over the top-up.',
-    nextStep: 'Look at the credit before anything else; its receipt is in `farebox wallet receipts`.',
+    nextStep: 'Check the credit first; the receipt is in `farebox wallet receipts`.',
   })

@@ -98,13 +98,13 @@ export async function noteJournal(notesFolder: string, address: string, records:
   noting(notesFolder, () => replacePrivateFile(notesFolder, name, textOf(note)))
 }
 
-/** By a person's word: from now on these records count for the key, and what others counted is no longer known here. */
+/** By the user's word: from now on these records count for the key, and what others counted is no longer known here. */
 export async function moveJournal(notesFolder: string, address: string, records: Records): Promise<void> {
   const note = await noteOf(address, records)
   noting(notesFolder, () => replacePrivateFile(notesFolder, nameOf(address), textOf(note)))
 }
 
-/** What was noted of a key beside what these records hold now, for a person who is to choose; null where they agree. */
+/** What was noted of a key beside what these records hold now, for the user who is to choose; null where they agree. */
 export async function comparedWithNote(
   notesFolder: string,
   address: string,
@@ -143,7 +143,7 @@ function readNote(folder: string, name: string): Note | null {
   const json = parseJsonWithUniqueNames(text, 4)
   const note = Note.safeParse(json.ok ? json.value : undefined)
   if (note.success) return note.data
-  throw refusal('other-journal', `${join(folder, name)} is no note of which journal counts for a key.`, moveAdvice)
+  throw refusal('other-journal', `${join(folder, name)} is not a valid record of the journal for a key.`, moveAdvice)
 }
 
 function noting<Result>(folder: string, work: () => Result): Result {
@@ -154,26 +154,25 @@ function noting<Result>(folder: string, work: () => Result): Result {
     const { code = 'no code' } = error as NodeJS.ErrnoException
     throw refusal(
       'other-journal',
-      `Which journal counts for the wallet's key cannot be noted in ${folder} (${code}), and nothing is paid before it is.`,
-      'Let the folder be written to, or name another with XDG_STATE_HOME.',
+      `The record of the journal for the wallet's key cannot be written to ${folder} (${code}), and nothing is paid without it.`,
+      'Make the folder writable, or choose another with XDG_STATE_HOME.',
     )
   }
 }
 
-const moveAdvice =
-  'A person at a terminal can run `farebox wallet move`, which makes the present one count from now on.'
+const moveAdvice = 'To use the present journal instead, the user can run `farebox wallet move` in a terminal.'
 
 const otherJournal = (held: Note, note: Note): WalletRefusal =>
   refusal(
     'other-journal',
-    `On this machine what the key ${note.address} pays is counted in ${placeOf(held)}, and not in ${placeOf(note)}; two would double its caps.`,
-    `Use that one. ${moveAdvice}`,
+    `The journal of the key ${note.address} on this machine is ${placeOf(held)}, not ${placeOf(note)}; two journals would double its caps.`,
+    `Use that journal. ${moveAdvice}`,
   )
 
 const behind = (held: Note, note: Note): WalletRefusal =>
   refusal(
     'journal-behind',
-    `The journal in ${placeOf(note)} lacks payments of the key ${note.address}: it holds ${figuresOf(note)}, and this machine has noted ${figuresOf(held)}. An old copy was restored, or the journal was removed; its caps would count from too little, so nothing was signed.`,
+    `The journal in ${placeOf(note)} lacks payments of the key ${note.address}: it has ${figuresOf(note)}, and this machine has recorded ${figuresOf(held)}. An old copy was restored, or the journal was removed. Its caps would allow too much, so nothing was signed.`,
     `Put the newest copy back. ${moveAdvice}`,
   )
 
@@ -185,7 +184,7 @@ const placeOf = ({ folder }: Note): string => (folder === null ? 'a PostgreSQL j
 const refusal = (rule: 'other-journal' | 'journal-behind', sentence: string, nextStep: string): WalletRefusal =>
   new WalletRefusal({ rule, sentence, nextStep })
 
-/** The wallet whose passphrase a person's word on this journal takes, by its address; null before one has used it. */
+/** The wallet whose passphrase the user's word on this journal takes, by its address; null before one has used it. */
 function* journalOwner(): Work<string | null> {
   const row = yield* first('SELECT address FROM journal_owner')
   return row ? String(row.address) : null
@@ -203,7 +202,7 @@ export function* ownJournal(address: string, nowMs: number): Work<void> {
 
 /**
  * Records on which the encrypted wallet of a data folder decides: its address is written down with the first thing that
- * is, before there can be a question. Whoever reaches the journal from another folder then still needs that passphrase.
+ * is, before there can be a question. From another folder, the journal then still needs that passphrase.
  */
 export function ownedRecords(records: Records, folder: string): Records {
   let isOwned = false
@@ -237,8 +236,8 @@ export function* refuseOther(addresses: readonly string[], folder: string): Work
   if (owner === null || addresses.includes(owner)) return
   throw new WalletRefusal({
     rule: 'other-owner',
-    sentence: `What is decided on this journal is decided by the owner of the wallet ${owner}, and ${folder} does not hold its keys.`,
+    sentence: `Only the owner of the wallet ${owner} can decide on this journal, and ${folder} does not contain its keys.`,
     nextStep:
-      'Run it with `--data` and the folder of that wallet, and give its passphrase; a journal anew begins in another folder or database.',
+      'Run the command with `--data` and the folder of that wallet, and give its passphrase. For a new journal, use another folder or database.',
   })
 }

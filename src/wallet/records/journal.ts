@@ -55,7 +55,7 @@ export function* plan({ id, order, payee, address, amountMicroUsd }: PlannedPaym
   yield* note(id, 'planned', null, nowMs)
 }
 
-/** The bytes are on disk before anybody else has seen them. */
+/** The bytes are on disk before anyone else has seen them. */
 export function* toSigned(id: string, signed: SignedPayment, nowMs: number): Work<void> {
   const { nonce, validBeforeMs, payload, chainLife } = signed
   yield* change(
@@ -102,7 +102,7 @@ export function* toDead(id: string, reason: string, counts: boolean, nowMs: numb
 
 const resolvedBy = 'resolved by '
 
-/** By a person's word, for an outcome that nobody else can tell. */
+/** By the user's word, for an outcome that nobody else can tell. */
 export function* toResolved(id: string, counts: boolean, by: string, nowMs: number): Work<void> {
   yield* step(id, ['unknown', 'dead'], 'dead', `${resolvedBy}${by}`, nowMs)
   yield* change('UPDATE payments SET counts = ?, payload = NULL WHERE id = ?', counts ? 1 : 0, id)
@@ -165,7 +165,7 @@ export function* openPayments(addresses: readonly string[]): Work<Payment[]> {
   return rows.map(read)
 }
 
-/** Given up after the service's no, and counted until a person has told their fate; oldest first. */
+/** Given up after the service's no, and counted until the user has told their fate; oldest first. */
 export function* heldPayments(): Work<Payment[]> {
   const rows = yield* all(
     `SELECT * FROM payments WHERE state = 'dead' AND counts = 1 AND reason NOT LIKE ?
@@ -199,7 +199,7 @@ export function* lastRefill(address: string, origin: string): Work<Payment | nul
   return readOrNull(row)
 }
 
-/** The last confirmed payment of an amount that somebody asked for, at or after a time. */
+/** The last confirmed payment of an amount that someone asked for, at or after a time. */
 export function* askedSince(
   { address, origin, amountMicroUsd }: Pick<Payment, 'address' | 'origin' | 'amountMicroUsd'>,
   atMs: number,
@@ -213,7 +213,7 @@ export function* askedSince(
   return readOrNull(row)
 }
 
-/** Of these addresses, the one whose payment to a service was the last that was made or is under way; null before. */
+/** Of these addresses, the one whose payment to a service was the last that was made or is in flight; null before. */
 export function* lastPayer(addresses: readonly string[], origin: string): Work<string | null> {
   const row = yield* first(
     `SELECT address FROM payments WHERE origin = ? AND state <> 'dead' AND address IN (${placesOf(addresses)})
@@ -264,7 +264,7 @@ function* note(id: string, state: PaymentState, why: string | null, nowMs: numbe
 const wrongStep = (id: string): WalletRefusal =>
   new WalletRefusal({
     rule: 'state',
-    sentence: `The payment ${id} is not where this step begins; another process has moved it.`,
+    sentence: `The payment ${id} has another state than expected; another process has changed it.`,
     nextStep: 'Look at `farebox wallet receipts`, then try again.',
   })
 

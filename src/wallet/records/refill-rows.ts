@@ -51,7 +51,7 @@ export function* shownRefill(place: RefillPlace, toldMicroUsd: MicroUsd | null):
   return isSeen || (toldMicroUsd !== null && toldMicroUsd >= leastShown(row, refill)) ? refill.id : null
 }
 
-/** Whoever has this turn thinks of a refill alone until then. */
+/** Only the holder of this turn may refill until then. */
 export function* takeRefillTurn({ origin, address }: RefillPlace, notBeforeMs: number): Work<void> {
   yield* change(
     `INSERT INTO refills (origin, address, not_before_ms) VALUES (?, ?, ?)

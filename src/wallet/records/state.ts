@@ -53,7 +53,8 @@ function openDatabase(folder: string): DatabaseSync {
   // SQLite gives its WAL the mode of the database, so this keeps both from other users.
   ensurePrivateFile(path)
   // Each name would have a write-ahead log of its own, and what one process has written the other would not see.
-  if (statSync(path).nlink > 1) throw unusable(path, 'the file has a second name (a hard link), which has to go first')
+  if (statSync(path).nlink > 1)
+    throw unusable(path, 'the file has a second name (a hard link), which must be removed first')
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true })
   try {
     const journal = turnToWal(database)
@@ -65,7 +66,7 @@ function openDatabase(folder: string): DatabaseSync {
     throw unusable(path, 'it cannot be read as a database', error)
   }
   database.close()
-  throw unusable(path, 'it does not take a write-ahead log with full syncs')
+  throw unusable(path, 'it does not support a write-ahead log with full syncs')
 }
 
 /** SQLite does not wait for its busy timeout while another process turns the same new file to WAL. */
@@ -139,5 +140,5 @@ const newer = (area: string, name: string): WalletRefusal =>
   new WalletRefusal({
     rule: 'state',
     sentence: `The wallet's records were written by a newer farebox (${area}: ${name}).`,
-    nextStep: 'Update farebox, or give it another data folder.',
+    nextStep: 'Update farebox, or use another data folder.',
   })

@@ -6,9 +6,9 @@ import type { Policy } from './policy.ts'
 export interface Situation {
   nowMs: number
   spent: Spent
-  /** Agreed by a person, beside those of the policy. */
+  /** Agreed by the user, beside those of the policy. */
   approvedPayees: readonly Payee[]
-  /** A person has switched the wallet off. */
+  /** The user has switched the wallet off. */
   isStopped: boolean
   /** The address that would pay. */
   payer: string
@@ -27,23 +27,23 @@ export function beyondCap(policy: Policy, situation: Situation, order: Order, am
   if (spent.totalMicroUsd + amount > policy.maxTotalMicroUsd)
     return refusal(
       'max-total',
-      `${displayUsd(amount)} more would pass the wallet's total of ${displayUsd(policy.maxTotalMicroUsd)}; ${displayUsd(spent.totalMicroUsd)} of it is used or reserved.`,
+      `${displayUsd(amount)} more would exceed the wallet's total cap of ${displayUsd(policy.maxTotalMicroUsd)}; ${displayUsd(spent.totalMicroUsd)} of it is used or reserved.`,
       'The owner of the wallet can raise FAREBOX_MAX_TOTAL_USD.',
       withLimit(policy.maxTotalMicroUsd, spent.totalMicroUsd),
     )
   if (spent.dayMicroUsd + amount > policy.maxDayMicroUsd)
     return refusal(
       'max-day',
-      `${displayUsd(amount)} more would pass the cap of ${displayUsd(policy.maxDayMicroUsd)} in 24 hours; ${displayUsd(spent.dayMicroUsd)} of it is used or reserved.`,
-      'Wait until older payments are a day old, or let the owner of the wallet raise FAREBOX_MAX_DAY_USD.',
+      `${displayUsd(amount)} more would exceed the cap of ${displayUsd(policy.maxDayMicroUsd)} in 24 hours; ${displayUsd(spent.dayMicroUsd)} of it is used or reserved.`,
+      'Wait until older payments are a day old, or ask the owner of the wallet to raise FAREBOX_MAX_DAY_USD.',
       withLimit(policy.maxDayMicroUsd, spent.dayMicroUsd),
     )
   const waitMs = (spent.lastPaymentAtMs ?? -Infinity) + policy.cooldownMs - nowMs
   if (order.occasion !== 'asked' && waitMs > 0)
     return refusal(
       'cooldown',
-      'The wallet has just paid, and the service still asks for money.',
-      `Look at the credit; the wallet pays again by itself in ${Math.ceil(waitMs / 1_000)} s.`,
+      'The wallet has just paid, but the service still asks for money.',
+      `Check the credit; the wallet can pay again in ${Math.ceil(waitMs / 1_000)} s.`,
     )
   return null
 }
@@ -58,6 +58,6 @@ export const overCap = (rule: 'max-payment' | 'max-call', amount: bigint, cap: b
   refusal(
     rule,
     `${displayUsd(amount)} is more than the wallet may spend at once${rule === 'max-call' ? ' on a call' : ''}, which is ${displayUsd(cap)}.`,
-    `Ask for less, or let the owner of the wallet raise ${rule === 'max-call' ? 'FAREBOX_MAX_CALL_USD' : 'FAREBOX_MAX_PAYMENT_USD'}.`,
+    `Request less, or ask the owner of the wallet to raise ${rule === 'max-call' ? 'FAREBOX_MAX_CALL_USD' : 'FAREBOX_MAX_PAYMENT_USD'}.`,
     { amountMicroUsd: amount, limitMicroUsd: cap },
   )

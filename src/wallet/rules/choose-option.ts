@@ -19,8 +19,8 @@ interface Terms {
 type Check = (option: PaymentOption, terms: Terms) => [Rule, string] | null
 
 /**
- * Picks the first sound offer to a known payee, else the first sound one. The order in which a service lists them, its
- * decimals, texts and suggestions count for nothing; `amount` is ours.
+ * Picks the first acceptable offer to a known payee, else the first acceptable one. The order in which a service lists
+ * them, its decimals, texts and suggestions count for nothing; `amount` is ours.
  */
 export function chooseOption(
   { policy, amount, payer }: Terms,
@@ -28,20 +28,20 @@ export function chooseOption(
   known: readonly Payee[],
 ): Choice {
   const failures: Failure[] = []
-  const sound: ChosenOption[] = []
+  const payable: ChosenOption[] = []
   for (const option of order.accepts.slice(0, limits.maxOptions)) {
     const failure = firstFailure(option, { policy, amount, payer })
     if (failure) failures.push({ rule: failure[0], why: failure[1], option })
-    else sound.push(asChosen(option, policy.origin, known))
+    else payable.push(asChosen(option, policy.origin, known))
   }
-  const chosen = sound.find(candidate => candidate.isKnownPayee) ?? sound[0]
+  const chosen = payable.find(candidate => candidate.isKnownPayee) ?? payable[0]
   if (chosen) return { kind: 'chosen', chosen }
   const { rule, why, option } = furthest(failures)
   return {
     kind: 'refused',
     refusal: {
       rule,
-      sentence: `The service's offer is not paid: ${why}.`,
+      sentence: `The wallet does not pay this offer of the service: ${why}.`,
       nextStep: 'Nothing was signed. Tell the operator of the service, or use another one.',
       terms: offered(option, rule === 'price-bait' ? amount : null),
     },
@@ -50,7 +50,7 @@ export function chooseOption(
 
 /** The checks in their order; a text from outside is never repeated in what they say. */
 const checks: readonly Check[] = [
-  option => (isRecord(option) ? null : ['offer', 'it is no object']),
+  option => (isRecord(option) ? null : ['offer', 'it is not an object']),
   ({ scheme }) => (scheme === 'exact' ? null : ['scheme', 'its scheme is not `exact`']),
   ({ network }, { policy, payer }) =>
     policy.rails.some(rail => rail.network === network) && network.startsWith(`${namespaceOf(payer)}:`)
@@ -74,7 +74,7 @@ const checks: readonly Check[] = [
   ({ amount }, { amount: ours }) =>
     BigInt(amount) <= ours
       ? null
-      : ['price-bait', `it asks for ${displayUsd(BigInt(amount))} at least, and the order is for ${displayUsd(ours)}`],
+      : ['price-bait', `it asks for ${displayUsd(BigInt(amount))} at least, but the order is for ${displayUsd(ours)}`],
 ]
 
 function firstFailure(option: PaymentOption, terms: Terms): [Rule, string] | null {
@@ -131,21 +131,21 @@ function transferMethodFailure({ extra }: PaymentOption): [Rule, string] | null 
   if (!isRecord(extra)) return ['token-name', 'it does not name its token']
   if (!isShort(extra)) return ['offer', 'its `extra` is too long']
   if (extra.assetTransferMethod !== undefined && extra.assetTransferMethod !== 'eip3009')
-    return ['transfer-method', 'it wants another way of transfer than EIP-3009']
+    return ['transfer-method', 'it requires another transfer method than EIP-3009']
   return isTokenWord(extra.name) && isTokenWord(extra.version)
     ? null
     : ['token-name', 'it does not name its token and version']
 }
 
-/** Whoever pays the fee signs the whole transaction too; it is never this wallet. */
+/** The fee payer signs the whole transaction too; it is never this wallet. */
 function feePayerFailure({ extra }: PaymentOption, payer: string): [Rule, string] | null {
   if (!isRecord(extra)) return ['fee-payer', 'it does not say who pays the fee']
   if (!isShort(extra)) return ['offer', 'its `extra` is too long']
   const { feePayer } = extra
   if (typeof feePayer !== 'string' || !isSolanaAddress(feePayer) || isNobody(feePayer))
     return ['fee-payer', 'it does not say who pays the fee']
-  if (isSolanaProgram(feePayer)) return ['fee-payer', 'it would have a program pay the fee']
-  return feePayer === payer ? ['fee-payer', 'it would have this wallet pay the fee'] : null
+  if (isSolanaProgram(feePayer)) return ['fee-payer', 'it names a program as the fee payer']
+  return feePayer === payer ? ['fee-payer', 'it names this wallet as the fee payer'] : null
 }
 
 /** Addresses of which nobody can have the key. */
@@ -172,7 +172,7 @@ function lifetimeFailure(seconds: number, policy: Policy): [Rule, string] | null
     return null
   return [
     'authorization-lifetime',
-    `its authorisation would not live from ${limits.minAuthorizationSeconds} to ${policy.maxAuthorizationSeconds} seconds`,
+    `its authorisation would not be valid for ${limits.minAuthorizationSeconds} to ${policy.maxAuthorizationSeconds} seconds`,
   ]
 }
 

@@ -19,7 +19,7 @@ export interface Payable {
 export type Decision =
   | ({ kind: 'allowed' } & Payable)
   | { kind: 'refused'; refusal: Refusal }
-  /** `onceAgreed` is paid where a person has agreed to just these facts; a new payee is decided anew. */
+  /** `onceAgreed` is paid where the user has agreed to just these facts; a new payee is decided again. */
   | { kind: 'asks'; facts: ApprovalFacts; onceAgreed: Payable | null }
 
 /** Whether an order is paid, and with how much. Pure: the same question has the same answer. */
@@ -59,7 +59,7 @@ function whyTopUpIsAsked(
   if (asksFirstTopUp && spent.totalMicroUsd === 0n)
     return 'It is the first payment of this wallet, which was made in a conversation; later ones are made within the caps after a 402.'
   return occasion !== 'after-402' && amountMicroUsd > askAboveMicroUsd
-    ? `It is more than ${displayUsd(askAboveMicroUsd)}, and no call needed it; above that a person is asked.`
+    ? `It is more than ${displayUsd(askAboveMicroUsd)}, and no call needed it; amounts above that need approval.`
     : null
 }
 
@@ -81,36 +81,36 @@ function whetherAtAll(policy: Policy, situation: Situation, order: Order): Refus
   if (order.origin !== policy.origin)
     return refusal(
       'origin',
-      `The wallet pays ${policy.origin} alone, and the order came from another address.`,
+      `The wallet pays only ${policy.origin}, and the order came from another address.`,
       'Nothing was signed; check the address of the service in the configuration.',
     )
   if (order.amountMicroUsd <= 0n)
-    return refusal('order', 'A payment has to be above 0 USD.', 'Name an amount of at least 5 USD.')
+    return refusal('order', 'A payment must be more than 0 USD.', 'Give an amount of at least 5 USD.')
   if (order.occasion === 'asked' && order.amountMicroUsd < smallestTopUpMicroUsd)
     return refusal(
       'minimum',
       `A top-up is ${displayUsd(smallestTopUpMicroUsd)} at least.`,
-      `Ask for ${displayUsd(smallestTopUpMicroUsd)} or more.`,
+      `Request ${displayUsd(smallestTopUpMicroUsd)} or more.`,
     )
   return wrongClock(situation)
 }
 
-/** By a wrong clock a payment would be good for hours, and the cap of a day would begin anew. */
+/** By a wrong clock a payment would be good for hours, and the cap of a day would starts again. */
 function wrongClock({ nowMs, otherClocks = [] }: Situation): Refusal | null {
   const other = otherClocks.find(({ atMs }) => Math.abs(atMs - nowMs) > clockSkewMs)
   if (!other) return null
   const [ours, theirs] = [new Date(nowMs), new Date(other.atMs)].map(time => time.toISOString().slice(0, 19))
   return refusal(
     'clock',
-    `The wallet's clock says ${ours} UTC and the ${other.whose}'s says ${theirs} UTC; where they differ by more than ${clockSkewMs / minuteMs} minutes, nothing is signed.`,
+    `The wallet's clock says ${ours} UTC and the ${other.whose}'s says ${theirs} UTC; if they differ by more than ${clockSkewMs / minuteMs} minutes, nothing is signed.`,
     'Set the clock of this machine, or of the database that holds the journal, then try again.',
   )
 }
 
 export const stopped: Refusal = refusal(
   'stopped',
-  'The wallet is switched off.',
-  'Its owner runs `farebox wallet start`, or removes the file `stop` from its data folder.',
+  'The wallet is stopped.',
+  'To start it, its owner can run `farebox wallet start`, or remove the file `stop` from its data folder.',
 )
 
 /** A call that would be charged; `quotedMicroUsd` is null where it cannot be priced beforehand. */
@@ -121,7 +121,7 @@ export interface PlannedCall {
   operation?: string | null
   /** The same was sent before, and nobody can say that it will not be charged. */
   mayBeSecond?: boolean
-  /** For the person who is asked. */
+  /** For the user who is asked. */
   about?: AskedAbout | undefined
 }
 
@@ -130,7 +130,7 @@ export type CallDecision =
   | { kind: 'refused'; refusal: Refusal }
   | { kind: 'asks'; facts: ApprovalFacts }
 
-/** Whether a call may be made: within the cap by itself, above the asking threshold or unpriced by a person. */
+/** Whether a call may be made: within the cap by itself, above the asking threshold or unpriced by the user. */
 export function decideCall(policy: Policy, situation: Pick<Situation, 'isStopped'>, call: PlannedCall): CallDecision {
   const { quotedMicroUsd: amountMicroUsd } = call
   if (situation.isStopped) return { kind: 'refused', refusal: stopped }
@@ -143,9 +143,9 @@ export function decideCall(policy: Policy, situation: Pick<Situation, 'isStopped
 
 /** Null where nobody has to be asked. */
 function whyAsked({ askAboveMicroUsd }: Policy, { quotedMicroUsd, mayBeSecond = false }: PlannedCall): string | null {
-  if (mayBeSecond) return 'It was sent before and its answer was lost, so the service may charge for both.'
-  if (quotedMicroUsd === null) return 'Its price cannot be known beforehand, so the caps of a call cannot bound it.'
+  if (mayBeSecond) return 'The call was sent before and its answer was lost, so the service may charge for both.'
+  if (quotedMicroUsd === null) return 'Its price is unknown, so the cap on a call cannot limit it.'
   return quotedMicroUsd > askAboveMicroUsd
-    ? `It may cost more than ${displayUsd(askAboveMicroUsd)}, above which a person is asked.`
+    ? `It may cost more than ${displayUsd(askAboveMicroUsd)}, and amounts above that need approval.`
     : null
 }

@@ -11,7 +11,7 @@ export function* addPayee({ origin, network, asset, payTo }: Payee, by: string, 
   )
 }
 
-/** Those that a person has agreed to, and those that were paid already, because their owner had named them. */
+/** Those that the user has agreed to, and those that were paid already, because their owner had named them. */
 export function* payeesOf(origin: string): Work<Payee[]> {
   const rows = yield* all(
     `SELECT network, asset, pay_to, MIN(at_ms) AS since_ms FROM (
@@ -30,7 +30,7 @@ export function* payeesOf(origin: string): Work<Payee[]> {
   return withoutRepeated(found)
 }
 
-/** Other services whose payees a person has agreed to, by their origins. */
+/** Other services whose payees the user has agreed to, by their origins. */
 export function* otherServicesOf(origin: string): Work<string[]> {
   const rows = yield* all(
     'SELECT origin, MIN(approved_at_ms) AS since_ms FROM payees WHERE origin <> ? GROUP BY origin ORDER BY since_ms',

@@ -11,7 +11,7 @@ export interface Policy {
   /** The one service: scheme, host and port. */
   origin: string
   rails: readonly Rail[]
-  /** Payees that the configuration names; those that a person agreed to are in the state. */
+  /** Payees that the configuration names; those that the user agreed to are in the state. */
   payees: readonly Payee[]
   maxPaymentMicroUsd: MicroUsd
   /** Rolling 24 hours. */
@@ -58,7 +58,7 @@ const settingNames: ReadonlySet<string> = new Set<keyof PolicySettings>([
 
 /**
  * A policy from settings; throws a refusal that names the setting, also one that is none: a misspelt cap holds nothing.
- * `nameOf` gives an amount the name by which the person has set it.
+ * `nameOf` gives an amount the name by which the user has set it.
  */
 export function readPolicy(
   settings: PolicySettings,
@@ -68,7 +68,7 @@ export function readPolicy(
   const unknown = Object.keys(settings).find(name => !settingNames.has(name))
   if (unknown !== undefined)
     throw settingsRefusal(
-      `${unknown.slice(0, 80)} is no setting of a policy`,
+      `${unknown.slice(0, 80)} is not a setting of a policy`,
       `There are ${[...settingNames].join(', ')}.`,
     )
   const origin = serviceOrigin(settings.serviceUrl)
@@ -112,7 +112,7 @@ export function readUsdCap(name: string, text: string): MicroUsd {
   const amount = parseUsd(text)
   if (amount !== null && amount >= 0n && amount <= limits.highestCapMicroUsd) return amount
   throw settingsRefusal(
-    `${name} is no amount of USD`,
+    `${name} is not an amount in USD`,
     'Write it as a decimal number from 0 to 1000000, for example 5 or 0.25.',
   )
 }
@@ -120,13 +120,13 @@ export function readUsdCap(name: string, text: string): MicroUsd {
 /** The origin of a service's URL: https, or http on this machine. */
 export function serviceOrigin(url: string): string {
   const parsed = url.length <= limits.maxOriginLength && URL.canParse(url) ? new URL(url) : null
-  if (!parsed) throw settingsRefusal("The service's address is no URL", 'Write it as https://host/api/v1.')
+  if (!parsed) throw settingsRefusal("The service's address is not a URL", 'Write it as https://host/api/v1.')
   if (parsed.username !== '' || parsed.password !== '')
-    throw settingsRefusal("The service's address carries credentials", 'Leave them out of the URL.')
+    throw settingsRefusal("The service's address contains credentials", 'Remove them from the URL.')
   if (parsed.protocol === 'https:' || (parsed.protocol === 'http:' && isLoopback(parsed.hostname))) return parsed.origin
   throw settingsRefusal(
     "The service's address is not encrypted",
-    'Use https; plain http is for services on this machine.',
+    'Use https; plain http works only for services on this machine.',
   )
 }
 
@@ -161,7 +161,7 @@ type MoneyCap = Extract<keyof Policy, `${string}MicroUsd`>
 
 function noOrigin(configured: string, other: string): never {
   throw settingsRefusal(
-    `The environment names the service ${configured}, the settings file ${other}`,
+    `The environment names the service ${configured}, but the settings file names ${other}`,
     'Make them agree.',
     'origin',
   )
@@ -221,16 +221,16 @@ export function refillProblem(
   if ((below === undefined) !== (by === undefined))
     return [
       `${names.below} and ${names.by} go together, and only one of them is set`,
-      'Set both for credit that is refilled ahead of need, or neither.',
+      'Set both to enable refills, or neither.',
     ]
   // A text that is no amount is told by itself.
   const [amount, most] = [parseUsd(by ?? ''), parseUsd(maxPayment)]
   if (amount !== null && amount < smallestTopUpMicroUsd)
-    return [`${names.by} is less than services take`, `Refill by ${displayUsd(smallestTopUpMicroUsd)} at least.`]
+    return [`${names.by} is less than the smallest top-up`, `Set it to ${displayUsd(smallestTopUpMicroUsd)} or more.`]
   if (amount !== null && most !== null && amount > most)
     return [
       `${names.by} is more than ${names.maxPayment} allows, which is ${displayUsd(most)}`,
-      'Refill by less, or raise that cap.',
+      'Lower it, or raise that cap.',
     ]
   return null
 }

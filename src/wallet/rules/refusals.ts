@@ -34,12 +34,12 @@ export interface RefusalRecord {
   requestHash: string | null
 }
 
-/** What a decision is about, for whoever reads of its refusal later. */
+/** What a decision is about, for the record of its refusal. */
 export interface DecidedCall {
   origin: string
   operation: string | null
   address: string | null
-  /** For the person who is asked about it; the record of a refusal has nothing of it. */
+  /** For the user who is asked about it; the record of a refusal has nothing of it. */
   about?: AskedAbout | undefined
 }
 
@@ -50,7 +50,7 @@ interface Refused extends DecidedCall {
 }
 
 /**
- * Rules by which the wallet would rather not pay. The others say that it could not, that somebody else is paying at the
+ * Rules by which the wallet would rather not pay. The others say that it could not, that someone else is paying at the
  * moment, or that a payment is still open, which has a row of its own.
  */
 const policyRules: ReadonlySet<Rule> = new Set<Rule>([

@@ -66,7 +66,7 @@ function readFile(folder: string): z.output<typeof Settings> | null {
     const member = parsed.error.issues[0]?.path.join('.') || 'its outermost object'
     throw settingsRefusal(
       `${path} cannot be read: ${json.ok ? `look at ${member}` : `it ${json.reason}`}`,
-      `It may hold ${Object.keys(Settings.shape).join(', ')}; amounts are texts.`,
+      `It may contain ${Object.keys(Settings.shape).join(', ')}; amounts are strings.`,
     )
   }
   return parsed.data

@@ -33,7 +33,7 @@ export function* stop(by: string, nowMs: number): Work<void> {
   yield* change('INSERT INTO stops (one, at_ms, by_whom) VALUES (1, ?, ?) ON CONFLICT DO NOTHING', nowMs, by)
 }
 
-/** A person has looked, so credit is refilled again too. */
+/** The user has looked, so credit is refilled again too. */
 export function* start(): Work<void> {
   yield* change('DELETE FROM stops')
   yield* resumeRefills()

@@ -10,7 +10,7 @@ export interface AskedFile {
   bytes: number | null
 }
 
-/** What a call is about, for the person who decides. Never its bytes, its headers or a key. */
+/** What a call is about, for the user who decides. Never its bytes, its headers or a key. */
 export interface AskedAbout {
   /** The assistant's tool; null for a request of a program. */
   tool: string | null
@@ -38,7 +38,7 @@ const Kept = z.strictObject({
     .nullable(),
 })
 
-/** As the row of a question keeps it: what is longer than a person reads is left out. */
+/** As the row of a question keeps it: what is longer than the user reads is left out. */
 export function writeAbout(about: AskedAbout): string {
   const cut = (words: string | null, most: number) => words?.slice(0, most).toWellFormed() ?? null
   const named = about.files.slice(0, maxFilesNamed)

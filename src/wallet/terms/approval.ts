@@ -4,7 +4,7 @@ import { networkName } from '#contract/wire/networks.ts'
 import * as limits from '../limits.ts'
 import { type AskedAbout, type AskedFile, named, quoted } from './about-call.ts'
 
-/** What only a person decides, as data. The text of a policy stands here whole, as the service sent it. */
+/** What only the user decides, as data. The text of a policy stands here whole, as the service sent it. */
 export type ApprovalFacts =
   | {
       kind: 'consent'
@@ -28,18 +28,18 @@ export interface ApprovalQuestion extends QuestionWords {
   expiresAtMs: number
 }
 
-/** Thrown before anything is signed: a row waits for a person's answer, bound to this very request. */
+/** Thrown before anything is signed: a row waits for the user's answer, bound to this very request. */
 export class NeedsApproval extends Error {
   override readonly name = 'NeedsApproval'
   readonly question: ApprovalQuestion
 
   constructor(question: ApprovalQuestion) {
-    super(`A person has to decide: ${question.inShort} (${question.approvalId}).`)
+    super(`The user has to approve: ${question.inShort} (${question.approvalId}).`)
     this.question = question
   }
 }
 
-/** One thing that a person should know, on a line of its own. */
+/** One thing that the user should know, on a line of its own. */
 interface QuestionDetail {
   name: string
   value: string
@@ -51,7 +51,7 @@ interface QuestionWords {
   inShort: string
   /** What is asked, one sentence. */
   asks: string
-  /** Why a person is asked, one sentence or two. */
+  /** Why the user is asked, one sentence or two. */
   why: string
   details: readonly QuestionDetail[]
   /** What follows from either answer, and for how long. */
@@ -73,7 +73,7 @@ export function questionWords(facts: ApprovalFacts, context: QuestionContext): Q
     inShort: questionInShort(facts, context),
     ...leading(facts, context),
     details: detailsOf(facts, context),
-    onNo: `No: nothing is sent or charged, and the same request is refused for ${displaySpan(limits.denialLifeMs)}. In that time only a person can take the no back, with \`${context.command}\` in a terminal.`,
+    onNo: `If you deny: nothing is sent or charged, and the same request is refused for ${displaySpan(limits.denialLifeMs)}. Until then only you can reverse the denial, with \`${context.command}\` in a terminal.`,
   }
 }
 
@@ -82,21 +82,21 @@ function leading(facts: ApprovalFacts, { about }: QuestionContext): Pick<Questio
   switch (facts.kind) {
     case 'spend':
       return {
-        asks: `May this be bought${forPrice(facts.amountMicroUsd, about)}?`,
+        asks: `Buy this${forPrice(facts.amountMicroUsd, about)}?`,
         why: facts.because,
-        onYes: `Yes: it is bought, once. The yes serves this very request, for ${life}.`,
+        onYes: `If you approve: it is bought once. The approval is valid for this request only, for ${life}.`,
       }
     case 'payee':
       return {
-        asks: `May ${displayUsd(facts.amountMicroUsd)} be paid to an address that was not paid before?`,
-        why: 'This address was never approved. Compare it with the one that the service publishes.',
-        onYes: 'Yes: it is paid, and this address may be paid later too, within the caps, without another question.',
+        asks: `Pay ${displayUsd(facts.amountMicroUsd)} to a new address?`,
+        why: 'You have never approved this address. Compare it with the one that the service publishes.',
+        onYes: 'If you approve: it is paid, and later payments to this address within the caps need no approval.',
       }
     case 'consent':
       return {
         asks: `Do you consent to the policy of ${nameOf(facts.provider)}, version ${nameOf(facts.policyVersion)}, for this request?`,
-        why: `A person may be shown in ${shownIn(facts.faceMediaRoles, about)}, which the service takes with a person's consent alone.`,
-        onYes: `Yes: the three statements are sent to the service with this request, and it is bought${forPrice(about?.mostMicroUsd ?? null, about)}. For ${life} the same request asks you for no consent again. The service may keep this for these very media under this version of the policy; you are still asked about every other request with them.`,
+        why: `${shownIn(facts.faceMediaRoles, about)} may show a person, so the service requires your consent.`,
+        onYes: `If you approve: the three statements are sent to the service with this request, and it is bought${forPrice(about?.mostMicroUsd ?? null, about)}. For ${life} the same request needs no further consent. The service may remember your consent for these media and this version of the policy; farebox still asks you about every other request with them.`,
       }
   }
 }
@@ -105,23 +105,23 @@ function leading(facts: ApprovalFacts, { about }: QuestionContext): Pick<Questio
 function shownIn(roles: readonly string[], about: AskedAbout | null): string {
   const [file, ...others] = about?.files ?? []
   if (file && file.name !== null && others.length + (about?.moreFiles ?? 0) === 0) return fileName(file.name)
-  return `its media (${rolesOf(roles)})`
+  return `Its media (${rolesOf(roles)})`
 }
 
 const rolesOf = (roles: readonly string[]): string =>
   roles
     .slice(0, limits.maxFilesNamed)
     .map(role => nameOf(role).replaceAll('_', ' '))
-    .join(', ') || 'it is not said where'
+    .join(', ') || 'unspecified'
 
 function detailsOf(facts: ApprovalFacts, { about, origin }: QuestionContext): QuestionDetail[] {
   const { tool, model, prompt, files = [], moreFiles = 0 } = about ?? {}
   const service = facts.kind === 'payee' ? facts.origin : origin
   const lines: [name: string, value: string | null][] = [
     ['What', facts.kind === 'spend' ? inOurWords(facts.what) : null],
-    ['Tool', about && (tool == null ? 'none: a request of a program' : nameOf(tool))],
+    ['Tool', about && (tool == null ? 'none: a request from a program' : nameOf(tool))],
     ['Model', model == null ? null : nameOf(model)],
-    ['Prompt, in the caller’s words', prompt == null ? null : quoted(prompt, limits.quotedCharacters) || unseen],
+    ['Prompt (quoted)', prompt == null ? null : quoted(prompt, limits.quotedCharacters) || unseen],
     ['Files', files.length > 0 ? filesOf(files, moreFiles, limits.maxFilesNamed) : null],
     ...moneyOf(facts, about),
     ['Service', service === null ? null : named(service, limits.maxPurposeLength)],
@@ -144,8 +144,8 @@ function moneyOf(facts: ApprovalFacts, about: AskedAbout | null): [string, strin
   ]
 }
 
-const unpriced = 'not known beforehand'
-const unseen = 'nothing that can be seen'
+const unpriced = 'unknown'
+const unseen = 'no visible text'
 
 /** What a call costs is bounded; a payment has its amount. */
 const priceOf = (amount: MicroUsd | null, about: AskedAbout | null): string => {
@@ -154,7 +154,7 @@ const priceOf = (amount: MicroUsd | null, about: AskedAbout | null): string => {
 }
 
 const forPrice = (amount: MicroUsd | null, about: AskedAbout | null): string =>
-  amount === null ? ', at a price that is not known beforehand' : ` for ${priceOf(amount, about)}`
+  amount === null ? ', at an unknown price' : ` for ${priceOf(amount, about)}`
 
 /** What is asked, what it costs and what tells it from another one, in a line. A policy's text is only ever shown whole. */
 export function questionInShort(facts: ApprovalFacts, { about, origin }: Omit<QuestionContext, 'command'>): string {
@@ -166,7 +166,7 @@ function headOf(facts: ApprovalFacts, about: AskedAbout | null): string {
     case 'spend':
       return `${inOurWords(facts.what)}${forPrice(facts.amountMicroUsd, about)}`
     case 'payee':
-      return `${displayUsd(facts.amountMicroUsd)} to an address that was not paid before, ${nameOf(facts.payTo)}`
+      return `${displayUsd(facts.amountMicroUsd)} to a new address, ${nameOf(facts.payTo)}`
     case 'consent':
       return `the policy of ${nameOf(facts.provider)}, version ${nameOf(facts.policyVersion)}${about ? forPrice(about.mostMicroUsd, about) : ''}`
   }
@@ -177,7 +177,7 @@ function tellingApart(facts: ApprovalFacts, about: AskedAbout, origin: string | 
   const by = facts.kind === 'spend' || model === null ? '' : ` with ${nameOf(model)}`
   const at = origin === null ? '' : ` at ${named(origin.replace(/^https?:\/\//, ''), limits.maxNameLength)}`
   return [
-    `${tool === null ? 'a request of a program' : nameOf(tool)}${by}${at}`,
+    `${tool === null ? 'a request from a program' : nameOf(tool)}${by}${at}`,
     files.length > 0 ? filesOf(files, moreFiles, 2) : '',
     prompt === null ? '' : quoted(prompt, limits.quotedInShortCharacters),
   ].filter(Boolean)
@@ -194,7 +194,7 @@ function filesOf(files: readonly AskedFile[], more: number, most: number): strin
 /** Folders go first where there is no room. */
 const fileName = (name: string | null): string =>
   name === null
-    ? 'one without a name'
+    ? 'a file without a name'
     : named(name.length <= limits.maxNameLength ? name : name.slice(1 - limits.maxNameLength), limits.maxNameLength)
 
 function sizeOf(bytes: number): string {

@@ -25,15 +25,15 @@ export interface Offer {
 export interface Order extends Offer {
   /** Origin of the service that answered 402. */
   origin: string
-  /** What is missing, or what somebody wants to top up. */
+  /** What is missing, or what someone wants to top up. */
   amountMicroUsd: MicroUsd
-  /** `after-402` pays by itself within the caps; `asked` is a top-up that somebody wants; `refill` is ahead of need. */
+  /** `after-402` pays by itself within the caps; `asked` is a top-up that someone wants; `refill` is ahead of need. */
   occasion: 'after-402' | 'asked' | 'refill'
   /** For `refill`: the credit that called for it, and when the request was sent that told it, by the clock of the records. */
   seen?: Pick<SeenCredit, 'balanceMicroUsd'> & { sentAtMs: number }
   /** For `after-402`: the credit that the 402 told; null where it told none. */
   toldMicroUsd?: MicroUsd | null
-  /** For `asked`: one of the same amount that was confirmed within this time is this one, so nothing is paid anew. */
+  /** For `asked`: one of the same amount that was confirmed within this time is this one, so nothing is paid again. */
   sameWithinMs?: number
   /** The call that it is for, where there is one: the id of its operation, the hash of its request, and what it is about. */
   call?: { operation: string | null; requestHash: string; about?: AskedAbout | undefined }
@@ -58,7 +58,7 @@ export interface Payee extends Rail {
 export interface ChosenOption {
   option: PaymentOption
   payee: Payee
-  /** Whether configuration or a person has agreed to this payee. */
+  /** Whether configuration or the user has agreed to this payee. */
   isKnownPayee: boolean
   /** Of EIP-712, on an EVM chain. */
   tokenName: string
@@ -67,7 +67,7 @@ export interface ChosenOption {
 
 /** One payment as a key has signed it. */
 export interface SignedPayment {
-  /** Value of `PAYMENT-SIGNATURE`. Whoever holds it can collect the payment, so it is a secret. */
+  /** Value of `PAYMENT-SIGNATURE`. Anyone who holds it can collect the payment, so it is a secret. */
   payload: string
   nonce: string
   /** On Solana an estimate: there the height decides. */

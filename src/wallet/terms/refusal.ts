@@ -1,4 +1,4 @@
-/** Which rule said no. A program may branch on it; a person reads the sentence. */
+/** Which rule said no. A program may branch on it; the user reads the sentence. */
 export type Rule =
   | 'stopped'
   | 'dry-run'

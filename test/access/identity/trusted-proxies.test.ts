@@ -134,6 +134,6 @@ describe('networks', () => {
     '1.2.3.4/-1',
   ])('%s is none', text => {
     expect(readNetwork(text)).toBeNull()
-    expect(() => new TrustedProxies([text])).toThrow('no address or network')
+    expect(() => new TrustedProxies([text])).toThrow('not an address or a network')
   })
 })

@@ -33,7 +33,7 @@ test('the tightest dimension shows', async () => {
   })
 })
 
-test('§7.2: a refusal for tokens alone says by the requests header when to come again, and which limit it was', async () => {
+test('§7.2: a refusal for tokens alone says by the requests header when to try again in a moment, and which limit it was', async () => {
   const windows = new Windows()
   await headersOf(windows, [key, user], 900)
   const refused = await headersOf(windows, [key, user], 900)

@@ -120,7 +120,7 @@ const isBlocked = ({ limits }: Process, subject: string): boolean => {
 }
 
 withValkey('through the front door', server => {
-  test('§7.3: a stranger whose requests fail here and there is blocked at both, and told when to come again', async () => {
+  test('§7.3: a stranger whose requests fail here and there is blocked at both, and told when to try again in a moment', async () => {
     const clock = new TestClock()
     const opening = () =>
       openSharedLimits({
@@ -168,9 +168,11 @@ withValkey('a server that is away', server => {
       await until(() => log.length > 0)
       // One process is known to share the limit, or four are assumed: 40 or 10 of a minute, 6 of which are gone.
       expect([4, 34]).toContain(await take(60))
-      expect(log).toEqual(['The shared limits cannot be reached; each process keeps to its part of them meanwhile.'])
+      expect(log).toEqual([
+        'The server for shared limits is unreachable; until it is back, each process applies its share of the limits.',
+      ])
       await server().run()
-      await until(() => log.at(-1) === 'The shared limits are there again.')
+      await until(() => log.at(-1) === 'The server for shared limits is reachable again.')
       clock.advance(2_000)
       expect(await take(60), 'the new server has counted nothing of this minute').toBe(40)
     } finally {

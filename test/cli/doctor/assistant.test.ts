@@ -56,15 +56,15 @@ test('all that is well is said in lines', async () => {
   const { code, told } = await look({ FAREBOX_API_KEY: canaryApiKey, FAREBOX_MAX_DAY_USD: '3' })
   expect(code).toBe(0)
   expect(told).toMatch(
-    /ok settings: They can be read: FAREBOX_API_KEY, FAREBOX_BASE_URL, FAREBOX_DATA, FAREBOX_MAX_DAY_USD\./,
+    /ok settings: These are set and valid: FAREBOX_API_KEY, FAREBOX_BASE_URL, FAREBOX_DATA, FAREBOX_MAX_DAY_USD\./,
   )
   expect(told).toMatch(/ok who pays: The account of FAREBOX_API_KEY/)
   expect(told).toMatch(/ok caps: .*per payment 5\.00 USD \(default\), in 24 hours 3\.00 USD \(FAREBOX_MAX_DAY_USD\)/)
   expect(told).toMatch(/ok service: .* answers\./)
-  expect(told).toMatch(/ok api key: The service takes it\./)
-  expect(told).toMatch(/ok clock: It is that of the service\./)
+  expect(told).toMatch(/ok api key: The service accepts it\./)
+  expect(told).toMatch(/ok clock: It agrees with the service’s\./)
   expect(told).toMatch(/ok tools: 20, the default ones: chat, /)
-  expect(told).toMatch(/ok files: They are saved in .*none\/output, as FAREBOX_OUTPUT_DIR is not set/)
+  expect(told).toMatch(/ok files: Files are saved in .*none\/output, because FAREBOX_OUTPUT_DIR is not set/)
   expect(told).not.toMatch(/configuration|ledger/)
 })
 
@@ -75,24 +75,29 @@ test.each([
     /broken settings: FAREBOX_MAX_DAI_USD .*FAREBOX_MAX_DAY_USD/,
     1,
   ],
-  ['a value that is none', { FAREBOX_MAX_DAY_USD: 'much' }, /broken settings: FAREBOX_MAX_DAY_USD is no amount/, 1],
+  ['a value that is none', { FAREBOX_MAX_DAY_USD: 'much' }, /broken settings: FAREBOX_MAX_DAY_USD is not an amount/, 1],
   ['a variable of somebody else', { FAREBOX_PORT: '1' }, /note settings: Nothing reads FAREBOX_PORT\./, 0],
-  ['a key that is not taken', { FAREBOX_API_KEY: 'wrong' }, /broken api key: The service does not take it \(401\)/, 1],
-  ['nobody who pays', {}, /note who pays: Nothing pays: .*wallet create --service URL/, 0],
+  [
+    'a key that is not taken',
+    { FAREBOX_API_KEY: 'wrong' },
+    /broken api key: The service does not accept it \(401\)/,
+    1,
+  ],
+  ['nobody who pays', {}, /note who pays: Paid calls are not possible: .*wallet create --service URL/, 0],
   [
     'a wallet of the environment',
     { FAREBOX_WALLET_KEY: canaryEvmKey },
-    /ok who pays: The wallet of the environment, 0x/,
+    /ok who pays: The wallet from the environment, 0x/,
     0,
   ],
-  ['tools that are not there', { FAREBOX_TOOLS: 'chat,paint' }, /broken tools: There is no tool and no set `paint`/, 1],
+  ['tools that are not there', { FAREBOX_TOOLS: 'chat,paint' }, /broken tools: `paint` is neither a tool nor a set/, 1],
   ['chosen tools', { FAREBOX_TOOLS: 'chat' }, /ok tools: 1, chosen by FAREBOX_TOOLS: chat\./, 0],
   ['a folder that cannot be', { FAREBOX_OUTPUT_DIR: '/dev/null/x' }, /broken files: This user may not write/, 1],
   ['a dry run', { FAREBOX_DRY_RUN: '1' }, /note caps: This is a dry run/, 0],
   [
     'a service that is not there',
     { FAREBOX_BASE_URL: 'http://127.0.0.1:9/api/v1' },
-    /broken service: Nothing answers at http:\/\/127\.0\.0\.1:9\/api\/v1: /,
+    /broken service: There is no answer from http:\/\/127\.0\.0\.1:9\/api\/v1: /,
     1,
   ],
 ] as const)('%s is told', async (_, env, says, code) => {
@@ -129,11 +134,13 @@ test('a wallet is told with its caps, locked or open', async () => {
   const locked = await look({}, '--data', data)
   expect(locked.told).toMatch(new RegExp(`note who pays: The wallet in ${data} \\(${address}\\) is locked\\.`))
   expect(locked.told).toMatch(/in 24 hours 2\.00 USD \(policy\.json\)/)
-  expect(locked.told).toMatch(/note caps: The wallet is switched off by the file `stop`/)
-  expect((await look({}, '--data', data, '--passphrase-file', passphrase)).told).toMatch(/ok who pays: .*it opens/)
+  expect(locked.told).toMatch(/note caps: The wallet is stopped by the file `stop`/)
+  expect((await look({}, '--data', data, '--passphrase-file', passphrase)).told).toMatch(
+    /ok who pays: .*it can be unlocked/,
+  )
   writeFileSync(passphrase, 'another one')
   const wrong = await look({}, '--data', data, '--passphrase-file', passphrase)
-  expect([wrong.code, wrong.told]).toEqual([1, expect.stringMatching(/broken who pays: .* does not open: /)])
+  expect([wrong.code, wrong.told]).toEqual([1, expect.stringMatching(/broken who pays: .* cannot be unlocked: /)])
 })
 
 test('a wallet that was switched off, and a cap that is used up, are told', async () => {
@@ -155,7 +162,7 @@ test('a wallet that was switched off, and a cap that is used up, are told', asyn
     /note caps: .*in total leaves 0\.00 USD.*FAREBOX_MAX_TOTAL_USD/,
   )
   await runCommand(['wallet', 'stop', '--data', data])
-  expect((await look(env)).told).toMatch(/note caps: The wallet is switched off since .* `farebox wallet start/)
+  expect((await look(env)).told).toMatch(/note caps: The wallet has been stopped since .* `farebox wallet start/)
 })
 
 test('looking at caps makes no journal', async () => {

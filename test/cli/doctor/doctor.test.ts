@@ -181,7 +181,7 @@ test.each<[string, (case_: Case) => unknown, string, RegExp]>([
     'a node of another chain',
     () => Object.assign(chain, { id: '0x1' }),
     'chain',
-    /is of eip155:1, and payments are on eip155:8453/,
+    /serves eip155:1, but payments are on eip155:8453/,
   ],
   ['no gas', () => Object.assign(chain, { balance: '0x0' }), 'gas', /cannot pay for a settlement/],
   ['a clock that is off', () => Object.assign(chain, { dateMs: Date.now() - 3_600_000 }), 'clock', /36\d\d s off/],

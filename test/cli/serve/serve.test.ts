@@ -40,7 +40,7 @@ test('--check says what would be served', async () => {
     0,
     [
       'Would serve http://127.0.0.1:8402 on 127.0.0.1:0.',
-      'No top-ups: credit comes with keys alone.',
+      'No top-ups: only `farebox keys` gives credit.',
       'Models:',
       '  one  text  demo',
       '',
@@ -51,7 +51,7 @@ test('--check says what would be served', async () => {
 test('--check tells that a listener which others reach trusts no proxy', async () => {
   const open = config(model('one', '{ engine: demo }')).replace('127.0.0.1:0', '0.0.0.0:0')
   expect((await check(open)).stdout).toContain('trustedProxies')
-  expect((await check(`${open}trustedProxies: [127.0.0.1]\n`)).stdout).toContain('127.0.0.1 may say where')
+  expect((await check(`${open}trustedProxies: [127.0.0.1]\n`)).stdout).toContain('127.0.0.1 may name the addresses')
   const wrong = await check(`${open}trustedProxies: [proxy.internal]\n`)
   expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('such as 127.0.0.1 or 10.0.0.0/8')])
 })
@@ -60,7 +60,7 @@ test.each([
   [
     'a fault',
     config(model('one', '{ engine: demo, wait: 3 }')),
-    /:8:33 models\[0\]\.upstreams\[0\]\.wait: There is no such setting.*\n.*has a fault\. .*`farebox serve --check --config \S+farebox\.yaml`/,
+    /:8:33 models\[0\]\.upstreams\[0\]\.wait: Unknown setting.*\n.*has a fault\. .*`farebox serve --check --config \S+farebox\.yaml`/,
   ],
   [
     'a key that is not set',
@@ -126,15 +126,15 @@ test('a reload and a stop break no stream off; a faulty file changes nothing; th
     expect(streamed.status).toBe(200)
     await serve.write(config(model('two', openai, '2')))
     serve.child.kill('SIGHUP')
-    await serve.logged('The configuration was read anew.')
+    await serve.logged('The configuration was reloaded.')
     expect(await ids()).toEqual(['two'])
     expect((await call('/chat/completions', { ...chat, model: 'one' })).status).toBe(404)
     await serve.write('models: [')
     serve.child.kill('SIGHUP')
-    await serve.logged('The configuration was not taken; the former one stays in force.')
+    await serve.logged('The new configuration is invalid; the service keeps the old one.')
     expect(await ids()).toEqual(['two'])
     serve.child.kill('SIGTERM')
-    await serve.logged('No more requests are taken; running ones end.')
+    await serve.logged('No more requests are accepted; waiting for running ones to finish.')
     await turn()
     server.go()
     expect(await streamed.text()).toContain('last')

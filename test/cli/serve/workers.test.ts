@@ -98,7 +98,7 @@ withPostgres('two workers', cluster => {
     const figuresAt = async (at: number) => (await fetch(`http://127.0.0.1:${at}/metrics`)).text()
     for (const at of [port, port + 1]) expect(await figuresAt(at)).toMatch(/farebox_requests_total\{.*\} [1-9]/)
     serve.child.kill('SIGHUP')
-    const reloaded = () => serve.log.filter(line => line.message === 'The configuration was read anew.')
+    const reloaded = () => serve.log.filter(line => line.message === 'The configuration was reloaded.')
     await vi.waitUntil(() => reloaded().length === 2)
     expect(
       reloaded()

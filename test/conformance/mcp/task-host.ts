@@ -25,7 +25,7 @@ export function beginJob({ questions = [], ...job }: FixtureJob): string {
 }
 
 function stateOf({ questions = [], lastsMs = 0, ...job }: RunningJob): TaskState {
-  if (job.isCancelled) return { kind: 'cancelled', message: 'Given up.' }
+  if (job.isCancelled) return { kind: 'cancelled', message: 'Cancelled.' }
   if (questions.length > 0) return { kind: 'asks', questions }
   if (Date.now() < job.beganMs + lastsMs) return { kind: 'working', message: 'It is at work.' }
   return { kind: 'ended', outcome: job.outcome }

@@ -168,8 +168,8 @@ test('more images than the workflow has places for are not sold', async () => {
 })
 
 test.each([
-  ['no object', [], 'no workflow'],
-  ['a page’s own format', { nodes: [], links: [] }, 'no workflow'],
+  ['no object', [], 'not a ComfyUI workflow'],
+  ['a page’s own format', { nodes: [], links: [] }, 'not a ComfyUI workflow'],
   ['a placeholder that there is not', { 1: { class_type: 'A', inputs: { x: '{{promt}}' } } }, '{{promt}}'],
 ])('%s is refused at start', (_name, given, says) => {
   expect(() => new Workflow(given)).toThrow(says)

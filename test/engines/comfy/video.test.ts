@@ -145,7 +145,7 @@ test('work that a server has forgotten is begun anew, but not for ever', async (
 })
 
 test.each([
-  ['failed work', entryOf([], 'error'), 'could not make'],
+  ['failed work', entryOf([], 'error'), 'could not complete the request'],
   ['work without a video', entryOf([{ filename: 'a.png', type: 'output' }]), 'no MP4'],
 ])('%s is a verdict', async (_name, entry, says) => {
   const server = await serverFor()
@@ -157,7 +157,7 @@ test.each([
 
 test.each([
   ['a picture that is none', { image_url: 'data:image/png;base64,AAAA' }, 'cannot be used'],
-  ['a picture without a place', { end_image_url: 'data:image/png;base64,AAAA' }, 'no place for end_image_url'],
+  ['a picture without a place', { end_image_url: 'data:image/png;base64,AAAA' }, 'does not support end_image_url'],
 ])('%s fails the job before anything is submitted', async (_name, change, says) => {
   const server = await serverFor()
   const engine = engineOn(server)

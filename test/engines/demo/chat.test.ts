@@ -45,7 +45,7 @@ async function streamed(change: object = {}, rest: Partial<ChatCall> = {}) {
 }
 
 test.each([
-  ['says what it is', {}, /a demonstration: no language model/],
+  ['says what it is', {}, /a demonstration without a language model/],
   ['counts words and characters', user('one two  three'), /3 words and 14 characters: “one two three”/],
   ['one is singular', user('x'), /1 word and 1 character:/],
   ['adds', user('what is 12 + 30?'), /12 \+ 30 = 42/],
@@ -72,7 +72,7 @@ test.each([
   [
     'names offered tools',
     { tools: [{ function: { name: 'look_up' } }, { type: 'web_search' }] },
-    /calls none: look_up\./,
+    /does not call: look_up\./,
   ],
   ['repeats only the beginning', user('word '.repeat(500)), /word…”/],
 ])('the answer %s', async (_rule, change, text) => {
@@ -116,7 +116,7 @@ test('each choice says which it is', async () => {
 })
 
 test.each([
-  ['one sequence', 'model', 'This is demo-chat, a demonstration: no language ', 'model'],
+  ['one sequence', 'model', 'This is demo-chat, a demonstration without a language ', 'model'],
   ['the first of several', ['words', 'demo', 'language'], 'This is ', 'demo'],
   ['an empty one is none', ['', 'demo-chat'], 'This is ', 'demo-chat'],
 ])('stop: %s', async (_rule, stop, text, reason) => {

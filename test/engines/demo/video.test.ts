@@ -155,7 +155,7 @@ test('asking again while it runs starts nothing more, and two run at most', asyn
 
 test.each([
   ['an encoder that fails', [fails], /could not make this video/],
-  ['an encoder that writes nothing', ["writeFileSync(out, ''); answer({})"], /made an empty file/],
+  ['an encoder that writes nothing', ["writeFileSync(out, ''); answer({})"], /wrote an empty file/],
   ['an encoder that dies', ['process.exit(1)'], /could not make this video/],
   ['an encoder that makes no file', ['answer({})'], /could not be written/],
 ])('%s is a failure in our words', async (_rule, lines, reason) => {

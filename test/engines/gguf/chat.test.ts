@@ -100,7 +100,7 @@ describe('a GGUF file', { timeout: 120_000, tags: ['llama'] }, () => {
     expect(response.status).toBe(200)
   })
 
-  test('tells whoever comes while it answers to come again', async () => {
+  test('tells whoever comes while it answers to try again in a moment', async () => {
     const first = await desk.chat(customer, { max_tokens: 400, seed: 3, stream: true })
     const reader = first.body?.getReader()
     await reader?.read()

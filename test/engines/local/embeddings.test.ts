@@ -59,7 +59,7 @@ describe('the local embedding model', { timeout: 60_000, tags: ['engines'] }, ()
   test('refuses tokens of other models, and charges nothing', async () => {
     const response = await embed([1, 2, 3])
     expect(response.status).toBe(400)
-    expect(JSON.stringify(await response.json())).toContain('takes texts')
+    expect(JSON.stringify(await response.json())).toContain('accepts texts')
   })
 })
 

@@ -38,6 +38,6 @@ describe('speech by Flite', { timeout: 60_000, tags: ['engines'] }, () => {
     await expect(speak('Good morning.', { voice: '/voice.flitevox' })).rejects.toMatchObject({
       kind: 'INFERENCE_FAILED',
     })
-    expect(problems).toEqual(['The package has no voice of this name.'])
+    expect(problems).toEqual(['The package has no voice with this name.'])
   })
 })

@@ -188,7 +188,7 @@ const failures: [rule: string, answer: Answer, status: number, body: object, hea
     'a refused member that nobody sent',
     asJson({ error: { param: secret, message: secret } }, 422),
     400,
-    { error: expect.stringContaining('does not take this request') },
+    { error: expect.stringContaining('does not accept this request') },
   ],
   ['an error that is 200', asJson({ error: { message: secret, code: 429 } }), 429, {}],
   ['no JSON', asJson(`<html>${secret}`), 500, {}],
@@ -252,8 +252,12 @@ test('an abort before the answer ends the call upstream', async () => {
 test.each([
   ['no address', { baseUrl: 'localhost' }, /must be http or https/],
   ['another protocol', { baseUrl: 'file:///etc' }, /must be http or https/],
-  ['a password in it', { baseUrl: 'http://a:b@host/v1' }, /no user and no password/],
-  ['a key that is not set', { baseUrl: 'http://host/v1', apiKeyVariable: 'ENGINE_KEY' }, /wants its key in ENGINE_KEY/],
+  ['contains a password', { baseUrl: 'http://a:b@host/v1' }, /user name or password/],
+  [
+    'a key that is not set',
+    { baseUrl: 'http://host/v1', apiKeyVariable: 'ENGINE_KEY' },
+    /takes its key from ENGINE_KEY/,
+  ],
   [
     'a key that breaks a header',
     { baseUrl: 'http://host/v1', apiKeyVariable: 'ENGINE_KEY', environment: { ENGINE_KEY: 'a\r\nb' } },

@@ -121,7 +121,7 @@ describe('what is sold above is made below', () => {
     form.set('file', new File([new Uint8Array(bytes)], 'boat.wav'))
     const headers = { authorization: `Bearer ${key}` }
     const heard = await above.request('/api/v1/audio/transcriptions', { method: 'POST', headers, body: form })
-    expect([heard.status, await heard.text()]).toEqual([200, expect.stringContaining('It was given wav audio')])
+    expect([heard.status, await heard.text()]).toEqual([200, expect.stringContaining('It received wav audio')])
   })
 
   const film = { prompt: 'a boat', duration: '2s', resolution: '360p', audio: false }

@@ -126,7 +126,12 @@ test.each<[rule: string, error: () => unknown, probe: (() => Promise<unknown>) |
   ['failures, where a probe works', inferenceFailed, works, 'up'],
   ['failures, where a probe fails', inferenceFailed, isBroken, 'down'],
   ['failures, where a probe cannot connect', inferenceFailed, () => Promise.reject(modelOffline()), 'down'],
-  ['failures, where a probe is told to come again', inferenceFailed, () => Promise.reject(modelOverloaded()), 'up'],
+  [
+    'failures, where a probe is told to try again in a moment',
+    inferenceFailed,
+    () => Promise.reject(modelOverloaded()),
+    'up',
+  ],
   [
     'failures, where a probe is refused as a request',
     inferenceFailed,
@@ -268,7 +273,7 @@ function gated() {
   return { engine, open: () => gates.shift()?.() }
 }
 
-test('beyond the places calls wait in line; beyond the line they are told to come again', async () => {
+test('beyond the places calls wait in line; beyond the line they are told to try again in a moment', async () => {
   const { engine, open } = gated()
   const { ask, pool } = poolOf([upstream('a', engine, { concurrency: 1 })])
   const [first, second] = [ask(), ask()]

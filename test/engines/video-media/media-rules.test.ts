@@ -161,7 +161,7 @@ describe('§2.6 what a medium may be', () => {
   })
 
   const refused: [rule: string, body: () => object, status: number, says: RegExp][] = [
-    ['music above 30 s', () => ({ audio_url: at('mp332') }), 400, /"audio_url".*has 32\.\d s; at most 30 s are taken/],
+    ['music above 30 s', () => ({ audio_url: at('mp332') }), 400, /"audio_url".*has 32\.\d s; at most 30 s/],
     [
       'music that is a video',
       () => ({ audio_url: at('mp43') }),
@@ -201,7 +201,7 @@ describe('§2.6 what a medium may be', () => {
       'a reference video below 2 s',
       () => ({ reference_video_urls: [at('mp41')] }),
       422,
-      /^\{"error":"Video duration is too short\. reference_video_urls\.0 has 1\.0 s; 2 to 15 s are taken\."\}$/,
+      /^\{"error":"Video duration is too short\. reference_video_urls\.0 has 1\.0 s; 2 to 15 s are allowed\."\}$/,
     ],
     [
       'a reference video above 15 s',
@@ -244,7 +244,7 @@ describe('§2.6 what a medium may be', () => {
       'an element’s video at a private address',
       () => ({ elements: [{ video_url: 'http://10.0.0.1/a.mp4' }] }),
       400,
-      /"elements",0,"video_url".*public web/,
+      /"elements",0,"video_url".*public address/,
     ],
     [
       'G21: a million and a half frames of one byte each',
@@ -253,14 +253,14 @@ describe('§2.6 what a medium may be', () => {
       /has 1500000 fr/,
     ],
     ['G21: boxes within each other', () => ({ video_url: boxes(4_000) }), 400, /"video_url".*mp4 file is cut off/],
-    ['a video that is no base64', () => ({ video_url: 'data:video/mp4;base64,***' }), 400, /no valid base64/],
+    ['a video that is no base64', () => ({ video_url: 'data:video/mp4;base64,***' }), 400, /not valid base64/],
     [
       'a model that takes none of it',
       () => ({ model: 'plain', video_url: at('mp43') }),
       400,
-      /plain does not take video_url; leave it out/,
+      /plain does not support video_url; leave it out/,
     ],
-    ['upscaling where the model does not', () => ({ upscale_factor: 2 }), 400, /does not take upscale_factor/],
+    ['upscaling where the model does not', () => ({ upscale_factor: 2 }), 400, /does not support upscale_factor/],
     [
       'no prompt where the model needs one',
       () => ({ prompt: undefined, video_url: at('mp43') }),
@@ -358,7 +358,7 @@ describe('§2.6 upscaling', () => {
     ],
     ['a ratio', () => ({ video_url: at('mp43'), aspect_ratio: '16:9' }), 400, /does not support aspect_ratio/],
     ['another factor', () => ({ video_url: at('mp43'), upscale_factor: 3 }), 400, /upscale_factor/],
-    ['a picture', () => ({ video_url: at('mp43'), image_url: picture }), 400, /does not take image_url/],
+    ['a picture', () => ({ video_url: at('mp43'), image_url: picture }), 400, /does not support image_url/],
     [
       'a second of more pictures than a second is priced for',
       () => ({ video_url: url('video/mp4', 'crowded') }),

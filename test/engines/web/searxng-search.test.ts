@@ -71,7 +71,7 @@ test.each<[string, (response: ServerResponse) => void, string]>([
   [
     'json is not allowed',
     response => response.writeHead(403).end(),
-    'Its settings have to list json under search.formats.',
+    'Its settings must list json under search.formats.',
   ],
   ['it is busy', response => response.writeHead(429).end(), 'SearXNG answered 429.'],
   ['it sends a page', response => response.end('<html>'), 'JSON'],

@@ -48,7 +48,7 @@ export class FailingStore {
 }
 
 const full = () =>
-  new StoreError('unit_failed', 'The store could not apply a unit; it left no trace. See the cause.', {
+  new StoreError('unit_failed', 'The store could not apply a unit; nothing was written. See the cause.', {
     cause: 'database or disk is full',
   })
 

@@ -67,7 +67,7 @@ const ways: [how: string, fail: (process: SimulatedProcess, from: number) => voi
     },
   ],
   [
-    'cannot be read any more',
+    'can no longer be read',
     ({ faults }, from) => {
       let count = 0
       faults.nextRead = () => (++count < from ? null : failure())

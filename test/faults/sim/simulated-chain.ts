@@ -81,7 +81,7 @@ export class SimulatedChain {
     return { transaction, atMs: inBlock * this.blockMs }
   }
 
-  /** Drops the newest blocks, at most as many as a payment waits for; their transactions come again later, or never. */
+  /** Drops the newest blocks, at most as many as a payment waits for; their transactions try again in a moment later, or never. */
   reorganise(depth: number): number {
     this.sync()
     const { draws } = this.#options

@@ -174,7 +174,7 @@ class TwinRun {
     return row
   }
 
-  /** One payment with all its twins, and after it those that were told to come again. */
+  /** One payment with all its twins, and after it those that were told to try again in a moment. */
   async #pay(): Promise<void> {
     const paying = await this.#rail.pay()
     this.#payers.push(paying.payer)

@@ -68,7 +68,7 @@ describe('a thread for tasks', { timeout: 60_000 }, () => {
     expect(await thread.run('count')).toBe(1)
   })
 
-  test('more than may wait are told to come again', async () => {
+  test('more than may wait are told to try again in a moment', async () => {
     const left = new AbortController()
     const running = thread.run('hang', left.signal)
     const waiting = [thread.run('count'), thread.run('count'), thread.run('count')]

@@ -69,7 +69,7 @@ test('a client that does not declare tasks has what it always had, and none of t
   const client = (await open()).client({ tasks: false })
   const plain = await client.ask('tools/call', video)
   expect(plain).toMatchObject({ resultType: 'complete', structuredContent: { state: 'running', charged_usd: 0.2 } })
-  expect(plain.content[0].text).toContain('Call job_wait with it')
+  expect(plain.content[0].text).toContain('Call job_wait with this id')
   const taskId = `video_create.${plain.structuredContent.job_id}`
   for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {
     expect(await refusedBy(client, method, taskId)).toMatchObject({
@@ -119,7 +119,9 @@ test('a task that is cancelled says what was charged; the service goes on, and t
   const cancelled = await client.ask('tasks/get', { taskId })
   expect(cancelled).toMatchObject({ status: 'cancelled' })
   expect(cancelled).not.toHaveProperty('result')
-  expect(cancelled.statusMessage).toMatch(/cannot stop what it has begun.*Charged 0\.20 USD\. Call job_wait with job_/)
+  expect(cancelled.statusMessage).toMatch(
+    /cannot stop work that has begun.*Charged 0\.20 USD\. To get its result, call job_wait with job_/,
+  )
   world.film = 'done'
   expect(await client.ask('tools/call', video)).toMatchObject({ taskId, status: 'working' })
   const { lastUpdatedAt } = await until(client, taskId, 'completed')
@@ -150,7 +152,7 @@ test('a job that fails is a result, with its refund or without', async () => {
   world.film = 'failed'
   const { result } = await until(client, taskId, 'completed')
   expect(checked('video_create', result)).toMatchObject({ state: 'failed', refunded: false, file: null })
-  expect(result.content[0].text).toContain('The model failed at it')
+  expect(result.content[0].text).toContain('The model failed')
 })
 
 test('who waits for a job waits by a task as well, unless only to look', async () => {
@@ -186,7 +188,7 @@ test('a chat that takes long becomes a task, and comes to the result of the chat
 })
 
 test.each([
-  ['video_create.job_0000000000000000', 'no such job'],
+  ['video_create.job_0000000000000000', 'No job has this id'],
   ['', 'empty'],
   ['job_0000000000000000', 'no tool'],
   ['__proto__.job_0000000000000000', 'no tool of the catalogue'],

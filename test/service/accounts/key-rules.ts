@@ -22,7 +22,7 @@ const wrongMembers = [
   ['no limit above the published one', 'diem', { consumptionLimit: { diem: 10_000_000_000 } }],
   ['one limit of staking credit', 'vcu', { consumptionLimit: { diem: 1, vcu: 2 } }],
   ['a period of the three', 'EPOCH, MONTH, LIFETIME', { limitPeriod: 'WEEK' }],
-  ['a day that there is', 'expiresAt', { expiresAt: '2027-02-31' }],
+  ['an existing date', 'expiresAt', { expiresAt: '2027-02-31' }],
   ['a date and nothing else', 'expiresAt', { expiresAt: 'tomorrow' }],
   ['an end in the future', 'expiresAt', { expiresAt: '2026-01-01' }],
   ['D9: no misspelt period', 'did you mean consumptionLimit or limitPeriod?', { consumptionLimitPeriod: 'LIFETIME' }],

@@ -29,7 +29,7 @@ async function drawnVideo(audio: boolean): Promise<Buffer> {
   }
 }
 
-test('§4.6 the demonstration measures the sound of a video, and says that it hears no words', async () => {
+test('§4.6 the demonstration measures the sound of a video, and says that it does not recognise speech', async () => {
   const text = `
 publicUrl: https://api.example.com
 transcriber: { engine: demo }
@@ -51,7 +51,7 @@ models:
     const heard = await ask()
     expect([heard.status, await heard.text()]).toEqual([
       200,
-      expect.stringMatching(/hears no words\. It was given mp3 audio of 2\.\d seconds/),
+      expect.stringMatching(/does not recognise speech\. It received mp3 audio of 2\.\d seconds/),
     ])
     bytes = await drawnVideo(false)
     expect((await ask()).status).toBe(400)

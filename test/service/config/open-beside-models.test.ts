@@ -83,6 +83,6 @@ test('a file sets up words of videos: their server gets the sound alone', { time
   video = await clip(false)
   expect(await answered('/video/transcriptions', { url: 'https://files.example/b.mp4' })).toEqual([
     400,
-    expect.stringContaining('without audio'),
+    expect.stringContaining('without readable audio'),
   ])
 })

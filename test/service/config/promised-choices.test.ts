@@ -143,11 +143,13 @@ test.each(rows)('%s', async (_offered, model, upstreams, broken) => {
   const fault = await faultOf(model, upstreams)
   const name = `${upstreams.at(-1)?.engine}-${upstreams.length}`
   if (broken === null) expect(fault).toBeNull()
-  else expect(fault).toContain(`one offers ${broken}, which its upstream ${name} cannot carry out.`)
+  else expect(fault).toContain(`one offers ${broken}, which its upstream ${name} does not support.`)
 })
 
 test('a program that brings its own engine is told too', () => {
   const model = videoModel({ id: 'own' })
   const engine = { ...model.engine, carries: (field: string) => field !== 'image_url' }
-  expect(() => new Catalogue([{ ...model, engine }])).toThrow('Model own offers image_url, which its engine cannot')
+  expect(() => new Catalogue([{ ...model, engine }])).toThrow(
+    'Model own offers image_url, which its engine does not support',
+  )
 })

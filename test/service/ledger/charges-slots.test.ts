@@ -50,7 +50,7 @@ const chat = async () => {
   })
 }
 
-test('five calls of a wallet at once, over all processes together: the sixth is told to come again', async () => {
+test('five calls of a wallet at once, over all processes together: the sixth is told to try again in a moment', async () => {
   const ends: (() => Promise<void>)[] = []
   for (let calls = 0; calls < 5; calls++) ends.push(await elsewhere())
   const sixth = await chat()

@@ -137,7 +137,7 @@ describe('a watch', () => {
     await watch.lookOverAtStart()
     const reason = 'The balance of an account is not what its entries left.'
     expect(await watch.state()).toEqual({ state: 'read_only', reason })
-    expect(told).toEqual([closed, 'The ledger is read-only; `farebox ledger reopen` opens it once it adds up.'])
+    expect(told).toEqual([closed, 'The ledger is read-only; once it adds up, `farebox ledger reopen` reopens it.'])
     expect(facts).toEqual([{ account: name(1), reason }, { reason }])
   })
 
@@ -180,7 +180,7 @@ describe('a watch', () => {
     await mustCommit(opened.store, ledger('read_only'))
     const { watch, told } = watchOf()
     await watch.lookOverAtStart()
-    expect(told).toEqual(['The ledger is read-only; `farebox ledger reopen` opens it once it adds up.'])
+    expect(told).toEqual(['The ledger is read-only; once it adds up, `farebox ledger reopen` reopens it.'])
   })
 
   test('opens only where all of the books add up, however far it had seen', async () => {
@@ -196,7 +196,7 @@ describe('a watch', () => {
     expect(await watch.reopen()).toMatchObject({ state: 'read_only' })
     changed('entry SET posted_after = posted_after - 1', 'seq = 1')
     expect(await watch.reopen()).toEqual({ state: 'open', reason: '' })
-    expect(await watch.state()).toEqual({ state: 'open', reason: 'Opened by the operator.' })
+    expect(await watch.state()).toEqual({ state: 'open', reason: 'Reopened by the operator.' })
     expect(await commitOps(opened.store, hold('h', 1n, name(0)))).toMatchObject({ ok: true })
   })
 })

@@ -28,7 +28,7 @@ describe('a clock that has gone off', () => {
     differenceMs = 5_000
     await watch.look()
     await watch.look()
-    expect(told.slice(1)).toEqual([expect.stringMatching(/^info: This clock and the database’s agree again/)])
+    expect(told.slice(1)).toEqual([expect.stringMatching(/^info: This clock agrees with the database’s again/)])
   })
 })
 

@@ -21,17 +21,17 @@ test.each([
 })
 
 test.each([
-  ['an unknown name', () => catalogue.text('nothing'), '. Models of the type text: demo-chat; GET /models?type=text '],
-  ['a name that is misspelt', () => catalogue.video('dmo-video'), '. Similar ones of the type video: demo-video'],
+  ['an unknown name', () => catalogue.text('nothing'), '. Models of type text: demo-chat; GET /models?type=text '],
+  ['a name that is misspelt', () => catalogue.video('dmo-video'), '. Similar models of type video: demo-video'],
   [
     'a video model asked as text',
     () => catalogue.text('demo-video'),
-    ': demo-video is of the type video, and this takes the type text. Models of the type text: demo-chat;',
+    ': demo-video has the type video, and this call needs the type text. Models of type text: demo-chat;',
   ],
-  ['a text model asked as video', () => catalogue.video('demo-chat'), ': demo-chat is of the type text'],
-  ['a name of every object', () => catalogue.text('constructor'), '. Models of the type text: demo-chat;'],
-  ['an empty name', () => catalogue.video(''), '. Models of the type video: demo-video, '],
-  ['a type of which there is none', () => new Catalogue([textModel()]).music('x'), '. This service has none'],
+  ['a text model asked as video', () => catalogue.video('demo-chat'), ': demo-chat has the type text'],
+  ['a name of every object', () => catalogue.text('constructor'), '. Models of type text: demo-chat;'],
+  ['an empty name', () => catalogue.video(''), '. Models of type video: demo-video, '],
+  ['a type of which there is none', () => new Catalogue([textModel()]).music('x'), '. This service has no models'],
 ])('%s is 404, and names those that there are', (_name, find, more) => {
   const body = { error: expect.stringContaining(`Specified model not found${more}`) }
   expect(find).toThrow(expect.objectContaining({ status: 404, body }))

@@ -22,19 +22,19 @@ test.each([
   ],
   ['a picture for a blind model', capable({ supportsVision: false }), [picture], /allowed values: text"/],
   ['two pictures for a model of one', capable({ supportsMultipleImages: false }), [picture, picture], /one image/],
-  ['sound', textModel(), [{ type: 'input_audio', input_audio: { data: 'AAAA' } }], /does not take input_audio/],
+  ['sound', textModel(), [{ type: 'input_audio', input_audio: { data: 'AAAA' } }], /does not accept input_audio/],
   [
     'a file of this machine',
     textModel({ files: 'engine' }),
     [{ type: 'file', file: { file_data: 'file:///etc/passwd' } }],
-    /must be an address or a data URL/,
+    /must be a URL or a data URL/,
   ],
-  ['a file', textModel(), [{ type: 'file', file: { file_data: 'file:///etc/passwd' } }], /does not take file/],
+  ['a file', textModel(), [{ type: 'file', file: { file_data: 'file:///etc/passwd' } }], /does not accept file/],
   [
     'a video at an address',
     capable({ supportsVideoInput: true }),
     [{ type: 'video_url', video_url: { url: 'file:///a' } }],
-    /must be an address or a data URL/,
+    /must be a URL or a data URL/,
   ],
 ])('%s is refused', (_rule, model, parts, message) => {
   const check = () => checkChat(model, say(...parts))
@@ -47,7 +47,7 @@ test.each([
 })
 
 test.each(['web_search', 'x_search', 'mcp'])(
-  'a tool of the type %s, which the model does not take or its engine would bill by itself, is refused',
+  'a tool of the type %s, which the model does not accept or its engine would bill by itself, is refused',
   type => {
     const model = textModel()
     const capabilities = { ...model.capabilities, supportsWebSearch: false }

@@ -8,8 +8,8 @@ import { SharedWindows, ValkeyWindows } from './shared-windows.ts'
 import { Breaker, blocksRead, forgottenMs, presenceMs, script, Valkey } from './valkey.ts'
 
 /**
- * The abuse block of several processes. Failures are counted on the shared store beside the own ones; whoever begins a
- * block tells the others, so that no request waits for a look at it.
+ * The abuse block of several processes. Failures are counted on the shared store beside the own ones; a process that
+ * begins a block tells the others, so that no request waits for a look at it.
  */
 export class SharedBlock {
   readonly #own: AbuseBlock
@@ -164,11 +164,14 @@ function newsOf(log: Log) {
   return {
     away(reason: string) {
       if (!isAway)
-        log.warn({ reason }, 'The shared limits cannot be reached; each process keeps to its part of them meanwhile.')
+        log.warn(
+          { reason },
+          'The server for shared limits is unreachable; until it is back, each process applies its share of the limits.',
+        )
       isAway = true
     },
     back() {
-      if (isAway) log.info({}, 'The shared limits are there again.')
+      if (isAway) log.info({}, 'The server for shared limits is reachable again.')
       isAway = false
     },
   }

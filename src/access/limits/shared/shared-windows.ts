@@ -136,7 +136,8 @@ const countAt = (counts: readonly number[], index: number): Count => ({
 /** The numbers that a script returned. Throws for anything else: a server that cannot count is treated as away. */
 function numbersOf(answer: unknown, length: number): number[] {
   const words = Array.isArray(answer) ? answer.map(String) : []
-  if (words.length !== length || !words.every(isCount)) throw new Error('The shared counts answered no counts.')
+  if (words.length !== length || !words.every(isCount))
+    throw new Error('The server for shared limits returned no counts.')
   return words.map(Number)
 }
 

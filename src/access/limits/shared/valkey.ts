@@ -146,7 +146,7 @@ function openClient(createClient: Package['createClient'], options: object): Cli
     return createClient(options)
   } catch {
     throw new Error(
-      '`valkey` is no address of a Valkey or Redis server; write redis://HOST:PORT, or rediss:// with TLS.',
+      '`valkey` is not the address of a Valkey or Redis server; write redis://HOST:PORT, or rediss:// for TLS.',
     )
   }
 }

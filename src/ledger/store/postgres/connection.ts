@@ -85,11 +85,11 @@ async function checkServer(client: pg.Client): Promise<void> {
     current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS synchronous_commit,
     current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS standby`)
   const [server] = rows
-  if (!server) throw new UnsuitableDatabase('it does not answer questions about itself')
+  if (!server) throw new UnsuitableDatabase('it does not answer queries about its settings')
   // A standby may be about to take over, so this alone is worth another try.
-  if (server.standby) throw new Error('The database is a standby and takes no writes.')
+  if (server.standby) throw new Error('The database is a standby and accepts no writes.')
   if (server.fsync !== 'on') throw new UnsuitableDatabase('it runs with fsync off and would lose money in a power cut')
-  if (server.synchronous_commit !== 'on') throw new UnsuitableDatabase('it does not take synchronous_commit = on')
+  if (server.synchronous_commit !== 'on') throw new UnsuitableDatabase('it does not accept synchronous_commit = on')
   if (server.encoding !== 'UTF8') throw new UnsuitableDatabase('its encoding is not UTF8')
   if (Number(server.version) < oldestServerVersion) throw new UnsuitableDatabase('it is older than PostgreSQL 14')
 }
@@ -108,7 +108,7 @@ export class DatabaseAway extends Error {
 }
 
 /**
- * The one connection that writes. Where it is lost the same statement is sent again over a new one: whoever uses it sends
+ * The one connection that writes. Where it is lost the same statement is sent again over a new one: its user sends
  * only what may be repeated.
  */
 export class WriterLink {
@@ -229,7 +229,7 @@ const uniqueViolation = '23505'
 /** Raised by the trigger that keeps entries as they are. */
 const entryChangeRefused = 'FB002'
 
-/** A rule of the tables refused a row. A unit checks before it writes, so sound rows never meet one. */
+/** A rule of the tables refused a row. A unit checks before it writes, so consistent rows never meet one. */
 export const isBrokenRule = (error: unknown): boolean =>
   isDatabaseError(error) &&
   (error.code === checkViolation ||

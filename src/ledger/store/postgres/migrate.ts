@@ -75,7 +75,7 @@ function whyNot(error: unknown, schema: string, failed: string | undefined): str
     return `its role may not create or change the schema ${schema}; grant it CREATE on the database, or let its owner start the service once`
   }
   return failed
-    ? `migration ${failed} failed and was undone; look at the cause, or restore a backup`
+    ? `migration ${failed} failed and was rolled back; check the cause, or restore a backup`
     : 'its migrations are not the ones of this version; it may have been written by a newer one, so update'
 }
 

@@ -50,8 +50,9 @@ export async function openPostgresStore({
   onTrouble = () => {},
 }: PostgresStoreOptions): Promise<Store> {
   // Checked here, because the driver's own complaint would carry the whole address with its password.
-  if (!URL.canParse(url)) throw unusableDatabase('its address is no URL; write postgres://user@host:5432/database')
-  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) throw unusableDatabase(`${JSON.stringify(schema)} is no schema’s name`)
+  if (!URL.canParse(url)) throw unusableDatabase('its address is not a URL; write postgres://user@host:5432/database')
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
+    throw unusableDatabase(`${JSON.stringify(schema)} is not a valid schema name`)
   const database = { url, schema }
   try {
     await migratePostgres(database)
@@ -77,7 +78,7 @@ async function checkClock(link: WriterLink, clock: Clock): Promise<void> {
   if (differenceMs <= mostClockDifferenceMs) return
   const [seconds, most] = [differenceMs, mostClockDifferenceMs].map(ms => `${Math.round(ms / 100) / 10} s`)
   throw new UnsuitableDatabase(
-    `its clock and this machine’s differ by ${seconds}, and ${most} are the most; have both follow a time server`,
+    `its clock and this machine’s differ by ${seconds}, more than the allowed ${most}; synchronize both with a time server`,
   )
 }
 

@@ -83,7 +83,7 @@ export class PostgresWriter {
         this.#schedule()
       } else settle({ call, index }, invalidOutcome(-1))
     } catch (cause) {
-      call.reject(new StoreError('unit_failed', 'A unit is no plain data; it left no trace.', { cause }))
+      call.reject(new StoreError('unit_failed', 'A unit is not plain data; nothing was written.', { cause }))
     }
   }
 
@@ -128,7 +128,7 @@ function settle({ call, index }: Pick<Waiting, 'call' | 'index'>, result: Outcom
 const queueFull = (): StoreError =>
   new StoreError(
     'queue_full',
-    `More than ${queuedUnits} units are waiting to be written, so the database does not keep up; try again later.`,
+    `More than ${queuedUnits} units are waiting to be written, so the database cannot keep up; try again later.`,
   )
 
 const parameters = batchParameters.map((name, index) => `${name} => $${index + 1}`).join(', ')
@@ -165,7 +165,7 @@ async function commitBatch(link: WriterLink, units: readonly SentUnit[]): Promis
 async function commitTogether(link: WriterLink, units: readonly SentUnit[]): Promise<Outcome[]> {
   const { rows } = await link.send<{ answer: string }>({ name: 'commit', text: commitText, values: batchValues(units) })
   const [row] = rows
-  if (!row) throw new Error('The database answered nothing for a batch.')
+  if (!row) throw new Error('The database returned nothing for a batch.')
   return outcomesOf(units, row.answer)
 }
 
@@ -193,7 +193,7 @@ async function pruneRows(link: WriterLink, slice: PruneSlice, rows: number): Pro
 const unitFailed = (cause: unknown): StoreError =>
   isBrokenRule(cause)
     ? refusedByRule(cause)
-    : new StoreError('unit_failed', 'The store could not apply a unit; it left no trace. See the cause.', { cause })
+    : new StoreError('unit_failed', 'The store could not apply a unit; nothing was written. See the cause.', { cause })
 
 const awayError = (error: DatabaseAway): StoreError =>
   error.sent

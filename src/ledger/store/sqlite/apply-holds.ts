@@ -152,7 +152,7 @@ export function holdAppliers(
     const now = budget && funds.key(budget.key)?.budget
     return {
       staking: staking && { ...staking, granted: granted ?? 0n },
-      // Lower ones of another period count as well: whoever lowers a budget means the call in flight, too.
+      // Lower ones of another period count as well: lowering a budget applies to calls in flight, too.
       budget: budget && { ...budget, limits: lowerLimits(budget.limits, now?.limits) },
     }
   }

@@ -10,7 +10,7 @@ const ownerOnly = 0o600
 /**
  * Copies a database as it is at this moment into a new file, also while a service writes to it. The copy is whole, on
  * the disk, checked, and its owner's alone; it appears under its name at once or not at all. Throws `StoreError`
- * (`unusable_database`) for a source that is not sound, and Node's `EEXIST` where the name is taken.
+ * (`unusable_database`) for a damaged source, and Node's `EEXIST` where the name is taken.
  */
 export async function backupSqlite(from: string, to: string): Promise<void> {
   if (!existsSync(from)) throw new StoreError('unusable_database', `There is no database at ${from}.`)
@@ -65,7 +65,7 @@ async function copy(from: string, to: string): Promise<void> {
   }
 }
 
-/** Throws `unusable_database` unless the file is a sound database of this service. */
+/** Throws `unusable_database` unless the file is an intact database of this service. */
 export function requireIntactFile(path: string): void {
   const database = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs })
   try {
@@ -85,10 +85,10 @@ function whyDamaged(database: DatabaseSync): string | null {
   try {
     const check = database.prepare('PRAGMA integrity_check(1)').get()?.integrity_check
     if (check !== 'ok') return 'SQLite finds it damaged'
-    if (database.prepare('PRAGMA foreign_key_check').get()) return 'rows of it refer to rows that are gone'
+    if (database.prepare('PRAGMA foreign_key_check').get()) return 'rows refer to missing rows'
     const table = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'entry'").get()
-    return table ? null : 'it holds no farebox ledger'
+    return table ? null : 'it contains no farebox ledger'
   } catch {
-    return 'it is no SQLite database, or a damaged one'
+    return 'it is not an SQLite database, or is damaged'
   }
 }

@@ -67,7 +67,7 @@ export function batchCommitter(database: DatabaseSync): (units: readonly Unit[])
     try {
       return commitTogether(units)
     } catch (error) {
-      // Nothing was begun, and each unit alone would wait as long for whoever holds the file.
+      // Nothing was begun, and each unit alone would wait as long for the process that has the file locked.
       if (isBusy(error)) return units.map(() => failedBy(error, false))
       // One bad unit must not fail the others. Repeating is safe: a unit that was committed after all answers again.
       const wasCommitting = committing
@@ -81,7 +81,7 @@ const constraintCheck = 275
 const constraintTrigger = 1811
 const constraintUnique = 2067
 
-/** A rule of the tables refused a row. A unit checks before it writes, so sound rows never meet one. */
+/** A rule of the tables refused a row. A unit checks before it writes, so consistent rows never meet one. */
 function isBrokenRule(error: unknown): boolean {
   if (!(error instanceof Error && 'errcode' in error)) return false
   const { errcode, message } = error
@@ -127,8 +127,8 @@ export function slicePruner(database: DatabaseSync): (slice: PruneSlice, rows: n
 }
 
 /**
- * Applies one unit inside the open transaction, whole or not at all. A unit that comes again, even in the same batch,
- * finds its first outcome; a refused one leaves nothing, so it is judged anew.
+ * Applies one unit inside the open transaction, whole or not at all. A unit that is repeated, even in the same batch,
+ * finds its first outcome; a refused one leaves nothing, so it is judged again.
  */
 function unitApplier(database: DatabaseSync, known: KnownRows): (unit: Unit) => Outcome {
   const numberOf = accountNumbers(database, known.numbers)

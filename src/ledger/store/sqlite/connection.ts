@@ -13,7 +13,7 @@ export function openForWriting(path: string): DatabaseSync {
   ensurePrivateFile(path)
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true })
   const journal = database.prepare('PRAGMA journal_mode = WAL').get()?.journal_mode
-  // Pictures of people are among what is deleted; without this their bytes stay in the file until something overwrites them.
+  // Images of people are among what is deleted; without this their bytes stay in the file until something overwrites them.
   database.exec('PRAGMA secure_delete = ON')
   database.exec(`PRAGMA synchronous = FULL; PRAGMA cache_size = -${writerCacheKiB}`)
   database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
@@ -23,7 +23,7 @@ export function openForWriting(path: string): DatabaseSync {
   database.close()
   throw new StoreError(
     'unusable_database',
-    `The database ${path} cannot be used: it does not take WAL with full syncs. Put it on a local disk.`,
+    `The database ${path} cannot be used: it does not support WAL with full syncs. Put it on a local disk.`,
   )
 }
 

@@ -50,8 +50,7 @@ const noteOf = (path: string): string => `${path}.made`
 async function requireItsLedger(path: string): Promise<void> {
   if (!existsSync(noteOf(path))) return
   const size = statSync(path, { throwIfNoEntry: false })?.size
-  if (size === undefined)
-    throw damaged(path, `is gone; if you mean to begin with an empty ledger, delete ${noteOf(path)}`)
+  if (size === undefined) throw damaged(path, `is missing; to start with an empty ledger, delete ${noteOf(path)}`)
   if (size === 0) throw damaged(path, 'is empty')
 }
 
@@ -123,7 +122,7 @@ export async function migrateSqlite(database: DatabaseSync, path: string, steps 
   if (!error) return
   const failed = results?.find(result => result.status === 'Error')?.migrationName
   const why = failed
-    ? `migration ${failed} failed and was undone`
+    ? `migration ${failed} failed and was rolled back`
     : 'its migrations are not the ones of this version; it may have been written by a newer one'
   throw new StoreError(
     'unusable_database',

@@ -21,7 +21,7 @@ function serve(port: MessagePort, { path }: WriterData): void {
 }
 
 /**
- * Puts all of the log into the database, which whoever copies the file of a stopped service takes for the whole: readers
+ * Puts all of the log into the database, which a user who copies the file of a stopped service takes for the whole: readers
  * that are still open would keep the last connection from doing so by itself. What cannot be put there stays in the log.
  */
 function emptyLog(database: DatabaseSync): void {

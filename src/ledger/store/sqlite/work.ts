@@ -76,7 +76,7 @@ export interface KnownRows {
   numbers: Known<bigint>
   holds: Known<OpenHold>
   keys: Known<ApiKey>
-  /** Called when a transaction has begun: from then on nobody else writes, but somebody may have before. */
+  /** Called when a transaction has begun: from then on nobody else writes, but someone may have before. */
   check(): void
   /** Called when anything that was written is undone. */
   forget(): void

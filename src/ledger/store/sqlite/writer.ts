@@ -219,7 +219,7 @@ function canTravel({ unit, call }: Waiting): boolean {
 }
 
 const unitFailed = (cause: unknown): StoreError =>
-  new StoreError('unit_failed', 'The store could not apply a unit; it left no trace. See the cause.', { cause })
+  new StoreError('unit_failed', 'The store could not apply a unit; nothing was written. See the cause.', { cause })
 
 const unreachable = (cause: unknown): StoreError =>
   new StoreError(
@@ -243,7 +243,7 @@ const writerDead = (cause?: unknown): StoreError =>
 const queueFull = (): StoreError =>
   new StoreError(
     'queue_full',
-    `More than ${queuedUnits} units are waiting to be written, so the disk does not keep up; try again later.`,
+    `More than ${queuedUnits} units are waiting to be written, so the disk cannot keep up; try again later.`,
   )
 
 /** One request at a time; each is answered by one message. */

@@ -35,7 +35,7 @@ export async function answerTranscription(
 ): Promise<WholeReply> {
   const model = service.catalogue.transcription(body.model)
   if (body.timestamps && !model.hasTimestamps) {
-    throw fieldError(['timestamps'], `${model.id} does not take timestamps; leave it out`)
+    throw fieldError(['timestamps'], `${model.id} does not support timestamps; leave it out`)
   }
   requireCarried(model, { language: body.language })
   const uploaded = await uploadedRecording(body.file)
@@ -44,7 +44,7 @@ export async function answerTranscription(
   const taking = { rate: spokenRate, atMostSeconds: model.longestSeconds, signal: call.signal }
   const { recording, seconds } = readable(await takeLongRecording(uploaded, taking))
   if (seconds > model.longestSeconds) {
-    throw fieldError(['file'], `is too long; ${model.id} takes ${model.longestSeconds} s at most`)
+    throw fieldError(['file'], `is too long; ${model.id} accepts ${model.longestSeconds} s at most`)
   }
   return sell(call, { model: model.id, amount: transcriptionPrice(model, seconds) }, service, async () => {
     const said = await transcribed(model, { recording, body, signal: call.signal })
@@ -54,7 +54,7 @@ export async function answerTranscription(
   })
 }
 
-/** An upload that is sound. Throws a 413 for one that is too large, a 400 for one of another kind. */
+/** An upload that is audio. Throws a 413 for one that is too large, a 400 for one of another kind. */
 async function uploadedRecording(file: File): Promise<Recording> {
   if (file.size > uploadBytes) {
     throw payloadTooLarge({
@@ -109,7 +109,7 @@ export async function answerVoice(call: Call, body: VoiceRequest, service: Servi
   if (!voiceCloning || !engine.cloneVoice) throw fieldError(['model'], cannotClone(model, service))
   const uploaded = await uploadedRecording(body.file)
   if (!voiceCloning.acceptedFormats.includes(uploaded.type)) {
-    throw fieldError(['file'], `is ${uploaded.type}; ${model.id} takes ${voiceCloning.acceptedFormats.join(', ')}`)
+    throw fieldError(['file'], `is ${uploaded.type}; ${model.id} accepts ${voiceCloning.acceptedFormats.join(', ')}`)
   }
   // The engine may have its price: this is free only for those who could pay for what they then speak with it.
   await requireFunds(call, admissionFloor)
@@ -138,7 +138,7 @@ async function cloned(
   const late = AbortSignal.timeout(voiceMs)
   const signal = AbortSignal.any([caller, late])
   try {
-    if (!engine.cloneVoice) throw new Error(`The engine of ${id} makes no voices.`)
+    if (!engine.cloneVoice) throw new Error(`The engine of ${id} cannot create voices.`)
     return await boundedWait(engine.cloneVoice({ sample, engineModel, signal }), { signal })
   } catch (error) {
     throw late.aborted && !caller.aborted ? requestTimeout() : error
@@ -147,8 +147,8 @@ async function cloned(
 
 function cannotClone({ id }: SpeechModel, { catalogue }: Service): string {
   const able = catalogue.models.filter(model => model.type === 'tts' && model.voiceCloning).map(model => model.id)
-  const others = able.length ? `allowed values: ${able.join(', ')}` : 'no model of this service does'
-  return `${id} makes no voices of recordings; ${others}`
+  const others = able.length ? `allowed values: ${able.join(', ')}` : 'no model of this service can'
+  return `${id} cannot create voices from recordings; ${others}`
 }
 
 const Handle = z.strictObject({ voice: z.string(), expiresAtMs: z.number() })
@@ -177,7 +177,7 @@ export class VoiceHandles {
     return `vv_${said}${signature(said, owner, secret)}`
   }
 
-  /** The engine's name of a voice; null for a handle of somebody else, of another model, or from more than seven days ago. */
+  /** The engine's name of a voice; null for a handle of someone else, of another model, or from more than seven days ago. */
   read(id: string, owner: VoiceOwner): string | null {
     const said = id.slice('vv_'.length, -signatureCharacters)
     // As text: the last character has bits that decode to nothing, and there is one spelling.

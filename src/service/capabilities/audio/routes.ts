@@ -73,7 +73,7 @@ function checkDuration({ id, durations }: MusicModel, seconds: number | undefine
   }
   const { least, most } = durations
   if (seconds >= least && seconds <= most) return
-  throw fieldError(['duration_seconds'], `${id} makes ${least} to ${most} seconds`)
+  throw fieldError(['duration_seconds'], `${id} supports ${least} to ${most} seconds`)
 }
 
 /** All of a queue request against the model's record. Throws `invalidRequest`. */
@@ -105,7 +105,7 @@ function checkLength(
   { least, most }: { least: number; most: number },
 ): void {
   if (length >= least && length <= most) return
-  throw fieldError([field], `has ${length} characters; ${id} takes ${least} to ${most}`)
+  throw fieldError([field], `has ${length} characters; ${id} accepts ${least} to ${most}`)
 }
 
 function checkVoice(model: MusicModel, voice: string | undefined): void {
@@ -118,8 +118,8 @@ function checkSpeed(model: MusicModel, speed: number | undefined): void {
   if (speed === undefined) return
   if (!model.speed) throw notTaken(model, 'speed')
   const { least, most } = model.speed
-  if (speed < least || speed > most) throw fieldError(['speed'], `${model.id} takes ${least} to ${most}`)
+  if (speed < least || speed > most) throw fieldError(['speed'], `${model.id} accepts ${least} to ${most}`)
 }
 
 const notTaken = (model: MusicModel, field: string) =>
-  fieldError([field], `${model.id} does not take ${field}; leave it out`)
+  fieldError([field], `${model.id} does not support ${field}; leave it out`)

@@ -91,7 +91,7 @@ function formatOf(request: SpeechRequest, { model, formats }: SpeechSettings): S
   const how = request.streaming ? ' sentence by sentence' : ''
   throw fieldError(
     ['response_format'],
-    `${model.id} makes no ${request.response_format ?? 'sound'}${how} here; allowed values: ${allowed.join(', ')}`,
+    `${model.id} makes no ${request.response_format ?? 'audio'}${how} here; allowed values: ${allowed.join(', ')}`,
   )
 }
 
@@ -103,7 +103,7 @@ function checkLanguage(model: SpeechModel, language: string): void {
 }
 
 const notTaken = (model: SpeechModel, field: string) =>
-  fieldError([field], `${model.id} does not take ${field}; leave it out`)
+  fieldError([field], `${model.id} does not support ${field}; leave it out`)
 
 /**
  * Each sentence as soon as it is spoken. The whole text is held; the sentences that were spoken are charged, the one that

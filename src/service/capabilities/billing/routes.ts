@@ -177,14 +177,15 @@ function askedDays(
   const lastDayMs = dayOf('endDate', endDate, 'startDate')
   if (lastDayMs < firstDayMs) throw wrong('endDate', 'Must not be before startDate')
   if (lastDayMs - firstDayMs >= analyticsDays * dayMs)
-    throw wrong('endDate', `At most ${analyticsDays} days from startDate on`)
+    throw wrong('endDate', `At most ${analyticsDays} days after startDate`)
   return { lookback: `${startDate} to ${endDate}`, firstDayMs, lastDayMs }
 }
 
 function dayOf(field: string, date: string | undefined, other: string): number {
   if (date === undefined) throw wrong(field, `Field is required with ${other}`)
   const atMs = Date.parse(date)
-  if (Number.isNaN(atMs) || !new Date(atMs).toISOString().startsWith(date)) throw wrong(field, 'Is no day: 2026-01-31')
+  if (Number.isNaN(atMs) || !new Date(atMs).toISOString().startsWith(date))
+    throw wrong(field, 'Must be a date such as 2026-01-31')
   return atMs
 }
 

@@ -136,10 +136,10 @@ function notesOf({ kind, effect, part, reason }: UsageEntry): string {
     case 'REFUND':
       return reason ? `Refund: ${reason}` : 'Refund'
     case 'WRITE_OFF':
-      return 'Not charged: it cost more than was held'
+      return 'Not charged: it cost more than the hold'
     default:
-      if (part === 1) return effect < 0n ? 'Staking credit given back by a refund' : 'Paid with staking credit'
-      return effect < 0n ? 'A refund of what staking credit had paid' : 'Paid with staking credit instead'
+      if (part === 1) return effect < 0n ? 'Staking credit returned by a refund' : 'Paid with staking credit'
+      return effect < 0n ? 'Refund of a payment with staking credit' : 'Paid with staking credit instead'
   }
 }
 
@@ -197,5 +197,5 @@ export const cursorOf = ({ created_at_ms, seq, part }: UsageEntry): string =>
 export function readCursor(cursor: string): UsagePlace {
   const place = /^(\d{1,15})\.(\d{1,15})\.([01])$/.exec(Buffer.from(cursor, 'base64url').toString())
   if (place) return { createdAtMs: Number(place[1]), seq: Number(place[2]), part: place[3] === '1' ? 1 : 0 }
-  throw fieldError(['cursor'], 'Must be the nextCursor of an earlier page; leave it out to start with the newest')
+  throw fieldError(['cursor'], 'Must be nextCursor of an earlier page; leave it out to start with the newest')
 }

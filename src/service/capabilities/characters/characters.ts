@@ -212,7 +212,7 @@ const createdAt = '2026-11-01T00:00:00.000Z'
 const review = (username: string, rating: number, message: string, day: number): CharacterReview => ({
   username,
   rating,
-  message: `A demonstration of a review: ${message}`,
+  message: `A demonstration review: ${message}`,
   locale: 'en',
   createdAt: `2026-11-0${day}T12:00:00.000Z`,
 })
@@ -222,7 +222,7 @@ export const demoCharacters: readonly Character[] = [
   {
     slug: 'demo-guide',
     name: 'Demo guide',
-    description: 'A demonstration of a character: explains one thing at a time, in plain words.',
+    description: 'A demonstration character: explains one thing at a time, in plain words.',
     instructions:
       'You are a patient guide. Explain one thing at a time in plain words, and end with the next step. Say that you are a demonstration when you are asked who you are.',
     modelId: 'demo-chat',
@@ -236,7 +236,7 @@ export const demoCharacters: readonly Character[] = [
   {
     slug: 'demo-critic',
     name: 'Demo critic',
-    description: 'A demonstration of a character: finds what is weak in a text, and says how to fix it.',
+    description: 'A demonstration character: finds the weak points of a text and says how to fix them.',
     instructions:
       'You are a friendly critic. Name the weakest point of what you are shown, and one way to fix it. Say that you are a demonstration when you are asked who you are.',
     modelId: 'demo-chat',

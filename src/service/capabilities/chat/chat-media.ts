@@ -71,9 +71,9 @@ async function checkAudio(path: Path, { data, format }: AudioPart['input_audio']
   }
   if (format === 'aiff') return checkAiff(at, bytes)
   const type = audioTypeOf(bytes)
-  if (!type) throw fieldError(at, `the bytes are none of the formats ${audioTypeNames}`)
+  if (!type) throw fieldError(at, `the bytes are in none of the formats ${audioTypeNames}`)
   if (format && soundTypes[format] !== type) {
-    throw fieldError([...path, 'format'], `is ${format}, and the bytes are ${type}; name the format that they have`)
+    throw fieldError([...path, 'format'], `is ${format}, but the bytes are ${type}; send the format of the bytes`)
   }
   if (!(await isWhole({ bytes, type }, signal))) throw fieldError(at, `the ${type} file is cut off or damaged`)
 }
@@ -81,7 +81,7 @@ async function checkAudio(path: Path, { data, format }: AudioPart['input_audio']
 /** One chunk that holds all others, and is as long as it says. */
 function checkAiff(path: Path, bytes: Buffer): void {
   const isAiff = /^FORM.{4}AIF[FC]$/s.test(bytes.toString('latin1', 0, 12))
-  if (!isAiff) throw fieldError(path, 'the bytes are no AIFF')
+  if (!isAiff) throw fieldError(path, 'the bytes are not AIFF')
   if (bytes.readUInt32BE(4) + 8 > bytes.length) throw fieldError(path, 'the aiff file is cut off or damaged')
 }
 
@@ -89,7 +89,7 @@ function checkAiff(path: Path, bytes: Buffer): void {
 function bytesOf(path: Path, text: string): Buffer {
   const head = /^data:[^,]{0,200};base64,/i.exec(text)?.[0] ?? ''
   const bytes = fromBase64(text.slice(head.length))
-  if (!bytes) throw fieldError(path, 'holds no valid base64')
+  if (!bytes) throw fieldError(path, 'is not valid base64')
   return bytes
 }
 
@@ -101,7 +101,7 @@ async function checkedVideoType(path: Path, bytes: Buffer, signal: AbortSignal):
   if (bytes.length > videoBytes) throw fieldError(path, `may have ${videoBytes} bytes at most`)
   if (mpeg.some(start => bytes.subarray(0, 4).equals(start))) return 'video/mpeg'
   const format = mediaFormat(bytes)
-  if (!format || !isVideoFormat(format)) throw fieldError(path, 'the bytes are no MP4, MPEG, MOV or WebM')
+  if (!format || !isVideoFormat(format)) throw fieldError(path, 'the bytes are not MP4, MPEG, MOV or WebM')
   // MOV has the structure of MP4.
   const type = format === 'webm' ? 'webm' : 'mp4'
   if (!(await isWhole({ bytes, type }, signal))) throw fieldError(path, `the ${format} file is cut off or damaged`)
@@ -148,7 +148,7 @@ export function mediaNamedIn({ messages }: ChatCompletionRequest, model: TextMod
   if (!beyond) return media
   throw fieldError(
     beyond.path,
-    `a request may name ${namedMediaCount} images, videos and files by their addresses; send further ones as data URLs (data:image/png;base64,…)`,
+    `a request may contain ${namedMediaCount} URLs of images, videos and files; send further ones as data URLs (data:image/png;base64,…)`,
   )
 }
 
@@ -207,7 +207,7 @@ async function fetchOne(
 
 function encodedBytes({ path, url }: NamedMedium): Buffer {
   const bytes = fromBase64(url.slice(url.indexOf(',') + 1))
-  if (!bytes) throw fieldError(path, 'the data URL holds no valid base64')
+  if (!bytes) throw fieldError(path, 'the data URL is not valid base64')
   if (bytes.length > documentBytes) throw fieldError(path, `has more than ${documentBytes} bytes`)
   return bytes
 }

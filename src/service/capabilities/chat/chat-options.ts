@@ -30,7 +30,7 @@ export function chatOptions(
   if (searchesX && request.stream && asked.return_search_results_as_documents) {
     throw refusal(
       'return_search_results_as_documents',
-      'a model’s own search is told at the end of a stream, after its tool calls; leave it out, or ask without stream',
+      'a stream has the model’s own search results at its end, after its tool calls; leave it out, or do not stream',
     )
   }
   return { model: suffixed.model, echo: echoOf(asked, hasTool(request, 'web_search')), searchesX }
@@ -59,16 +59,16 @@ export function checkOptions({ echo, searchesX }: ChatOptions, model: TextModel,
   if (searchesX && !model.capabilities.supportsXSearch) {
     throw refusal(
       'enable_x_search',
-      `${model.id} has no search of its own; leave it out, or choose a model whose record says supportsXSearch`,
+      `${model.id} has no search; leave it out, or choose a model whose record has supportsXSearch`,
     )
   }
   const searches = echo.enable_web_search !== 'off' && !searchesX
-  if (searches && !web.search) throw refusal('enable_web_search', 'is not set up on this service; leave it out')
+  if (searches && !web.search) throw refusal('enable_web_search', 'is not available at this service; leave it out')
   if (searches && !model.capabilities.supportsWebSearch) {
-    throw refusal('enable_web_search', `${model.id} takes no results of a search; leave it out`)
+    throw refusal('enable_web_search', `${model.id} does not support search results; leave it out`)
   }
   if (echo.enable_web_scraping && !web.pages) {
-    throw refusal('enable_web_scraping', 'is not set up on this service; leave it out')
+    throw refusal('enable_web_scraping', 'is not available at this service; leave it out')
   }
 }
 
@@ -127,7 +127,7 @@ export function checkChat(model: TextModel, request: ChatCompletionRequest): voi
       checkPart(model, part, path)
       if (part.type === 'image_url') pictures++
       if (pictures > 1 && !model.capabilities.supportsMultipleImages) {
-        throw fieldError(path, `${model.id} takes one image a request`)
+        throw fieldError(path, `${model.id} accepts one image for each request`)
       }
     }
   }
@@ -141,7 +141,7 @@ function checkTools({ id, capabilities }: TextModel, { tools }: ChatCompletionRe
       type === 'function' ||
       (type === 'web_search' && capabilities.supportsWebSearch) ||
       (type === 'x_search' && capabilities.supportsXSearch)
-    if (!isTaken) throw fieldError(['tools', index, 'type'], `${id} takes tools of the type function only`)
+    if (!isTaken) throw fieldError(['tools', index, 'type'], `${id} supports only tools of type function`)
   }
 }
 
@@ -155,17 +155,17 @@ function checkPart(model: TextModel, part: Exclude<ContentPart, { type: 'text' }
   }
   if (!taken[part.type]) {
     const types = ['text', ...Object.entries(taken).flatMap(([type, takes]) => (takes ? [type] : []))]
-    throw fieldError([...path, 'type'], `${model.id} does not take ${part.type}; allowed values: ${types.join(', ')}`)
+    throw fieldError([...path, 'type'], `${model.id} does not accept ${part.type}; allowed values: ${types.join(', ')}`)
   }
   if (part.type === 'image_url' && !/^https?:/i.test(part.image_url.url)) {
     const read = readImage(part.image_url.url)
     if (!read.ok) throw fieldError([...path, 'image_url', 'url'], read.problem)
   }
   if (part.type === 'video_url' && !/^(https?:|data:video\/)/i.test(part.video_url.url)) {
-    throw fieldError([...path, 'video_url', 'url'], 'must be an address or a data URL (data:video/mp4;base64,…)')
+    throw fieldError([...path, 'video_url', 'url'], 'must be a URL or a data URL (data:video/mp4;base64,…)')
   }
   if (part.type === 'file' && !/^(https?:|data:[^,]{0,200};base64,)/i.test(part.file.file_data)) {
-    throw fieldError([...path, 'file', 'file_data'], 'must be an address or a data URL (data:application/pdf;base64,…)')
+    throw fieldError([...path, 'file', 'file_data'], 'must be a URL or a data URL (data:application/pdf;base64,…)')
   }
 }
 
@@ -194,8 +194,8 @@ export function checkAnswerSize(model: TextModel, request: ChatCompletionRequest
   const [field = 'top_logprobs'] = lengthFields.filter(name => request[name] === asked)
   throw fieldError(
     [most > 0 ? field : 'top_logprobs'],
-    `an answer of ${asked ?? 1} tokens with n ${choices} and top_logprobs ${top ?? 0} is larger than one that is not ` +
-      `streamed may be; allowed values: up to ${most} tokens with these, or fewer of n and top_logprobs, or stream: true`,
+    `an answer of ${asked ?? 1} tokens with n ${choices} and top_logprobs ${top ?? 0} could be larger than the ` +
+      `maximum without streaming; allowed values: up to ${most} tokens with these, or fewer of n and top_logprobs, or stream: true`,
   )
 }
 

@@ -89,7 +89,7 @@ export class EngineRun {
     this.#after(usageWaitMs, () => this.fail(new Error('The engine did not end in time after it was aborted.')))
   }
 
-  /** Ends it now: whoever waits for its next chunk gets this error. */
+  /** Ends it now: the reader of its next chunk gets this error. */
   fail(error: unknown): void {
     if (this.#over) return
     this.#failure = error
@@ -167,7 +167,7 @@ export function failureError(error: unknown): StreamError {
 const keyEnded = authenticationFailed()
 
 const keyEndedError: StreamError = {
-  message: 'This API key was revoked or has expired, so the stream ends here. What its model has made is charged.',
+  message: 'This API key was revoked or has expired, so the stream ends here. What the model has generated is charged.',
   type: 'authentication_error',
   param: null,
   code: keyEnded.kind,

@@ -94,7 +94,7 @@ export function estimateChat(
 }
 
 /**
- * How far the hold of a call may grow beyond what was held. Text is bounded by its bytes; a medium is not, nor is what a
+ * How far the hold of a call may grow beyond what was held. Text is bounded by its bytes; a media file is not, nor is what a
  * model reads in a search of its own. With either the engine may report a prompt that fills the context, and it is charged
  * as far as the caller's credit goes.
  */
@@ -171,7 +171,7 @@ function messageBytes(message: ChatMessage): number {
 const tooLong = (contextTokens: number, counted: number) =>
   contextTooLong({
     error: {
-      message: `The prompt has about ${counted} tokens, and this model's context holds ${contextTokens}. Shorten the messages.`,
+      message: `The prompt has about ${counted} tokens, and this model's context has ${contextTokens}. Shorten the messages.`,
       type: 'invalid_request_error',
       param: 'messages',
       code: 'context_length_exceeded',

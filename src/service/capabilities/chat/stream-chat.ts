@@ -27,7 +27,7 @@ export async function streamChat(call: Call, plan: ChatPlan, service: Service): 
     // Under a key a part of an answer must not look like its end, which another process may have, or a repeat will bring.
     if (call.signal.aborted || call.hasKey) throw error
     if (!(error instanceof ServiceError))
-      service.log.error({ requestId: call.requestId, err: error }, 'A stream could not be ended as it should.')
+      service.log.error({ requestId: call.requestId, err: error }, 'A stream could not be ended properly.')
     return failedEvent(error)
   }
   const whole = await startOf(events, { told, endsWithWork: call.hasKey })
@@ -187,7 +187,7 @@ async function readOn(streaming: Streaming): Promise<void> {
   if (streamUsage.lines().length) call.tokensUsed(streamUsage.usage().total_tokens)
 }
 
-/** What was found, before all else (brief §2.8). Whoever has seen it owes it, even without a word of the model. */
+/** What was found, before all else (brief §2.8). A caller who has seen it pays for it, even if the model sends nothing. */
 function* sourceEvents({ plan, streamUsage, prepared }: Streaming, first: ChatCompletionChunk): Generator<unknown> {
   const { echo, sources } = prepared
   if (!sources.length) return

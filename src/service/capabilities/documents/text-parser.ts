@@ -46,9 +46,9 @@ export async function readDocument(bytes: Buffer, { path, documents, log, signal
     signal.throwIfAborted()
     if (error instanceof DocumentUnread) throw fieldError(path, error.message)
     if (!(error instanceof DocumentMissing)) throw error
-    log.warn({ err: error }, 'A document could not be read for want of a package.')
+    log.warn({ err: error }, 'A document could not be read because a package is missing.')
     throw unset(
-      'Documents of this kind are not set up on this service. Send the text itself, or ask its operator for it.',
+      'This service cannot read documents of this type. Send the text itself, or ask its operator to enable it.',
     )
   }
 }

@@ -55,10 +55,10 @@ function base64Of(vector: readonly number[]): string {
 export function checkEmbedding(model: EmbeddingModel, { dimensions, input }: EmbeddingRequest): void {
   if (dimensions !== undefined && dimensions !== model.dimensions) {
     if (!model.hasDimensions) {
-      throw fieldError(['dimensions'], `${model.id} always gives ${model.dimensions} dimensions; leave it out`)
+      throw fieldError(['dimensions'], `${model.id} always returns ${model.dimensions} dimensions; leave it out`)
     }
     if (dimensions > model.dimensions) {
-      throw fieldError(['dimensions'], `${model.id} gives ${model.dimensions} dimensions at most`)
+      throw fieldError(['dimensions'], `${model.id} returns ${model.dimensions} dimensions at most`)
     }
   }
   // Real counting, which costs time, is only done where the bytes would be too many tokens.
@@ -66,7 +66,7 @@ export function checkEmbedding(model: EmbeddingModel, { dimensions, input }: Emb
   for (const [index, part] of partsOf(input).entries()) {
     if (mostTokensOf(part) <= model.maximumInputTokens || tokensOf(part, counter) <= model.maximumInputTokens) continue
     const path = typeof input === 'string' || part === input ? ['input'] : ['input', index]
-    throw fieldError(path, `is longer than the ${model.maximumInputTokens} tokens that ${model.id} takes; shorten it`)
+    throw fieldError(path, `is longer than the ${model.maximumInputTokens} tokens that ${model.id} accepts; shorten it`)
   }
 }
 

@@ -48,7 +48,7 @@ async function edit(call: Call, { body, sources }: EditOrder, service: Service) 
   const model = service.catalogue.edit(editModelName(body))
   const asked = checkedEdit(model, body)
   if (sources.length > model.mostImages) {
-    throw fieldError(['images'], `has ${sources.length} images; ${model.id} takes ${model.mostImages} at most`)
+    throw fieldError(['images'], `has ${sources.length} images; ${model.id} accepts ${model.mostImages} at most`)
   }
   const amount = editPrice(model, asked)
   await requireFunds(call, amount)
@@ -78,7 +78,7 @@ type EditFields = Pick<EditImageRequest, 'prompt' | 'aspect_ratio' | 'resolution
 function checkedEdit(model: EditModel, body: EditFields): Omit<EditRequest, 'images'> {
   const { prompt, aspect_ratio: ratio, resolution, quality } = body
   if (prompt.length > model.promptCharacters) {
-    const problem = `has ${prompt.length} characters; ${model.id} takes ${model.promptCharacters} at most`
+    const problem = `has ${prompt.length} characters; ${model.id} accepts ${model.promptCharacters} at most`
     throw fieldError(['prompt'], problem)
   }
   const resolutions = Object.keys(model.price.resolutions ?? {})
@@ -98,7 +98,7 @@ function checkedEdit(model: EditModel, body: EditFields): Omit<EditRequest, 'ima
 
 function requireOne({ id }: EditModel, field: string, value: string | undefined, allowed: readonly string[]): void {
   if (value === undefined || allowed.includes(value)) return
-  if (allowed.length === 0) throw fieldError([field], `${id} does not take ${field}; leave it out`)
+  if (allowed.length === 0) throw fieldError([field], `${id} does not support ${field}; leave it out`)
   throw fieldError([field], `is not supported by ${id}; allowed values: ${allowed.join(', ')}`)
 }
 
@@ -106,7 +106,7 @@ function formatOf({ id, formats }: EditModel, asked: EditFields['output_format']
   const format = asked === 'jpg' ? 'jpeg' : asked
   if (format === undefined) return formats[0]
   if (formats.includes(format)) return format
-  throw fieldError(['output_format'], `${id} makes no ${format}; allowed values: ${formats.join(', ')}`)
+  throw fieldError(['output_format'], `${id} does not support ${format}; allowed values: ${formats.join(', ')}`)
 }
 
 /** What the published contract takes where a request does not say, or says null. */
@@ -131,10 +131,10 @@ export async function answerUpscaleImage(call: Call, body: UpscaleImageRequest, 
 
 function enhanceOf(model: UpscaleModel, body: UpscaleImageRequest): UpscaleRequest['enhance'] {
   if (!body.enhance) {
-    if (body.scale === 1) throw fieldError(['scale'], 'a scale of 1 is for enhance alone; ask for more than 1')
+    if (body.scale === 1) throw fieldError(['scale'], 'a scale of 1 is only for enhance; use a larger one')
     return undefined
   }
-  if (!model.hasEnhance) throw fieldError(['enhance'], `${model.id} does not take enhance; leave it out`)
+  if (!model.hasEnhance) throw fieldError(['enhance'], `${model.id} does not support enhance; leave it out`)
   const creativity = otherThan(defaultCreativity, body.enhanceCreativity)
   const replication = otherThan(defaultReplication, body.replication)
   requireCarried(model, { enhanceCreativity: creativity, replication, enhancePrompt: body.enhancePrompt })
@@ -151,7 +151,7 @@ const otherThan = (usual: number, asked: number | null | undefined): number | un
 
 function requireRoom({ id, mostMadePixels }: UpscaleModel, { width, height }: ImageFile, scale: number): void {
   if (Math.round(width * scale) * Math.round(height * scale) <= mostMadePixels) return
-  const problem = `is ${width} by ${height}; ${id} makes ${mostMadePixels} pixels in all at most: ask for a smaller scale`
+  const problem = `is ${width} by ${height}; the result may have ${mostMadePixels} pixels in total with ${id}: use a smaller scale`
   throw tooLargeImage(['image'], problem)
 }
 
@@ -174,7 +174,7 @@ interface SourceOptions {
 const takenTypes = ['png', 'jpeg', 'webp'] as const
 
 /**
- * A image as a request brings it, by its bytes and not by what is said of them. Throws `corruptedImage`,
+ * An image as a request brings it, by its bytes and not by what is said of them. Throws `corruptedImage`,
  * `imageTooSmall`, `imageTooLarge`, `payloadTooLarge`, or `invalidRequest` that names the field.
  */
 async function sourceImage(source: ImageSource, options: SourceOptions): Promise<ImageFile> {
@@ -197,13 +197,13 @@ function checkSize(
   { width, height }: { width: number; height: number },
   { id, shortestSide, mostPixels }: SourceOptions['model'],
 ): void {
-  const is = `is ${width} by ${height}; ${id} takes`
+  const is = `is ${width} by ${height}; ${id} accepts`
   if (Math.min(width, height) < shortestSide) {
-    const problem = fieldDetails(path, `${is} ${shortestSide} pixels a side at least`)
+    const problem = fieldDetails(path, `${is} at least ${shortestSide} pixels on each side`)
     throw imageTooSmall({ error: 'Image dimensions are too small', ...problem })
   }
   if (width * height > mostPixels) {
-    throw tooLargeImage(path, `${is} ${mostPixels} pixels in all at most`)
+    throw tooLargeImage(path, `${is} at most ${mostPixels} pixels in total`)
   }
 }
 
@@ -216,7 +216,7 @@ async function bytesOf({ path, input }: ImageSource, { fetcher, signal }: Source
   const head = /^data:[\w.+/-]{0,100};base64,/i.exec(input)?.[0] ?? ''
   // Lines may be broken, as programs that write base64 for mail do.
   const bytes = fromBase64(input.slice(head.length).replaceAll(/[\r\n]/g, ''))
-  if (!bytes) throw fieldError(path, 'must be base64, a data URL with base64, or an http(s) address')
+  if (!bytes) throw fieldError(path, 'must be base64, a data URL with base64, or an http(s) URL')
   return bytes
 }
 

@@ -108,7 +108,7 @@ async function answerSimpleImage(call: Call, body: SimpleImageRequest, service: 
 function sidesOf({ id, sideDivisor, longestSide }: ImageModel, size: SimpleImageRequest['size']) {
   const [width = defaultSide, height = defaultSide] = size && size !== 'auto' ? size.split('x').map(Number) : []
   if (Math.max(width, height) > longestSide || width % sideDivisor || height % sideDivisor) {
-    throw fieldError(['size'], `${id} makes images of up to ${longestSide} pixels a side; ask for a smaller size`)
+    throw fieldError(['size'], `${id} supports up to ${longestSide} pixels on each side; request a smaller size`)
   }
   return { width, height }
 }
@@ -126,7 +126,7 @@ function checkImage(model: ImageModel, request: GenerateImageRequest): void {
     if (request[field]) throw notTaken(model, field)
   }
   if (hasSteps(model) && request.steps && request.steps > model.steps.max) {
-    throw fieldError(['steps'], `${model.id} takes ${model.steps.max} at most`)
+    throw fieldError(['steps'], `${model.id} accepts ${model.steps.max} at most`)
   }
   // 0 is the contract's word for a seed of the service's own choice.
   if (request.seed && !model.hasSeed) throw notTaken(model, 'seed')
@@ -138,7 +138,7 @@ function checkImage(model: ImageModel, request: GenerateImageRequest): void {
   const variants = request.variants === 1 ? undefined : request.variants
   requireCarried(model, { variants, cfg_scale: request.cfg_scale })
   if (request.return_binary && request.variants > 1) {
-    throw fieldError(['return_binary'], 'returns the bytes of one image; leave it out, or ask for one variant')
+    throw fieldError(['return_binary'], 'returns the bytes of one image; leave it out, or request one variant')
   }
 }
 
@@ -147,7 +147,7 @@ const hasSteps = ({ steps }: ImageModel): boolean => steps.max > 1
 
 function checkFormat(model: ImageModel, field: string, format: ImageFormat | null | undefined): void {
   if (!format || model.formats.includes(format)) return
-  throw fieldError([field], `${model.id} makes no ${format}; allowed values: ${model.formats.join(', ')}`)
+  throw fieldError([field], `${model.id} does not support ${format}; allowed values: ${model.formats.join(', ')}`)
 }
 
 function checkPrompts(model: ImageModel, { prompt, negative_prompt: negative }: GenerateImageRequest): void {
@@ -159,7 +159,7 @@ function checkPrompts(model: ImageModel, { prompt, negative_prompt: negative }: 
 
 function checkPrompt({ id, promptCharacters }: ImageModel, field: string, text: string): void {
   if (text.length <= promptCharacters) return
-  throw fieldError([field], `has ${text.length} characters; ${id} takes ${promptCharacters} at most`)
+  throw fieldError([field], `has ${text.length} characters; ${id} accepts ${promptCharacters} at most`)
 }
 
 function checkSides({ id, sideDivisor }: ImageModel, request: GenerateImageRequest): void {
@@ -169,4 +169,4 @@ function checkSides({ id, sideDivisor }: ImageModel, request: GenerateImageReque
 }
 
 const notTaken = (model: ImageModel, field: string) =>
-  fieldError([field], `${model.id} does not take ${field}; leave it out`)
+  fieldError([field], `${model.id} does not support ${field}; leave it out`)

@@ -43,7 +43,7 @@ async function made({ signal, requestId }: Call, { make, failed, format }: OneIm
     const bytes = await boundedWait(make(), { signal })
     signal.throwIfAborted()
     if (bytes.length <= imageFileBytes && typeOfBytes(bytes) === format) return bytes
-    throw new Error(`The engine made no ${format} of this request.`)
+    throw new Error(`The engine returned no ${format} for this request.`)
   } catch (error) {
     if (signal.aborted) throw error
     if (error instanceof ServiceError && error.kind !== 'INFERENCE_FAILED') throw error
@@ -94,7 +94,7 @@ export async function sellGeneratedImages(call: Call, { model, request, replyOf 
 function checked(pictures: readonly Buffer[], { count, format }: ImageRequest): readonly Buffer[] {
   const areGood = pictures.every(bytes => bytes.length <= imageFileBytes && typeOfBytes(bytes) === format)
   if (pictures.length === 0 || pictures.length > count || !areGood) {
-    throw new Error(`The engine made no ${format} of this request.`)
+    throw new Error(`The engine returned no ${format} for this request.`)
   }
   return pictures
 }
@@ -144,7 +144,7 @@ async function judge(image: Buffer, call: Call, { moderator, log }: Pick<Service
     return await moderator.judge(image, signal)
   } catch (error) {
     signal.throwIfAborted()
-    log.warn({ requestId, err: error }, 'An image could not be moderated; it was not sold.')
+    log.warn({ requestId, err: error }, 'An image could not be moderated, so it was not delivered.')
     throw moderationFailed()
   }
 }

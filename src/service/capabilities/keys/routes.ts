@@ -81,7 +81,7 @@ export const getKeyRoute = route(getKey, async (call, service) => {
   return json({ data: await withUse(service, key) })
 })
 
-/** A key of this account. Throws 404 for one that was deleted, and for somebody else's. */
+/** A key of this account. Throws 404 for one that was deleted, and for another's. */
 async function ownKey({ keys }: Pick<Service, 'keys'>, account: string, id: string): Promise<ApiKeyRecord> {
   const key = await keys.keptOne(account, id)
   if (!key) throw keyNotFound()

@@ -58,10 +58,10 @@ export function chatRequest(request: ResponsesRequest): ChatCompletionRequest {
   for (const name of stateful) {
     const value = request[name]
     if (value !== undefined && value !== null) {
-      throw fieldError([name], 'This service keeps nothing between requests; send the whole conversation as input')
+      throw fieldError([name], 'This service stores nothing between requests; send the whole conversation as input')
     }
   }
-  if (request.background === true) throw fieldError(['background'], 'This service answers at once; leave it out')
+  if (request.background === true) throw fieldError(['background'], 'This service answers synchronously; leave it out')
   const rest = Object.fromEntries(Object.entries(request).filter(([name]) => !translatedMembers.has(name)))
   const chat = {
     ...rest,
@@ -146,7 +146,7 @@ function added(messages: Message[], item: InputItem, index: number): Message[] {
       // What a model thought or looked for is no part of what it is asked next.
       return messages
     case 'item_reference':
-      throw fieldError(['input', index, 'type'], 'This service keeps no items; send the item itself')
+      throw fieldError(['input', index, 'type'], 'This service stores no items; send the item itself')
     default: {
       const { role, content } = item
       return [...messages, { role, content: contentOf(role, content) }]

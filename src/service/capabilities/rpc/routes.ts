@@ -75,7 +75,7 @@ function creditsOf({ baseCredits = rpcCredits.base }: ChainNetwork, { method }: 
   if (tier !== null) return baseCredits * tier
   throw fieldError(
     [...path, 'method'],
-    'is not allowed here: use a method that reads the chain, or send a signed transaction',
+    'is not allowed: use a method that reads the chain, or send a signed transaction',
   )
 }
 
@@ -85,7 +85,7 @@ async function ask({ node, slug }: ChainNetwork, calls: readonly RpcCall[], sign
     return results.map((result, index) => withId(result, calls[index]?.id))
   } catch (error) {
     signal.throwIfAborted()
-    service.log.warn({ err: error, network: slug }, 'The node of a network gave no answer.')
+    service.log.warn({ err: error, network: slug }, 'The node of a network did not answer.')
     throw inferenceFailed()
   }
 }

@@ -76,7 +76,7 @@ function refuseUnknownProviders(model: VideoModel, request: VideoQueueRequest): 
   const provider = model.consent?.provider
   for (const given of Object.keys(request.consents ?? {})) {
     if (given === provider) continue
-    const allowed = provider ? `allowed value: ${provider}` : `${model.id} takes no consent; leave it out`
+    const allowed = provider ? `allowed value: ${provider}` : `${model.id} needs no consent; leave it out`
     throw fieldError(['consents', given.slice(0, 64)], `is not this model's provider; ${allowed}`)
   }
 }
@@ -112,7 +112,10 @@ export class Attestations {
     return new Set(rows.flatMap(({ id }) => keys.get(id) ?? []))
   }
 
-  /** What keeps those of `hashes` that are not attested yet. Refused where somebody was faster, and then it is there all the same. */
+  /**
+   * What keeps those of `hashes` that are not attested yet. Refused where someone was faster, and then it is there all
+   * the same.
+   */
   async marks(under: AttestedUnder, hashes: readonly string[]): Promise<UseNonce[]> {
     const known = await this.of(under, hashes)
     const expiresAtMs = this.#clock.now() + attestationMs

@@ -47,7 +47,7 @@ export function checkVideo(model: VideoModel, request: VideoQueueRequest): void 
   checkVideoPrice(model, request)
   checkPrompts(model, request)
   if (model.constraints.model_type === 'image-to-video' && request.image_url === undefined) {
-    throw fieldError(['image_url'], `${model.id} needs an image: an address or a data URL (data:image/png;base64,…)`)
+    throw fieldError(['image_url'], `${model.id} needs an image: a URL or a data URL (data:image/png;base64,…)`)
   }
 }
 
@@ -57,7 +57,7 @@ function checkUpscale(model: VideoModel, request: VideoQuoteRequest | VideoQueue
   if (request.resolution !== undefined) throw fieldError(['resolution'], 'Use upscale_factor instead of resolution')
   checkChoice(model, 'upscale_factor', `${upscaleFactor(model, request.upscale_factor)}`, factors.map(String))
   if (request.video_url === undefined) {
-    throw fieldError(['video_url'], `${model.id} needs the video to upscale: an address or a data URL`)
+    throw fieldError(['video_url'], `${model.id} needs the video to upscale: a URL or a data URL`)
   }
 }
 
@@ -81,14 +81,14 @@ function checkPrompts(model: VideoModel, request: VideoQueueRequest): void {
   const limit = model.constraints.prompt_character_limit ?? promptCharacters
   for (const field of ['prompt', 'negative_prompt'] as const) {
     const length = request[field]?.length ?? 0
-    if (length > limit) throw fieldError([field], `has ${length} characters; ${model.id} takes ${limit} at most`)
+    if (length > limit) throw fieldError([field], `has ${length} characters; ${model.id} accepts ${limit} at most`)
   }
 }
 
 const isGiven = (value: unknown): boolean => value !== undefined && !(Array.isArray(value) && value.length === 0)
 
 const untaken = (model: VideoModel, field: string) =>
-  fieldError([field], `${model.id} does not take ${field}; leave it out`)
+  fieldError([field], `${model.id} does not support ${field}; leave it out`)
 
 interface VideoPriceQuoted {
   total: MicroUsd
@@ -145,7 +145,7 @@ interface VideoSettings {
   upscaleFactor: UpscaleFactor | null
 }
 
-/** The first value of a model's list is its default; sound is on unless told otherwise (brief §2.6). */
+/** The first value of a model's list is its default; audio is on unless told otherwise (brief §2.6). */
 function videoSettings(
   model: Pick<VideoModel, 'constraints'>,
   request: Pick<

@@ -46,7 +46,7 @@ export const quoteVideoRoute = route(quoteVideo, async (call, service) => {
 
 /**
  * Checks come before the charge, so that a refused request never touches money; and nothing is fetched, measured or looked
- * at for somebody who could not pay for the shortest video.
+ * at for someone who could not pay for the shortest video.
  */
 export const queueVideoRoute = route(queueVideo, async (call, service) => {
   const principal = principalOf(call)
@@ -100,9 +100,7 @@ const transcriptMs = 600_000
 export async function answerVideoTranscription(call: Call, body: VideoTranscriptionRequest, service: Service) {
   const { transcriber } = service
   if (!transcriber) {
-    throw unset(
-      'Transcripts of videos are not set up on this service. Send the text itself, or ask its operator for it.',
-    )
+    throw unset('This service cannot transcribe videos. Send the text itself, or ask its operator to enable it.')
   }
   return sell(call, { model: null, amount: microUsd(augmentMicroUsd) }, service, async () => {
     const { signal } = call
@@ -126,8 +124,7 @@ async function fetchVideo(url: string, { fetcher, signal }: Pick<Call, 'fetcher'
   const { bytes, mimeType } = await fetcher.fetch(order).catch(error => {
     throw error instanceof FetchRefused ? fieldError(['url'], error.message) : error
   })
-  if (!isVideo(bytes))
-    throw fieldError(['url'], 'leads to no video: give the address of an MP4, MOV or WebM file itself')
+  if (!isVideo(bytes)) throw fieldError(['url'], 'is not a video: give the URL of an MP4, MOV or WebM file')
   return { bytes, mimeType }
 }
 

@@ -79,7 +79,7 @@ export const mostOfXSearch: MicroUsd = microUsd(xSearchResults * xSearchMicroUsd
 /** Throws `notSetUp` where the operator has none. */
 export function searchEngineOf({ search }: Pick<Web, 'search'>): SearchEngine {
   if (search) return search
-  throw unset('Web search is not set up on this service. Go on without it, or ask its operator for a search engine.')
+  throw unset('This service has no web search. Continue without it, or ask its operator to enable it.')
 }
 
 /** A 503 that a retry does not fix. */
@@ -104,7 +104,7 @@ export async function searchWeb(engine: SearchEngine, call: SearchCall, log: Log
 /** Throws `notSetUp` where the operator has none. */
 export function pageReaderOf({ pages }: Pick<Web, 'pages'>): PageReader {
   if (pages) return pages
-  throw unset('Reading web pages is not set up on this service. Send the text itself, or ask its operator for it.')
+  throw unset('This service cannot read web pages. Send the text itself, or ask its operator to enable it.')
 }
 
 /** Throws `PageUnread`, the signal's reason, or the reader's own error. */

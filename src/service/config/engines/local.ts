@@ -78,7 +78,7 @@ export const ggufKind = defineEngineKind({
   concurrency: ({ parallel }) => parallel,
   engines: {
     text: ({ path, contextTokens, parallel, threads }, { keep, log, model, upstream }) =>
-      // The weights fill the memory once, whatever is read anew.
+      // The weights fill the memory once, whatever is read again.
       keep(
         `gguf ${JSON.stringify([path, contextTokens, parallel, threads])}`,
         () =>

@@ -160,7 +160,7 @@ export const serviceKind = defineEngineKind({
     timeouts: openAiOptions.timeouts,
     passMembers: openAiOptions.passMembers,
     /** The word in its headers and members. */
-    vendor: z.string().refine(isVendor, 'Must be a word of small letters and digits').optional(),
+    vendor: z.string().refine(isVendor, 'Must be lower-case letters and digits').optional(),
     /** Whether it knows a request again by its `Idempotency-Key`, as farebox does. */
     takesKeys: z.boolean().optional(),
   },

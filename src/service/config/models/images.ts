@@ -12,7 +12,7 @@ const Resolution = z.string().min(1).max(10)
 
 const taken = {
   shortestSide: count(1, 4_096).default(64),
-  /** Width times height of a picture that is sent. */
+  /** Width times height of an image that is sent. */
   mostPixels: count(64, imagePixels).default(16_777_216),
 }
 

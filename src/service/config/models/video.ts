@@ -19,12 +19,12 @@ export const videoKind = defineModelKind({
     aspectRatios: Choices(VideoAspectRatio).default([]),
     resolutions: Choices(VideoResolution).default([]),
     durations: Choices(VideoDuration).default([]),
-    /** Media that it takes; where absent, a picture as its first frame, unless its input is text alone. */
+    /** Media that it takes; where absent, an image as its first frame, unless its input is text alone. */
     media: Choices(z.enum(videoMediaFields)).optional(),
     /** Of an upscaler, whose prices stand under `1x`, `2x` and `4x`. */
     upscaleFactors: Choices(UpscaleFactor).min(1).optional(),
     input: z.enum(['image-to-video', 'text-to-video', 'video']).default('text-to-video'),
-    /** Whether it makes sound, and whether a request may choose. */
+    /** Whether it makes audio, and whether a request may choose. */
     audio: z.boolean().default(false),
     audioConfigurable: z.boolean().default(false),
     promptCharacters: count(1, 100_000).optional(),
@@ -35,7 +35,7 @@ export const videoKind = defineModelKind({
       /** Of all reference videos together. */
       referencePerSecondUsd: Usd.default(microUsd(0)),
     }),
-    /** The policy that a person has to agree to for pictures with a face. */
+    /** The policy that a person has to agree to for images with a face. */
     consent: z
       .strictObject({ provider: z.string().min(1), title: z.string().min(1), version: z.string().min(1), text: Text })
       .optional(),

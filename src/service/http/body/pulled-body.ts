@@ -20,7 +20,7 @@ export interface PulledBody {
 }
 
 /**
- * Nothing happens before somebody reads: a HEAD or a reader that has left opens no file. A generator would not do, since
+ * Nothing happens before someone reads: a HEAD or a reader that has left opens no file. A generator would not do, since
  * one that was never started skips its `finally`. A reader that takes nothing for `readerPatienceMs` has left as well.
  */
 export function pulledBody(source: PulledBody): ReadableStream<Uint8Array> {
@@ -40,8 +40,8 @@ export function pulledBody(source: PulledBody): ReadableStream<Uint8Array> {
       async pull(controller) {
         if (patience) clearTimeout(patience)
         const giveUp = () => {
-          fail(controller, new Error('The reader took nothing for too long.'))
-          // What ends badly here has been told by whoever made the pieces.
+          fail(controller, new Error('The client read nothing for too long.'))
+          // The producer of the pieces has reported the error.
           end(false).catch(() => undefined)
         }
         try {
@@ -76,7 +76,7 @@ export async function writePulled(outgoing: ServerResponse, source: PulledBody):
     outgoing.off('close', left)
     await source.end(delivered)
   }
-  // What ends badly here has been told by whoever made the pieces.
+  // The producer of the pieces has reported the error.
   const left = () => void end(false).catch(() => undefined)
   if (outgoing.destroyed) return left()
   outgoing.on('close', left)

@@ -17,7 +17,7 @@ export interface BodySource {
 
 type Arrived = (bytes: number) => void
 
-/** Whoever need not identify themselves sends no more than such a body needs, and so does what manages keys. */
+/** Callers without credentials, and key management, may only send small bodies. */
 const bytesLimit = (operation: Operation): number => {
   if (!operation.auth.length || operation.adminKey) return bodyBytes.small
   if (operation.limit === 'video.queue' || operation.path === '/video/quote') return bodyBytes.video
@@ -106,7 +106,7 @@ function ofMessage(incoming: IncomingMessage, limit: number, arrived: Arrived): 
       }
     }
     const onEnd = () => end(() => resolve(Buffer.concat(chunks)))
-    const onBreak = () => end(() => reject(new Error('The caller left before the end of the body.')))
+    const onBreak = () => end(() => reject(new Error('The caller left before the body was complete.')))
     function end(settle: () => void): void {
       incoming.off('data', onData).off('end', onEnd).off('error', onBreak).off('close', onBreak)
       settle()

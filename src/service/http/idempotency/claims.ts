@@ -85,7 +85,7 @@ export class Claims {
       .executeTakeFirst()
   }
 
-  /** Null where somebody was faster. */
+  /** Null where someone was faster. */
   async #begin({ claim, account, request, fingerprint, opening = [] }: ClaimOrder): Promise<Taken | null> {
     const set = { account, request, fingerprint, lease: this.#newLease() }
     const why = await this.#commit({ claim, from: null, fence: 0, set }, opening)
@@ -104,8 +104,8 @@ export class Claims {
   }
 
   /**
-   * Where nobody else writes, whoever else has a lease is dead. Elsewhere a lease has lapsed only by a clock that can be
-   * trusted; our own has not while its work goes on, whatever a sleep or a jump made of the clock.
+   * Where nobody else writes, any other process that has a lease is dead. Elsewhere a lease has lapsed only by a clock
+   * that can be trusted; our own has not while its work goes on, whatever a sleep or a jump made of the clock.
    */
   async #isAlive(claim: string, { lease_owner, lease_until_ms }: NonNullable<ClaimRow>): Promise<boolean> {
     if (lease_until_ms === null) return false
@@ -141,7 +141,7 @@ export class Claims {
     await Promise.all([...this.#running].map(claim => claim.renew()))
   }
 
-  /** Resolves when no key's work is under way. */
+  /** Resolves when no key's work is in flight. */
   async drain(): Promise<void> {
     if (this.#running.size) await new Promise<void>(resolve => this.#whenIdle.push(resolve))
     if (this.#renewal) clearInterval(this.#renewal)
@@ -158,7 +158,7 @@ export class Claims {
   inUse() {
     return keyInUse(
       {
-        error: 'A request with this key is under way; ask again with the same key for its answer.',
+        error: 'A request with this key is in flight; retry with the same key to get its answer.',
         code: 'IDEMPOTENCY_KEY_IN_USE',
       },
       { [retryAfter.name]: retryAfter.format(keyInUseRetryMs / 1000) },
@@ -240,7 +240,7 @@ export class RunningClaim {
     return this.#kept
   }
 
-  /** Moves the lease while the work is alive. Failing is no harm: whoever ends the claim is told. */
+  /** Moves the lease while the work is alive. Failing is harmless: ending the claim reports it. */
   renew(): Promise<void> {
     if (this.#kept) return Promise.resolve()
     this.#renewal ??= this.#renew().finally(() => {
@@ -268,13 +268,13 @@ export class RunningClaim {
     return (await this.#commit(await this.keep(answer))).ok
   }
 
-  /** Leaves nothing behind: the same key begins anew. */
+  /** Leaves nothing behind: the same key starts again. */
   async giveUp(): Promise<void> {
     await this.#renewal
     await this.#commit(this.#move('gone', {}))
   }
 
-  /** Keeps the claim for whoever comes next with the same key and request, and does so at once. */
+  /** Leaves the claim to the next request with the same key, which may then take it at once. */
   async leave(): Promise<void> {
     await this.#renewal
     await this.#commit(this.#move('running', { lease: null }))

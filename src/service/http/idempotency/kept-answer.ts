@@ -54,7 +54,7 @@ export function readAnswer(written: string): KeptAnswer | null {
   return { status, headers, body }
 }
 
-/** What is said of this moment or of this exchange, and so is said anew. */
+/** What is said of this moment or of this exchange, and so is said again. */
 const ofTheMoment = [
   known.balanceDiem,
   known.balanceRemaining,
@@ -98,7 +98,7 @@ export function readKey(header: HeaderReader): string | null {
   const [first, ...others] = new Set(header(idempotencyKey.name))
   if (first === undefined) return null
   const key = others.length ? null : idempotencyKey.parse(first)
-  if (key === null) throw wrongKey('send one value of 1 to 255 characters out of A–Z, a–z, 0–9, "_" and "-"')
+  if (key === null) throw wrongKey('send one value of 1 to 255 characters from A–Z, a–z, 0–9, "_" and "-"')
   return key
 }
 
@@ -130,7 +130,7 @@ async function withoutFiles(value: unknown, depth = 2): Promise<unknown> {
 
 const hash = (parts: readonly unknown[]): string => createHash('sha256').update(canonicalJson(parts)).digest('hex')
 
-const otherRequest = 'This key was sent with another request before; send a new key for new work.'
+const otherRequest = 'This key was used with a different request; use a new key for a new request.'
 
 /** The same key with another request is a mistake of the caller, whatever became of the first. */
 export const reusedKey = (operation: Operation): ServiceError =>
@@ -153,7 +153,7 @@ export const claimRenewalMs = 10_000
 export const keptAnswerBytes = 24 * 1024 * 1024
 
 /**
- * Answers that are kept for one account within a day, in bytes: thirty pictures, or thousands of long texts. An answer
+ * Answers that are kept for one account within a day, in bytes: thirty images, or thousands of long texts. An answer
  * costs its caller by its tokens and us by its bytes, so without this a few dollars would fill a disk.
  */
 export const keptBytesADay = 64 * 1024 * 1024

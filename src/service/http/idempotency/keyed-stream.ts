@@ -71,7 +71,7 @@ export class KeyedStream {
     this.#recorded = null
   }
 
-  /** One event after the other, whoever asks for it: the reader, or nobody any more. Null after the last. */
+  /** The next event, for the reader or, after it has left, for nobody. Null after the last. */
   #next(): Promise<Uint8Array | null> {
     const next = this.#turn.then(() => this.#step())
     this.#turn = next.catch(() => undefined)

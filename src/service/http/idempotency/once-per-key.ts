@@ -88,7 +88,7 @@ function answerTaken(taken: Exclude<Taken, { state: 'ours' | 'no-account' }>, ke
   if (taken.answer) return giveAgain(taken.answer, taken.request, keyed)
   throw answerNotKept({
     error:
-      'The work under this key is done, and its answer was too large to be kept, or one of too many; send a new key for new work.',
+      'The request with this key was completed and charged, but its answer was not kept, because it or the day’s answers were too large; use a new key for a new request.',
     code: 'IDEMPOTENCY_ANSWER_NOT_KEPT',
   })
 }
@@ -284,7 +284,7 @@ class KeyedWork implements Work {
     exchange.ended()
     if (this.signal.aborted || error instanceof AlsoCommitRefused) return null
     if (!(error instanceof StreamTooLarge))
-      service.log.error({ requestId: this.requestId, err: error }, 'A stream could not be ended as it should.')
+      service.log.error({ requestId: this.requestId, err: error }, 'A stream could not be ended properly.')
     return this.#brokenOff()
   }
 

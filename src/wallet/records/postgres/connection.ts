@@ -12,7 +12,10 @@ export const schema = 'farebox_wallet'
 export async function openPool(url: string): Promise<pg.Pool> {
   // The driver's own complaint would repeat the address.
   if (!URL.canParse(url) || !/^postgres(ql)?:$/.test(new URL(url).protocol))
-    throw unusableJournal('FAREBOX_JOURNAL_URL is no address of one', 'Write postgres://user:password@host:5432/name.')
+    throw unusableJournal(
+      'FAREBOX_JOURNAL_URL is not the address of one',
+      'Write postgres://user:password@host:5432/name.',
+    )
   const { default: driver } = await import('pg')
   refuseInClear(driver, url)
   const pool = new driver.Pool({
@@ -40,7 +43,7 @@ function refuseInClear(driver: typeof pg, url: string): void {
   const isHere = host.startsWith('/') || isLoopback(host.includes(':') ? `[${host}]` : host)
   if (isHere || ssl || new URL(url).searchParams.getAll('sslmode').at(-1) === 'disable') return
   throw unusableJournal(
-    'FAREBOX_JOURNAL_URL names another machine without TLS, so caps, payees and signed payments would cross the network in clear',
+    'FAREBOX_JOURNAL_URL names another machine without TLS, so caps, payees and signed payments would cross the network unencrypted',
     'Add `?sslmode=verify-full` to the address, or `?sslmode=disable` on a network that you trust.',
   )
 }
@@ -50,8 +53,8 @@ function readByDriver({ Client }: typeof pg, url: string): pg.Client {
     return new Client({ connectionString: url })
   } catch {
     throw unusableJournal(
-      'what FAREBOX_JOURNAL_URL says about TLS cannot be followed',
-      'Look at its `sslmode`, and at the files that it names.',
+      'the TLS settings in FAREBOX_JOURNAL_URL are invalid',
+      'Check its `sslmode`, and the files that it names.',
     )
   }
 }
@@ -138,9 +141,10 @@ async function checkServer(ask: Ask): Promise<void> {
   const [server] = rows
   if (server?.fsync !== 'on')
     throw unusableJournal('it runs with fsync off and would forget payments in a power cut', 'Switch fsync on.')
-  if (server.encoding !== 'UTF8') throw unusableJournal('its encoding is not UTF8', 'Make a database in UTF8.')
+  if (server.encoding !== 'UTF8')
+    throw unusableJournal('its encoding is not UTF8', 'Create a database with the encoding UTF8.')
   if (Number(server.version) < oldestServer)
-    throw unusableJournal('it is older than PostgreSQL 14', 'Take a newer server.')
+    throw unusableJournal('it is older than PostgreSQL 14', 'Use a newer server.')
 }
 
 /** Thrown where the journal does not answer, or answers that it cannot just now: the same decision may be made again. */
@@ -149,7 +153,7 @@ export class JournalAway extends Error {
   readonly code: string
 
   constructor(code: string) {
-    super(`The journal is away (${code}).`)
+    super(`The journal is unreachable (${code}).`)
     this.code = code
   }
 }
@@ -177,7 +181,7 @@ export const journalAway = (code: string): WalletRefusal =>
   new WalletRefusal({
     rule: 'journal-away',
     sentence: `The wallet's journal in PostgreSQL does not answer (${code}), and nothing is signed without it.`,
-    nextStep: 'Try again once the database is back, or let its operator check FAREBOX_JOURNAL_URL.',
+    nextStep: 'Try again when the database is back, or ask its operator to check FAREBOX_JOURNAL_URL.',
   })
 
 const unusableJournal = (why: string, nextStep: string): WalletRefusal =>
@@ -188,12 +192,12 @@ const unusableJournal = (why: string, nextStep: string): WalletRefusal =>
   })
 
 const refusedStep = (code: string): WalletRefusal =>
-  unusableJournal(`it refused a step (SQLSTATE ${code})`, 'Look at the log of the database.')
+  unusableJournal(`it refused a step (SQLSTATE ${code})`, 'Check the log of the database.')
 
 const insufficientPrivilege = '42501'
 
 const noRight = (): WalletRefusal =>
   unusableJournal(
-    'its role may not make or use the tables',
+    'its role may not create or use the tables',
     'Grant it CREATE on the database, or let its owner start the wallet once.',
   )

@@ -24,7 +24,7 @@ export function postgresRecords(url: string, attemptsMs: number = limits.journal
   let last: Promise<unknown> = Promise.resolve()
   const opened = (): Promise<pg.Pool> => {
     opening ??= openPrepared(url).catch(error => {
-      // What failed once may be mended by the next try.
+      // What failed once may be fixed by the next try.
       opening = undefined
       throw error
     })
@@ -94,7 +94,7 @@ class Decision<Result> implements Attempted<Result> {
 
   async attempt(ask: Ask): Promise<Result> {
     const nowMs = await beginDecision(ask)
-    // Whoever holds the row knows that the transaction before has ended, one way or the other.
+    // The holder of the row's lock knows that the transaction before has ended, one way or the other.
     if (this.#undecided && (await this.#isCommitted(ask))) {
       await ask('ROLLBACK')
       return this.#undecided.result

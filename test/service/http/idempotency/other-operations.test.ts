@@ -182,7 +182,7 @@ describe('a failure', () => {
     expect(new Set(requests).size).toBe(1)
   })
 
-  test('of work that was taken up again never frees the key, because the first may have been charged', async () => {
+  test('of work that was taken up again never frees the key, because the first may have charged it', async () => {
     const requests: string[] = []
     const run = async (work: Work) => {
       requests.push(work.requestId)
