@@ -86,6 +86,8 @@ export async function superviseWorkers({ count, folder, log, stopped, onReady }:
   const { default: cluster } = await import('node:cluster')
   const workers = new Workers(cluster, randomBytes(tokenBytes).toString('base64url'), log)
   const reload = () => workers.signal('SIGHUP')
+  // Also while they start; a second signal would end running requests, so they get one.
+  stopped.addEventListener('abort', () => void workers.stop(), { once: true })
   try {
     // The first by itself: it makes what is made once, such as tables and the folder's secret.
     const ready = await workers.start(1)
@@ -109,6 +111,7 @@ class Workers {
   readonly #log: Log
   readonly #running = new Map<Worker, Promise<unknown>>()
   #isStopping = false
+  #stopped: Promise<unknown> | null = null
 
   constructor(cluster: Cluster, token: string, log: Log) {
     this.#cluster = cluster
@@ -153,9 +156,12 @@ class Workers {
 
   /** Lets their running requests end. */
   async stop(): Promise<void> {
-    this.#isStopping = true
-    this.signal('SIGTERM')
-    await Promise.all(this.#running.values())
+    if (!this.#isStopping) {
+      this.#isStopping = true
+      this.signal('SIGTERM')
+      this.#stopped = Promise.all(this.#running.values())
+    }
+    await this.#stopped
   }
 }
 
