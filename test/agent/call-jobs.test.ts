@@ -2,14 +2,11 @@ import { hostname } from 'node:os'
 import { expect, test } from 'vitest'
 import { clockSkewMs, finishedJobsKeptMs, keptFinishedJobs, longCallMs, paidAnswerMs } from '#agent/bounds.ts'
 import { agentTool } from '#agent/tools/agent-tool.ts'
-import { catalogue } from '#agent/tools/catalogue.ts'
-import { NeedsPerson } from '#toolkit/approval.ts'
-import { runTool } from '#toolkit/run-tool.ts'
-import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson, type Seen } from '../client/little-server.ts'
 import { manualClock } from '../client/manual-clock.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
+import { asAssistant, toolOf } from './as-assistant.ts'
 import { type AgentSetUp, openAgent, temporaryFolder } from './open-agent.ts'
 import { failureOf } from './outcome-of.ts'
 import { creditRequired, type PretendOptions, pretendService } from './pretend-service.ts'
@@ -71,24 +68,8 @@ async function setUp(service: PretendOptions = {}, options: Partial<AgentSetUp> 
   return { server, clock, open, agent: await open(), arrived: arrived.promise, release }
 }
 
-async function toolOf(name: string) {
-  const tool = await catalogue.tools[name]?.()
-  if (!tool) throw new Error(`There is no ${name}.`)
-  return tool
-}
-
-/** As an assistant calls it, which cannot wait for long. */
-async function call(agent: Agent, name: string, given: object, signal = new AbortController().signal) {
-  const delivered: (() => void)[] = []
-  const whenDelivered = (run: () => void) => void delivered.push(run)
-  const invocation = { signal, report: () => {}, whenDelivered, called: { name, given } }
-  const outcome = await runTool(await toolOf(name), given, () => agent.host.context(invocation))
-  if (outcome.kind === 'failed') throw new ToolFailure(outcome.facts)
-  if (outcome.kind === 'asks') throw new NeedsPerson(outcome.question)
-  if (outcome.kind === 'fault') throw outcome.error
-  for (const run of delivered) run()
-  return outcome
-}
+const call = (agent: Agent, name: string, given: object, signal?: AbortSignal) =>
+  asAssistant(agent.host, name, given, signal)
 
 const chat = { model: 'm', prompt: 'hi' }
 

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest'
 import { closingMs, longCallMs } from '#agent/bounds.ts'
-import { agentTool } from '#agent/tools/agent-tool.ts'
-import { catalogue } from '#agent/tools/catalogue.ts'
 import { start, stop } from '#wallet/rules/stop-switch.ts'
 import { manualClock } from '../client/manual-clock.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
+import { asAssistant } from './as-assistant.ts'
 import { type AgentSetUp, openAgent, temporaryFolder } from './open-agent.ts'
 import { type PretendOptions, pretendService } from './pretend-service.ts'
 
@@ -60,11 +59,7 @@ const statesOf = ({ state }: Agent) =>
 
 const never = () => new Promise<void>(() => {})
 
-async function call(agent: Agent, name: string, args: object) {
-  const tool = await catalogue.tools[name]?.()
-  if (!tool) throw new Error(`There is no ${name}.`)
-  return agentTool(tool, agent.host, undefined).call(args, {})
-}
+const call = (agent: Agent, name: string, given: object) => asAssistant(agent.host, name, given)
 
 const onlyClosing = (ms: number) => (ms === closingMs ? Promise.resolve() : never())
 

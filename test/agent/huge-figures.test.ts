@@ -3,11 +3,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { keptReceipts, longCallMs, paidAnswerMs } from '#agent/bounds.ts'
 import { keptCharges, ReceiptRows } from '#agent/receipts/receipt-rows.ts'
-import { agentTool } from '#agent/tools/agent-tool.ts'
-import { catalogue } from '#agent/tools/catalogue.ts'
 import { openState, stateFileName } from '#wallet/records/state.ts'
 import { answerJson } from '../client/little-server.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
+import { asAssistant } from './as-assistant.ts'
 import { type AgentSetUp, openAgent, temporaryFolder } from './open-agent.ts'
 import { type PretendOptions, pretendService } from './pretend-service.ts'
 
@@ -23,11 +22,8 @@ async function opened(stateFolder: string, service: PretendOptions, more: Partia
   return agent
 }
 
-async function output(agent: Agent, name: string, args: object = {}) {
-  const tool = await catalogue.tools[name]?.()
-  if (!tool) throw new Error(`There is no ${name}.`)
-  return (await agentTool(tool, agent.host, undefined).call(args, {})).output as Record<string, unknown>
-}
+const output = async (agent: Agent, name: string, given: object = {}) =>
+  (await asAssistant(agent.host, name, given)).output
 
 const chat = { model: 'm', prompt: 'hi' }
 

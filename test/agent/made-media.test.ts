@@ -3,13 +3,12 @@ import { readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { longCallMs, paidAnswerMs } from '#agent/bounds.ts'
-import { agentTool } from '#agent/tools/agent-tool.ts'
-import { catalogue } from '#agent/tools/catalogue.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { answerJson, type Handler } from '../client/little-server.ts'
 import { manualClock } from '../client/manual-clock.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
 import { wavOfChunks } from '../service/wav-of-chunks.ts'
+import { asAssistant } from './as-assistant.ts'
 import { gate } from './gate.ts'
 import { type AgentSetUp, openAgent, temporaryFolder } from './open-agent.ts'
 import { pretendService } from './pretend-service.ts'
@@ -58,11 +57,7 @@ async function setUp(answer: Handler, options: Partial<AgentSetUp> = {}) {
     const agent = await openAgent({ ...shared, ...options })
     closing.push(agent.close)
     agents.push(agent)
-    return async (name: string, given: object) => {
-      const tool = await catalogue.tools[name]?.()
-      if (!tool) throw new Error(`There is no ${name}.`)
-      return agentTool(tool, agent.host, undefined).call(given)
-    }
+    return (name: string, given: object) => asAssistant(agent.host, name, given)
   }
   const keys = () => service.seen.flatMap(({ headers }) => headers['idempotency-key'] ?? [])
   const saved = async () => (await readdir(outputFolder)).filter(name => name !== 'a.wav')

@@ -119,7 +119,7 @@ test('a credit that a rule of the tables refuses makes the books read-only, thou
   const readiness = async () => (await service.fetch(new Request('https://api.example.com/readyz'))).status
   expect(await readiness()).toBe(200)
   const books = new DatabaseSync(join(folder, 'farebox.db'))
-  books.exec(`CREATE TRIGGER damaged BEFORE INSERT ON entry
+  books.exec(`CREATE TRIGGER damaged BEFORE INSERT ON entry_row
     BEGIN SELECT RAISE(ABORT, 'entries are append-only'); END`)
   books.close()
   await expect(service.createKey({ usd: '1' })).rejects.toMatchObject({ kind: 'broken_rule' })

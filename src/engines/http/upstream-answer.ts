@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { AnswerTooLarge } from './upstream-error.ts'
 
-/** Bytes that may wait for their reader before the socket is paused: as many as a stream of Node's keeps. */
-const aheadBytes = 64 * 1024
+/** Bytes that may wait for their reader before the socket is paused. One piece of a socket is at most 64 KB. */
+const aheadBytes = 16 * 1024
 
 /** What undici gives to steer one exchange, in words of our own: this file's types are part of the package's. */
 interface Control {

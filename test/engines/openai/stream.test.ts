@@ -186,7 +186,7 @@ test('a connection serves one stream after the other', async () => {
   const [engine, server] = await engineFor(asEvents(whole))
   for (let turn = 0; turn < 3; turn++) {
     expect((await read(engine)).text).toBe('hello')
-    await sleep(30)
+    await sleep(100)
   }
   expect(server.connections()).toBe(1)
 })

@@ -83,7 +83,7 @@ test.each(['asc', 'desc'] as const)('a page, %s, and its count are read in the o
   const plans = statements.map(planOf)
   expect(plans).toHaveLength(3)
   for (const plan of plans) {
-    expect(plan).toMatch(/entry_of_(use|staking) \(account=\?/)
+    expect(plan).toMatch(/entry_of_(use|staking) \(account_number=\?/)
     expect(plan).not.toMatch(/SCAN entry|TEMP B-TREE/)
   }
   await read.destroy()
