@@ -13,7 +13,7 @@ export const walletThreats: readonly Threat[] = [
   },
   {
     id: 'W2',
-    threat: 'a consent or an approval that a model gives by itself',
+    threat: 'a consent or an approval that a model gives on its own',
     answer: 'only the user’s decision counts',
     shownBy: [
       shown('agent/paid-call-person.test.ts', 'a consent that did not come from a person is not sent'),
