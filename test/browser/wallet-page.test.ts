@@ -38,7 +38,7 @@ withChromium('the page that makes a wallet, in a browser', browser => {
       expect(await view.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360)
       await view.getByLabel(/Encrypted in a file alone/).check()
       await view.getByLabel(/^Passphrase/).fill(passphrase)
-      await view.getByLabel(/The same again/).fill(passphrase)
+      await view.getByLabel(/Repeat the passphrase/).fill(passphrase)
       await view.getByLabel(/24 hours/).fill('4')
       if (process.env.SCREENSHOTS)
         await view.screenshot({ path: `${process.env.SCREENSHOTS}/make-${colorScheme}.png`, fullPage: true })

@@ -213,7 +213,7 @@ ${userName}
 <dl>${payees.join('')}</dl>
 <fieldset><legend>Keys</legend>${places.join('\n')}
 <label class="field wide">Passphrase (${minPassphraseLength} characters or more${plan.places[0] === 'local' ? '; not for a plain file' : ''})<input type="password" name="passphrase" autocomplete="new-password"></label>
-<label class="field wide">The same again<input type="password" name="again" autocomplete="new-password"></label>
+<label class="field wide">Repeat the passphrase<input type="password" name="again" autocomplete="new-password"></label>
 <p class="small">Store the passphrase safely: it cannot be recovered. It opens the backup, and shows that you are the owner.</p></fieldset>
 <fieldset><legend>Caps</legend>${caps.join('\n')}
 <p class="small">Nothing in a conversation can raise them. After the service answers 402, the wallet pays ${smallest} or what a call needs without asking, within these caps.</p></fieldset>

@@ -100,10 +100,11 @@ async function callTool(mcp: McpContext, call: ToolCall): Promise<CallToolResult
 /** The question whether the user makes a wallet, where the call failed for the lack of one and the client can ask it. */
 async function offerWallet(mcp: McpContext, call: ToolCall, { facts, filled }: Failed) {
   if (!facts.isWithoutWallet) return null
-  const offer = await (await mcp.host()).offerWallet?.()
-  const requests = offer && (await import('./wallet-offer.ts')).asOffer(offer, call.context, call.declared)
+  const { asOffer, canOffer } = await import('./wallet-offer.ts')
+  const offer = canOffer(call.context, call.declared) && (await (await mcp.host()).offerWallet?.())
+  if (!offer) return null
   const asked = { decides: null, round: 1, offers: true as const, ...(filled ? { filled } : {}) }
-  return requests ? ask(mcp, call, requests, asked) : null
+  return ask(mcp, call, asOffer(offer, call.context, call.declared), asked)
 }
 
 /** Whether the user agreed to make one; then they have had their time for it. */

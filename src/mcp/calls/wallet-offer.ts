@@ -15,14 +15,17 @@ import { canAsk } from './elicitation.ts'
 /** The name of the request by which a wallet is offered. */
 const KEY = 'wallet'
 
-/** The link as the client opens it by itself, or within a form; null for a client that can ask nothing. No passphrase is ever asked in a form. */
+/** Whether the client can be asked at all; else no page is opened, and the service is not asked whom it wants paid. */
+export const canOffer = (context: ServerContext, declared: ClientCapabilities | undefined): boolean =>
+  opensLinks(context, declared) || canAsk(context, declared)
+
+/** The link as the client opens it by itself, or within a form. No passphrase is ever asked in a form. */
 export function asOffer(
   { link, asks }: WalletOffer,
   context: ServerContext,
   declared: ClientCapabilities | undefined,
-): Record<string, InputRequest> | null {
+): Record<string, InputRequest> {
   if (opensLinks(context, declared)) return { [KEY]: inputRequired.elicitUrl({ message: asks, url: link }) }
-  if (!canAsk(context, declared)) return null
   const message = `${asks}\n\nOpen this link in a browser on this machine. It works once:\n${link}`
   const done = { type: 'boolean' as const, title: 'I have made the wallet on that page.', default: false }
   return { [KEY]: inputRequired.elicit({ message, requestedSchema: { type: 'object', properties: { done } } }) }
