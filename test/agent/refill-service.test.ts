@@ -25,7 +25,7 @@ test('at the real service two agents on one journal refill once, ahead of need a
     await vi.waitFor(
       async () =>
         expect((await wallet.receipts(9)).map(({ state, purpose }) => [state, purpose])).toEqual([
-          ['confirmed', 'Credit below 8.00 USD, refilled ahead of need'],
+          ['confirmed', 'Credit below 8.00 USD, automatic refill'],
           ['confirmed', 'A chat with demo-chat'],
         ]),
       { timeout: 60_000, interval: 200 },

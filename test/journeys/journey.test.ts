@@ -99,7 +99,7 @@ describe('what cannot start says so in one sentence', () => {
       folder: `${up.folder}-other`,
       args: ['--no-journey', '--port', new URL(up.baseUrl).port],
     }).catch(error => String(error))
-    expect(other).toMatch(/ended with 1: Port \d+ is taken\. Choose another with `--port`/)
+    expect(other).toMatch(/ended with 1: Port \d+ is taken\. Choose another port with `--port`/)
     await rm(`${up.folder}-other`, { recursive: true, force: true })
     await up.dispose()
   }, 60_000)

@@ -66,7 +66,7 @@ describe('what settling costs is capped an hour', () => {
     expect(settled).toBeGreaterThanOrEqual(2)
     const { error, details, message } = answer.body
     expect([answer.status, error, details.retry]).toEqual([500, 'X402_TOP_UP_FAILED', 'same-payload'])
-    expect(message).toMatch(/network fees in an hour\. Nothing was taken\. .* in 60 seconds/)
+    expect(message).toMatch(/hourly cap on network fees\. Nothing was taken\. .* in 60 seconds/)
     expect(answer.headers.get('retry-after')).toBe('60')
     expect(await received()).toHaveLength(before + settled)
     expect(await facilitator.problem(world.option)).toMatch(/fees of this hour have reached .* ETH/)
@@ -210,6 +210,6 @@ describe('the operator is told before a payer finds out', () => {
       facilitator: withFacilitator(world.facilitator, { problem: () => Promise.reject(new Error('a bug')) }),
     })
     await topUps.watch.look()
-    expect(topUps.watch.problems).toEqual([expect.stringMatching(/could not be checked/)])
+    expect(topUps.watch.problems).toEqual([expect.stringMatching(/^The check .* failed/)])
   })
 })

@@ -228,7 +228,7 @@ describe('a payment is settled', () => {
   test('and not even sent where the hour’s fees have no room, or the fee was another key’s', async () => {
     expect(await facilitatorWith(fee - 1n).facilitator.settle(made.payment)).toMatchObject({ state: 'unsent' })
     expect(await facilitatorWith(0n).facilitator.settle(made.payment)).toEqual({
-      ...{ state: 'unsent', why: expect.stringContaining('have reached the 0 lamports of an hour') },
+      ...{ state: 'unsent', why: expect.stringContaining('have reached the 0 lamports per hour') },
     })
     const others = { ...made.payment, feePayer: made.payer.address }
     expect(await facilitatorWith().facilitator.settle(others)).toEqual({

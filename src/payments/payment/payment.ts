@@ -161,7 +161,7 @@ const sentences = {
     'payload.transaction is not a Solana transaction. Send standard base64 with padding of a legacy or version 0 transaction, at most 1232 bytes, that the payer has signed.',
   lookup_tables: 'The transaction uses address lookup tables. Name every account in the transaction itself.',
   wrong_signers:
-    'The transaction must need exactly two signatures: of extra.feePayer from the option in `accepts`, which pays the fee, and of the owner of the tokens.',
+    'The transaction requires other signatures than the two it needs. Make it for extra.feePayer from the option in `accepts`, which pays the fee, and for the owner of the tokens.',
   wrong_fee_payer:
     'The transaction has a different fee payer than requested. Sign with extra.feePayer of the option in `accepts`.',
   fee_payer_named:

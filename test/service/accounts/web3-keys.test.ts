@@ -90,7 +90,7 @@ test('a token makes one key, whoever sends it again to whichever process', async
     [desk, processes.second, desk].map(async at => (await order(by, { token: given }, at)).status),
   )
   expect(statuses.toSorted()).toEqual([200, 400, 400])
-  expect(await (await order(by, { token: given })).text()).toContain('has been used')
+  expect(await (await order(by, { token: given })).text()).toContain('was already used')
   expect(await desk.chats.service.service.keys.kept(walletAccountId(by.address.toLowerCase()))).toHaveLength(1)
 })
 
