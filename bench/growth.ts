@@ -75,9 +75,9 @@ function goalsOf(figures: readonly Figure[]): Line[] {
   const [bytes = Number.NaN] = of(metrics.bytes, sideOf(largest))
   return [
     {
-      ...{ what: `P12 p50 at one connection, ${sideOf(largest)} × ${sideOf(smallest)}`, value: ratio, atMost: 1.2 },
+      ...{ what: `p50 at one connection, ${sideOf(largest)} × ${sideOf(smallest)}`, value: ratio, atMost: 1.2 },
       ...{ digits: 2, unit: ' ×' },
     },
-    { what: `P12 bytes an entry, ${sideOf(largest)}`, value: bytes, atMost: 400 },
+    { what: `bytes an entry, ${sideOf(largest)}`, value: bytes, atMost: 400 },
   ]
 }

@@ -135,12 +135,12 @@ function goalsOf(figures: readonly Figure[]): Line[] {
   const wallets = sides.filter(side => side !== 'key')
   return wallets.flatMap(side => [
     {
-      what: `P6 requests/s of ${side}, × key`,
+      what: `requests/s of ${side}, × key`,
       value: ratioOf(figures, load, metrics.requests, side, 'key'),
       ...{ atLeast: 0.7, digits: 2, unit: ' ×' },
     },
     {
-      what: `P6 others' p99 beside ${side}, × beside keys`,
+      what: `others' p99 beside ${side}, × beside keys`,
       value: ratioOf(figures, besideLoad, metrics.p99, side, 'key'),
       ...{ atMost: 1.2, digits: 2, unit: ' ×' },
     },

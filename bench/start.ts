@@ -105,7 +105,7 @@ function goalsOf(figures: readonly Figure[]): Line[] {
   const of = (side: string) =>
     median(figures.find(each => each.metric === metrics.wall && each.side === side)?.rounds ?? [])
   return [
-    { what: 'P11 serve on an empty ledger', value: of(empty), atMost: 200, unit: ' ms' },
-    { what: `P11 ${leftOpen}`, value: of(leftOpen), atMost: 600, unit: ' ms' },
+    { what: 'serve on an empty ledger', value: of(empty), atMost: 200, unit: ' ms' },
+    { what: `${leftOpen}`, value: of(leftOpen), atMost: 600, unit: ' ms' },
   ]
 }

@@ -131,41 +131,41 @@ function goalsOf(figures: readonly Figure[]): Line[] {
   const added = middleOf(hundred, metrics.p50, untouched) - middleOf(hundred, metrics.p50, 'no gateway')
   const stalledLoad = `${stalled} readers that stop`
   return [
-    { what: 'P3 CPU an event at 100 × 100, untouched, × bare', value: cpu(untouched, bare), atMost: 1.3, ...times },
-    { what: 'P3 CPU an event at 100 × 100, rewritten, × bare', value: cpu(rewritten, bare), atMost: 1.8, ...times },
+    { what: 'CPU an event at 100 × 100, untouched, × bare', value: cpu(untouched, bare), atMost: 1.3, ...times },
+    { what: 'CPU an event at 100 × 100, rewritten, × bare', value: cpu(rewritten, bare), atMost: 1.8, ...times },
     {
-      what: 'P3 CPU an event at 100 × 100, untouched, × Portkey',
+      what: 'CPU an event at 100 × 100, untouched, × Portkey',
       value: cpu(untouched, portkey),
       atMost: 0.65,
       ...times,
     },
     {
-      what: 'P3 CPU an event at 100 × 100, rewritten, × Portkey',
+      what: 'CPU an event at 100 × 100, rewritten, × Portkey',
       value: cpu(rewritten, portkey),
       atMost: 0.65,
       ...times,
     },
-    { what: 'P3 added p50 at 100 × 100, untouched', value: added, atMost: 1, digits: 2, unit: ' ms' },
+    { what: 'added p50 at 100 × 100, untouched', value: added, atMost: 1, digits: 2, unit: ' ms' },
     {
-      what: 'P3 events/s at 500 × 100, untouched, × bare',
+      what: 'events/s at 500 × 100, untouched, × bare',
       value: ratio(fiveHundred, metrics.events, untouched, bare),
       atLeast: 0.98,
       ...times,
     },
     {
-      what: 'P4 events/s at 2,000 × 4, untouched, × no gateway',
+      what: 'events/s at 2,000 × 4, untouched, × no gateway',
       value: ratio(many, metrics.events, untouched, 'no gateway'),
       atLeast: 0.98,
       ...times,
     },
     {
-      what: 'P4 memory a stream at 2,000 × 4, untouched, × bare',
+      what: 'memory a stream at 2,000 × 4, untouched, × bare',
       value: ratio(many, metrics.memory, untouched, bare),
       atMost: 1.15,
       ...times,
     },
     {
-      what: 'P4 memory a stalled reader, untouched',
+      what: 'memory a stalled reader, untouched',
       value: middleOf(stalledLoad, metrics.stalled, untouched),
       atMost: 256,
       unit: ' kB',

@@ -24,7 +24,7 @@ interface Asking {
 
 /**
  * The answer of a server as its pieces come, taken from undici's dispatcher itself: `request` puts a stream of Node's, a
- * signal and several promises between, which cost as much as the exchange.
+ * signal and several promises between.
  */
 export class UpstreamAnswer {
   status = 0
