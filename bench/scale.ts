@@ -52,7 +52,7 @@ async function measure(installation: Installation): Promise<{ figures: Figure[];
     const goals = loads.flatMap(({ load }) =>
       processCounts.slice(1).map((count): Line => {
         const value = ratioOf(figures, load, metrics.cpu, sideOf(count), sideOf(1))
-        const what = `P7 CPU a request, ${sideOf(count)} × one, ${load}`
+        const what = `CPU a request, ${sideOf(count)} × one, ${load}`
         return { what, value, ...(count === 4 ? { atMost: 1.15 } : {}), digits: 2, unit: ' ×' }
       }),
     )
