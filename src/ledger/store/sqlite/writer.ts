@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import { gatherFromUnits, gatherMs, queuedUnits } from '../../bounds.ts'
-import { nextBatch } from '../batching.ts'
+import { queuedUnits } from '../../bounds.ts'
+import { Gathering, nextBatch } from '../batching.ts'
 import { LearntBalances } from '../known-balances.ts'
 import { type Outcome, type PruneSlice, refusedByRule, StoreError } from '../store.ts'
 import type { Unit } from '../units.ts'
@@ -27,9 +27,6 @@ interface Chore {
   reject(error: StoreError): void
 }
 
-/** The wait is for a disk, which keeps real time whatever clock its process is given. */
-const realSetTimeout = setTimeout
-
 type InFlight = { batch: Waiting[] } | { chore: Chore }
 
 /**
@@ -43,9 +40,7 @@ export class SqliteWriter {
   #waiting: Waiting[] = []
   #chores: Chore[] = []
   #inFlight: InFlight | null = null
-  #scheduled = false
-  #lastUnits = 0
-  #gathering: NodeJS.Timeout | null = null
+  readonly #gathering = new Gathering(() => this.#send())
   /** Why nothing more is taken. */
   #ended: StoreError | null = null
   #whenIdle: (() => void) | null = null
@@ -108,25 +103,7 @@ export class SqliteWriter {
   }
 
   #schedule(): void {
-    if (this.#scheduled || this.#inFlight) return
-    if (this.#isBusyTime() && this.#waiting.length < this.#lastUnits) {
-      this.#gathering ??= realSetTimeout(() => this.#sendSoon(), gatherMs)
-    } else this.#sendSoon()
-  }
-
-  /** After a large batch its callers come back within a moment, and a batch twice as large costs little more. */
-  #isBusyTime(): boolean {
-    return this.#lastUnits >= gatherFromUnits && this.#chores.length === 0 && !this.#ended
-  }
-
-  #sendSoon(): void {
-    if (this.#gathering) clearTimeout(this.#gathering)
-    this.#gathering = null
-    this.#scheduled = true
-    setImmediate(() => {
-      this.#scheduled = false
-      this.#send()
-    })
+    if (!this.#inFlight) this.#gathering.wait(this.#waiting.length, this.#chores.length > 0 || this.#ended !== null)
   }
 
   #send(): void {
@@ -143,7 +120,7 @@ export class SqliteWriter {
 
   #sendBatch(batch: Waiting[]): void {
     this.#inFlight = { batch }
-    this.#lastUnits = batch.length
+    this.#gathering.sent(batch.length)
     try {
       this.#worker.postMessage({ ask: 'commit', units: batch.map(({ unit }) => unit) } satisfies WriterRequest)
     } catch {
