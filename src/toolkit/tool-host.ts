@@ -45,7 +45,7 @@ export interface ToolHost {
 
 /** A page of this machine on which the user makes a wallet. Nothing of it passes through the conversation. */
 export interface WalletOffer {
-  /** Opens the page once, in the browser of whoever has it; for the user alone. */
+  /** For the user alone: the first browser that opens it gets the page. */
   link: string
   /** What the user is asked, in a few sentences. */
   asks: string

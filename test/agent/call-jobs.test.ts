@@ -50,7 +50,7 @@ async function setUp(service: PretendOptions = {}, options: Partial<AgentSetUp> 
     if (ms === paidAnswerMs) return new Promise(() => {})
     if (ms === longCallMs && !isReleased) return arrived.promise
     if (ms === longCallMs) return new Promise(() => {})
-    // Whoever waits lets what came from the service be read first.
+    // Lets what came from the service be read first.
     await new Promise(resolve => setImmediate(resolve))
     signal?.throwIfAborted()
     clock.nowMs += ms

@@ -15,7 +15,7 @@ export interface BrowserPage {
 }
 
 export interface OpenPage {
-  /** A link that opens the page once, in the browser of whoever has it. An earlier one that was not used stays valid. */
+  /** A link for the user alone: the first browser that opens it gets the page. An earlier unused link stays valid. */
   link(): string
   close(): Promise<void>
 }

@@ -17,7 +17,7 @@ const isOnNpm = false as boolean
 /** npx unpacks a package for the moment, into a folder that it may delete. */
 const isUnpackedByNpx = (path: string): boolean => path.includes(`${sep}_npx${sep}`)
 
-/** What to say of an installation that may be gone tomorrow; null for one that stays. */
+/** The warning for an installation that npx may delete; null for one that stays. */
 export const unpackedByNpx = ({ args: [launcher = ''] }: Pick<StartCommand, 'args'>): string | null =>
   isUnpackedByNpx(launcher)
     ? 'This copy of farebox was unpacked by npx and may be deleted: install farebox with `npm install -g`, then repeat this.'

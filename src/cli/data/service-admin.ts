@@ -90,7 +90,7 @@ export async function openWhenFree<Opened>(
   }
 }
 
-/** Whoever waits for the start is answered by then. */
+/** Late enough that callers who waited for the start are answered first. */
 const warmAfterMs = 100
 
 /**
