@@ -1,13 +1,18 @@
 import { dayMs } from './time.ts'
 
-/** Limits as data (brief §8), those of a top-up, of a wallet's records and of what only reads among them. */
+/** Limits as data (brief §8), including those of a top-up, of a wallet's records and of read-only calls. */
 
 export const textTiers = ['XS', 'S', 'M', 'L'] as const
 export type TextTier = (typeof textTiers)[number]
 
-export type PlanName = 'default' | 'partner'
+export const planNames = ['default', 'partner'] as const
+export type PlanName = (typeof planNames)[number]
 
-/** A window is a fixed minute of UTC. */
+/** A plan by its name; null where there is none of that name, as of another release. */
+export const planNamed = (name: string | null | undefined): PlanName | null =>
+  planNames.find(each => each === name) ?? null
+
+/** A window is a fixed UTC minute. */
 export interface RateLimit {
   requestsPerMinute: number
   tokensPerMinute?: number
@@ -46,7 +51,7 @@ export const otherLimitNames = [
   'read',
 ] as const
 
-/** `text` is by the model's tier; the others have one figure a plan. */
+/** `text` depends on the model's tier; the others have one number per plan. */
 export type LimitName = 'text' | (typeof otherLimitNames)[number]
 
 type OtherLimits = Record<(typeof otherLimitNames)[number], RateLimit>
@@ -68,16 +73,16 @@ const defaultLimits: OtherLimits = {
   read: { requestsPerMinute: 500 },
 }
 
-/** Brief §8.2 and §8.3; partners' video limits are not published, so they stay as the default ones. */
+/** Brief §8.2 and §8.3. Partners' video limits are not published, so the default ones apply. */
 export const otherLimits: Record<PlanName, OtherLimits> = {
   default: defaultLimits,
   partner: { ...defaultLimits, image: { requestsPerMinute: 60 }, audio: { requestsPerMinute: 120 } },
 }
 
-/** Brief §7.3: more than 20 answers without success in 30 s block a caller for 30 s. */
+/** Brief §7.3: more than 20 failed requests within 30 s block a caller for 30 s. */
 export const abuseBlock = { failures: 20, windowMs: 30_000, blockMs: 30_000 } as const
 
-/** Brief §8.5, §2.2: 5 USD at least; the published service takes 10,000 USD at most and suggests 10. */
+/** Brief §8.5, §2.2: at least 5 USD. The published service accepts at most 10,000 USD and suggests 10. */
 export const topUpUsd = { minimum: 5, suggested: 10, maximum: 10_000 } as const
 
 /** A wallet needs this much credit to be admitted to a paid call. */
@@ -86,35 +91,38 @@ export const admissionFloorUsd = 0.1
 /** In-flight requests of one wallet, above which it gets 429. */
 export const walletConcurrency = 5
 
-/** Brief §2.7: how long a download address is good for. */
+/** Brief §2.7: how long a download address is valid. */
 export const downloadUrlMs = dayMs
 
-/** Largest bodies, in bytes; the published contract gives 35 MB for video, base64 included, and 25 MB for one file. */
+/** Largest bodies, in bytes; the published contract allows 35 MB for video including base64, and 25 MB for one file. */
 export const bodyBytes = {
   json: 10 * 1024 * 1024,
   video: 35 * 1024 * 1024,
-  /** Of who has not identified themselves, and of what is a few members: largest is a wallet's token and signature. */
+  /** For unidentified callers, and for bodies with few members: the largest is a wallet's token and signature. */
   small: 64 * 1024,
-  /** Where files may come as a form: one of 25 MB in base64, or with its other fields beside it. */
+  /** If files may come as a form: one of 25 MB in base64, or with its other fields beside it. */
   form: 35 * 1024 * 1024,
 } as const
 
 /** Largest file of an upload, in bytes. */
 export const uploadBytes = 25 * 1024 * 1024
 
-/** A form's parts, and the bytes of one part's headers; browsers and clients send far fewer. */
+/** Maximum number of parts in a form, and bytes of one part's headers; browsers and clients send far fewer. */
 export const formLimits = { parts: 64, headerBytes: 4 * 1024 } as const
 
-/** A credential or payment header above this is refused before it is decoded. */
+/** A longer credential or payment header is refused before it is decoded. */
 export const headerBytes = 8 * 1024
 
-/** Nesting of any JSON that comes from outside; real bodies stay below 20. */
+/** Maximum nesting of untrusted JSON; real bodies stay below 20. */
 export const jsonDepth = 64
 
-/** Values of a body, members and items at all levels: the 300,000 tokens that OpenAI embeds at once, and some more. */
+/**
+ * Maximum number of values in a body, members and items at all levels: the 300,000 tokens of OpenAI's largest embedding
+ * request, with some margin.
+ */
 export const bodyValues = 320_000
 
-/** A page of receipts is signed while its caller waits, so it has fewer. */
+/** A page of receipts is smaller, because they are signed while the caller waits. */
 export const paging = {
   transactions: { default: 50, maximum: 100 },
   receipts: { default: 20, maximum: 50 },
@@ -122,11 +130,14 @@ export const paging = {
   usageHistory: { default: 1_000, minimum: 10, maximum: 1_000 },
 } as const
 
-/** Keys that count which one account may have. */
+/** Active keys that one account may have. */
 export const activeKeys = 500
 
-/** Rows of the log of requests that met a limit. */
+/** Rows in the log of requests that hit a limit. */
 export const rateLimitLogRows = 50
 
-/** Whom a request without an identity counts for: the payer of a payment that was verified, or its address; an offer apart from payments. */
+/**
+ * Whom an unidentified request counts for: the payer of a verified payment, or its address. Offers count separately
+ * from payments.
+ */
 export type CountedFor = { payer: string } | 'address' | 'offer'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { nearNames } from './near-names.ts'
 
-/** Faults that a list names before it stops looking; an answer repeats fewer. */
+/** A list reports at most this many faults before it stops; an answer repeats fewer. */
 export const mostFaults = 100
 
 const BoundedList = z.core.$constructor<z.ZodArray, z.core.$ZodArrayDef>('BoundedList', (list, def) => {
@@ -23,13 +23,13 @@ const BoundedList = z.core.$constructor<z.ZodArray, z.core.$ZodArrayDef>('Bounde
 })
 
 /**
- * An array of a request. It says what `z.array` says, but stops at its first faults: zod keeps an issue for each wrong
- * item, in each alternative of a union, so that a few megabytes of zeros would take seconds, or all memory.
+ * An array in a request. Equivalent to `z.array`, but stops at its first faults: zod keeps an issue for each wrong
+ * item, in each alternative of a union, so that a few megabytes of zeros would take seconds or exhaust memory.
  */
 export const listOf = <Element extends z.ZodType>(element: Element): z.ZodArray<Element> =>
   new BoundedList({ type: 'array', element }) as unknown as z.ZodArray<Element>
 
-/** Members of a record of a request; real ones have a handful. */
+/** Maximum number of members of a record in a request; real ones have a handful. */
 const mostMembers = 100
 
 const BoundedRecord = z.core.$constructor<z.ZodRecord, z.core.$ZodRecordDef>('BoundedRecord', (record, def) => {
@@ -45,18 +45,18 @@ const BoundedRecord = z.core.$constructor<z.ZodRecord, z.core.$ZodRecordDef>('Bo
   }
 })
 
-/** A record of a request, by any names: as `z.record`, but a large one is one fault, whatever is in it. */
+/** A record in a request, with any names: like `z.record`, but a large one is a single fault, whatever is in it. */
 export const recordOf = <Value extends z.ZodType>(value: Value): z.ZodRecord<z.ZodString, Value> =>
   new BoundedRecord({ type: 'record', keyType: z.string(), valueType: value }) as unknown as z.ZodRecord<
     z.ZodString,
     Value
   >
 
-/** Names of a refusal; an object with thousands of strange members gets the first of them, each as far as one is looked at. */
+/** How many unknown members a refusal names; an object may have thousands. */
 const namedMembers = 5
 const namedCharacters = 64
 
-/** An object that takes no other member, for where one that was ignored would be a limit that does not hold. */
+/** An object that accepts no other members, for places where an ignored one would be a limit that does not apply. */
 export const closedObject = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z.strictObject(shape, {
     error: issue =>
@@ -69,13 +69,13 @@ const refusal = (strange: readonly string[], known: readonly string[]): string =
     .map(name => name.slice(0, namedCharacters))
     .join(', ')}. Allowed members: ${known.join(', ')}`
 
-/** Strange members that are looked at, and how much of a name: a body may have thousands. */
+/** How many unknown members are compared, and how many characters of a name: a body may have thousands. */
 const comparedMembers = 100
 const comparedCharacters = 64
 
 /**
- * An object that takes members which nobody here knows (brief §1.4), but none that is nearly called as one that is known:
- * a misspelt limit of a key, passed over in silence, would be a key without it. The refusal names what was meant.
+ * An object that tolerates unknown members (brief §1.4), except those whose name is similar to a known one: if a
+ * misspelled limit of a key were silently ignored, the key would have no limit. The refusal suggests the known name.
  */
 export const spelledObject = <Shape extends z.ZodRawShape>(shape: Shape) => {
   const known = Object.keys(shape)

@@ -1,4 +1,4 @@
-/** The one source of time of a room, so that a test can own it. */
+/** A room's only source of time, so that tests can control it. */
 export interface Clock {
   /** Unix time in milliseconds. */
   now(): number
@@ -6,12 +6,20 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now() }
 
-/** Lengths of time, in milliseconds. A day is 24 hours, whatever a calendar makes of it. */
+/** Durations in milliseconds. A day is 24 hours, regardless of the calendar. */
 export const minuteMs = 60 * 1_000
 export const hourMs = 60 * minuteMs
 export const dayMs = 24 * hourMs
 
-/** A moment for a person: the clock's time, and how long it is until then. */
+/** The start of a UTC day such as 2026-11-01, from the year 2000 on, or null. */
+export function dayOfText(text: string): number | null {
+  const atMs = /^[2-9]\d{3}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN
+  return Number.isNaN(atMs) || textOfDay(atMs) !== text ? null : atMs
+}
+
+export const textOfDay = (atMs: number): string => new Date(atMs - (atMs % dayMs)).toISOString().slice(0, 10)
+
+/** Formats a moment for display: the time, and how long it is until then. */
 export const displayUntil = (atMs: number, nowMs: number): string =>
   `${displayTime(atMs)}, in ${displaySpan(atMs - nowMs)}`
 
@@ -19,7 +27,7 @@ export const displayUntil = (atMs: number, nowMs: number): string =>
 export const displayTime = (atMs: number): string =>
   `${new Date(atMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 
-/** Whole minutes, and hours from two on: `9 minutes`, `an hour`. */
+/** Whole minutes, or hours from two on: `9 minutes`, `an hour`. */
 export function displaySpan(spanMs: number): string {
   const minutes = Math.round(spanMs / minuteMs)
   if (minutes < 1) return 'less than a minute'

@@ -4,10 +4,10 @@ import { type ErrorKind, type RetryAdvice, ServiceError } from './service-error.
 
 type AnswerHeaders = Readonly<Record<string, string>>
 
-/** Every kind that was defined, in the order of the table's lines. */
+/** Every defined kind, in the order of the table's lines. */
 export const definedKinds: ErrorKind[] = []
 
-/** A way to throw an error of this kind; the kind is part of the table from then on. */
+/** Adds a kind to the table and returns a function that creates its error. */
 export function defineError<Schema extends z.ZodType>(kind: ErrorKind<Schema>) {
   definedKinds.push(kind)
   return (body: z.input<Schema>, headers?: AnswerHeaders) => new ServiceError(kind, body, headers)
@@ -19,19 +19,22 @@ export function defineStandard(kind: string, status: number, error: string, retr
   return (headers?: AnswerHeaders) => make({ error }, headers)
 }
 
-/** `{error, code}` with a fixed sentence, for what a program must tell from all else of its status. */
+/** `{error, code}` with a fixed sentence, for cases that a program must tell from others with the same status. */
 export function defineCoded(kind: string, status: number, error: string, retry: RetryAdvice) {
   const make = defineError({ kind, status, body: CodedError, retry })
   return (headers?: AnswerHeaders) => make({ error, code: kind }, headers)
 }
 
-/** The published sentence, which clients may match on, and after it what is known of this one case. */
+/** The published sentence, which clients may match on, followed by details of this case. */
 export function defineExplained(kind: string, status: number, published: string, retry: RetryAdvice) {
   const make = defineError({ kind, status, body: StandardError, retry })
   return (headers?: AnswerHeaders, more?: string) => make({ error: more ? `${published}${more}` : published }, headers)
 }
 
-/** The published sentence, which clients may match on, then what is known of the budget, and what the call would hold of it. */
+/**
+ * The published sentence, which clients may match on, followed by what is left of the budget and what the call would
+ * hold of it.
+ */
 export function defineKeyLimit(kind: string, published: string) {
   const make = defineError({ kind, status: 402, body: KeyLimitReached, retry: 'never' })
   return (headers?: AnswerHeaders, budget?: KeyLimitReached['budget'], needed?: number) => {

@@ -1,4 +1,4 @@
-/** The error table: every answer without success that a service gives (brief §7; `details` and codes as published). */
+/** The error table: every unsuccessful answer that a service gives (brief §7; `details` and codes as published). */
 
 import { TopUpRequired } from '../wire/payment.ts'
 import { DiscoveryRequired, WalletCreditRequired } from '../wire/payment-required.ts'
@@ -30,7 +30,7 @@ export const invalidRequest = defineError({
   body: DetailedError,
   retry: 'after-change',
 })
-/** The published sentence, and under `details` which image it is about and what is wrong with it. */
+/** The published sentence; `details` says which image it is about and what is wrong with it. */
 export const corruptedImage = defineError({
   kind: 'CORRUPTED_IMAGE',
   status: 400,
@@ -63,7 +63,7 @@ export const authenticationFailed = defineStandard(
   'Authentication failed',
   'after-sign-in',
 )
-/** The key is good, and may not do this. */
+/** The key is valid but not allowed to do this. */
 export const adminKeyRequired = defineStandard('ADMIN_KEY_REQUIRED', 401, 'Admin API key required', 'never')
 export const invalidSignIn = defineError({
   kind: 'X402_INVALID_SIGN_IN',
@@ -78,7 +78,7 @@ export const insufficientBalance = defineExplained(
   'Insufficient USD or Diem balance to complete request. Add credits to continue.',
   'after-top-up',
 )
-/** The account may still have credit; the limits that its owner set for this one key are reached. */
+/** The account may still have credit, but this key's own limits are reached. */
 export const keyStakingLimitReached = defineKeyLimit(
   'API_KEY_DIEM_SPEND_LIMIT_EXCEEDED',
   'API key DIEM spend limit exceeded. Your account may still have DIEM balance, but this API key has reached its configured DIEM spending limit.',
@@ -113,7 +113,14 @@ export const walletMismatch = defineStandard(
   'You can only access resources for your own wallet',
   'never',
 )
-/** A budget is for keys that are handed out: such a key must not lock out the account that it belongs to. */
+/** The operator of the service suspended the account. Its balance, receipts, keys and finished files can still be read. */
+export const accessDisabled = defineCoded(
+  'API_ACCESS_DISABLED',
+  403,
+  'API access has been disabled for this account. Please contact the operator of this service; the balance, receipts and finished files of the account can still be read.',
+  'never',
+)
+/** Keys with a budget are meant to be handed out, so such a key must not lock out its account. */
 export const keyHasBudget = defineStandard(
   'API_KEY_HAS_BUDGET',
   403,
@@ -135,7 +142,8 @@ export const mediaNotFound = defineStandard(
   'never',
 )
 /** Another account's charge is reported as missing. */
-export const receiptNotFound = defineStandard(
+/** With until when receipts of this ledger go back, where it was compacted. */
+export const receiptNotFound = defineExplained(
   'RECEIPT_NOT_FOUND',
   404,
   'There is no receipt for this request. A receipt exists after a request has been charged.',
@@ -188,7 +196,7 @@ export const payloadTooLarge = defineError({
   body: PayloadTooLarge,
   retry: 'after-change',
 })
-/** Of a download address, with `content-range` saying how long the file is. */
+/** For a download address; `content-range` says how long the file is. */
 export const rangeNotSatisfiable = defineError({
   kind: 'RANGE_NOT_SATISFIABLE',
   status: 416,
@@ -219,7 +227,7 @@ export const contentViolation = defineError({
   body: ContentViolation,
   retry: 'after-change',
 })
-/** What was made could not be looked at, so it was neither sold nor charged. */
+/** The result could not be checked, so it was neither returned nor charged. */
 export const moderationFailed = defineStandard(
   'MODERATION_FAILED',
   503,
@@ -239,7 +247,7 @@ export const providerContentPolicy = defineError({
   retry: 'after-change',
 })
 
-/** Both say the published sentence, then which video it is and what is allowed. */
+/** Both give the published sentence, then which video it is and what is allowed. */
 export const videoTooLong = defineError({
   kind: 'VIDEO_DURATION_TOO_LONG',
   status: 422,
@@ -254,7 +262,7 @@ export const videoTooShort = defineError({
 })
 
 export const rateLimitExceeded = defineStandard('RATE_LIMIT_EXCEEDED', 429, 'Rate limit exceeded', 'later')
-/** Both are of chain nodes, and say the published sentence of every limit. */
+/** Both are for chain nodes, and give the published sentence of every limit. */
 export const rpcCreditsUsed = defineStandard('RPC_CREDITS_USED', 429, 'Rate limit exceeded', 'later')
 export const rpcInFlight = defineStandard('RPC_IN_FLIGHT', 429, 'Rate limit exceeded', 'later')
 export const tooManyFailures = defineStandard(
@@ -269,14 +277,14 @@ export const tooManyConcurrent = defineError({
   body: CodedError,
   retry: 'later',
 })
-/** Its callers left before the answers of so many calls that it has to wait for some of them to end. */
+/** Its callers left so many calls before the answers that it must wait for some of them to end. */
 export const tooManyUnread = defineError({
   kind: 'TOO_MANY_UNREAD_CALLS',
   status: 429,
   body: CodedError,
   retry: 'later',
 })
-/** The bodies of requests in flight take all the memory that there is for them, or all that one caller may have. */
+/** Request bodies in flight take all the memory reserved for them, or all that one caller may use. */
 export const bodiesFull = defineStandard(
   'BODIES_FULL',
   429,
@@ -306,14 +314,14 @@ export const modelAtCapacity = defineStandard(
   'The model is at capacity. Please try again later.',
   'later',
 )
-/** Before the service has opened its ledger; nothing was looked at yet. */
+/** The service has not opened its ledger yet; it has not looked at the request. */
 export const serviceStarting = defineStandard(
   'SERVICE_STARTING',
   503,
   'The service is starting. Please try again in a few seconds.',
   'later',
 )
-/** The operator of this service has set up no engine for it; retrying does not help. */
+/** The operator of this service has configured no engine for it; retrying does not help. */
 export const notSetUp = defineError({ kind: 'NOT_SET_UP', status: 503, body: StandardError, retry: 'never' })
 export const searchFailed = defineStandard(
   'SEARCH_FAILED',
@@ -321,21 +329,21 @@ export const searchFailed = defineStandard(
   'The web search failed, and nothing was charged. Please try again later.',
   'later',
 )
-/** Nothing was held or charged; what had begun before goes on. */
+/** Nothing was held or charged; calls that had already begun continue. */
 export const ledgerReadOnly = defineStandard(
   'LEDGER_READ_ONLY',
   503,
   'Paid calls are paused while the ledger of this service is checked; nothing was charged. Please try again later.',
   'later',
 )
-/** The work was done, but the ledger did not confirm its charge. A caller that repeats it may pay twice. */
+/** The work was done, but the ledger did not confirm its charge. Repeating it may charge twice. */
 export const chargeUnknown = defineCoded(
   'CHARGE_UNKNOWN',
   500,
   'The ledger of this service could not be reached when this call was charged, so it may or may not have been charged. Check the balance before you send it again.',
   'never',
 )
-/** The charge of a call is not known to be in doubt, as in `CHARGE_UNKNOWN`; clients repeat nothing that is paid all the same. */
+/** Unlike with `CHARGE_UNKNOWN`, no charge is known to be in doubt. Clients still don't repeat paid calls. */
 export const ledgerUnreachable = defineStandard(
   'LEDGER_UNREACHABLE',
   503,
@@ -356,14 +364,21 @@ export const queryTimedOut = defineStandard(
   'after-change',
 )
 
-/** `details.reason` says which of the checks failed; nothing was credited. */
+/** `details.reason` says which check failed; nothing was credited. */
 export const invalidPayment = defineError({
   kind: 'X402_INVALID_PAYMENT',
   status: 400,
   body: TopUpError,
   retry: 'after-change',
 })
-/** The outcome is unknown or still to come: only the same signed payload may be sent again, never a new one. */
+/** Before anything was claimed or settled: the signed payment is not used. */
+export const topUpDisabled = defineError({
+  kind: 'X402_ACCESS_DISABLED',
+  status: 403,
+  body: TopUpError,
+  retry: 'never',
+})
+/** The outcome is unknown or pending: only the same signed payload may be sent again, never a new one. */
 export const settlementPending = defineError({
   kind: 'X402_SETTLEMENT_PENDING',
   status: 500,
@@ -372,7 +387,7 @@ export const settlementPending = defineError({
 })
 export const topUpFailed = defineError({ kind: 'X402_TOP_UP_FAILED', status: 500, body: TopUpError, retry: 'later' })
 
-/** The state of the payment is unknown, because the ledger cannot be reached. */
+/** The state of the payment is unknown, because the ledger is unreachable. */
 export const topUpUnavailable = defineError({
   kind: 'X402_TOP_UP_UNAVAILABLE',
   status: 503,

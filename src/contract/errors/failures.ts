@@ -6,7 +6,7 @@ import { DiscoveryRequired, WalletCreditRequired } from '../wire/payment-require
 /** `{error}`: the default of every 4xx and 5xx. */
 export const StandardError = z.strictObject({ error: z.string() }).meta({ id: 'StandardError' })
 
-/** A 402 of a key that has reached its own limit: the published sentence, and what is left of which budget. */
+/** The 402 for a key that has reached its own limit: the published sentence, and what is left of which budget. */
 export const KeyLimitReached = z
   .strictObject({
     error: z.string(),
@@ -16,7 +16,7 @@ export const KeyLimitReached = z
         period: z.enum(['epoch', 'month', 'lifetime']),
         limit: z.number(),
         left: z.number(),
-        /** ISO 8601; null for a limit of all of the key's life. */
+        /** ISO 8601; null for a limit over the key's whole life. */
         startsAnewAt: z.string().nullable(),
       })
       .optional(),
@@ -25,12 +25,12 @@ export const KeyLimitReached = z
 export type KeyLimitReached = z.output<typeof KeyLimitReached>
 
 /**
- * What is wrong, by member: its sentences under `_errors`, which our own service always sends, and each member inside of it
- * under its own name. Other services may leave `_errors` out.
+ * What is wrong, by member: sentences under `_errors`, which our own service always sends, and each nested member under
+ * its own name. Other services may omit `_errors`.
  */
 const FieldDetails = z.looseObject({ _errors: z.array(z.string()).optional() })
 
-/** Every 400 that is about a request: `details` nested by field, `issues` flat. */
+/** Every 400 about a request: `details` nested by field, `issues` flat. */
 export const DetailedError = z
   .strictObject({
     error: z.string(),
@@ -39,10 +39,10 @@ export const DetailedError = z
   })
   .meta({ id: 'DetailedError' })
 
-/** A sign-in that was present and wrong. */
+/** A sign-in that was present but wrong. */
 export const SignInError = z.strictObject({ error: z.string(), code: z.string() }).meta({ id: 'SignInError' })
 
-/** A header that this route does not take, or too many requests in flight. */
+/** A header that this route does not accept, or too many requests in flight. */
 export const CodedError = z.strictObject({ error: z.string(), code: z.string() }).meta({ id: 'CodedError' })
 
 /** 400 and 500 of a top-up (brief §2.4). */
@@ -54,7 +54,7 @@ export const ContentViolation = z
   .strictObject({ error: z.string(), suggested_prompt: z.string().optional() })
   .meta({ id: 'ContentViolationError' })
 
-/** A job that its engine refused for its content; the charge has been given back. */
+/** A job that its engine refused for its content; the charge was refunded. */
 export const ProviderContentPolicy = z
   .strictObject({
     error: z.strictObject({
@@ -85,7 +85,7 @@ export const OpenAiError = z
 export const faceMediaRoles = ['image', 'end_image', 'reference_image', 'video', 'reference_video'] as const
 export type FaceMediaRole = (typeof faceMediaRoles)[number]
 
-/** Brief §3.2: the policy text that a person must agree to. */
+/** Brief §3.2: the policy text that a user must agree to. */
 export const NeedsConsent = z
   .strictObject({
     error: z.strictObject({ code: z.literal('needs_consent'), message: z.string() }),
@@ -97,7 +97,7 @@ export const NeedsConsent = z
   .meta({ id: 'NeedsConsent' })
 export type NeedsConsent = z.output<typeof NeedsConsent>
 
-/** What every operation that costs a caller credit may answer beside its 200; each adds what is its own. */
+/** Failures that every paid operation may answer; each operation adds its own. */
 export const paidFailures = {
   400: z.union([DetailedError, CodedError]),
   401: z.union([StandardError, SignInError]),
@@ -106,10 +106,10 @@ export const paidFailures = {
   404: StandardError,
   413: PayloadTooLarge,
   429: z.union([StandardError, CodedError]),
-  /** With a code where nobody knows whether the call was charged. */
+  /** With a code if it is unknown whether the call was charged. */
   500: z.union([StandardError, CodedError]),
   503: StandardError,
 } as const
 
-/** The same for operations of a model: one that was removed is gone. */
+/** The same for operations of a model, which may have been removed. */
 export const paidModelFailures = { ...paidFailures, 410: StandardError } as const

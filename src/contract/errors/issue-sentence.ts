@@ -2,7 +2,7 @@ import type { z } from 'zod'
 
 type Issue = z.core.$ZodIssue
 
-/** A body with thousands of faults gets the first of them; more would only be an echo of what was sent. */
+/** Maximum number of faults to list: more would only echo what was sent. */
 export const mostIssues = 20
 
 /** Longest word of a caller's own that an answer repeats. */
@@ -11,7 +11,7 @@ const mostEchoed = 100
 export const shortened = (part: string | number): string | number =>
   typeof part === 'string' && part.length > mostEchoed ? `${part.slice(0, mostEchoed)}…` : part
 
-/** What is allowed where a schema refuses a value: a schema's own sentence, and never one of the library's. */
+/** Says what is allowed where a schema rejects a value: a schema's own sentence, never the library's. */
 export function issueSentence(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':
@@ -36,7 +36,7 @@ export function issueSentence(issue: Issue): string {
 const isOfLibrary = (message: string): boolean =>
   /^(Too small: |Too big: |Invalid (input|number|value|key)\b)/.test(message)
 
-/** Kinds that JSON does not call so. */
+/** Kinds that JSON names differently. */
 export const kindWord = (expected: string): string => kinds[expected] ?? expected
 
 const kinds: Readonly<Record<string, string>> = { int: 'whole number', record: 'object', map: 'object', nan: 'number' }
@@ -44,7 +44,7 @@ const kinds: Readonly<Record<string, string>> = { int: 'whole number', record: '
 const allowed = (values: readonly unknown[]): string =>
   `Allowed ${values.length === 1 ? 'value' : 'values'}: ${values.map(String).join(', ')}`
 
-/** Every alternative in one sentence: the kinds of value, or the values themselves. */
+/** Names every alternative in one sentence: the kinds of value, or the values themselves. */
 function unionSentence(issue: z.core.$ZodIssueInvalidUnion): string {
   if ('options' in issue && Array.isArray(issue.options)) return allowed(issue.options)
   const said = issue.errors.map(([first]) => first && issueSentence(first)).filter(words => words !== undefined)
@@ -59,14 +59,14 @@ const formats: Readonly<Record<string, string>> = {
   uuid: 'a UUID',
 }
 
-/** A pattern says itself in words where it has some; the library's begin with `Invalid`. */
+/** A pattern may have a sentence of its own; the library's begin with `Invalid`. */
 function formatSentence(issue: z.core.$ZodIssueInvalidStringFormat): string {
   if (!/^Invalid\b/.test(issue.message)) return `Must be ${issue.message}`
   if (issue.format === 'regex') return `Must match ${issue.pattern}`
   return `Must be ${formats[issue.format] ?? `in the format ${issue.format}`}`
 }
 
-/** Names that a record does not take. */
+/** Lists the names that a record does not accept. */
 function keySentence(issue: z.core.$ZodIssueInvalidKey): string {
   const [inner] = issue.issues
   return inner ? `Unknown name. ${issueSentence(inner)}` : 'Unknown name'

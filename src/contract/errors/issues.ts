@@ -4,14 +4,14 @@ import type { DetailedError } from './failures.ts'
 import { issueSentence, mostIssues, shortened } from './issue-sentence.ts'
 import type { ServiceError } from './service-error.ts'
 
-/** Faults of one alternative of a union that are compared with another's; a list may have a fault an item. */
+/** How many faults of one alternative of a union are compared with another's; a list may have one per item. */
 const mostCompared = 100
 
 type Issue = z.core.$ZodIssue
 
 /**
- * The 400 of a request that its schema refuses: every field by its path, with what is allowed there. No value that was
- * sent is repeated, only names of members. With `input`, a choice that is missing is told from one that is wrong.
+ * The 400 for a request that its schema rejects: every field by its path, with what is allowed there. No sent value is
+ * repeated, only names of members. With `input`, a missing choice is distinguished from a wrong one.
  */
 export function describeIssues(error: z.ZodError, input?: unknown): z.input<typeof DetailedError> {
   const flat: FlatIssue[] = []
@@ -35,7 +35,7 @@ interface FlatIssue {
   message: string
 }
 
-/** Of a union that nothing fits, the alternative that came furthest says most. */
+/** If nothing in a union fits, the alternative that matched furthest says most. */
 function flatten(issue: Issue, before: readonly (string | number)[], input: unknown, flat: FlatIssue[]): void {
   if (flat.length >= mostIssues) return
   const path = [...before, ...issue.path.map(part => (typeof part === 'symbol' ? String(part) : part))]
@@ -63,7 +63,7 @@ function furthest(alternatives: readonly (readonly Issue[])[]): readonly Issue[]
 const depthOf = (issues: readonly Issue[]): number =>
   Math.max(0, ...issues.slice(0, mostCompared).map(issue => issue.path.length))
 
-/** zod leaves the value out of the issue; the words of its message are all that tells of a missing one. */
+/** zod leaves the value out of the issue, so only its message reveals a missing one. */
 const isMissing = (issue: Issue, path: readonly (string | number)[], input: unknown): boolean =>
   issue.code === 'invalid_type'
     ? issue.message.endsWith('received undefined')
@@ -82,13 +82,13 @@ function valueAt(input: unknown, path: readonly (string | number)[]): unknown {
 
 type Level = { _errors: string[] } & Record<string | number, unknown>
 
-/** Without a prototype, so that a member called `__proto__` is a name like any other. */
+/** Without a prototype, so that a member called `__proto__` is like any other. */
 const emptyLevel = (): Level => Object.assign(Object.create(null), { _errors: [] })
 
 function note(details: Level, path: readonly (string | number)[], message: string): void {
   let level = details
   for (const part of path) {
-    // A caller's own member of this name would stand where the sentences are.
+    // A caller's own member of this name would overwrite the sentences.
     if (part === '_errors') break
     const inner = (level[part] as Level | undefined) ?? emptyLevel()
     level[part] = inner
@@ -99,7 +99,7 @@ function note(details: Level, path: readonly (string | number)[], message: strin
 
 type Path = readonly (string | number)[]
 
-/** A 400 that names one field and what it may be; without a field it is about the whole body. */
+/** A 400 that names one field and its allowed values; without a field it is about the whole body. */
 export const fieldError = (path: Path, message: string, error = 'Invalid request parameters'): ServiceError =>
   invalidRequest({ error, ...fieldDetails(path, message) })
 
@@ -108,9 +108,9 @@ interface DetailLevel {
   [name: string]: unknown
 }
 
-/** What an answer says of one field: nested under `details`, each level with its `_errors`, and flat under `issues`. */
+/** Describes one field: nested under `details`, each level with its `_errors`, and flat under `issues`. */
 export function fieldDetails(path: Path, message: string) {
-  // A caller's own member of this name would stand where the sentences are.
+  // A caller's own member of this name would overwrite the sentences.
   const names = path.filter(name => name !== '_errors')
   const details = names.reduceRight<DetailLevel>((inner, name) => ({ _errors: [], [name]: inner }), {
     _errors: [message],

@@ -17,12 +17,14 @@ export interface ErrorKind<Schema extends z.ZodType = z.ZodType> {
   retry: RetryAdvice
 }
 
-/** An error that knows its own answer. Thrown where it is found, put on the wire in one place. */
+/**
+ * An error that knows its own answer. It is thrown where the problem is found, and written to the wire in one place.
+ */
 export class ServiceError extends Error {
   readonly kind: string
   readonly status: number
   readonly retry: RetryAdvice
-  /** JSON as the error table's schema of this kind has it. */
+  /** JSON that matches the error table's schema of this kind. */
   readonly body: unknown
   readonly headers: Readonly<Record<string, string>>
 
@@ -37,7 +39,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** Kinds that no caller can help, beside `tooManyFailures` itself: the ledger is away, or memory is full. */
+/** Kinds that no caller can prevent, besides `tooManyFailures`: the ledger is unreachable, or memory is full. */
 const kinds: ReadonlySet<string> = new Set([
   'FAILED_REQUESTS',
   'BODIES_FULL',
@@ -49,7 +51,7 @@ const kinds: ReadonlySet<string> = new Set([
 
 const marked = new WeakSet<Error>()
 
-/** Marks an error of a kind that callers cause at other times, such as the answer of an open breaker. */
+/** Marks an error whose kind callers usually cause, such as the answer of an open breaker, as not their fault. */
 export function blameless<Thrown extends Error>(error: Thrown): Thrown {
   marked.add(error)
   return error

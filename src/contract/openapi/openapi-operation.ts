@@ -12,12 +12,12 @@ import {
 import type { HeaderSchema } from '../wire/header-codec.ts'
 import { idempotencyKey, wantReceipt } from '../wire/headers.ts'
 
-/** Names of the security schemes in the description (brief §5). */
+/** Names of the security schemes in the API description (brief §5). */
 export const securityNames: Record<AuthScheme, string> = { apiKey: 'BearerAuth', wallet: 'siwx' }
 
 const json = 'application/json'
 
-/** One operation of the description. */
+/** Describes one operation. */
 export function describeOperation(operation: Operation, printer: SchemaPrinter): Record<string, unknown> {
   const { id, tag, summary, request } = operation
   const parameters = [
@@ -30,7 +30,7 @@ export function describeOperation(operation: Operation, printer: SchemaPrinter):
     tags: [tag],
     summary,
     ...(operation.adminKey ? { description: 'Needs an ADMIN key; an INFERENCE key gets 401.' } : {}),
-    // Readers of a description skip what begins with x-; people see what other services of the contract do not have.
+    // Tools ignore members that begin with x-; people see what is specific to farebox.
     ...(operation.isOwn ? { 'x-farebox-own': true } : {}),
     security: securityOf(operation),
     ...(parameters.length > 0 ? { parameters } : {}),
@@ -54,7 +54,7 @@ function bodyContent(operation: Operation, body: z.ZodType, printer: SchemaPrint
   return Object.fromEntries(bodyTypesOf(operation).map(type => [mediaTypes[type], { schema }]))
 }
 
-/** Each member of a path or query is a parameter of its own. */
+/** Lists each member of a path or query as its own parameter. */
 function membersOf(schema: z.ZodObject | undefined, place: 'path' | 'query', printer: SchemaPrinter) {
   if (!schema) return []
   return Object.entries(schema.shape).map(([name, member]) => ({
@@ -87,7 +87,7 @@ function describeAnswers(operation: Operation, printer: SchemaPrinter): Record<s
   }
 }
 
-/** JSON, and beside it each event of a stream or the bytes of a file. */
+/** JSON, and alternatively each event of a stream or the bytes of a file. */
 function successContent({ answer }: Operation, printer: SchemaPrinter): Record<string, { schema: DescribedSchema }> {
   const types = typeof answer.bytes === 'string' ? [answer.bytes] : (answer.bytes ?? [])
   return {
@@ -134,7 +134,7 @@ type Direction = 'input' | 'output'
 export class SchemaPrinter {
   readonly components = new Map<string, DescribedSchema>()
 
-  /** A schema as it stands in the description: named ones as a reference. `input` is before defaults, `output` after. */
+  /** Prints a schema, named ones as a reference. `input` is before defaults, `output` after. */
   print(schema: z.ZodType, direction: Direction): DescribedSchema {
     const { definitions = {}, ...root } = z.toJSONSchema(schema, {
       target: 'openapi-3.0',
@@ -153,7 +153,7 @@ export class SchemaPrinter {
   }
 }
 
-/** Turns what JSON Schema says in passing into what OpenAPI 3.0 readers understand. */
+/** Rewrites JSON Schema for readers of OpenAPI 3.0. */
 function tidy(schema: DescribedSchema): DescribedSchema {
   const tidied: DescribedSchema = {}
   for (const [keyword, value] of Object.entries(schema)) {
@@ -163,7 +163,7 @@ function tidy(schema: DescribedSchema): DescribedSchema {
   return withNull(tidied)
 }
 
-/** Anything goes, every integer is a safe one, and a file is not encoded: said by silence. */
+/** Keywords that readers assume anyway: no constraint, integers that are safe, files that are not encoded. */
 const isAssumed = (keyword: string, value: unknown): boolean =>
   (keyword === 'contentEncoding' && value === 'binary') ||
   (keyword === 'additionalProperties' && isRecord(value) && Object.keys(value).length === 0) ||
@@ -179,7 +179,7 @@ function tidyKeyword(keyword: string, value: unknown): unknown {
   return isRecord(value) && keyword !== 'default' ? tidy(value) : value
 }
 
-/** `nullable` counts only beside a type, and an enum has to name null as well. */
+/** `nullable` counts only next to a type, and an enum must contain null too. */
 function withNull({ nullable, ...schema }: DescribedSchema): DescribedSchema {
   if (nullable !== true) return schema
   if (Array.isArray(schema.enum)) return { ...schema, nullable, enum: [...new Set([...schema.enum, null])] }

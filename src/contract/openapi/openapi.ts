@@ -10,24 +10,24 @@ export interface DescribeOptions {
   serverUrl: string
   /** Shape `YYYYMMDD.HHMMSS`. */
   version?: string
-  /** The word of this service's wire (see `vendor.ts`). */
+  /** The vendor word of this service's wire (see `vendor.ts`). */
   vendor?: string
 }
 
 /**
- * How a YAML library prints the description: equal parts written out, since readers exist that know no anchors, and
- * quoted by the rules of YAML 1.1, where a bare `16:9` is a number and `on` is true.
+ * Options for printing the description as YAML: equal parts are repeated, because some readers don't support anchors,
+ * and texts are quoted by the rules of YAML 1.1, where a bare `16:9` is a number and `on` is true.
  */
 export const yamlOptions = { aliasDuplicateObjects: false, version: '1.1', lineWidth: 120 } as const
 
-/** The description of the API, OpenAPI 3.0 as plain data (brief §9.5). The same options give the same value. */
+/** Describes the API in OpenAPI 3.0, as plain data (brief §9.5). The same options give the same value. */
 export function describeApi(options: DescribeOptions): Record<string, unknown> {
   const { serverUrl, version = apiVersion, vendor = defaultVendor } = options
   const description = describe(serverUrl, version)
   return vendor === defaultVendor ? description : inWordsOf(vendor, description)
 }
 
-/** Names only: header names, and the two members that carry the word. */
+/** Renames only header names and the two members that carry the vendor word. */
 const inWordsOf = (vendor: string, description: Record<string, unknown>): Record<string, unknown> =>
   JSON.parse(
     JSON.stringify(description).replace(
@@ -71,7 +71,9 @@ interface DescribedOperation {
   responses: Record<string, unknown>
 }
 
-/** Most operations fail in the same ways: an error answer that several of them give becomes a component, and they refer to it. */
+/**
+ * Most operations fail in the same ways, so an error answer that several give becomes a component that they refer to.
+ */
 function shareResponses(paths: Record<string, Record<string, unknown>>): Record<string, unknown> {
   const operations = Object.values(paths).flatMap(path => Object.values(path) as DescribedOperation[])
   const uses = new Map<string, number>()
@@ -118,7 +120,7 @@ const failureNames: Readonly<Record<string, string>> = {
   504: 'Timeout',
 }
 
-/** Ids are unique in a description, so the second path of an operation has one of its own. */
+/** Ids are unique in a description, so an operation's second path gets its own. */
 const asAlias = (operation: Operation): Operation => ({
   ...operation,
   id: `${operation.id}Alias`,
@@ -160,7 +162,7 @@ const securitySchemes = {
   },
 }
 
-/** Every header that some answer names. */
+/** Returns every header that some answer names. */
 function headerComponents(): Record<string, unknown> {
   const found = new Map<string, DescribedHeader>()
   for (const operation of operations as readonly Operation[]) {

@@ -2,10 +2,10 @@ import type { HeaderCodec } from '../wire/header-codec.ts'
 import * as headers from '../wire/headers.ts'
 import { isIdempotent, isPaid, type Operation, readsKey } from './operation.ts'
 
-/** What a description tells of a header, whatever its value is. */
+/** What the description says about a header, whatever its value's type. */
 export type DescribedHeader = Pick<HeaderCodec<unknown>, 'name' | 'when' | 'schema'>
 
-/** An answer as far as its headers go: the operation and a status that it documents. */
+/** The part of an answer that decides its headers: the operation, and a status that it documents. */
 interface Answer {
   operation: Operation
   status: number
@@ -13,7 +13,7 @@ interface Answer {
 
 type Condition = (answer: Answer) => boolean
 
-/** A header of answers: the section that asks for it, and on which answers it may stand, or why it is never sent. */
+/** A response header: the section that requires it, and on which answers it appears, or why it is never sent. */
 export type AnswerHeaderRow = { header: DescribedHeader; section: string } & (
   | { on: Condition; inContent?: boolean }
   | { notSent: string }
@@ -37,11 +37,11 @@ const status =
   answer =>
     statuses.includes(answer.status)
 
-/** Where a wallet pays, or fetches what it has paid for. */
+/** Operations with which a wallet pays or fetches what it has paid for. */
 const showsBalance: Condition = ({ operation }) =>
   isPaid(operation) || operation.limit === 'video.retrieve' || operation.limit === 'audio.retrieve'
 
-/** Those that the operation names itself. */
+/** Headers that the operation names itself. */
 const named =
   ({ name }: DescribedHeader): Condition =>
   ({ operation, status }) =>
@@ -57,8 +57,8 @@ const rows = (section: AnswerHeaderRow['section'], on: Condition, ...listed: Des
   listed.map(header => ({ header, section, on }))
 
 /**
- * Every header of an answer (brief §2.3, §8.4, §9, and those beyond it). The description is printed from this table, the
- * checklist of `docs/conformance.md` too, and a test holds what the service sends against it.
+ * Every response header (brief §2.3, §8.4, §9, and further ones). The description and the checklist of
+ * `docs/conformance.md` are generated from this table, and a test compares it with what the service sends.
  */
 export const answerHeaderTable: readonly AnswerHeaderRow[] = [
   { header: headers.contentType, section: '§9', on: always, inContent: true },
@@ -108,9 +108,9 @@ export const answerHeaderTable: readonly AnswerHeaderRow[] = [
   ...rows('–', named(headers.nextCursor), headers.nextCursor),
 ]
 
-/** Headers that an answer of this operation may carry; which of them it does is the server's to know. */
+/** Returns the headers that an answer of this operation may carry; the server decides which it sends. */
 export function answerHeaders(operation: Operation, status: number): readonly DescribedHeader[] {
-  // The description tells a content type by the content itself.
+  // The description shows the content type with the content itself.
   return answerHeaderTable.flatMap(row =>
     'on' in row && !row.inContent && row.on({ operation, status }) ? [row.header] : [],
   )

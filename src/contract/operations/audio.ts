@@ -15,7 +15,7 @@ export const speechFormats = ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'] as con
 export const SpeechFormat = z.enum(speechFormats)
 export type SpeechFormat = z.output<typeof SpeechFormat>
 
-/** What a file of each format is called on the wire; `pcm` is 16 bits, little-endian, mono, 24,000 a second. */
+/** The media type of each format; `pcm` is 16-bit little-endian mono at 24,000 Hz. */
 export const speechTypes: Record<SpeechFormat, string> = {
   mp3: 'audio/mpeg',
   opus: 'audio/opus',
@@ -25,7 +25,7 @@ export const speechTypes: Record<SpeechFormat, string> = {
   pcm: 'audio/pcm',
 }
 
-/** OpenAI's request and some more. Voices are the model's own; its record names them. */
+/** OpenAI's request with some additions. Voices are specific to the model; its record lists them. */
 export const SpeechRequest = z
   .looseObject({
     model: z.string().min(1).default('default'),
@@ -79,7 +79,7 @@ export const createVoice = defineOperation({
   failures: { ...paidModelFailures, 415: StandardError, 504: StandardError },
 })
 
-/** OpenAI's form and some more. */
+/** OpenAI's form with some additions. */
 export const TranscriptionRequest = z
   .looseObject({
     model: z.string().min(1).default('default'),
@@ -93,7 +93,7 @@ export type TranscriptionRequest = z.output<typeof TranscriptionRequest>
 
 const span = { start: z.number(), end: z.number() }
 
-/** Times in seconds from the beginning. */
+/** Times in seconds from the start. */
 export const Transcription = z
   .strictObject({
     text: z.string(),
@@ -123,7 +123,7 @@ export const createTranscription = defineOperation({
   failures: { ...paidModelFailures, 415: StandardError, 422: StandardError, 504: StandardError },
 })
 
-/** Whole numbers above zero, also as texts; six digits are eleven days of music. */
+/** Positive integers, also as text; six digits are eleven days of music. */
 const Count = z.union([
   z.number().int().positive(),
   z
@@ -133,7 +133,7 @@ const Count = z.union([
     .pipe(z.number().int().positive()),
 ])
 
-/** Published contract §8.4: music and sound effects. What a model takes of it stands in its record. */
+/** Published contract §8.4: music and sound effects. A model's record says what it accepts. */
 export const AudioQueueRequest = z
   .looseObject({
     model: z.string().min(1),
@@ -217,7 +217,7 @@ export const AudioRetrieveRequest = z
   .looseObject({ ...named, delete_media_on_completion: z.boolean().default(false) })
   .meta({ id: 'RetrieveAudioRequest' })
 
-/** Both times in milliseconds; what is finished comes as its bytes, and a failure is an error answer. */
+/** Both times in milliseconds. A finished file is returned as its bytes, a failure as an error answer. */
 export const AudioStatus = z
   .strictObject({
     status: z.literal('PROCESSING'),

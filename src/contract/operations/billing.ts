@@ -14,7 +14,7 @@ import { defineOperation } from './operation.ts'
 
 /** What an account has and what it used, for its ADMIN keys (published contract §10). */
 
-/** Of these a service of ours charges in USD and in DIEM, its staking credit; the others are older names. */
+/** Our service charges only in USD and in DIEM, its staking credit; the others are older names. */
 const currencies = ['USD', 'VCU', 'DIEM', 'BUNDLED_CREDITS'] as const
 
 const Currency = z.enum(currencies)
@@ -25,7 +25,7 @@ const csv = 'text/csv'
 export const BillingBalance = z
   .strictObject({
     canConsume: z.boolean(),
-    /** What the next call is paid with; null where there is nothing. */
+    /** What pays for the next call; null if there is no credit. */
     consumptionCurrency: Currency.nullable(),
     balances: z.strictObject({ diem: z.number().nullable(), usd: z.number().nullable() }),
     diemEpochAllocation: z.number(),
@@ -44,7 +44,7 @@ export const getBillingBalance = defineOperation({
   failures: adminFailures,
 })
 
-/** One row of the ledger: positive where the account was charged, negative where it got something back. */
+/** One row of the ledger: positive if the account was charged, negative if it got something back. */
 export const UsageRow = z
   .strictObject({
     timestamp: z.string(),
@@ -59,7 +59,7 @@ export const UsageRow = z
         requestId: z.string().nullable(),
         promptTokens: z.number().nullable(),
         completionTokens: z.number().nullable(),
-        /** Milliseconds; the ledger does not keep it. */
+        /** Milliseconds; the ledger does not store it. */
         inferenceExecutionTime: z.number().nullable(),
       })
       .nullable(),
@@ -71,7 +71,7 @@ const Moment = z.iso.datetime({ offset: true })
 
 const Pagination = z.strictObject({ limit: z.number(), page: z.number(), total: z.number(), totalPages: z.number() })
 
-/** Pages beyond it have been read by nobody; the number has to stay one that is exact. */
+/** Nobody reads further pages, and the number must stay exact. */
 const lastPage = 1_000_000_000
 
 export const getBillingUsage = defineOperation({
@@ -133,7 +133,7 @@ export const getBillingUsageHistory = defineOperation({
 
 const Day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/)
 
-/** Amounts of a chart's day by name, beside `date`: the first millisecond of that day, Unix time. */
+/** Amounts per day of a chart by name, besides `date`: the first millisecond of that day, Unix time. */
 const DailyChart = z.array(z.record(z.string(), z.number()))
 
 const Totals = { totalUsd: z.number(), totalDiem: z.number(), totalUnits: z.number() }

@@ -3,7 +3,7 @@ import { CodedError, DetailedError, SignInError, StandardError } from '../errors
 import { DiscoveryRequired } from '../wire/payment-required.ts'
 import { defineOperation } from './operation.ts'
 
-/** Personas that a chat can be answered as (published contract §6.3, preview). */
+/** Personas for a chat (published contract §6.3, preview). */
 
 export const CharacterRecord = z
   .strictObject({
@@ -44,7 +44,7 @@ const characterSorts = [
 
 const filterNames = 20
 
-/** Names, said one by one or separated by commas. */
+/** Names, listed one by one or separated by commas. */
 const Names = z
   .union([z.string(), z.array(z.string()).max(filterNames)])
   .transform(given => (Array.isArray(given) ? given : [given]).flatMap(each => each.split(',')))

@@ -55,7 +55,7 @@ const ToolCall = z.looseObject({
   function: z.looseObject({ name: z.string().optional(), arguments: z.string().optional() }).optional(),
 })
 
-/** What a reasoning model wants back with the next message. */
+/** What a reasoning model expects back with the next message. */
 const ReasoningDetail = z.looseObject({
   type: z.string(),
   id: z.string().nullish(),
@@ -106,7 +106,7 @@ export const ChatMessage = z
   .meta({ id: 'ChatMessage' })
 export type ChatMessage = z.output<typeof ChatMessage>
 
-/** Answers of a chat (published contract §5.2, §5.3). Loose, because a forwarded engine's own members stay. */
+/** Answers of a chat (published contract §5.2, §5.3). Loose, because members of a forwarded engine are kept. */
 
 export const TokenUsage = z.looseObject({
   prompt_tokens: z.number().int().min(0),
@@ -122,7 +122,7 @@ export const TokenUsage = z.looseObject({
 })
 export type TokenUsage = z.output<typeof TokenUsage>
 
-/** What a request cost, by the money it was paid with. */
+/** What a request cost, by the currency that paid for it. */
 export const Cost = z.strictObject({ usd: z.number().min(0), diem: z.number().min(0) })
 
 const FinishReason = z.string()
@@ -228,8 +228,8 @@ const length = {
 }
 
 /**
- * OpenAI's request with this contract's fields (published contract §5.1). Unknown members are tolerated (brief §1.4); an
- * engine gets those alone that its operator names.
+ * OpenAI's request with this contract's fields (published contract §5.1). Unknown members are tolerated (brief §1.4);
+ * an engine gets only those that its operator names.
  */
 export const ChatCompletionRequest = z
   .looseObject({
@@ -268,7 +268,7 @@ export const ChatCompletionRequest = z
   .meta({ id: 'ChatCompletionRequest' })
 export type ChatCompletionRequest = z.output<typeof ChatCompletionRequest>
 
-/** Of every operation that answers a conversation, in whatever shape. */
+/** Failures of every operation that answers a conversation, in any shape. */
 export const chatFailures = {
   ...paidModelFailures,
   400: z.union([DetailedError, CodedError, OpenAiError]),

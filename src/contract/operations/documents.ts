@@ -5,7 +5,7 @@ import { defineOperation } from './operation.ts'
 
 /** The text of a document (published contract §15). */
 
-/** Of the file. */
+/** Largest file, in bytes. */
 export const documentBytes = 25 * 1024 * 1024
 
 export const TextParserRequest = z

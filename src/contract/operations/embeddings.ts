@@ -3,7 +3,7 @@ import { paidModelFailures, StandardError } from '../errors/failures.ts'
 import { listOf } from '../schemas.ts'
 import { defineOperation } from './operation.ts'
 
-/** Texts, or tokens of the model's own, one or many (published contract §9). */
+/** Texts or the model's own tokens, one or many (published contract §9). */
 const embeddingInputs = 2_048
 
 const Token = z.number().int().min(1)
@@ -36,7 +36,7 @@ export const Embeddings = z
       z.strictObject({
         object: z.literal('embedding'),
         index: z.number().int().min(0),
-        /** As base64 the bytes of little-endian 32-bit floats. */
+        /** In base64, the bytes of little-endian 32-bit floats. */
         embedding: z.union([z.array(z.number()), z.string()]),
       }),
     ),

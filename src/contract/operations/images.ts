@@ -10,10 +10,12 @@ export type ImageFormat = z.output<typeof ImageFormat>
 
 export const imageTypes = imageFormats.map(format => `image/${format}`)
 
-/** Pixels; what a model makes of them stands in its record. */
+/** Pixels; the model's record says what it supports. */
 const Side = z.number().int().positive().max(1_280)
 
-/** Published contract §7.1. Where a model has no such choice, `steps` and its like are hints that it may ignore. */
+/**
+ * Published contract §7.1. If a model does not support them, `steps` and similar members are hints that it may ignore.
+ */
 export const GenerateImageRequest = z
   .object({
     model: z.string().min(1),
@@ -27,7 +29,7 @@ export const GenerateImageRequest = z
     seed: z.number().int().min(-999_999_999).max(999_999_999).optional(),
     style_preset: z.string().optional(),
     safe_mode: z.boolean().default(true),
-    // Models of diffusion are trained on a thousand; none can take more.
+    // Diffusion models are trained with a thousand steps; none can use more.
     steps: z.number().int().min(1).max(1_000).optional(),
     cfg_scale: z.number().positive().max(20).optional(),
     lora_strength: z.number().int().min(0).max(100).optional(),
@@ -80,7 +82,7 @@ export const generateImage = defineOperation({
 
 const sizes = ['256x256', '512x512', '1024x1024', '1536x1024', '1024x1536', '1792x1024', '1024x1792'] as const
 
-/** OpenAI's request (published contract §7.2). What it names beyond size and format is taken, and changes nothing. */
+/** OpenAI's request (published contract §7.2). Other members than size and format are accepted but have no effect. */
 export const SimpleImageRequest = z
   .object({
     model: z.string().min(1).default('default'),
@@ -136,23 +138,23 @@ export const listImageStyles = defineOperation({
   failures: { 400: DetailedError, 429: StandardError, 500: StandardError, 503: StandardError },
 })
 
-/** An image of a request: base64, a data URL, an http(s) address, or a file of a form. */
+/** An image in a request: base64, a data URL, an http(s) address, or a file in a form. */
 const ImageInput = z.union([z.string().min(1), UploadedFile])
 export type ImageInput = z.output<typeof ImageInput>
 
-/** Images that one request may bring (published contract §7.4). */
+/** Maximum number of images per request (published contract §7.4). */
 export const mostEditImages = 3
 
 export const editAspectRatios = ['auto', '1:1', '3:2', '16:9', '21:9', '9:16', '2:3', '3:4', '4:5'] as const
 
 const editFields = {
   model: z.string().min(1).default('default'),
-  /** The older name of `model`; it counts where `model` is absent. */
+  /** The older name of `model`, used if `model` is absent. */
   modelId: z.string().min(1).optional(),
   prompt: z.string().min(1).max(32_768),
   aspect_ratio: z.enum(editAspectRatios).optional(),
   resolution: z.string().min(1).max(10).optional(),
-  /** `jpg` is another word for `jpeg`. */
+  /** `jpg` is an alias of `jpeg`. */
   output_format: z.enum([...ImageFormat.options, 'jpg']).optional(),
   safe_mode: FormBoolean.default(true),
 }
@@ -165,7 +167,7 @@ export const EditImageRequest = z
   .meta({ id: 'EditImageRequest' })
 export type EditImageRequest = z.output<typeof EditImageRequest>
 
-/** Published contract §7.4. A form that sends one file has no list of them. */
+/** Published contract §7.4. In a form, a single file does not arrive as a list. */
 export const MultiEditImageRequest = z
   .looseObject({
     images: z.union([listOf(ImageInput).min(1).max(mostEditImages), ImageInput]),
@@ -175,10 +177,10 @@ export const MultiEditImageRequest = z
   .meta({ id: 'MultiEditImageRequest' })
 export type MultiEditImageRequest = z.output<typeof MultiEditImageRequest>
 
-/** From 0 to 1; null where the service chooses. */
+/** From 0 to 1; null lets the service choose. */
 const Share = formNumber(z.number().min(0).max(1)).nullish()
 
-/** Also names the model, for a service that has several. */
+/** The model may also be named, for a service that has several. */
 export const UpscaleImageRequest = z
   .looseObject({
     image: ImageInput,
@@ -192,7 +194,7 @@ export const UpscaleImageRequest = z
   .meta({ id: 'UpscaleImageRequest' })
 export type UpscaleImageRequest = z.output<typeof UpscaleImageRequest>
 
-/** Also names the model, for a service that has several. One of both images. */
+/** The model may also be named, for a service that has several. Exactly one of the two images must be given. */
 export const BackgroundRemoveImageRequest = z
   .looseObject({
     image: ImageInput.optional(),

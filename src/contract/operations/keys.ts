@@ -3,24 +3,24 @@ import { CodedError, DetailedError, PayloadTooLarge, StandardError } from '../er
 import { closedObject, spelledObject } from '../schemas.ts'
 import { defineOperation } from './operation.ts'
 
-/** Keys of an account, made and ended by one of its ADMIN keys (published contract §11.3). */
+/** Keys of an account, managed by one of its ADMIN keys (published contract §11.3). */
 
 export const keyRoles = ['INFERENCE', 'ADMIN'] as const
 export type KeyRole = (typeof keyRoles)[number]
 
-/** Reset window of a key's limits: a day of UTC, a month of UTC, or all of its life. */
+/** When a key's limits reset: each UTC day, each UTC month, or never. */
 const keyLimitPeriods = ['EPOCH', 'MONTH', 'LIFETIME'] as const
 export type KeyLimitPeriod = (typeof keyLimitPeriods)[number]
 
-/** Characters of a key's description, as published. */
+/** Longest description of a key, as published. */
 const descriptionCharacters = 64
 
-/** USD that a key may spend in a period, as published. */
+/** Most USD that a key's limit may allow per period, as published. */
 const mostLimitUsd = 9_999_999_999
 
 const Limit = z.number().min(0).max(mostLimitUsd).nullable()
 
-/** `vcu` is the older name of `diem`; where both are given they have to be the same. */
+/** `vcu` is the older name of `diem`; if both are given, they must be equal. */
 const ConsumptionLimit = closedObject({
   usd: Limit.optional(),
   diem: Limit.optional(),
@@ -33,7 +33,7 @@ const ConsumptionLimit = closedObject({
 const dateOnly = /^\d{4}-\d{2}-\d{2}$/
 const dateTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{3})?Z$/
 
-/** A date means its first moment in UTC. The 31st of February is none, though the parser of dates would take it. */
+/** A date means its first moment in UTC. Rejects dates such as 31 February, which the date parser would accept. */
 const isMoment = (text: string): boolean => {
   const atMs = dateOnly.test(text) || dateTime.test(text) ? Date.parse(text) : Number.NaN
   return !Number.isNaN(atMs) && new Date(atMs).toISOString().startsWith(text.slice(0, 10))
@@ -44,7 +44,7 @@ const ExpiresAt = z
   .max(24)
   .refine(text => text === '' || isMoment(text), 'Expected 2027-01-31, 2027-01-31T12:00:00Z, or "" for never')
 
-/** What every store can keep and give back as it was. */
+/** Limited to what every store can keep unchanged. */
 const Description = z
   .string()
   .max(descriptionCharacters)
@@ -73,7 +73,7 @@ export const UpdateKeyRequest = spelledObject({
 }).meta({ id: 'UpdateKeyRequest' })
 export type UpdateKeyRequest = z.output<typeof UpdateKeyRequest>
 
-/** What a key may spend; null is without a limit of its own. */
+/** What a key may spend; null is unlimited. */
 const Limits = z.strictObject({
   usd: z.number().nullable().optional(),
   diem: z.number().nullable().optional(),
@@ -92,23 +92,23 @@ const KeyMembers = z.strictObject({
   limitPeriod: z.enum(keyLimitPeriods),
   createdAt: z.string().nullable(),
   expiresAt: z.string().nullable(),
-  /** Of the newest charge, to the millisecond; null for a key that nothing was charged to. */
+  /** Time of the latest charge, to the millisecond; null if the key was never charged. */
   lastUsedAt: z.string().nullable(),
   usage: z.strictObject({ trailingSevenDays: Usage.extend({ vcu: z.string() }) }).optional(),
-  /** What is charged in the present window; of keys with limits alone. */
+  /** Charges in the current window; only for keys with limits. */
   currentPeriodUsage: Usage.optional(),
 })
 
 export const ApiKey = KeyMembers.meta({ id: 'ApiKey' })
 export type ApiKey = z.output<typeof ApiKey>
 
-/** A key after a change: all but what was charged to it, which a change does not touch. */
+/** A key after a change, without its charges, which a change does not affect. */
 export const ChangedKey = KeyMembers.omit({ usage: true, currentPeriodUsage: true }).meta({ id: 'ChangedKey' })
 export type ChangedKey = z.output<typeof ChangedKey>
 
 const CreatedKeyMembers = z.strictObject({
   id: z.string(),
-  /** The only copy there is. */
+  /** The only copy. */
   apiKey: z.string(),
   apiKeyType: z.enum(keyRoles),
   consumptionLimit: Limits,
@@ -132,7 +132,7 @@ export const adminFailures = {
 
 const shared = { tag: 'API Keys', auth: ['apiKey'], adminKey: true, charge: 'free' } as const
 const withoutBody = { ...adminFailures, 404: StandardError }
-/** 403: a key with a budget touches no other. */
+/** 403: a key with a budget may not change other keys. */
 const changeFailures = { ...withoutBody, 403: StandardError }
 const bodyFailures = { 413: PayloadTooLarge, 415: StandardError }
 
@@ -197,7 +197,7 @@ export const getKey = defineOperation({
   failures: withoutBody,
 })
 
-/** A key for a wallet's account, against a signature of the wallet (published contract §11.3). */
+/** Creates a key for a wallet's account, in return for the wallet's signature (published contract §11.3). */
 
 const failures = { 400: DetailedError, 429: StandardError, 500: StandardError, 503: StandardError }
 
@@ -218,7 +218,7 @@ export const getWeb3Token = defineOperation({
   failures,
 })
 
-/** `signature` is of the token's text, by EIP-191; what the address is, the answer to a wrong one says. */
+/** `signature` is over the token's text, by EIP-191. A malformed address gets an error that says what is allowed. */
 export const CreateWeb3KeyRequest = spelledObject({
   ...createKeyShape,
   address: z.string().max(200),

@@ -3,13 +3,13 @@ import { DetailedError, StandardError } from '../errors/failures.ts'
 import { defineOperation } from './operation.ts'
 import { UpscaleFactor, videoMediaFields } from './video.ts'
 
-/** Prices in a model's record (published contract §6.1), always as a pair. Tokens are priced by the million. */
+/** Prices in a model's record (published contract §6.1), always in both currencies. Tokens are priced per million. */
 
 const Price = z.strictObject({ usd: z.number(), diem: z.number() })
 
 const tokenPrices = { input: Price, output: Price, cache_input: Price.optional(), cache_write: Price.optional() }
 
-/** Text and embedding models; `extended` is for prompts above its threshold. */
+/** Text and embedding models; `extended` applies to prompts above its threshold. */
 const TokenPricing = z.strictObject({
   ...tokenPrices,
   extended: z.strictObject({ context_token_threshold: z.number(), ...tokenPrices }).optional(),
@@ -17,7 +17,7 @@ const TokenPricing = z.strictObject({
 
 const qualityPrices = z.strictObject({ low: Price.optional(), medium: Price.optional(), high: Price.optional() })
 
-/** Everything else: by the image, the second, the thousand characters, or the length of a song. */
+/** All other models: per image, second or thousand characters, or by the length of a song. */
 export const UnitPricing = z.strictObject({
   input: Price.optional(),
   generation: Price.optional(),
@@ -39,13 +39,13 @@ export const UnitPricing = z.strictObject({
 export const ModelPricing = z.union([TokenPricing, UnitPricing])
 export type ModelPricing = z.output<typeof ModelPricing>
 
-/** Prices by the token, where a model has such. */
+/** Returns prices per token, if a model has any. */
 export const tokenPricing = (pricing: ModelPricing | undefined): z.output<typeof TokenPricing> | undefined =>
   pricing && 'output' in pricing ? pricing : undefined
 
 const publishedTypes = ['asr', 'embedding', 'image', 'music', 'text', 'tts', 'upscale', 'inpaint', 'video'] as const
 
-/** `background`, of what removes backgrounds, is farebox's own: listed where it is asked for, and not among `all`. */
+/** `background`, for removing backgrounds, is farebox's own: listed on request, but not part of `all`. */
 export const modelTypes = [...publishedTypes, 'background'] as const
 export type ModelType = (typeof modelTypes)[number]
 
@@ -65,7 +65,7 @@ const TextCapabilities = z.strictObject({
   maxImages: z.number().optional(),
   supportsVision: z.boolean(),
   supportsVideoInput: z.boolean(),
-  /** Beyond the published members: takes parts of the type `file`. */
+  /** In addition to the published members: accepts parts of the type `file`. */
   supportsFileInput: z.boolean().optional(),
   supportsWebSearch: z.boolean(),
   supportsLogProbs: z.boolean(),
@@ -109,7 +109,7 @@ const InpaintConstraints = z.strictObject({
   singleImageAspectRatio: z.boolean().optional(),
 })
 
-/** An empty list means that the model has no such choice. */
+/** An empty list means that the model does not offer the choice. */
 export const VideoConstraints = z.strictObject({
   aspect_ratios: z.array(z.string()),
   resolutions: z.array(z.string()),
@@ -118,9 +118,9 @@ export const VideoConstraints = z.strictObject({
   audio: z.boolean(),
   audio_configurable: z.boolean(),
   prompt_character_limit: z.number().int().positive().optional(),
-  /** The media that it takes; where absent, an image as its first frame, unless it makes videos of text alone. */
+  /** The media that it accepts; if absent, an image as its first frame, unless it makes videos from text alone. */
   media: z.array(z.enum(videoMediaFields)).optional(),
-  /** Of an upscaler alone, which takes a video and no duration or resolution. */
+  /** Only for an upscaler, which takes a video but no duration or resolution. */
   upscale_factors: z.array(UpscaleFactor).min(1).optional(),
 })
 export type VideoConstraints = z.output<typeof VideoConstraints>
@@ -133,7 +133,7 @@ const Deprecation = z.strictObject({
   startsAt: z.string().optional(),
 })
 
-/** What only models of speech, music and embeddings say of themselves. */
+/** Members that only models of speech, music and embeddings have. */
 const soundAndVectors = {
   embeddingDimensions: z.number().optional(),
   maxInputTokens: z.number().optional(),
@@ -186,7 +186,7 @@ const ModelSpec = z.strictObject({
   ...soundAndVectors,
 })
 
-/** Published contract §6.1. Video models have no price here: ask for a quote. */
+/** Published contract §6.1. Video models have no price here, because a quote depends on the request. */
 export const ModelRecord = z
   .strictObject({
     id: z.string(),
@@ -220,7 +220,7 @@ export const listModels = defineOperation({
   failures,
 })
 
-/** Model ids by another name. */
+/** Aliases of model ids. */
 const ModelNames = z.strictObject({
   object: z.literal('list'),
   type: z.enum(modelTypes),
@@ -229,7 +229,7 @@ const ModelNames = z.strictObject({
 
 const byType = z.object({ type: z.enum(modelTypes).default('text') })
 
-/** Published contract §6.2: what a trait such as `default` or `fastest` stands for. */
+/** Published contract §6.2: which model a trait such as `default` or `fastest` stands for. */
 export const listModelTraits = defineOperation({
   id: 'listModelTraits',
   method: 'GET',
@@ -244,7 +244,7 @@ export const listModelTraits = defineOperation({
   failures,
 })
 
-/** Published contract §6.2: what another provider's model id stands for. */
+/** Published contract §6.2: which model another provider's model id stands for. */
 export const listModelCompatibilityMapping = defineOperation({
   id: 'listModelCompatibilityMapping',
   method: 'GET',
@@ -260,8 +260,8 @@ export const listModelCompatibilityMapping = defineOperation({
 })
 
 /**
- * The models of a type that may answer to a name: the one with this id, else those with this trait. Empty for a name that the
- * records don't have; a service may still know it as another provider's.
+ * Returns the models of a type that match a name: the one with this id, else those with this trait. Empty for a name
+ * that is not in the records; a service may still know it as another provider's.
  */
 export function modelsNamed(
   records: readonly ModelRecord[],

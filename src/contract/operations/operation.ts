@@ -4,12 +4,12 @@ import type { LimitName } from '../limits.ts'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
-/** Who may call (brief §5.1, §5.2): with an API key, or with a wallet's sign-in. An empty list means anyone. */
+/** Who may call (brief §5.1, §5.2): with an API key or with a wallet sign-in. An empty list means anyone. */
 export type AuthScheme = 'apiKey' | 'wallet'
 
 /**
- * How a call costs: `usage` is held before and captured after (brief §5.2), `quote` is captured when it is accepted,
- * `payment` is the payment itself, `free` moves no money.
+ * How a call is charged: `usage` is held before and captured after (brief §5.2), `quote` is captured when the call is
+ * accepted, `payment` is itself a payment, `free` moves no money.
  */
 export type Charge = 'free' | 'usage' | 'quote' | 'payment'
 
@@ -19,20 +19,23 @@ export interface RequestShape {
   params?: z.ZodObject
   query?: z.ZodObject
   body?: z.ZodType
-  /** A body that may be left out, content type included (brief §4.1). */
+  /** A body that may be omitted together with its content type (brief §4.1). */
   bodyOptional?: boolean
-  /** How the body may come; absent: as JSON. A form's fields are parsed by the same schema, its files as `UploadedFile`. */
+  /**
+   * The accepted formats of the body; JSON if absent. A form's fields are parsed by the same schema, its files as
+   * `UploadedFile`.
+   */
   bodyTypes?: readonly BodyType[]
-  /** Names of request headers that this operation reads beyond the credentials. */
+  /** Names of request headers that this operation reads, besides credentials. */
   headers?: readonly string[]
 }
 
-/** What one status carries: JSON, and beside it a stream of events or the bytes of a file. */
+/** The content of one status: JSON, and alternatively a stream of events or the bytes of a file. */
 export interface AnswerShape {
   json?: z.ZodType
   /** Each `data:` event of a `text/event-stream`. */
   events?: z.ZodType
-  /** Content type of raw bytes, or each that there may be. */
+  /** Content types of raw bytes. */
   bytes?: string | readonly string[]
   headers?: readonly string[]
 }
@@ -46,51 +49,58 @@ export interface Operation<
   method: Method
   /** Relative to the base URL, parameters as `{name}`. */
   path: string
-  /** A second path of the published contract that answers the same. */
+  /** A second path in the published contract with the same behavior. */
   aliasPath?: string
   tag: string
   summary: string
   auth: readonly AuthScheme[]
   charge: Charge
   limit: LimitName
-  /** Only for ADMIN keys: it manages keys, or tells what the account spent. */
+  /** Only for ADMIN keys: it manages keys, or shows what the account spent. */
   adminKey?: boolean
-  /** Farebox's own: not of the published contract, so other services of it do not have it. */
+  /** Specific to farebox: not in the published contract, so other services do not have it. */
   isOwn?: boolean
-  /** Whether it takes an `Idempotency-Key`; absent: where it costs. */
+  /** Whether it accepts an `Idempotency-Key`; by default, if it costs something. */
   idempotent?: boolean
-  /** The status of a key that is reused with another request; 422 where absent. */
+  /** The status if a key is reused with a different request; 422 by default. */
   reusedKeyStatus?: 400 | 422
   request: Request
-  /** The 200. */
+  /** The answer with status 200. */
   answer: Answer
-  /** Schemas of the other statuses; several kinds of one status are a union. */
+  /** Schemas of the other statuses; several kinds with one status form a union. */
   failures: Readonly<Record<number, z.ZodType>>
 }
 
-/** The one place where an operation is written: routes, client, description and tests come out of it. */
+/** The single definition of an operation: routes, client, description and tests derive from it. */
 export const defineOperation = <const Id extends string, Request extends RequestShape, Answer extends AnswerShape>(
   operation: Operation<Request, Answer, Id>,
-): Operation<Request, Answer, Id> =>
-  isIdempotent(operation) ? { ...operation, failures: withKeyFailures(operation) } : operation
+): Operation<Request, Answer, Id> => ({ ...operation, failures: withAddedFailures(operation) })
 
 export const bodyTypesOf = ({ request }: Pick<Operation, 'request'>): readonly BodyType[] =>
   request.bodyTypes ?? ['json']
 
-/** Whether a caller's API key is read: where it is required, and on free public operations, where one that is valid identifies its caller. */
+/**
+ * Whether a caller's API key is read: if it is required, and on free public operations, where a valid one identifies
+ * its caller.
+ */
 export const readsKey = ({ auth, charge }: Pick<Operation, 'auth' | 'charge'>): boolean =>
   auth.includes('apiKey') || (auth.length === 0 && charge === 'free')
 
-/** Whether the operation costs a caller credit. */
+/** Whether the operation costs credit. */
 export const isPaid = ({ charge }: Pick<Operation, 'charge'>): boolean => charge === 'usage' || charge === 'quote'
 
-/** Whether the operation takes an `Idempotency-Key`: a repeat gets the first answer, and is not charged. */
+/** Whether the operation accepts an `Idempotency-Key`: a repeat gets the first answer and is not charged. */
 export const isIdempotent = (operation: Pick<Operation, 'charge' | 'idempotent'>): boolean =>
   operation.idempotent ?? isPaid(operation)
 
-/** 409 for a key whose work is in flight, and what a key with another request is answered (a 400 has its shape anyway). */
-function withKeyFailures({ failures, reusedKeyStatus }: Pick<Operation, 'failures' | 'reusedKeyStatus'>) {
-  const statuses = reusedKeyStatus === 400 ? [409] : [409, 422]
+/**
+ * 409 for a key whose work is in flight, and what a key with another request is answered (a 400 has its shape anyway); 403
+ * for what a suspended account may not buy.
+ */
+function withAddedFailures(operation: Pick<Operation, 'failures' | 'reusedKeyStatus' | 'idempotent' | 'charge'>) {
+  const { failures, reusedKeyStatus } = operation
+  const ofKeys = reusedKeyStatus === 400 ? [409] : [409, 422]
+  const statuses = [...(isPaid(operation) ? [403] : []), ...(isIdempotent(operation) ? ofKeys : [])]
   const added = statuses.map(status => {
     const known = failures[status]
     return [status, known ? z.union([known, CodedError]) : CodedError]
@@ -101,14 +111,14 @@ function withKeyFailures({ failures, reusedKeyStatus }: Pick<Operation, 'failure
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
 type Written<Schema> = Schema extends z.ZodType ? z.input<Schema> : undefined
 
-/** What a route reads, after parsing. */
+/** What a route receives, after parsing. */
 export interface RequestOf<O extends Operation> {
   params: Parsed<O['request']['params']>
   query: Parsed<O['request']['query']>
   body: Parsed<O['request']['body']>
 }
 
-/** What a caller writes, before defaults. */
+/** What a caller passes, before defaults. */
 export interface CallOf<O extends Operation> {
   params: Written<O['request']['params']>
   query: Written<O['request']['query']>

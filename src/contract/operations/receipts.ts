@@ -4,12 +4,12 @@ import { paging } from '../limits.ts'
 import { DiscoveryRequired } from '../wire/payment-required.ts'
 import { defineOperation } from './operation.ts'
 
-/** Signed receipts of charges and refunds: farebox's own, beside the published contract. */
+/** Signed receipts of charges and refunds: specific to farebox, in addition to the published contract. */
 
-/** The last second that ISO 8601 writes with a year of four digits, Unix seconds. */
+/** The last second of the year 9999, Unix seconds: later ones don't fit the usual form of ISO 8601. */
 const lastSecond = 253_402_300_799
 
-/** A whole number as text, as JSON has no integers of that size. */
+/** An integer as text, because JSON numbers are not exact at this size. */
 const digits = z.string().regex(/^(0|[1-9]\d{0,38})$/)
 
 export const ReceiptLine = z.object({
@@ -20,36 +20,36 @@ export const ReceiptLine = z.object({
 })
 
 /**
- * What a receipt says, as claims of a JSON Web Token. Lines are what was used; rounded up once over all of them, they add
- * up to the amount and what was written off.
+ * What a receipt states, as claims of a JSON Web Token. Lines are what was used; rounded up once over all of them, they
+ * add up to the amount plus what was written off.
  */
 export const ReceiptClaims = z.object({
   /** Base URL of the service. */
   iss: z.string(),
-  /** Who was charged: the address of a wallet, or an account. */
+  /** Who was charged: a wallet's address, or an account. */
   sub: z.string(),
   /** When the ledger recorded it, Unix seconds. */
   iat: z.number().int().min(0).max(lastSecond),
   kind: z.enum(['charge', 'refund']),
-  /** The request that was charged, as its answer's `cf-ray` named it. */
+  /** The request that was charged, as `cf-ray` of its answer named it. */
   request: z.string(),
   /** Id of the operation; null if the ledger does not record it. */
   operation: z.string().nullable(),
   model: z.string().nullable(),
-  /** Id of the API key that called, where it was one. */
+  /** Id of the API key that called, if one did. */
   api_key: z.string().optional(),
   amount_micro_usd: digits,
-  /** The same amount by the balance that paid it, in micro-USD. */
+  /** The same amount by the balance that paid for it, in micro-USD. */
   paid_with: z.object({ usd: digits, diem: digits }),
   lines: z.array(ReceiptLine),
   /** What the lines cost beyond the amount: the service's loss. */
   written_off_micro_usd: digits,
-  /** Of a refund: why. */
+  /** The reason for a refund. */
   reason: z.string().optional(),
 })
 export type ReceiptClaims = z.output<typeof ReceiptClaims>
 
-/** `typ` of a receipt's header, so that no other token of the same key can stand for one. */
+/** `typ` of a receipt's header, so that no other token signed with the same key passes for one. */
 export const receiptType = 'farebox-receipt+jwt'
 
 /** A compact JWS: Ed25519 over header and claims. */
@@ -99,7 +99,7 @@ export const Receipts = z
   .strictObject({
     object: z.literal('list'),
     data: z.array(z.strictObject({ kind: z.enum(['charge', 'refund']), request: z.string(), receipt: signed })),
-    /** What `before` of the next page is; null at the end. */
+    /** The value of `before` for the next page; null at the end. */
     next: z.string().nullable(),
   })
   .meta({ id: 'Receipts' })
@@ -107,7 +107,7 @@ export type Receipts = z.output<typeof Receipts>
 
 const { default: usual, maximum } = paging.receipts
 
-/** Names one receipt of an account. */
+/** Identifies one receipt of an account. */
 const place = z.string().regex(/^(charge|refund):[0-9a-f-]{36}$/)
 
 export const listReceipts = defineOperation({

@@ -4,7 +4,9 @@ import { Cost, chatFailures } from './chat.ts'
 import { defineOperation } from './operation.ts'
 import { ServiceParameters } from './service-parameters.ts'
 
-/** OpenAI's Responses as published (§5.6, alpha): nothing is kept, so every request says all of its conversation. */
+/**
+ * OpenAI's Responses as published (§5.6, alpha). Nothing is stored, so every request contains the whole conversation.
+ */
 
 const ImageAddress = z.union([z.string().min(1), z.looseObject({ url: z.string().min(1) })])
 
@@ -47,7 +49,7 @@ const InputItem = z.discriminatedUnion('type', [
 ])
 export type InputItem = z.output<typeof InputItem>
 
-/** A function as published, nested, or as OpenAI's clients send it, flat. */
+/** A function: nested as published, or flat as OpenAI's clients send it. */
 const ResponseTool = z.looseObject({
   type: z.string().min(1),
   name: z.string().min(1).optional(),
@@ -97,7 +99,7 @@ const UrlCitation = z.strictObject({
   type: z.literal('url_citation'),
   url: z.string(),
   title: z.string().optional(),
-  /** Characters of the text. */
+  /** Offset into the text, in characters. */
   start_index: z.number().int().min(0),
   end_index: z.number().int().min(0),
 })
@@ -142,7 +144,7 @@ export const ResponsesAnswer = z
         total_tokens: z.number().int().min(0),
       })
       .optional(),
-    /** Where the answer ended at its limit, as OpenAI says it. */
+    /** Set if the answer was cut off at its limit, as in OpenAI's API. */
     incomplete_details: z.strictObject({ reason: z.literal('max_output_tokens') }).optional(),
     error: z.strictObject({ code: z.string(), message: z.string() }).optional(),
     cost: Cost.optional(),
@@ -150,7 +152,7 @@ export const ResponsesAnswer = z
   .meta({ id: 'Response' })
 export type ResponsesAnswer = z.output<typeof ResponsesAnswer>
 
-/** Each has a name, which is its `event:` line too, and its number; the rest is by its name. */
+/** Each event has a type, which is also its `event:` line, and a number; the rest depends on the type. */
 export const ResponsesEvent = z
   .looseObject({ type: z.string().startsWith('response.'), sequence_number: z.number().int().min(0) })
   .meta({ id: 'ResponseEvent' })

@@ -29,7 +29,7 @@ export const RpcRequest = z
   .meta({ id: 'CryptoRpcRequest' })
 export type RpcRequest = z.output<typeof RpcRequest>
 
-/** As its node gave it; members that we do not know stay. */
+/** As the node returned it; unknown members are kept. */
 export const RpcResult = z
   .looseObject({
     jsonrpc: z.string().optional(),

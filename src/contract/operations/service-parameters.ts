@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Options of a chat request beyond OpenAI's (brief §2.8). Absent means the default of that table. */
+/** Options of a chat request in addition to OpenAI's (brief §2.8). If absent, the default of that table applies. */
 const options = {
   character_slug: z.string().min(1).optional(),
   strip_thinking_response: z.boolean().optional(),
@@ -18,7 +18,7 @@ const options = {
 export const ServiceParameters = z.looseObject(options).meta({ id: 'ServiceParameters' })
 export type ServiceParameters = z.output<typeof ServiceParameters>
 
-/** What an answer says it did. */
+/** Which options were applied to an answer. */
 export const ServiceParametersEcho = z
   .strictObject({
     enable_e2ee: z.boolean(),
@@ -47,9 +47,9 @@ export type ServiceParametersEcho = z.output<typeof ServiceParametersEcho>
 
 export interface SuffixedModel {
   model: string
-  /** What the suffix sets; it wins over the body. */
+  /** What the suffix sets; it overrides the body. */
   parameters: ServiceParameters
-  /** Options whose value the suffix got wrong, each with the allowed values in words. */
+  /** Options with an invalid value in the suffix, each with its allowed values in words. */
   invalid: { option: string; allowed: string }[]
 }
 
@@ -74,10 +74,15 @@ const allowedValues = (option: string): string => {
   return option === 'character_slug' ? 'the id of a public character' : 'true, false'
 }
 
-/** What separates options: `&`, or a colon before another one (`a:strip_thinking_response=true:enable_web_search=on`). */
+/**
+ * Options are separated by `&`, or by a colon before another one
+ * (`a:strip_thinking_response=true:enable_web_search=on`).
+ */
 const separator = /&|:(?=\w+=)/
 
-/** Names of models may contain colons, so the suffix starts at the last one before a `=`: `<model_id>:<option>=<value>[&…]`. */
+/**
+ * Model names may contain colons, so the suffix starts at the last one before a `=`: `<model_id>:<option>=<value>[&…]`.
+ */
 export function parseModelSuffix(name: string): SuffixedModel {
   const equals = name.indexOf('=')
   const colon = equals === -1 ? -1 : name.lastIndexOf(':', equals)

@@ -78,7 +78,7 @@ export type VideoResolution = z.output<typeof VideoResolution>
 export const UpscaleFactor = z.literal([1, 2, 4]).meta({ type: 'integer' })
 export type UpscaleFactor = z.output<typeof UpscaleFactor>
 
-// Schemes in any case, and without a flag, which the description could not print.
+// Accepts any case without a regex flag, which the description could not express.
 const mediaUrl = (kind: 'image' | 'audio' | 'video') =>
   z
     .string()
@@ -87,12 +87,12 @@ const mediaUrl = (kind: 'image' | 'audio' | 'video') =>
       `an http(s) URL or a data URL (data:${kind}/…)`,
     )
 
-/** Where media come from (brief §2.6): a URL, or the bytes themselves as a data URL of their kind. */
+/** The source of media (brief §2.6): a URL, or the bytes themselves as a data URL of their kind. */
 export const ImageUrl = mediaUrl('image')
 export const AudioUrl = mediaUrl('audio')
 export const VideoUrl = mediaUrl('video')
 
-/** Nothing unknown and nothing false is taken here: it is a person's word (brief §3.2). */
+/** Accepts nothing unknown and nothing false, because it is a person's declaration (brief §3.2). */
 export const ConsentAttestation = z.strictObject({
   confirmed_terms_and_privacy: z.literal(true),
   confirmed_legal_right: z.literal(true),
@@ -100,7 +100,7 @@ export const ConsentAttestation = z.strictObject({
 })
 export type ConsentAttestation = z.output<typeof ConsentAttestation>
 
-/** The media that a request may name beside its prompt (brief §2.6). */
+/** The media that a request may contain besides its prompt (brief §2.6). */
 export const videoMediaFields = [
   'image_url',
   'end_image_url',
@@ -114,13 +114,13 @@ export const videoMediaFields = [
 ] as const
 export type VideoMediaField = (typeof videoMediaFields)[number]
 
-/** Stands for the prompt of an upscaler, which has none: a character that nobody sees or writes. */
+/** Replaces the prompt of an upscaler, which has none: an invisible character that no user writes. */
 export const noPrompt = '\u2060'
 export const isNoPrompt = (prompt: string): boolean => prompt === noPrompt
 
 /**
- * Who has a video upscaled may leave out its length, which is detected, and a prompt, which is not used (published contract
- * §4.2). Whether the model is one that may be asked so, its record tells.
+ * An upscale request may omit the duration, which is detected, and the prompt, which is not used
+ * (published contract §4.2). The model's record says whether it is an upscaler.
  */
 function withUpscaleDefaults(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || !('video_url' in body)) return body
@@ -182,7 +182,7 @@ export const VideoQueueRequest = z
   .meta({ id: 'QueueVideoRequest' })
 export type VideoQueueRequest = z.output<typeof VideoQueueRequest>
 
-/** Brief §2.7. With `download_url` the retrieve operation answers JSON only. */
+/** Brief §2.7. With `download_url`, the retrieve operation answers only with JSON. */
 export const VideoQueued = z
   .strictObject({ model: z.string(), queue_id: z.string(), download_url: z.string().optional() })
   .meta({ id: 'QueueVideoResponse' })
@@ -206,7 +206,7 @@ export const queueVideo = defineOperation({
   },
 })
 
-/** The price inputs of a queue request, no prompt. */
+/** The members of a queue request that decide its price, without the prompt. */
 export const VideoQuoteRequest = z
   .looseObject({
     model: z.string().min(1),
@@ -252,7 +252,7 @@ export const VideoRetrieveRequest = z
   })
   .meta({ id: 'RetrieveVideoRequest' })
 
-/** Both times in milliseconds; there is no state for a failure, which is an error answer (brief §3.1). */
+/** Both times in milliseconds. Failure is not a state but an error answer (brief §3.1). */
 export const VideoStatus = z
   .strictObject({
     status: z.enum(['PROCESSING', 'COMPLETED']),
@@ -313,16 +313,18 @@ export const completeVideo = defineOperation({
   },
 })
 
-/** A media file of a video request, where it stands in there (brief §2.6). */
+/** A media file in a video request, and where it is (brief §2.6). */
 export interface RequestMedium {
   path: readonly [VideoMediaField, ...(string | number)[]]
   url: string
   kind: 'image' | 'video' | 'audio'
-  /** Null for what shows nobody. */
+  /** Null if it cannot show a face. */
   role: FaceMediaRole | null
 }
 
-/** Every media file of a request, in their published order. Those that a face may be in have the contract's role. */
+/**
+ * Returns every media file of a request, in the published order. Those that may show a face have the contract's role.
+ */
 export function mediaOfRequest(request: VideoQueueRequest): RequestMedium[] {
   const media: RequestMedium[] = []
   const add = (path: RequestMedium['path'], url: string | undefined, rest: Pick<RequestMedium, 'kind' | 'role'>) => {
@@ -356,7 +358,7 @@ const lists = [
   ['scene_image_urls', referenceImage],
 ] as const
 
-/** What is said in a video (published contract §4.6). */
+/** Transcribes the speech in a video (published contract §4.6). */
 
 export const VideoTranscriptionRequest = z
   .looseObject({ url: z.string().min(1).max(8_192), response_format: z.enum(['json', 'text']).default('json') })

@@ -5,7 +5,7 @@ import { TopUpRequired, WalletAddress } from '../wire/payment.ts'
 import { DiscoveryRequired } from '../wire/payment-required.ts'
 import { defineOperation } from './operation.ts'
 
-/** Credit and movements of the signed-in wallet (brief §4.3; published contract §1). */
+/** Credit and transactions of the signed-in wallet (brief §4.3; published contract §1). */
 
 const params = z.object({ walletAddress: WalletAddress })
 
@@ -49,7 +49,7 @@ export const getWalletBalance = defineOperation({
 
 export const WalletTransaction = z.strictObject({
   id: z.string(),
-  /** Signed USD: a charge is negative. */
+  /** Signed USD: charges are negative. */
   amount: z.number(),
   balanceAfter: z.number(),
   type: z.enum(['TOP_UP', 'CHARGE', 'REFUND']),
@@ -104,7 +104,7 @@ export const TopUpResult = z
   .meta({ id: 'X402TopUpResult' })
 export type TopUpResult = z.output<typeof TopUpResult>
 
-/** Brief §4.1: without a payment header the requirements, with a valid one the credit. */
+/** Brief §4.1: returns the requirements without a payment header, and the credit with a valid one. */
 export const topUp = defineOperation({
   id: 'topUpX402Balance',
   method: 'POST',
@@ -120,5 +120,12 @@ export const topUp = defineOperation({
     headers: ['PAYMENT-SIGNATURE', 'X-402-Payment', 'X-PAYMENT'],
   },
   answer: { json: TopUpResult, headers: ['PAYMENT-RESPONSE'] },
-  failures: { 400: TopUpError, 402: TopUpRequired, 429: StandardError, 500: TopUpError, 503: TopUpError },
+  failures: {
+    400: TopUpError,
+    402: TopUpRequired,
+    403: TopUpError,
+    429: StandardError,
+    500: TopUpError,
+    503: TopUpError,
+  },
 })

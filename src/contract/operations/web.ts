@@ -2,16 +2,16 @@ import { z } from 'zod'
 import { paidFailures, StandardError } from '../errors/failures.ts'
 import { defineOperation } from './operation.ts'
 
-/** Search of the web, and a page of it as Markdown (published contract §15). */
+/** Web search, and a page as Markdown (published contract §15). */
 
-/** What one search, and one page that could be read, costs in micro-USD, here and in a chat. */
+/** Price of one search, and of one page that could be read, in micro-USD, both here and in a chat. */
 export const augmentMicroUsd = 10_000
 
-/** What a result of a model's own search of the web and X costs, and for how many a chat pays at most. */
+/** Price of one result of a model's own search of the web and X, and the most results that a chat pays for. */
 export const xSearchMicroUsd = 10_000
 export const xSearchResults = 20
 
-/** Results of one search. */
+/** Number of results per search. */
 const searchResults = { most: 20, default: 10 } as const
 
 export const WebSearchRequest = z
@@ -31,7 +31,7 @@ export const WebSearchResults = z
         title: z.string(),
         url: z.string(),
         content: z.string(),
-        /** As the search engine writes it; empty where it knows none. */
+        /** As reported by the search engine; empty if unknown. */
         date: z.string(),
       }),
     ),

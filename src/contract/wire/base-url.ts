@@ -3,8 +3,12 @@ export const basePath = '/api/v1'
 /** The base URL of the contract. */
 export const baseUrl = (settings: { publicUrl: string }): string => `${settings.publicUrl}${basePath}`
 
-/** Where a caller can read on. */
-export const docsUrl = (settings: { publicUrl: string }): string => `${baseUrl(settings)}/openapi.yaml`
+/** Where callers find the documentation. */
+export const docsUrl = (settings: { publicUrl: string }): string => `${settings.publicUrl}/docs`
 
-/** Shape `YYYYMMDD.HHMMSS` (brief §9.2); in the description and in `x-service-version`. Changes with the contract. */
+/** Where users read the consent policy of a provider. */
+export const policyUrl = (settings: { publicUrl: string }, provider: string): string =>
+  `${settings.publicUrl}/policies/${encodeURIComponent(provider)}`
+
+/** Format `YYYYMMDD.HHMMSS` (brief §9.2); in the description and in `x-service-version`. Changes with the contract. */
 export const apiVersion = '20261121.090000'

@@ -2,9 +2,9 @@ import { Buffer } from 'node:buffer'
 
 const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 
-/** The bytes of a base58 text when they are exactly this many; null otherwise. */
+/** Decodes a base58 text if it has exactly this many bytes; otherwise null. */
 export function decodeBase58(text: string, bytes: number): Uint8Array | null {
-  // 138 characters say 100 bytes: longer than needed is refused before the arithmetic.
+  // 138 characters encode 100 bytes: a longer text is refused before any arithmetic.
   if (text.length > Math.ceil(bytes * 1.38)) return null
   let value = 0n
   for (const character of text) {
@@ -18,7 +18,7 @@ export function decodeBase58(text: string, bytes: number): Uint8Array | null {
   return zeros + tail.length === bytes ? Buffer.concat([Buffer.alloc(zeros), tail]) : null
 }
 
-/** How Solana writes addresses, keys and signatures. */
+/** Encodes bytes as Solana writes addresses, keys and signatures. */
 export function encodeBase58(bytes: Uint8Array): string {
   let text = ''
   for (let value = BigInt(`0x0${Buffer.from(bytes).toString('hex')}`); value > 0n; value /= 58n) {

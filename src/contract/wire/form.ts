@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { formLimits } from '../limits.ts'
 
-/** A part of a form that is a file: its bytes, with the name and the type that its sender gave it, which prove nothing. */
+/** A file in a form: its bytes, with the name and type that its sender claims, which prove nothing. */
 export const UploadedFile = z.file()
 export type UploadedFile = z.output<typeof UploadedFile>
 
-/** For bodies that may also come as a form, where all values are texts. */
+/** For bodies that may also come as a form, in which all values are texts. */
 export const FormBoolean = z.union([z.boolean(), z.enum(['true', 'false']).transform(text => text === 'true')])
 
 const digits = /^-?\d{1,15}(\.\d{1,15})?$/
@@ -14,12 +14,12 @@ const digits = /^-?\d{1,15}(\.\d{1,15})?$/
 export const formNumber = (number: z.ZodNumber) =>
   z.union([number, z.string().regex(digits, 'a number').transform(Number).pipe(number)])
 
-/** A field's text or file; those of one name that comes more than once, or ends in `[]`, as a list. */
+/** A field's text or file; a list if the name occurs more than once or ends in `[]`. */
 export type FormFields = Record<string, unknown>
 
 type ParsedForm = { ok: true; fields: FormFields } | { ok: false; reason: string }
 
-/** A part as it was written. `filename` and `type` are its sender's, and prove nothing. */
+/** A part as it was sent. `filename` and `type` are the sender's claims, and prove nothing. */
 export interface FormPart {
   name: string
   content: string | { filename: string; type: string; bytes: Buffer }
@@ -27,7 +27,7 @@ export interface FormPart {
 
 type FormParts = { ok: true; parts: FormPart[] } | { ok: false; reason: string }
 
-/** The boundary of a `multipart/form-data` content type; null where it is another type, or has none. */
+/** Returns the boundary of a `multipart/form-data` content type; null if it is another type or has none. */
 export function formBoundary(contentType: string | undefined): string | null {
   const [mediaType = '', ...parameters] = (contentType ?? '').split(';')
   if (mediaType.trim().toLowerCase() !== 'multipart/form-data') return null
@@ -37,7 +37,7 @@ export function formBoundary(contentType: string | undefined): string | null {
 
 const lineEnd = '\r\n'
 
-/** The fields of a form (RFC 7578). Never throws. */
+/** Parses the fields of a form (RFC 7578). Never throws. */
 export function parseForm(body: Buffer, boundary: string): ParsedForm {
   const read = formParts(body, boundary)
   return read.ok
@@ -48,8 +48,8 @@ export function parseForm(body: Buffer, boundary: string): ParsedForm {
 const fileOf = (bytes: Buffer, name: string, type: string): File => new File([new Uint8Array(bytes)], name, { type })
 
 /**
- * Its parts in their order, read in one pass over its bytes by searches of the runtime's own: a file of 25 MB must not hold
- * up the other requests of the process. Never throws; bytes are those of `body`.
+ * Returns a form's parts in order, read in one pass with the runtime's own byte searches: a file of 25 MB must not hold
+ * up the process's other requests. Never throws; the parts share the bytes of `body`.
  */
 export function formParts(body: Buffer, boundary: string): FormParts {
   const delimiter = `--${boundary}`
@@ -76,7 +76,7 @@ const faulty = (reason: string): { ok: false; reason: string } => ({ ok: false, 
 
 const headersEnd = `${lineEnd}${lineEnd}`
 
-/** Why this part is none, as a text; null for one that stands for nothing. */
+/** Returns why this part is invalid, as a text; null for a part that means nothing. */
 function partOf(part: Buffer): FormPart | string | null {
   const end = part.subarray(0, formLimits.headerBytes).indexOf(headersEnd)
   if (end < 0) return `has a part without headers, or with more than ${formLimits.headerBytes} bytes of them`
@@ -91,14 +91,14 @@ function partOf(part: Buffer): FormPart | string | null {
     const text = utf8(bytes)
     return text === null ? 'has a field whose text is not UTF-8' : { name, content: text }
   }
-  // An input that was left empty is sent as a file of no name and no bytes.
+  // An empty file input is sent as a file without a name or bytes.
   if (filename === '' && bytes.length === 0) return null
   return { name, content: { filename, type: headerOf(head, 'content-type') ?? 'application/octet-stream', bytes } }
 }
 
 type PartFile = Exclude<FormPart['content'], string>
 
-/** What a form says, by the names of its fields; `asFile` makes of a file's part what the reader works with. */
+/** Returns a form's fields by name; `asFile` turns a file's part into what the reader works with. */
 export function fieldsOf(parts: readonly FormPart[], asFile: (file: PartFile) => unknown): FormFields {
   const fields: FormFields = {}
   for (const { name, content } of parts) add(fields, name, typeof content === 'string' ? content : asFile(content))
@@ -108,7 +108,7 @@ export function fieldsOf(parts: readonly FormPart[], asFile: (file: PartFile) =>
 function add(fields: FormFields, written: string, value: unknown): void {
   const isList = written.endsWith('[]')
   const name = isList ? written.slice(0, -2) : written
-  // As in JSON: a name that a careless copy would turn into a prototype.
+  // As in JSON: a careless copy would turn this name into a prototype.
   if (name === '__proto__') return
   const known = Object.hasOwn(fields, name) ? [fields[name]].flat() : []
   fields[name] = isList || known.length ? [...known, value] : value
@@ -122,7 +122,7 @@ function headerOf(head: string, name: string): string | null {
   return null
 }
 
-/** Browsers write a quote and the line's ends as `%22`, `%0D` and `%0A`, curl a quote as `\"`. */
+/** Browsers write quotes and line breaks as `%22`, `%0D` and `%0A`, curl a quote as `\"`. */
 function parameterOf(disposition: string, name: string): string | null {
   const given = new RegExp(`;\\s*${name}=(?:"((?:\\\\"|[^"])*)"|([^\\s;"]+))`, 'i').exec(disposition)
   const text = given?.[1] ?? given?.[2] ?? null

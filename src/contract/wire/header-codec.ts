@@ -11,12 +11,12 @@ export interface HeaderSchema {
   enum?: string[]
 }
 
-/** One header both ways. `parse` answers null for anything it does not know; it never throws. */
+/** Formats and parses one header. `parse` returns null for anything invalid; it never throws. */
 export interface HeaderCodec<Value> {
   name: string
   /** When a response carries it (brief §9). */
   when: string
-  /** Its text in the words of the description (OpenAPI). */
+  /** Its value as a schema of the description (OpenAPI). */
   schema: HeaderSchema
   format(value: Value): string
   parse(text: string): Value | null
@@ -24,7 +24,7 @@ export interface HeaderCodec<Value> {
 
 type Make<Value> = (name: string, when: string) => HeaderCodec<Value>
 
-// Control characters would split a response, and what is beyond Latin-1 no header can hold: servers throw on it.
+// Control characters would split a response, and a header cannot hold anything beyond Latin-1: servers throw on it.
 const headerText = /^[\t\x20-\x7e\xa0-\xff]+$/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const controlCharacters = /[\x00-\x08\x0a-\x1f\x7f-\x9f]/g
@@ -38,7 +38,7 @@ export const textHeader: Make<string> = (name, when) => ({
   parse: text => (text.length <= headerBytes && headerText.test(text) ? text : null),
 })
 
-/** Text of one form, which is part of the contract. */
+/** Text with a fixed pattern, which is part of the contract. */
 export const patternHeader =
   (pattern: RegExp): Make<string> =>
   (name, when) => ({
@@ -79,7 +79,7 @@ export const usdHeader: Make<MicroUsd> = (name, when) => ({
 const picoPerShown = 10_000n
 const shownPerUsd = 100_000_000n
 
-/** USD with eight decimals, for what is smaller than a micro-USD; the value is in pico-USD. */
+/** USD with eight decimals, for amounts below a micro-USD; the value is in pico-USD. */
 export const picoUsdHeader: Make<bigint> = (name, when) => ({
   name,
   when,
@@ -107,7 +107,9 @@ export const timestampHeader: Make<number> = (name, when) => ({
   },
 })
 
-/** `Sun, 06 Nov 1994 08:49:37 GMT`, the one form of RFC 7231 that is still written; Unix time in milliseconds, whole seconds. */
+/**
+ * `Sun, 06 Nov 1994 08:49:37 GMT`, the only form of RFC 7231 still in use; Unix time in milliseconds, whole seconds.
+ */
 export const httpDateHeader: Make<number> = (name, when) => ({
   name,
   when,
@@ -119,7 +121,7 @@ export const httpDateHeader: Make<number> = (name, when) => ({
   },
 })
 
-/** ISO 8601 date alone (brief §9.4); a date-time is read too. */
+/** An ISO 8601 date without a time (brief §9.4); a date-time is accepted too. */
 export const dateHeader: Make<string> = (name, when) => ({
   name,
   when,
@@ -141,7 +143,7 @@ export const choiceHeader =
     parse: text => choices.find(choice => choice === text) ?? null,
   })
 
-/** Base64 of JSON, as every x402 header is. Decoding is strict: one text a value, bounded in size and depth. */
+/** Base64 of JSON, as in every x402 header. Decoding is strict: one text per value, bounded in size and depth. */
 export const base64JsonHeader = <Schema extends z.ZodType>(
   schema: Schema,
   name: string,
@@ -162,7 +164,7 @@ const base64Depth = 32
 
 type DecodedJson = { ok: true; value: unknown } | { ok: false; reason: string }
 
-/** Base64 (standard or URL-safe, padded or not) of UTF-8 JSON; bits that no encoder writes are refused. */
+/** Decodes base64 (standard or URL-safe, padded or not) of UTF-8 JSON; bits that no encoder writes are rejected. */
 export function decodeBase64Json(text: string): DecodedJson {
   if (text.length === 0) return { ok: false, reason: 'is empty' }
   if (text.length > headerBytes) return { ok: false, reason: `is longer than ${headerBytes} bytes` }
@@ -177,7 +179,7 @@ export function decodeBase64Json(text: string): DecodedJson {
 
 function base64Bytes(text: string): Buffer | null {
   const usual = Buffer.from(text, 'base64')
-  // As nearly every encoder writes it, which needs no look at its letters.
+  // The form that nearly every encoder writes, which needs no check of each letter.
   if (usual.toString('base64') === text) return usual
   const bare = /^([A-Za-z0-9+/_-]+)(={0,2})$/.exec(text)
   if (!bare?.[1] || (bare[2] && text.length % 4 !== 0)) return null
@@ -185,5 +187,5 @@ function base64Bytes(text: string): Buffer | null {
   return bytes.toString('base64url') === bare[1].replaceAll('+', '-').replaceAll('/', '_') ? bytes : null
 }
 
-/** Every value of a request header, in the words of the contract. */
+/** Returns every value of a request header, by its name in the contract's words. */
 export type HeaderReader = (name: string) => readonly string[]

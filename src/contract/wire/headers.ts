@@ -19,20 +19,23 @@ import { PaymentRequiredHeader } from './payment-required.ts'
 export const authorization = textHeader('authorization', 'request, API key')
 export const signInWithX = textHeader('sign-in-with-x', 'request, wallet')
 export const legacySignInWithX = textHeader('x-sign-in-with-x', 'request, wallet, older name')
-/** Chosen by the caller; the published pattern of the one operation that describes it holds for all. */
+/** Chosen by the caller. The pattern is published for one operation and applied to all. */
 export const idempotencyKey = patternHeader(/^[A-Za-z0-9_-]{1,255}$/)('idempotency-key', 'request, paid calls')
 export const idempotentReplayed = booleanHeader(
   'idempotent-replayed',
   'a repeated answer under the same Idempotency-Key',
 )
 
-/** Beyond what is published (brief §9): without it a client can't tell whether a paid call may be repeated after a lost answer. */
+/**
+ * Not in the published contract (brief §9): without it, a client can't tell whether a paid call may be repeated after a
+ * lost answer.
+ */
 export const paidOncePerKey = booleanHeader(
   'x-service-paid-once-per-key',
   'the list of models, if every paid call takes an Idempotency-Key',
 )
 
-/** Farebox's own, so they bear its name and no vendor's. */
+/** Specific to farebox, so they have its name instead of a vendor's. */
 export const wantReceipt = booleanHeader('x-farebox-want-receipt', 'request, paid calls')
 export const receipt = patternHeader(/^[\w-]+[.][\w-]+[.][\w-]+$/)(
   'x-farebox-receipt',
@@ -40,7 +43,7 @@ export const receipt = patternHeader(/^[\w-]+[.][\w-]+[.][\w-]+$/)(
 )
 
 export const paymentSignature = base64JsonHeader(PaymentPayload, 'payment-signature', 'request, top-up')
-/** Names that carry a payment; the first is the current one (brief §2.3). */
+/** Names of headers that carry a payment; the first is the current one (brief §2.3). */
 export const paymentHeaderNames = ['payment-signature', 'x-402-payment', 'x-payment'] as const
 
 export const paymentRequired = base64JsonHeader(PaymentRequiredHeader, 'payment-required', 'every 402')
@@ -80,24 +83,24 @@ export const retryCount = integerHeader('x-retry-count', 'when retries occur')
 
 export const limitRequests = integerHeader('x-ratelimit-limit-requests', 'authenticated requests')
 export const remainingRequests = integerHeader('x-ratelimit-remaining-requests', 'authenticated requests')
-/** Unix seconds of the service's clock at which the caller may retry. */
+/** Unix seconds, by the service's clock, from which the caller may retry. */
 export const resetRequests = integerHeader('x-ratelimit-reset-requests', 'authenticated requests')
 export const limitTokens = integerHeader('x-ratelimit-limit-tokens', 'authenticated requests to text models')
 export const remainingTokens = integerHeader('x-ratelimit-remaining-tokens', 'authenticated requests to text models')
-/** Seconds from now: another unit than `resetRequests`. */
+/** Seconds from now, unlike `resetRequests`. */
 export const resetTokens = integerHeader('x-ratelimit-reset-tokens', 'authenticated requests to text models')
 export const limitTypes = ['user', 'api_key', 'global'] as const
 export type LimitType = (typeof limitTypes)[number]
 export const limitType = choiceHeader(limitTypes)('x-ratelimit-type', 'when a limit is enforced')
 export const retryAfter = integerHeader('retry-after', 'answers that may be retried')
-/** Beside the others on the 429 of chain nodes alone, as published; the last is Unix seconds. */
+/** Only on the 429 of chain nodes, in addition to the others, as published; the last is in Unix seconds. */
 export const rpcLimit = integerHeader('x-ratelimit-limit', '429 of a chain node')
 export const rpcRemaining = integerHeader('x-ratelimit-remaining', '429 of a chain node')
 export const rpcReset = integerHeader('x-ratelimit-reset', '429 of a chain node')
 export const rpcUsedCredits = integerHeader('x-service-rpc-credits', 'calls to chain nodes')
 export const rpcCost = picoUsdHeader('x-service-rpc-cost-usd', 'calls to chain nodes')
 export const rpcRequestId = patternHeader(/^[0-9A-Za-z]{32}$/)('x-request-id', 'calls to chain nodes')
-/** False where a repeat might be charged again; OpenAI's own clients repeat every 5xx that does not say so. */
+/** False if a repeat might be charged again; OpenAI's own clients retry every 5xx without it. */
 export const shouldRetry = booleanHeader('x-should-retry', 'answers whose request must not be retried automatically')
 
 export const paginationLimit = integerHeader('x-pagination-limit', 'paginated endpoints')
@@ -105,7 +108,7 @@ export const paginationPage = integerHeader('x-pagination-page', 'paginated endp
 export const paginationTotal = integerHeader('x-pagination-total', 'paginated endpoints')
 export const paginationTotalPages = integerHeader('x-pagination-total-pages', 'paginated endpoints')
 
-/** Of an answer as CSV, which has no place for it; absent at the end. */
+/** For an answer as CSV, which has no room for a cursor; absent on the last page. */
 export const nextCursor = textHeader('x-next-cursor', 'CSV lists with a next page')
 
 export const contentDisposition = textHeader('content-disposition', 'file downloads and exports')

@@ -1,6 +1,6 @@
 import { sniffType } from './media-type.ts'
 
-/** What the first bytes of an image say, so that nothing is decoded before its type and size are known. */
+/** Reads the first bytes of an image, so that nothing is decoded before its type and size are known. */
 
 export const knownImageTypes = ['png', 'jpeg', 'webp', 'gif'] as const
 export type ImageType = (typeof knownImageTypes)[number]
@@ -15,7 +15,7 @@ export function typeOfBytes(bytes: Buffer): ImageType | null {
   return knownImageTypes.find(each => type === `image/${each}`) ?? null
 }
 
-/** Null where the header is cut off or makes no sense. */
+/** Returns null if the header is truncated or invalid. */
 export function imageSize(type: ImageType, bytes: Buffer): PictureSize | null {
   const size = claimedSize(type, bytes)
   return size && size.width > 0 && size.height > 0 ? size : null
@@ -34,7 +34,7 @@ function claimedSize(type: ImageType, bytes: Buffer): PictureSize | null {
   }
 }
 
-/** Of the first chunk, which the format wants to be the header; a lenient decoder would take a later one instead. */
+/** Reads only the first chunk, which must be the header; a lenient decoder would accept a later one. */
 function pngSize(bytes: Buffer): PictureSize | null {
   if (bytes.length < 24 || bytes.toString('latin1', 12, 16) !== 'IHDR') return null
   return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) }
@@ -56,7 +56,7 @@ function webpSize(bytes: Buffer): PictureSize | null {
   }
 }
 
-/** Walks the segments to the first frame header: SOF0 to SOF15 without the three that are something else. */
+/** Walks the segments to the first frame header: SOF0 to SOF15, except three that mean something else. */
 function jpegSize(bytes: Buffer): PictureSize | null {
   let at = 2
   while (at + 9 <= bytes.length) {
@@ -74,7 +74,7 @@ function jpegSize(bytes: Buffer): PictureSize | null {
   return null
 }
 
-/** Whether an image has the end that its type has; what is broken in between shows only when it is decoded. */
+/** Whether an image ends as its type requires; damage in between shows only when it is decoded. */
 export function isWholeImage(type: ImageType, bytes: Buffer): boolean {
   return ends[type](bytes)
 }
@@ -91,7 +91,7 @@ const ends: Readonly<Record<ImageType, (bytes: Buffer) => boolean>> = {
   gif: bytes => gifEnds(bytes),
 }
 
-/** By segments, because the small image inside of a photo's has an end of its own. */
+/** Walks the segments, because a photo's embedded thumbnail has an end of its own. */
 function jpegEnds(bytes: Buffer): boolean {
   for (let at = 2; at + 2 <= bytes.length; ) {
     if (bytes[at] !== 0xff) return false
@@ -106,7 +106,7 @@ function jpegEnds(bytes: Buffer): boolean {
   return false
 }
 
-/** The next marker after coded lines, in which a byte of ones is followed by zero or by a number of a restart. */
+/** Finds the next marker after entropy-coded data, in which 0xff is followed by zero or a restart number. */
 function afterScan(bytes: Buffer, from: number): number {
   let at = bytes.indexOf(0xff, from)
   while (at >= 0 && at + 1 < bytes.length) {
@@ -131,7 +131,7 @@ function gifEnds(bytes: Buffer): boolean {
   return false
 }
 
-/** Blocks of up to 255 bytes, the last of which is empty. */
+/** Skips blocks of up to 255 bytes, the last of which is empty. */
 function afterBlocks(bytes: Buffer, from: number): number {
   let at = from
   while ((bytes[at] ?? 0) > 0) at += 1 + (bytes[at] ?? 0)

@@ -1,13 +1,13 @@
 /**
- * JSON from outside. `JSON.parse` takes nesting that a recursive reader then dies of, lets the last of two equal names
- * win, and makes `__proto__` a member that a careless copy turns into a prototype.
+ * Parses untrusted JSON. `JSON.parse` accepts nesting that overflows a recursive reader, lets the last of two equal
+ * names win, and creates a `__proto__` member that a careless copy turns into a prototype.
  */
 
 type ParsedJson = { ok: true; value: unknown } | { ok: false; reason: string }
 
 /**
- * For bodies: refuses nesting deeper than `maximumDepth` and more than `maximumValues` members and items at all levels,
- * both before anything is made of the text; drops members named `__proto__`.
+ * For bodies: rejects nesting deeper than `maximumDepth` and more than `maximumValues` members and items at all levels,
+ * both before the text is parsed; drops members named `__proto__`.
  */
 export function parseJson(text: string, maximumDepth: number, maximumValues = Number.POSITIVE_INFINITY): ParsedJson {
   const reason = mayExceed(text, maximumDepth, maximumValues) ? excess(text, maximumDepth, maximumValues) : null
@@ -19,7 +19,7 @@ export function parseJson(text: string, maximumDepth: number, maximumValues = Nu
   }
 }
 
-/** For credentials and payments: as `parseJson`, and no object may say a name twice. */
+/** For credentials and payments: like `parseJson`, but no object may repeat a name. */
 export function parseJsonWithUniqueNames(text: string, maximumDepth: number): ParsedJson {
   const parsed = parseJson(text, maximumDepth)
   if (!parsed.ok) return parsed
@@ -27,7 +27,7 @@ export function parseJsonWithUniqueNames(text: string, maximumDepth: number): Pa
   return repeated === null ? parsed : { ok: false, reason: `has the member ${JSON.stringify(repeated)} twice` }
 }
 
-/** An escape may spell the name as well, so any of them takes the slow way. */
+/** An escape may also spell the name, so any escape takes the slow path. */
 const mayNamePrototype = (text: string): boolean => text.includes('__proto__') || text.includes('\\u')
 
 const withoutPrototype = (name: string, value: unknown): unknown => (name === '__proto__' ? undefined : value)
@@ -38,7 +38,7 @@ const colon = 0x3a
 const comma = 0x2c
 const jsonSpace: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d])
 
-/** Index just after the string that starts at `start`. */
+/** Returns the index after the string that starts at `start`. */
 function endOfString(text: string, start: number): number {
   let at = start + 1
   for (; at < text.length; at++) {
@@ -49,19 +49,22 @@ function endOfString(text: string, start: number): number {
   return at
 }
 
-/** Whether a closer look is needed: most texts open fewer lists and objects than may lie in each other. */
+/** Whether an exact count is needed: most texts open fewer lists and objects than the depth allows. */
 function mayExceed(text: string, maximumDepth: number, maximumValues: number): boolean {
   return text.length > maximumValues || openings(text, '{', openings(text, '[', maximumDepth)) < 0
 }
 
-/** So many of these characters are left after those of a text; below zero where it has more. */
+/** Returns how many of these characters may still follow; below zero if the text has too many. */
 function openings(text: string, character: string, most: number): number {
   let left = most
   for (let at = text.indexOf(character); at >= 0 && left >= 0; at = text.indexOf(character, at + 1)) left--
   return left
 }
 
-/** One pass over the characters, cheap enough for every body. What holds values has one more of them than commas. */
+/**
+ * Counts in one pass over the characters, cheap enough for every body. A non-empty list or object has one more value
+ * than commas.
+ */
 function excess(text: string, maximumDepth: number, maximumValues: number): string | null {
   let depth = 0
   let values = 0
@@ -79,7 +82,7 @@ function excess(text: string, maximumDepth: number, maximumValues: number): stri
   return null
 }
 
-/** The first name that an object of this valid JSON has twice, or null. */
+/** Returns the first name that an object of this valid JSON repeats, or null. */
 function repeatedName(text: string): string | null {
   const open: (Set<string> | null)[] = []
   for (let at = 0; at < text.length; at++) {
@@ -101,14 +104,17 @@ function repeatedName(text: string): string | null {
   return null
 }
 
-/** Whether this string is a member's name; any white space may stand between. */
+/** Whether this string is a member's name; white space may come before the colon. */
 function isBeforeColon(text: string, end: number): boolean {
   let at = end
   while (jsonSpace.has(text.charCodeAt(at))) at++
   return text.charCodeAt(at) === colon
 }
 
-/** JSON in which equal values are equal texts, in whatever order their members were written; for hashes, never for the wire. */
+/**
+ * Returns JSON that is equal for equal values, in whatever order their members were written; for hashes, never for the
+ * wire.
+ */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'

@@ -1,4 +1,4 @@
-/** Types of files by their first bytes; what anyone calls a file counts for nothing. */
+/** Detects types of files by their first bytes; names and claimed types count for nothing. */
 export type SniffedType =
   | 'video/mp4'
   | 'video/webm'
@@ -29,7 +29,7 @@ const brandIs = (brands: RegExp) => (head: Uint8Array) => text(head, 4, 4) === '
 const tests: readonly Test[] = [
   ['audio/mp4', brandIs(/^M4[AB] /)],
   ['video/quicktime', brandIs(/^qt {2}/)],
-  // From before that box.
+  // Older files, without a type box.
   ['video/quicktime', head => /^(?:moov|mdat|wide)$/.test(text(head, 4, 4))],
   ['video/mp4', brandIs(/^[\x20-\x7e]{4}$/)],
   ['video/webm', starts(0x1a, 0x45, 0xdf, 0xa3)],
@@ -46,16 +46,13 @@ const tests: readonly Test[] = [
   ['audio/mpeg', ([first, second = 0]) => first === 0xff && (second & 0xe0) === 0xe0 && (second & 0x06) !== 0],
 ]
 
-/** The type of a file that starts with these bytes; null where it is none of ours. */
+/** Returns the type of a file that starts with these bytes; null if it is unknown. */
 export const sniffType = (head: Uint8Array): SniffedType | null => tests.find(([, fits]) => fits(head))?.[0] ?? null
 
-/** The type of a media file stands in its first bytes. */
+/** A media file's type is in its first bytes. */
 export const headBytes = 16
 
-/**
- * Whether a body of this content type is read as JSON: by the service, and so by everyone who has to know what it will
- * read.
- */
+/** Whether a body of this content type is parsed as JSON: by the service, and so by everything that must predict it. */
 export function isJsonMediaType(contentType: string | null | undefined): boolean {
   const [mediaType = ''] = (contentType ?? '').split(';')
   return /^application\/(?:[\w.-]+\+)?json$/i.test(mediaType.trim())

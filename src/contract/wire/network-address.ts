@@ -1,4 +1,4 @@
-/** Networks of IPv4 that only a machine or its own network reaches: this host, private, shared, loopback, link-local. */
+/** IPv4 networks that only a machine or its own network reaches: this host, private, shared, loopback, link-local. */
 const privateV4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -9,7 +9,7 @@ const privateV4 = [
   '192.168.0.0/16',
 ].map(v4Range)
 
-/** What else is not the public internet (IANA's special-purpose registry, multicast and what is reserved). */
+/** Everything else that is not the public internet (IANA's special-purpose registry, multicast and reserved ranges). */
 const reservedV4 = [
   '192.0.0.0/24',
   '192.0.2.0/24',
@@ -24,16 +24,19 @@ const reservedV4 = [
   '240.0.0.0/4',
 ].map(v4Range)
 
-/** Global unicast. Loopback, mapped IPv4, unique local, link-local and multicast lie outside of it. */
+/** Global unicast. Loopback, mapped IPv4, unique local, link-local and multicast are outside it. */
 const globalV6 = v6Range('2000::/3')
-/** Within global unicast the tunnel that leads to any IPv4 address. */
+/** Inside global unicast, the tunnel that leads to any IPv4 address. */
 const tunnelV6 = v6Range('2002::/16')
-/** Within it what is for documents and protocols. */
+/** Inside global unicast, ranges for documentation and protocols. */
 const reservedV6 = ['2001::/23', '2001:db8::/32', '2620:4f:8000::/48', '3fff::/20'].map(v6Range)
-/** Where IPv4 is reached by translation alone, a resolver writes the IPv4 address into the last 32 bits. */
+/** On networks that reach IPv4 only by translation, a resolver puts the IPv4 address into the last 32 bits. */
 const translatedV4 = v6Range('64:ff9b::/96')
 
-/** Whether an IP address, as a resolver writes it, is of this machine or of a private network; what is no address counts as one. */
+/**
+ * Whether an IP address, as a resolver writes it, belongs to this machine or a private network; anything that is not an
+ * address counts as private.
+ */
 export function isPrivateAddress(address: string): boolean {
   const four = v4Bits(address)
   if (four !== null) return privateV4.some(within(four))
@@ -43,7 +46,7 @@ export function isPrivateAddress(address: string): boolean {
   return !within(six)(globalV6) || within(six)(tunnelV6)
 }
 
-/** Whether an IP address, as a resolver or the URL parser writes it, is one of the public internet. */
+/** Whether an IP address, as a resolver or the URL parser writes it, is on the public internet. */
 export function isPublicAddress(address: string): boolean {
   const four = v4Bits(address)
   if (four !== null) return ![...privateV4, ...reservedV4].some(within(four))
@@ -53,7 +56,7 @@ export function isPublicAddress(address: string): boolean {
 
 interface Range {
   bits: bigint
-  /** How many bits stand behind the network's own. */
+  /** Number of bits after the network prefix. */
   hostBits: bigint
 }
 
@@ -78,7 +81,7 @@ function v4Bits(address: string): bigint | null {
   return bytes.every(byte => byte < 256) ? bytes.reduce((bits, byte) => (bits << 8n) | BigInt(byte), 0n) : null
 }
 
-/** Of every spelling that the URL parser reads; a zone, as in `fe80::1%eth0`, is none of them. */
+/** Parses every spelling that the URL parser accepts; an address with a zone, such as `fe80::1%eth0`, is not one. */
 function v6Bits(address: string): bigint | null {
   const url = `http://[${address}]/`
   if (!/^[\da-f:.]+$/i.test(address) || !URL.canParse(url)) return null
@@ -93,8 +96,8 @@ function groupsOf(text: string): bigint[] {
 }
 
 /**
- * Whether the host of a URL, as `URL.hostname` writes it, names this machine or an address of a private network. A name that
- * a resolver would lead there is not known by this.
+ * Whether the host of a URL, as `URL.hostname` writes it, names this machine or a private address. Does not resolve
+ * names.
  */
 export function isPrivateHost(host: string): boolean {
   const name = host.replace(/\.$/, '')
@@ -102,6 +105,6 @@ export function isPrivateHost(host: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost') || (/^[\d.]+$/.test(name) && isPrivateAddress(name))
 }
 
-/** Whether the host of a URL, as `URL.hostname` writes it, is this machine by its name: only there plain http is no risk. */
+/** Whether the host of a URL, as `URL.hostname` writes it, is this machine: only there is plain http safe. */
 export const isLoopback = (host: string): boolean =>
   host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)

@@ -2,7 +2,10 @@ import { z } from 'zod'
 import { x402Version } from './networks.ts'
 import { PaymentOption } from './payment.ts'
 
-/** The 402 answers of inference routes (brief §5, published contract §3). `accepts` is empty: nobody signs money for an inference URL. */
+/**
+ * The 402 answers of inference routes (brief §5, published contract §3). `accepts` is empty, because no one should sign
+ * money for an inference URL.
+ */
 
 export const SignInChain = z.strictObject({ chainId: z.string(), type: z.enum(['eip191', 'eip1271', 'ed25519']) })
 
@@ -19,7 +22,7 @@ export type SignInChallengeInfo = z.output<typeof SignInChallengeInfo>
 
 export const Resource = z.strictObject({ url: z.string(), description: z.string(), mimeType: z.string() })
 
-/** No credentials at all: how to get in. */
+/** No credentials: explains how to get access. */
 export const DiscoveryRequired = z
   .strictObject({
     x402Version: z.literal(x402Version),
@@ -40,7 +43,7 @@ export const DiscoveryRequired = z
   .meta({ id: 'X402Discovery' })
 export type DiscoveryRequired = z.output<typeof DiscoveryRequired>
 
-/** A wallet that signed in and has too little credit: how to top up. */
+/** A signed-in wallet with too little credit: explains how to top up. */
 export const WalletCreditRequired = z
   .strictObject({
     error: z.literal('Payment required'),

@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import { x402Version } from './networks.ts'
 
-/** x402 version 2 (brief §2.1–§2.3). Answers are strict; what a client signs is read leniently and checked elsewhere. */
+/**
+ * x402 version 2 (brief §2.1–§2.3). Answers are strict; what a client signs is parsed leniently and checked elsewhere.
+ */
 
-/** Digits only: `BigInt('')` is 0 and `BigInt('0x10')` is 16, so a looser text would pass for an amount. */
+/** Digits only: `BigInt('')` is 0 and `BigInt('0x10')` is 16, so a looser pattern would let them pass as amounts. */
 export const BaseUnits = z.string().regex(/^\d{1,18}$/, 'digits only, in base units of the token')
 
 export const PaymentOption = z
@@ -20,13 +22,13 @@ export const PaymentOption = z
   .meta({ id: 'PaymentOption' })
 export type PaymentOption = z.output<typeof PaymentOption>
 
-/** 402 of a top-up without a payment (brief §2.2). */
+/** The 402 of a top-up without a payment (brief §2.2). */
 export const TopUpRequired = z
   .strictObject({ x402Version: z.literal(x402Version), accepts: z.array(PaymentOption) })
   .meta({ id: 'X402PaymentRequirements' })
 export type TopUpRequired = z.output<typeof TopUpRequired>
 
-/** EIP-3009, every number a decimal text. */
+/** EIP-3009, with every number as decimal text. */
 export const EvmAuthorization = z.strictObject({
   from: z.string(),
   to: z.string(),
@@ -37,7 +39,7 @@ export const EvmAuthorization = z.strictObject({
 })
 export type EvmAuthorization = z.output<typeof EvmAuthorization>
 
-/** Exactly these two members: with another one a stock facilitator may route the payment elsewhere. */
+/** Exactly these two members: with another one, a stock facilitator may route the payment elsewhere. */
 export const EvmPayload = z.strictObject({ signature: z.string(), authorization: EvmAuthorization })
 export type EvmPayload = z.output<typeof EvmPayload>
 
@@ -62,7 +64,7 @@ export const PaymentPayload = z.object({
 })
 export type PaymentPayload = z.output<typeof PaymentPayload>
 
-/** What older clients send: no `accepted`, a bare network name; the amount is the authorisation's value. */
+/** The form of older clients: no `accepted`, a bare network name; the amount is the authorization's value. */
 export const FlatPaymentPayload = z.object({
   x402Version: z.literal(x402Version),
   scheme: z.string(),

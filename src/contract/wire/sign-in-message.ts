@@ -1,7 +1,10 @@
-/** The text that a wallet signs (brief §5.2): EIP-4361 for EVM, the same form for Solana. Read strictly: what is read writes back to the same bytes. */
+/**
+ * The text that a wallet signs (brief §5.2): EIP-4361 for EVM, the same form for Solana. Parsing is strict: writing a
+ * parsed message gives the same bytes.
+ */
 
 export interface SignInFields {
-  /** Host of the service, with its port where it has one. */
+  /** Host of the service, with its port if any. */
   domain: string
   address: string
   statement?: string
@@ -10,7 +13,7 @@ export interface SignInFields {
   /** CAIP-2. */
   chainId: string
   nonce: string
-  /** ISO 8601, as are the other times. */
+  /** ISO 8601, like the other times. */
   issuedAt: string
   expirationTime?: string
   notBefore?: string
@@ -18,7 +21,7 @@ export interface SignInFields {
   resources?: string[]
 }
 
-/** Longer than any message that a client writes; a parser that stops here cannot be kept busy. */
+/** Longer than any message that a client writes, so that a parser cannot be kept busy. */
 const longestMessage = 4096
 const mostResources = 16
 
@@ -27,7 +30,7 @@ const linePattern = {
   domain: /^[^\s/?#@\\]{1,255}$/,
   evmAddress: /^0x[0-9a-fA-F]{40}$/,
   solanaAddress: /^[1-9A-HJ-NP-Za-km-z]{32,44}$/,
-  // Without control characters, other line breaks and halves of a character: what is shown is what is signed.
+  // No control characters, other line breaks or lone surrogates: what is shown is what is signed.
   statement: /^[^\p{Cc}\p{Cs}\u2028\u2029]{1,1000}$/u,
   uri: /^[a-zA-Z][a-zA-Z0-9+.-]{0,31}:[^\s]{1,2000}$/,
   nonce: /^[a-zA-Z0-9]{8,128}$/,
@@ -35,7 +38,7 @@ const linePattern = {
   requestId: /^[^\s]{1,255}$/,
 } as const
 
-/** A statement that looks like another field could mislead a person, or a reader that is less strict than this one. */
+/** A statement that looks like another field could mislead a user, or a less strict parser. */
 const fieldLabel = /(?:URI|Version|Chain ID|Nonce|Issued At|Expiration Time|Not Before|Request ID|Resources):/i
 
 const solanaPrefix = 'solana:'
@@ -44,10 +47,10 @@ const evmPrefix = 'eip155:'
 const isSolana = (chainId: string): boolean => chainId.startsWith(solanaPrefix)
 const accountKind = (chainId: string): string => (isSolana(chainId) ? 'Solana' : 'Ethereum')
 
-/** Only the reference stands on the line; the namespace is in the first one. */
+/** The line only contains the reference; the first line shows the namespace. */
 const chainReference = (chainId: string): string => chainId.slice(chainId.indexOf(':') + 1)
 
-/** Whether every field has the form that the message can hold; nothing with a line break in it passes. */
+/** Whether every field has a form that the message can hold; nothing with a line break passes. */
 function areSignInFields(fields: SignInFields): boolean {
   const address = isSolana(fields.chainId) ? linePattern.solanaAddress : linePattern.evmAddress
   const chain = isSolana(fields.chainId) ? /^solana:[1-9A-HJ-NP-Za-km-z]{1,44}$/ : /^eip155:[1-9]\d{0,17}$/
@@ -74,7 +77,7 @@ const isStatement = (text: string | undefined): boolean =>
 
 const isTime = (text: string): boolean => linePattern.time.test(text) && !Number.isNaN(Date.parse(text))
 
-/** The exact text. Throws where a field could not stand in it; the fields are the caller's own. */
+/** Returns the exact text. Throws if a field does not fit into it; the fields are the caller's own. */
 export function writeSignInMessage(fields: SignInFields): string {
   if (!areSignInFields(fields))
     throw new Error('A field of the sign-in message has a form that the message cannot hold.')
@@ -86,7 +89,7 @@ function written(fields: SignInFields, chainLine: string): string {
     `${fields.domain} wants you to sign in with your ${accountKind(fields.chainId)} account:`,
     fields.address,
     '',
-    // Without a statement EIP-4361 keeps its empty place, the Solana form does not.
+    // Without a statement, EIP-4361 keeps its empty line, and the Solana form does not.
     ...(fields.statement === undefined ? (isSolana(fields.chainId) ? [] : ['']) : [fields.statement, '']),
     `URI: ${fields.uri}`,
     `Version: ${fields.version}`,
@@ -101,7 +104,7 @@ function written(fields: SignInFields, chainLine: string): string {
   return lines.join('\n')
 }
 
-/** The fields of a signed text, or null where it is not exactly such a message. */
+/** Parses the fields of a signed text; null if it is not exactly such a message. */
 export function readSignInMessage(text: string): SignInFields | null {
   if (text.length > longestMessage) return null
   const lines = text.split('\n')
@@ -109,7 +112,7 @@ export function readSignInMessage(text: string): SignInFields | null {
   if (!head) return null
   const fields = fieldsOf(lines, head[1] ?? '', head[2] === 'Solana' ? solanaPrefix : evmPrefix)
   if (!fields || !areSignInFields(fields)) return null
-  // Writing it back is the whole grammar: whatever was moved, repeated or smuggled in gives other bytes.
+  // Writing it back checks the whole grammar: anything moved, repeated or smuggled in gives other bytes.
   const reference = chainReference(fields.chainId)
   const same =
     text === written(fields, reference) || (isSolana(fields.chainId) && text === written(fields, fields.chainId))

@@ -4,9 +4,9 @@ import { decodeBase64Json } from './header-codec.ts'
 import { evmNetwork } from './networks.ts'
 import { readSignInMessage, type SignInFields, writeSignInMessage } from './sign-in-message.ts'
 
-/** Header `SIGN-IN-WITH-X` (brief §5.2), in both payload shapes that are in public use (published contract §2). */
+/** Header `SIGN-IN-WITH-X` (brief §5.2), in both payload shapes in public use (published contract §2). */
 
-/** Why a sign-in is refused. What needs a clock, a key or a store is checked where the sign-in is verified. */
+/** Why a sign-in is refused. Checks that need a clock, a key or a store happen where the sign-in is verified. */
 export const signInCodes = [
   'X402_SIGN_IN_INVALID_PAYLOAD',
   'X402_SIGN_IN_PARSE_ERROR',
@@ -27,10 +27,10 @@ export const signInCodes = [
 ] as const
 export type SignInCode = (typeof signInCodes)[number]
 
-/** What a header claims: the fields of the signed text, that text, and the signature, not verified yet. */
+/** What a header claims: the fields of the signed text, that text, and the signature, not yet verified. */
 export interface SignInClaim {
   fields: SignInFields
-  /** As the text has it; EVM in any case. */
+  /** As in the text; EVM addresses in any case. */
   address: string
   domain: string
   uri: string
@@ -40,7 +40,7 @@ export interface SignInClaim {
   issuedAtMs: number
   expirationTimeMs: number | null
   notBeforeMs: number | null
-  /** The payload's own time, where it names one. */
+  /** The payload's own time, if it has one. */
   timestampMs: number | null
   /** The exact bytes that were signed. */
   message: string
@@ -54,7 +54,7 @@ const ChainId = z.union([z.string().max(64), z.number().int().positive()])
 
 const SignatureType = z.enum(['eip191', 'eip1271', 'eip6492', 'ed25519'])
 
-/** What the message says already. A payload may repeat it, but not contradict it. */
+/** What the message already says. A payload may repeat but not contradict it. */
 const repeatable = {
   domain: z.string().optional(),
   statement: z.string().optional(),
@@ -97,7 +97,7 @@ const StructuredPayload = z.object({
 
 const refused = (code: SignInCode): ReadSignIn => ({ ok: false, code })
 
-/** Reads either shape. The signed text wins: whatever the JSON says differently is refused by its name. Never throws. */
+/** Parses either shape. The signed text wins: JSON that differs from it is refused by name. Never throws. */
 export function readSignInHeader(header: string): ReadSignIn {
   const json = decodeBase64Json(header)
   if (!json.ok || typeof json.value !== 'object' || json.value === null || Array.isArray(json.value)) {
@@ -140,7 +140,7 @@ function readStructuredShape(value: object): ReadSignIn {
   const named = caip2(chainId)
   if (named === null) return refused('X402_SIGN_IN_INVALID_CHAIN_ID')
   if (version !== '1') return refused('X402_SIGN_IN_INVALID_MESSAGE')
-  // Clients leave out what is empty when they write the text.
+  // Clients omit empty members when they write the text.
   const { statement, resources, ...plain } = rest
   const fields: SignInFields = {
     ...plain,
@@ -198,7 +198,10 @@ function claimOf(fields: SignInFields, message: string, signature: string, times
   }
 }
 
-/** For a client: the header of what its own key signed, `signature` over `writeSignInMessage(fields)`. */
+/**
+ * For a client: returns the header for a message signed with its own key, `signature` over
+ * `writeSignInMessage(fields)`.
+ */
 export function writeSignInHeader(
   signed: { fields: SignInFields; signature: string },
   shape: 'message' | 'structured',

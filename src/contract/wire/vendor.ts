@@ -1,6 +1,6 @@
 /**
- * The vendor word stands in header names, in `service_parameters` and in `service_web_search_documents` (brief, preamble).
- * Everything inside speaks of `service`; only the edge of the wire knows another word.
+ * The vendor word appears in header names, in `service_parameters` and in `service_web_search_documents`
+ * (brief, preamble). Internally we say `service`; only the edge of the wire knows another word.
  */
 export const defaultVendor = 'service'
 
@@ -15,13 +15,15 @@ export const vendorHeader = (name: string, vendor: string): string =>
 /** The tool call that carries search results (brief §2.8). */
 export const searchDocumentsTool = 'service_web_search_documents'
 
-/** A JSON body as it goes on the wire of a vendor. What callers and engines wrote themselves is never renamed. */
+/** Renames a JSON body for the vendor's wire. What callers and engines wrote themselves is never renamed. */
 export const toVendor = (body: unknown, vendor: string): unknown => renameBody(body, vendor)
 
-/** A JSON body of a vendor's wire in our words. */
+/** Renames a JSON body from the vendor's wire to our words. */
 export const fromVendor = (body: unknown, vendor: string): unknown => renameBody(body, vendor)
 
-/** Both words change places, so that renaming twice gives back the same body, whatever a caller named its own members. */
+/**
+ * The two words swap places, so that renaming twice returns the original body, whatever a caller named its own members.
+ */
 function renameBody(body: unknown, vendor: string): unknown {
   if (vendor === defaultVendor || !isRecord(body)) return body
   const swap = swapping(vendor)
@@ -61,7 +63,10 @@ const renameChoice = (choice: unknown, swap: Swap): unknown => {
   return renamed
 }
 
-/** Of a message only the name of the service's own tool: where it was called, and where its answer is given back. */
+/**
+ * In a message, only the name of the service's own tool is renamed: where it was called, and where its result is
+ * returned.
+ */
 function renameMessage(message: unknown, swap: Swap): unknown {
   if (!isRecord(message)) return message
   const renamed = { ...message }

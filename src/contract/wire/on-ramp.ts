@@ -1,0 +1,34 @@
+import { chainName } from './networks.ts'
+import type { PaymentOption } from './payment.ts'
+
+/**
+ * Where USDC can be bought, as a service names it in `extra.onRamp` of an option of its 402: an https address, in which
+ * `{address}` and `{network}` stand for the wallet's. Users see its host, and no program opens it.
+ */
+export interface OnRamp {
+  url: string
+  host: string
+}
+
+/** An option's `extra` is sent back in a header. */
+export const onRampLength = 500
+
+/** Null for what is no https address, or carries a name and password, which could look like another host. */
+export function onRampAt(template: unknown, terms: { address: string; network: string }): OnRamp | null {
+  if (typeof template !== 'string' || template.length > onRampLength) return null
+  const filled = template
+    .replaceAll('{address}', encodeURIComponent(terms.address))
+    .replaceAll('{network}', encodeURIComponent(chainName(terms.network).toLowerCase()))
+  if (!URL.canParse(filled)) return null
+  const { href, host, protocol, username, password } = new URL(filled)
+  return protocol === 'https:' && username === '' && password === '' ? { url: href, host } : null
+}
+
+/** The one that an offer names for an address on a network. */
+export function onRampOf(
+  accepts: readonly PaymentOption[],
+  terms: { address: string; network: string },
+): OnRamp | null {
+  const option = accepts.find(({ network }) => network === terms.network)
+  return onRampAt(option?.extra?.onRamp, terms)
+}
