@@ -1,14 +1,14 @@
 /** When a wait ends without a result. */
 interface Patience {
-  /** Ends the wait when it is aborted. */
+  /** Ends the wait when aborted. */
   signal: AbortSignal
-  /** Absent: no deadline. */
+  /** No deadline if absent. */
   timeoutMs?: number
 }
 
 /**
- * The same result, or a rejection on abort or timeout. An engine that ignores its abort signal must not block a caller,
- * its credit or a shutdown.
+ * Returns the same result, or rejects on abort or timeout. An engine that ignores its abort signal must not block a
+ * caller, its credit or a shutdown.
  */
 export function boundedWait<Value>(work: Promise<Value>, { signal, timeoutMs }: Patience): Promise<Value> {
   return new Promise((resolve, reject) => {
@@ -24,11 +24,11 @@ export function boundedWait<Value>(work: Promise<Value>, { signal, timeoutMs }: 
   })
 }
 
-/** Work in flight, so that a resource is closed only after the work that uses it. */
+/** Tracks work in flight, so that a resource is closed only after the work that uses it. */
 export class InFlight {
   readonly #open = new Set<PromiseWithResolvers<void>>()
 
-  /** Work begins; call the result when it ends. */
+  /** Begins work; call the returned function when it ends. */
   begin(): () => void {
     const over = Promise.withResolvers<void>()
     this.#open.add(over)
@@ -44,7 +44,7 @@ export class InFlight {
   }
 }
 
-/** Runs once, however often it is called: every caller gets the same promise. */
+/** Returns a function that runs once, however often it is called: every caller gets the same promise. */
 export function once(run: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined
   return () => {
@@ -53,14 +53,16 @@ export function once(run: () => Promise<void>): () => Promise<void> {
   }
 }
 
-/** An abort that also follows another one and a deadline. Unlike `AbortSignal.any`, `release` frees it at once. */
+/**
+ * An abort signal that also follows another one and a deadline. Unlike `AbortSignal.any`, `release` frees it at once.
+ */
 export class FollowingAbort {
   readonly #own = new AbortController()
   readonly #other: AbortSignal
   readonly #follow = () => this.abort(this.#other.reason)
   readonly #timer: NodeJS.Timeout | null
 
-  /** Its user calls `release` when the work has ended. */
+  /** Call `release` when the work has ended. */
   constructor(other: AbortSignal, timeoutMs?: number) {
     this.#other = other
     const late = () => this.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError'))

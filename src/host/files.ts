@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 
 const ownerOnlyFolder = 0o700
 
-/** Makes a folder for its owner alone, with those above it. Once this resolves, a loss of power leaves it there. */
+/** Creates a folder and its parents, readable only by their owner. Once this resolves, it survives a power loss. */
 export async function makeFolder(path: string): Promise<void> {
   const folder = resolve(path)
   const first = await mkdir(folder, { recursive: true, mode: ownerOnlyFolder })
@@ -15,13 +15,13 @@ export async function makeFolder(path: string): Promise<void> {
   }
 }
 
-/** Makes the names in a folder durable: files that were made, renamed or linked there. */
+/** Makes names in a folder durable: files that were created, renamed or linked there. */
 export async function syncFolder(path: string): Promise<void> {
-  // Windows has no handle of a folder to sync.
+  // Windows cannot sync a folder.
   if (process.platform !== 'win32') await sync(path, 'r')
 }
 
-/** Makes the contents of a file durable; its name is the folder's. */
+/** Makes the contents of a file durable; its name belongs to the folder. */
 export const syncFile = (path: string): Promise<void> => sync(path, process.platform === 'win32' ? 'r+' : 'r')
 
 async function sync(path: string, flags: string): Promise<void> {
@@ -29,7 +29,10 @@ async function sync(path: string, flags: string): Promise<void> {
   await handle.sync().finally(() => handle.close())
 }
 
-/** A private temporary folder for as long as it is used; `name` says what it was for if a crash leaves it behind. */
+/**
+ * Creates a private temporary folder for the duration of `use`; `name` says what it was for if a crash leaves it
+ * behind.
+ */
 export async function inFolder<Value>(name: string, use: (folder: string) => Promise<Value>): Promise<Value> {
   const folder = await mkdtemp(join(tmpdir(), `farebox-${name}-`))
   try {
@@ -39,7 +42,7 @@ export async function inFolder<Value>(name: string, use: (folder: string) => Pro
   }
 }
 
-/** Bytes as a temporary file, for readers that need a path or random access. */
+/** Writes bytes to a temporary file, for readers that need a path or random access. */
 export const inFile = <Value>(name: string, bytes: Buffer, use: (path: string) => Promise<Value>): Promise<Value> =>
   inFolder(name, async folder => {
     const path = join(folder, name)

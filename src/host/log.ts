@@ -9,13 +9,13 @@ const levels = ['error', 'warn', 'info'] as const
 type Level = (typeof levels)[number]
 
 interface LineLogOptions {
-  /** What is told: this and what is worse. */
+  /** Logs this level and more severe ones. */
   level?: Level
-  /** Texts that no line may show, whatever brought them there. */
+  /** Texts that no line may contain. */
   hidden?: () => Iterable<string>
 }
 
-/** A log of one line of JSON each, with its time in UTC; unless told, of what went wrong alone. */
+/** Creates a log of one JSON line each, with its time in UTC; by default only of errors. */
 export function lineLog(
   write: (line: string) => void,
   { level: most = 'warn', hidden = () => [] }: LineLogOptions = {},
@@ -33,7 +33,7 @@ export function lineLog(
   return { info: line('info'), warn: line('warn'), error: line('error') }
 }
 
-/** As JSON prints them, so that one with a quotation mark is found as well. */
+/** As JSON prints them, so that one with a quotation mark is found too. */
 function without(hidden: Iterable<string>, line: string): string {
   let shown = line
   for (const text of hidden) shown = shown.replaceAll(JSON.stringify(text).slice(1, -1), '[hidden]')

@@ -1,4 +1,6 @@
-/** Codes of connections that never came about, so that no byte of a request has left. TLS has codes of its own. */
+/**
+ * Error codes of connections that were never established, so that no byte of a request was sent. TLS has its own codes.
+ */
 export const unreachable: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -10,8 +12,8 @@ export const unreachable: ReadonlySet<string> = new Set([
 ])
 
 /**
- * All bytes of a body; null where there are more than `mostBytes`, and then the rest is left unread. `arrived` is told of
- * each piece, and may throw to refuse it.
+ * Reads all bytes of a body; null if there are more than `mostBytes`, and then leaves the rest unread. `arrived` is
+ * called with each piece, and may throw to refuse it.
  */
 export async function bytesWithin(
   body: AsyncIterable<Uint8Array>,

@@ -1,6 +1,6 @@
 /**
- * A package that only some engines need, as the part of it that they use. The name is no literal to the compiler, so
- * that neither types nor bundle ask for a package that is not there. Throws a sentence that says what to install.
+ * Imports a package that only some engines need, typed as the part that they use. The name is not a literal, so that
+ * neither types nor bundle require a package that may be missing. Throws a sentence that says what to install.
  */
 export async function optionalPackage<Module>(name: string, neededFor: string): Promise<Module> {
   try {
@@ -12,14 +12,14 @@ export async function optionalPackage<Module>(name: string, neededFor: string): 
   }
 }
 
-/** `defuddle/node` is a door of `defuddle`. */
+/** `defuddle/node` is an entry point of `defuddle`. */
 const packageOf = (name: string): string =>
   name
     .split('/')
     .slice(0, name.startsWith('@') ? 2 : 1)
     .join('/')
 
-/** Loads a shared value once, on first use; a failure is retried by the next use. */
+/** Loads a shared value once, on first use; after a failure the next use tries again. */
 export function onceLoaded<Value>(load: () => Promise<Value>): () => Promise<Value> {
   let loaded: Promise<Value> | null = null
   return () => {

@@ -1,4 +1,4 @@
-/** A map of bounded size that forgets what was used longest ago. */
+/** A map of limited size that drops the least recently used entry. */
 export class RecentMap<Value> {
   readonly #entries = new Map<string, Value>()
   readonly #limit: number
@@ -18,10 +18,15 @@ export class RecentMap<Value> {
   get(key: string): Value | undefined {
     const value = this.#entries.get(key)
     if (value === undefined) return undefined
-    // A Map keeps the order of insertion, so putting it in again makes it the newest.
+    // A Map keeps insertion order, so reinserting makes an entry the newest.
     this.#entries.delete(key)
     this.#entries.set(key, value)
     return value
+  }
+
+  /** The same without counting as a use. */
+  peek(key: string): Value | undefined {
+    return this.#entries.get(key)
   }
 
   set(key: string, value: Value): void {

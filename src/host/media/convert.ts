@@ -5,10 +5,10 @@ import { type FrameTaker, OpenInput } from './open-input.ts'
 import { audioEnding, OpenOutput, openEncoder } from './open-output.ts'
 import type { Conversion, Converted, Track } from './tasks.ts'
 
-/** Frames of a track that wait for the first of another: what begins later than that is taken to be empty. */
+/** Frames of a track that may wait for the first frame of another; a track that starts later counts as empty. */
 const mostWaiting = 64
 
-/** Reads, filters and encodes files, all on this thread. Throws `AvError` where a file cannot be read or written. */
+/** Reads, filters and encodes files, all on this thread. Throws `AvError` if a file cannot be read or written. */
 export function convert(library: AvLibrary, conversion: Conversion): Converted {
   const opened: { close(): void }[] = []
   const keep = <Thing extends { close(): void }>(thing: Thing): Thing => {
@@ -64,14 +64,14 @@ class Line {
   readonly #library: AvLibrary
   readonly #track: Track
   readonly #frame: Frame
-  /** By the place of each read: what came before the filters were set up. */
+  /** By input index: frames that came before the filters were set up. */
   readonly #waiting: { frame: Frame; stream: Stream }[][]
   readonly #ended: boolean[]
   #chain: FilterChain | null = null
   #encoder: CodecContext | null = null
   #stream: Stream | null = null
   count = 0
-  /** Up to where it was written. */
+  /** The time up to which it was written. */
   seconds = 0
   isOver = false
 
@@ -89,12 +89,12 @@ class Line {
     return { take: (frame, stream) => this.#take(place, frame, stream), end: () => this.#end(place) }
   }
 
-  /** Whether a frame of each read was seen, or nothing more is waited for. */
+  /** Whether every input had a frame, or nothing more is waited for. */
   get isReady(): boolean {
     return this.#waiting.every((frames, place) => frames.length > 0 || this.#ended[place])
   }
 
-  /** Sets up filters and encoder. Throws `AvError` where a read had no frame. */
+  /** Sets up filters and encoder. Throws `AvError` if an input had no frame. */
   open(output: OpenOutput): void {
     const firsts = this.#waiting.map(([first]) => first)
     if (firsts.includes(undefined)) {
@@ -127,7 +127,7 @@ class Line {
     return 'done'
   }
 
-  /** Writes what the encoder kept back. */
+  /** Writes what the encoder has buffered. */
   finish(output: OpenOutput): void {
     this.isOver = true
     if (this.#encoder && this.#stream) output.write(this.#encoder, this.#stream, null)
@@ -163,7 +163,7 @@ class Line {
     if (!this.isOver) this.#chain?.end(place)
   }
 
-  /** Samples are counted, so that their times have neither gaps nor steps back. */
+  /** Times are derived from the sample count, so that they have no gaps and never go back. */
   #stamp(frame: Frame, encoder: CodecContext): void {
     if (this.#track.kind === 'audio') {
       frame.pts = BigInt(this.count)
@@ -171,7 +171,7 @@ class Line {
       this.seconds = this.count / this.#track.rate
       return
     }
-    // An encoder chooses by itself which frames are whole images.
+    // Lets the encoder choose keyframes itself.
     frame.pictType = 0 as typeof frame.pictType
     this.count++
     this.seconds = (Number(frame.pts) * encoder.timeBase.num) / encoder.timeBase.den

@@ -5,7 +5,9 @@ export interface AvLibrary {
   names: typeof import('node-av/constants')
 }
 
-/** npm drops an optional package that failed without a word, so only importing it tells. Throws `FfmpegMissing`. */
+/**
+ * npm silently drops an optional package that failed to install, so only importing it tells. Throws `FfmpegMissing`.
+ */
 export async function loadAvLibrary(): Promise<AvLibrary> {
   try {
     const [av, names] = await Promise.all([import('node-av/lib'), import('node-av/constants')])
@@ -16,10 +18,10 @@ export async function loadAvLibrary(): Promise<AvLibrary> {
   }
 }
 
-/** What a step of a codec or a filter came to. */
+/** The result of a step of a codec or filter. */
 export type Step = 'done' | 'hungry' | 'ended'
 
-/** Throws `AvError` for what is neither success, nor hunger, nor the end. */
+/** Throws `AvError` for any code other than success, "needs input" and "end". */
 export function stepOf({ av, names }: AvLibrary, code: number, what: string): Step {
   if (code >= 0) return 'done'
   if (code === names.AVERROR_EOF) return 'ended'
@@ -33,8 +35,8 @@ export function succeed({ av }: AvLibrary, code: number, what: string): void {
 }
 
 /**
- * One by one, because a list of options that is given to a codec is freed twice (node-av 6.1.1). Throws `AvError` for one
- * that is unknown.
+ * Sets options one by one, because a list of options given to a codec is freed twice (node-av 6.1.1). Throws `AvError`
+ * for an unknown option.
  */
 export function setOptions(
   library: AvLibrary,
@@ -52,20 +54,20 @@ export class AvError extends Error {
   }
 }
 
-/** How the package is installed: without its script, which would download an executable that is not used here. */
+/** How to install the package: without its script, which would download an executable that we do not use. */
 const install = 'npm install --ignore-scripts node-av'
 
 /** FFmpeg is not installed, or lacks encoders. */
 export class FfmpegMissing extends Error {
-  /** A sentence, and another one that says what to do. */
+  /** A sentence, and another that says what to do. */
   readonly problem: string
   readonly nextStep: string
   /** The command that installs it. */
   readonly install = install
-  /** Whether it is installed, though without some of the encoders. */
+  /** Whether it is installed, although without some of the encoders. */
   readonly isInstalled: boolean
 
-  /** `lacks` are the encoders that the installed one does not have. */
+  /** `lacks` are the encoders that the installed version does not have. */
   constructor(lacks: readonly string[] = []) {
     const problem = lacks.length
       ? `The installed package node-av lacks ${lacks.join(' and ')}`
@@ -78,7 +80,7 @@ export class FfmpegMissing extends Error {
   }
 }
 
-/** Encoders by the names that FFmpeg gives them. Reading, measuring and decoding need none of them. */
+/** Encoders by FFmpeg's names. Reading, measuring and decoding need none of them. */
 
 /** Videos are encoded with H.264 and AAC. */
 export const videoEncoders = ['libx264', 'aac'] as const

@@ -1,27 +1,27 @@
 import type { FilterContext, FilterGraph, Frame, Stream } from 'node-av/lib'
 import { AvError, type AvLibrary, type Step, stepOf, succeed } from './ffmpeg.ts'
 
-/** The first frame of an input of a graph, with the stream that it is of. */
+/** The first frame of a graph's input, with its stream. */
 export interface FirstFrame {
   frame: Frame
   stream: Stream
 }
 
-/** FFmpeg's filters between decoded frames, which they get upright, and one open end. */
+/** FFmpeg filters that take decoded frames, turned upright, and have one output. */
 export class FilterChain {
   readonly #library: AvLibrary
   readonly #graph: FilterGraph
   readonly #sources: FilterContext[]
   readonly sink: FilterContext
 
-  /** Frames are like the first of each input. Throws `AvError` where filters do not fit. */
+  /** All frames must be like the first one of their input. Throws `AvError` if the filters do not fit. */
   constructor(library: AvLibrary, kind: 'video' | 'audio', text: string, firsts: readonly FirstFrame[]) {
     const { av } = library
     this.#library = library
     this.#graph = new av.FilterGraph()
     this.#graph.alloc()
     this.#graph.nbThreads = 1
-    // Both ends stand in the text, because lists of ends lose all but their first (node-av 6.1.1).
+    // Both ends are written into the text, because node-av 6.1.1 loses all but the first of a list of ends.
     const sources = firsts.map((first, index) => `${sourceOf(library, first, index)}[in${index}]`)
     const sink = kind === 'video' ? 'buffersink' : 'abuffersink'
     const whole = [...sources, `${text}[out]`, `[out]${sink}@out`].join(';')
@@ -32,7 +32,7 @@ export class FilterChain {
     this.sink = this.#named(`${sink}@out`)
   }
 
-  /** Takes what is in the frame. */
+  /** Adds the frame's content to an input. */
   give(index: number, frame: Frame): void {
     succeed(this.#library, this.#sources[index]?.buffersrcAddFrameSync(frame) ?? 0, 'filtering')
   }
@@ -56,7 +56,7 @@ export class FilterChain {
   }
 }
 
-/** The beginning of an input, in FFmpeg's words for filters. */
+/** Describes an input in FFmpeg's filter syntax. */
 function sourceOf(library: AvLibrary, { frame, stream }: FirstFrame, index: number): string {
   const { av, names } = library
   const time = `time_base=${stream.timeBase.num}/${stream.timeBase.den}`
@@ -73,13 +73,16 @@ function sourceOf(library: AvLibrary, { frame, stream }: FirstFrame, index: numb
   return `abuffer@in${index}=${time}:${samples}:channel_layout=${layout}`
 }
 
-/** Filters that turn frames upright, by the nine numbers of a display matrix; only quarter turns are in use. */
+/**
+ * Returns the filters that turn frames upright, from the nine numbers of a display matrix; only quarter turns are used
+ * in practice.
+ */
 function turnOf(matrix: Buffer): readonly string[] {
   const sign = (place: number) => Math.sign(matrix.readInt32LE(place * 4))
   return turns[[0, 1, 3, 4].map(sign).join(' ')] ?? []
 }
 
-/** By the signs of the four numbers that turn and mirror. */
+/** By the signs of the four numbers that rotate and mirror. */
 const turns: Readonly<Record<string, readonly string[]>> = {
   '0 1 -1 0': ['transpose=clock'],
   '0 -1 1 0': ['transpose=cclock'],

@@ -1,6 +1,7 @@
 /**
- * A process that reads, measures and writes media files, so that files of callers meet native code and foreign parsers
- * here alone. It knows no setting, is asked one task at a time, and is killed when it takes too long or too much memory.
+ * A subprocess that reads, measures and writes media files, so that callers' files reach native code and third-party
+ * parsers only here. It gets no settings, runs one task at a time, and is killed if it takes too long or too much
+ * memory.
  */
 import { readFile } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'

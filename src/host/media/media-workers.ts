@@ -7,20 +7,20 @@ import { FfmpegMissing } from './ffmpeg.ts'
 import type { MediaAnswer, MediaQuestion, MediaTaskName, MediaTasks } from './tasks.ts'
 
 export interface MediaWorkersOptions {
-  /** Tasks at once, each in a process of its own, and those that wait for one. */
+  /** Concurrent tasks, each in its own process, and how many may wait. */
   atOnce: number
   waiting: number
-  /** A task that takes longer is ended, with its process. */
+  /** A task that takes longer is killed with its process. */
   timeoutMs: number
-  /** Memory of a process; one that has more is ended. */
+  /** Memory limit of a process; one that exceeds it is killed. */
   memoryMb: number
-  /** Whether requests come before it. */
+  /** Whether requests have priority over it. */
   isPatient?: boolean
-  /** The file that the processes run; a test owns it. */
+  /** The file that the processes run; for tests. */
   program?: string
 }
 
-/** How a task ended, where it did not with an answer; `died` is of memory, or of a fault in native code. */
+/** Why a task ended without an answer; `died` means out of memory, or a fault in native code. */
 export type MediaProblem = 'unreadable' | 'excessive' | 'late' | 'died' | 'failed'
 
 /** A task ended without an answer. */
@@ -35,8 +35,8 @@ export class MediaFailed extends Error {
 }
 
 /**
- * Processes that work on media, for one purpose: they are started when they are needed, kept for the next task, and ended
- * when there was none for a while. They keep this process from ending only while they work.
+ * Processes that work on media for one purpose: started on demand, kept for the next task, and stopped when idle for a
+ * while. They keep this process alive only while they work.
  */
 export class MediaWorkers {
   readonly #options: MediaWorkersOptions
@@ -54,12 +54,15 @@ export class MediaWorkers {
     return this.#slots.full
   }
 
-  /** Gives `work` its turn, with what runs tasks in it. Throws the signal's reason, at once, while it waits. */
+  /**
+   * Runs `work` in its turn, with a function that runs tasks. While it waits, an abort throws the signal's reason at
+   * once.
+   */
   turn<Value>(work: (run: RunMediaTask) => Promise<Value>, signal: AbortSignal): Promise<Value> {
     return this.#slots.run(() => work((name, task) => this.#run(name, task, signal)), signal)
   }
 
-  /** Ends idle processes now and busy ones after their task. */
+  /** Stops idle processes now, and busy ones after their task. */
   close(): void {
     this.#isClosed = true
     for (const { child, ending } of this.#idle.splice(0)) {
@@ -96,7 +99,7 @@ export class MediaWorkers {
       signal.addEventListener('abort', left, { once: true })
       child.once('message', answered as (message: unknown) => void)
       child.once('exit', died).once('error', died)
-      // What cannot be sent has ended, which is told by itself.
+      // If sending fails, the process has ended, which is reported separately.
       child.send(question, () => undefined)
     })
   }
@@ -153,16 +156,16 @@ const ownProgram = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? './media-process.ts' : './media-process.js', import.meta.url),
 )
 
-/** A system that forbids it runs the process all the same. */
+/** If the system forbids it, the process runs at normal priority. */
 function lower(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
   } catch {
-    // The child may already be gone, or priorities are not ours to change.
+    // The process may already be gone, or we may not change priorities.
   }
 }
 
-/** Asks a media process, which is ended afterwards. Throws `FfmpegMissing` where FFmpeg, or one of these encoders, is missing. */
+/** Checks with a temporary media process. Throws `FfmpegMissing` if FFmpeg or one of these encoders is missing. */
 export async function requireFfmpeg(encoders: readonly string[]): Promise<void> {
   const workers = new MediaWorkers({ atOnce: 1, waiting: 0, timeoutMs: findMs, memoryMb: 1_024 })
   try {
@@ -173,11 +176,11 @@ export async function requireFfmpeg(encoders: readonly string[]): Promise<void> 
   }
 }
 
-/** JavaScript's part of the memory of a media process: tables of a file's samples, of which a long video has a million. */
+/** JavaScript heap of a media process: tables of a file's samples, of which a long video has a million. */
 export const heapMb = 384
 
-/** A media process that had nothing to do for so long is ended: it holds some 100 MB, and another starts in 0.1 s. */
+/** A media process that was idle for this long is stopped: it takes some 100 MB, and a new one starts in 0.1 s. */
 export const idleMs = 30_000
 
-/** How long FFmpeg may take to load and say what it can do; 0.2 s on an idle machine. */
+/** How long FFmpeg may take to load and list its encoders; 0.2 s on an idle machine. */
 export const findMs = 20_000

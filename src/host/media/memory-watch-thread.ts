@@ -1,9 +1,9 @@
 import { workerData } from 'node:worker_threads'
 
-/** Often enough that a decoder gets some tens of megabytes beyond the limit, and seldom enough to cost nothing. */
+/** Often enough to limit a decoder's overrun to some tens of megabytes, and rarely enough to cost nothing. */
 const everyMs = 20
 
-/** Ends the process of this thread once it has more memory than it may, its native part counting. */
+/** Kills this thread's process once it uses more memory than allowed, including native memory. */
 setInterval(() => {
   if (process.memoryUsage.rss() > workerData * 1024 * 1024) process.kill(process.pid, 'SIGKILL')
 }, everyMs)

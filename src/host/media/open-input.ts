@@ -2,9 +2,9 @@ import type { CodecContext, FormatContext, Frame, Packet, Stream } from 'node-av
 import { AvError, type AvLibrary, setOptions, stepOf, succeed } from './ffmpeg.ts'
 import type { Conversion, ConversionInput, Track } from './tasks.ts'
 
-/** Where the frames of one stream go. */
+/** Receives the frames of one stream. */
 export interface FrameTaker {
-  /** Takes what is in the frame; its time is in the stream's units. */
+  /** Takes the content of the frame; its time is in the stream's units. */
   take(frame: Frame, stream: Stream): void
   end(): void
 }
@@ -13,11 +13,11 @@ interface Read {
   stream: Stream
   decoder: CodecContext
   taker: FrameTaker
-  /** Samples of one channel that may still come. */
+  /** Samples of one channel that may still be decoded. */
   leftSamples: number
 }
 
-/** A file whose packets are decoded, one after the other. */
+/** A file whose packets are decoded one after another. */
 export class OpenInput {
   readonly #library: AvLibrary
   readonly #isStill: boolean
@@ -28,7 +28,7 @@ export class OpenInput {
   #startSeconds = 0
   isOver = false
 
-  /** Throws `AvError` where the file is none of its reader. */
+  /** Throws `AvError` if the file is not of its demuxer's format. */
   constructor(library: AvLibrary, { path, reader, options = {}, isStill = false }: ConversionInput) {
     const { av } = library
     this.#library = library
@@ -48,7 +48,7 @@ export class OpenInput {
     if (startTime > 0n) this.#startSeconds = Number(startTime) / 1e6
   }
 
-  /** The first stream of a kind, a cover image being none; null where there is none. */
+  /** Returns the first stream of a kind, not counting cover images; null if there is none. */
   streamOf(kind: Track['kind']): Stream | null {
     const { names } = this.#library
     const type = kind === 'video' ? names.AVMEDIA_TYPE_VIDEO : names.AVMEDIA_TYPE_AUDIO
@@ -56,7 +56,7 @@ export class OpenInput {
     return this.#context.streams.find(each => each.codecpar.codecType === type && !isCover(each)) ?? null
   }
 
-  /** From now on this stream is decoded. Throws `AvError` where nothing can decode it. */
+  /** Decodes this stream from now on. Throws `AvError` if there is no decoder for it. */
   decode(stream: Stream, taker: FrameTaker, most: Pick<Conversion, 'maxPixels' | 'maxSamples'>): void {
     const { av } = this.#library
     const codec = av.Codec.findDecoder(stream.codecpar.codecId)
@@ -71,7 +71,7 @@ export class OpenInput {
     this.#reads.set(stream.index, { stream, decoder, taker, leftSamples })
   }
 
-  /** Streams that nobody decodes are not read. */
+  /** Streams that are not decoded are not read. */
   discardOthers(): void {
     const { names } = this.#library
     for (const stream of this.#context.streams) {
@@ -79,7 +79,7 @@ export class OpenInput {
     }
   }
 
-  /** Decodes the next packet; at the end of the file, all that decoders kept back. */
+  /** Decodes the next packet; at the end of the file, everything that decoders have buffered. */
   readOn(): void {
     const step = stepOf(this.#library, this.#context.readFrameSync(this.#packet), 'reading the file')
     if (step === 'ended') {
@@ -87,7 +87,7 @@ export class OpenInput {
       return
     }
     const read = this.#reads.get(this.#packet.streamIndex)
-    // What is damaged within a file is left out, as every player does.
+    // Damaged parts of a file are skipped, as by every player.
     if (read && read.decoder.sendPacketSync(this.#packet) >= 0) this.#drain(read)
     this.#packet.unref()
   }

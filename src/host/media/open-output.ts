@@ -3,7 +3,7 @@ import { AvError, type AvLibrary, setOptions, stepOf, succeed } from './ffmpeg.t
 import type { FilterChain } from './filter-chain.ts'
 import type { AudioTrack, Conversion, Track } from './tasks.ts'
 
-/** A file that is written, of tracks whose encoders are all open before its first byte. */
+/** A file being written, whose encoders are all open before its first byte. */
 export class OpenOutput {
   readonly #library: AvLibrary
   readonly #to: Conversion['to']
@@ -25,7 +25,7 @@ export class OpenOutput {
     return this.bytes >= this.#to.mostBytes
   }
 
-  /** An encoder as a stream of the file. */
+  /** Adds an encoder as a stream of the file. */
   add(encoder: CodecContext): Stream {
     const stream = this.#context.newStream()
     succeed(this.#library, stream.codecpar.fromContext(encoder), 'adding a track')
@@ -43,13 +43,13 @@ export class OpenOutput {
     if (!this.#context.oformat?.hasFlags(names.AVFMT_NOFILE)) {
       succeed(this.#library, this.#context.openOutputSync(), 'opening the file')
     }
-    // The same words make the same file: no date and no name of a program is in it.
+    // The same input gives the same file: it contains no date and no program name.
     this.#context.setFlags(names.AVFMT_FLAG_BITEXACT)
     setOptions(this.#library, this.#context, this.#to.options)
     succeed(this.#library, this.#context.writeHeaderSync(null), 'beginning the file')
   }
 
-  /** Encodes a frame, or with null what the encoder kept back. */
+  /** Encodes a frame, or with null what the encoder has buffered. */
   write(encoder: CodecContext, stream: Stream, frame: Frame | null): void {
     succeed(this.#library, encoder.sendFrameSync(frame), 'encoding')
     while (stepOf(this.#library, encoder.receivePacketSync(this.#packet), 'encoding') === 'done') {
@@ -71,7 +71,7 @@ export class OpenOutput {
   }
 }
 
-/** An encoder for what leaves a chain of filters. Throws `AvError` where there is none of its name. */
+/** Opens an encoder for the output of a filter chain. Throws `AvError` if there is none of its name. */
 export function openEncoder(library: AvLibrary, track: Track, sink: FilterChain['sink'], isGlobal: boolean) {
   const { names } = library
   const encoder = newEncoder(library, track.encoder)
@@ -92,7 +92,7 @@ export function openEncoder(library: AvLibrary, track: Track, sink: FilterChain[
   return encoder
 }
 
-/** The end of an audio track's filters: its encoder's kind of samples, in frames of its size. */
+/** Ends an audio track's filters with the sample format and frame size that its encoder needs. */
 export function audioEnding(library: AvLibrary, track: AudioTrack): string {
   const encoder = newEncoder(library, track.encoder)
   setUpAudio(library, encoder, track)

@@ -24,11 +24,11 @@ import { checkWhole } from './whole/check-whole.ts'
 export interface TakeVideoTask {
   path: string
   format: 'mp4' | 'mov' | 'webm'
-  /** Of all tracks together. */
+  /** Over all tracks. */
   mostPackets: number
 }
 
-/** A video of one track of frames and at most one of audio, with the packets that were measured and nothing else. */
+/** A video with one video track and at most one audio track, containing exactly the packets that were measured. */
 export interface TakenVideo {
   bytes: Uint8Array
   /** Up to the end of its last frame or sample. */
@@ -38,19 +38,19 @@ export interface TakenVideo {
   frames: number
 }
 
-/** The reader of each format is named, so that no content is taken for another. */
+/** The reader of each format is fixed, so that no content can pass for another. */
 const readers = { mp4: [MP4, QTFF], mov: [QTFF, MP4], webm: [WEBM, MATROSKA] }
 
-/** What encoders of audio put before the first frame and behind the last, which players leave out. */
+/** Padding that audio encoders add before the first and after the last frame, and players skip. */
 const paddingSeconds = 0.1
 
-/** More than rounding makes of the length of audio. */
+/** More than rounding changes the length of audio. */
 const audioToleranceSeconds = 1
 
 /**
  * Rewrites a file around the packets of its main tracks. Its header, other tracks, attachments and edit lists may say
- * anything, and other readers may interpret them differently; the rewritten file says only what it holds.
- * Throws `Unreadable`, and `Excessive` by its tables, before any packet is read.
+ * anything, and other readers may interpret them differently; the rewritten file describes only its content. Throws
+ * `Unreadable`, and `Excessive` based on its tables, before any packet is read.
  */
 export async function takeVideo({ path, format, mostPackets }: TakeVideoTask): Promise<TakenVideo> {
   const file = await readFile(path)
@@ -100,10 +100,10 @@ function outputFormat(format: TakeVideoTask['format']) {
 
 interface Rewriting {
   packets: AsyncGenerator<EncodedPacket, void, unknown>
-  /** When its first packet begins, in seconds. */
+  /** Start of its first packet, in seconds. */
   first: Promise<number>
   add(packet: EncodedPacket): Promise<void>
-  /** How long a packet plays by what is coded in it; null where only its times say. */
+  /** Returns a packet's duration from its coded data; null if only the container's times tell. */
   coded(packet: EncodedPacket): number | null
 }
 
@@ -137,12 +137,12 @@ async function audioTrack(track: InputAudioTrack, output: Output): Promise<Rewri
 
 interface Walked {
   packets: number
-  /** When its last packet ends, in seconds. */
+  /** End of its last packet, in seconds. */
   end: number
   coded: number
 }
 
-/** Writes the packets of all tracks in the order of their times, from 0 on. Tables may count fewer than there are. */
+/** Writes the packets of all tracks in order of time, starting at 0. Tables may count fewer packets than there are. */
 async function interleaved(tracks: readonly Rewriting[], startsAt: number, mostPackets: number): Promise<Walked[]> {
   let left = mostPackets
   const lines = await Promise.all(
@@ -164,24 +164,24 @@ async function interleaved(tracks: readonly Rewriting[], startsAt: number, mostP
   }
 }
 
-/** What is used of the settings of a decoder. */
+/** The part of a decoder's settings that we use. */
 interface AudioSettings {
   sampleRate: number
   numberOfChannels: number
 }
 
-/** Samples of one packet, for codecs where each has as many. */
+/** Samples per packet, for codecs with a fixed number. */
 const fixedSamples: Readonly<Record<string, number>> = { aac: 1_024, ac3: 1_536 }
 
-/** Bytes of one sample of one channel. */
+/** Bytes per sample of one channel. */
 const plainBytes = (codec: string): number | null => {
   const bits = /^pcm-[a-z](\d+)/.exec(codec)?.[1]
   return codec === 'ulaw' || codec === 'alaw' ? 1 : bits ? Number(bits) / 8 : null
 }
 
 /**
- * How long a packet of audio plays by what is coded in it, because its container may say any time. Null for codecs whose
- * packets do not tell without being decoded.
+ * Returns an audio packet's duration from its coded data, because its container may claim any time. Null for codecs
+ * that must be decoded to tell.
  */
 function codedSeconds(codec: string, settings: AudioSettings, data: Uint8Array): number | null {
   const { sampleRate, numberOfChannels } = settings
@@ -193,7 +193,7 @@ function codedSeconds(codec: string, settings: AudioSettings, data: Uint8Array):
   return codec === 'opus' ? opusSeconds(data) : null
 }
 
-/** By the first bytes of an Opus packet: which frames, and how many (RFC 6716, section 3.1). */
+/** Reads the frame size and count from the first bytes of an Opus packet (RFC 6716, section 3.1). */
 function opusSeconds([head = 0, count = 0]: Uint8Array): number {
   const config = head >> 3
   const frameMs =

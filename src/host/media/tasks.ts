@@ -1,11 +1,11 @@
 import type { TakenVideo, TakeVideoTask } from './take-video.ts'
 import type { CheckedFormat, Claims } from './whole/check-whole.ts'
 
-/** What the media process is asked, and what it answers to each. */
+/** The media process's tasks, and its answer to each. */
 export interface MediaTasks {
   convert: { task: Conversion; answer: Converted }
   video: { task: TakeVideoTask; answer: TakenVideo }
-  /** Whether a file has the end that its format has; the answer is what the file says of itself. */
+  /** Whether a file ends as its format requires; the answer is what the file claims about itself. */
   whole: { task: { path: string; format: CheckedFormat }; answer: Claims }
   /** Which of these encoders are missing. */
   lacking: { task: readonly string[]; answer: readonly string[] }
@@ -18,20 +18,22 @@ export interface MediaQuestion {
   task: unknown
 }
 
-/** `unreadable` and `excessive` are the file's fault, `missing` that of what is installed. */
+/** `unreadable` and `excessive` are the file's fault; `missing` is about what is installed. */
 export type MediaAnswer =
   | { answer: unknown }
   | { problem: 'unreadable' | 'excessive' | 'missing' | 'failed'; words: string }
 
-/** What FFmpeg is to do with files. Numbers, names and paths of ours alone: nothing of a request's text is in them. */
+/**
+ * What FFmpeg should do with files. Contains only our own numbers, names and paths, and nothing of a request's text.
+ */
 export interface Conversion {
   inputs: readonly ConversionInput[]
-  /** Each becomes a stream of the file that is written. */
+  /** Each becomes a stream of the output file. */
   tracks: readonly Track[]
   to: { path: string; format: string; options?: Options; mostBytes: number }
-  /** Width times height that is decoded of one frame; more is refused by the decoder. */
+  /** Most pixels of one decoded frame; the decoder refuses more. */
   maxPixels: number
-  /** Samples of one channel that are decoded of the audio of one file; absent for files of ours. */
+  /** Most samples per channel to decode of one file's audio; absent for our own files. */
   maxSamples?: number
 }
 
@@ -39,21 +41,24 @@ export type Options = Readonly<Record<string, string>>
 
 export interface ConversionInput {
   path: string
-  /** The reader is named, so that no content is taken for a playlist or a script. */
+  /** The demuxer is fixed, so that no content can pass for a playlist or a script. */
   reader: string
   options?: Options
-  /** Only the first frame, so that nothing that hides behind it is decoded. */
+  /** Only the first frame, so that nothing behind it is decoded. */
   isStill?: boolean
 }
 
 interface AnyTrack {
-  /** The first stream of its kind of each of these inputs is `[in0]`, `[in1]` … in the graph; a graph may also draw by itself. */
+  /**
+   * The first stream of its kind in each of these inputs is `[in0]`, `[in1]` … in the graph; a graph may also generate
+   * its content.
+   */
   reads: readonly number[]
-  /** FFmpeg's filters, from the reads to one open end. */
+  /** FFmpeg filters, from the inputs to one output. */
   graph: string
   encoder: string
   options?: Options
-  /** Left out where an input has no such stream. */
+  /** Skipped if an input has no such stream. */
   isOptional?: boolean
 }
 
@@ -63,7 +68,7 @@ export interface VideoTrack extends AnyTrack {
 
 export interface AudioTrack extends AnyTrack {
   kind: 'audio'
-  /** Samples a second, and channels, of what is written. */
+  /** Samples per second, and channels, of the output. */
   rate: number
   channels: 1 | 2
 }
@@ -72,22 +77,22 @@ export type Track = VideoTrack | AudioTrack
 
 /** What was written. */
 export interface Converted {
-  /** Frames of video, and samples of one channel of audio. */
+  /** Frames of video, and samples of one audio channel. */
   frames: number
   samples: number
   bytes: number
-  /** It ended because the file had reached its most bytes. */
+  /** It ended because the file reached its maximum size. */
   isCutOff: boolean
 }
 
-/** How coarse a JPEG is, from 2 to 31. */
+/** Compression of a JPEG, from 2 (best) to 31. */
 export const jpegQuality = (coarseness: number): Options => ({
   flags: '+qscale',
   // FFmpeg counts in steps of 118.
   global_quality: `${coarseness * 118}`,
 })
 
-/** A file is cut off, damaged, or none of its format. */
+/** A file is truncated, damaged, or not of its format. */
 export class Unreadable extends Error {
   constructor(message: string) {
     super(message)
@@ -95,7 +100,7 @@ export class Unreadable extends Error {
   }
 }
 
-/** A file is whole, and has more in it than is taken. The message says what and how much, for its sender. */
+/** A file is complete but contains more than we accept. The message tells its sender what and how much. */
 export class Excessive extends Error {
   constructor(message: string) {
     super(message)

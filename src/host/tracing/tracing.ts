@@ -3,27 +3,29 @@ import { randomBytes } from 'node:crypto'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { optionalPackage } from '../packages.ts'
 
-/** What goes along with a request wherever its work is done, without a place in every call. */
+/** Context that follows a request through all of its work, without being passed in every call. */
 export interface RequestContext {
   requestId: string
-  /** What the caller said of its trace (W3C Trace Context); null where it said nothing that counts. */
+  /** The caller's trace (W3C Trace Context); null if it sent no valid one. */
   trace: Trace | null
   /** The calling account, once known; null for an unauthenticated caller. */
   account: string | null
   /** Attempts at upstreams beyond the first. */
   retries: number
-  /** Of the trace that the request is recorded in, for the log; absent where none records it. */
+  /** The upstream that was asked last, by the operator's name of it; absent before one was. */
+  upstream?: string
+  /** The trace in which the request is recorded, for the log; absent if it is not recorded. */
   traceId?: string
 }
 
 interface Trace {
   /** 32 hexadecimal digits. */
   id: string
-  /** Of the caller's own span: 16 hexadecimal digits. */
+  /** The caller's own span: 16 hexadecimal digits. */
   parentId: string
-  /** Two hexadecimal digits; whether the caller records it. */
+  /** Two hexadecimal digits; whether the caller records the trace. */
   flags: string
-  /** What others want handed on with it; empty for none. */
+  /** State of other vendors to pass on; empty if there is none. */
   state: string
 }
 
@@ -31,7 +33,7 @@ const storage = new AsyncLocalStorage<RequestContext>()
 
 export const inRequest = <Value>(context: RequestContext, run: () => Value): Value => storage.run(context, run)
 
-/** Null for an unauthenticated caller and outside a request. */
+/** Returns null for an unauthenticated caller and outside a request. */
 export const callingAccount = (): string | null => storage.getStore()?.account ?? null
 
 export function noteRetry(): void {
@@ -39,10 +41,15 @@ export function noteRetry(): void {
   if (context) context.retries++
 }
 
-/** Of version 00, which later ones begin with; the trace and the parent are not all zeros. */
+export function noteUpstream(name: string): void {
+  const context = storage.getStore()
+  if (context) context.upstream = name
+}
+
+/** Version 00, with which later ones begin; the trace and parent ids must not be all zeros. */
 const traceparent = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 
-/** As the recommendation asks for: longer ones may be left out. */
+/** The recommendation's minimum; longer values may be dropped. */
 const traceStateCharacters = 512
 
 export function traceOf(header: (name: string) => readonly string[]): Trace | null {
@@ -58,7 +65,7 @@ export function traceOf(header: (name: string) => readonly string[]): Trace | nu
   }
 }
 
-/** What tells an upstream which request it works for; nothing outside of one. */
+/** Returns the headers that tell an upstream which request it works for; none outside a request. */
 export function upstreamHeaders(): Record<string, string> {
   const context = storage.getStore()
   if (!context) return {}
@@ -72,25 +79,25 @@ export function upstreamHeaders(): Record<string, string> {
   return { 'x-request-id': requestId, traceparent: `00-${trace.id}-${spanId}-${trace.flags}`, ...state }
 }
 
-/** Facts of a span: ids, counts and names that the operator chose; never a secret, a prompt or an address. */
+/** Attributes of a span: ids, counts and names that the operator chose; never a secret, a prompt or an address. */
 type SpanFacts = Readonly<Record<string, string | number>>
 
-/** The API keeps one SDK for the process, so there is one of these as well; null until a service was opened. */
+/** The API keeps one SDK per process, so there is one of these too; null until a service was opened. */
 let opened: OpenTelemetry | null = null
 
 const current = new AsyncLocalStorage<Span>()
 
-/** Spans are made from now on, where the package is there and an SDK is registered. */
+/** Creates spans from now on, if the package is installed and an SDK is registered. */
 export async function openTracing(): Promise<void> {
   opened ??= await loadOpenTelemetry()
 }
 
-/** OpenTelemetry's numbers of a span's kind and status. */
+/** OpenTelemetry's numeric constants for a span's kind and status. */
 const serverKind = 1
 const clientKind = 2
 export const failedStatus = 2
 
-/** A span of a request, beneath what its caller said of the trace; null where nothing is recorded. */
+/** Starts a span for a request, as a child of the caller's; null if nothing is recorded. */
 export function requestSpan(operation: string, trace: Trace | null, facts: SpanFacts): Span | null {
   if (!opened) return null
   const { trace: api, ROOT_CONTEXT: root } = opened
@@ -101,7 +108,7 @@ export function requestSpan(operation: string, trace: Trace | null, facts: SpanF
   return started(operation, serverKind, facts, parent ? api.setSpanContext(root, parent) : root)
 }
 
-/** The work of `run` as a span beneath the one that it is done in; outside of a recorded request only the work. */
+/** Runs `run` as a child span of the current one; outside a recorded request it only runs it. */
 export async function withSpan<Value>(name: string, facts: SpanFacts, run: () => Promise<Value>): Promise<Value> {
   const span = childSpan(name, facts)
   if (!span) return run()
@@ -117,7 +124,7 @@ export async function withSpan<Value>(name: string, facts: SpanFacts, run: () =>
 
 export type WithinSpan = <Value>(run: () => Value) => Value
 
-/** Runs what is done later, and from elsewhere, in the span that this is called in. */
+/** Returns a function that runs later work, called from elsewhere, in the current span. */
 export function forThisSpan(): WithinSpan {
   const span = (opened && current.getStore()) ?? null
   return run => inSpan(span, run)
@@ -129,13 +136,13 @@ export function childSpan(name: string, facts: SpanFacts): Span | null {
   return opened && parent ? started(name, clientKind, facts, opened.trace.setSpan(opened.ROOT_CONTEXT, parent)) : null
 }
 
-/** What is done in `run` belongs to the span, for us and for instrumentations of others. */
+/** Makes the span current during `run`, for us and for other instrumentation. */
 export function inSpan<Value>(span: Span | null, run: () => Value): Value {
   if (!span || !opened) return run()
   return opened.context.with(opened.trace.setSpan(opened.ROOT_CONTEXT, span), () => current.run(span, run))
 }
 
-/** Only the error's kind is recorded: its message may contain untrusted text. */
+/** Records only the error's kind, because its message may contain untrusted text. */
 export function spanFailed(span: Span | null, error: unknown): void {
   if (!span) return
   span.setAttribute(
@@ -145,7 +152,7 @@ export function spanFailed(span: Span | null, error: unknown): void {
   span.setStatus({ code: failedStatus })
 }
 
-/** The span that this is done in, as an upstream is told of it; null where none is recorded. */
+/** Returns the current span as reported to an upstream; null if none is recorded. */
 function currentSpan(): { traceId: string; spanId: string; flags: string } | null {
   const span = opened && current.getStore()
   return span ? idsOf(span) : null
@@ -161,7 +168,7 @@ function started(name: string, kind: number, facts: SpanFacts, context: object):
   return span?.isRecording() ? span : null
 }
 
-/** What we use of `@opentelemetry/api`. It does nothing until the operator registers an SDK. */
+/** The part of `@opentelemetry/api` that we use. It does nothing until the operator registers an SDK. */
 interface SpanContext {
   traceId: string
   spanId: string
@@ -187,6 +194,6 @@ interface OpenTelemetry {
   }
 }
 
-/** Null where the package is not installed: then nothing is traced, and nothing is said. */
+/** Null if the package is not installed: then nothing is traced, silently. */
 const loadOpenTelemetry = (): Promise<OpenTelemetry | null> =>
   optionalPackage<OpenTelemetry>('@opentelemetry/api', 'Traces').catch(() => null)

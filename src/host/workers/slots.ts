@@ -7,8 +7,8 @@ interface Waiting extends Queued {
 }
 
 /**
- * Lets a bounded number of tasks run at once, and a bounded number wait. Accounts take turns, and no account has all the
- * slots where there are several: its longest tasks would block the others.
+ * Limits how many tasks run and how many wait. Accounts take turns, and no account gets all of several slots, because
+ * its longest tasks would block the others.
  */
 export class Slots {
   readonly #most: number
@@ -26,7 +26,7 @@ export class Slots {
     return !this.#queue.hasPlaceFor(callingAccount())
   }
 
-  /** An abort gives up the place in the queue at once and throws the signal's reason; a running task ends by itself. */
+  /** An abort leaves the queue at once and throws the signal's reason; a running task ends by itself. */
   async run<Value>(task: () => Promise<Value>, signal: AbortSignal): Promise<Value> {
     signal.throwIfAborted()
     const owner = callingAccount()
@@ -41,7 +41,7 @@ export class Slots {
     }
   }
 
-  /** Null where a slot is free, so that the task begins at once. */
+  /** Returns null if a slot is free, so that the task starts at once. */
   #turn(owner: string | null, signal: AbortSignal): Promise<void> | null {
     const turn = Promise.withResolvers<void>()
     let hasBegun = false
@@ -61,7 +61,7 @@ export class Slots {
     return hasBegun ? null : turn.promise
   }
 
-  /** A free slot goes to the next in the queue at once, so that a later task cannot take it. */
+  /** A free slot is given to the next in the queue at once, so that a later task cannot take it. */
   #fill(): void {
     const ofOne = Math.max(1, this.#most - 1)
     const mayBegin = ({ owner }: Waiting) => owner === null || (this.#ofOwners.get(owner) ?? 0) < ofOne
@@ -86,12 +86,12 @@ export class Slots {
 export interface Queued {
   /** The account that called; null for unauthenticated work. */
   owner: string | null
-  /** Aborted when the caller has gone, which may leave the task in the queue. */
+  /** Aborted when the caller has left; its task may stay in the queue. */
   signal?: AbortSignal | undefined
 }
 
 /**
- * A bounded queue for something scarce. Each account may use a share of the places. Accounts take turns, so an account
+ * A bounded queue for a scarce resource. Each account may use a share of the places. Accounts take turns, so an account
  * with many tasks delays each of the others by one task.
  */
 export class FairQueue<Task extends Queued> {
@@ -115,7 +115,7 @@ export class FairQueue<Task extends Queued> {
     this.#waiting.push(task)
   }
 
-  /** Takes out the oldest task that `mayBegin`, preferably of an account that had no turn in this round. */
+  /** Removes and returns the oldest task that `mayBegin`, preferably of an account that had no turn in this round. */
   next(mayBegin: (task: Task) => boolean = () => true): Task | undefined {
     if (this.#waiting.length === 0) this.#served.clear()
     const ready = this.#waiting.filter(mayBegin)
@@ -139,11 +139,11 @@ export class FairQueue<Task extends Queued> {
   }
 }
 
-/** Refuses a call when the queue is full. */
+/** The error when the queue is full. */
 export const queueIsFull = () => modelOverloaded({ [retryAfter.name]: retryAfter.format(retryAfterSeconds) })
 
-/** Accounts that fill a queue together: each may use this fraction of its places, and at least one. */
+/** Each account may use this fraction of a queue's places, and at least one. */
 const accountsInQueue = 4
 
-/** When a caller may retry after a full queue: most tasks take a second or two. */
+/** Retry delay after a full queue: most tasks take a second or two. */
 const retryAfterSeconds = 2

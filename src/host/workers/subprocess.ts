@@ -2,19 +2,19 @@ import { spawn } from 'node:child_process'
 import { constants, setPriority } from 'node:os'
 
 export interface SubprocessRun {
-  /** Numbers and names of ours alone; nothing of a request is in them. */
+  /** Only our own numbers and names; nothing of a request is in them. */
   args: readonly string[]
-  /** Written to its input, where it reads from there. */
+  /** Written to its stdin, if it reads from there. */
   input?: Buffer
   /** Receives each piece of its output; without it the output is not read. */
   onOutput?(piece: Buffer): void
   /** The same for its stderr. */
   onLog?(piece: Buffer): void
-  /** Most bytes of either; a subprocess that writes more is killed. */
+  /** Most bytes of stdout or stderr; a subprocess that writes more is killed. */
   outputBytes?: number
   timeoutMs: number
   signal: AbortSignal
-  /** Whether requests come before it. */
+  /** Whether requests have priority over it. */
   isPatient?: boolean
 }
 
@@ -50,7 +50,7 @@ export function runSubprocess(path: string, run: SubprocessRun): Promise<Subproc
           withinBytes(told, run.outputBytes, () => cutOff('too-long')),
         )
     }
-    // It may stop reading before its input ends, which is no fault of ours.
+    // It may stop reading before its input ends, which is not our fault.
     child.stdin?.on('error', () => undefined).end(input)
     const ended = () => {
       clearTimeout(timer)
@@ -82,7 +82,7 @@ function lower(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
   } catch {
-    // The child may already be gone, or priorities are not ours to change.
+    // The subprocess may already be gone, or we may not change priorities.
   }
 }
 

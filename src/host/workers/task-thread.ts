@@ -11,15 +11,19 @@ export interface TaskThreadOptions {
   url: URL
   /** A task that takes longer has hung. */
   timeoutMs: number
-  /** Tasks that may wait; more are refused with a retry time. */
+  /** Tasks that may wait; further ones are refused with a retry time. */
   waiting: number
   /** A task that needs more memory fails. */
   heapMb?: number
-  /** How long a task may run on after its caller has gone: most end soon, and a new thread costs more. */
+  /** New objects of a thread take up to three times as much before they are collected; Node decides if absent. */
+  youngMb?: number
+  /** How long a task may continue after its caller has left: most end soon, and a new thread costs more. */
   leftMs?: number
+  /** A thread without tasks for so long ends, and frees its memory; the next task starts another. Never if absent. */
+  idleMs?: number
 }
 
-/** A task that ended without an answer: it took too long, or its thread died of it, of memory for one. */
+/** A task ended without an answer: it took too long, or its thread died, for example out of memory. */
 export class TaskFailed extends Error {
   override readonly name = 'TaskFailed'
   readonly reason: 'late' | 'died'
@@ -38,14 +42,15 @@ interface Waiting<Task, Answer> extends Queued {
 
 /**
  * A thread for long computations. It runs one task at a time; waiting accounts take turns, each with a share of the
- * queue. The thread starts with the first task and keeps no process alive. A task that hangs, crashes or runs on too long
- * after its caller has gone ends the thread, and the next task starts a new one.
+ * queue. The thread starts with the first task and does not keep the process alive. A task that hangs, crashes or
+ * continues too long after its caller has left ends the thread, and the next task starts a new one.
  */
 export class TaskThread<Task, Answer> {
   readonly #options: TaskThreadOptions
   readonly #queue: FairQueue<Waiting<Task, Answer>>
   #worker: Worker | null = null
   #isBusy = false
+  #idle: NodeJS.Timeout | undefined
   #isClosed = false
 
   constructor(options: TaskThreadOptions) {
@@ -53,7 +58,7 @@ export class TaskThread<Task, Answer> {
     this.#queue = new FairQueue(options.waiting)
   }
 
-  /** Throws `modelOverloaded` where too many wait, `TaskFailed`, or the signal's reason. */
+  /** Throws `modelOverloaded` if too many wait, `TaskFailed`, or the signal's reason. */
   run(task: Task, signal?: AbortSignal): Promise<Answer> {
     const owner = callingAccount()
     if (this.#isClosed || !this.#queue.hasPlaceFor(owner)) return Promise.reject(queueIsFull())
@@ -63,9 +68,10 @@ export class TaskThread<Task, Answer> {
     })
   }
 
-  /** Ends the thread; what waits is refused. */
+  /** Stops the thread; waiting tasks are refused. */
   async close(): Promise<void> {
     this.#isClosed = true
+    clearTimeout(this.#idle)
     for (const { reject } of this.#queue.clear()) reject(queueIsFull())
     await this.#end()
   }
@@ -73,6 +79,7 @@ export class TaskThread<Task, Answer> {
   async #workOff(): Promise<void> {
     if (this.#isBusy) return
     this.#isBusy = true
+    clearTimeout(this.#idle)
     for (let next = this.#queue.next(); next; next = this.#queue.next()) {
       const { signal, reject } = next
       const worker = signal?.aborted ? null : this.#started(reject)
@@ -80,13 +87,15 @@ export class TaskThread<Task, Answer> {
       else if (worker) await this.#serve(worker, next)
     }
     this.#isBusy = false
+    const { idleMs } = this.#options
+    if (idleMs !== undefined && !this.#isClosed) this.#idle = setTimeout(() => void this.#end(), idleMs).unref()
   }
 
   /** Resolves when the thread is free again; a caller who leaves does not wait for that. */
   async #serve(worker: Worker, { task, signal, resolve, reject }: Waiting<Task, Answer>): Promise<void> {
     const { timeoutMs, leftMs = usualLeftMs } = this.#options
     const answer = Promise.withResolvers<Answer>()
-    // What could not be sent is not awaited, and its thread ends all the same.
+    // An answer to a task that could not be sent is not awaited; its thread ends anyway.
     answer.promise.catch(() => undefined)
     const giveUp = () => answer.reject(new TaskFailed('late'))
     const died = (cause: unknown) => answer.reject(new TaskFailed('died', cause))
@@ -113,7 +122,7 @@ export class TaskThread<Task, Answer> {
     }
   }
 
-  /** Null when the system can't start a thread: this task fails, and the next one tries again. */
+  /** Returns null if the system can't start a thread: this task fails, and the next one tries again. */
   #started(reject: (error: unknown) => void): Worker | null {
     try {
       this.#worker ??= this.#start()
@@ -124,11 +133,14 @@ export class TaskThread<Task, Answer> {
   }
 
   #start(): Worker {
-    const { name, url, heapMb } = this.#options
-    const limits = heapMb === undefined ? {} : { resourceLimits: { maxOldGenerationSizeMb: heapMb } }
-    const worker = new Worker(url, { name, execArgv: [], ...limits })
+    const { name, url, heapMb, youngMb } = this.#options
+    const resourceLimits = {
+      ...(heapMb === undefined ? {} : { maxOldGenerationSizeMb: heapMb }),
+      ...(youngMb === undefined ? {} : { maxYoungGenerationSizeMb: youngMb }),
+    }
+    const worker = new Worker(url, { name, execArgv: [], resourceLimits })
     worker.unref()
-    // Between two tasks it may end too; the next one then gets another.
+    // The thread may also end between two tasks; then the next one gets a new thread.
     worker
       .on('error', () => undefined)
       .on('exit', () => {

@@ -3,13 +3,13 @@ import { checkAdts, checkMp3, checkOgg, checkWav } from './whole-audio.ts'
 import { checkFlac } from './whole-flac.ts'
 import { checkMp4 } from './whole-mp4.ts'
 
-/** What a file says of itself by its header, its tables or the heads of its frames, before anything is decoded. */
+/** What a file claims in its header, its tables or its frame headers, before anything is decoded. */
 export interface Claims {
-  /** Null where it does not say. */
+  /** Null if it does not say. */
   seconds: number | null
-  /** Of one channel; null where it does not say. */
+  /** Of one channel; null if it does not say. */
   samples: number | null
-  /** Packets that a reader would walk through, of all tracks; 0 for formats that are not walked. */
+  /** Packets over all tracks that a reader would go through; 0 for formats without packets. */
   packets: number
 }
 
@@ -30,8 +30,8 @@ const checks = {
 export type CheckedFormat = keyof typeof checks
 
 /**
- * By its structure, because decoders play what is there of a file without a word about the rest. Throws `Unreadable`, also
- * where the check itself fails: then the file is none that a writer of its format makes.
+ * Checks the structure, because decoders silently play whatever there is of a file. Throws `Unreadable`, also if the
+ * check itself fails: no writer of the format makes such a file.
  */
 export function checkWhole(bytes: Buffer, format: CheckedFormat): Claims {
   try {
@@ -49,9 +49,9 @@ const groupId = 0xa0
 const blockIds = new Set([0xa1, 0xa3])
 
 /**
- * Matroska and WebM: every element is as long as it says. A live recording has a segment of unknown size, so that nothing
- * tells how much it had: it is taken for what it holds, as long as its last element is whole. Returns how many packets
- * there are. Throws `Unreadable`.
+ * Matroska and WebM: every element must have its stated length. A live recording has a segment of unknown size, which
+ * hides how long it was: it is accepted if its last element is complete. Returns the number of packets. Throws
+ * `Unreadable`.
  */
 function checkWebm(bytes: Buffer): number {
   let packets = 0
@@ -64,7 +64,7 @@ function checkWebm(bytes: Buffer): number {
     const mayBeUnknown = id.value === segmentId || id.value === clusterId
     if (size.value === null && !mayBeUnknown) throw cutOff('an element of unknown size')
     if (blockIds.has(id.value)) packets += framesOf(bytes, start)
-    // These are entered: their elements follow one another as if they were none.
+    // Containers are entered: their elements are read as if they were at the top level.
     const isEntered = mayBeUnknown || id.value === groupId
     at = isEntered ? start : start + (size.value ?? 0)
   }
@@ -83,7 +83,7 @@ function idAt(bytes: Buffer, at: number): { value: number; length: number } | nu
   return length > 4 || at + length > bytes.length ? null : { value: bytes.readUIntBE(at, length), length }
 }
 
-/** Null as its value where the size is unknown. */
+/** The value is null if the size is unknown. */
 function sizeAt(bytes: Buffer, at: number): { value: number | null; length: number } | null {
   const head = bytes[at] ?? 0
   const length = Math.clz32(head << 24) + 1

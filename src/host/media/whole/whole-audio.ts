@@ -1,18 +1,18 @@
 import { Unreadable } from '../tasks.ts'
 
 /**
- * The ends of audio files. FFmpeg decodes most of them cut off as well, without a word. Each returns how long the
- * file says it is, null where it does not, and throws `Unreadable`.
+ * Checks the ends of audio files. FFmpeg silently decodes most of them even if truncated. Each check returns the length
+ * that the file claims, null if it does not, and throws `Unreadable`.
  */
 
 const cutOff = (why: string) => new Unreadable(`cut off: ${why}`)
 
 const nameAt = (bytes: Buffer, at: number): string => bytes.toString('latin1', at, at + 4)
 
-/** What a writer to a pipe puts where it cannot know a size; from there on a size says nothing. */
+/** Sizes from here on are placeholders of a writer that could not know the size, and mean nothing. */
 const unknownSizes = 0xffff_f000
 
-/** RIFF: each chunk is as long as it says. A stream without sizes ends where it ends. */
+/** RIFF: every chunk must have its stated length. A stream without sizes ends where it ends. */
 export function checkWav(bytes: Buffer): WavLength {
   let [format, dataBytes]: [PlainFormat | null, number] = [null, 0]
   for (let at = 12; at + 8 <= bytes.length; ) {
@@ -35,12 +35,12 @@ interface WavLength {
 }
 
 interface PlainFormat {
-  /** Frames a second, each of a sample of every channel. */
+  /** Frames per second, each with a sample of every channel. */
   rate: number
   frameBytes: number
 }
 
-/** Of plain samples, whose format alone says how long they are; null for coded ones. */
+/** Reads the format of plain samples, which alone determines their length; null for coded ones. */
 function plainFormat(bytes: Buffer, at: number): PlainFormat | null {
   if (at + 16 > bytes.length) return null
   const tag = bytes.readUInt16LE(at)
@@ -54,10 +54,10 @@ function plainFormat(bytes: Buffer, at: number): PlainFormat | null {
 
 const integers = 1
 const floats = 3
-/** The coding stands further on. */
+/** The actual format code is further on. */
 const extensible = 0xfffe
 
-/** Ogg: pages follow each other to the end, and each stream has its last one. */
+/** Ogg: pages must follow each other to the end, and each stream must have its last page. */
 export function checkOgg(bytes: Buffer): null {
   const open = new Set<number>()
   for (let at = 0; at < bytes.length; ) {
@@ -78,7 +78,7 @@ export function checkOgg(bytes: Buffer): null {
   return null
 }
 
-/** AAC by itself: frames follow each other, and the last is whole. */
+/** Raw AAC: frames must follow each other, and the last must be complete. */
 export function checkAdts(bytes: Buffer): number {
   let at = tagBytes(bytes)
   let seconds = 0
@@ -103,7 +103,7 @@ const adtsRates = [
   96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000, 7_350,
 ] as const
 
-/** MPEG's layers: the last frame is whole, and all are there that a header counts. */
+/** MPEG audio: the last frame must be complete, and all frames that a header counts must exist. */
 export function checkMp3(bytes: Buffer): number | null {
   const end = beforeTags(bytes)
   let at = tagBytes(bytes)
@@ -123,12 +123,12 @@ export function checkMp3(bytes: Buffer): number | null {
     at += size
   }
   if (at < end && bytes[at] === 0xff) throw cutOff('the last frame is incomplete')
-  // The frame that counts may count itself.
+  // The frame with the count may include itself.
   if (frames < counted) throw cutOff(`${frames} of ${counted} frames`)
   return seconds
 }
 
-/** Of a file's first frame: how many there are, or 0 where it does not say. */
+/** Returns the frame count from a file's first frame, or 0 if it has none. */
 function countedFrames(frame: Buffer): number {
   const at = ['Xing', 'Info'].map(name => frame.indexOf(name, 0, 'latin1')).find(place => place > 0 && place < 48)
   if (at === undefined || at + 12 > frame.length || !((frame[at + 7] ?? 0) & 1)) return 0
@@ -150,7 +150,7 @@ interface MpegFrame {
   seconds: number
 }
 
-/** Null for what heads no frame; `free` for one whose length only decoding tells. */
+/** Null if this is not a frame header; `free` for a frame whose length only decoding tells. */
 function mpegFrame(head: number): MpegFrame | 'free' | null {
   const version = (head >>> 19) & 3
   const layer = 4 - ((head >>> 17) & 3)
@@ -167,7 +167,7 @@ function mpegFrame(head: number): MpegFrame | 'free' | null {
   return { size: Math.floor((samples * bits) / 8 / perSecond) + padding, seconds: samples / perSecond }
 }
 
-/** ID3 tags before the audio. */
+/** Skips ID3 tags before the audio. */
 function tagBytes(bytes: Buffer): number {
   let at = 0
   while (bytes.toString('latin1', at, at + 3) === 'ID3' && at + 10 <= bytes.length) {
@@ -177,7 +177,7 @@ function tagBytes(bytes: Buffer): number {
   return Math.min(at, bytes.length)
 }
 
-/** Where the audio ends, before any tags at the end. */
+/** Returns where the audio ends, before any tags at the end. */
 function beforeTags(bytes: Buffer): number {
   let end = bytes.length
   if (end >= 128 && bytes.toString('latin1', end - 128, end - 125) === 'TAG') end -= 128

@@ -1,11 +1,11 @@
 import { Unreadable } from '../tasks.ts'
 
-/** The longest frame that is looked for: 65,535 samples of eight channels and 32 bits. */
+/** The longest frame to search for: 65,535 samples of eight 32-bit channels. */
 const longestFrame = 2 * 1024 * 1024
 
 /**
- * FLAC: the file ends with a frame whose sum is right, and which is the last one that the header counts. Returns how long
- * it is by its header or by its last frame, whichever says more. Throws `Unreadable`.
+ * FLAC: the file must end with a frame whose checksum is right and which is the last one that the header counts.
+ * Returns the length by its header or its last frame, whichever is larger. Throws `Unreadable`.
  */
 export function checkFlac(bytes: Buffer): { seconds: number | null; samples: number } {
   const header = streamHeader(bytes)
@@ -25,11 +25,11 @@ export function checkFlac(bytes: Buffer): { seconds: number | null; samples: num
 }
 
 interface StreamHeader {
-  /** Of each block but the last, where all are alike. */
+  /** Of each block but the last, if all have the same size. */
   blockSamples: number
-  /** 0 where it is not said. */
+  /** 0 if unknown. */
   totalSamples: number
-  /** Samples a second. */
+  /** Samples per second. */
   rate: number
   /** Where the frames begin. */
   end: number
@@ -53,7 +53,7 @@ function streamHeader(bytes: Buffer): StreamHeader {
   return { blockSamples, totalSamples, rate, end: at }
 }
 
-/** Samples of a block by the code in its frame's header. */
+/** Returns the samples of a block from the code in its frame header. */
 function samplesOf(code: number, bytes: Buffer, at: number): number {
   if (code === 1) return 192
   if (code <= 5) return 576 * 2 ** (code - 2)
@@ -62,7 +62,7 @@ function samplesOf(code: number, bytes: Buffer, at: number): number {
   return 256 * 2 ** (code - 8)
 }
 
-/** Null where no frame begins, as the sum of its header tells. */
+/** Returns null if no frame begins here, which the checksum of its header tells. */
 function frameAt(bytes: Buffer, at: number, end: number, blockSamples: number): { endSample: number } | null {
   if (bytes[at] !== 0xff || ((bytes[at + 1] ?? 0) & 0xfe) !== 0xf8) return null
   const number = codedNumber(bytes, at + 4)
@@ -78,7 +78,7 @@ function frameAt(bytes: Buffer, at: number, end: number, blockSamples: number): 
   return { endSample: first + samplesOf(code, bytes, number.end) }
 }
 
-/** A number as UTF-8 writes one, of up to seven bytes. */
+/** Reads a number in the style of UTF-8, of up to seven bytes. */
 function codedNumber(bytes: Buffer, at: number): { value: number; end: number } | null {
   const head = bytes[at] ?? 0
   if (head < 0x80) return { value: head, end: at + 1 }
@@ -109,11 +109,11 @@ function crc8(bytes: Buffer, from: number, to: number): number {
 }
 
 /**
- * The sum of 16 bits over all bytes from one place to the end, while that place moves to the left. Each step takes the same
- * time, so a file of a million frame heads takes no longer than any other.
+ * A 16-bit checksum from a position to the end, while that position moves backward. Each step takes constant time, so a
+ * file with a million frame headers takes no longer than any other.
  */
 class BackwardSum {
-  /** What a byte this far from the end counts. */
+  /** The weight of a byte this far from the end. */
   #weight = 0x8005
   value = 0
 

@@ -4,20 +4,20 @@ const cutOff = (why: string) => new Unreadable(`cut off: ${why}`)
 
 interface Box {
   name: string
-  /** Of what is in it. */
+  /** Start of its content. */
   start: number
   end: number
 }
 
-/** Boxes that hold boxes, on the way to the tables of samples and to those of fragments. */
+/** Boxes that contain boxes, on the way to the sample tables and to those of fragments. */
 const holders = new Set(['moov', 'trak', 'mdia', 'minf', 'stbl', 'mvex', 'moof', 'traf'])
 
-/** Tables of samples lie five boxes deep. */
+/** Sample tables are five boxes deep. */
 const deepestBox = 8
 
 /**
- * MP4 and MOV: the boxes fill the file, and every sample of every table lies in it. Returns how many packets its tables
- * count. Throws `Unreadable`.
+ * MP4 and MOV: the boxes must fill the file, and every sample of every table must lie in it. Returns how many packets
+ * its tables count. Throws `Unreadable`.
  */
 export function checkMp4(bytes: Buffer): number {
   const top = boxesIn(bytes, 0, bytes.length)
@@ -38,7 +38,7 @@ function boxesIn(bytes: Buffer, from: number, to: number): Box[] {
     const isLong = short === 1 && at + 16 <= to
     const size = isLong ? Number(bytes.readBigUInt64BE(at + 8)) : short === 0 ? to - at : short
     const start = at + (isLong ? 16 : 8)
-    // Old QuickTime ends a list of boxes with a zero.
+    // Old QuickTime files end a list of boxes with a zero.
     if (size < start - at) {
       if (short === 0 && from > 0) return boxes
       throw cutOff(`the box ${name} has ${size} bytes`)
@@ -50,7 +50,10 @@ function boxesIn(bytes: Buffer, from: number, to: number): Box[] {
   return boxes
 }
 
-/** Of each track: where its samples lie, by chunks. Returns how many packets are counted in there. */
+/**
+ * Checks for each track that its samples, which are stored in chunks, lie in the file. Returns how many packets the
+ * tables count.
+ */
 function checkTables(bytes: Buffer, { start: from, end: to, depth }: Omit<Box, 'name'> & { depth: number }): number {
   if (depth > deepestBox) throw new Unreadable('its boxes lie too deep within each other')
   const boxes = boxesIn(bytes, from, to)
@@ -64,7 +67,7 @@ function checkTables(bytes: Buffer, { start: from, end: to, depth }: Omit<Box, '
   return packets + packetsOf(bytes, boxes)
 }
 
-/** Plain audio is read in chunks, whatever its samples are counted as. */
+/** Plain audio is read in chunks, however its samples are counted. */
 const plainAudio = new Set([
   'raw ',
   'twos',
@@ -80,7 +83,9 @@ const plainAudio = new Set([
   'alaw',
 ])
 
-/** What the tables of one track, or of one fragment, count: tables may differ, and readers go by one or the other. */
+/**
+ * Counts the packets in the tables of a track or fragment: tables may disagree, and readers differ in which they use.
+ */
 function packetsOf(bytes: Buffer, boxes: readonly Box[]): number {
   const named = (...names: string[]) => boxes.filter(({ name }) => names.includes(name))
   const sum = (list: readonly Box[], countOf: (box: Box) => number) => list.reduce((all, box) => all + countOf(box), 0)
@@ -94,7 +99,7 @@ function packetsOf(bytes: Buffer, boxes: readonly Box[]): number {
   return fragments + Math.max(sizes, times)
 }
 
-/** How a track may be coded. What does not fit is left to the reader, which refuses it. */
+/** Returns the codings that a track may have. An invalid one is left to the reader, which refuses it. */
 function codingsOf(bytes: Buffer, { start, end }: Box): string[] {
   const codings: string[] = []
   for (let at = start + 8; at + 8 <= end; at += Math.max(8, bytes.readUInt32BE(at))) {
@@ -106,7 +111,7 @@ function codingsOf(bytes: Buffer, { start, end }: Box): string[] {
 const countAt = (bytes: Buffer, { start, end }: Box, at: number): number =>
   start + at + 4 <= end ? bytes.readUInt32BE(start + at) : 0
 
-/** Samples by the table of their times. */
+/** Counts samples by the table of their times. */
 function timesOf(bytes: Buffer, { start, end }: Box): number {
   let samples = 0
   for (let at = start + 8; at + 8 <= end; at += 8) samples += bytes.readUInt32BE(at)
@@ -135,13 +140,13 @@ function checkExtents(bytes: Buffer, { chunks, sizes, runs }: Tables): void {
     const last = Math.min(samples, sample + inChunk)
     if (same > 0) end += (last - sample) * same
     else for (let each = sample; each < last; each++) end += bytes.readUInt32BE(sizes.start + 12 + each * 4)
-    // Samples of plain audio are counted one by one, and may be sized by another box.
+    // Samples of plain audio are counted one by one, and another box may give their size.
     if (end > bytes.length && !(same === 1)) throw cutOff(`a sample ends at byte ${end}`)
     sample = last
   }
 }
 
-/** How many entries a table has, all of which must be in it. */
+/** Returns the number of entries in a table, after checking that they fit. */
 function listed(bytes: Buffer, { name, start, end }: Box, countAt: number, entryBytes: number): number {
   const entries = start + countAt + 4
   if (entries > end) throw cutOff(`the table ${name} is incomplete`)
@@ -150,7 +155,7 @@ function listed(bytes: Buffer, { name, start, end }: Box, countAt: number, entry
   return count
 }
 
-/** An index of fragments: those that it counts are there. */
+/** Checks an index of fragments: all that it counts must exist. */
 function checkSegments(bytes: Buffer, start: number, end: number): void {
   const isLong = bytes[start] === 1
   const at = start + (isLong ? 28 : 20)

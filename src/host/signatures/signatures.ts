@@ -7,10 +7,10 @@ const verifyInPool = promisify<null, Uint8Array, ReturnType<typeof createPublicK
 const keyBytes = 32
 const signatureBytes = 64
 
-/** The order of the curve's field; a coordinate that is not below it is another spelling of one that is. */
+/** The order of the curve's field; a coordinate that is not below it is another encoding of one that is. */
 const fieldOrder = 2n ** 255n - 19n
 
-/** The `y` of every point of order 8 or less: OpenSSL before 3.5 takes signatures of such a key that nobody made. */
+/** The `y` of every point of order 8 or less: OpenSSL before 3.5 accepts forged signatures for such a key. */
 const smallOrderY = new Set([
   0n,
   1n,
@@ -19,7 +19,7 @@ const smallOrderY = new Set([
   0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n,
 ])
 
-/** The key of a Solana address, null where it is none that a message may be signed with. */
+/** Returns the key of a Solana address, null if no message may be signed with it. */
 export function ed25519Key(address: string): Uint8Array | null {
   const key = decodeBase58(address, keyBytes)
   if (!key) return null
@@ -28,27 +28,27 @@ export function ed25519Key(address: string): Uint8Array | null {
   return y >= fieldOrder || smallOrderY.has(y) ? null : key
 }
 
-/** The 64 bytes of a signature, written as base58 or as padded base64. */
+/** Returns the 64 bytes of a signature in base58 or padded base64. */
 export function ed25519Signature(text: string): Uint8Array | null {
-  // 64 bytes of base64 always end in two signs that base58 does not have, so no text can be read both ways.
+  // 64 bytes of base64 always end in `==`, which base58 does not have, so no text can be read both ways.
   if (!text.endsWith('==')) return decodeBase58(text, signatureBytes)
   const bytes = Buffer.from(text, 'base64')
   return bytes.length === signatureBytes && bytes.toString('base64') === text ? bytes : null
 }
 
-/** Whether the key signed the UTF-8 text. OpenSSL refuses an `s` beyond the order; it runs in libuv's pool. */
+/** Whether the key signed the UTF-8 text. OpenSSL rejects an `s` beyond the order; it runs in libuv's pool. */
 export async function isSignedByKey(key: Uint8Array, message: string, signature: Uint8Array): Promise<boolean> {
   try {
     const jwk = { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(key).toString('base64url') }
     const publicKey = createPublicKey({ key: jwk, format: 'jwk' })
     return await verifyInPool(null, Buffer.from(message), publicKey, signature)
   } catch {
-    // Bytes that are no point of the curve.
+    // The bytes are not a point on the curve.
     return false
   }
 }
 
-/** Compares hashes, so that the time tells neither the length nor the beginning of a secret. */
+/** Compares hashes, so that timing reveals neither the length nor the beginning of a secret. */
 export const isSameSecret = (one: string, other: string): boolean => timingSafeEqual(hashOf(one), hashOf(other))
 
 const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest()

@@ -1,0 +1,73 @@
+import { createHash, randomBytes } from 'node:crypto'
+
+/** What every server of a page with a script does alike. */
+
+/** Of a link, a cookie and a key, each: 256 bits cannot be guessed. */
+const secretBytes = 32
+
+export const newPageSecret = (): string => randomBytes(secretBytes).toString('base64url')
+
+export const hashOfSecret = (secret: string): string => createHash('sha256').update(secret).digest('base64url')
+
+/** The value of a request's cookie; empty if there is none. */
+export const cookieOf = (request: Request, name: string): string =>
+  (request.headers.get('cookie') ?? '')
+    .split(/; */)
+    .find(pair => pair.startsWith(`${name}=`))
+    ?.slice(name.length + 1) ?? ''
+
+/** By the browser's own word where it gives one; what changes anything says its origin in every browser. */
+export function isFromItself(request: Request, origins: readonly string[]): boolean {
+  const site = request.headers.get('sec-fetch-site')
+  if (site !== null && site !== 'same-origin') return false
+  return request.method === 'GET' ? true : origins.includes(request.headers.get('origin') ?? '')
+}
+
+/** An object sent as JSON; null for anything else, which no form of another site can avoid being. */
+export async function readJsonObject(request: Request, mostBytes: number): Promise<object | null> {
+  if (!/^application\/json\b/i.test(request.headers.get('content-type') ?? '')) return null
+  const length = Number(request.headers.get('content-length') ?? Number.NaN)
+  if (!(length <= mostBytes)) return null
+  try {
+    const value: unknown = JSON.parse(await request.text())
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null
+  } catch {
+    return null
+  }
+}
+
+/** The page's script makes no markup from texts, and the browser holds it to that. */
+const contentPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' blob:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+const guards = {
+  'cache-control': 'no-store',
+  'content-security-policy': contentPolicy,
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=()',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+} as const
+
+export function guarded(response: Response): Response {
+  for (const [name, value] of Object.entries(guards)) response.headers.set(name, value)
+  return response
+}
+
+export const sendText = (status: number, type: string, text: string): Response =>
+  guarded(new Response(text, { status, headers: { 'content-type': type } }))
+
+export const sendJson = (status: number, value: unknown): Response =>
+  sendText(status, 'application/json; charset=utf-8', JSON.stringify(value))

@@ -1,0 +1,33 @@
+import { RecentMap } from './recent-map.ts'
+
+interface ThrottleRules {
+  /** How many count in a window before its subject has to wait. */
+  most: number
+  inMs: number
+  /** Subjects that are counted; above this the one that was counted longest ago is forgotten. */
+  subjects: number
+}
+
+/** Counts what should be rare, such as wrong keys of an address, in windows that begin with the first of them. */
+export class Throttle {
+  readonly #rules: ThrottleRules
+  readonly #counts: RecentMap<{ sinceMs: number; count: number }>
+
+  constructor(rules: ThrottleRules) {
+    this.#rules = rules
+    this.#counts = new RecentMap(rules.subjects)
+  }
+
+  /** Whole seconds until the subject may go on; 0 if it may now. */
+  waitSeconds(subject: string, nowMs: number): number {
+    const counted = this.#counts.get(subject)
+    if (!counted || counted.count < this.#rules.most) return 0
+    return Math.max(0, Math.ceil((counted.sinceMs + this.#rules.inMs - nowMs) / 1_000))
+  }
+
+  count(subject: string, nowMs: number): void {
+    const counted = this.#counts.get(subject)
+    const isOver = !counted || nowMs - counted.sinceMs >= this.#rules.inMs
+    this.#counts.set(subject, isOver ? { sinceMs: nowMs, count: 1 } : { ...counted, count: counted.count + 1 })
+  }
+}
