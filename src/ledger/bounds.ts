@@ -4,103 +4,125 @@ import { dayMs, hourMs, minuteMs } from '#contract/time.ts'
 
 /** Every limit of the ledger, with its unit: of charges and audits, of the store, of PostgreSQL. */
 
-/** How long a hold outlives a process that died; long enough for a slow disk, short enough that credit comes back soon. */
+/**
+ * How long a hold outlives a process that died; long enough for a slow disk, short enough that credit is soon free
+ * again.
+ */
 export const holdLeaseMs = 30_000
 
-/** A live hold is renewed this often, so that two renewals may fail before it lapses. */
+/** How often a live hold is renewed, so that two renewals may fail before it lapses. */
 export const holdRenewalMs = 10_000
 
-/** What a stream has cost so far is written down this often, or after so many tokens: what a kill may lose of it. */
+/** How often, or after how many tokens, a stream's cost so far is written: what a kill may lose of it. */
 export const checkpointMs = 2_000
 export const checkpointTokens = 256
 
 /**
- * Open charges are gone through this often, and so many of them at most say what they owe: the first time a prompt is
- * counted, a millisecond or more, and nobody is answered meanwhile. With more than 256 streams the rest waits its turn.
+ * How often open charges are checked, and how many of them may report their cost per round: counting a prompt the first
+ * time takes a millisecond or more, and blocks all other requests. With more than 256 streams the rest waits for its
+ * turn.
  */
 export const renewalTickMs = 250
 export const checkpointsATick = 32
 
-/** So old may what was read of an account be for the hold of the same request; a body that takes its time has it read again. */
+/** Age up to which a read balance may be used for the hold of the same request; a slow body causes another read. */
 export const spendableForMs = 250
 
 /** Lapsed holds are freed in slices, so that a restart after a crash does not block the writer. */
 export const recoverySlice = 500
 
-/** Lapsed holds that one look sees: more than a process leaves behind, and some megabytes. */
+/** Lapsed holds per check: more than a process leaves behind, and some megabytes. */
 export const lapsedAtOnce = 20_000
 
-/** So many of them by one unit, where nobody can still be working under them: a unit may have 64 operations. */
-export const recoveryTogether = 50
+/** Holds of dead processes that SQLite ends in one transaction: some 50 ms, and few bytes of its log. */
+export const deadHoldsTogether = 5_000
 
-/** Attempts to charge a call again whose hold is gone, while other calls of its account take the credit that was seen. */
+/** Attempts to charge a call again whose hold is gone, while other calls of its account use the credit. */
 export const anewAttempts = 3
 
-/** How often lapsed holds are looked for. */
+/**
+ * Old entries that are read, and folded in one transaction, at once: some 50 ms, during which no commit runs; and accounts
+ * that are read at once.
+ */
+export const foldedAtOnce = 5_000
+export const compactedAccounts = 500
+
+/** Calls and jobs that keep compaction from beginning, and are named: one is enough to act on. */
+export const openWorkListed = 10
+
+/** Whole months of entries that compaction keeps as they are: a year for the questions of customers, two at least, a century at most. */
+export const monthsKept = 12
+export const fewestMonthsKept = 2
+export const mostMonthsKept = 1_200
+
+/** How often lapsed holds are searched. */
 export const recoveryIntervalMs = 5_000
 
-/** How often the books are looked over while the service runs. */
+/** How often the ledger is checked while the service runs. */
 export const watchIntervalMs = 30_000
 
-/** Of one look: 3 ms each, as reads of SQLite keep everyone else waiting. What is left comes with the next. */
+/** Entries per check: 3 ms each, because SQLite reads block everyone else. The rest follows with the next check. */
 export const watchedEntries = 500
 export const watchedAccounts = 500
 
-/** Slices of either that a start looks over before it serves, some 0.1 s; larger books come round while it runs. */
+/** Slices of each kind that a start checks before it serves, some 0.1 s; larger ledgers are covered while it runs. */
 export const slicesAtStart = 10
 
-/** A piece of an export: large enough that writing it is no matter, small beside any memory. */
+/** Size of a piece of an export: large enough to write efficiently, small compared with memory. */
 export const exportChunkCharacters = 64 * 1024
 
-/** How long an audit waits for one answer of a node, how often it asks, and the first of its pauses, which double. */
+/** How long an audit waits for a node's answer, how often it tries, and the first of its pauses, which double. */
 export const chainQuestionMs = 20_000
 export const chainQuestions = 4
 export const chainRetryMs = 500
 
-/** Blocks of one question for transfers: nodes refuse more than about 10,000. */
+/** Blocks per request for transfers: nodes refuse more than about 10,000. */
 export const chainWindowBlocks = 5_000n
 
-/** Transactions of an account that a Solana node lists at once, at most. */
+/** Transactions per request for an account; the maximum of a Solana node. */
 export const listedSignatures = 1_000
 
-/** How far a chain's clock may be behind ours when the first payment is looked for. */
+/** How far a chain's clock may be behind ours when the first payment is searched. */
 export const chainClockMs = hourMs
 
-/** How long money that came may wait for its credit before an audit finds fault: the deepest confirmations take half of it. */
+/**
+ * How long arrived money may wait for its credit before an audit reports it: the deepest confirmations take half of
+ * this.
+ */
 export const settlingMs = hourMs
 
-/** What a caller must have before a service works for it at all. */
+/** The minimum credit of a caller before a service works for it. */
 export const admissionFloor = microUsd(Math.round(admissionFloorUsd * 1e6))
 
-/** Units in one commit: at 512 a batch takes about 10 ms, which is what a single caller may have to wait for it. */
+/** Units per commit: at 512 a batch takes about 10 ms, the most that a single caller waits for it. */
 export const batchUnits = 512
 
 /**
- * Text of one commit: far below what one message to PostgreSQL may hold (1 GB), a small part of a second of a disk, and a
- * unit that is larger travels alone.
+ * Characters per commit: far below PostgreSQL's limit for a message (1 GB), and written in a small part of a second; a
+ * larger unit is sent alone.
  */
 export const batchCharacters = 16 * 1024 * 1024
 
 /**
- * After a batch of so many units the next one waits so long for as many again, in milliseconds: a unit of a batch of 16 costs
- * half of one in a batch of 4. Below that the wait would cost more than it saves.
+ * After a batch of this many units, the next waits up to this many milliseconds for as many again: in a batch of 16 a
+ * unit costs half as much as in a batch of 4. For smaller batches the wait would cost more than it saves.
  */
 export const gatherFromUnits = 4
 export const gatherMs = 2
 
-/** Units waiting for the writer: about a second of work; more means that the disk has stopped keeping up. */
+/** Units waiting for the writer: about a second of work; more means that the disk no longer keeps up. */
 export const queuedUnits = 20_000
 
-/** Any single amount: 10⁹ USD. Leaves room for thousands of them in a 64-bit sum. */
+/** Largest single amount: 10⁹ USD. Thousands of them fit into a 64-bit sum. */
 export const amountMicroUsd = 1_000_000_000_000_000n
 
-/** What one integer column can hold. */
+/** The largest value of an integer column. */
 export const integerMaximum = 9_223_372_036_854_775_807n
 
-/** Ids, refs, states, labels: everything that is indexed stays small. */
+/** Longest id, ref, state or label, because everything that is indexed must stay small. */
 export const nameCharacters = 512
 
-/** JSON texts of a job or a payment: the largest body that is accepted is 35 MB. */
+/** Longest JSON text of a job or payment: the largest accepted body is 35 MB. */
 export const jsonCharacters = 64 * 1024 * 1024
 
 /** Lines of one capture: a request has a handful (model, search, pages read). */
@@ -109,28 +131,31 @@ export const captureLines = 64
 /** Operations in one unit. */
 export const unitOperations = 64
 
-/** How long a statement waits for another connection: reads never block in WAL, so only a checkpoint or a backup can. */
+/**
+ * How long a statement waits for another connection: in WAL mode reads never block, so only a checkpoint or a backup
+ * can.
+ */
 export const busyTimeoutMs = 5_000
 
-/** Pages that a backup copies in one step: 4 MB, a hundredth of a second. */
+/** Pages that a backup copies per step: 4 MB, a hundredth of a second. */
 export const backupPages = 1_000
 
-/** Rows that one slice of pruning deletes: about 6 ms, during which no commit runs. */
+/** Rows deleted per slice of pruning: about 6 ms, during which no commit runs. */
 export const pruneSliceRows = 1_000
 
-/** Slices of one pruning run; what is left waits for the next, so that a run ends in seconds. */
+/** Slices per pruning run, so that it ends in seconds; the rest waits for the next run. */
 export const pruneSlices = 1_000
 
-/** First outcomes are kept a week: far beyond the longest retry, a day. */
+/** First outcomes are kept for a week: far beyond the longest retry, a day. */
 export const unitRetentionMs = 7 * dayMs
 
-/** A nonce stays after its expiry for as long as clocks may differ, with room to spare (60 s are tolerated). */
+/** How long a nonce is kept after its expiry, for clocks that differ (60 s are tolerated), with a margin. */
 export const nonceRetentionMs = 10 * minuteMs
 
-/** An `Idempotency-Key` is honoured for a day (published contract); one whose work still runs stays until it ends. */
+/** An `Idempotency-Key` is valid for a day (published contract); one whose work still runs is kept until it ends. */
 export const claimRetentionMs = dayMs
 
-/** Rows of the log of met limits: a month, and never more than this many in all. */
+/** Rows of the limit log: a month, and at most this many in total. */
 export const limitLogRetentionMs = 30 * dayMs
 export const limitLogRows = 1_000_000
 
@@ -138,65 +163,86 @@ export const limitLogRows = 1_000_000
 export const writerCacheKiB = 32 * 1024
 
 /**
- * Pages that SQLite's log gathers before they are written to their places: 16 MB. At the usual 1,000 a busy page is written
- * again every few commits, with two syncs each time; reading a log of this size after a kill takes some 20 ms.
+ * Pages in SQLite's log before a checkpoint: 16 MB. With the default of 1,000, a busy page is rewritten every few
+ * commits, with two syncs each time; reading a log of this size after a kill takes some 20 ms.
  */
 export const checkpointPages = 4_000
 
-/** Accounts, open holds and keys that SQLite's writer keeps in memory, each: some 3 MB, and as many as are busy at a time. */
+/** Accounts, open holds and keys that SQLite's writer caches, each: some 3 MB, and as many as are busy at a time. */
 export const knownRowsMost = 10_000
 
-/** A balance that no unit has touched for so long is read again, so that nothing done to the file by hand stays hidden. */
+/**
+ * A cached balance that no unit has touched for this long is reread, so that manual changes to the file are noticed.
+ */
 export const balanceKnownForMs = 5_000
 
-/** How long a stopping service waits for readers of an older moment, an export for one, before it leaves its log as it is. */
+/**
+ * How long a stopping service waits for readers of an older snapshot, such as an export, before it leaves its log
+ * unmerged.
+ */
 export const closingCheckpointMs = 1_000
 
-/** A unit whose outcome is unknown is repeated this often; its id makes a repeat harmless. */
+/** How often a unit with unknown outcome is repeated; its id makes a repeat harmless. */
 export const surelyAttempts = 5
 export const surelyRetryMs = 200
 
-/** How far the clock of a process may be from that of a database which it shares: a lease (30 s) has to outlast twice of it and two renewals. */
+/**
+ * How far a process's clock may be from its shared database's: a lease (30 s) must outlast twice this and two renewals.
+ */
 export const mostClockDifferenceMs = 5_000
 
-/** What one attempt to connect to PostgreSQL may take. */
+/** Timeout of one attempt to connect to PostgreSQL. */
 export const connectTimeoutMs = 5_000
 
-/** A batch takes milliseconds; one that waits longer than this for locks is given up by the database and sent again. */
+/**
+ * A batch takes milliseconds; one that waits longer than this for locks is cancelled by the database and sent again.
+ */
 export const statementTimeoutMs = 15_000
 
-/** Longer than the database's own limit, so that only a database that went silent is cut off here. */
+/** Longer than the database's own limit, so that this only catches a database that went silent. */
 export const answerTimeoutMs = 20_000
 
-/** After a lost connection the same batch is sent again this often, after growing pauses: 25 s in all, a restart or a fail-over. */
+/**
+ * How often a batch is resent after a lost connection, with growing pauses: 25 s in total, enough for a restart or a
+ * failover.
+ */
 export const sendAttempts = 30
 
-/** No attempt begins later than this after the first, because a network that swallows everything makes each of them long. */
+/**
+ * No attempt starts later than this after the first, because on a network that drops everything each of them takes
+ * long.
+ */
 export const sendAttemptsForMs = 60_000
 export const firstRetryMs = 20
 export const longestRetryMs = 1_000
 
-/** A database that has been away for so long is told of, while statements still wait for it: a cut connection is replaced sooner. */
+/**
+ * How long a database must be unreachable before it is reported while statements still wait: a cut connection is
+ * replaced sooner.
+ */
 export const troubleAfterMs = 1_000
 
-/** Connections for reads: most are answered within a millisecond, so few serve many callers. */
+/** Connections for reads: most take less than a millisecond, so a few serve many callers. */
 export const readConnections = 6
 
-/** A read that came so often is prepared, so that its plan is made once a connection; and so many different ones are counted. */
+/**
+ * A read that occurred this often is prepared, so that each connection plans it once; and how many different ones are
+ * counted.
+ */
 export const namedFromTimes = 16
 export const statementsCounted = 100
 
-/** A read may be large (an export, an hour of the log), but never longer than this in the database. */
+/** Database time limit of a read, which may be large (an export, an hour of the log). */
 export const readTimeoutMs = 60_000
 
 /** Longer than the database's own limit, for the same reason as with writes. */
 export const readAnswerTimeoutMs = 65_000
 
-/** An idle connection is kept alive by the network layer after this, so that a database that vanished is noticed. */
+/** TCP keep-alive delay of an idle connection, so that a vanished database is noticed. */
 export const keepAliveDelayMs = 10_000
 
-/** The oldest PostgreSQL that is tried. */
+/** The oldest supported PostgreSQL version. */
 export const oldestServerVersion = 140_000
 
-/** A unit that met a deadlock or a lock held for too long is judged again this often. */
+/** How often a unit that met a deadlock or a long lock is tried again. */
 export const transientAttempts = 5

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Clock } from '#contract/time.ts'
 import type { Log } from '#host/log.ts'
 import { withSpan } from '#host/tracing/tracing.ts'
+import { noteAct } from './accounts/operator-acts.ts'
 import { mostClockDifferenceMs, slicesAtStart, watchedAccounts, watchedEntries } from './bounds.ts'
 import { commitSurely, isClockShared, type Outcome, type Store, StoreError } from './store/store.ts'
 import type { SetLedgerState } from './store/units.ts'
@@ -13,10 +14,15 @@ export interface LedgerState {
   reason: string
 }
 
+export async function ledgerStateIn(read: Store['read']): Promise<LedgerState> {
+  const row = await read.selectFrom('ledger_state').select(['state', 'reason']).executeTakeFirst()
+  return row ?? { state: 'open', reason: '' }
+}
+
 /**
- * Looks the books over, slice by slice, and makes them read-only where something does not add up: nothing new is held
- * then, what has begun ends, and credits come in. The whole recomputation is the audit's; this finds most of what it
- * would, soon and cheaply.
+ * Checks the ledger slice by slice, and makes it read-only if something does not add up: then nothing new is held,
+ * calls in flight end, and credits are accepted. Only the audit recomputes everything; this finds most problems early
+ * and cheaply.
  */
 export class LedgerWatch {
   readonly #store: Store
@@ -32,13 +38,15 @@ export class LedgerWatch {
     this.#log = options.log
   }
 
-  /** As it stands in the store, where another process may have set it. */
-  async state(): Promise<LedgerState> {
-    const row = await this.#store.read.selectFrom('ledger_state').select(['state', 'reason']).executeTakeFirst()
-    return row ?? { state: 'open', reason: '' }
+  /** Returns the state in the store, where another process may have set it. */
+  state(): Promise<LedgerState> {
+    return ledgerStateIn(this.#store.read)
   }
 
-  /** Before anything is served: small books whole, of larger ones the newest entries and the first accounts. */
+  /**
+   * Runs before anything is served: checks a small ledger completely, and of a larger one the newest entries and the
+   * first accounts.
+   */
   async lookOverAtStart(): Promise<void> {
     this.#entriesSeen = await newestEntries(this.#store, slicesAtStart * watchedEntries)
     const breach = (await this.#entries(slicesAtStart)) ?? (await this.#accounts(slicesAtStart))
@@ -48,13 +56,13 @@ export class LedgerWatch {
       this.#log.error({ reason }, 'The ledger is read-only; once it adds up, `farebox ledger reopen` reopens it.')
   }
 
-  /** One slice of what is new, and one on the way round all accounts. */
+  /** Checks one slice of what is new, and one of a cycle through all accounts. */
   async lookOver(): Promise<void> {
     const breach = (await this.#entries(1)) ?? (await this.#accounts(1))
     if (breach) await this.close(breach.sentence, { account: breach.account })
   }
 
-  /** Refuses new debits from now on, in every process. Once; a failure is told and tried again by the next look. */
+  /** Refuses new debits from now on, in every process. Runs once; a failure is logged and retried by the next check. */
   close(reason: string, facts: object = {}): Promise<void> {
     this.#closing ??= this.#close(reason, facts).finally(() => {
       this.#closing = null
@@ -68,19 +76,21 @@ export class LedgerWatch {
     await this.#set('read_only', reason)
   }
 
-  /** Opens the books again where all of them can be looked over without a breach; otherwise says what is wrong. */
-  async reopen(): Promise<LedgerState> {
+  /** Reopens the ledger if it can be checked completely without a breach; otherwise says what is wrong. */
+  async reopen(actor?: string): Promise<LedgerState> {
     this.#entriesSeen = 0
     this.#accountsSeen = ''
     const breach = (await this.#entries(Number.POSITIVE_INFINITY)) ?? (await this.#accounts(Number.POSITIVE_INFINITY))
     if (breach) return { state: 'read_only', reason: breach.sentence }
-    await this.#set('open', 'Reopened by the operator.')
+    await this.#set('open', 'Reopened by the operator.', actor)
     return { state: 'open', reason: '' }
   }
 
-  async #set(state: SetLedgerState['state'], reason: string): Promise<void> {
+  async #set(state: SetLedgerState['state'], reason: string, actor?: string): Promise<void> {
     const atMs = this.#clock.now()
-    await commitSurely(this.#store, { id: `${uuidV7(atMs)}/ledger`, ops: [{ op: 'ledger', state, reason, atMs }] })
+    const act = actor === undefined ? [] : [noteAct({ actor, act: 'ledger.reopen' }, atMs)]
+    const ops = [{ op: 'ledger' as const, state, reason, atMs }, ...act]
+    await commitSurely(this.#store, { id: `${uuidV7(atMs)}/ledger`, ops })
   }
 
   #entries(slices: number): Promise<Breach | null> {
@@ -114,7 +124,7 @@ export interface Breach {
   account: string
 }
 
-/** One slice that was looked over. */
+/** One checked slice. */
 export interface Slice<Position> {
   breach: Breach | null
   /** Where the next slice begins; null at the end. */
@@ -124,8 +134,8 @@ export interface Slice<Position> {
 type Reading = Pick<Store, 'read'>
 
 /**
- * Accounts after `after`: what is posted is what their last entry left, what is held are their open holds. One statement,
- * so that a commit between two reads cannot look like a difference.
+ * Checks accounts after `after`: posted must be what their last entry left, held the sum of their open holds. One
+ * statement, so that a commit between two reads cannot look like a difference.
  */
 export async function lookOverAccounts({ read }: Reading, after: string): Promise<Slice<string>> {
   const { rows } = await sql<AccountRow>`
@@ -154,7 +164,7 @@ function breachOf({ id: account, posted, held, entries_usd, holds_usd }: Account
   return null
 }
 
-/** Entries after `after`: each leaves what the one before it left, and its own effect. */
+/** Checks entries after `after`: each must leave what the one before it left, plus its own effect. */
 export async function lookOverEntries({ read }: Reading, after: number): Promise<Slice<number>> {
   const { rows } = await sql<EntryRow>`
     SELECT seq, account, effect, posted_after,
@@ -174,20 +184,20 @@ interface EntryRow {
   before_usd: bigint
 }
 
-/** Where the newest `count` entries begin. */
+/** Returns where the newest `count` entries begin. */
 export async function newestEntries({ read }: Reading, count: number): Promise<number> {
   const last = await read.selectFrom('entry').select('seq').orderBy('seq', 'desc').limit(1).executeTakeFirst()
   return Math.max(0, (last?.seq ?? 0) - count)
 }
 
 /**
- * A store for everyone who writes, payments too: an outcome that a consistent ledger never has makes it read-only, and
- * is logged.
+ * Wraps the store for everyone who writes, including payments: an outcome that is impossible in a consistent ledger
+ * makes it read-only, and is logged.
  */
 export function watchedLedger(parts: { store: Store; clock: Clock; log: Log }): { store: Store; ledger: LedgerWatch } {
   const ledger = new LedgerWatch(parts)
   const store = watchedStore(parts.store, (reason, facts) => {
-    // The commit that failed has a caller of its own, who does not wait for this.
+    // The failed commit has its own caller, who does not wait for this.
     ledger
       .close(reason, facts)
       .catch(error => parts.log.error({ err: error }, 'The ledger could not be made read-only.'))
@@ -195,13 +205,15 @@ export function watchedLedger(parts: { store: Store; clock: Clock; log: Log }): 
   return { store, ledger }
 }
 
-/** The same store; reports outcomes that a consistent ledger never has. What the caller gets is the same. */
+/** Wraps the store to report outcomes that are impossible in a consistent ledger. Callers get the same results. */
 export function watchedStore(store: Store, onBroken: (reason: string, facts: object) => void): Store {
   return {
     read: store.read,
     soleOwner: store.soleOwner,
     clockDifferenceMs: async () => (await store.clockDifferenceMs?.()) ?? 0,
     prune: (slice, rows) => store.prune(slice, rows),
+    ...(store.endHoldsOfOthers ? { endHoldsOfOthers: store.endHoldsOfOthers.bind(store) } : {}),
+    ...(store.balances ? { balances: store.balances } : {}),
     close: () => store.close(),
     async commit(units) {
       const outcomes = await withSpan('commit', { 'farebox.units': units.length }, () => store.commit(units)).catch(
@@ -217,13 +229,13 @@ export function watchedStore(store: Store, onBroken: (reason: string, facts: obj
   }
 }
 
-/** A unit checks before it writes, so a rule of a table that refuses it found rows that were not as the books left them. */
+/** A unit checks before it writes, so if a table's rule refuses it, rows were changed from outside. */
 const isBrokenRule = (error: unknown): boolean => error instanceof StoreError && error.kind === 'broken_rule'
 
-/** What is charged beyond a hold is written off before, by the caller, which knows how much is held. */
+/** A charge beyond its hold is written off beforehand by the caller, which knows how much is held. */
 const isImpossible = (outcome: Outcome): boolean => !outcome.ok && outcome.why === 'over_hold'
 
-/** Tells, once each, that the clock of this process has gone off the database's, and that it is back. */
+/** Logs, once each, that this process's clock has drifted from the database's, and that it is back. */
 export class ClockWatch {
   readonly #store: Store
   readonly #log: Log

@@ -1,5 +1,6 @@
 /** A PostgreSQL server of its own for tests and benches: a temporary folder, a free port of this machine, real syncs. */
 import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -10,6 +11,9 @@ import pg from 'pg'
 import { findPostgres } from '../needs/find-program.ts'
 
 const startDeadlineMs = 30_000
+
+/** Below those that Linux gives to connections, so that no connection takes one before its server listens. */
+const ownPorts = [20_000, 30_000] as const
 
 // The server ends with the process that started it, however that ends: its standard input closes then.
 const guarded = `exec 3<&0
@@ -148,11 +152,17 @@ function serverUser(): { uid: number; gid: number } | null {
 }
 
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('A listening server has an address.')
-  return address.port
+  for (;;) {
+    const port = randomInt(...ownPorts)
+    const server = createServer().listen(port, '127.0.0.1')
+    try {
+      await once(server, 'listening')
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') continue
+      throw error
+    }
+    server.close()
+    await once(server, 'close')
+    return port
+  }
 }

@@ -22,7 +22,7 @@ const balanceRow = groupedRead(
   row => row.id,
 )
 
-/** Zero for an account that does not exist yet, as a wallet's is before its first top-up. */
+/** Zero for an account that does not exist yet, such as a wallet's before its first top-up. */
 export async function balanceOf(store: Store, account: string): Promise<AccountBalance> {
   const known = store.balances?.get(account)
   if (known) return withAvailable(known)
@@ -73,35 +73,38 @@ export async function entriesOf(store: Store, account: string, limit: number, of
   }))
 }
 
-/** The contract knows three kinds. What others pay of a charge (staking credit, a write-off) is money back, not a top-up. */
+/**
+ * The contract knows three kinds. What others pay towards a charge (staking credit, a write-off) is money back, not a
+ * top-up.
+ */
 function shownKind(kind: EntryTable['kind'], effect: bigint): AccountEntry['type'] {
   if (kind === 'GRANT' || kind === 'TOP_UP') return 'TOP_UP'
   if (kind === 'CHARGE' || effect < 0n) return 'CHARGE'
   return 'REFUND'
 }
 
-/** What an account has at one moment, in micro-USD. */
+/** An account's balance at one moment, in micro-USD. */
 export interface ListedBalance {
   account: string
   kind: string
-  /** All that its entries add up to. */
+  /** The sum of its entries. */
   posted: bigint
-  /** Of that, reserved by calls that run. */
+  /** The part reserved by calls in flight. */
   held: bigint
-  /** The rest: what a new call may take. */
+  /** The rest, which a new call may use. */
   available: bigint
-  /** Of today's staking credit; null where none of it was used yet, because only the chain knows how much there is. */
+  /** Today's staking credit; null if none of it was used yet, because only the chain knows how much there is. */
   staking: { granted: bigint; spent: bigint; held: bigint; available: bigint } | null
 }
 
-/** All null where the day has no row. */
+/** All null if the day has no row. */
 type StakingRow =
   | Record<'granted' | 'spent' | 'staking_held', bigint>
   | Record<'granted' | 'spent' | 'staking_held', null>
 
 type Row = Record<'posted' | 'held', bigint> & StakingRow & { id: string; kind: string }
 
-/** Balances by account id, of one account or of all; none where there is no such account. */
+/** Returns balances by account id, of one account or all; none if there is no such account. */
 export async function* listBalances(
   reader: AuditReader,
   nowMs: number,
@@ -124,13 +127,13 @@ function stakingOf({ granted, spent, staking_held: held }: StakingRow) {
   return { granted, spent, held, available: left > 0n ? left : 0n }
 }
 
-/** Whether the books have this account. */
+/** Whether the ledger has this account. */
 export async function hasAccount(reader: AuditReader, account: string): Promise<boolean> {
   for await (const _ of reader.rows('SELECT id FROM account WHERE id = ?', account)) return true
   return false
 }
 
-/** What an account has available after a unit; null where the unit did not touch its money. */
+/** Returns what an account has available after a unit; null if the unit did not touch its money. */
 export const availableOf = (balances: readonly Balance[], account: string): MicroUsd | null => {
   const balance = balances.find(each => each.account === account)
   return balance ? addUsd(balance.posted, -balance.held) : null

@@ -3,7 +3,7 @@ import { dayMs } from '#contract/time.ts'
 import type { BudgetPeriod, KeyBudget, PeriodStarts } from '../store/account-ops.ts'
 import type { Store } from '../store/store.ts'
 
-/** Starts of the UTC day and month that `atMs` lies in. */
+/** Returns the starts of the UTC day and month that contain `atMs`. */
 export function periodStarts(atMs: number): PeriodStarts {
   const date = new Date(atMs)
   return { epochStartMs: atMs - (atMs % dayMs), monthStartMs: Date.UTC(date.getUTCFullYear(), date.getUTCMonth()) }
@@ -14,7 +14,7 @@ const startOf = (period: BudgetPeriod, atMs: number): number => {
   return { epoch: epochStartMs, month: monthStartMs, lifetime: 0 }[period]
 }
 
-/** When the period after the one of this time begins; null where there is none. */
+/** Returns when the period after the current one begins; null if there is none. */
 export function nextPeriodMs(period: BudgetPeriod, atMs: number): number | null {
   if (period === 'lifetime') return null
   if (period === 'epoch') return startOf(period, atMs) + dayMs
@@ -22,7 +22,7 @@ export function nextPeriodMs(period: BudgetPeriod, atMs: number): number | null 
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1)
 }
 
-/** What a key's budget leaves in its current period; null where it sets no limit. */
+/** Returns what a key's budget leaves in its current period; null if it sets no limit. */
 export async function budgetLeft(
   store: Pick<Store, 'read'>,
   key: string,
@@ -46,7 +46,7 @@ export async function budgetLeft(
   }
 }
 
-/** Which of these keys count no more: revoked, expired, or gone. */
+/** Returns which of these keys are no longer active: revoked, expired, or gone. */
 export async function endedKeys(store: Store, keys: readonly string[], nowMs: number): Promise<Set<string>> {
   const rows = await store.read
     .selectFrom('api_key')

@@ -2,30 +2,33 @@ import type { PlanName } from '#contract/limits.ts'
 import type { KeyRole } from '#contract/operations/keys.ts'
 import type { KeyBudget } from '../store/account-ops.ts'
 
-/** Who a request comes from, once it has proved it. */
+/** The proven identity behind a request. */
 export type Principal = KeyPrincipal | WalletPrincipal
 
 export interface KeyPrincipal {
   kind: 'key'
   account: string
   keyId: string
-  /** Absent: it manages nothing. */
+  /** If absent, it manages nothing. */
   role?: KeyRole
   plan: PlanName
-  /** What this key may spend of its account's credit; absent or null where it has no limit. */
+  /** The plan is its customer's own, in place of the configuration's. */
+  hasOwnPlan?: boolean
+  /** What this key may spend of its account's credit; absent or null if unlimited. */
   budget?: KeyBudget | null
 }
 
 export interface WalletPrincipal {
   kind: 'wallet'
   account: string
-  /** Normalised: EVM in lower case, Solana as it is. */
+  /** Normalized: EVM in lower case, Solana unchanged. */
   wallet: string
   plan: PlanName
-  /** It has never had credit here, and so no account: anyone can make any number of such wallets. */
+  hasOwnPlan?: boolean
+  /** It has never had credit here, and so has no account: anyone can create any number of such wallets. */
   isNew: boolean
 }
 
-/** What failures are counted by: one key that misbehaves must not block the others of its account. */
+/** What failures are counted by: a misbehaving key must not block its account's other keys. */
 export const subjectOf = (principal: Principal): string =>
   principal.kind === 'key' ? `key:${principal.keyId}` : `wallet:${principal.wallet}`

@@ -9,16 +9,16 @@ import { type StakeReader, stakeAnswerMs } from './stake-reader.ts'
 
 /** Every limit of staking credit, with its unit. */
 
-/** How long a stake that was read counts: people stake rarely, and a node should not be asked for every call. */
+/** How long a stake is cached: stakes rarely change, and a node should not be asked for every call. */
 const stakeFreshMs = 60_000
 
-/** After a question that was not answered the next one waits this long; calls meanwhile go by what is known. */
+/** Pause after an unanswered request; calls meanwhile use what is known. */
 const stakeRetryMs = 10_000
 
-/** Accounts whose stake is remembered: some 10 MB. The one that called longest ago goes first. */
+/** Accounts whose stake is cached: some 10 MB. The least recently active is dropped first. */
 const rememberedStakes = 50_000
 
-/** Wallets of one account whose stakes are added up; each is a question to the node. */
+/** Wallets of one account whose stakes are added up; each is a request to the node. */
 const stakingWallets = 20
 
 interface Known {
@@ -28,8 +28,8 @@ interface Known {
 }
 
 /**
- * What the stakes of an account's wallets give it each UTC day. Where the chain does not tell, the last that was known of
- * this day counts, and nothing where nothing was: calls that pay with USD never fail for it.
+ * What the stakes of an account's wallets give it each UTC day. If the chain does not answer, the last known stake of
+ * this day counts, or nothing: calls that pay with USD never fail because of it.
  */
 export class StakingCredits {
   readonly #store: Store
@@ -46,13 +46,13 @@ export class StakingCredits {
     this.#onFailure = options.onFailure
   }
 
-  /** Null where nothing is staked. */
+  /** Returns null if nothing is staked. */
   async today(principal: Principal): Promise<StakingDay | null> {
     const { dayMs, granted } = await this.#current(principal)
     return granted > 0n ? { dayMs, granted } : null
   }
 
-  /** What of today's credit is neither spent nor held. */
+  /** Returns the part of today's credit that is neither spent nor held. */
   async left(principal: Principal): Promise<MicroUsd> {
     const day = await this.today(principal)
     if (!day) return zeroUsd
@@ -95,7 +95,7 @@ export class StakingCredits {
     if (!wallets.length) return zeroUsd
     const stake = await inTime(this.#reader.stakeOf(wallets))
     if (stake < 0n) throw new Error('The chain returned a negative stake.')
-    // The chain knows larger numbers than a column of money.
+    // The chain may have larger numbers than a money column.
     return microUsd(stake < amountMicroUsd ? stake : amountMicroUsd)
   }
 
@@ -111,7 +111,7 @@ export class StakingCredits {
     return rows.map(({ id }) => id)
   }
 
-  /** What another process, or this one before a restart, was told today. */
+  /** Returns what another process, or this one before a restart, learned today. */
   async #stored(account: string, dayMs: number): Promise<MicroUsd> {
     const row = await this.#rowOf(account, dayMs)
     return row ? microUsd(row.granted_usd) : zeroUsd

@@ -2,16 +2,16 @@ import { RecentMap } from '#host/recent-map.ts'
 import type { Store } from '../store/store.ts'
 import type { Op } from '../store/units.ts'
 
-/** The account that a wallet gets with its first top-up; until then its sign-ins act for a name without a row. */
+/** The account that a wallet gets with its first top-up; until then its sign-ins use a name without a row. */
 export const walletAccountId = (wallet: string): string => `wallet:${wallet}`
 
-/** Opens that account and links the wallet to it; where both exist nothing changes. The wallet is normalised. */
+/** Opens that account and links the wallet to it; changes nothing if both exist. The wallet is normalized. */
 export const openWalletAccount = (wallet: string, atMs: number): Op[] => [
   { op: 'account', account: walletAccountId(wallet), kind: 'wallet', atMs },
   { op: 'wallet', wallet, account: walletAccountId(wallet), atMs },
 ]
 
-/** Whose account a wallet belongs to. A link is for good, so what was found once need not be looked up again. */
+/** Finds a wallet's account. A link is permanent, so it is cached. */
 export class WalletAccounts {
   readonly #store: Store
   readonly #known = new RecentMap<string>(cachedWallets)
@@ -20,7 +20,7 @@ export class WalletAccounts {
     this.#store = store
   }
 
-  /** Null where the wallet is new here. */
+  /** Returns null if the wallet is new here. */
   async find(wallet: string): Promise<string | null> {
     const known = this.#known.get(wallet)
     if (known !== undefined) return known
@@ -35,5 +35,5 @@ export class WalletAccounts {
   }
 }
 
-/** Wallets whose account is remembered: the link is for good, so this only bounds memory (some 20 MB). */
+/** Cached wallets: links are permanent, so this only limits memory (some 20 MB). */
 const cachedWallets = 50_000

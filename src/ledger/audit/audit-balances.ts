@@ -1,11 +1,14 @@
 import type { Findings } from './audit.ts'
 import type { AuditReader } from './audit-reader.ts'
 
-/** Both sides of every entry, a row for each account that it touched. */
+/** Both sides of every entry: a row for each account that it touched. */
 const sides = `(SELECT credit AS account, amount AS effect FROM entry
   UNION ALL SELECT debit, -amount FROM entry)`
 
-/** Stored balances of customers and computed ones of system accounts add up to nothing. Answers the system accounts'. */
+/**
+ * Stored balances of customers and computed ones of system accounts must sum to zero. Returns those of the system
+ * accounts.
+ */
 export async function checkSum(reader: AuditReader, findings: Findings): Promise<Record<string, bigint>> {
   const system: Record<string, bigint> = {}
   let sum = 0n
@@ -21,7 +24,9 @@ export async function checkSum(reader: AuditReader, findings: Findings): Promise
   return system
 }
 
-/** Posted is the sum of the entries, held what open holds reserve of it, and neither leaves an account below zero. */
+/**
+ * Posted must be the sum of the entries, held what open holds reserve of it, and neither may make an account negative.
+ */
 export async function checkBalances(reader: AuditReader, findings: Findings): Promise<void> {
   const rows = reader.rows<{ id: string; posted: bigint; held: bigint; entries: bigint; holds: bigint }>(`
     SELECT id, posted, held, coalesce(entries, 0) AS entries, coalesce(holds, 0) AS holds FROM account
@@ -45,7 +50,7 @@ export async function checkBalances(reader: AuditReader, findings: Findings): Pr
   await checkUnknownAccounts(reader, findings)
 }
 
-/** Money of an account that does not exist is missing from every balance. */
+/** Money of a missing account would be absent from every balance. */
 async function checkUnknownAccounts(reader: AuditReader, findings: Findings): Promise<void> {
   const strangers = reader.rows<{ account: string; amount: bigint }>(`
     SELECT account, sum(effect) AS amount FROM ${sides} s
@@ -58,7 +63,7 @@ async function checkUnknownAccounts(reader: AuditReader, findings: Findings): Pr
   }
 }
 
-/** The balance that each entry says it left is the sum of the entries up to it, and never below zero. */
+/** The balance that each entry records must be the sum of the entries up to it, and never negative. */
 export async function checkHistory(reader: AuditReader, findings: Findings): Promise<void> {
   const rows = reader.rows<{ id: string; posted_after: bigint; running: bigint }>(`
     SELECT id, posted_after, running FROM (
@@ -71,12 +76,12 @@ export async function checkHistory(reader: AuditReader, findings: Findings): Pro
   }
 }
 
-/** Names that only entries of one request have; a credit with one of them would stand in a charge's way. */
+/** Names that only one request's entries have; a credit with one of them would block a charge. */
 const reserved = ['charge', 'writeoff', 'staking', 'refund', 'staking-back']
   .map(name => `ref LIKE '${name}:%'`)
   .join(' OR ')
 
-/** Each kind of entry goes between the customer and the one system account that it is for, and says what it must. */
+/** Each kind of entry must be between the customer and its one system account, and have its required members. */
 export async function checkEntries(reader: AuditReader, findings: Findings): Promise<void> {
   const rows = reader.rows<{ id: string; kind: string; debit: string; credit: string }>(`
     SELECT id, kind, debit, credit FROM entry WHERE amount < 0 OR account LIKE 'system:%'
@@ -98,11 +103,11 @@ export async function checkEntries(reader: AuditReader, findings: Findings): Pro
 /** The ref is this name of the row's own request. */
 const named = (name: string): string => `coalesce(ref = '${name}:' || request, false)`
 
-/** The side of a request's money that a row is on, by the name that it bears. */
+/** Which side of a request's money a row is on, by its name. */
 const amountOf = (name: string): string => `sum(CASE WHEN ref = '${name}:' || request THEN amount ELSE 0 END)`
 const rowsOf = (name: string): string => `sum(CASE WHEN ref = '${name}:' || request THEN 1 ELSE 0 END)`
 
-/** What each request was charged, who paid for it, and what of that was given back. */
+/** What each request was charged, who paid for it, and what of that was refunded. */
 const requests = `(SELECT request, min(account) AS account, max(account) AS last_account,
   ${rowsOf('charge')} AS lines, ${amountOf('charge')} AS charged, ${amountOf('writeoff')} AS written_off,
   ${amountOf('staking')} AS staking, ${rowsOf('refund')} AS refunds, ${amountOf('refund')} AS refunded,
@@ -121,7 +126,7 @@ interface RequestTotals {
   refunds: bigint
   refunded: bigint
   staking_back: bigint
-  /** 1 where it is wrong. */
+  /** 1 if it is wrong. */
   funding: bigint
   refund: bigint
 }
@@ -131,8 +136,8 @@ const wrongRefund = `(refunds > 0 AND (refunds <> 1 OR lines = 0 OR refunded <> 
     OR staking_back <> staking OR day_ms <> last_day_ms)) OR (refunds = 0 AND staking_back > 0)`
 
 /**
- * A write-off and staking credit pay for a charge and for no more than it, of one account and one key. A refund gives
- * back, once, what the account paid, and staking credit to its own day.
+ * A write-off and staking credit may pay for a charge up to its amount, for one account and one key. A refund returns,
+ * once, what the account paid, and staking credit to its own day.
  */
 export async function checkRequests(reader: AuditReader, findings: Findings): Promise<void> {
   const rows = reader.rows<RequestTotals>(`
@@ -162,7 +167,10 @@ interface Used {
   held: bigint
 }
 
-/** What a day's staking credit says was spent is in the entries, and what it says is held in open holds. */
+/**
+ * What a day's staking credit records as spent must be in the entries, and what it records as held must be in open
+ * holds.
+ */
 export async function checkStakingCredit(reader: AuditReader, findings: Findings): Promise<void> {
   const rows = reader.rows<Used & { account: string; day: bigint | null }>(`
     SELECT account, day_ms AS day, sum(spent) AS spent, sum(held) AS held FROM (
@@ -187,7 +195,7 @@ interface KeyUse extends Used {
   held_staking: bigint
 }
 
-/** What a key's budget says was spent and held in a period is in the charges and the open holds that count in it. */
+/** What a key's budget records as spent and held in a period must be in the charges and open holds that count in it. */
 export async function checkKeyUse(reader: AuditReader, findings: Findings): Promise<void> {
   const rows = reader.rows<KeyUse>(`
     SELECT api_key AS key, period, start_ms AS start, sum(spent) AS spent, sum(held) AS held,
@@ -210,3 +218,19 @@ export async function checkKeyUse(reader: AuditReader, findings: Findings): Prom
 }
 
 const isoTime = (atMs: bigint | null): string => (atMs === null ? 'no time' : new Date(Number(atMs)).toISOString())
+
+/**
+ * Sums by day must be what the entries add up to. A fold moves entries of one month to its end and leaves the sums, so what
+ * is compared is each account's sum of each kind.
+ */
+export async function checkDaySums(reader: AuditReader, findings: Findings): Promise<void> {
+  const rows = reader.rows<{ account: string; kind: string; difference: bigint }>(`
+    SELECT account, kind, sum(difference) AS difference FROM (
+      SELECT account, kind, CASE WHEN credit = account THEN amount ELSE -amount END AS difference FROM entry
+      UNION ALL SELECT account, kind, -effect_usd FROM day_sum) d
+    GROUP BY account, kind HAVING sum(difference) <> 0`)
+  for await (const { account, kind, difference } of rows) {
+    const told = `The sums by day of ${account} for ${kind} differ from its entries by ${difference} micro-USD.`
+    findings.add('day_sum_differs', account, told)
+  }
+}

@@ -4,27 +4,30 @@ import { type AuditFinding, Findings } from './audit.ts'
 import type { AuditReader } from './audit-reader.ts'
 import type { Payee, TransferSource } from './audit-transfers.ts'
 
-/** What an audit of the chains answers. */
+/** The result of auditing the chains. */
 export interface ChainAuditReport {
-  /** True when every credit has its transfer and every payment that reached us its credit. */
+  /** True if every credit has its transfer, and every payment that reached us its credit. */
   ok: boolean
   payees: PayeeCounts[]
   findings: AuditFinding[]
   findingsLeftOff: number
-  /** Transfers that no payment belongs to, or whose payment is new and on its way: worth knowing, and no fault of the books. */
+  /**
+   * Transfers that belong to no payment, or whose payment is new and in flight: worth knowing, but not an error of the
+   * ledger.
+   */
   notes: AuditFinding[]
   notesLeftOff: number
 }
 
 export interface PayeeCounts extends Payee {
-  /** Payments that were credited, and those of them whose transfer the chain has. */
+  /** Credited payments, and those of them whose transfer is on the chain. */
   credits: number
   matched: number
   /** Everything that reached the payee since the first payment. */
   transfers: number
 }
 
-/** Of one payee: credits that wait for their transfer, by transaction and amount. Some 300 bytes each. */
+/** For one payee: credits without their transfer so far, by transaction and amount. Some 300 bytes each. */
 interface Ledger {
   counts: PayeeCounts
   sinceMs: number
@@ -32,9 +35,9 @@ interface Ledger {
 }
 
 /**
- * Compares the payments that were credited with what reached the payee on its chain, one to one by transaction and
- * amount. The books are read first: what they have by then is on the chain by the time that is asked. Rejects with
- * `NodeFailed` where a chain does not answer.
+ * Compares credited payments with what reached the payee on its chain, one to one by transaction and amount. The ledger
+ * is read first, so everything in it is on the chain by the time that is asked. Rejects with `NodeFailed` if a chain
+ * does not answer.
  */
 export async function auditChain(
   reader: AuditReader,
@@ -61,7 +64,7 @@ export async function auditChain(
 
 const nameOf = (transaction: string, amount: bigint): string => `${transaction} ${amount}`
 
-/** EVM hashes are the same in either case; Solana's signatures are not. */
+/** EVM hashes are equal in either case; Solana's signatures are not. */
 const sameCase = (transaction: string): string =>
   transaction.startsWith('0x') ? transaction.toLowerCase() : transaction
 
@@ -106,7 +109,7 @@ const newLedger = (payee: Payee, sinceMs: number): Ledger => ({
   waiting: new Map(),
 })
 
-/** Whom a stored payment pays: our own option of then, and on Solana the token account. */
+/** Returns whom a stored payment pays: our option at the time, and on Solana the token account. */
 function payeeOf(payload: string | null): Payee | null {
   const { option, destination } = (payload === null ? {} : JSON.parse(payload)) as {
     option?: { network?: string; asset?: string; payTo?: string }
@@ -117,7 +120,7 @@ function payeeOf(payload: string | null): Payee | null {
   return { network: option.network, asset: option.asset, account }
 }
 
-/** What is asked for a transfer that no credit names, and what time it is. */
+/** What is looked up for a transfer that no credit names, and the current time. */
 interface Books {
   reader: AuditReader
   nowMs: number
@@ -145,7 +148,7 @@ async function compare(
   }
 }
 
-/** A transfer that no credit names: a payment's money that was not credited, or a stranger's gift. */
+/** Judges a transfer that no credit names: the money of a payment that was not credited, or an unrelated transfer. */
 async function judge(
   { reader, nowMs }: Books,
   key: string | null,

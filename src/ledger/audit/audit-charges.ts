@@ -4,7 +4,9 @@ import type { AuditReader } from './audit-reader.ts'
 /** Unit prices are in pico-USD. */
 const picoPerMicro = 1_000_000n
 
-/** A request is charged by one set of lines, numbered from 0, on one account; no other entry repeats a ref and line. */
+/**
+ * A request is charged by one set of lines, numbered from 0, on one account; no other entry may repeat a ref and line.
+ */
 export async function checkChargesOnce(reader: AuditReader, findings: Findings): Promise<void> {
   const requests = reader.rows<{ request: string | null; n: bigint }>(`
     SELECT request, count(*) AS n FROM entry WHERE kind = 'CHARGE' GROUP BY request
@@ -30,8 +32,8 @@ interface ChargedLine {
 }
 
 /**
- * Each line is what the request's running total grows by, in whole micro-USD rounded up: a request is rounded once over
- * all its lines, not once a line.
+ * Each line must be what the request's running total grows by, in whole micro-USD rounded up: a request is rounded once
+ * over all its lines, not per line.
  */
 export async function checkCharges(reader: AuditReader, findings: Findings): Promise<void> {
   const lines = reader.rows<ChargedLine>(`
@@ -58,7 +60,7 @@ function tellDifference({ id, amount, units, price }: ChargedLine, expected: big
   findings.add('charge_differs_from_price', id, told)
 }
 
-/** Every top-up has its credited payment of that amount, and every credited payment its top-up. */
+/** Every top-up must have its credited payment of that amount, and every credited payment its top-up. */
 export async function checkPayments(reader: AuditReader, findings: Findings): Promise<void> {
   const topUps = reader.rows<{ id: string; ref: string; state: string | null; credited: bigint; paid: bigint | null }>(`
     SELECT e.id AS id, e.ref AS ref, e.amount AS credited, p.state AS state, p.amount AS paid FROM entry e
@@ -80,7 +82,7 @@ export async function checkPayments(reader: AuditReader, findings: Findings): Pr
     findings.add('payment_not_credited', id, `Payment ${id} is marked as credited, but no entry credits it.`)
 }
 
-/** A job that failed has its charge back; a job that has its charge back failed (and may have been deleted since). */
+/** A failed job must be refunded; a refunded job must have failed (and may have been deleted since). */
 export async function checkJobs(reader: AuditReader, findings: Findings): Promise<void> {
   const failed = reader.rows<{ id: string; request: string }>(`
     SELECT id, request FROM job WHERE state = 'failed'
@@ -95,7 +97,7 @@ export async function checkJobs(reader: AuditReader, findings: Findings): Promis
     findings.add('refunded_job_not_failed', id, `Job ${id} was refunded, but it is ${state}.`)
 }
 
-/** A hold ends once; and none stays open long after its lease, because recovery releases it. */
+/** A hold ends once, and none stays open long after its lease, because recovery releases it. */
 export async function checkHolds(reader: AuditReader, findings: Findings, expiredBeforeMs: number): Promise<void> {
   const both = reader.rows<{ id: string }>('SELECT id FROM hold WHERE id IN (SELECT id FROM ended_hold)')
   for await (const { id } of both)
@@ -110,10 +112,7 @@ export async function checkHolds(reader: AuditReader, findings: Findings, expire
   }
 }
 
-/**
- * An `Idempotency-Key` has a request of its own, which is charged to the account that claimed it, and an answer once it
- * is done.
- */
+/** An `Idempotency-Key` has its own request, charged to the account that claimed it, and an answer once it is done. */
 export async function checkClaims(reader: AuditReader, findings: Findings): Promise<void> {
   const shared = reader.rows<{ request: string; n: bigint }>(
     'SELECT request, count(*) AS n FROM claim GROUP BY request HAVING count(*) > 1',

@@ -1,20 +1,20 @@
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
-/** What an audit reads with: plain SQL over one snapshot, integers as bigints. */
+/** How an audit reads: plain SQL over one snapshot, integers as bigints. */
 export interface AuditReader {
   rows<Row>(sql: string, ...parameters: (string | bigint)[]): Iterable<Row> | AsyncIterable<Row>
   close(): void | Promise<void>
 }
 
-/** How long a read waits where a checkpoint or a backup is in its way. */
+/** How long a read waits for a checkpoint or a backup. */
 const busyTimeoutMs = 5_000
 
-/** A reader of its own, so that an audit trusts nothing of the store; it may run while a service writes. */
+/** Opens a separate reader, so that an audit trusts no code of the store; it may run while a service writes. */
 export function sqliteAuditReader(path: string): AuditReader {
   if (!existsSync(path)) throw new Error(`There is no database at ${path}; give the path of the service's database.`)
   const database = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs })
-  // One transaction for all statements: otherwise a commit between two of them would look like drift.
+  // One transaction for all statements, because a commit between two of them would look like drift.
   database.exec('BEGIN')
   return {
     rows<Row>(sql: string, ...parameters: (string | bigint)[]) {
@@ -26,17 +26,20 @@ export function sqliteAuditReader(path: string): AuditReader {
   }
 }
 
-/** Rows that are fetched at once: the books may be larger than memory. */
+/** Rows per fetch: the ledger may be larger than memory. */
 const fetchedRows = 1_000
 
-/** Where a service keeps its tables. */
+/** The schema of a service's tables. */
 const defaultSchema = 'farebox'
 
-/** The same over PostgreSQL: one snapshot of the database, rows by cursor. Throws the driver's own error where it cannot connect. */
+/**
+ * The same for PostgreSQL: one snapshot of the database, rows by cursor. Throws the driver's own error if it cannot
+ * connect.
+ */
 export async function postgresAuditReader(url: string, schema = defaultSchema): Promise<AuditReader> {
   const { default: driver } = await import('pg')
   const client = new driver.Client({ connectionString: url, application_name: 'farebox audit' })
-  // What breaks while nobody asks is told by the next question.
+  // An error between queries is reported by the next query.
   client.on('error', () => undefined)
   try {
     await client.connect()
@@ -63,10 +66,10 @@ export async function postgresAuditReader(url: string, schema = defaultSchema): 
   }
 }
 
-/** `int8`, `int2`, `int4` and `numeric`: sums of whole numbers come as the last. */
+/** `int8`, `int2`, `int4` and `numeric`: sums of integers have the last type. */
 const wholeNumbers = new Set([20, 21, 23, 1700])
 
-/** SQLite's question marks as PostgreSQL's numbers. */
+/** Converts SQLite's question marks to PostgreSQL's numbered parameters. */
 function numbered(sql: string): string {
   let place = 0
   return sql.replace(/\?/g, () => `$${++place}`)

@@ -24,19 +24,19 @@ export interface Transfer {
   transaction: string
   /** Base units of USDC, which are micro-USD. */
   amount: bigint
-  /** What a payment by this transfer is known by in the books; null where it can be none. */
+  /** Returns the key that a payment by this transfer has in the ledger; null if it cannot be a payment. */
   paymentKey(): Promise<string | null>
 }
 
-/** What reached a payee, told by its chain. One a rail. */
+/** What reached a payee according to its chain. One per rail. */
 export interface TransferSource {
-  /** Every transfer since that time that the chain has now; earlier ones may come with them. */
+  /** Returns every transfer since that time that is now on the chain; may include earlier ones. */
   transfers(payee: Payee, sinceMs: number): AsyncIterable<Transfer>
 }
 
-/** A node that gave no valid answer, in words that repeat neither its address nor what it said. */
+/** A node gave no valid answer. The message contains neither its address nor its answer. */
 export class NodeFailed extends Error {
-  /** Whether it answered, and would not do what was asked. */
+  /** Whether it answered and refused the request. */
   readonly refused: boolean
 
   constructor(message: string, refused: boolean, options?: ErrorOptions) {
@@ -48,7 +48,7 @@ export class NodeFailed extends Error {
 
 const Answer = z.object({ result: z.unknown().optional(), error: z.object({ code: z.number() }).optional() })
 
-/** Asks a node by JSON-RPC; what it does not answer it is asked again, with longer and longer pauses. */
+/** Calls a node over JSON-RPC; unanswered calls are retried with growing pauses. */
 export async function askNode<Result>(
   url: string,
   method: string,
@@ -106,12 +106,12 @@ type Log = z.output<typeof Log>
 const Block = z.object({ timestamp: Quantity })
 const Receipt = z.object({ logs: z.array(Log) }).nullable()
 
-/** Transfers of a token on an EVM chain, by its events. */
+/** Reads transfers of a token on an EVM chain from its events. */
 export function evmTransfers(rpcUrl: string): TransferSource {
   const ask = <Result>(method: string, params: readonly unknown[], result: z.ZodType<Result>) =>
     askNode(rpcUrl, method, params, result)
 
-  /** The first block of that time or later. */
+  /** Returns the first block at or after that time. */
   async function blockAt(sinceMs: number, head: bigint): Promise<bigint> {
     let [low, high] = [0n, head]
     while (low < high) {
@@ -123,7 +123,7 @@ export function evmTransfers(rpcUrl: string): TransferSource {
     return low
   }
 
-  /** Nodes bound their answers by blocks or by rows and say so in many ways: what is refused is asked in halves. */
+  /** Nodes limit answers by blocks or rows and report it in many ways, so a refused range is split in half. */
   async function* logsBetween(payee: Payee, from: bigint, to: bigint): AsyncGenerator<Log> {
     const topics = [transferTopic, null, `0x${payee.account.slice(2).toLowerCase().padStart(64, '0')}`]
     const filter = { address: payee.asset, topics, fromBlock: hex(from), toBlock: hex(to) }
@@ -137,7 +137,7 @@ export function evmTransfers(rpcUrl: string): TransferSource {
     yield* logsBetween(payee, middle + 1n, to)
   }
 
-  /** The token writes `AuthorizationUsed` right before the `Transfer` of that authorisation. */
+  /** The token emits `AuthorizationUsed` directly before the `Transfer` of that authorization. */
   async function paymentKey({ network, asset }: Payee, log: Log): Promise<string | null> {
     const receipt = await ask('eth_getTransactionReceipt', [log.transactionHash], Receipt)
     const logs = (receipt?.logs ?? []).filter(each => each.address === asset.toLowerCase())
@@ -187,10 +187,10 @@ const Executed = z
   .nullable()
 type Executed = NonNullable<z.output<typeof Executed>>
 
-/** What a node must be sure of before it counts here: blocks that are voted for by two thirds of the stake. */
+/** Required finality: blocks that are confirmed by two thirds of the stake. */
 const commitment = 'confirmed'
 
-/** Transfers to a token account on Solana, by the transactions that name it. */
+/** Reads transfers to a token account on Solana from the transactions that name it. */
 export function svmTransfers(rpcUrl: string): TransferSource {
   const ask = <Result>(method: string, params: readonly unknown[], result: z.ZodType<Result>) =>
     askNode(rpcUrl, method, params, result)
@@ -201,7 +201,7 @@ export function svmTransfers(rpcUrl: string): TransferSource {
       const listed = await ask('getSignaturesForAddress', [account, config], Listed)
       for (const { signature, err } of listed) if (err === null) yield signature
       const last = listed.at(-1)
-      // The newest come first, and not every node knows the time of every block.
+      // Newest first, and not every node knows the time of every block.
       const isOlder = last?.blockTime != null && last.blockTime * 1000 < sinceMs - chainClockMs
       if (!last || isOlder || listed.length < listedSignatures) return
       before = last.signature
@@ -216,7 +216,7 @@ export function svmTransfers(rpcUrl: string): TransferSource {
         if (!executed) throw new NodeFailed('The node lists a transaction that it does not have.', true)
         const message = messageOf(Buffer.from(executed.transaction[0], 'base64'))
         const amount = received(payee, executed, message)
-        // What leaves the account names it as well.
+        // Outgoing transfers name the account too.
         if (amount <= 0n) continue
         const hash = createHash('sha256').update(message).digest('hex')
         yield { transaction: signature, amount, paymentKey: async () => `svm:${payee.network}:${hash}` }
@@ -228,13 +228,13 @@ export function svmTransfers(rpcUrl: string): TransferSource {
 const signatureBytes = 64
 const keyBytes = 32
 
-/** What is signed: all that follows the signatures. */
+/** The signed part: everything after the signatures. */
 function messageOf(transaction: Buffer): Buffer {
   const [count, start] = shortNumber(transaction, 0)
   return transaction.subarray(start + count * signatureBytes)
 }
 
-/** By how much the token account's balance rose. */
+/** Returns how much the token account's balance rose. */
 function received({ account, asset }: Payee, { meta }: Executed, message: Buffer): bigint {
   const { writable = [], readonly = [] } = meta.loadedAddresses ?? {}
   const place = [...accountsOf(message), ...writable, ...readonly].indexOf(account)
@@ -245,7 +245,7 @@ function received({ account, asset }: Payee, { meta }: Executed, message: Buffer
   return amountIn(meta.postTokenBalances) - amountIn(meta.preTokenBalances)
 }
 
-/** A versioned message has a first byte of its own, above 127; the three of the header follow in either. */
+/** A versioned message has an extra first byte above 127; the three header bytes follow in both forms. */
 function accountsOf(message: Buffer): string[] {
   const header = (message[0] ?? 0) > 127 ? 1 : 0
   const [count, start] = shortNumber(message, header + 3)
@@ -253,7 +253,10 @@ function accountsOf(message: Buffer): string[] {
   return Array.from({ length: count }, (_, place) => encodeBase58(message.subarray(at(place), at(place + 1))))
 }
 
-/** Solana's short numbers: seven bits a byte, the lowest first, at most three bytes. Answers where the next byte is. */
+/**
+ * Reads Solana's compact numbers: seven bits per byte, lowest first, at most three bytes. Returns the position after
+ * it.
+ */
 function shortNumber(bytes: Buffer, start: number): [value: number, next: number] {
   let value = 0
   for (let place = 0; place < 3; place++) {

@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '#contract/time.ts'
 import {
   checkBalances,
+  checkDaySums,
   checkEntries,
   checkHistory,
   checkKeyUse,
@@ -11,17 +12,17 @@ import {
 import { checkCharges, checkChargesOnce, checkClaims, checkHolds, checkJobs, checkPayments } from './audit-charges.ts'
 import { type AuditReader, sqliteAuditReader } from './audit-reader.ts'
 
-/** What an audit answers. Amounts are micro-USD. */
+/** The result of an audit. Amounts are micro-USD. */
 export interface AuditReport {
-  /** True when there is no finding at all. */
+  /** True if there are no findings. */
   ok: boolean
   counts: AuditCounts
-  /** What system accounts add up to; they store no balance, so this is the only place that knows. */
+  /** Sums of the system accounts, which store no balance, so they are only computed here. */
   systemMicroUsd: Record<string, bigint>
-  /** By how much stored balances and holds differ from what the rows add up to, all differences added as magnitudes. */
+  /** How far stored balances and holds are from the sums of their rows, all differences added as magnitudes. */
   driftMicroUsd: bigint
   findings: AuditFinding[]
-  /** Findings beyond those that are listed. */
+  /** Number of findings that are not listed. */
   findingsLeftOff: number
 }
 
@@ -32,7 +33,7 @@ export interface AuditCounts {
   grants: number
   charges: number
   refunds: number
-  /** Rows of staking credit that was used, or given back. */
+  /** Rows of staking credit that was used or returned. */
   staking: number
   writeOffs: number
   openHolds: number
@@ -55,6 +56,7 @@ export type FindingKind =
   | 'refund_differs'
   | 'staking_credit_differs'
   | 'key_use_differs'
+  | 'day_sum_differs'
   | 'top_up_without_payment'
   | 'payment_not_credited'
   | 'payment_amount_differs'
@@ -74,7 +76,7 @@ export interface AuditFinding {
   sentence: string
 }
 
-/** Findings that are listed one by one: enough to see a pattern; the rest are counted. */
+/** Findings listed one by one: enough to see a pattern; the rest are counted. */
 const listedFindings = 1_000
 
 export class Findings {
@@ -102,8 +104,8 @@ export interface AuditOptions {
 const defaultExpiredHoldMs = 120_000
 
 /**
- * Recomputes the books from the rows alone. It shares no code with the ledger, the units of work or the pricing, so
- * that a mistake in one of them cannot hide itself. Takes the path of a SQLite database, or a reader of any store.
+ * Recomputes the ledger from its rows alone. It shares no code with the ledger, the units of work or the pricing, so
+ * that a bug in one of them cannot hide itself. Takes the path of a SQLite database, or a reader of any store.
  */
 export async function audit(database: string | AuditReader, options: AuditOptions = {}): Promise<AuditReport> {
   const { clock = systemClock, expiredHoldMs = defaultExpiredHoldMs } = options
@@ -119,6 +121,7 @@ export async function audit(database: string | AuditReader, options: AuditOption
     await checkRequests(reader, findings)
     await checkStakingCredit(reader, findings)
     await checkKeyUse(reader, findings)
+    await checkDaySums(reader, findings)
     await checkPayments(reader, findings)
     await checkJobs(reader, findings)
     await checkHolds(reader, findings, clock.now() - expiredHoldMs)

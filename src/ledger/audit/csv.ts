@@ -3,9 +3,9 @@ import { exportChunkCharacters } from '../bounds.ts'
 import type { AuditReader } from './audit-reader.ts'
 
 export interface ExportFilter {
-  /** Of one account; of all where absent. */
+  /** One account; all if absent. */
   account?: string
-  /** From this time on, and before that; Unix milliseconds. */
+  /** From this time on, and before that one; Unix milliseconds. */
   fromMs?: number
   toMs?: number
 }
@@ -27,11 +27,14 @@ interface EntryRow {
   units: bigint | null
   price: bigint | null
   api_key: string | null
+  budget_period: string | null
+  budget_start_ms: bigint | null
+  staking_day_ms: bigint | null
   reason: string | null
   created_at_ms: bigint
 }
 
-/** Each column's name and what stands in it. New ones are added at the end alone, so that readers by place go on. */
+/** Each column's name and content. New columns are only added at the end, so that readers by position keep working. */
 const columns: readonly [name: string, value: (row: EntryRow) => string][] = [
   ['number', row => `${row.seq}`],
   ['time', row => new Date(Number(row.created_at_ms)).toISOString()],
@@ -51,19 +54,24 @@ const columns: readonly [name: string, value: (row: EntryRow) => string][] = [
   ['api_key', row => csvText(row.api_key)],
   ['reason', row => csvText(row.reason)],
   ['id', row => csvText(row.id)],
+  ['budget_period', row => csvText(row.budget_period)],
+  ['budget_start', row => isoTime(row.budget_start_ms)],
+  ['staking_day', row => isoTime(row.staking_day_ms)],
 ]
 
+const isoTime = (atMs: bigint | null): string => (atMs === null ? '' : new Date(Number(atMs)).toISOString())
+
 /**
- * The entries of one moment as CSV (RFC 4180: commas, CRLF, quotes doubled), in their order, in pieces of whole lines.
- * Amounts are decimal USD with six places, prices with twelve, exact as the books have them. Memory does not grow with
- * the books.
+ * Yields the entries of one snapshot as CSV (RFC 4180: commas, CRLF, doubled quotes), in order, in pieces of whole
+ * lines. Amounts are decimal USD with six places, prices with twelve, exactly as in the ledger. Memory does not grow
+ * with the ledger.
  */
 export async function* exportCsv(reader: AuditReader, filter: ExportFilter = {}): AsyncGenerator<string> {
   let chunk = `${columns.map(([name]) => name).join(',')}\r\n`
   const { where, parameters } = conditions(filter)
   const rows = reader.rows<EntryRow>(
     `SELECT seq, id, kind, account, debit, credit, amount, posted_after, ref, line, request, model, sku, units,
-      unit_price_pico_usd AS price, api_key, reason, created_at_ms FROM entry ${where} ORDER BY seq`,
+      unit_price_pico_usd AS price, api_key, budget_period, budget_start_ms, staking_day_ms, reason, created_at_ms FROM entry ${where} ORDER BY seq`,
     ...parameters,
   )
   for await (const row of rows) {
@@ -88,12 +96,21 @@ const picoPerUsd = 1_000_000_000_000n
 
 const picoUsd = (price: bigint): string => `${price / picoPerUsd}.${(price % picoPerUsd).toString().padStart(12, '0')}`
 
-/** What makes a spreadsheet read a text as a formula, its full-width doubles included. */
+/** Characters that make a spreadsheet read text as a formula, including their full-width forms. */
 const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/
 
-/** A stranger's word in a CSV file (RFC 4180), quoted where it has to be; an apostrophe before it where a spreadsheet would calculate. */
+/**
+ * Formats untrusted text for CSV (RFC 4180), quoted if needed; with a leading apostrophe if a spreadsheet would
+ * evaluate it.
+ */
 export function csvText(value: string | null): string {
   if (value === null) return ''
   const harmless = formulaStart.test(value) ? `'${value}` : value
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
 }
+
+/** A whole line. An amount may begin with a minus, and is no formula. */
+export const csvLine = (values: readonly (string | number | null)[]): string => `${values.map(csvCell).join(',')}\r\n`
+
+const csvCell = (value: string | number | null): string =>
+  value === null ? '' : /^-?\d+(\.\d+)?$/.test(`${value}`) ? `${value}` : csvText(`${value}`)

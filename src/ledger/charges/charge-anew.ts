@@ -6,27 +6,29 @@ import { entryRefs, type Line, type Op } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
 import type { AlsoCommit, ChargeOrder, ChargeParts, Cost } from './charge.ts'
 
-/** A call whose hold others have ended, and what it costs. */
+/** A call whose hold another process has ended, and what it costs. */
 export interface LostCall {
   order: ChargeOrder
   lines: readonly Line[]
-  /** Whether the caller has what the lines say already: then what cannot be charged is lost, and no error. */
+  /**
+   * Whether the caller already has what the lines charge for: then what cannot be charged is lost, without an error.
+   */
   isDelivered: boolean
 }
 
 export interface ChargedAnew {
   cost: Cost
   availableMicroUsd: MicroUsd | null
-  /** Why what was to be committed beside was refused. */
+  /** Why what was to be committed with it was refused. */
   refused: Refusal | null
 }
 
 const nothing: Cost = { usd: zeroUsd, staking: zeroUsd }
 
 /**
- * Charges a call whose hold is gone: by a hold and a capture in one unit, as far as the credit reaches, and the rest is
- * written off. A call whose last checkpoint was charged by the process that ended its hold is charged nothing more,
- * because no request is charged twice. Throws what refuses a hold, where nothing has been delivered yet.
+ * Charges a call whose hold is gone, with a hold and a capture in one unit, as far as the credit reaches; the rest is
+ * written off. If the process that ended its hold charged its last checkpoint, nothing more is charged, because no
+ * request is charged twice. Throws what refuses the hold, if nothing has been delivered yet.
  */
 export async function chargeAnew(parts: ChargeParts, lost: LostCall, alsoCommit: AlsoCommit): Promise<ChargedAnew> {
   const { funding, onHoldLost } = parts
@@ -58,7 +60,7 @@ export async function chargeAnew(parts: ChargeParts, lost: LostCall, alsoCommit:
   return besideAlone(parts, lost, nothing, alsoCommit)
 }
 
-/** Another call took the credit, or another process charged the request, after we had looked. */
+/** Another call used the credit, or another process charged the request, after we had checked. */
 const movedMeanwhile: ReadonlySet<Refusal> = new Set(['insufficient_funds', 'over_budget', 'request_charged'])
 
 async function tryAnew(
@@ -77,11 +79,11 @@ async function tryAnew(
   const holding = await funding.holdOps({ hold, principal, amount }, { owner, untilMs: atMs + holdLeaseMs })
   const writeOff = microUsd(total - amount)
   const charging: Op[] = [
-    // It is over within its own unit, so it takes nobody's place among the calls in flight.
+    // It starts and ends within one unit, so it does not count among the calls in flight.
     ...holding.map(op => (op.op === 'hold' ? { ...op, mostOpen: null } : op)),
     { op: 'capture', hold, request, model, lines, ...(writeOff > 0n ? { writeOff } : {}), atMs },
   ]
-  // Refused units leave no trace, so each attempt may have the name that the call's own entries bear.
+  // Refused units leave no trace, so each attempt may reuse the name of the call's own entries.
   const commit = (beside: readonly Op[]): Promise<Outcome> =>
     commitSurely(store, { id: `${holdOf(order)}/anew`, ops: [...charging, ...beside] })
   let outcome = await commit(await alsoCommit(cost))
@@ -93,7 +95,7 @@ async function tryAnew(
   return { cost, availableMicroUsd: availableOf(outcome.balances, principal.account), refused }
 }
 
-/** What was to be committed with the end of the hold, by itself. */
+/** Commits what belonged to the end of the hold by itself. */
 async function besideAlone(
   { store }: ChargeParts,
   { order }: LostCall,
@@ -105,7 +107,7 @@ async function besideAlone(
   return { cost, availableMicroUsd: null, refused: outcome && !outcome.ok ? outcome.why : null }
 }
 
-/** What a request was charged until now; null where it was not. */
+/** Returns what a request was charged so far; null if it was not. */
 async function chargedBefore(store: Store, request: string): Promise<Cost | null> {
   const [charge, writeOff, staking] = [entryRefs.charge, entryRefs.writeOff, entryRefs.staking].map(name =>
     name(request),

@@ -1,4 +1,4 @@
-import { authenticationFailed } from '#contract/errors/errors.ts'
+import { accessDisabled, authenticationFailed } from '#contract/errors/errors.ts'
 import { addUsd, type MicroUsd, microUsd, toUsdNumber, zeroUsd } from '#contract/money.ts'
 import type { Clock } from '#contract/time.ts'
 import { type WithinSpan, withSpan } from '#host/tracing/tracing.ts'
@@ -12,37 +12,40 @@ import { uuidV7 } from '../store/uuid-v7.ts'
 import { chargeAnew } from './charge-anew.ts'
 import { ChargeUnknown, type Funding, leftForHold } from './funding.ts'
 
-/** What a paid call reserves before its engine is asked. */
+/** What a paid call reserves before its engine is called. */
 export interface ChargeOrder {
   /** A UUIDv7: no request is charged twice. */
   request: string
-  /** A UUIDv7 that names the hold; the request's where absent. Another one where a request is taken up again. */
+  /** A UUIDv7 that identifies the hold; the request's by default. A different one if a request is resumed. */
   holdId?: string
   principal: Principal
   model: string | null
   amount: MicroUsd
-  /** How far the hold may be extended; not at all where absent. */
+  /** How far the hold may be extended; not at all if absent. */
   most?: MicroUsd
 }
 
-/** What a request is charged, by the money it is paid with. */
+/** What a request is charged, by the currency that pays. */
 export interface Cost {
   usd: MicroUsd
   staking: MicroUsd
 }
 
 export interface Charged extends Cost {
-  /** Null where this end of a call did not say. */
+  /** Null if this end of a call did not report it. */
   availableMicroUsd: MicroUsd | null
 }
 
-/** As the contract's answers print it. */
+/** As printed in the contract's answers. */
 export const printedCost = ({ usd, staking }: Cost) => ({ usd: toUsdNumber(usd), diem: toUsdNumber(staking) })
 
 /** Operations for the commit that ends a hold, once it is known what the request is charged. */
 export type AlsoCommit = (cost: Cost) => readonly Op[] | Promise<readonly Op[]>
 
-/** Thrown when what was to be committed beside the end of a hold was refused: the hold has ended, and only what was delivered is charged. */
+/**
+ * Thrown if what was to be committed with the end of the hold was refused: the hold has ended, and only what was
+ * delivered is charged.
+ */
 export class AlsoCommitRefused extends Error {
   readonly why: Refusal
 
@@ -60,22 +63,22 @@ export interface ChargeParts {
   funding: Funding
   onEnd(charge: Charge): void
   onWriteOff(order: ChargeOrder, amount: MicroUsd): void
-  /** Others ended the hold of a call before the call did; of what it cost some may be lost. */
+  /** Another process ended a call's hold before the call did; part of its cost may be lost. */
   onHoldLost?: (order: ChargeOrder, cost: { totalMicroUsd: MicroUsd; lostMicroUsd: MicroUsd }) => void
-  /** Something failed that nobody waits for: work did not say what it owes, or holds were not renewed. */
+  /** Something failed that no caller waits for: work did not report what it owes, or holds were not renewed. */
   onFailure?: (error: unknown) => void
 }
 
-/** What a charge begins with. */
+/** The start of a charge. */
 export interface OpenedHold {
   order: ChargeOrder
-  /** Null where it is not known. */
+  /** Null if unknown. */
   available: MicroUsd | null
   /** Runs its end in the span of its request. */
   within: WithinSpan
 }
 
-/** Whether the caller has what the lines say already. */
+/** Whether the caller already has what the lines charge for. */
 interface Ending {
   lines: readonly Line[]
   isDelivered: boolean
@@ -98,6 +101,7 @@ export class Charge {
   readonly #whenEnded: (() => void)[] = []
   #stopped: Error | null = null
   #whenStopped: ((error: Error) => void) | null = null
+  #whenSuspended: ((error: Error) => void) | null = null
   #isLost = false
   #isOver = false
   #renewedAtMs: number
@@ -117,7 +121,7 @@ export class Charge {
     return this.#ended === null
   }
 
-  /** True once others have ended the hold: what is delivered from now on would be free. */
+  /** True once another process has ended the hold: what is delivered from now on would be free. */
   get isLost(): boolean {
     return this.#isLost
   }
@@ -135,9 +139,14 @@ export class Charge {
     return microUsd((this.order.most ?? this.order.amount) - this.#held)
   }
 
-  /** Told once why this work may cost no more; only for work that can end half-way. */
+  /** Registers a callback for when this work may cost no more; only for work that can end midway. */
   whenStopped(run: (error: Error) => void): void {
     this.#whenStopped = run
+  }
+
+  /** Told once that the account was suspended; for work that is answered whole, and so cannot end half-way. */
+  whenSuspended(run: (error: Error) => void): void {
+    this.#whenSuspended = run
   }
 
   /** Why it may cost no more; null while it may. */
@@ -145,27 +154,27 @@ export class Charge {
     return this.#stopped
   }
 
-  /** The key it is paid with, where that has to count until the end. */
+  /** The key that pays, if it must stay active until the end. */
   get watchedKey(): string | null {
     const { principal } = this.order
     return this.open && this.#whenStopped && !this.#stopped && principal.kind === 'key' ? principal.keyId : null
   }
 
-  /** Its reader gets no more; the work ends as if the reader had left. */
+  /** Stops delivery; the work ends as if the reader had left. */
   stop(error: Error): void {
     if (!this.open || this.#stopped) return
     this.#stopped = error
     this.#whenStopped?.(error)
   }
 
-  /** Says what the work has cost so far; from now on it is written down while the work goes on. */
+  /** Reports what the work has cost so far; from now on it is written periodically while the work continues. */
   meter(owed: () => readonly Line[]): void {
     this.#owed = owed
   }
 
   /**
-   * Grows the hold by `amount`, or by what its sources still have, while its key counts. Answers null, or why it has not
-   * grown at all.
+   * Grows the hold by `amount`, or by what its sources still have, while its key is active. Returns null, or why it did
+   * not grow at all.
    */
   async extend(amount: MicroUsd): Promise<Refusal | null> {
     const { store, clock } = this.#parts
@@ -199,16 +208,16 @@ export class Charge {
   }
 
   /**
-   * Charges the lines and frees the rest. What they cost beyond the hold is written off, unless the order lets the hold
-   * grow that far. No lines: nothing is charged; nor is a request that was charged before, by a process that died. A hold
-   * that others have ended is made again (`chargeAnew`). Throws `AlsoCommitRefused`.
+   * Charges the lines and frees the rest. Cost beyond the hold is written off, unless the order lets the hold grow that
+   * far. Without lines nothing is charged; neither is a request that a process charged before it died. A hold that
+   * another process ended is made again (`chargeAnew`). Throws `AlsoCommitRefused`.
    */
   capture(lines: readonly Line[], alsoCommit?: AlsoCommit): Promise<Charged> {
     this.#ended ??= this.#end({ lines, isDelivered: false }, alsoCommit)
     return this.#ended
   }
 
-  /** Once, when the hold has ended or could not be ended; at once where that has been. */
+  /** Runs once when the hold has ended or could not be ended; at once if that has already happened. */
   whenEnded(run: () => void): void {
     if (this.#isOver) run()
     else this.#whenEnded.push(run)
@@ -218,13 +227,15 @@ export class Charge {
     return this.capture([])
   }
 
-  /** Charges what the meter says is owed, even where `alsoCommit` is refused: a stream has been delivered by then. */
+  /**
+   * Charges what the meter says is owed, even if `alsoCommit` is refused, because a stream has been delivered by then.
+   */
   settle(alsoCommit?: AlsoCommit): Promise<Charged> {
     this.#ended ??= this.#end({ lines: this.#owedNow(), isDelivered: true }, alsoCommit)
     return this.#ended
   }
 
-  /** Work that cannot say what it owes owes what it said last: its hold has to end all the same. */
+  /** If the meter fails, the last reported cost is charged, because the hold must end anyway. */
   #owedNow(): readonly Line[] {
     try {
       this.#lastOwed = this.#owed?.() ?? []
@@ -277,7 +288,7 @@ export class Charge {
     return { ...cost, availableMicroUsd }
   }
 
-  /** Staking credit pays first, as far as the hold was taken from it. */
+  /** Staking credit pays first, as far as the hold used it. */
   async #costOf(charged: MicroUsd): Promise<Cost> {
     if (charged === 0n || !this.#parts.funding.hasStaking) return { usd: charged, staking: zeroUsd }
     const row = await this.#parts.store.read
@@ -300,7 +311,7 @@ export class Charge {
     return commitSurely(this.#parts.store, unit)
   }
 
-  /** Writes down what is owed now. One at a time; a failure is no harm, because the next one writes all of it again. */
+  /** Writes what is owed now. One at a time; a failure is harmless, because the next one writes everything again. */
   checkpoint(): Promise<void> {
     this.#checkpoint ??= this.#writeCheckpoint().finally(() => {
       this.#checkpoint = null
@@ -315,13 +326,22 @@ export class Charge {
     this.renewed(outcomes?.[0])
   }
 
-  /** Told what became of the unit that should keep the hold alive: others may have ended it, for want of a sign of life. */
+  /**
+   * Receives the outcome of the unit that keeps the hold alive: another process may have ended it because renewals were
+   * missing.
+   */
   renewed(outcome: Outcome | undefined): void {
     const isGone = outcome && !outcome.ok && (outcome.why === 'no_hold' || outcome.why === 'not_owner')
     if (isGone && this.open) this.#isLost = true
+    if (outcome && !outcome.ok && outcome.why === 'suspended') this.#suspend()
   }
 
-  /** A checkpoint may not have arrived: the next one says all of it again. */
+  #suspend(): void {
+    if (this.#whenStopped) this.stop(accessDisabled())
+    else if (this.open) this.#whenSuspended?.(accessDisabled())
+  }
+
+  /** A checkpoint may not have arrived, so the next one reports everything again. */
   notWritten(): void {
     this.#checkpointMicroUsd = zeroUsd
   }
@@ -334,7 +354,7 @@ export class Charge {
     return this.open && this.#parts.clock.now() - this.#renewedAtMs >= holdRenewalMs
   }
 
-  /** The unit that says what is owed; null where that is what was said before. */
+  /** Returns the unit that records what is owed; null if that is already recorded. */
   checkpointUnit(): Unit | null {
     this.#lookedAtMs = this.#parts.clock.now()
     const lines = this.#owedNow()
@@ -345,7 +365,7 @@ export class Charge {
     return this.renewal({ request, model, lines })
   }
 
-  /** The unit that keeps this hold alive. */
+  /** Returns the unit that keeps this hold alive. */
   renewal(owed?: Owed): Unit {
     const { clock, owner } = this.#parts
     const nowMs = clock.now()

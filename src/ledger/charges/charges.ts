@@ -13,18 +13,18 @@ import type { Funding } from './funding.ts'
 export interface ChargesOptions {
   store: Store
   clock: Clock
-  /** Names this process in leases. */
+  /** Identifies this process in leases. */
   owner: string
   funding: Funding
-  /** Told of every charge that went beyond its hold, and by how much. */
+  /** Called for every charge that exceeded its hold, with the excess. */
   onWriteOff?: ChargeParts['onWriteOff']
-  /** Told of every call whose hold others had ended. */
+  /** Called for every call whose hold another process ended. */
   onHoldLost?: ChargeParts['onHoldLost']
-  /** Told of what failed where nobody waits for it. */
+  /** Called for failures that no caller waits for. */
   onFailure?: ChargeParts['onFailure']
 }
 
-/** All open charges of this process: opens them, keeps their leases, and waits for them when the service drains. */
+/** All open charges of this process: opens them, renews their leases, and waits for them when the service drains. */
 export class Charges {
   readonly #parts: ChargeParts
   readonly #open = new Set<Charge>()
@@ -50,7 +50,7 @@ export class Charges {
 
   /** Holds credit. Throws why not: `InsufficientCredit`, `OverBudget`, or the 401, 429 or 503 that answers it. */
   open(order: ChargeOrder): Promise<Charge> {
-    // A stream's reader ends it outside of the request.
+    // A stream's reader ends it outside the request.
     const within = forThisSpan()
     return withSpan('hold', {}, () => this.#hold(order, within))
   }
@@ -76,10 +76,10 @@ export class Charges {
     return [...this.#open].some(({ order }) => (order.holdId ?? order.request) === hold)
   }
 
-  /** Moves every lease that grows old and writes down what is owed; a charge whose hold is gone is told so. */
+  /** Renews every lease that grows old and writes what is owed; notifies a charge whose hold is gone. */
   async renew(): Promise<void> {
     const metered = [...this.#open].filter(charge => charge.isCheckpointDue).slice(0, checkpointsATick)
-    // To the end of the line, so that each has its turn.
+    // Moves them to the end, so that each has its turn.
     for (const charge of metered) if (this.#open.delete(charge)) this.#open.add(charge)
     const old = [...this.#open].filter(charge => charge.isLeaseOld && !metered.includes(charge))
     await this.#stopEndedKeys([...metered, ...old])
@@ -95,7 +95,7 @@ export class Charges {
     for (const [index, { charge }] of renewals.entries()) charge.renewed(outcomes?.[index])
   }
 
-  /** A key that was revoked, or has expired, pays for no more of a stream. A look that fails is repeated with the next renewal. */
+  /** A revoked or expired key does not pay for more of a stream. A failed check is repeated with the next renewal. */
   async #stopEndedKeys(charges: readonly Charge[]): Promise<void> {
     const watched = charges.flatMap(charge => (charge.watchedKey === null ? [] : [{ charge, key: charge.watchedKey }]))
     if (!watched.length) return
@@ -124,7 +124,7 @@ export class Charges {
   }
 }
 
-/** What a paid call comes to: its value, what it is charged, and what that charge has to be committed with. */
+/** The result of a paid call: its value, its cost, and what must be committed with the charge. */
 export interface PaidWork<Value> {
   value: Value
   lines: readonly Line[]
@@ -132,7 +132,8 @@ export interface PaidWork<Value> {
 }
 
 /**
- * The one path of a paid call: hold, `run`, capture of the lines that `run` returns. An error frees the hold.
+ * The one path of a paid call: hold, `run`, capture of the lines that `run` returns. An error frees the hold, and so does a
+ * suspension of the account, after which no answer of `run` counts.
  */
 export async function withCharge<Value>(
   charges: Charges,
@@ -140,27 +141,29 @@ export async function withCharge<Value>(
   run: (charge: Charge) => Promise<PaidWork<Value>>,
 ) {
   const charge = await charges.open(order)
+  const suspended = Promise.withResolvers<never>()
+  charge.whenSuspended(suspended.reject)
   try {
-    const { value, lines, alsoCommit } = await run(charge)
+    const { value, lines, alsoCommit } = await Promise.race([run(charge), suspended.promise])
     return { value, charged: await charge.capture(lines, alsoCommit) }
   } finally {
-    // After a capture this does nothing; after an error it frees the hold.
+    // Does nothing after a capture; frees the hold after an error.
     await charge.release()
   }
 }
 
-/** Events that cost something, and what they have cost so far. */
+/** Events that cost something, and their cost so far. */
 export interface Metered<Event> {
   events: AsyncGenerator<Event>
   owed(): readonly Line[]
-  /** Nobody reads any more: the work ends soon, and its events with it. Never called once the charge has ended. */
+  /** The reader has left: the work ends soon, and its events with it. Never called after the charge has ended. */
   leave(): void
 }
 
 /**
- * The same for a stream: the hold is taken before this returns and lives until the last event, an error or the leaving of
- * its `reader`, whichever comes first; then what is owed is captured. A charge that is stopped ends the events at once
- * with why, and the work behind them as if the reader had left: what ends for a reader ends no cheaper for that.
+ * The same for a stream: the hold is taken before this returns and lives until the last event, an error, or until its
+ * `reader` has left, whichever is first; then what is owed is captured. If the charge is stopped, the events end at
+ * once with the reason, and the work behind them ends as if the reader had left, so that stopping is never cheaper.
  */
 export async function streamWithCharge<Event>(
   charges: Charges,
@@ -172,7 +175,7 @@ export async function streamWithCharge<Event>(
   const work = begin(charge)
   charge.meter(() => work.owed())
   const events = new ChargedEvents(work, charge)
-  // Some runtimes tell a reader's leaving by its signal alone, and never ask for another event.
+  // Some runtimes report that a reader has left only through its signal, and never ask for another event.
   const end = () => void events.return().catch(() => undefined)
   reader.addEventListener('abort', end, { once: true })
   if (reader.aborted) end()
@@ -192,7 +195,7 @@ class ChargedEvents<Event> implements AsyncIterableIterator<Event> {
     this.#charge = charge
     charge.whenStopped(error => {
       this.#tellReader?.(error)
-      // What goes wrong from here on nobody can be told, as with a reader who has left.
+      // Errors from here on cannot be reported, as after a reader has left.
       this.return().catch(() => undefined)
     })
   }
@@ -240,7 +243,10 @@ class ChargedEvents<Event> implements AsyncIterableIterator<Event> {
 
 const over = { done: true, value: undefined } as const
 
-/** Lines that were priced apart as those of one request, which is rounded up once over all of them, as the audit counts it. */
+/**
+ * Combines lines that were priced separately into those of one request, rounded up once over all of them, as the audit
+ * expects.
+ */
 export function oneCharge(lines: readonly Line[]): Line[] {
   const amounts = priceLines(lines)
   return lines.map((line, index) => ({ ...line, amount: amounts[index] ?? line.amount }))

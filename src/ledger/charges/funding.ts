@@ -1,11 +1,12 @@
 import { sql } from 'kysely'
-import { authenticationFailed, ledgerReadOnly } from '#contract/errors/errors.ts'
+import { accessDisabled, authenticationFailed, ledgerReadOnly } from '#contract/errors/errors.ts'
 import type { KeyLimitReached } from '#contract/errors/failures.ts'
 import { tooManyInFlight } from '#contract/errors/retry-after.ts'
 import { walletConcurrency } from '#contract/limits.ts'
 import { addUsd, type MicroUsd, microUsd, toUsdNumber, zeroUsd } from '#contract/money.ts'
 import type { Clock } from '#contract/time.ts'
 import { balanceOf } from '../accounts/balances.ts'
+import { isSuspended } from '../accounts/customers.ts'
 import { budgetLeft, nextPeriodMs, periodStarts } from '../accounts/keys.ts'
 import type { Principal } from '../accounts/principal.ts'
 import type { StakingCredits } from '../accounts/staking.ts'
@@ -18,9 +19,9 @@ import type { Hold, Lease, Op, StakingDay } from '../store/units.ts'
 export interface Spendable {
   /** The account's own available credit. */
   usd: MicroUsd
-  /** What is left of today's staking credit; null where the service gives none. */
+  /** What is left of today's staking credit; null if the service gives none. */
   staking: MicroUsd | null
-  /** The parts of both that the key's own budget lets through. */
+  /** The parts of both that the key's own budget allows. */
   within: { usd: MicroUsd; staking: MicroUsd }
 }
 
@@ -49,7 +50,7 @@ export class Funding {
     return this.#staking !== null
   }
 
-  /** All that stakes give the caller today, used or not; null where the service gives none. */
+  /** Returns all that stakes give the caller today, used or not; null if the service gives none. */
   async stakingToday(principal: Principal): Promise<MicroUsd | null> {
     if (!this.#staking) return null
     return (await this.#staking.today(principal))?.granted ?? zeroUsd
@@ -67,7 +68,12 @@ export class Funding {
     return { usd, staking, within: { usd: atMost(left.usd, usd), staking: atMost(left.staking, staking ?? zeroUsd) } }
   }
 
-  /** What is left of one limit of a key's budget, and when that starts again, as a 402 says it. */
+  /** Not for the way of a call, where the hold decides. */
+  isSuspended(account: string): Promise<boolean> {
+    return isSuspended(this.#store, account)
+  }
+
+  /** Returns what is left of one limit of a key's budget, and when it resets, for a 402. */
   async keyLimit(principal: Principal, limit: 'usd' | 'staking'): Promise<KeyLimitReached['budget']> {
     if (principal.kind !== 'key' || !principal.budget) return undefined
     const { keyId, budget } = principal
@@ -85,7 +91,7 @@ export class Funding {
     }
   }
 
-  /** The operations that take the hold; a wallet whose stake is all that it has gets its account with them. */
+  /** Returns the operations that take the hold; a wallet that has only staking credit gets its account with them. */
   async holdOps({ hold, principal, amount }: HoldOrder, lease: Lease): Promise<Op[]> {
     const atMs = this.#clock.now()
     const staking = (await this.#staking?.today(principal)) ?? null
@@ -104,7 +110,7 @@ export class Funding {
     return [...openingOps(principal, staking, atMs), taken]
   }
 
-  /** Why a hold was refused, as the error that answers the call. */
+  /** Returns the error that answers a refused hold. */
   async refusal({ principal, amount, hold }: HoldOrder, why: Refusal): Promise<Error> {
     switch (why) {
       case 'no_account':
@@ -118,6 +124,8 @@ export class Funding {
         return authenticationFailed()
       case 'too_many_open':
         return tooManyInFlight(this.#clock.now())
+      case 'suspended':
+        return accessDisabled()
       case 'read_only':
         return ledgerReadOnly()
       default:
@@ -126,7 +134,7 @@ export class Funding {
   }
 }
 
-/** What to say where `needed` is not there: too little credit, or a limit of the key that keeps it from what is there. */
+/** Explains why `needed` is not available: too little credit, or a limit of the key. */
 export function shortage({ usd, staking, within }: Spendable, needed: MicroUsd): InsufficientCredit | OverBudget {
   const all = staking ?? zeroUsd
   if (usd + all < needed || totalOf({ usd, staking, within }) >= needed) return new InsufficientCredit(needed)
@@ -143,9 +151,9 @@ const atMost = (limit: MicroUsd | null, amount: MicroUsd): MicroUsd =>
   limit !== null && limit < amount ? limit : amount
 
 /**
- * What an open hold may still be extended by. It draws on its own day of staking credit and its own period of the key's
- * budget, whatever day it is by now, within the limits that it was opened with and those that its key has now. Another
- * call may take it first: only the extension decides.
+ * Returns how far an open hold may still be extended. It uses its own day of staking credit and its own period of the
+ * key's budget, whatever day it is now, within the limits when it was opened and its key's current ones. Another call
+ * may use it first: only the extension decides.
  */
 export async function leftForHold(store: Store, hold: string): Promise<MicroUsd> {
   const row = await store.read
@@ -165,7 +173,7 @@ export async function leftForHold(store: Store, hold: string): Promise<MicroUsd>
     .select([
       sql<bigint>`a.posted - a.held`.as('account_usd'),
       sql<bigint | null>`s.granted_usd - s.spent_usd - s.held_usd`.as('day_usd'),
-      // Null where the hold had no budget, because then it counts in no period.
+      // Null if the hold had no budget and so counts in no period.
       sql<bigint | null>`u.spent_usd + u.held_usd`.as('used_usd'),
       sql<bigint | null>`u.spent_staking_usd + u.held_staking_usd`.as('used_staking_usd'),
       'h.budget_usd',
@@ -179,7 +187,7 @@ export async function leftForHold(store: Store, hold: string): Promise<MicroUsd>
   return microUsd(staking + within([row.budget_usd, row.now_usd], row.used_usd, row.account_usd))
 }
 
-/** What of an amount the limits leave, of which so much is used. */
+/** Returns the part of an amount that the limits leave after this much was used. */
 function within(limits: (bigint | null)[], used: bigint | null, amount: bigint): bigint {
   let most = amount
   for (const limit of limits) if (limit !== null && used !== null && limit - used < most) most = limit - used
@@ -218,7 +226,10 @@ export class OverBudget extends Error {
   }
 }
 
-/** The work was done, and the books were gone before they answered for its charge: it may stand or not, and a later look will tell. */
+/**
+ * The work was done, but the ledger became unreachable before it confirmed the charge: a later check will show whether
+ * it was made.
+ */
 export class ChargeUnknown extends StoreError {
   constructor(cause: unknown) {
     super('outcome_unknown', 'The ledger did not confirm whether this call was charged; it is checked again later.', {

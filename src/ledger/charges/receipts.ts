@@ -17,17 +17,17 @@ import { walletAccountId } from '../accounts/wallet-accounts.ts'
 import { commitSurely, type Store } from '../store/store.ts'
 import type { EntryTable } from '../store/tables.ts'
 import { entryRefs } from '../store/units.ts'
-import { uuidV7 } from '../store/uuid-v7.ts'
+import { startsWithUuidV7, uuidV7, uuidV7Floor } from '../store/uuid-v7.ts'
 
 interface ReceiptPage {
   limit: number
-  /** The item after which the page begins, as `next` named it. */
+  /** The item after which the page begins, as named by `next`. */
   before?: string | undefined
 }
 
 /**
- * Signed receipts of what the books have captured and given back. They are made when someone asks for one: a charge
- * costs nothing for it, and there is a receipt of every charge, including recovered ones.
+ * Signed receipts of everything that the ledger has captured and refunded. They are created on request, so a charge
+ * costs nothing extra, and every charge has a receipt, including recovered ones.
  */
 export class ChargeReceipts {
   readonly #store: Pick<Store, 'read' | 'commit'>
@@ -42,7 +42,7 @@ export class ChargeReceipts {
     this.#key = new SigningKey(options.secret)
   }
 
-  /** Before the first receipt: lets everyone find the key that they are signed with, for good. */
+  /** Called before the first receipt: publishes the signing key permanently. */
   async publishKey(): Promise<void> {
     const { id, publicKey } = this.#key
     const known = await this.#store.read.selectFrom('receipt_key').select('id').where('id', '=', id).executeTakeFirst()
@@ -53,7 +53,7 @@ export class ChargeReceipts {
     if (!outcome.ok) throw new Error(`The store refused the key of receipts: ${outcome.why}.`)
   }
 
-  /** Every key that was ever published in these books. */
+  /** Returns every key that this ledger ever published. */
   async keys(): Promise<ReceiptKeys> {
     const rows = await this.#store.read
       .selectFrom('receipt_key')
@@ -66,15 +66,24 @@ export class ChargeReceipts {
     return { keys: rows.map(({ id, public_key }) => ({ ...same, kid: id, x: public_key })) }
   }
 
-  /** Of one request of this account. Throws `receiptNotFound`, also for another's. */
+  /** Returns a receipt of one request of this account. Throws `receiptNotFound`, also for another account's. */
   async of(account: string, request: string): Promise<Receipt> {
     const claims = claimsOf(await this.#entriesOf(account, [request]), this.#issuer)
-    if (!claims) throw receiptNotFound()
+    if (!claims) throw await this.#notFound(request)
     const { charge, refund } = claims
     return { charge: this.#key.sign(charge), refund: refund && this.#key.sign(refund) }
   }
 
-  /** Newest first. Throws `invalidRequest` where `before` names no receipt of this account. */
+  /** Calls of months that were compacted are in sums, which are no receipts of theirs. */
+  async #notFound(request: string) {
+    const compaction = this.#store.read.selectFrom('compaction').select('before_ms')
+    const row = startsWithUuidV7(request) ? await compaction.executeTakeFirst() : undefined
+    if (!row || request >= uuidV7Floor(row.before_ms)) return receiptNotFound()
+    const day = new Date(row.before_ms).toISOString().slice(0, 10)
+    return receiptNotFound(undefined, ` Calls before ${day} are archived; ask the operator of the service for them.`)
+  }
+
+  /** Newest first. Throws `invalidRequest` if `before` is not a receipt of this account. */
   async list(account: string, { limit, before }: ReceiptPage): Promise<Receipts> {
     const heads = await this.#heads(account, limit + 1, before)
     const shown = heads.slice(0, limit)
@@ -102,7 +111,10 @@ export class ChargeReceipts {
     return heads.where('seq', '<', await this.#placeOf(account, before)).execute()
   }
 
-  /** A receipt is named as its first entry is. The account is compared here, or SQLite would go by it through all entries. */
+  /**
+   * A receipt has the name of its first entry. The account is compared here, because SQLite would otherwise use it to
+   * scan all entries.
+   */
   async #placeOf(account: string, before: string): Promise<number> {
     const row = await this.#store.read
       .selectFrom('entry')
@@ -115,7 +127,7 @@ export class ChargeReceipts {
     throw fieldError(['before'], message)
   }
 
-  /** By their names alone, for the same reason. */
+  /** By name only, for the same reason. */
   async #entriesOf(account: string, requests: readonly string[]): Promise<ReceiptEntry[]> {
     if (requests.length === 0) return []
     const refs = requests.flatMap(request => Object.values(entryRefs).map(ref => ref(request)))
@@ -124,7 +136,7 @@ export class ChargeReceipts {
   }
 }
 
-/** The columns of an entry that a receipt is made of. */
+/** The entry columns that a receipt needs. */
 const receiptColumns = [
   ...(['kind', 'account', 'ref', 'line', 'amount', 'request', 'model', 'sku', 'units'] as const),
   ...(['unit_price_pico_usd', 'reason', 'api_key', 'created_at_ms'] as const),
@@ -138,8 +150,8 @@ interface RequestClaims {
 }
 
 /**
- * What the receipts of one request say, out of its entries and nothing else: so they say what the books do, also of a call
- * that was recovered after a crash. Null where it was not charged.
+ * Builds the receipts of one request from its entries alone, so that they always match the ledger, also for a call that
+ * was recovered after a crash. Null if it was not charged.
  */
 function claimsOf(entries: readonly ReceiptEntry[], issuer: string): RequestClaims | null {
   const lines = entries.filter(({ kind }) => kind === 'CHARGE').toSorted((a, b) => a.line - b.line)
@@ -182,7 +194,7 @@ const lineOf = ({ sku, units, unit_price_pico_usd, amount }: ReceiptEntry) => ({
 
 const ofWallets = walletAccountId('')
 
-/** A wallet is known by its address alone. */
+/** A wallet is identified by its address alone. */
 const payerOf = (account: string): string => (account.startsWith(ofWallets) ? account.slice(ofWallets.length) : account)
 
 /** What is sold under the SKUs that begin with a word. */
@@ -190,17 +202,17 @@ const soldBy: Readonly<Record<string, string>> = { chat: createChatCompletion.id
 
 const operationOf = (sku: string | null): string | null => soldBy[sku?.split('.')[0] ?? ''] ?? null
 
-/** PKCS #8 of an Ed25519 key, up to its 32 bytes (RFC 8410). */
+/** The PKCS #8 prefix of an Ed25519 key, before its 32 bytes (RFC 8410). */
 const keyPrefix = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 /**
- * The key that receipts are signed with (Ed25519), derived from the service's secret: there is nothing more to keep or to
- * back up, and it changes with the secret. Nothing else that is signed with the secret can stand for a receipt.
+ * The key that signs receipts (Ed25519), derived from the service's secret: there is nothing else to store or back up,
+ * and it changes with the secret. Nothing else signed with the secret can pass for a receipt.
  */
 export class SigningKey {
   /** Thumbprint of the public key (RFC 7638). */
   readonly id: string
-  /** base64url, a JWK's `x`. */
+  /** base64url, as in a JWK's `x`. */
   readonly publicKey: string
   readonly #key: KeyObject
   readonly #header: string
@@ -213,7 +225,7 @@ export class SigningKey {
     this.#header = base64url(JSON.stringify({ alg: 'EdDSA', kid: this.id, typ: receiptType }))
   }
 
-  /** A compact JWS (RFC 7515, RFC 8037); the same claims always give the same text. */
+  /** Returns a compact JWS (RFC 7515, RFC 8037); the same claims always give the same text. */
   sign(claims: object): string {
     const signed = `${this.#header}.${base64url(JSON.stringify(claims))}`
     return `${signed}.${sign(null, Buffer.from(signed), this.#key).toString('base64url')}`
@@ -222,8 +234,8 @@ export class SigningKey {
 
 const base64url = (text: string): string => Buffer.from(text).toString('base64url')
 
-/** A receipt with more lines than usual is left out of the answer's headers; some proxies take 8 kB of all of them. */
+/** A longer receipt is left out of the answer's headers, because some proxies accept only 8 kB for all of them. */
 export const receiptHeaderCharacters = 4_096
 
-/** Keys that are published: one a rotation of the service's secret, so this is a lifetime of them. */
+/** Published keys: one per rotation of the service's secret, so these last a lifetime. */
 const publishedKeys = 200

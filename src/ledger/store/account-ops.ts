@@ -1,7 +1,8 @@
+import type { PlanName } from '#contract/limits.ts'
 import type { MicroUsd } from '#contract/money.ts'
 import type { KeyRole } from '#contract/operations/keys.ts'
 
-/** Opening an account that exists changes nothing. */
+/** Opening an existing account changes nothing. */
 export interface OpenAccount {
   op: 'account'
   account: string
@@ -9,10 +10,10 @@ export interface OpenAccount {
   atMs: number
 }
 
-/** A wallet belongs to one account for good; linking it again to the same one changes nothing. */
+/** A wallet belongs to one account permanently; linking it to the same one again changes nothing. */
 export interface LinkWallet {
   op: 'wallet'
-  /** Normalised: EVM in lower case, Solana as it is. */
+  /** Normalized: EVM in lower case, Solana unchanged. */
   wallet: string
   account: string
   atMs: number
@@ -27,26 +28,26 @@ export interface AddKey {
   /** The first characters of the secret, shown in lists. */
   prefix: string
   label: string
-  /** `INFERENCE` where absent: only an ADMIN key manages keys and reads the account's bills. */
+  /** `INFERENCE` if absent: only an ADMIN key manages keys and reads the account's bills. */
   role?: KeyRole
   /** The last characters of the secret, shown to its owner. */
   ending?: string
-  /** Most keys that count which the account may have, this one included. */
+  /** Maximum number of active keys of the account, including this one. */
   mostActive?: number
   expiresAtMs: number | null
-  /** Absent or null: the key may spend what its account has. */
+  /** Absent or null: the key may spend all that its account has. */
   budget?: KeyBudget | null
   atMs: number
 }
 
-/** What a key may spend in each period, of USD and of staking credit apart; null is without a limit of its own. */
+/** What a key may spend per period, separately in USD and staking credit; null is unlimited. */
 export interface KeyBudget {
   period: BudgetPeriod
   usd: MicroUsd | null
   staking: MicroUsd | null
 }
 
-/** A UTC day, a UTC month, or all of a key's life. */
+/** A UTC day, a UTC month, or a key's whole life. */
 export type BudgetPeriod = 'epoch' | 'month' | 'lifetime'
 
 /** Starts of a UTC day and of its month. */
@@ -55,25 +56,25 @@ export interface PeriodStarts {
   monthStartMs: number
 }
 
-/** What of a key a change of it depends on. */
+/** The state of a key that a change depends on. */
 export interface KeyState {
   budget: KeyBudget | null
   expiresAtMs: number | null
 }
 
 /**
- * Replaces a key's budget; it counts what is held from now on, and within one kind of period what was held before. A hold
- * that is open keeps the limits that it was opened with, where the new ones are not lower.
+ * Replaces a key's budget. It counts what is held from now on, and within the same kind of period what was held before.
+ * An open hold keeps the limits with which it was opened, unless the new ones are lower.
  */
 export interface SetKeyBudget {
   op: 'keyBudget'
   key: string
   budget: KeyBudget | null
-  /** The key as it was read: where it is another by now, or revoked, the change is refused as `key_moved`. */
+  /** The key as it was read: if it has changed or was revoked, the change is refused as `key_moved`. */
   before?: KeyState
-  /** The present day and month: where the key has used more of its period than the new limits, `over_budget`. */
+  /** The current day and month: if the key has already used more of its period than the new limits, `over_budget`. */
   covers?: PeriodStarts
-  /** What the key is for and when it ends; each stays as it is where it is absent. */
+  /** The key's purpose and expiry; each stays unchanged if absent. */
   label?: string
   expiresAtMs?: number | null
   atMs: number
@@ -84,3 +85,97 @@ export interface RevokeKey {
   key: string
   atMs: number
 }
+
+/** What an operator wrote down about a customer. */
+export interface CustomerDetails {
+  name: string | null
+  email: string | null
+  note: string | null
+  /** Null: the plan that the configuration gives. */
+  plan: PlanName | null
+}
+
+/** Writes the details that are given; the others stay. */
+export interface SetCustomer {
+  op: 'customer'
+  account: string
+  set: Partial<CustomerDetails>
+  atMs: number
+}
+
+/**
+ * From here on holds, extensions and renewals of the account are refused as `suspended`; captures, releases, refunds and
+ * credits go on. An account that is suspended again keeps its first date and gets the new reason.
+ */
+export interface SuspendAccount {
+  op: 'suspend'
+  account: string
+  /** For operators only. */
+  reason: string
+  atMs: number
+}
+
+/** Resuming an account that is active changes nothing. */
+export interface ResumeAccount {
+  op: 'resume'
+  account: string
+}
+
+/**
+ * Compare-and-set of an operator's row: `fence` is the row's number before the move, 0 for one that does not exist yet;
+ * a move adds 1. `set: null` removes it. Refused as `operator_moved`, or as `last_owner` if no owner would be left.
+ */
+export interface MoveOperator {
+  op: 'operator'
+  operator: string
+  fence: number
+  set: OperatorFields | null
+  atMs: number
+}
+
+export interface OperatorFields {
+  role: string
+  /** Changes with what ends the operator's sessions. */
+  epoch: string
+  /** JSON text: what proves that it is this operator. It holds no secret in clear. */
+  proofs: string
+}
+
+/** Appends a row to the log of operators' acts, in the unit of the act itself. It never holds a secret. */
+export interface NoteAct {
+  op: 'act'
+  /** Who did it: a user of a machine, or a session. */
+  actor: string
+  act: OperatorAct
+  account: string | null
+  /** What it was done to beside an account: a key, a request. */
+  subject: string | null
+  reason: string | null
+  /** JSON texts of what changed. */
+  before: string | null
+  after: string | null
+  atMs: number
+}
+
+export type OperatorAct =
+  | 'customer.create'
+  | 'customer.change'
+  | 'customer.credit'
+  | 'customer.refund'
+  | 'customer.suspend'
+  | 'customer.resume'
+  | 'customer.limit'
+  | 'job.refund'
+  | 'limit.unblock'
+  | 'key.create'
+  | 'key.budget'
+  | 'key.revoke'
+  | 'secret.rotate'
+  | 'secret.replace'
+  | 'secret.drop'
+  | 'ledger.reopen'
+  | 'operator.create'
+  | 'operator.role'
+  | 'operator.remove'
+  | 'operator.reset'
+  | 'operator.proof'

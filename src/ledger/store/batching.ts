@@ -3,10 +3,12 @@ import { batchCharacters, batchUnits, gatherFromUnits, gatherMs } from '../bound
 import type { Tables } from './tables.ts'
 import type { Unit } from './units.ts'
 
-/** Keys of one statement: a group is filled up to one of these, so that a database has few different statements to keep. */
+/**
+ * Keys per statement: a group is padded to one of these sizes, so that a database has few different statements to keep.
+ */
 const groupSizes = [1, 2, 4, 16, 64] as const
 
-/** So many statements of one read are in flight at once: a second one, so that a connection that hangs stops nobody. */
+/** How many statements of one read are in flight: two, so that a hanging connection does not block everything. */
 const groupsUnderWay = 2
 
 interface Waiting<Row> {
@@ -16,9 +18,9 @@ interface Waiting<Row> {
 }
 
 /**
- * A read that comes with every request, of one row by any of its keys. What gathers until `setImmediate` goes together in
- * one statement, as commits do, because a statement costs far more than a row; each is built and compiled once a database.
- * `build` is given what stands for the keys, and `keyOf` says which key a row has.
+ * Groups a read that comes with every request, of one row by any of its keys. Calls until `setImmediate` share one
+ * statement, like commits, because a statement costs far more than a row; each is built and compiled once per database.
+ * `build` receives placeholders for the keys, and `keyOf` returns a row's key.
  */
 export function groupedRead<Row>(
   build: (read: Kysely<Tables>, keys: readonly string[]) => Compilable<Row>,
@@ -81,7 +83,7 @@ class Groups<Row> {
     this.#schedule()
   }
 
-  /** One who waits at least, and then all whose keys have room. */
+  /** At least one waiting call, then all whose keys fit. */
   #nextGroup(): Waiting<Row>[] {
     const most = groupSizes.at(-1) ?? 1
     let keys = 0
@@ -101,7 +103,7 @@ class Groups<Row> {
   }
 }
 
-/** How many of these units, from the first on, go into one commit: by their number, and by the text that they carry. */
+/** Returns how many of these units, from the first on, go into one commit: limited by number and by text. */
 export function nextBatch(waiting: readonly { unit: Unit }[]): number {
   let characters = 0
   const end = waiting.findIndex(({ unit }, index) => {
@@ -111,10 +113,10 @@ export function nextBatch(waiting: readonly { unit: Unit }[]): number {
   return end === -1 ? waiting.length : end
 }
 
-/** Only these carry texts without the small bound of names. */
+/** Only these carry texts without the small limit of names. */
 function charactersOf({ ops }: Unit): number {
   let characters = 0
-  // Nobody has looked yet whether a unit is what its type says, and the queue must not stop at one that is not.
+  // Units are not validated yet, and an invalid one must not stop the queue.
   if (!Array.isArray(ops)) return characters
   for (const op of ops) {
     if (op?.op !== 'job' && op?.op !== 'payment' && op?.op !== 'claim') continue
@@ -123,13 +125,13 @@ function charactersOf({ ops }: Unit): number {
   return characters
 }
 
-/** The wait is for a disk, which keeps real time whatever clock its process is given. */
+/** The wait is for a disk, so it uses real time even if the process has a fake clock. */
 const realSetTimeout = setTimeout
 
 /**
- * When the next batch goes: at the next `setImmediate`, or, after a large batch, once as many units have gathered again or
- * `gatherMs` have passed. The callers of a large batch come back within a moment, and a unit of a larger one costs less; a
- * timer for small ones would add to their wait for nothing.
+ * Decides when the next batch is sent: at the next `setImmediate`, or after a large batch, once as many units have
+ * gathered again or `gatherMs` have passed. The callers of a large batch return within a moment, and a unit in a larger
+ * one costs less; for small ones a timer would only add to their wait.
  */
 export class Gathering {
   readonly #send: () => void
@@ -143,12 +145,12 @@ export class Gathering {
     this.#startTimer = startTimer
   }
 
-  /** Told of each batch when it is sent. */
+  /** Called when a batch is sent. */
   sent(units: number): void {
     this.#lastUnits = units
   }
 
-  /** So many units wait. `isUrgent` where something else is to be done, or nothing more will come. */
+  /** This many units wait. `isUrgent` if something else must be done, or nothing more will come. */
   wait(units: number, isUrgent: boolean): void {
     if (this.#isDue) return
     if (isUrgent || this.#lastUnits < gatherFromUnits || units >= this.#lastUnits) this.#sendSoon()

@@ -9,10 +9,13 @@ import {
 import { isReservedRef, type Line, type Op, type Unit } from './units.ts'
 import { startsWithUuidV7 } from './uuid-v7.ts'
 
-/** The place of a refusal that no single operation caused. */
+/** The position of a refusal that no single operation caused. */
 const wholeUnit = -1
 
-/** Index of the first operation that no store could apply, −1 where the unit itself is wrong, null where all is well. */
+/**
+ * Returns the index of the first operation that no store could apply, −1 if the unit itself is wrong, null if it is
+ * valid.
+ */
 export function invalidOp(unit: Unit): number | null {
   const { id, ops } = unit
   if (!startsWithUuidV7(id) || id.length > nameCharacters || !isStorable(id)) return wholeUnit
@@ -22,12 +25,22 @@ export function invalidOp(unit: Unit): number | null {
 }
 
 /** Names of text members that may be large; every other text is a name. */
-const jsonMembers = new Set(['input', 'engineState', 'result', 'failure', 'payload', 'answer'])
+const jsonMembers = new Set([
+  'input',
+  'engineState',
+  'result',
+  'failure',
+  'payload',
+  'answer',
+  'before',
+  'after',
+  'proofs',
+])
 
-/** No money below zero, no fraction, no text without bounds: what the columns could not hold. */
+/** No negative money, no fraction, no unlimited text: nothing that the columns could not hold. */
 function isSound(value: object): boolean {
   const members = value as Record<string, unknown>
-  // By name, because making pairs of them all takes more than twice as long, for every unit that is ever written.
+  // Iterates names, because creating pairs takes more than twice as long, for every unit that is written.
   for (const name of Object.keys(members)) if (!isSoundMember(name, members[name])) return false
   return true
 }
@@ -47,10 +60,10 @@ function isSoundMember(name: string, member: unknown): boolean {
   }
 }
 
-/** PostgreSQL keeps no NUL, and half a surrogate pair would come back as another character from either store. */
+/** PostgreSQL cannot store NUL, and a lone surrogate would come back as another character from either store. */
 const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
 
-/** What an operation must say, beyond the types of its members. */
+/** What an operation must contain, beyond the types of its members. */
 function isMeant(op: Op): boolean {
   switch (op.op) {
     case 'account':
@@ -65,6 +78,8 @@ function isMeant(op: Op): boolean {
       return op.from === null ? op.fence === 0 && hasJobInput(op.set) : isSameJob(op.set)
     case 'payment':
       return op.from !== null || op.fence === 0
+    case 'operator':
+      return op.operator !== '' && (op.set !== null || op.fence > 0)
     case 'claim':
       return isClaimMove(op)
     default:
@@ -77,7 +92,7 @@ type JobSet = Extract<Op, { op: 'job' }>['set']
 const hasJobInput = ({ account, model, request, input }: JobSet): boolean =>
   [account, model, request, input].every(member => typeof member === 'string')
 
-/** A job never changes hands, nor the request that paid for it. */
+/** A job never changes its account or the request that paid for it. */
 const isSameJob = ({ account, request }: JobSet): boolean => account === undefined && request === undefined
 
 const sumOf = (lines: readonly Line[]): bigint => lines.reduce((sum, line) => sum + line.amount, 0n)

@@ -8,8 +8,8 @@ interface Known {
 }
 
 /**
- * What accounts have, as the outcomes of this process's own units left it: almost every request reads a balance, and the
- * last request of its account has just told it. Only for a store that nobody else writes to.
+ * Balances as the outcomes of this process's own units left them: almost every request reads a balance, which its
+ * account's previous request has just reported. Only for a store to which no other process writes.
  */
 export class LearntBalances implements KnownBalances {
   readonly #known = new RecentMap<Known>(knownRowsMost)
@@ -20,14 +20,20 @@ export class LearntBalances implements KnownBalances {
     return known && performance.now() - known.atMs <= balanceKnownForMs ? known.balance : undefined
   }
 
-  /** To be called in the order of the commits. The first outcome of a unit that came again is no news. */
+  /** Must be called in the order of the commits. The first outcome of a repeated unit is not news. */
   learn(outcome: Outcome): void {
     if (!outcome.ok || outcome.again) return
     this.#changes++
     for (const balance of outcome.balances) this.#keep(balance)
   }
 
-  /** What was read is not kept where an outcome came meanwhile, which may be newer. */
+  /** To be called after rows were written by other means than units. */
+  forget(): void {
+    this.#changes++
+    this.#known.clear()
+  }
+
+  /** A read is not cached if an outcome came in the meantime, which may be newer. */
   async read(readNow: () => Promise<Balance | null>): Promise<Balance | null> {
     const before = this.#changes
     const balance = await readNow()

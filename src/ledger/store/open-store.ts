@@ -1,11 +1,15 @@
-import { type Store, StoreError } from './store.ts'
+import type { FoldingStore } from './entry-fold.ts'
+import { StoreError } from './store.ts'
 
 export type DatabasePlace = { engine: 'sqlite'; path: string } | { engine: 'postgres'; url: string }
 
 /** A scheme has two letters or more; one letter is a drive. */
 const scheme = /^([a-z][a-z0-9+.-]+):/i
 
-/** Reads `sqlite:PATH`, a plain path, or `postgres://…`. Its error does not repeat what was given, which may have a password. */
+/**
+ * Parses `sqlite:PATH`, a plain path, or `postgres://…`. The error does not repeat the input, which may contain a
+ * password.
+ */
 export function databasePlace(database: string): DatabasePlace {
   const name = scheme.exec(database)?.[1]?.toLowerCase()
   const rest = name === undefined ? database : database.slice(name.length + 1)
@@ -18,14 +22,14 @@ export function databasePlace(database: string): DatabasePlace {
   )
 }
 
-/** What a store tells while it goes on trying. */
+/** What a store reports while it keeps retrying. */
 export interface StoreTrouble {
-  /** The database has not answered for so long; told again with each attempt that fails. */
+  /** The database has not answered for this long; called again with each failed attempt. */
   onTrouble?: (error: unknown, forMs: number) => void
 }
 
-/** Opens the store of a database, by its name. Only the engine that is used is loaded. */
-export async function openStore(database: string, trouble: StoreTrouble = {}): Promise<Store> {
+/** Opens the store of a database by its name. Only the engine that is used is loaded. */
+export async function openStore(database: string, trouble: StoreTrouble = {}): Promise<FoldingStore> {
   const place = databasePlace(database)
   if (place.engine === 'postgres') {
     const { openPostgresStore } = await import('./postgres/open.ts')

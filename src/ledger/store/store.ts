@@ -19,25 +19,29 @@ import { uuidV7Floor } from './uuid-v7.ts'
 
 /** Where the service keeps everything that must survive. Two implementations, one contract. */
 export interface Store {
-  /** Resolves after the commit is durable, one outcome a unit in their order. Rejects only where the outcome is unknown. */
-  commit(units: readonly Unit[]): Promise<Outcome[]>
-  /** Reads only. Sees every unit that was acknowledged. */
-  readonly read: Kysely<Tables>
-  /** Deletes at most `rows` rows of what is no longer needed; answers how many they were. See `pruneStore`. */
-  prune(slice: PruneSlice, rows: number): Promise<number>
   /**
-   * True where no other process writes: then any other process that has a lease in it is dead, however long the lease
-   * still runs.
+   * Resolves after the commit is durable, with one outcome per unit in order. Rejects only if the outcome is unknown.
    */
+  commit(units: readonly Unit[]): Promise<Outcome[]>
+  /** Only for reads. Sees every unit that was acknowledged. */
+  readonly read: Kysely<Tables>
+  /** Deletes at most `rows` rows that are no longer needed; returns how many. See `pruneStore`. */
+  prune(slice: PruneSlice, rows: number): Promise<number>
+  /** True if no other process writes: then any other owner of a lease is dead, however long the lease still runs. */
   readonly soleOwner: boolean
-  /** Balances as the last outcomes left them; absent where other processes write as well. */
+  /**
+   * Ends the holds of every owner but this one, many at once, and answers how many; those that need more than a plain
+   * release or capture stay open. Absent where other processes write as well.
+   */
+  endHoldsOfOthers?(owner: string, atMs: number): Promise<number>
+  /** Balances as the last outcomes left them; absent if other processes write too. */
   readonly balances?: KnownBalances
   /**
-   * By how much the clock of this process differs from the store's own, which every process can ask; at most
-   * `mostClockDifferenceMs` when it opens. Absent where one process alone has it.
+   * Returns how far this process's clock is from the store's own, which every process can read; at most
+   * `mostClockDifferenceMs` on opening. Absent if only one process uses the store.
    */
   clockDifferenceMs?(): Promise<number>
-  /** Refuses new work, finishes what has been taken, then frees the folder. */
+  /** Refuses new work, finishes what was accepted, then frees the folder. */
   close(): Promise<void>
 }
 
@@ -46,6 +50,8 @@ export type PruneSlice =
   | { table: 'unit'; beforeId: string }
   | { table: 'nonce'; expiredBeforeMs: number }
   | { table: 'claim'; createdBeforeMs: number }
+  /** Ids of holds; only by compaction. */
+  | { table: 'ended_hold'; beforeId: string }
   | { table: 'limit_log'; createdBeforeMs: number; keepNewest: number }
 
 export interface Balance {
@@ -54,11 +60,11 @@ export interface Balance {
   held: MicroUsd
 }
 
-/** What accounts have after all that was acknowledged, without asking the database. */
+/** Balances after everything that was acknowledged, without querying the database. */
 export interface KnownBalances {
-  /** Undefined where it has to be read. */
+  /** Returns undefined if it must be read. */
   get(account: string): Balance | undefined
-  /** Reads a balance, and keeps it for `get`. */
+  /** Reads a balance, and caches it for `get`. */
   read(readNow: () => Promise<Balance | null>): Promise<Balance | null>
 }
 
@@ -66,7 +72,7 @@ export type Outcome = Applied | Refused
 
 interface Applied {
   ok: true
-  /** True when the unit had been applied before and this is its first outcome. */
+  /** True if the unit had been applied before and this is its first outcome. */
   again: boolean
   /** After the unit, one for each account whose money it touched. */
   balances: readonly Balance[]
@@ -74,12 +80,12 @@ interface Applied {
 
 interface Refused {
   ok: false
-  /** Index of the operation that was refused; −1 where the unit itself is `invalid`. */
+  /** Index of the refused operation; −1 if the unit itself is `invalid`. */
   op: number
   why: Refusal
 }
 
-/** The order of preconditions is part of the contract: it exists, then its state, then the funds, then the amount. */
+/** The order of preconditions is part of the contract: existence, then state, then funds, then amount. */
 export type Refusal =
   | 'no_account'
   | 'no_key'
@@ -91,6 +97,7 @@ export type Refusal =
   | 'no_hold'
   | 'not_owner'
   | 'lease_live'
+  | 'suspended'
   | 'read_only'
   | 'too_many_open'
   | 'insufficient_funds'
@@ -108,6 +115,8 @@ export type Refusal =
   | 'claim_exists'
   | 'claim_moved'
   | 'secret_moved'
+  | 'operator_moved'
+  | 'last_owner'
   | 'invalid'
 
 export type StoreFailure =
@@ -115,37 +124,40 @@ export type StoreFailure =
   | 'outcome_unknown'
   /** A unit could not be applied and left no trace. */
   | 'unit_failed'
-  /** The database or its disk could not be had; a unit left no trace. */
+  /** The database or its disk could not be reached; a unit left no trace. */
   | 'unreachable'
-  /** A rule of the tables refused a unit, so the rows are not as the ledger left them. It left no trace. */
+  /** A rule of the tables refused a unit, so rows were changed from outside. It left no trace. */
   | 'broken_rule'
   | 'queue_full'
   | 'writer_dead'
   | 'closed'
   | 'folder_in_use'
   | 'unusable_database'
-  /** The file is there, and SQLite cannot read it, or it has gone; only a backup brings the ledger back. */
+  /** The file cannot be read by SQLite, or is gone; only a backup restores the ledger. */
   | 'damaged_database'
 
-/** What goes wrong with the store itself. A refused unit is an outcome, never an error. */
+/** A failure of the store itself. A refused unit is an outcome, never an error. */
 export class StoreError extends Error {
   readonly kind: StoreFailure
+  /** The two parts of the message, if it says what to do. */
+  readonly failure: { fact: string; nextStep: string } | null
 
-  constructor(kind: StoreFailure, message: string, options?: ErrorOptions) {
+  constructor(kind: StoreFailure, message: string, options: ErrorOptions & { failure?: StoreError['failure'] } = {}) {
     super(message, options)
     this.name = 'StoreError'
     this.kind = kind
+    this.failure = options.failure ?? null
   }
 }
 
-/** SQLite's primary codes of a file that is damaged, and of one that is no database. */
+/** SQLite's primary codes for a damaged file, and for one that is not a database. */
 const damageCodes: ReadonlySet<unknown> = new Set([11, 26])
 
 /** Whether SQLite found the file itself damaged. */
 export const isDamage = (error: unknown): boolean =>
   error instanceof Error && 'errcode' in error && damageCodes.has(Number(error.errcode) & 0xff)
 
-/** Why a unit could not be applied; `cause` is the engine's own error, whose words may be in any language. */
+/** Why a unit could not be applied; `cause` is the engine's own error, whose message may be in any language. */
 export const refusedByRule = (cause: unknown): StoreError =>
   new StoreError('broken_rule', 'A database constraint rejected a unit; nothing was written. See the cause.', { cause })
 
@@ -153,22 +165,25 @@ const awayKinds: ReadonlySet<StoreFailure> = new Set([
   ...(['outcome_unknown', 'unreachable', 'queue_full', 'writer_dead', 'closed'] as const),
 ])
 
-/** SQLite's primary codes of a file or disk that cannot be had: busy, locked, no memory, read-only, input or output, full, not opened. */
+/**
+ * SQLite's primary codes for a file or disk that is unavailable: busy, locked, no memory, read-only, I/O error, full,
+ * cannot open.
+ */
 const awayCodes: ReadonlySet<number> = new Set([5, 6, 7, 8, 10, 13, 14])
 
-/** Characters of a driver's words that a log repeats. */
+/** How much of a driver's message a log repeats. */
 const reasonCharacters = 200
 
 /**
- * Why the books could not be asked or written, where that is what an error says: in the words of the code that noticed.
- * Null otherwise.
+ * Returns why the ledger could not be read or written, if that is what an error means, in the words of the code that
+ * noticed. Otherwise null.
  */
 export function awayReason(error: unknown): string | null {
   const isAway = error instanceof StoreError ? awayKinds.has(error.kind) : isAwayOfSqlite(error)
   return isAway ? deepest(error).slice(0, reasonCharacters) : null
 }
 
-/** Whether the file or the disk, and not a statement, made SQLite fail. */
+/** Whether the file or disk, rather than a statement, made SQLite fail. */
 export const isAwayOfSqlite = (error: unknown): boolean =>
   error instanceof Error &&
   'errcode' in error &&
@@ -179,7 +194,7 @@ export const isAwayOfSqlite = (error: unknown): boolean =>
 export const isBusy = (error: unknown): boolean =>
   error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' && (error.errcode & 0xff) === 5
 
-/** Drivers tell of a refused connection in the cause, at times in a list of them without words of its own. */
+/** Drivers put a refused connection into the cause, sometimes as a list without a message of its own. */
 function deepest(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error.cause !== undefined) return deepest(error.cause)
@@ -189,7 +204,7 @@ function deepest(error: unknown): string {
 
 /**
  * Repeats a unit whose outcome stayed unknown: its id makes the repeat return the first outcome. Throws the first error
- * after which the unit may stand, because a later one, of a store that is away, does not take that back.
+ * after which the unit may have been applied, because a later one from an unreachable store does not undo that.
  */
 export async function commitSurely(store: Pick<Store, 'commit'>, unit: Unit): Promise<Outcome> {
   let unknown: unknown = null
@@ -206,11 +221,11 @@ export async function commitSurely(store: Pick<Store, 'commit'>, unit: Unit): Pr
   }
 }
 
-/** Whether leases of other processes may be judged by this one's clock, which may have jumped since they were written. */
+/** Returns whether this process's clock, which may have jumped, can be used to judge other processes' leases. */
 export const isClockShared = async (store: Store): Promise<boolean> =>
   ((await store.clockDifferenceMs?.()) ?? 0) <= mostClockDifferenceMs
 
-/** When the first table of these books was made; a backup that is restored keeps it. */
+/** Returns when this ledger's first table was created; restoring a backup keeps it. */
 export async function ledgerCreatedAtMs({ read }: Pick<Store, 'read'>): Promise<number> {
   const { made } = await read
     .withTables<{ kysely_migration: { name: string; timestamp: string } }>()
@@ -230,8 +245,8 @@ interface Pruned {
 }
 
 /**
- * Deletes what nobody can ask for any more: old outcomes, expired nonces, old claims that nobody works under, old rows of the log of met
- * limits. Called on a timer by the service. It goes slice by slice, so that commits run in between.
+ * Deletes what can no longer be asked for: old outcomes, expired nonces, old claims without work, old rows of the limit
+ * log. Called on a timer by the service. Works slice by slice, so that commits run in between.
  */
 export async function pruneStore(store: Pick<Store, 'prune'>, nowMs: number): Promise<Pruned> {
   const longAgo = { table: 'unit', beforeId: uuidV7Floor(Math.max(0, nowMs - unitRetentionMs)) } as const

@@ -1,14 +1,17 @@
 /**
- * The tables as Kysely reads them, the same on every store. Integers come back by one rule: a column of money or of
+ * The tables as Kysely reads them, the same on every store. Integers are returned by one rule: a column of money or
  * priced units (and any alias that ends in `_usd`) is a bigint, every other integer a safe number.
  */
 import type { Generated } from 'kysely'
 import type { KeyRole } from '#contract/operations/keys.ts'
-import type { BudgetPeriod, OpenAccount } from './account-ops.ts'
+import type { BudgetPeriod, OpenAccount, OperatorAct } from './account-ops.ts'
 import type { ClaimState, JobState, LogLimit, PaymentState } from './units.ts'
 
 export interface Tables {
   account: AccountTable
+  customer: CustomerTable
+  operator_act: OperatorActTable
+  operator: OperatorTable
   wallet: WalletTable
   api_key: ApiKeyTable
   key_use: KeyUseTable
@@ -17,6 +20,7 @@ export interface Tables {
   ended_hold: EndedHoldTable
   unit: UnitTable
   entry: EntryTable
+  day_sum: DaySumTable
   nonce: NonceTable
   job: JobTable
   job_input: JobInputTable
@@ -27,15 +31,57 @@ export interface Tables {
   ledger_state: LedgerStateTable
   secret_mark: SecretMarkTable
   receipt_key: ReceiptKeyTable
+  compaction: CompactionTable
 }
 
-/** Customers only: system accounts store no balance, so that no row is hot for everyone. */
+/** Only customers: system accounts store no balance, so that no row is contended by everyone. */
 interface AccountTable {
   id: string
   kind: OpenAccount['kind']
   posted: bigint
   held: bigint
   created_at_ms: number
+  /** Null while the account is active, as is the reason. */
+  suspended_at_ms: number | null
+  suspended_reason: string | null
+}
+
+/** What an operator wrote down about an account; most have no row. */
+interface CustomerTable {
+  account: string
+  name: string | null
+  email: string | null
+  note: string | null
+  /** Null: the plan that the configuration gives. */
+  plan: string | null
+  changed_at_ms: number
+}
+
+/** Append-only: every act of an operator, written in the unit of the act. */
+export interface OperatorActTable {
+  seq: Generated<number>
+  at_ms: number
+  actor: string
+  act: OperatorAct
+  account: string | null
+  subject: string | null
+  reason: string | null
+  /** JSON texts. */
+  before_change: string | null
+  after_change: string | null
+}
+
+/** Who may sign in to the console without a terminal. */
+export interface OperatorTable {
+  name: string
+  role: string
+  epoch: string
+  /** JSON text. */
+  proofs: string
+  /** 1 after the insert; every move adds 1. */
+  fence: number
+  created_at_ms: number
+  changed_at_ms: number
 }
 
 interface WalletTable {
@@ -50,14 +96,14 @@ export interface ApiKeyTable {
   /** Keyed hash of the secret, hex. */
   hash: string
   prefix: string
-  /** The last characters of the secret; empty for a key of an older release. */
+  /** The last characters of the secret; empty for a key from an older release. */
   ending: Generated<string>
   role: Generated<KeyRole>
   label: string
   expires_at_ms: number | null
   created_at_ms: number
   revoked_at_ms: number | null
-  /** Null, with both limits, where the key has no budget of its own. */
+  /** Null, with both limits, if the key has no budget of its own. */
   budget_period: BudgetPeriod | null
   budget_usd: bigint | null
   budget_staking_usd: bigint | null
@@ -84,19 +130,19 @@ interface StakingCreditTable {
   held_usd: bigint
 }
 
-/** Open holds only. */
+/** Only open holds. */
 export interface HoldTable {
   id: string
   account: string
-  /** All of it; what is not staking credit counts in the account's `held`. */
+  /** The total; the part that is not staking credit counts in the account's `held`. */
   amount: bigint
   staking_usd: bigint
   staking_day_ms: number | null
   api_key: string | null
-  /** Null where the key had no budget. */
+  /** Null if the key had no budget. */
   budget_period: BudgetPeriod | null
   budget_start_ms: number | null
-  /** The limits of the key when the hold was opened; null is without. */
+  /** The key's limits when the hold was opened; null is unlimited. */
   budget_usd: bigint | null
   budget_staking_usd: bigint | null
   /** JSON: what the work has cost so far; see `readOwed`. */
@@ -106,7 +152,7 @@ export interface HoldTable {
   created_at_ms: number
 }
 
-/** Ids of holds that are over, kept for good: a hold's id is never used twice. */
+/** Ids of ended holds, kept permanently: a hold's id is never reused. */
 interface EndedHoldTable {
   id: string
   how: 'captured' | 'released'
@@ -123,7 +169,7 @@ interface UnitTable {
 export interface EntryTable {
   /** Order of commit. */
   seq: Generated<number>
-  /** The unit that wrote it and its place in there; what a list shows. */
+  /** The unit that wrote it and its position in it; shown in lists. */
   id: string
   kind: 'TOP_UP' | 'CHARGE' | 'REFUND' | 'GRANT' | 'STAKING' | 'WRITE_OFF'
   /** The customer's side of the row. */
@@ -135,7 +181,7 @@ export interface EntryTable {
   effect: Generated<bigint>
   /** The customer's balance after this row. */
   posted_after: bigint
-  /** With `line` unique: `charge:<request>` and its like (see `entryRefs`), or what a credit names. */
+  /** Unique together with `line`: `charge:<request>` and similar names (see `entryRefs`), or what a credit names. */
   ref: string
   line: number
   request: string | null
@@ -144,13 +190,27 @@ export interface EntryTable {
   units: bigint | null
   unit_price_pico_usd: bigint | null
   reason: string | null
-  /** Of a charge and what belongs to it: the key that called, and the period of its budget that it counts in. */
+  /** For a charge and what belongs to it: the key that called, and the period of its budget in which it counts. */
   api_key: string | null
   budget_period: BudgetPeriod | null
   budget_start_ms: number | null
-  /** Of a STAKING row: whose day's credit it is. */
+  /** For a STAKING row: whose day's credit it is. */
   staking_day_ms: number | null
   created_at_ms: number
+}
+
+/** What entries of one kind did to an account on a UTC day, of one model; written by triggers with each entry, never by us. */
+export interface DaySumTable {
+  day_ms: number
+  account: string
+  /** Empty where entries have none, as those of a top-up. */
+  model: string
+  kind: EntryTable['kind']
+  /** Signed, as the customer sees it. */
+  effect_usd: bigint
+  entries: number
+  /** Charged ones; counted by their first line. */
+  requests: number
 }
 
 interface NonceTable {
@@ -163,7 +223,7 @@ export interface JobTable {
   account: string
   model: string
   request: string
-  /** JSON text, as are `result` and `failure`. */
+  /** JSON text, like `result` and `failure`. */
   engine_state: string | null
   result: string | null
   failure: string | null
@@ -176,7 +236,7 @@ export interface JobTable {
   updated_at_ms: number
 }
 
-/** What was asked, while the job may still need it; it holds what callers upload, and goes with the job's end. */
+/** The request, while the job may still need it; it contains callers' uploads, and is deleted when the job ends. */
 interface JobInputTable {
   job: string
   /** JSON text. */
@@ -216,36 +276,42 @@ interface ClaimTable {
   updated_at_ms: number
 }
 
-/** Apart, because an answer may be large and most looks at a claim do not need it. */
+/** Separate, because an answer may be large and most reads of a claim do not need it. */
 interface ClaimAnswerTable {
   claim: string
   /** JSON text. */
   answer: string
 }
 
-/** One row at most; none means open. */
+/** At most one row; none means open. */
 interface LedgerStateTable {
   state: 'open' | 'read_only'
   reason: string
   since_ms: number
 }
 
-/** Every secret that made hashes of these books' keys, by its mark; the last one is in use. */
+/** Every secret that hashed this ledger's keys, by its mark; the last one is current. */
 interface SecretMarkTable {
   generation: number
   mark: string
-  /** Which service wrote it down. */
+  /** Which service recorded it. */
   place: string
   since_ms: number
 }
 
-/** Every public key that receipts of these books were ever signed with. */
+/** Every public key that ever signed this ledger's receipts. */
 interface ReceiptKeyTable {
   /** Thumbprint of the key. */
   id: string
   /** Ed25519, base64url. */
   public_key: string
   since_ms: number
+}
+
+/** One row at most; none where nothing was ever folded. */
+interface CompactionTable {
+  /** Entries before this time may be sums. */
+  before_ms: number
 }
 
 interface LimitLogTable {
@@ -263,7 +329,7 @@ const moneyColumns = new Set(['posted', 'held', 'amount', 'effect', 'posted_afte
 /** Whether an integer of a result column stays a bigint. */
 export const isMoneyColumn = (name: string): boolean => moneyColumns.has(name) || name.endsWith('_usd')
 
-/** A row whose integers are all bigints, with those that are neither money nor priced units as safe numbers. */
+/** Converts a row whose integers are all bigints: those that are neither money nor priced units become safe numbers. */
 export function narrowRow(row: Record<string, unknown>): Record<string, unknown> {
   const narrowed: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(row))

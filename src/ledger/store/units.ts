@@ -1,7 +1,21 @@
-/** Units of work: the only way the service writes. A unit is plain data, applied whole or refused; the same id again
- * returns its first outcome. A unit that was refused left no trace, so a retry is judged again. */
+/**
+ * Units of work: the only way in which the service writes. A unit is plain data, applied completely or refused; the
+ * same id again returns its first outcome. A refused unit leaves no trace, so a retry is judged again.
+ */
 import { type MicroUsd, microUsd } from '#contract/money.ts'
-import type { AddKey, LinkWallet, OpenAccount, PeriodStarts, RevokeKey, SetKeyBudget } from './account-ops.ts'
+import type {
+  AddKey,
+  LinkWallet,
+  MoveOperator,
+  NoteAct,
+  OpenAccount,
+  PeriodStarts,
+  ResumeAccount,
+  RevokeKey,
+  SetCustomer,
+  SetKeyBudget,
+  SuspendAccount,
+} from './account-ops.ts'
 
 export interface Unit {
   /** Ordered by time (starts with a UUIDv7), because random ids make the table of outcomes slow as it grows. */
@@ -15,6 +29,11 @@ export type Op =
   | AddKey
   | SetKeyBudget
   | RevokeKey
+  | SetCustomer
+  | SuspendAccount
+  | ResumeAccount
+  | NoteAct
+  | MoveOperator
   | Hold
   | Extend
   | Renew
@@ -31,15 +50,15 @@ export type Op =
   | MarkSecret
   | PublishReceiptKey
 
-/** Who does work that outlives a call: recovery touches only what has an expired lease. */
+/** Who does work that outlives a call: recovery touches only expired leases. */
 export interface Lease {
   owner: string
   untilMs: number
 }
 
 /**
- * Reserves all that a call needs, or nothing: staking credit first, then USD (`posted − held` must cover the rest), the
- * key's own budget, and one of the account's open holds. A hold's id is never used twice.
+ * Reserves everything that a call needs, or nothing: staking credit first, then USD (`posted − held` must cover the
+ * rest), the key's own budget, and one of the account's open holds. A hold's id is never reused.
  */
 export interface Hold {
   op: 'hold'
@@ -51,12 +70,12 @@ export interface Hold {
   key?: HoldKey | null
   /** The daily credit that is used before USD. */
   staking?: StakingDay | null
-  /** Most holds that the account may have open, this one included. */
+  /** Maximum number of open holds of the account, including this one. */
   mostOpen?: number | null
   atMs: number
 }
 
-/** Starts of the UTC day and month that this hold counts in, whichever of them the key's budget goes by. */
+/** Starts of the UTC day and month in which this hold counts, whichever of them the key's budget uses. */
 interface HoldKey extends PeriodStarts {
   key: string
 }
@@ -64,23 +83,23 @@ interface HoldKey extends PeriodStarts {
 export interface StakingDay {
   /** Start of the UTC day. */
   dayMs: number
-  /** All that the account's stake gives for that day, used or not; the last one told counts. */
+  /** All that the account's stake gives for that day, used or not; the latest value counts. */
   granted: MicroUsd
 }
 
-/** Grows an open hold by `amount`, out of the same sources, within the limits that it was opened with and those of now. */
+/** Grows an open hold by `amount` from the same sources, within the limits when it was opened and the current ones. */
 export interface Extend {
   op: 'extend'
   hold: string
   amount: MicroUsd
 }
 
-/** Moves the end of a hold's lease while its work is alive. Only its owner may. */
+/** Extends a hold's lease while its work is alive. Only its owner may. */
 interface Renew {
   op: 'renew'
   hold: string
   lease: Lease
-  /** What the work has cost so far, for recovery after a crash; absent: unchanged. */
+  /** What the work has cost so far, for recovery after a crash; unchanged if absent. */
   owed?: Owed
 }
 
@@ -94,11 +113,11 @@ export interface Owed {
 export interface Capture {
   op: 'capture'
   hold: string
-  /** Lines are unique by request and line, so a request is charged once. */
+  /** Lines are unique by request and number, so a request is charged once. */
   request: string
   model: string | null
   lines: readonly Line[]
-  /** What the lines cost beyond the hold: a loss of the service, booked as such. At most their sum. */
+  /** What the lines cost beyond the hold: booked as a loss of the service. At most their sum. */
   writeOff?: MicroUsd
   /** For recovery: a live lease is never touched. */
   onlyIfExpired?: { atMs: number }
@@ -119,7 +138,7 @@ interface Release {
   onlyIfExpired?: { atMs: number }
 }
 
-/** Credits an account out of a system account; `ref` is unique, so a payment is credited once. */
+/** Credits an account from a system account; `ref` is unique, so a payment is credited once. */
 interface Credit {
   op: 'credit'
   account: string
@@ -130,8 +149,8 @@ interface Credit {
 }
 
 /**
- * Gives back what a captured request was charged, once: the lines less their write-off as one entry, of which staking
- * credit returns to its day (and is gone where that day is over), and the key's budget for that period.
+ * Returns what a captured request was charged, once: the lines less their write-off as one entry. Staking credit
+ * returns to its day (and is lost if that day is over), and the key's budget to that period.
  */
 interface Refund {
   op: 'refund'
@@ -140,7 +159,7 @@ interface Refund {
   atMs: number
 }
 
-/** Refused as `nonce_used` when the key is already there. Expired nonces are pruned. */
+/** Refused as `nonce_used` if the key already exists. Expired nonces are pruned. */
 export interface UseNonce {
   op: 'nonce'
   key: string
@@ -149,7 +168,7 @@ export interface UseNonce {
 
 /**
  * Compare-and-set of a job's row: `from: null` inserts it. `fence` is the row's number before the move; a move adds 1.
- * An insert is a move from 0, so a fresh row has fence 1. Its account and request never change.
+ * An insert is a move from 0, so a new row has fence 1. Its account and request never change.
  */
 interface MoveJob {
   op: 'job'
@@ -163,11 +182,11 @@ interface MoveJob {
 
 export type JobState = 'queued' | 'running' | 'completed' | 'failed' | 'deleted'
 
-/** Fields that a move writes; absent ones stay as they are. On insert account, model, request and input are required. */
+/** Fields that a move writes; absent ones stay unchanged. An insert requires account, model, request and input. */
 export interface JobFields {
   account?: string
   model?: string
-  /** The request whose capture paid for it; what a refund names. */
+  /** The request whose capture paid for it; named by a refund. */
   request?: string
   /** JSON text; null deletes it. */
   input?: string | null
@@ -200,7 +219,7 @@ export interface PaymentFields {
   amount?: MicroUsd
   /** JSON text: what was signed, so that settling can be repeated. */
   payload?: string
-  /** Unix seconds after which the authorisation can no longer land. */
+  /** Unix seconds after which the authorization can no longer land. */
   validBeforeSeconds?: number
   transaction?: string
   /** JSON text: the answer that every resend gets, byte for byte. */
@@ -211,7 +230,7 @@ export interface PaymentFields {
 /** Compare-and-set of the row of an `Idempotency-Key`: `from: null` claims it, `to: 'gone'` gives it up. */
 export interface MoveClaim {
   op: 'claim'
-  /** Names account, operation and the caller's key. */
+  /** Identifies account, operation and the caller's key. */
   claim: string
   from: 'running' | null
   to: ClaimState | 'gone'
@@ -222,19 +241,19 @@ export interface MoveClaim {
 
 export type ClaimState = 'running' | 'done'
 
-/** On insert account, request and fingerprint are required, and never change; `done` requires the answer. */
+/** An insert requires account, request and fingerprint, which never change; `done` requires the answer. */
 export interface ClaimFields {
   account?: string
-  /** The request that is charged for the work, however often it is taken up again. */
+  /** The request that is charged for the work, however often it is resumed. */
   request?: string
-  /** Hash of what was asked: the same key with another body is a mistake of the caller. */
+  /** Hash of the request: using the key with another body is the caller's mistake. */
   fingerprint?: string
   /** JSON text: status, headers and body, byte for byte. */
   answer?: string
   lease?: Lease | null
 }
 
-/** One request that met a limit, for the log that its owner may read. Of an account the newest 50 are kept. */
+/** One request that hit a limit, for the log that its owner may read. An account's newest 50 are kept. */
 export interface LogLimit {
   op: 'limit'
   account: string
@@ -245,7 +264,7 @@ export interface LogLimit {
   atMs: number
 }
 
-/** While the ledger is read-only holds and extensions are refused; what has begun may still end. */
+/** While the ledger is read-only, holds and extensions are refused; calls in flight may still end. */
 export interface SetLedgerState {
   op: 'ledger'
   state: 'open' | 'read_only'
@@ -254,19 +273,22 @@ export interface SetLedgerState {
   atMs: number
 }
 
-/** Appends to what the books know of the service's secrets, the newest of which is in use. Of two for one place, one is refused. */
+/**
+ * Appends to the ledger's list of the service's secrets, the newest of which is current. Of two for one position, one
+ * is refused.
+ */
 interface MarkSecret {
   op: 'secret'
   /** 1 for the first secret, and one more for each that follows. */
   generation: number
-  /** Tells secrets apart, and nothing about them. */
+  /** Distinguishes secrets and reveals nothing about them. */
   mark: string
   /** Which service has the file. */
   place: string
   atMs: number
 }
 
-/** Adds a public key that receipts of these books are signed with, for good; one that is there changes nothing. */
+/** Adds a public key that signs this ledger's receipts, permanently; an existing one changes nothing. */
 interface PublishReceiptKey {
   op: 'receiptKey'
   /** Its thumbprint (RFC 7638). */
@@ -276,7 +298,10 @@ interface PublishReceiptKey {
   atMs: number
 }
 
-/** Names of entries that belong to one request. With the line number they are unique, so nothing is booked twice. */
+/**
+ * Names of entries that belong to one request. They are unique together with the line number, so nothing is booked
+ * twice.
+ */
 export const entryRefs = {
   charge: (request: string) => `charge:${request}`,
   writeOff: (request: string) => `writeoff:${request}`,
@@ -285,10 +310,13 @@ export const entryRefs = {
   stakingBack: (request: string) => `staking-back:${request}`,
 }
 
-/** A credit may not take one of these names. */
+/** A credit may not use one of these names. */
 export const isReservedRef = (ref: string): boolean => /^(charge|writeoff|staking|refund|staking-back):/.test(ref)
 
-/** What a hold's row keeps of work that is still running. Amounts are decimal text, because JSON has no large integers. */
+/**
+ * What a hold's row stores about work that is still running. Amounts are decimal text, because JSON has no large
+ * integers.
+ */
 export const storeOwed = ({ request, model, lines }: Owed): string =>
   JSON.stringify([
     request,

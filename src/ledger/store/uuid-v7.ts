@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto'
 
-/** Random bytes are drawn for this many ids at once, because a draw costs more than an id. */
+/** Random bytes are generated for this many ids at once, because generating costs more than an id. */
 const poolIds = 128
 const randomBytesPerId = 10
 
@@ -10,8 +10,8 @@ let lastMs = 0
 let counter = 0
 
 /**
- * An id ordered by time (RFC 9562, method 1: a 12-bit counter after the milliseconds). Ids of one process strictly
- * grow, even where the clock steps back or a millisecond's counter runs over.
+ * Returns an id ordered by time (RFC 9562, method 1: a 12-bit counter after the milliseconds). Ids of one process
+ * strictly increase, even if the clock steps back or a millisecond's counter overflows.
  */
 export function uuidV7(nowMs: number): string {
   if (poolOffset === pool.length) {
@@ -34,14 +34,14 @@ export function uuidV7(nowMs: number): string {
   return `${timePart(lastMs)}-7${hex(counter, 3)}-${variant}-${random.toString('hex', 2, 8)}`
 }
 
-/** Forgets the ids before, as a new process does; for tests that simulate several processes in one. */
+/** Forgets earlier ids, as a new process does; for tests that simulate several processes in one. */
 export function restartUuidV7(): void {
   poolOffset = pool.length
   lastMs = 0
   counter = 0
 }
 
-/** The smallest id that a UUIDv7 of this millisecond or later can have; for pruning by id. */
+/** Returns the smallest id that a UUIDv7 of this millisecond or later can have; for pruning by id. */
 export const uuidV7Floor = (atMs: number): string => `${timePart(atMs)}-7000-8000-000000000000`
 
 /** Whether a text starts with a UUIDv7 in lower case. */

@@ -14,7 +14,7 @@ async function commit(...ops: Op[]): Promise<void> {
   const id = uuidV7(Date.now())
   const [outcome] = await store.commit([{ id, ops }])
   if (!outcome?.ok) throw new Error(`A unit was refused: ${outcome?.why}.`)
-  // Not `writeSync`, which fails where the reader is slower than the books.
+  // Not `writeSync`, which fails where the reader is slower than the ledger.
   await new Promise<void>(written => process.stdout.write(`${id}.\n`, () => written()))
 }
 

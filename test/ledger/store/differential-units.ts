@@ -101,6 +101,7 @@ class Draw {
 
   #rareOp(drawn: number): Op {
     const { below, once, pick } = this.#random
+    if (once(5)) return this.#customer()
     if (drawn < 81) return sample.nonce(this.#name('nonce', 4), below(1_000))
     if (drawn < 83) return sample.wallet(this.#name('wallet', 4), this.#account())
     if (drawn < 86) return this.#key()
@@ -115,6 +116,18 @@ class Draw {
     if (drawn < 93) return this.#job()
     if (drawn < 96) return this.#payment()
     return this.#claim()
+  }
+
+  /** Seldom suspended for long, so that units find accounts that pay. */
+  #customer(): Op {
+    const { below, pick } = this.#random
+    const of = this.#account()
+    const drawn = below(8)
+    if (drawn < 2) return sample.suspend(of, below(1_000))
+    if (drawn < 5) return sample.resume(of)
+    if (drawn < 6) return sample.act('customer.credit', this.#maybe(of))
+    const name = { name: this.#maybe(`${pick(names)}`) }
+    return sample.customer(drawn < 7 ? name : { ...name, note: 'a note', plan: this.#maybe('partner') }, of)
   }
 
   /** What no store could apply, one way or another. */

@@ -1,5 +1,6 @@
 /** The same random units on both stores: every answer and every row has to be the same. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { FoldingStore } from '#ledger/store/entry-fold.ts'
 import type { PruneSlice, Store } from '#ledger/store/store.ts'
 import type { Tables } from '#ledger/store/tables.ts'
 import { uuidV7Floor } from '#ledger/store/uuid-v7.ts'
@@ -9,6 +10,7 @@ import { type Seen, UnitSource } from './differential-units.ts'
 import { nowMs } from './sample-ops.ts'
 import { openTemporaryStore } from './sqlite-folder.ts'
 import type { OpenedStore } from './store-contract.ts'
+import { daySumsIn, sumsOfEntries } from './store-contract-day-sums.ts'
 
 const wantedUnits = Number(process.env.FAREBOX_DIFFERENTIAL_UNITS ?? 3_000)
 const seed = Number(process.env.FAREBOX_DIFFERENTIAL_SEED ?? 1)
@@ -22,6 +24,9 @@ const roundsBetweenLooks = 40
 /** Each table with what orders it; a number that the engine gives away is left out, its order is not. */
 const orders = {
   account: ['id'],
+  customer: ['account'],
+  operator_act: ['seq'],
+  operator: ['name'],
   wallet: ['id'],
   api_key: ['id'],
   key_use: ['key', 'period', 'start_ms'],
@@ -30,6 +35,7 @@ const orders = {
   ended_hold: ['id'],
   unit: ['id'],
   entry: ['seq'],
+  day_sum: ['day_ms', 'account', 'model', 'kind'],
   nonce: ['id'],
   job: ['id'],
   job_input: ['job'],
@@ -40,6 +46,7 @@ const orders = {
   ledger_state: ['since_ms'],
   secret_mark: ['generation'],
   receipt_key: ['id'],
+  compaction: ['before_ms'],
 } as const satisfies { [Table in keyof Tables]: readonly (keyof Tables[Table])[] }
 
 withPostgres('PostgreSQL beside SQLite', cluster => {
@@ -54,7 +61,7 @@ withPostgres('PostgreSQL beside SQLite', cluster => {
   test(
     `${wantedUnits} random units leave the same answers and the same rows (seed ${seed})`,
     async () => {
-      const [sqlite, postgres] = opened.map(({ store }) => store) as [Store, Store]
+      const [sqlite, postgres] = opened.map(({ store }) => store) as [FoldingStore, FoldingStore]
       const source = new UnitSource(seed)
       const answers = new Map<string, number>()
       let seen: Seen = new Map()
@@ -74,6 +81,7 @@ withPostgres('PostgreSQL beside SQLite', cluster => {
         for (const table of Object.keys(orders) as (keyof Tables)[])
           expect(await rowsOf(postgres, table), `${table} after round ${round}`).toEqual(await rowsOf(sqlite, table))
       }
+      expect(await daySumsIn(postgres)).toEqual(await sumsOfEntries(postgres))
       // Units that only miss each other would agree on anything.
       expect([...answers.keys()].sort()).toEqual(everyAnswer)
     },
@@ -86,7 +94,8 @@ const everyAnswer = [
   ...['applied, false', 'applied, true', 'claim_exists', 'claim_moved', 'hold_exists', 'insufficient_funds', 'invalid'],
   ...['job_exists', 'job_moved', 'key_exists', 'lease_live', 'no_account', 'no_hold', 'no_key', 'nonce_used'],
   ...['not_owner', 'nothing_to_refund', 'over_budget', 'over_hold', 'payment_exists', 'payment_moved', 'read_only'],
-  ...['ref_exists', 'refunded', 'request_charged', 'secret_moved', 'too_many_open', 'wallet_taken'],
+  ...['ref_exists', 'refunded', 'request_charged', 'secret_moved', 'suspended', 'too_many_open'],
+  'wallet_taken',
 ]
 
 const commitAll = (store: Store, batches: ReturnType<UnitSource['round']>) =>

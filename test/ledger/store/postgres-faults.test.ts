@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { audit } from '#ledger/audit/audit.ts'
 import { postgresAuditReader } from '#ledger/audit/audit-reader.ts'
+import type { FoldingStore } from '#ledger/store/entry-fold.ts'
 import { WriterLink } from '#ledger/store/postgres/connection.ts'
 import { openPostgresStore } from '#ledger/store/postgres/open.ts'
 import { PostgresWriter } from '#ledger/store/postgres/writer.ts'
@@ -33,7 +34,7 @@ function start(file: string, url: string) {
   return { child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator](), ended: once(child, 'close') }
 }
 
-async function booksAreSound(url: string, schema?: string): Promise<void> {
+async function ledgerIsIntact(url: string, schema?: string): Promise<void> {
   const reader = await postgresAuditReader(url, schema)
   const report = await audit(reader, { clock: { now: () => nowMs } })
   await reader.close()
@@ -89,7 +90,7 @@ withPostgres('faults of PostgreSQL and of those who use it', cluster => {
       expect(accepted.reduce((sum, one) => sum + one)).toBe(100)
       const balance = await store.read.selectFrom('account').select(['posted', 'held']).executeTakeFirst()
       expect(balance).toEqual({ posted: 700n, held: 700n })
-      await booksAreSound(url)
+      await ledgerIsIntact(url)
       await store.close()
     })
 
@@ -107,7 +108,7 @@ withPostgres('faults of PostgreSQL and of those who use it', cluster => {
       const schema = cluster().newSchema()
       const { url } = cluster()
       const stores = await Promise.all([1, 2].map(() => openPostgresStore({ url, schema })))
-      const [first] = stores as [Store]
+      const [first] = stores as [FoldingStore]
       await mustCommit(first, account(), grant(1_000n))
       for (let round = 0; round < 40; round++) {
         const twin = unit(hold(`h${round}`, 3n), nonce(`n${round}`))
@@ -135,7 +136,7 @@ withPostgres('faults of PostgreSQL and of those who use it', cluster => {
       const store = await openPostgresStore({ url })
       await allAreThere(store, acknowledged)
       await store.close()
-      await booksAreSound(url)
+      await ledgerIsIntact(url)
     }
     expect(acknowledged.length).toBeGreaterThan(500)
   })
@@ -160,7 +161,7 @@ withPostgres('faults of PostgreSQL and of those who use it', cluster => {
     const charges = await store.read.selectFrom('entry').select('id').where('kind', '=', 'CHARGE').execute()
     expect(charges).toHaveLength(callers.acknowledged.length)
     await store.close()
-    await booksAreSound(url, schema)
+    await ledgerIsIntact(url, schema)
   })
 
   test('the database may be killed and come back: commits wait for it, nothing is lost or doubled', {
@@ -182,7 +183,7 @@ withPostgres('faults of PostgreSQL and of those who use it', cluster => {
     const charges = await store.read.selectFrom('entry').select('id').where('kind', '=', 'CHARGE').execute()
     expect(charges).toHaveLength(callers.acknowledged.length)
     await store.close()
-    await booksAreSound(url, schema)
+    await ledgerIsIntact(url, schema)
   })
 
   test('an answer that is lost after its commit is asked for again', { timeout }, async () => {
@@ -202,7 +203,7 @@ withPostgres('faults of PostgreSQL and of those who use it', cluster => {
     }
     await store.close()
     await proxy.close()
-    await booksAreSound(cluster().url, schema)
+    await ledgerIsIntact(cluster().url, schema)
   })
 
   test('what stays unknown is said to be unknown, and its id tells later', { timeout }, async () => {

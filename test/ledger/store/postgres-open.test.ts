@@ -186,8 +186,8 @@ withPostgres('opening PostgreSQL', cluster => {
     timeout: 60_000,
   }, async () => {
     const { store, dispose } = await openSchemaStore(cluster())
-    const picture = JSON.stringify(`ü\\"\n🙂${'x'.repeat(4_500_000)}`)
-    const set = { account: 'ada', model: 'm', request: 'r', input: picture }
+    const image = JSON.stringify(`ü\\"\n🙂${'x'.repeat(4_500_000)}`)
+    const set = { account: 'ada', model: 'm', request: 'r', input: image }
     const jobs = [1, 2, 3, 4, 5].map(n => ({
       ...{ op: 'job' as const, job: `j${n}`, from: null, to: 'queued' as const, fence: 0, atMs: nowMs },
       set: { ...set, request: `r${n}` },
@@ -196,7 +196,7 @@ withPostgres('opening PostgreSQL', cluster => {
     const outcomes = await Promise.all(jobs.map(job => commitOps(store, job)))
     expect(outcomes.map(outcome => outcome.ok)).toEqual(jobs.map(() => true))
     const rows = await store.read.selectFrom('job_input').select('input').execute()
-    expect(rows.every(row => row.input === picture)).toBe(true)
+    expect(rows.every(row => row.input === image)).toBe(true)
     await dispose()
   })
 

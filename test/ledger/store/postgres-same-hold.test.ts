@@ -60,7 +60,7 @@ withPostgres('two processes that mean the same hold', cluster => {
   }, timeout)
   afterEach(() => close())
 
-  async function soundBalance() {
+  async function intactBalance() {
     const reader = await postgresAuditReader(url, schema)
     onTestFinished(() => reader.close())
     expect(await audit(reader, { clock: { now: () => nowMs } })).toMatchObject({ ok: true, driftMicroUsd: 0n })
@@ -109,7 +109,7 @@ withPostgres('two processes that mean the same hold', cluster => {
         both.some((outcome, at) => outcome.ok && [first, second][at]?.(id).op === 'capture') ? 2 : 0,
       )
     }
-    expect(await soundBalance()).toEqual({ posted: 1_000_000n - charged, held: 0n })
+    expect(await intactBalance()).toEqual({ posted: 1_000_000n - charged, held: 0n })
   })
 
   describe('where it was not there yet when accounts were locked', () => {
@@ -143,7 +143,7 @@ withPostgres('two processes that mean the same hold', cluster => {
       await whenWaiting(cluster(), 1, forRow)
       await extending.begin()
       expect([told(await extended), told(await ended)]).toEqual(['ok', 'ok'])
-      expect(await soundBalance()).toEqual({ posted, held: 0n })
+      expect(await intactBalance()).toEqual({ posted, held: 0n })
     })
 
     test('what is renewed is not ended as lapsed', { timeout }, async () => {
@@ -159,7 +159,7 @@ withPostgres('two processes that mean the same hold', cluster => {
       await whenWaiting(cluster(), 2, forRow)
       await renewing.commit()
       expect([told(await renewed), told(await ended)]).toEqual(['ok', 'lease_live'])
-      expect(await soundBalance()).toEqual({ posted: 1_000_000n, held: 10n })
+      expect(await intactBalance()).toEqual({ posted: 1_000_000n, held: 10n })
     })
   })
 })

@@ -18,12 +18,14 @@ import { account, grant, hold, lease, mustCommit } from './sample-ops.ts'
 
 const timeout = 120_000
 
-async function openOn(database: string): Promise<OpenService> {
+/** Each has its own folder, and finished media where the others have theirs. */
+async function openOn(database: string, mediaFolder: string): Promise<OpenService> {
   const folder = await mkdtemp(join(tmpdir(), 'farebox-service-'))
   const video = new DemoVideo({ workFolder: folder })
   const service = await openService({
     publicUrl: 'http://127.0.0.1',
     folder,
+    media: { folder: mediaFolder },
     database,
     secrets: ['a secret that both services have, as long as needed'],
     models: demoModels({ chat: new DemoChat(), video }),
@@ -47,7 +49,9 @@ const chat = (service: OpenService, key: string) =>
 
 withPostgres('services on one database', cluster => {
   test('a key made by one pays for calls of both, out of one balance', { timeout }, async () => {
-    const [one, other] = await Promise.all([openOn(cluster().url), openOn(cluster().url)])
+    const shared = await mkdtemp(join(tmpdir(), 'farebox-media-'))
+    onTestFinished(() => rm(shared, { recursive: true, force: true }))
+    const [one, other] = await Promise.all([openOn(cluster().url, shared), openOn(cluster().url, shared)])
     const { key } = await one.createKey({ usd: '1' })
     const answers = await Promise.all(Array.from({ length: 20 }, (_, call) => chat(call % 2 ? one : other, key)))
     expect(answers.map(answer => answer.status)).toEqual(answers.map(() => 200))

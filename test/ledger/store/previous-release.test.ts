@@ -9,13 +9,13 @@ import { audit } from '#ledger/audit/audit.ts'
 import { openForWriting } from '#ledger/store/sqlite/connection.ts'
 import { migrateSqlite, migrations, openSqliteStore } from '#ledger/store/sqlite/open.ts'
 import type { Store } from '#ledger/store/store.ts'
-import { writeSoundBooks } from '../../service/ledger/damaged-books.ts'
-import { firstBalances, firstBooksAtMs, firstKey, firstSecret, firstUnits } from './previous-release/first-books.ts'
+import { writeIntactLedger } from '../../service/ledger/damaged-ledger.ts'
+import { firstBalances, firstKey, firstLedgerAtMs, firstSecret, firstUnits } from './previous-release/first-ledger.ts'
 import { commitUnit } from './sample-ops.ts'
 import { tamperWith, temporaryFolder } from './sqlite-folder.ts'
 
 const releases = join(import.meta.dirname, 'previous-release')
-const clock = { now: () => firstBooksAtMs }
+const clock = { now: () => firstLedgerAtMs }
 
 let folder: ReturnType<typeof temporaryFolder>
 beforeEach(() => {
@@ -31,7 +31,7 @@ describe('the database of the first release', () => {
   })
   afterEach(() => store.close())
 
-  test('opens, and its books add up', async () => {
+  test('opens, and its ledger adds up', async () => {
     const report = await audit(folder.path, { clock })
     expect(report).toMatchObject({ ok: true, findings: [], driftMicroUsd: 0n })
     expect(report.counts).toMatchObject({
@@ -65,9 +65,9 @@ describe('the database of the first release', () => {
     expect(await keys.find(firstKey)).toMatchObject({ account: 'customer:ada', label: 'laptop' })
   })
 
-  test('its open holds are charged and freed, and the books still add up', async () => {
+  test('its open holds are charged and freed, and the ledger still adds up', async () => {
     const line = { sku: 'output', units: 2n, unitPricePicoUsd: 1_000_000_000n, amount: 2_000n as never }
-    const capture = { op: 'capture', hold: 'open', request: 'open', model: null, lines: [line], atMs: firstBooksAtMs }
+    const capture = { op: 'capture', hold: 'open', request: 'open', model: null, lines: [line], atMs: firstLedgerAtMs }
     const ids = ['01a3185c-6000-7000-8000-000000000001', '01a3185c-6000-7000-8000-000000000002'] as const
     expect(await commitUnit(store, { id: ids[0], ops: [capture as never] })).toMatchObject({ ok: true, again: false })
     expect(await commitUnit(store, { id: ids[1], ops: [{ op: 'release', hold: 'dead' }] })).toMatchObject({ ok: true })
@@ -94,14 +94,13 @@ test('a database of a newer release is refused in one sentence, and left as it i
 test('entries of every kind read the same before and after they are made smaller', async () => {
   const sample = temporaryFolder()
   const store = await openSqliteStore({ path: sample.path })
-  await writeSoundBooks(store)
+  await writeIntactLedger(store)
   await store.close()
-  const older = { ...migrations }
-  delete older['0007-small-entries']
+  const older = Object.fromEntries(Object.entries(migrations).filter(([name]) => name < '0007'))
   const path = join(folder.folder, 'older.db')
   const database = openForWriting(path)
   await migrateSqlite(database, path, older)
-  database.exec(`ATTACH '${sample.path}' AS sample; INSERT INTO account SELECT * FROM sample.account`)
+  database.exec(`ATTACH '${sample.path}' AS sample; INSERT INTO account SELECT ${accountColumns} FROM sample.account`)
   const columns = entryColumns.join()
   database.exec(`INSERT INTO entry (${columns}) SELECT ${columns} FROM sample.entry; DETACH sample`)
   const entries = () => readAll(database, 'entry').map(row => Object.entries(row as object).sort())
@@ -112,6 +111,8 @@ test('entries of every kind read the same before and after they are made smaller
   database.close()
   sample.remove()
 })
+
+const accountColumns = 'id, kind, posted, held, created_at_ms'
 
 const entryColumns = [
   ...['seq', 'id', 'kind', 'account', 'debit', 'credit', 'amount', 'posted_after', 'ref', 'line', 'request', 'model'],

@@ -2,20 +2,27 @@ import type { Refusal } from '#ledger/store/store.ts'
 import type { Op } from '#ledger/store/units.ts'
 import {
   account,
+  budget,
+  by,
   capture,
+  customer,
   extend,
   grant,
   hold,
   job,
   key,
   lease,
+  ledger,
   nonce,
   payment,
   refund,
   release,
   renew,
+  resume,
   revokeKey,
   secret,
+  staked,
+  suspend,
   topUp,
   wallet,
 } from './sample-ops.ts'
@@ -153,6 +160,56 @@ const states: RefusalRule[] = [
   },
 ]
 
+const frozen = [[...funded, hold('h', 1n, 'ada', lease(100)), job('j', null, 'queued', 0)], [suspend()]]
+
+const suspended: RefusalRule[] = [
+  { rule: 'a hold of a suspended account', before: frozen, ops: [hold('i', 1n)], why: 'suspended' },
+  { rule: 'a suspended account, before its credit', before: frozen, ops: [hold('i', 99n)], why: 'suspended' },
+  {
+    rule: 'a suspended account, before the state of the ledger',
+    before: [...frozen, [ledger('read_only')]],
+    ops: [hold('i', 1n)],
+    why: 'suspended',
+  },
+  { rule: 'a used hold id, before the suspension', before: frozen, ops: [hold('h', 1n)], why: 'hold_exists' },
+  {
+    rule: 'a hold in the unit that suspends its account',
+    before: [funded],
+    ops: [suspend(), hold('i', 1n)],
+    why: 'suspended',
+    op: 1,
+  },
+  {
+    rule: 'a hold with a budget of a suspended account',
+    before: [[...funded, key('k', 'hash', 'ada', budget(5n))], [suspend()]],
+    ops: [hold('i', 1n, 'ada', lease(), by('k'))],
+    why: 'suspended',
+  },
+  {
+    rule: 'staking credit of a suspended account',
+    before: frozen,
+    ops: [hold('i', 1n, 'ada', lease(), staked(5n))],
+    why: 'suspended',
+  },
+  { rule: 'an extension for a suspended account', before: frozen, ops: [extend('h', 1n)], why: 'suspended' },
+  { rule: 'a renewal for a suspended account', before: frozen, ops: [renew('h')], why: 'suspended' },
+  {
+    rule: 'somebody else’s hold, before its suspension',
+    before: frozen,
+    ops: [renew('h', lease(9, 'two'))],
+    why: 'not_owner',
+  },
+  {
+    rule: 'work on a job of a suspended account',
+    before: frozen,
+    ops: [job('j', 'queued', 'running', 1, { lease: lease() })],
+    why: 'suspended',
+  },
+  { rule: 'suspending a stranger', before: [], ops: [suspend()], why: 'no_account' },
+  { rule: 'resuming a stranger', before: [], ops: [resume()], why: 'no_account' },
+  { rule: 'naming a stranger', before: [], ops: [customer({ name: 'Ada' })], why: 'no_account' },
+]
+
 const amounts: RefusalRule[] = [
   { rule: 'a hold above the credit', before: [funded], ops: [hold('h', 11n)], why: 'insufficient_funds' },
   {
@@ -225,4 +282,4 @@ const whole: RefusalRule[] = [
   },
 ]
 
-export const refusals: RefusalRule[] = [...missing, ...states, ...amounts, ...invalid, ...whole]
+export const refusals: RefusalRule[] = [...missing, ...states, ...suspended, ...amounts, ...invalid, ...whole]

@@ -1,4 +1,4 @@
-/** A database that has applied a migration never applies it again: what is changed in it would be there in new books only. */
+/** A database that has applied a migration never applies it again: what is changed in it would be there in new ledger only. */
 import { createHash } from 'node:crypto'
 import {
   DummyDriver,
@@ -29,6 +29,11 @@ const released: Record<string, string> = {
   'postgres/0010-key-changes': '2f45b1610cef4592',
   'postgres/0011-limit-ring': '73694d247dad1df4',
   'postgres/0012-limits-of-holds': '4922e7e7d08ea7b0',
+  'postgres/0013-folded-entries': '7beec7bc6a567b02',
+  'postgres/0014-customers': 'c4660190b46f940b',
+  'postgres/0015-day-sums': '3a04e95a923c5908',
+  'postgres/0016-own-schema': '7284244e75bbf9c1',
+  'postgres/0017-operators': 'a776fe310e4a5eef',
   'sqlite/0001-first-tables': '826390911ef5a827',
   'sqlite/0002-budgets-staking-claims': 'cfddc14de8981b44',
   'sqlite/0003-secret-marks': '1862a339d68c9442',
@@ -36,6 +41,10 @@ const released: Record<string, string> = {
   'sqlite/0005-key-roles': 'ba8987e3056ef346',
   'sqlite/0006-limits-of-holds': '8f4d1de2b448cbd9',
   'sqlite/0007-small-entries': 'd15527fcc022a1f6',
+  'sqlite/0008-folded-entries': '1a50bb5d932802c7',
+  'sqlite/0009-customers': 'b53691289334ba1b',
+  'sqlite/0010-day-sums': '985218a4a57e822a',
+  'sqlite/0011-operators': 'e2bd8e8912e9360c',
 }
 
 const dialects = {

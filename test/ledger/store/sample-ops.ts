@@ -1,6 +1,6 @@
 /** Operations and units of tests, with what does not matter filled in. */
 import { microUsd } from '#contract/money.ts'
-import type { KeyBudget, SetKeyBudget } from '#ledger/store/account-ops.ts'
+import type { CustomerDetails, KeyBudget, OperatorAct, SetKeyBudget } from '#ledger/store/account-ops.ts'
 import type { Outcome, Store } from '#ledger/store/store.ts'
 import type {
   Capture,
@@ -21,6 +21,24 @@ export const nowMs = 1_800_000_000_000
 export const unit = (...ops: Op[]): Unit => ({ id: uuidV7(nowMs), ops })
 
 export const account = (id = 'ada'): Op => ({ op: 'account', account: id, kind: 'customer', atMs: nowMs })
+
+export const customer = (set: Partial<CustomerDetails>, of = 'ada'): Op => ({
+  ...{ op: 'customer', account: of, set, atMs: nowMs },
+})
+
+export const suspend = (of = 'ada', atMs = nowMs): Op => ({ op: 'suspend', account: of, reason: 'a test', atMs })
+
+export const resume = (of = 'ada'): Op => ({ op: 'resume', account: of })
+
+export const act = (name: OperatorAct = 'customer.suspend', of: string | null = 'ada'): Op => {
+  const words = { subject: null, reason: 'a test', before: null, after: '{"state":"suspended"}' }
+  return { op: 'act', actor: 'a test', act: name, account: of, ...words, atMs: nowMs }
+}
+
+export const operator = (name: string, fence: number, role: string | null = 'owner'): Op => {
+  const set = role === null ? null : { role, epoch: `epoch of ${name}`, proofs: '{"passkeys":[]}' }
+  return { op: 'operator', operator: name, fence, set, atMs: nowMs }
+}
 
 export const wallet = (id: string, owner = 'ada'): Op => ({ op: 'wallet', wallet: id, account: owner, atMs: nowMs })
 

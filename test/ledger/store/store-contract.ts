@@ -1,5 +1,6 @@
 /** What every store keeps to. Each engine runs the same tests. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { FoldingStore } from '#ledger/store/entry-fold.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { Tables } from '#ledger/store/tables.ts'
 import type { LogLimit, Unit } from '#ledger/store/units.ts'
@@ -28,6 +29,8 @@ import {
   unit,
   wallet,
 } from './sample-ops.ts'
+import { customersContract } from './store-contract-customers.ts'
+import { daySumsContract } from './store-contract-day-sums.ts'
 import { fundsContract } from './store-contract-funds.ts'
 import { sameAsModel } from './store-model-property.ts'
 
@@ -36,9 +39,9 @@ const met: LogLimit = {
 }
 
 export interface OpenedStore {
-  store: Store
+  store: FoldingStore
   /** Closes the store and opens the same data again. */
-  reopen(): Promise<Store>
+  reopen(): Promise<FoldingStore>
   /** Runs a statement behind the store's back. */
   tamper(sql: string): void | Promise<void>
   dispose(): Promise<void>
@@ -47,7 +50,7 @@ export interface OpenedStore {
 const tables = [
   ...(['account', 'wallet', 'api_key', 'key_use', 'staking_credit', 'hold', 'ended_hold', 'unit', 'entry'] as const),
   ...(['nonce', 'job', 'job_input', 'payment', 'claim', 'claim_answer', 'limit_log'] as const),
-  ...(['ledger_state', 'secret_mark', 'receipt_key'] as const),
+  ...(['ledger_state', 'secret_mark', 'receipt_key', 'customer', 'operator_act', 'operator'] as const),
 ]
 
 /** Every row of every table, to see that nothing has changed. */
@@ -285,8 +288,10 @@ export function storeContract(name: string, openStore: () => Promise<OpenedStore
     })
 
     fundsContract(() => store)
+    customersContract(() => opened)
+    daySumsContract(() => opened)
 
-    test('any units in any batches leave what a small model of the books leaves', { timeout: 60_000 }, () =>
+    test('any units in any batches leave what a small model of the ledger leaves', { timeout: 60_000 }, () =>
       sameAsModel(store),
     )
   })

@@ -186,15 +186,15 @@ async function rowsOf(store: Store, run: string) {
   }
 }
 
-function rowsOfModel({ books }: LedgerModel) {
+function rowsOfModel({ ledger }: LedgerModel) {
   const byId = (one: { id: string }, other: { id: string }) => (one.id < other.id ? -1 : 1)
-  const holds = [...books.holds].map(([id, { account, usd, staking, untilMs }]) => {
+  const holds = [...ledger.holds].map(([id, { account, usd, staking, untilMs }]) => {
     return { id, account, amount: usd + staking, staking_usd: staking, lease_until_ms: untilMs }
   })
   return {
-    accounts: [...books.accounts].map(([id, balance]) => ({ id, ...balance })).sort(byId),
+    accounts: [...ledger.accounts].map(([id, balance]) => ({ id, ...balance })).sort(byId),
     holds: holds.sort(byId),
-    days: [...books.days].map(([name, { granted, used }]) => [name, granted, used]).sort(),
-    uses: [...books.uses].map(([name, { usd, staking }]) => [name, usd, staking]).sort(),
+    days: [...ledger.days].map(([name, { granted, used }]) => [name, granted, used]).sort(),
+    uses: [...ledger.uses].map(([name, { usd, staking }]) => [name, usd, staking]).sort(),
   }
 }

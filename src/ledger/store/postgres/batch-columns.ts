@@ -3,9 +3,9 @@ import { type Op, storeOwed } from '../units.ts'
 import { lockFor, noLocks, type SentUnit } from './sent-unit.ts'
 
 /**
- * One operation as the batch function takes it, in the order of its columns. Operations that are few beside holds and
- * captures carry what is special to them as JSON, and those that compare and set use `owner` for the state that was seen,
- * `word` for the next one and `amount` for the fence.
+ * One operation as the batch function receives it, in the order of its columns. Operations that are rare compared with
+ * holds and captures carry their specific members as JSON. Those that compare and set use `owner` for the state that
+ * was seen, `word` for the next one and `amount` for the fence.
  */
 interface OpRow {
   kind: Op['op']
@@ -28,7 +28,7 @@ interface OpRow {
   fields?: string | null
 }
 
-/** For each member of a row the parameter that takes it of all rows. */
+/** For each member of a row, the parameter that carries it for all rows. */
 const parameterOf = {
   kind: 'kinds',
   name: 'names',
@@ -61,7 +61,7 @@ export const batchParameters = [
   ...['line_ops', 'line_places', 'line_sums'],
 ]
 
-/** One array a parameter. */
+/** One array per parameter. */
 export function batchValues(units: readonly SentUnit[]): (string | null)[] {
   const locks = noLocks()
   const columns: Cell[][] = members.map(() => [])
@@ -109,8 +109,8 @@ export function batchValues(units: readonly SentUnit[]): (string | null)[] {
 }
 
 /**
- * Whether the batch function may look up all that it has to know of this operation before the first of the batch is
- * applied. It finds out by itself whether a budget or staking credit has a say.
+ * Whether the batch function may look up everything about this operation before the first of the batch is applied. It
+ * finds out itself whether a budget or staking credit is involved.
  */
 function mayBePlain(op: Op, changed: ReadonlySet<string>): boolean {
   switch (op.op) {
@@ -125,15 +125,15 @@ function mayBePlain(op: Op, changed: ReadonlySet<string>): boolean {
   }
 }
 
-/** Remembers what a hold depends on beside its account's balance. */
+/** Records what a hold depends on in addition to its account's balance. */
 function noteChange(op: Op, changed: Set<string>): void {
-  if (op.op === 'account') changed.add(`account:${op.account}`)
+  if (op.op === 'account' || op.op === 'suspend' || op.op === 'resume') changed.add(`account:${op.account}`)
   else if (op.op === 'key' || op.op === 'keyBudget' || op.op === 'revokeKey') changed.add(`key:${op.key}`)
 }
 
 /**
- * Whether what earlier operations of the batch add has to be written before this one, because it looks for a row of the
- * same name. Keeps all names of the batch: a unit that has been applied before writes nothing, and nobody knows here.
+ * Whether earlier additions of the batch must be written before this operation, because it looks for a row with the
+ * same name. Keeps all names of the batch: a unit that was applied before writes nothing, which is unknown here.
  */
 function mustFlush(op: Op, named: Set<string>): boolean {
   const own = namesOfRows(op)
@@ -160,7 +160,7 @@ function namesOfRows(op: Op): string[] {
   }
 }
 
-/** For each unit the place, counted from 1, of the one before it with the same id; 0 where there is none. */
+/** For each unit, the 1-based position of the previous one with the same id; 0 if there is none. */
 function twinsOf(units: readonly SentUnit[]): number[] {
   const places = new Map<string, number>()
   return units.map(({ unit }, index) => {
@@ -177,7 +177,7 @@ interface Lines {
   units: bigint[]
   prices: bigint[]
   amounts: bigint[]
-  /** For each line its operation, counted from 1, its place in the capture, and its amount with those before it. */
+  /** For each line, its operation (1-based), its position in the capture, and the running amount. */
   ops: number[]
   places: number[]
   sums: bigint[]
@@ -278,6 +278,21 @@ function rareRowOf(op: RareOp): OpRow {
       }
     case 'revokeKey':
       return { kind: 'revokeKey', name: op.key, atMs: op.atMs }
+    case 'customer':
+      return { kind: 'customer', account: op.account, atMs: op.atMs, fields: json(op.set) }
+    case 'suspend':
+      return { kind: 'suspend', account: op.account, word: op.reason, atMs: op.atMs }
+    case 'resume':
+      return { kind: 'resume', account: op.account }
+    case 'act': {
+      const { actor, subject, reason, before, after } = op
+      const fields = json({ actor, subject, reason, before, after })
+      return { kind: 'act', account: op.account ?? undefined, word: op.act, atMs: op.atMs, fields }
+    }
+    case 'operator': {
+      const { operator: name, fence: amount, set, atMs } = op
+      return { kind: 'operator', name, amount, atMs, fields: set && json(set) }
+    }
     case 'job':
       return moveOf('job', op.job, op)
     case 'payment':
@@ -295,7 +310,7 @@ function rareRowOf(op: RareOp): OpRow {
     case 'receiptKey':
       return { kind: 'receiptKey', name: op.key, word: op.publicKey, atMs: op.atMs }
     default:
-      // No operation of this version; the batch function refuses it by its name.
+      // Not an operation of this version; the batch function refuses it by name.
       return { kind: (op as Op).op }
   }
 }
@@ -317,8 +332,8 @@ const json = (fields: object): string =>
 type Cell = string | bigint | number | boolean | null
 
 /**
- * An array as PostgreSQL reads it; null where no cell says anything, because most columns of most batches do not. The
- * driver would quote and search each cell, numbers too, which took a third of a unit's time in this process.
+ * Formats an array for PostgreSQL; null if no cell has a value, as in most columns of most batches. The driver would
+ * quote and scan each cell, numbers too, which took a third of a unit's time in this process.
  */
 function arrayText(cells: readonly Cell[]): string | null {
   if (cells.length > 0 && cells.every(cell => cell === null)) return null

@@ -15,23 +15,23 @@ import {
 import { StoreError } from '../store.ts'
 
 export interface Database {
-  /** With its password; it appears in no error. */
+  /** Includes its password; appears in no error. */
   url: string
   schema: string
 }
 
-/** The database is there, but it is not one to keep money in, or not as it is set up. Trying again would not help. */
+/** The database exists but is not suitable for money, or not configured suitably. Retrying would not help. */
 export class UnsuitableDatabase extends Error {}
 
-/** Settings of every connection. The database says afterwards which of them it took. */
+/** Settings of every connection, which are verified afterwards. */
 const settings = {
-  /** An acknowledged commit is on the disk. */
+  /** An acknowledged commit is on disk. */
   synchronous_commit: 'on',
-  /** Each statement of the batch function sees what was committed before it, which its locks count on. */
+  /** Each statement of the batch function sees what was committed before it, which its locks rely on. */
   default_transaction_isolation: 'read committed',
   jit: 'off',
   plan_cache_mode: 'force_generic_plan',
-  // Plans are made once, perhaps while the tables are empty, and are for single rows of large tables all the same.
+  // Plans are made once, perhaps while the tables are empty, but must suit single rows of large tables.
   enable_seqscan: 'off',
   enable_bitmapscan: 'off',
   enable_hashjoin: 'off',
@@ -40,7 +40,7 @@ const settings = {
   client_min_messages: 'warning',
 } as const
 
-/** A connection that may write: durable at each commit, or not opened at all. */
+/** Opens a connection that may write: durable at each commit, or not opened at all. */
 export async function connectForWriting({ url, schema }: Database): Promise<pg.Client> {
   const { default: driver } = await import('pg')
   const client = new driver.Client({
@@ -51,7 +51,7 @@ export async function connectForWriting({ url, schema }: Database): Promise<pg.C
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveDelayMs,
   })
-  // A connection that breaks while it is idle is noticed by the next query.
+  // The next query notices a connection that broke while idle.
   client.on('error', () => undefined)
   try {
     await client.connect()
@@ -86,7 +86,7 @@ async function checkServer(client: pg.Client): Promise<void> {
     current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS standby`)
   const [server] = rows
   if (!server) throw new UnsuitableDatabase('it does not answer queries about its settings')
-  // A standby may be about to take over, so this alone is worth another try.
+  // A standby may be about to take over, so only this is worth retrying.
   if (server.standby) throw new Error('The database is a standby and accepts no writes.')
   if (server.fsync !== 'on') throw new UnsuitableDatabase('it runs with fsync off and would lose money in a power cut')
   if (server.synchronous_commit !== 'on') throw new UnsuitableDatabase('it does not accept synchronous_commit = on')
@@ -97,7 +97,7 @@ async function checkServer(client: pg.Client): Promise<void> {
 export const unusableDatabase = (why: string, cause?: unknown): StoreError =>
   new StoreError('unusable_database', `The PostgreSQL database cannot be used: ${why}.`, { cause })
 
-/** The database stayed away for all attempts. `sent` tells whether a statement may have reached it. */
+/** The database stayed unreachable for all attempts. `sent` says whether a statement may have reached it. */
 export class DatabaseAway extends Error {
   readonly sent: boolean
 
@@ -108,8 +108,8 @@ export class DatabaseAway extends Error {
 }
 
 /**
- * The one connection that writes. Where it is lost the same statement is sent again over a new one: its user sends
- * only what may be repeated.
+ * The only connection that writes. If it is lost, the same statement is sent again over a new one: its user sends only
+ * what may be repeated.
  */
 export class WriterLink {
   readonly #database: Database
@@ -131,7 +131,7 @@ export class WriterLink {
   static open = async (database: Database, options: LinkOptions = {}): Promise<WriterLink> =>
     new WriterLink(database, await connectForWriting(database), options)
 
-  /** Throws what the database refused as it is, and `DatabaseAway` where it could not be reached. */
+  /** Throws the database's refusals unchanged, and `DatabaseAway` if it could not be reached. */
   async send<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<Row>> {
     let sent = false
     const givesUpAt = performance.now() + sendAttemptsForMs
@@ -156,7 +156,10 @@ export class WriterLink {
     await this.#drop()
   }
 
-  /** A panic has the code of a plain error (a full disk, for one), but it ends the connection, and its outcome is unknown. */
+  /**
+   * A panic, for example from a full disk, has the code of an ordinary error, but ends the connection with an unknown
+   * outcome.
+   */
   async #answers(): Promise<boolean> {
     if (!this.#client) return false
     return this.#client.query('SELECT 1').then(
@@ -179,7 +182,7 @@ interface LinkOptions {
   onTrouble?: OnTrouble
 }
 
-/** Told of each attempt that fails; tells of them once they have failed for a while. */
+/** Called for each failed attempt; reports them once they have failed for a while. */
 export function troubleWatch(onTrouble: OnTrouble): (error: unknown) => void {
   let sinceMs: number | null = null
   return error => {
@@ -189,16 +192,16 @@ export function troubleWatch(onTrouble: OnTrouble): (error: unknown) => void {
   }
 }
 
-/** The first retry comes at once: most often a single connection was cut, and the database is there. */
+/** The first retry is immediate: usually a single connection was cut, and the database is there. */
 export const pauseMs = (attempt: number): number =>
   attempt === 1 ? 0 : Math.min(firstRetryMs * 2 ** (attempt - 2), longestRetryMs)
 
-/** What an error of the database means, by its SQLSTATE alone: severity and message come in the language of the server. */
+/** Classifies database errors by SQLSTATE alone, because severity and message are in the server's language. */
 
-/** An error that the database itself told. */
+/** An error reported by the database itself. */
 type DatabaseError = Error & { code: string; table?: string }
 
-/** Errors of the system have codes of five letters as well (EPIPE), and a number beside them. */
+/** System errors also have five-letter codes (EPIPE), but with a number beside them. */
 const isDatabaseError = (error: unknown): error is DatabaseError =>
   error instanceof Error &&
   'code' in error &&
@@ -207,29 +210,32 @@ const isDatabaseError = (error: unknown): error is DatabaseError =>
   !('errno' in error)
 
 /**
- * The connection is lost, or was never made: connection errors, the server's end, a session that it ended, too many
- * connections, a role or a database that is not there.
+ * The connection is lost or was never made: connection errors, shutdown, a terminated session, too many connections, a
+ * missing role or database.
  */
 const lostConnection = /^(08|57P|28|3D|53300|25P03|25P04)/
 
-/** Whether the database refused a statement, so that nothing of it was kept; the connection goes on, but for a panic. */
+/**
+ * Whether the database refused a statement, so that nothing of it was kept; the connection continues, except after a
+ * panic.
+ */
 export const isStatementError = (error: unknown): error is DatabaseError =>
   isDatabaseError(error) && !lostConnection.test(error.code)
 
 /** A write was refused because the database has become a standby: another one is the primary now. */
 const isNoPrimary = ({ code }: DatabaseError): boolean => code === '25006'
 
-/** Deadlock, conflict, time or locks run out: they say nothing about the units. */
+/** Deadlock, conflict, timeout, too few locks: they say nothing about the units. */
 const transientCodes = new Set(['40P01', '40001', '55P03', '57014', '53200'])
 
 export const isTransient = (error: unknown): boolean => isStatementError(error) && transientCodes.has(error.code)
 
 const checkViolation = '23514'
 const uniqueViolation = '23505'
-/** Raised by the trigger that keeps entries as they are. */
+/** Raised by the trigger that makes entries append-only. */
 const entryChangeRefused = 'FB002'
 
-/** A rule of the tables refused a row. A unit checks before it writes, so consistent rows never meet one. */
+/** A rule of the tables refused a row. A unit checks before it writes, so consistent rows never cause this. */
 export const isBrokenRule = (error: unknown): boolean =>
   isDatabaseError(error) &&
   (error.code === checkViolation ||

@@ -7,15 +7,19 @@ import { entryChangeCode, secretMarks, unitFunctions } from './migrations/0002-t
 import { plainUnits } from './migrations/0005-plain-units.ts'
 import {
   accountsStay,
+  foldedEntries,
   keyChanges,
   keyRoles,
   limitRing,
   limitsOfHolds,
   movedHolds,
   receiptKeys,
-} from './migrations/0006-to-0012.ts'
+} from './migrations/0006-to-0013.ts'
+import { customers } from './migrations/0014-customers.ts'
+import { daySums, ownSchema } from './migrations/0015-to-0016.ts'
+import { operators } from './migrations/0017-operators.ts'
 
-/** In order of their names. A migration that has been released is never changed; the next one fixes it. */
+/** In order of their names. A released migration never changes; the next one fixes it. */
 export const migrations: Record<string, Migration> = {
   '0001-first-tables': firstTables,
   '0002-unit-functions': unitFunctions,
@@ -29,12 +33,17 @@ export const migrations: Record<string, Migration> = {
   '0010-key-changes': keyChanges,
   '0011-limit-ring': limitRing,
   '0012-limits-of-holds': limitsOfHolds,
+  '0013-folded-entries': foldedEntries,
+  '0014-customers': customers,
+  '0015-day-sums': daySums,
+  '0016-own-schema': ownSchema,
+  '0017-operators': operators,
 }
 
 /** Any number, as long as nothing else in the database locks it. */
 const startLock = 7_402_184_360_125_511
 
-/** Brings the tables up to date, whole or not at all; processes that start together do it one after the other. */
+/** Brings the tables up to date, completely or not at all; processes that start together do so one after another. */
 export async function migratePostgres(database: Database, steps = migrations): Promise<void> {
   const client = await connectForWriting(database)
   try {
@@ -48,7 +57,7 @@ export async function migratePostgres(database: Database, steps = migrations): P
   }
 }
 
-/** Most starts find nothing to do, and then neither wait for others nor look through the catalogue. */
+/** Most starts find nothing to do, and then neither wait for others nor scan the catalogue. */
 async function isUpToDate(client: pg.Client, schema: string, steps: Record<string, Migration>): Promise<boolean> {
   const table = `${schema}.kysely_migration`
   const { rows } = await client.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [table])
@@ -67,7 +76,7 @@ async function migrate(client: pg.Client, schema: string, steps: Record<string, 
   throw unusableDatabase(whyNot(error, schema, failed), error)
 }
 
-/** PostgreSQL's code of a right that a role does not have; its words come in any language. */
+/** PostgreSQL's code for a missing privilege; its message may be in any language. */
 const insufficientPrivilege = '42501'
 
 function whyNot(error: unknown, schema: string, failed: string | undefined): string {

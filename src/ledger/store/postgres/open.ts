@@ -14,7 +14,8 @@ import {
   sendAttemptsForMs,
   statementsCounted,
 } from '../../bounds.ts'
-import { type Store, StoreError } from '../store.ts'
+import type { FoldingStore } from '../entry-fold.ts'
+import { StoreError } from '../store.ts'
 import { narrowRow, type Tables } from '../tables.ts'
 import {
   applySettings,
@@ -29,27 +30,28 @@ import {
   WriterLink,
 } from './connection.ts'
 import { migratePostgres } from './migrate.ts'
+import { openingFailure } from './opening-failure.ts'
 import { PostgresWriter } from './writer.ts'
 
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`. */
   url: string
-  /** Where the tables are, made where it is missing; `farebox` unless told. */
+  /** The schema of the tables, created if missing; `farebox` by default. */
   schema?: string
-  /** Whose leases are judged by it; the machine's unless told. */
+  /** Leases are judged by this clock; the machine's by default. */
   clock?: Clock
-  /** Told while statements wait for a database that is away. */
+  /** Called while statements wait for an unreachable database. */
   onTrouble?: OnTrouble
 }
 
-/** Several processes may have one database open. Throws `unusable_database` where it cannot be trusted or reached. */
+/** Several processes may have one database open. Throws `unusable_database` if it cannot be trusted or reached. */
 export async function openPostgresStore({
   url,
   schema = 'farebox',
   clock = systemClock,
   onTrouble = () => {},
-}: PostgresStoreOptions): Promise<Store> {
-  // Checked here, because the driver's own complaint would carry the whole address with its password.
+}: PostgresStoreOptions): Promise<FoldingStore> {
+  // Checked here, because the driver's own error would contain the whole address with its password.
   if (!URL.canParse(url)) throw unusableDatabase('its address is not a URL; write postgres://user@host:5432/database')
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
     throw unusableDatabase(`${JSON.stringify(schema)} is not a valid schema name`)
@@ -65,11 +67,11 @@ export async function openPostgresStore({
       throw error
     }
   } catch (error) {
-    throw openingFailure(error)
+    throw notOpened(error, url)
   }
 }
 
-/** Each process judges leases by its own clock: one that is far ahead would end what others are working on. */
+/** Each process judges leases by its own clock: one far ahead would end what others are working on. */
 async function checkClock(link: WriterLink, clock: Clock): Promise<void> {
   const differenceMs = await clockDifference(clock, async () => {
     const { rows } = await link.send<{ now_ms: string }>({ text: databaseTimeText })
@@ -82,9 +84,9 @@ async function checkClock(link: WriterLink, clock: Clock): Promise<void> {
   )
 }
 
-async function storeOf(link: WriterLink, read: Kysely<Tables>, clock: Clock): Promise<Store> {
+async function storeOf(link: WriterLink, read: Kysely<Tables>, clock: Clock): Promise<FoldingStore> {
   const writer = new PostgresWriter(link)
-  // Kysely ends a pool only once it has been used.
+  // Kysely closes a pool only if it has been used.
   await read.connection().execute(async () => undefined)
   let closed: Promise<void> | null = null
   const close = async () => {
@@ -101,6 +103,7 @@ async function storeOf(link: WriterLink, read: Kysely<Tables>, clock: Clock): Pr
       }),
     commit: units => writer.commit(units),
     prune: (slice, rows) => writer.prune(slice, rows),
+    foldEntries: fold => writer.foldEntries(fold),
     close() {
       closed ??= close()
       return closed
@@ -108,9 +111,14 @@ async function storeOf(link: WriterLink, read: Kysely<Tables>, clock: Clock): Pr
   }
 }
 
-function openingFailure(error: unknown): unknown {
+function notOpened(error: unknown, url: string): unknown {
   if (error instanceof StoreError) return error
   if (error instanceof UnsuitableDatabase) return unusableDatabase(error.message)
+  const failure = openingFailure(error, url)
+  if (failure) {
+    const { fact, nextStep } = failure
+    return new StoreError('unusable_database', `${fact} ${nextStep}`, { cause: error, failure })
+  }
   const why = error instanceof Error && error.message ? error.message : String(error)
   return unusableDatabase(`it cannot be opened (${why})`, error)
 }
@@ -118,34 +126,55 @@ function openingFailure(error: unknown): unknown {
 /** Milliseconds since 1970, by the database's own clock. */
 export const databaseTimeText = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now_ms'
 
-/** The least by which a clock differs from the database's; `ask` answers what that shows. */
+/** Returns the least by which a clock differs from the database's; `ask` returns the database's time. */
 export async function clockDifference(clock: Clock, ask: () => Promise<number>): Promise<number> {
   const beforeMs = clock.now()
   const databaseMs = await ask()
   const afterMs = clock.now()
-  // The database looked at some moment in between, so a slow answer is no difference.
+  // The database read its clock somewhere in between, so a slow answer is not a difference.
   return Math.max(0, beforeMs - databaseMs, databaseMs - afterMs)
 }
 
-/** Codes of PostgreSQL's types that hold whole numbers, and of those that may. */
+/** PostgreSQL's type codes for integers, and for types that may be integers. */
 const integerTypes = new Set([20, 21, 23])
 const numericType = 1700
 
-/** Reads the tables, and only reads. A lost connection is replaced and the same read made again. `destroy()` ends it. */
-export async function openPostgresReader(database: Database, onTrouble: OnTrouble = () => {}): Promise<Kysely<Tables>> {
-  const pool = await readingPool(database)
-  const dialect = new PostgresDialect({ pool: statementsOf(pool, onTrouble) })
+/**
+ * Reads the tables, and only reads. A lost connection is replaced and the same read repeated. `destroy()` closes it.
+ */
+export async function openPostgresReader(
+  database: Database,
+  onTrouble: OnTrouble = () => {},
+  options: ReadingOptions = usualReads,
+): Promise<Kysely<Tables>> {
+  const pool = await readingPool(database, options)
+  const dialect = new PostgresDialect({ pool: statementsOf(pool, { onTrouble, most: options.attempts }) })
   return new Kysely<Tables>({ dialect })
 }
 
-async function readingPool({ url, schema }: Database): Promise<pg.Pool> {
+/** Whose connections they are, how many, the longest statement, and how often one is sent over a lost connection. */
+export interface ReadingOptions {
+  name: string
+  connections: number
+  statementMs: number
+  attempts: number
+}
+
+const usualReads: ReadingOptions = {
+  ...{ name: 'farebox reads', connections: readConnections, statementMs: readTimeoutMs, attempts: sendAttempts },
+}
+
+async function readingPool(
+  { url, schema }: Database,
+  { name, connections, statementMs }: ReadingOptions,
+): Promise<pg.Pool> {
   const { default: driver } = await import('pg')
   const pool = new driver.Pool({
     connectionString: url,
-    application_name: 'farebox reads',
-    max: readConnections,
+    application_name: name,
+    max: connections,
     connectionTimeoutMillis: connectTimeoutMs,
-    query_timeout: readAnswerTimeoutMs,
+    query_timeout: statementMs + (readAnswerTimeoutMs - readTimeoutMs),
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveDelayMs,
     allowExitOnIdle: true,
@@ -154,16 +183,16 @@ async function readingPool({ url, schema }: Database): Promise<pg.Pool> {
       applySettings(client, {
         default_transaction_read_only: 'on',
         search_path: searchPath(schema),
-        statement_timeout: `${readTimeoutMs}`,
+        statement_timeout: `${statementMs}`,
         jit: 'off',
       }),
   })
-  // An idle connection that breaks is out of the pool by then.
+  // An idle connection that breaks is removed from the pool by then.
   pool.on('error', () => undefined)
   return pool
 }
 
-/** Whole numbers come as bigints, and are narrowed by the names of their columns. */
+/** Integers arrive as bigints, and are narrowed by the names of their columns. */
 export const exactTypes = (types: typeof pg.types): pg.CustomTypesConfig => ({
   getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
     if (integerTypes.has(oid)) return BigInt
@@ -172,16 +201,16 @@ export const exactTypes = (types: typeof pg.types): pg.CustomTypesConfig => ({
   }) as typeof pg.types.getTypeParser,
 })
 
-/** A sum is exact; an average is no whole number. */
+/** A sum is exact; an average is not an integer. */
 const exactNumeric = (text: string): bigint | number => (/^-?\d+$/.test(text) ? BigInt(text) : Number(text))
 
-/** What Kysely takes for a pool of connections. Each statement finds a connection by itself, so one that is lost hurts none. */
-function statementsOf(pool: pg.Pool, onTrouble: OnTrouble): PostgresPool {
+/** What Kysely uses as a connection pool. Each statement picks its own connection, so losing one affects no other. */
+function statementsOf(pool: pg.Pool, sending: Sending): PostgresPool {
   const nameOf = statementNames()
   const query = async (text: string, parameters: readonly unknown[]) => {
     const name = nameOf(text)
     const statement = { ...(name ? { name } : {}), text, values: [...parameters] }
-    const result = await queryAgain(pool, statement, onTrouble)
+    const result = await queryAgain(pool, statement, sending)
     return { ...result, rows: result.rows.map(narrowRow) }
   }
   return {
@@ -192,8 +221,8 @@ function statementsOf(pool: pg.Pool, onTrouble: OnTrouble): PostgresPool {
 }
 
 /**
- * Names for the statements that come with every request, under which a connection keeps their plans: planning one costs
- * more than a row. Rare ones have none, so that no connection keeps plans that nobody asks for again.
+ * Names the statements that come with every request, so that each connection keeps their plans: planning costs more
+ * than reading a row. Rare ones get no name, so that connections keep no unused plans.
  */
 function statementNames(): (text: string) => string | undefined {
   const seen = new Map<string, { times: number; name: string }>()
@@ -205,20 +234,25 @@ function statementNames(): (text: string) => string | undefined {
   }
 }
 
-/** A process of a newer release has given the table another column since the statement was prepared. */
+/** A process of a newer release has added a column to the table since the statement was prepared. */
 const planIsOutdated = '0A000'
 
-async function queryAgain(pool: pg.Pool, statement: pg.QueryConfig, onTrouble: OnTrouble) {
+interface Sending {
+  onTrouble: OnTrouble
+  most: number
+}
+
+async function queryAgain(pool: pg.Pool, statement: pg.QueryConfig, sending: Sending) {
   const givesUpAt = performance.now() + sendAttemptsForMs
-  const trouble = troubleWatch(onTrouble)
+  const trouble = troubleWatch(sending.onTrouble)
   for (let attempt = 1; ; attempt++) {
     try {
       return await pool.query<Record<string, unknown>>(statement)
     } catch (error) {
-      const isLast = attempt >= sendAttempts || performance.now() > givesUpAt || pool.ending
+      const isLast = attempt >= sending.most || performance.now() > givesUpAt || pool.ending
       if (isStatementError(error) && statement.name && error.code === planIsOutdated) {
         const { name: _, ...unnamed } = statement
-        return await queryAgain(pool, unnamed, onTrouble)
+        return await queryAgain(pool, unnamed, sending)
       }
       if (isStatementError(error)) throw error
       trouble(error)

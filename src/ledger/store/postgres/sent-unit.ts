@@ -7,13 +7,13 @@ import { startsWithUuidV7 } from '../uuid-v7.ts'
 /** A unit on its way to the database. */
 export interface SentUnit {
   unit: Unit
-  /** The operation that no store could apply; null where all is well. */
+  /** The operation that no store could apply; null if all are valid. */
   invalid: number | null
-  /** Nothing of it is applied: its id may have an outcome of an earlier sending, and only that is asked for. */
+  /** Nothing of it is applied: its id may have an outcome from an earlier sending, which is all that is asked for. */
   isLookUp: boolean
 }
 
-/** Null where a unit need not travel: an id that could never be stored has no outcome either. */
+/** Returns null if a unit need not be sent: an id that could never be stored has no outcome either. */
 export const sentUnit = (unit: Unit): SentUnit | null => {
   const invalid = invalidOp(unit)
   if (invalid === null) return { unit, invalid, isLookUp: false }
@@ -22,7 +22,7 @@ export const sentUnit = (unit: Unit): SentUnit | null => {
 
 const isStorableId = (id: string): boolean => startsWithUuidV7(id) && !id.includes('\0') && id.isWellFormed()
 
-/** What `commit_batch` answers, one place a unit in each; the last are its balances where it has been applied. */
+/** The answer of `commit_batch`, one element per unit in each; the last are its balances if it was applied. */
 type Answer = [again: boolean[], ops: (number | null)[], whys: (Refusal | null)[], balances: (BalanceRow[] | null)[]]
 
 type BalanceRow = [account: string, posted: string, held: string]
@@ -45,7 +45,7 @@ const readBalance = ([account, posted, held]: BalanceRow): Balance => ({
   held: microUsd(BigInt(held)),
 })
 
-/** What has to be locked before a batch is judged; see the function `lock_all`. */
+/** What must be locked before a batch is judged; see the function `lock_all`. */
 interface Locks {
   accounts: Set<string>
   holds: Set<string>
@@ -64,7 +64,7 @@ export const noLocks = (): Locks => ({
   names: new Set(),
 })
 
-/** Names that may have no row yet are locked by themselves; what belongs to an account is guarded by its row. */
+/** Names that may have no row yet are locked themselves; what belongs to an account is guarded by its row. */
 export function lockFor(op: Op, unitId: string, locks: Locks): void {
   switch (op.op) {
     case 'hold':
@@ -80,6 +80,11 @@ export function lockFor(op: Op, unitId: string, locks: Locks): void {
       locks.holds.add(op.hold)
       if (op.lines.length > 0) locks.names.add(`request:${op.request}`)
       return
+    case 'customer':
+    case 'suspend':
+    case 'resume':
+      locks.accounts.add(op.account)
+      return
     case 'credit':
       locks.accounts.add(op.account)
       locks.names.add(`ref:${op.ref}`)
@@ -88,7 +93,7 @@ export function lockFor(op: Op, unitId: string, locks: Locks): void {
       locks.charges.add(entryRefs.charge(op.request))
       return
     case 'key':
-      // So that two keys which come at once are counted one after the other.
+      // So that two concurrent new keys are counted one after the other.
       if (op.mostActive !== undefined) locks.accounts.add(op.account)
       for (const name of freeNamesOf(op, unitId)) locks.names.add(name)
       return
@@ -107,7 +112,21 @@ export function lockFor(op: Op, unitId: string, locks: Locks): void {
 
 type NamedOp = Extract<
   Op,
-  { op: 'account' | 'wallet' | 'key' | 'nonce' | 'payment' | 'claim' | 'limit' | 'ledger' | 'secret' | 'receiptKey' }
+  {
+    op:
+      | 'account'
+      | 'wallet'
+      | 'key'
+      | 'nonce'
+      | 'payment'
+      | 'claim'
+      | 'limit'
+      | 'act'
+      | 'operator'
+      | 'ledger'
+      | 'secret'
+      | 'receiptKey'
+  }
 >
 
 function freeNamesOf(op: NamedOp, unitId: string): string[] {
@@ -125,8 +144,12 @@ function freeNamesOf(op: NamedOp, unitId: string): string[] {
     case 'claim':
       return [`claim:${op.claim}`]
     case 'limit':
-      // It has no name of its own, and a unit that is sent again must still wait for its first sending.
+    case 'act':
+      // It has no name of its own, but a unit that is sent again must still wait for its first sending.
       return [`unit:${unitId}`]
+    case 'operator':
+      // One name for all, so that two owners cannot remove each other at once.
+      return ['operators']
     case 'ledger':
       return ['ledger']
     case 'secret':

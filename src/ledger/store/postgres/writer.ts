@@ -1,13 +1,14 @@
 import type pg from 'pg'
 import { queuedUnits, transientAttempts } from '../../bounds.ts'
 import { Gathering, nextBatch } from '../batching.ts'
+import type { EntryFold } from '../entry-fold.ts'
 import { type Outcome, type PruneSlice, refusedByRule, StoreError } from '../store.ts'
 import type { Unit } from '../units.ts'
 import { batchParameters, batchValues } from './batch-columns.ts'
 import { DatabaseAway, isBrokenRule, isTransient, type WriterLink } from './connection.ts'
 import { invalidOutcome, outcomesOf, type SentUnit, sentUnit } from './sent-unit.ts'
 
-/** One call of `commit`: its units may travel in several batches. */
+/** One call of `commit`: its units may be sent in several batches. */
 interface Call {
   outcomes: Outcome[]
   missing: number
@@ -21,15 +22,14 @@ interface Waiting extends SentUnit {
 }
 
 interface Chore {
-  slice: PruneSlice
-  rows: number
+  query: pg.QueryConfig
   resolve(rows: number): void
   reject(error: unknown): void
 }
 
 /**
- * Group commit: what has gathered travels as one call of the batch function, one batch at a time over one connection. More of
- * them would let units overtake each other, and the database spends the time, not the way to it.
+ * Group commit: gathered units are sent as one call of the batch function, one batch at a time over one connection.
+ * With more connections units could overtake each other, and the time is spent in the database, not on the way to it.
  */
 export class PostgresWriter {
   readonly #link: WriterLink
@@ -37,7 +37,7 @@ export class PostgresWriter {
   #chores: Chore[] = []
   #busy = false
   readonly #gathering = new Gathering(() => void this.#send())
-  /** Why nothing more is taken. */
+  /** Why nothing more is accepted. */
   #ended: StoreError | null = null
   #whenIdle: (() => void) | null = null
 
@@ -56,14 +56,22 @@ export class PostgresWriter {
   }
 
   prune(slice: PruneSlice, rows: number): Promise<number> {
+    return this.#ask(pruneStatement(slice, rows))
+  }
+
+  async foldEntries(fold: EntryFold): Promise<void> {
+    await this.#ask(foldStatement(fold))
+  }
+
+  #ask(query: pg.QueryConfig): Promise<number> {
     if (this.#ended) return Promise.reject(this.#ended)
     return new Promise((resolve, reject) => {
-      this.#chores.push({ slice, rows, resolve, reject })
+      this.#chores.push({ query, resolve, reject })
       this.#schedule()
     })
   }
 
-  /** Takes nothing more, finishes what has been taken, closes the connection. */
+  /** Accepts nothing more, finishes what was accepted, closes the connection. */
   async close(): Promise<void> {
     if (this.#ended) return
     this.#ended = new StoreError('closed', 'The store is closed; open it again to write.')
@@ -100,7 +108,7 @@ export class PostgresWriter {
     this.#busy = true
     // Chores come first and one at a time: there are few, each is short, and commits gather meanwhile.
     const chore = this.#chores.shift()
-    if (chore) await pruneRows(this.#link, chore.slice, chore.rows).then(chore.resolve, chore.reject)
+    if (chore) await rowsOf(this.#link, chore.query).then(chore.resolve, chore.reject)
     else await this.#sendBatch(this.#waiting.splice(0, nextBatch(this.#waiting)))
     this.#busy = false
     if (this.#hasWork()) this.#schedule()
@@ -135,20 +143,21 @@ const parameters = batchParameters.map((name, index) => `${name} => $${index + 1
 const commitText = `SELECT commit_batch(${parameters}) AS answer`
 
 interface BatchResult {
-  /** One outcome or error a unit. */
+  /** One outcome or error per unit. */
   results: (Outcome | StoreError)[]
-  /** Set where the database stayed away: what waits would only wait for it in vain, too. */
+  /** Set if the database stayed unreachable: waiting units would only wait in vain too. */
   away?: StoreError
 }
 
-/** Applies units under one commit, and answers after it is durable. */
+/** Applies units in one commit, and returns after it is durable. */
 async function commitBatch(link: WriterLink, units: readonly SentUnit[]): Promise<BatchResult> {
   try {
     return { results: await commitTogether(link, units) }
   } catch (error) {
     if (error instanceof DatabaseAway) return { results: units.map(() => awayError(error)), away: unreachable(error) }
   }
-  // One bad unit must not fail the others. Repeating is safe: a unit that was committed after all answers again.
+  // One bad unit must not fail the others. Repeating is safe: a unit that was committed after all returns its outcome
+  // again.
   const results: (Outcome | StoreError)[] = []
   for (const unit of units) {
     const result = await commitAlone(link, unit)
@@ -181,9 +190,9 @@ async function commitAlone(link: WriterLink, unit: SentUnit): Promise<Outcome | 
   }
 }
 
-async function pruneRows(link: WriterLink, slice: PruneSlice, rows: number): Promise<number> {
+async function rowsOf(link: WriterLink, query: pg.QueryConfig): Promise<number> {
   try {
-    const { rowCount } = await link.send(pruneStatement(slice, rows))
+    const { rowCount } = await link.send(query)
     return rowCount ?? 0
   } catch (error) {
     throw error instanceof DatabaseAway ? awayError(error) : unitFailed(error)
@@ -207,9 +216,19 @@ const awayError = (error: DatabaseAway): StoreError =>
 const unreachable = ({ cause }: DatabaseAway): StoreError =>
   new StoreError('unreachable', 'The database cannot be reached, so nothing was written; try again later.', { cause })
 
-/** Rows that another process is deleting at this moment are passed over. */
+const foldText = 'SELECT fold_entries($1, $2, $3, $4, $5, $6) AS gone'
+
+function foldStatement({ account, firstSeq, lastSeq, count, entries, beforeMs }: EntryFold): pg.QueryConfig {
+  // JSON has no integers of that size; the function reads them from texts.
+  const rows = JSON.stringify(entries, (_, value) => (typeof value === 'bigint' ? `${value}` : value))
+  return { text: foldText, values: [account, firstSeq, lastSeq, count, beforeMs, rows] }
+}
+
+/** Skips rows that another process is deleting at the same time. */
 function pruneStatement(slice: PruneSlice, rows: number): pg.QueryConfig {
   switch (slice.table) {
+    case 'ended_hold':
+      return { text: deleteOldest('ended_hold', 'id < $1', 'id'), values: [slice.beforeId, rows] }
     case 'unit':
       return { text: deleteOldest('unit', 'id < $1', 'id'), values: [slice.beforeId, rows] }
     case 'nonce':
@@ -218,7 +237,7 @@ function pruneStatement(slice: PruneSlice, rows: number): pg.QueryConfig {
         values: [slice.expiredBeforeMs, rows],
       }
     case 'claim':
-      // Answers go with their claims. One that is worked under stays, however long the work takes.
+      // Answers are deleted with their claims. A claim that is being worked under stays, however long that takes.
       return {
         text: deleteOldest(
           'claim',
@@ -236,7 +255,7 @@ const deleteOldest = (table: string, where: string, order: string): string =>
   `DELETE FROM ${table} WHERE id IN (
     SELECT id FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT $2 FOR UPDATE SKIP LOCKED)`
 
-// Two searches by index, because one condition joined by OR would read the whole log.
+// Two searches by index, because one condition with OR would scan the whole log.
 const limitLog = `DELETE FROM limit_log WHERE seq IN (
   SELECT seq FROM (
     (SELECT seq FROM limit_log WHERE created_at_ms < $1 ORDER BY created_at_ms LIMIT $3)

@@ -5,7 +5,7 @@ import type { Funds, Sources } from './apply-funds.ts'
 import type { OpenHold, OpenHolds } from './apply-holds.ts'
 import { type Appliers, type Balances, prepareExact, type Work } from './work.ts'
 
-/** The writers of entries, but for refunds. Everything here moves money between a customer and one system account. */
+/** Writes all entries except refunds. Everything here moves money between a customer and one system account. */
 export function entryAppliers(
   database: DatabaseSync,
   { balances, holds, numberOf }: { balances: Balances; holds: OpenHolds; numberOf: (account: string) => bigint },
@@ -54,7 +54,7 @@ interface Booking {
   work: Work
 }
 
-/** What others pay comes before the lines, so that no row leaves the balance below zero. */
+/** What others pay comes before the lines, so that no row leaves a negative balance. */
 function writeCharge(op: Capture, { hold, posted, staking, write, writeLine, work }: Booking): void {
   const { account, staking_day_ms, api_key, budget_period, budget_start_ms } = hold
   const counted = { api_key, budget_period, budget_start_ms }
@@ -81,12 +81,12 @@ function writeCharge(op: Capture, { hold, posted, staking, write, writeLine, wor
   }
 }
 
-/** An entry without what its place in the books makes of it. */
+/** An entry without the members that its position in the ledger determines. */
 type EntryRow = Omit<EntryTable, 'seq' | 'id' | 'effect'>
 
 type WriteEntry = (row: EntryRow, work: Work) => void
 
-/** What an entry says of its cause where there is nothing to say. */
+/** An entry's cause if it has none. */
 const noCause = {
   line: 0,
   request: null,
@@ -118,8 +118,8 @@ interface ChargeRow {
 }
 
 /**
- * Most entries are charges: they are written without what their row says by itself, which is their ref, both sides and most
- * often their id.
+ * Most entries are charges: they are written without what their row implies, which is their ref, both sides and usually
+ * their id.
  */
 function chargeWriter(
   database: DatabaseSync,
@@ -172,7 +172,7 @@ type Charge = Pick<EntryTable, 'account' | 'model' | 'api_key' | 'budget_period'
 
 const noLimits = { usd: null, staking: null }
 
-/** Gives a charge back to where it came from. */
+/** Returns a charge to its sources. */
 export function refundAppliers(
   database: DatabaseSync,
   { balances, funds }: { balances: Balances; funds: Funds },

@@ -3,7 +3,7 @@ import type { BudgetPeriod, PeriodStarts } from '../account-ops.ts'
 import type { Hold } from '../units.ts'
 import { type Known, prepareExact } from './work.ts'
 
-/** What a hold draws on beside its account's USD. */
+/** What a hold uses in addition to its account's USD. */
 export interface Sources {
   staking: { account: string; dayMs: number; granted: bigint } | null
   budget: { key: string; period: BudgetPeriod; startMs: number; limits: Limits } | null
@@ -14,7 +14,7 @@ export interface Limits {
   staking: bigint | null
 }
 
-/** How an amount divides over the sources, staking credit first. */
+/** How an amount is divided among the sources, staking credit first. */
 export interface Split {
   usd: bigint
   staking: bigint
@@ -34,7 +34,7 @@ export interface Funds {
   /** Whether a period's limits cover what has been used of it. */
   coversUsed(period: NonNullable<Sources['budget']>): boolean
   reserve(split: Split, sources: Sources): void
-  /** Ends what was held; some of it was spent. */
+  /** Ends what was held; part of it was spent. */
   settle(held: Split, spent: Split, sources: Sources): void
   giveBack(spent: Split, sources: Sources): void
 }
@@ -80,7 +80,7 @@ export function fundsIn(database: DatabaseSync, known: Known<ApiKey>): Funds {
   }
 }
 
-/** What a fresh hold draws on: the budget's period says which of the told starts it counts from. */
+/** What a new hold uses: the budget's period decides which of the given starts it counts from. */
 export function sourcesOf(op: Hold, key: ApiKey | null): Sources {
   const staking = op.staking ? { account: op.account, ...op.staking } : null
   if (!op.key || !key?.budget) return { staking, budget: null }

@@ -22,7 +22,7 @@ export interface OpenHold {
 export interface OpenHolds {
   find(id: string): OpenHold | null
   open(hold: OpenHold, atMs: number): void
-  /** `staking` of the amount is daily credit. */
+  /** The part `staking` of the amount is daily credit. */
   grow(hold: OpenHold, amount: bigint, staking: bigint): void
   renew(hold: OpenHold, untilMs: number, owed: string | null): void
   /** Frees the whole hold; `spent` of it is gone. */
@@ -33,7 +33,7 @@ export const heldOf = (hold: OpenHold): Split => ({ usd: hold.amount - hold.stak
 
 const noSplit: Split = { usd: 0n, staking: 0n }
 
-/** What an open hold draws on. What its day granted is not known here; an extension asks for it. */
+/** What an open hold uses. The day's granted amount is unknown here; an extension asks for it. */
 const sourcesOfHold = ({ account, staking_day_ms, api_key, budget_period, ...hold }: OpenHold): Sources => ({
   staking: staking_day_ms === null ? null : { account, dayMs: staking_day_ms, granted: 0n },
   budget:
@@ -50,7 +50,7 @@ const sourcesOfHold = ({ account, staking_day_ms, api_key, budget_period, ...hol
 const lowerLimits = (one: Limits, other: Limits | undefined): Limits =>
   other ? { usd: lower(one.usd, other.usd), staking: lower(one.staking, other.staking) } : one
 
-/** Null is without a limit. */
+/** Null is unlimited. */
 const lower = (one: bigint | null, other: bigint | null): bigint | null =>
   one === null || (other !== null && other < one) ? other : one
 
@@ -145,14 +145,14 @@ export function holdAppliers(
 ): Appliers<'hold' | 'extend' | 'renew' | 'release'> {
   const { idUsed, readOnly, openOf, grantedOn } = holdQuestions(database)
 
-  /** What an extension draws on: the hold's own day and period, within its own limits and those that its key has now. */
+  /** What an extension uses: the hold's own day and period, within its own limits and its key's current ones. */
   function sourcesNow(hold: OpenHold): Sources {
     const { staking, budget } = sourcesOfHold(hold)
     const granted = staking && (grantedOn.get(staking.account, staking.dayMs) as { granted: bigint }).granted
     const now = budget && funds.key(budget.key)?.budget
     return {
       staking: staking && { ...staking, granted: granted ?? 0n },
-      // Lower ones of another period count as well: lowering a budget applies to calls in flight, too.
+      // Lower limits of another period count too: lowering a budget also applies to calls in flight.
       budget: budget && { ...budget, limits: lowerLimits(budget.limits, now?.limits) },
     }
   }
@@ -164,6 +164,7 @@ export function holdAppliers(
       const key = op.key ? funds.key(op.key.key) : null
       if (op.key && (!key || key.revoked || key.account !== op.account)) return 'no_key'
       if (idUsed.get(op.hold)) return 'hold_exists'
+      if (balances.isSuspended(op.account)) return 'suspended'
       if (readOnly.get()) return 'read_only'
       const { mostOpen = null } = op
       if (mostOpen !== null && Number(openOf.get(op.account)?.n) >= mostOpen) return 'too_many_open'
@@ -180,6 +181,7 @@ export function holdAppliers(
       const hold = holds.find(op.hold)
       const balance = hold && balances.read(hold.account, work)
       if (!hold || !balance) return 'no_hold'
+      if (balances.isSuspended(hold.account)) return 'suspended'
       if (readOnly.get()) return 'read_only'
       const sources = sourcesNow(hold)
       const split = funds.split(op.amount, sources)
@@ -194,6 +196,7 @@ export function holdAppliers(
       const hold = holds.find(op.hold)
       if (!hold) return 'no_hold'
       if (hold.lease_owner !== op.lease.owner) return 'not_owner'
+      if (balances.isSuspended(hold.account)) return 'suspended'
       holds.renew(hold, op.lease.untilMs, op.owed ? storeOwed(op.owed) : null)
       return null
     },

@@ -5,7 +5,7 @@ import type { Lease } from '../units.ts'
 import { type ApiKey, type Funds, startOf } from './apply-funds.ts'
 import type { Appliers, Known } from './work.ts'
 
-/** Operations that move no money: they write accounts and keys, jobs, payments and claims, and what the service notes. */
+/** Operations that move no money: accounts and keys, jobs, payments and claims, and the service's notes. */
 
 interface KeyParts {
   keys: Known<ApiKey>
@@ -59,7 +59,7 @@ function keyAppliers(
     `SELECT budget_period IS ? AND budget_usd IS ? AND budget_staking_usd IS ? AND expires_at_ms IS ?
       AND revoked_at_ms IS NULL AS same FROM api_key WHERE id = ?`,
   )
-  // A key that is revoked again keeps its first date.
+  // Revoking a key again keeps its first date.
   const revokeKey = database.prepare('UPDATE api_key SET revoked_at_ms = coalesce(revoked_at_ms, ?) WHERE id = ?')
 
   function coversUsed({ key, budget, covers }: SetKeyBudget): boolean {
@@ -98,7 +98,7 @@ function keyAppliers(
 const budgetValues = (budget: KeyBudget | null | undefined) =>
   [budget?.period ?? null, budget?.usd ?? null, budget?.staking ?? null] as const
 
-/** A lease that is absent stays as it is; null clears it. The first value says whether to write. */
+/** An absent lease stays unchanged; null clears it. The first value says whether to write. */
 const leaseValues = (lease: Lease | null | undefined): [number, string | null, number | null] => [
   lease === undefined ? 0 : 1,
   lease?.owner ?? null,
@@ -109,6 +109,11 @@ const leaseValues = (lease: Lease | null | undefined): [number, string | null, n
 export function jobAppliers(database: DatabaseSync): Appliers<'job'> {
   const accountExists = database.prepare('SELECT 1 FROM account WHERE id = ?')
   const jobExists = database.prepare('SELECT 1 FROM job WHERE id = ? OR request = ?')
+  // What ends a job of a suspended account, or frees its lease, goes on.
+  const ofSuspended = database.prepare(
+    `SELECT 1 FROM job JOIN account ON account.id = job.account
+      WHERE job.id = ? AND job.state = ? AND job.fence = ? AND account.suspended_at_ms IS NOT NULL`,
+  )
   const insert = database.prepare(
     `INSERT INTO job (id, account, model, request, engine_state, result, failure, state, fence, lease_owner,
       lease_until_ms, created_at_ms, updated_at_ms)
@@ -135,6 +140,7 @@ export function jobAppliers(database: DatabaseSync): Appliers<'job'> {
       const [writeLease, owner, untilMs] = leaseValues(set.lease)
       if (from !== null) {
         const values = [set.model ?? null, ...work, writeLease, owner, untilMs] as const
+        if (to === 'running' && owner !== null && ofSuspended.get(job, from, fence)) return 'suspended'
         if (update.run(...values, to, atMs, job, from, fence).changes === 0) return 'job_moved'
         setInput(job, set.input)
         return null

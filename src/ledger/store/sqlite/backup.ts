@@ -7,17 +7,20 @@ import { StoreError } from '../store.ts'
 
 const ownerOnly = 0o600
 
+/** How many pages of the database are copied. */
+export type OnPages = (done: number, total: number) => void
+
 /**
- * Copies a database as it is at this moment into a new file, also while a service writes to it. The copy is whole, on
- * the disk, checked, and its owner's alone; it appears under its name at once or not at all. Throws `StoreError`
- * (`unusable_database`) for a damaged source, and Node's `EEXIST` where the name is taken.
+ * Copies a database as of now into a new file, even while a service writes to it. The copy is complete, synced,
+ * verified and readable only by its owner; it appears under its name at once or not at all. Throws `StoreError`
+ * (`unusable_database`) for a damaged source, and Node's `EEXIST` if the name is taken.
  */
-export async function backupSqlite(from: string, to: string): Promise<void> {
+export async function backupSqlite(from: string, to: string, onPages?: OnPages): Promise<void> {
   if (!existsSync(from)) throw new StoreError('unusable_database', `There is no database at ${from}.`)
-  await writeWhole(to, part => copy(from, part))
+  await writeWhole(to, part => copy(from, part, onPages))
 }
 
-/** Lets `write` fill a new private file, then gives it its name. Throws `EEXIST` where the name is taken. */
+/** Lets `write` fill a new private file, then gives it its name. Throws `EEXIST` if the name is taken. */
 export async function writeWhole(path: string, write: (part: string) => Promise<void>): Promise<void> {
   if (existsSync(path)) throw Object.assign(new Error(`${path} exists.`), { code: 'EEXIST', path })
   const part = `${path}.part`
@@ -33,31 +36,33 @@ export async function writeWhole(path: string, write: (part: string) => Promise<
   await syncFolder(dirname(path))
 }
 
-/** A link, because a rename would replace what came to stand there meanwhile. */
+/** Uses a link, because a rename would replace a file that appeared meanwhile. */
 function giveName(part: string, path: string): void {
   try {
     linkSync(part, path)
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException
-    // Some disks that are carried about know no links.
+    // Some portable disks do not support links.
     if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(code) || existsSync(path)) throw error
     renameSync(part, path)
   }
 }
 
-async function copy(from: string, to: string): Promise<void> {
+async function copy(from: string, to: string, onPages: OnPages = () => undefined): Promise<void> {
   const source = new DatabaseSync(from, { readOnly: true, timeout: busyTimeoutMs })
   try {
-    // A copy of a database that changes starts again at each change; of one snapshot it does not.
+    // Copying a database that changes starts again at each change; copying a snapshot does not.
     source.exec('BEGIN')
     source.prepare('SELECT count(*) FROM sqlite_schema').get()
-    await backup(source, to, { rate: backupPages })
+    const progress = ({ totalPages, remainingPages }: { totalPages: number; remainingPages: number }) =>
+      onPages(totalPages - remainingPages, totalPages)
+    await backup(source, to, { rate: backupPages, progress })
   } finally {
     source.close()
   }
   const copied = new DatabaseSync(to)
   try {
-    // One file that can be read anywhere, without a log beside it.
+    // A single file that can be read anywhere, without a log beside it.
     copied.exec('PRAGMA journal_mode = DELETE')
     requireIntact(copied, from)
   } finally {

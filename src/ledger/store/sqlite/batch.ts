@@ -3,19 +3,20 @@ import { microUsd } from '#contract/money.ts'
 import { invalidOp } from '../invalid-op.ts'
 import { type Balance, isAwayOfSqlite, isBusy, type Outcome, type PruneSlice, type Refusal } from '../store.ts'
 import type { Op, Unit } from '../units.ts'
+import { customerAppliers } from './apply-customers.ts'
 import { entryAppliers, refundAppliers } from './apply-entries.ts'
 import { fundsIn } from './apply-funds.ts'
 import { holdAppliers, openHoldsIn } from './apply-holds.ts'
 import { accountAppliers, claimAppliers, jobAppliers, paymentAppliers, recordAppliers } from './apply-records.ts'
 import { type Appliers, type Apply, accountNumbers, balancesIn, type KnownRows, knownRows, type Work } from './work.ts'
 
-/** A unit that could not even be judged. It left no trace, unless it was the commit itself that failed. */
+/** A unit that could not even be judged. It left no trace, unless the commit itself failed. */
 export interface Failed {
   failed: string
   unknown: boolean
   /** A rule of the tables refused it. */
   brokenRule: boolean
-  /** The disk or the file, and not the unit. */
+  /** The disk or the file failed, not the unit. */
   away: boolean
 }
 
@@ -28,9 +29,11 @@ const failedBy = (error: unknown, unknown: boolean): Failed => ({
   away: isAwayOfSqlite(error),
 })
 
-/** Applies a batch under one COMMIT. Returns after the commit is on the disk. */
-export function batchCommitter(database: DatabaseSync): (units: readonly Unit[]) => UnitResult[] {
-  const known = knownRows(database)
+/** Applies a batch in one COMMIT. Returns after the commit is on disk. */
+export function batchCommitter(
+  database: DatabaseSync,
+  known = knownRows(database),
+): (units: readonly Unit[]) => UnitResult[] {
   const apply = unitApplier(database, known)
   const begin = database.prepare('BEGIN IMMEDIATE')
   const commit = database.prepare('COMMIT')
@@ -48,13 +51,13 @@ export function batchCommitter(database: DatabaseSync): (units: readonly Unit[])
       return outcomes
     } catch (error) {
       known.forget()
-      // Some errors, a full disk among them, have ended the transaction already.
+      // Some errors, such as a full disk, have already ended the transaction.
       if (database.isTransaction) database.exec('ROLLBACK')
       throw error
     }
   }
 
-  /** After a COMMIT of all that failed `wasCommitting`: what it wrote may be in the log, whatever fails now. */
+  /** `wasCommitting` if the COMMIT of all failed before: what it wrote may be in the log, whatever fails now. */
   function commitAlone(unit: Unit, wasCommitting: boolean): UnitResult[] {
     try {
       return commitTogether([unit])
@@ -67,9 +70,10 @@ export function batchCommitter(database: DatabaseSync): (units: readonly Unit[])
     try {
       return commitTogether(units)
     } catch (error) {
-      // Nothing was begun, and each unit alone would wait as long for the process that has the file locked.
+      // Nothing was started, and each unit alone would wait as long for the process that has locked the file.
       if (isBusy(error)) return units.map(() => failedBy(error, false))
-      // One bad unit must not fail the others. Repeating is safe: a unit that was committed after all answers again.
+      // One bad unit must not fail the others. Repeating is safe: a unit that was committed after all returns its
+      // outcome again.
       const wasCommitting = committing
       return units.flatMap(unit => commitAlone(unit, wasCommitting))
     }
@@ -81,12 +85,12 @@ const constraintCheck = 275
 const constraintTrigger = 1811
 const constraintUnique = 2067
 
-/** A rule of the tables refused a row. A unit checks before it writes, so consistent rows never meet one. */
+/** A rule of the tables refused a row. A unit checks before it writes, so consistent rows never cause this. */
 function isBrokenRule(error: unknown): boolean {
   if (!(error instanceof Error && 'errcode' in error)) return false
   const { errcode, message } = error
   if (errcode === constraintCheck) return true
-  // Which rule or trigger it was stands in the message alone; SQLite speaks one language, and the trigger ours.
+  // Only the message says which rule or trigger it was; SQLite's is in English, and the trigger's is ours.
   if (errcode === constraintTrigger) return message.includes('append-only')
   return errcode === constraintUnique && message.includes('entry_row.ref')
 }
@@ -96,14 +100,17 @@ export function slicePruner(database: DatabaseSync): (slice: PruneSlice, rows: n
   const nonces = database.prepare(
     'DELETE FROM nonce WHERE id IN (SELECT id FROM nonce WHERE expires_at_ms < ? ORDER BY expires_at_ms LIMIT ?)',
   )
-  // Answers go with their claims. One that is worked under stays, however long the work takes.
+  // Answers are deleted with their claims. A claim that is being worked under stays, however long that takes.
   const claims = database.prepare(
     `DELETE FROM claim WHERE id IN (
       SELECT id FROM claim WHERE created_at_ms < ?1
         AND (state = 'done' OR lease_until_ms IS NULL OR lease_until_ms < ?1)
       ORDER BY created_at_ms LIMIT ?2)`,
   )
-  // Two searches by index, because one condition joined by OR would read the whole log.
+  const endedHolds = database.prepare(
+    'DELETE FROM ended_hold WHERE id IN (SELECT id FROM ended_hold WHERE id < ? ORDER BY id LIMIT ?)',
+  )
+  // Two searches by index, because one condition with OR would scan the whole log.
   const limitLog = database.prepare(
     `DELETE FROM limit_log WHERE seq IN (
       SELECT seq FROM (SELECT seq FROM limit_log WHERE created_at_ms < ?1 ORDER BY created_at_ms LIMIT ?3)
@@ -114,6 +121,8 @@ export function slicePruner(database: DatabaseSync): (slice: PruneSlice, rows: n
   )
   return (slice, rows) => {
     switch (slice.table) {
+      case 'ended_hold':
+        return Number(endedHolds.run(slice.beforeId, rows).changes)
       case 'unit':
         return Number(units.run(slice.beforeId, rows).changes)
       case 'nonce':
@@ -127,7 +136,7 @@ export function slicePruner(database: DatabaseSync): (slice: PruneSlice, rows: n
 }
 
 /**
- * Applies one unit inside the open transaction, whole or not at all. A unit that is repeated, even in the same batch,
+ * Applies one unit inside the open transaction, completely or not at all. A repeated unit, even in the same batch,
  * finds its first outcome; a refused one leaves nothing, so it is judged again.
  */
 function unitApplier(database: DatabaseSync, known: KnownRows): (unit: Unit) => Outcome {
@@ -148,7 +157,7 @@ function unitApplier(database: DatabaseSync, known: KnownRows): (unit: Unit) => 
     const invalid = invalidOp(unit)
     if (invalid !== null) return { ok: false, op: invalid, why: 'invalid' }
     const work: Work = { unit: unit.id, balances: new Map(), entriesWritten: 0 }
-    // An operation checks before it writes, so where it is alone a refusal has nothing to undo (a sixth of the time).
+    // An operation checks before it writes, so a refusal of a single one has nothing to undo (a sixth of the time).
     const undoable = unit.ops.length > 1
     if (undoable) savepoint.run()
     for (const [index, op] of unit.ops.entries()) {
@@ -170,12 +179,13 @@ function allAppliers(
   known: KnownRows,
   numberOf: (account: string) => bigint,
 ): Appliers<Op['op']> {
-  const balances = balancesIn(database, known.accounts)
+  const balances = balancesIn(database, known)
   const funds = fundsIn(database, known.keys)
   const holds = openHoldsIn(database, { balances, funds, known: known.holds })
   const books = { balances, funds, holds, numberOf }
   return {
     ...accountAppliers(database, { keys: known.keys, funds }),
+    ...customerAppliers(database, known.suspended),
     ...holdAppliers(database, books),
     ...entryAppliers(database, books),
     ...refundAppliers(database, books),
@@ -191,7 +201,10 @@ function applyOp(appliers: Appliers<Op['op']>, op: Op, work: Work): Refusal | nu
   return (appliers[op.op] as Apply<Op>)(op, work)
 }
 
-/** An outcome is kept as `NUMBER:POSTED:HELD` of each account, with spaces between; until migration 0007 it was JSON with ids. */
+/**
+ * An outcome is stored as `NUMBER:POSTED:HELD` per account, separated by spaces; before migration 0007 it was JSON with
+ * ids.
+ */
 function storedOutcomes(database: DatabaseSync, numberOf: (account: string) => bigint) {
   const select = database.prepare('SELECT balances FROM unit WHERE id = ?')
   const insert = database.prepare('INSERT INTO unit (id, balances) VALUES (?, ?)')

@@ -4,16 +4,16 @@ import { DatabaseSync } from 'node:sqlite'
 import { busyTimeoutMs, checkpointPages, writerCacheKiB } from '../../bounds.ts'
 import { StoreError } from '../store.ts'
 
-/** What `PRAGMA synchronous` answers for FULL. */
+/** The answer of `PRAGMA synchronous` for FULL. */
 const synchronousFull = 2
 
-/** A connection that may write: durable to the disk at each commit, or not opened at all. */
+/** Opens a connection that may write: synced to disk at each commit, or not opened at all. */
 export function openForWriting(path: string): DatabaseSync {
-  // SQLite gives its WAL the mode of the database, so this keeps both from other users.
+  // SQLite gives its WAL the database's file mode, so this protects both from other users.
   ensurePrivateFile(path)
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true })
   const journal = database.prepare('PRAGMA journal_mode = WAL').get()?.journal_mode
-  // Images of people are among what is deleted; without this their bytes stay in the file until something overwrites them.
+  // Deleted data includes images of people; without this their bytes stay in the file until they are overwritten.
   database.exec('PRAGMA secure_delete = ON')
   database.exec(`PRAGMA synchronous = FULL; PRAGMA cache_size = -${writerCacheKiB}`)
   database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
@@ -27,7 +27,10 @@ export function openForWriting(path: string): DatabaseSync {
   )
 }
 
-/** A connection that only reads; it sees what was committed when a statement starts, and never waits for the writer. */
+/**
+ * Opens a connection that only reads; it sees what was committed when a statement starts, and never waits for the
+ * writer.
+ */
 export function openForReading(path: string): DatabaseSync {
   return new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs })
 }
@@ -36,8 +39,8 @@ export function openForReading(path: string): DatabaseSync {
 const sqliteBusy = 5
 
 /**
- * Guards that one service process owns a folder: an exclusive transaction held open on `lock.db`. The operating system
- * drops it with the process, even after kill -9, so there is no stale lock to clear.
+ * Ensures that one service process owns a folder: an exclusive transaction is held open on `lock.db`. The operating
+ * system ends it with the process, even after kill -9, so there is no stale lock to clear.
  */
 export function lockFolderOf(databasePath: string): { release(): void } {
   const folder = dirname(databasePath)
@@ -61,8 +64,8 @@ export function lockFolderOf(databasePath: string): { release(): void } {
 const ownerOnly = 0o600
 
 /**
- * Makes the file, readable by its owner alone, where there is none. A file that exists is not even opened: closing it
- * again would drop every POSIX lock that this process holds on it through SQLite.
+ * Creates the file, readable only by its owner, if missing. An existing file is not even opened, because closing it
+ * would drop every POSIX lock that this process has on it through SQLite.
  */
 export function ensurePrivateFile(path: string): void {
   try {

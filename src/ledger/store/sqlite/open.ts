@@ -5,29 +5,37 @@ import { Kysely, SqliteAdapter, type SqliteDatabase, SqliteDialect, type SqliteS
 import type { Migration } from 'kysely/migration'
 import { makeFolder, syncFolder } from '#host/files.ts'
 import { threadUrl } from '#host/workers/thread-entry.ts'
-import { isDamage, type Store, StoreError } from '../store.ts'
+import type { FoldingStore } from '../entry-fold.ts'
+import { isDamage, StoreError } from '../store.ts'
 import { narrowRow, type Tables } from '../tables.ts'
 import { lockFolderOf, openForReading, openForWriting } from './connection.ts'
 import { firstTables } from './migrations/0001-first-tables.ts'
 import {
   budgetsStakingClaims,
+  foldedEntries,
   keyRoles,
   limitsOfHolds,
   receiptKeys,
   secretMarks,
   smallEntries,
-} from './migrations/0002-to-0007.ts'
+} from './migrations/0002-to-0008.ts'
+import { customers } from './migrations/0009-customers.ts'
+import { daySums } from './migrations/0010-day-sums.ts'
+import { operators } from './migrations/0011-operators.ts'
 import { SqliteWriter } from './writer.ts'
 
 const ownerOnlyFile = 0o600
 
 export interface SqliteStoreOptions {
-  /** The database's file; its folder is made where there is none, and belongs to this process until the store closes. */
+  /** The database's file; its folder is created if missing, and belongs to this process until the store closes. */
   path: string
 }
 
-/** Throws `folder_in_use` where another service process owns the folder, `unusable_database` where it cannot be trusted, `damaged_database` where it cannot be read. */
-export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+/**
+ * Throws `folder_in_use` if another service process owns the folder, `unusable_database` if it cannot be trusted,
+ * `damaged_database` if it cannot be read.
+ */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<FoldingStore> {
   const path = resolve(options.path)
   await makeFolder(dirname(path))
   const lock = lockFolderOf(path)
@@ -43,10 +51,13 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   }
 }
 
-/** Says that the folder has a ledger, so that an empty or missing file is not taken for a new one. */
+/** Records that the folder has a ledger, so that an empty or missing file is not taken for a new one. */
 const noteOf = (path: string): string => `${path}.made`
 
-/** Throws `damaged_database` where the folder had a ledger and its file is gone or empty: nobody’s credit begins again at nothing. */
+/**
+ * Throws `damaged_database` if the folder had a ledger and its file is missing or empty, so that no credit silently
+ * restarts at zero.
+ */
 async function requireItsLedger(path: string): Promise<void> {
   if (!existsSync(noteOf(path))) return
   const size = statSync(path, { throwIfNoEntry: false })?.size
@@ -67,7 +78,7 @@ const damaged = (path: string, how: string, cause?: unknown): StoreError =>
     { cause },
   )
 
-/** Reads a database, also while a service runs on it. `destroy()` closes it. */
+/** Opens a reader of a database, even while a service runs on it. `destroy()` closes it. */
 export const openSqliteReader = (path: string): Kysely<Tables> =>
   new Kysely<Tables>({ dialect: new NodeSqliteDialect(() => openForReading(path)) })
 
@@ -80,7 +91,7 @@ async function migrate(path: string): Promise<void> {
   }
 }
 
-function storeOf(writer: SqliteWriter, read: Kysely<Tables>, lock: { release(): void }): Store {
+function storeOf(writer: SqliteWriter, read: Kysely<Tables>, lock: { release(): void }): FoldingStore {
   let closed: Promise<void> | null = null
   const close = async () => {
     await writer.close()
@@ -89,11 +100,13 @@ function storeOf(writer: SqliteWriter, read: Kysely<Tables>, lock: { release(): 
   }
   return {
     read,
-    // The lock of its folder says so, and ends with its process.
+    // Guaranteed by the lock of its folder, which ends with its process.
     soleOwner: true,
     balances: writer.balances,
     commit: units => writer.commit(units),
     prune: (slice, rows) => writer.prune(slice, rows),
+    foldEntries: fold => writer.foldEntries(fold),
+    endHoldsOfOthers: (owner, atMs) => writer.endHoldsOfOthers(owner, atMs),
     close() {
       closed ??= close()
       return closed
@@ -101,7 +114,7 @@ function storeOf(writer: SqliteWriter, read: Kysely<Tables>, lock: { release(): 
   }
 }
 
-/** In order of their names. A migration that has been released is never changed; the next one fixes it. */
+/** In order of their names. A released migration never changes; the next one fixes it. */
 export const migrations: Record<string, Migration> = {
   '0001-first-tables': firstTables,
   '0002-budgets-staking-claims': budgetsStakingClaims,
@@ -110,9 +123,13 @@ export const migrations: Record<string, Migration> = {
   '0005-key-roles': keyRoles,
   '0006-limits-of-holds': limitsOfHolds,
   '0007-small-entries': smallEntries,
+  '0008-folded-entries': foldedEntries,
+  '0009-customers': customers,
+  '0010-day-sums': daySums,
+  '0011-operators': operators,
 }
 
-/** Brings the tables up to date, whole or not at all. The database stays open. */
+/** Brings the tables up to date, completely or not at all. The database stays open. */
 export async function migrateSqlite(database: DatabaseSync, path: string, steps = migrations): Promise<void> {
   if (isUpToDate(database, steps)) return
   const { Migrator } = await import('kysely/migration')
@@ -133,14 +150,14 @@ export async function migrateSqlite(database: DatabaseSync, path: string, steps 
   )
 }
 
-/** Most starts find nothing to do, and then do not load what looks through the tables and changes them. */
+/** Most starts find nothing to do, and then do not load the migration code. */
 function isUpToDate(database: DatabaseSync, steps: Record<string, Migration>): boolean {
   if (!database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'kysely_migration'").get()) return false
   const applied = database.prepare('SELECT name FROM kysely_migration ORDER BY name').all()
   return applied.map(({ name }) => name).join() === Object.keys(steps).join()
 }
 
-/** Kysely over node:sqlite, for reads and migrations. The units of work are written by hand. */
+/** Kysely over node:sqlite, for reads and migrations. Units of work are written by hand. */
 export class NodeSqliteDialect extends SqliteDialect {
   /** Opens at the first query; Kysely's `destroy()` closes what was opened. */
   constructor(open: () => DatabaseSync) {
@@ -152,14 +169,14 @@ export class NodeSqliteDialect extends SqliteDialect {
   }
 }
 
-/** Without this Kysely's Migrator opens no transaction on SQLite, and a failed migration would stay half done. */
+/** Without this, Kysely's Migrator uses no transaction on SQLite, and a failed migration would be left half done. */
 class TransactionalDdlAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true
   }
 }
 
-/** Different reads of a service are some dozens; to prepare one takes longer than to run it. */
+/** A service has some dozens of different reads; preparing one takes longer than running it. */
 const keptStatements = 100
 
 function wrap(database: DatabaseSync): SqliteDatabase {
@@ -173,7 +190,7 @@ function wrap(database: DatabaseSync): SqliteDatabase {
       const known = kept.get(sql)
       if (known) return known
       const statement = statementOf(database, sql)
-      if (kept.size < keptStatements && /^select\b/i.test(sql)) kept.set(sql, statement)
+      if (kept.size < keptStatements && /^\s*select\b/i.test(sql)) kept.set(sql, statement)
       return statement
     },
   }
@@ -182,7 +199,7 @@ function wrap(database: DatabaseSync): SqliteDatabase {
 function statementOf(database: DatabaseSync, sql: string): SqliteStatement {
   const prepare = () => {
     const statement = database.prepare(sql)
-    // As plain numbers node:sqlite throws above 2^53, so all are read as bigints and narrowed by the tables' rule.
+    // node:sqlite throws for plain numbers above 2^53, so all are read as bigints and narrowed by the tables' rule.
     statement.setReadBigInts(true)
     return statement
   }
@@ -192,7 +209,7 @@ function statementOf(database: DatabaseSync, sql: string): SqliteStatement {
     all: parameters => statement.all(...(parameters as SQLInputValue[])).map(narrowRow),
     run: parameters => statement.run(...(parameters as SQLInputValue[])),
     *iterate(parameters) {
-      // One of its own, because rows are taken one by one while the kept one may serve others.
+      // A separate one, because rows are taken one by one while the cached one may serve others.
       for (const row of prepare().iterate(...(parameters as SQLInputValue[]))) yield narrowRow(row)
     },
   }

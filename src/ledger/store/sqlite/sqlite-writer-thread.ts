@@ -1,9 +1,12 @@
-/** Where the writer's thread starts. It owns the only connection that writes, and answers one request at a time. */
+/** Entry point of the writer's thread. It owns the only connection that writes, and answers one request at a time. */
 import type { DatabaseSync } from 'node:sqlite'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { closingCheckpointMs } from '../../bounds.ts'
 import { batchCommitter, slicePruner } from './batch.ts'
 import { openForWriting } from './connection.ts'
+import { deadHoldsEnder } from './end-dead-holds.ts'
+import { entryFolder } from './fold-entries.ts'
+import { knownRows } from './work.ts'
 import type { WriterAnswer, WriterData, WriterRequest } from './writer.ts'
 
 if (parentPort) serve(parentPort, workerData as WriterData)
@@ -21,24 +24,34 @@ function serve(port: MessagePort, { path }: WriterData): void {
 }
 
 /**
- * Puts all of the log into the database, which a user who copies the file of a stopped service takes for the whole: readers
- * that are still open would keep the last connection from doing so by itself. What cannot be put there stays in the log.
+ * Merges the log into the database, because a user who copies the file of a stopped service expects everything in it:
+ * readers that are still open would keep the last connection from merging it by itself. What cannot be merged stays in
+ * the log.
  */
 function emptyLog(database: DatabaseSync): void {
   try {
     database.exec(`PRAGMA busy_timeout = ${closingCheckpointMs}; PRAGMA wal_checkpoint(TRUNCATE)`)
   } catch {
-    // A full disk: the log is as good as before.
+    // A full disk: the log is just as good.
   }
 }
 
 function answerer(database: DatabaseSync): (request: Exclude<WriterRequest, { ask: 'close' }>) => WriterAnswer {
-  const commit = batchCommitter(database)
+  const known = knownRows(database)
+  const commit = batchCommitter(database, known)
   const prune = slicePruner(database)
+  const fold = entryFolder(database)
+  const endHolds = deadHoldsEnder(database)
   return request => {
     try {
       if (request.ask === 'commit') return { answer: 'outcomes', results: commit(request.units) }
-      return { answer: 'pruned', rows: prune(request.slice, request.rows) }
+      if (request.ask === 'prune') return { answer: 'done', rows: prune(request.slice, request.rows) }
+      if (request.ask === 'fold') {
+        fold(request.fold)
+        return { answer: 'done', rows: request.fold.count }
+      }
+      known.forget()
+      return { answer: 'done', rows: endHolds(request.owner, request.atMs) }
     } catch (error) {
       return { answer: 'failed', message: error instanceof Error ? error.message : String(error) }
     }

@@ -6,7 +6,7 @@ import type { Op } from '../units.ts'
 import type { ApiKey } from './apply-funds.ts'
 import type { OpenHold } from './apply-holds.ts'
 
-/** One unit while it is applied: what it has touched so far. */
+/** A unit while it is applied: what it has touched so far. */
 export interface Work {
   unit: string
   /** Balances as the unit has left them, by account. */
@@ -19,7 +19,7 @@ export type Apply<O extends Op> = (op: O, work: Work) => Refusal | null
 
 export type Appliers<Name extends Op['op']> = { [N in Name]: Apply<Extract<Op, { op: N }>> }
 
-/** A statement whose integers come back as bigints. */
+/** Prepares a statement whose integers are returned as bigints. */
 export function prepareExact(database: DatabaseSync, sql: string): StatementSync {
   const statement = database.prepare(sql)
   statement.setReadBigInts(true)
@@ -27,24 +27,40 @@ export function prepareExact(database: DatabaseSync, sql: string): StatementSync
 }
 
 export interface Balances {
-  /** Null where there is no such account. */
+  /** Returns null if there is no such account. */
   read(account: string, work: Work): Balance | null
   move(before: Balance, postedChange: bigint, heldChange: bigint, work: Work): void
+  /** Of an account that exists. Known from the row that the balance was read from. */
+  isSuspended(account: string): boolean
 }
 
-/** The writer is alone, so a balance that was read in this transaction is still true when it is written back. */
-export function balancesIn(database: DatabaseSync, accounts: Known<Balance>): Balances {
-  const select = prepareExact(database, 'SELECT posted, held FROM account WHERE id = ?')
+/** The writer is alone, so a balance read in this transaction is still true when it is written back. */
+export function balancesIn(
+  database: DatabaseSync,
+  { accounts, suspended }: Pick<KnownRows, 'accounts' | 'suspended'>,
+): Balances {
+  const select = prepareExact(
+    database,
+    'SELECT posted, held, suspended_at_ms IS NOT NULL AS suspended FROM account WHERE id = ?',
+  )
   const update = database.prepare('UPDATE account SET posted = ?, held = ? WHERE id = ?')
   return {
     read(account, work) {
       const known = work.balances.get(account) ?? accounts.get(account)
       if (known) return known
-      const row = select.get(account) as { posted: MicroUsd; held: MicroUsd } | undefined
+      const row = select.get(account) as AccountRow | undefined
       if (!row) return null
       const balance = { account, posted: row.posted, held: row.held }
       accounts.set(account, balance)
+      suspended.set(account, row.suspended === 1n)
       return balance
+    },
+    isSuspended(account) {
+      const known = suspended.get(account)
+      if (known !== undefined) return known
+      const isSuspended = (select.get(account) as AccountRow | undefined)?.suspended === 1n
+      suspended.set(account, isSuspended)
+      return isSuspended
     },
     move({ account, posted, held }, postedChange, heldChange, work) {
       const after = { account, posted: microUsd(posted + postedChange), held: microUsd(held + heldChange) }
@@ -55,7 +71,13 @@ export function balancesIn(database: DatabaseSync, accounts: Known<Balance>): Ba
   }
 }
 
-/** The number by which entries and outcomes name an account. Throws for one that does not exist. */
+interface AccountRow {
+  posted: MicroUsd
+  held: MicroUsd
+  suspended: bigint
+}
+
+/** The number by which entries and outcomes refer to an account. Throws for one that does not exist. */
 export function accountNumbers(database: DatabaseSync, known: Known<bigint>): (account: string) => bigint {
   const select = prepareExact(database, 'SELECT number FROM account_number WHERE account = ?')
   return account => {
@@ -67,16 +89,18 @@ export function accountNumbers(database: DatabaseSync, known: Known<bigint>): (a
 }
 
 /**
- * Rows as this connection last read or wrote them, so that a unit need not ask for what the one before it wrote. They
- * are true within a transaction that no other connection wrote before, and as long as nothing of it is undone.
+ * Rows as this connection last read or wrote them, so that a unit need not read what the previous one wrote. They are
+ * valid within a transaction before which no other connection wrote, as long as nothing of it is undone.
  */
 export interface KnownRows {
   accounts: Known<Balance>
+  /** Whether an account is suspended. */
+  suspended: Known<boolean>
   /** Numbers of accounts. */
   numbers: Known<bigint>
   holds: Known<OpenHold>
   keys: Known<ApiKey>
-  /** Called when a transaction has begun: from then on nobody else writes, but someone may have before. */
+  /** Called when a transaction has begun: from then on no other connection writes, but one may have before. */
   check(): void
   /** Called when anything that was written is undone. */
   forget(): void
@@ -86,13 +110,13 @@ export function knownRows(database: DatabaseSync): KnownRows {
   // Changes with every commit of another connection, and with none of this one.
   const dataVersion = prepareExact(database, 'PRAGMA data_version')
   const [accounts, holds, keys] = [new Known<Balance>(), new Known<OpenHold>(), new Known<ApiKey>()]
-  const numbers = new Known<bigint>()
+  const [numbers, suspended] = [new Known<bigint>(), new Known<boolean>()]
   const forget = () => {
-    for (const rows of [accounts, numbers, holds, keys]) rows.clear()
+    for (const rows of [accounts, suspended, numbers, holds, keys]) rows.clear()
   }
   let seen: unknown = null
   return {
-    ...{ accounts, numbers, holds, keys, forget },
+    ...{ accounts, suspended, numbers, holds, keys, forget },
     check() {
       const { data_version: version } = dataVersion.get() ?? {}
       if (version !== seen) forget()
@@ -101,7 +125,7 @@ export function knownRows(database: DatabaseSync): KnownRows {
   }
 }
 
-/** Rows by their ids. Only rows that exist are known; of an id that is not here nothing is known. */
+/** Rows by id. Only existing rows are cached; an id that is missing here is unknown. */
 export class Known<Row> {
   readonly #rows = new Map<string, Row>()
 
@@ -110,7 +134,7 @@ export class Known<Row> {
   }
 
   set(id: string, row: Row): void {
-    // Forgetting all is as good as choosing: they come back as they are used.
+    // Clearing everything is as good as choosing: rows return as they are used.
     if (this.#rows.size >= knownRowsMost && !this.#rows.has(id)) this.#rows.clear()
     this.#rows.set(id, row)
   }

@@ -2,12 +2,13 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { queuedUnits } from '../../bounds.ts'
 import { Gathering, nextBatch } from '../batching.ts'
+import type { EntryFold } from '../entry-fold.ts'
 import { LearntBalances } from '../known-balances.ts'
 import { type Outcome, type PruneSlice, refusedByRule, StoreError } from '../store.ts'
 import type { Unit } from '../units.ts'
 import type { Failed, UnitResult } from './batch.ts'
 
-/** One call of `commit`: its units may travel in several batches. */
+/** One call of `commit`: its units may be sent in several batches. */
 interface Call {
   outcomes: Outcome[]
   missing: number
@@ -22,7 +23,7 @@ interface Waiting {
 }
 
 interface Chore {
-  request: Extract<WriterRequest, { ask: 'prune' }>
+  request: Exclude<WriterRequest, { ask: 'commit' | 'close' }>
   resolve(rows: number): void
   reject(error: StoreError): void
 }
@@ -30,18 +31,18 @@ interface Chore {
 type InFlight = { batch: Waiting[] } | { chore: Chore }
 
 /**
- * Group commit: what gathers until `setImmediate` travels to the writer's thread as one batch under one COMMIT, one
- * batch at a time. Only while batches are large it waits a moment for more: else a timer would add to the wait for nothing.
+ * Group commit: units that gather until `setImmediate` go to the writer's thread as one batch in one COMMIT, one batch
+ * at a time. Only while batches are large does it wait a moment for more; otherwise a timer would only add to the wait.
  */
 export class SqliteWriter {
-  /** What accounts have after all that was acknowledged. */
+  /** Balances after everything that was acknowledged. */
   readonly balances = new LearntBalances()
   readonly #worker: Worker
   #waiting: Waiting[] = []
   #chores: Chore[] = []
   #inFlight: InFlight | null = null
   readonly #gathering = new Gathering(() => this.#send())
-  /** Why nothing more is taken. */
+  /** Why nothing more is accepted. */
   #ended: StoreError | null = null
   #whenIdle: (() => void) | null = null
 
@@ -76,14 +77,30 @@ export class SqliteWriter {
   }
 
   prune(slice: PruneSlice, rows: number): Promise<number> {
+    return this.#askFor({ ask: 'prune', slice, rows })
+  }
+
+  async endHoldsOfOthers(owner: string, atMs: number): Promise<number> {
+    try {
+      return await this.#askFor({ ask: 'endHolds', owner, atMs })
+    } finally {
+      this.balances.forget()
+    }
+  }
+
+  async foldEntries(fold: EntryFold): Promise<void> {
+    await this.#askFor({ ask: 'fold', fold })
+  }
+
+  #askFor(request: Chore['request']): Promise<number> {
     if (this.#ended) return Promise.reject(this.#ended)
     return new Promise((resolve, reject) => {
-      this.#chores.push({ request: { ask: 'prune', slice, rows }, resolve, reject })
+      this.#chores.push({ request, resolve, reject })
       this.#schedule()
     })
   }
 
-  /** Takes nothing more, finishes what has been taken, closes the database. */
+  /** Accepts nothing more, finishes what was accepted, closes the database. */
   async close(): Promise<void> {
     if (this.#ended) return
     this.#ended = new StoreError('closed', 'The store is closed; open it again to write.')
@@ -125,7 +142,7 @@ export class SqliteWriter {
       this.#worker.postMessage({ ask: 'commit', units: batch.map(({ unit }) => unit) } satisfies WriterRequest)
     } catch {
       this.#inFlight = null
-      // A unit that cannot travel, a function in it for example, must not fail the others.
+      // A unit that cannot be cloned, for example with a function in it, must not fail the others.
       this.#waiting.unshift(...batch.filter(waiting => canTravel(waiting)))
       this.#goOn()
     }
@@ -181,7 +198,7 @@ function failureOf({ failed, unknown, brokenRule, away }: Failed): StoreError {
 }
 
 function settleChore(chore: Chore, answer: WriterAnswer): void {
-  if (answer.answer === 'pruned') chore.resolve(answer.rows)
+  if (answer.answer === 'done') chore.resolve(answer.rows)
   else chore.reject(unitFailed(answer.answer === 'failed' ? answer.message : answer.answer))
 }
 
@@ -227,12 +244,14 @@ const queueFull = (): StoreError =>
 export type WriterRequest =
   | { ask: 'commit'; units: readonly Unit[] }
   | { ask: 'prune'; slice: PruneSlice; rows: number }
+  | { ask: 'fold'; fold: EntryFold }
+  | { ask: 'endHolds'; owner: string; atMs: number }
   | { ask: 'close' }
 
 export type WriterAnswer =
   | { answer: 'ready' }
   | { answer: 'outcomes'; results: UnitResult[] }
-  | { answer: 'pruned'; rows: number }
+  | { answer: 'done'; rows: number }
   | { answer: 'failed'; message: string }
 
 export interface WriterData {

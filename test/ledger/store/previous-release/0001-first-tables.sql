@@ -1,4 +1,4 @@
--- The database of the first release (migrations up to 0001-first-tables) after the units of first-books.ts, as text.
+-- The database of the first release (migrations up to 0001-first-tables) after the units of first-ledger.ts, as text.
 -- Written once by that release itself; never changed, because folders like it exist.
 CREATE TABLE "kysely_migration" ("name" varchar(255) not null primary key, "timestamp" varchar(255) not null);
 CREATE TABLE "kysely_migration_lock" ("id" varchar(255) not null primary key, "is_locked" integer default 0 not null);

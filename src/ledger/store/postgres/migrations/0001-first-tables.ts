@@ -1,11 +1,14 @@
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 
-/** Names compare byte by byte, as in every other store: order, and pruning by id, are the same whatever the database's locale. */
+/**
+ * Names compare byte by byte, as in every other store, so that order, and pruning by id, do not depend on the
+ * database's locale.
+ */
 const name = 'text COLLATE "C"'
 const period = "IN ('epoch', 'month', 'lifetime')"
 
-/** Balances change with every request: free space in each page lets a new version stay beside the old one. */
+/** Balances change with every request: free space in each page lets a new row version stay next to the old one. */
 const oftenUpdated = 'WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05)'
 
 const accounts = [
@@ -59,7 +62,7 @@ const accounts = [
 ]
 
 const money = [
-  // Rows come and go with each request, so what is dead has to be swept long before a fifth of a large table is.
+  // Rows come and go with each request, so dead ones must be vacuumed long before they are a fifth of a large table.
   `CREATE TABLE hold (
     id ${name} PRIMARY KEY,
     account ${name} NOT NULL REFERENCES account (id),
@@ -115,7 +118,7 @@ const money = [
   'CREATE INDEX entry_by_key ON entry (api_key, created_at_ms) WHERE api_key IS NOT NULL',
 ]
 
-/** A superuser is above privileges, but not above the triggers. */
+/** A superuser bypasses privileges, but not triggers. */
 const immutable = [
   `CREATE FUNCTION refuse_entry_change() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN RAISE EXCEPTION 'entries are append-only'; END $$`,

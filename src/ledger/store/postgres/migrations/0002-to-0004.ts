@@ -5,10 +5,10 @@ import { holds } from './0002-unit-functions/holds.ts'
 import { accounts, moves, records } from './0002-unit-functions/records.ts'
 
 /**
- * One order for every process, so that none waits for another in a circle: accounts by id, jobs by id, then names that
- * may have no row yet, by their hashes. Accounts of holds, keys and charges are looked up here.
+ * One order for every process, so that locks never form a cycle: accounts by id, jobs by id, then names that may have
+ * no row yet, by their hashes. Accounts of holds, keys and charges are looked up here.
  */
-const lockAll = `CREATE FUNCTION lock_all(
+export const lockAll = `CREATE FUNCTION lock_all(
   accounts text[], of_holds text[], of_keys text[], of_charges text[], jobs text[], free_names text[]
 ) RETURNS locked LANGUAGE plpgsql AS $$
 DECLARE
@@ -39,7 +39,7 @@ BEGIN
   RETURN answer;
 END $$`
 
-/** Every operation of a batch, one array a column; what the columns hold for each operation is in \`batch-columns.ts\`. */
+/** Every operation of a batch, one array per column; `batch-columns.ts` describes the columns for each operation. */
 const columns = [
   ...['kinds text[]', 'names text[]', 'accounts text[]', 'amounts bigint[]', 'times_ms bigint[]', 'owners text[]'],
   ...['until_ms bigint[]', 'keys text[]', 'epochs_ms bigint[]', 'months_ms bigint[]', 'days_ms bigint[]'],
@@ -98,8 +98,8 @@ BEGIN
 END $$`
 
 /**
- * Several operations, whole or not at all: what each of them adds is written at once, so that the next one finds it. Its
- * own error undoes all that; any other one is passed on.
+ * Applies several operations, completely or not at all: what each of them adds is written at once, so that the next one
+ * finds it. Its own error undoes everything; any other is passed on.
  */
 const applyTogether = `CREATE FUNCTION apply_together(
   first_op int, last_op int, unit_id text, ${balanceParameters}, ${declared}
@@ -143,9 +143,9 @@ EXCEPTION WHEN SQLSTATE 'FB001' THEN
 END $$`
 
 /**
- * Applies units in their order in one transaction, and answers one row a unit. A unit without operations is only looked
- * up. The outcomes are read in a statement after the locks, because a unit that is sent again may race its first sending.
- * What single operations add is written for many of them at once: before one that has to find it, and at the end.
+ * Applies units in order in one transaction, and returns one row per unit. A unit without operations is only looked up.
+ * The outcomes are read in a statement after the locks, because a unit that is sent again may race its first sending.
+ * What single operations add is written for many of them at once: before one that must find it, and at the end.
  */
 const commitUnits = `CREATE FUNCTION commit_units(
   unit_ids text[], unit_ops int[], unit_twins int[],
@@ -249,7 +249,7 @@ const locked = 'CREATE TYPE locked AS (accounts text[], posted bigint[], held bi
 
 const commit = [judgement, locked, lockAll, applyOp, balanceText, applyTogether, commitUnits]
 
-/** What a batch of units does, in the database itself, so that it is one round trip however many units it has. */
+/** Applies a batch of units inside the database, so that it is one round trip however many units it has. */
 export const unitFunctions: Migration = {
   async up(database: Kysely<unknown>) {
     const all = [...verdicts, ...funds, ...accounts, ...holds, ...entries, ...moves, ...records, ...commit]
@@ -257,7 +257,7 @@ export const unitFunctions: Migration = {
   },
 }
 
-/** The trigger that keeps entries as they are tells a code of its own, so that nobody has to read its words. */
+/** The trigger that makes entries append-only raises a code of its own, so that its message need not be parsed. */
 export const entryChangeCode: Migration = {
   async up(database: Kysely<unknown>) {
     await sql`CREATE OR REPLACE FUNCTION refuse_entry_change() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -293,7 +293,7 @@ const applyOpToo = applyOp
     "    WHEN 'secret' THEN RETURN apply_secret(amounts[i], names[i], words[i], times_ms[i]);\n    ELSE RETURN",
   )
 
-/** Which secret made the hashes of API keys, so that a service which has another one is told so before it makes keys. */
+/** Which secret made the hashes of API keys, so that a service with another secret is told before it creates keys. */
 export const secretMarks: Migration = {
   async up(database: Kysely<unknown>) {
     for (const statement of [table, applySecret, applyOpToo]) await sql.raw(statement).execute(database)

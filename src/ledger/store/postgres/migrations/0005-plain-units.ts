@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 
-/** Every operation of a batch, one array a column; what the columns hold for each operation is in `batch-columns.ts`. */
+/** Every operation of a batch, one array per column; `batch-columns.ts` describes the columns for each operation. */
 const columns = [
   ...['kinds text[]', 'names text[]', 'accounts text[]', 'amounts bigint[]', 'times_ms bigint[]', 'owners text[]'],
   ...['until_ms bigint[]', 'keys text[]', 'epochs_ms bigint[]', 'months_ms bigint[]', 'days_ms bigint[]'],
@@ -14,19 +14,19 @@ const declaredColumns = columns.join(', ')
 const passedColumns = columns.map(column => column.split(' ')[0]).join(', ')
 
 /**
- * What the tables say of a batch before any of it is applied. One place a unit: `outcomes`, the first ones of what comes
- * again. One place an operation, for plain ones: `why` refuses it whatever the batch does before it; `seat` is its
- * account's place among the locked ones; `freed` and `key` are of the hold that it ends.
+ * What the tables say about a batch before any of it is applied. One position per unit: `outcomes`, the first ones of
+ * repeated units. One position per operation, for plain ones: `why` refuses it whatever the batch does before it;
+ * `seat` is its account's index among the locked ones; `freed` and `key` belong to the hold that it ends.
  */
 const facts = `CREATE TYPE facts AS (
   outcomes text[], plain boolean[], why text[], seat int[], freed bigint[], key text[], read_only boolean
 )`
 
 /**
- * One statement for all of them, after the one that locks, because a unit that is sent again may race its first sending.
- * Where a budget or staking credit has a say, or an account is not locked, an operation is not plain after all. Each row
- * is searched for by itself (`LIMIT 1`, subqueries that answer one value), because the plan of a join that was made while
- * the tables were empty reads all of them ever after.
+ * One statement for all of them, after the one that locks, because a unit that is sent again may race its first
+ * sending. If a budget or staking credit is involved, or an account is not locked, an operation is not plain after all.
+ * Each row is searched separately (`LIMIT 1`, scalar subqueries), because a join planned while the tables were empty
+ * would scan them ever after.
  */
 const lookUp = `CREATE FUNCTION look_up(
   unit_ids text[], plain boolean[], kinds text[], names text[], accounts text[], keys text[], requests text[],
@@ -71,22 +71,22 @@ END $$`
 const factFunctions = [facts, lookUp]
 
 /**
- * Progress after a run of plain units, and what there is to write of it: the operations that open a hold, those that end
- * one, and, one place an operation, the unit that ended a hold and what it left in the account.
+ * Progress after a run of plain units, and what to write for it: the operations that open a hold, those that end one,
+ * and per operation, the unit that ended a hold and what it left in the account.
  */
 const plainRun = `CREATE TYPE plain_run AS (
   now progress, opened int[], ended int[], ended_by int[], left_after bigint[]
 )`
 
-/** A function of its own, because an expression with a query in it is planned as one, and costs as much, each time. */
+/** A separate function, because an expression that contains a query is planned each time, at a query's cost. */
 const openHoldsOf = `CREATE FUNCTION open_holds_of(of_account text) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
   RETURN (SELECT count(*) FROM hold h WHERE h.account = of_account);
 END $$`
 
 /**
- * Judges plain units one after the other, in memory: each finds the balances that the one before it left. What they add
- * is written after the last one.
+ * Judges plain units one after another, in memory: each sees the balances that the previous one left. Their additions
+ * are written after the last one.
  */
 const judgePlain = `CREATE FUNCTION judge_plain(
   first_unit int, last_unit int, op_of int[], now progress, facts facts, kinds text[], amounts bigint[],
@@ -153,7 +153,7 @@ BEGIN
   RETURN cardinality(opened);
 END $$`
 
-/** Nobody else can have ended one of them meanwhile, because their accounts are locked. */
+/** No other process can have ended one of them in the meantime, because their accounts are locked. */
 const endHolds = `CREATE FUNCTION end_holds(ended int[], names text[], line_counts int[])
 RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
@@ -167,7 +167,7 @@ BEGIN
   RETURN gone;
 END $$`
 
-/** The lines of all captures of a run, each with what it left of the balance before the later ones. */
+/** The lines of all captures of a run, each with the balance before the later ones. */
 const chargeLines = `CREATE FUNCTION charge_lines(
   ended_by int[], left_after bigint[], known text[], facts facts, unit_ids text[], amounts bigint[], times_ms bigint[],
   requests text[], models text[], line_ops int[], line_places int[], skus text[], line_units bigint[], prices bigint[],
@@ -191,7 +191,7 @@ END $$`
 
 const plainFunctions = [plainRun, openHoldsOf, judgePlain, openHolds, endHolds, chargeLines]
 
-/** One operation by itself, as if it were several. */
+/** Judges a single operation as if it were several. */
 const judgedAlone = `CREATE FUNCTION judged_alone(verdict verdict) RETURNS judgement LANGUAGE plpgsql AS $$
 DECLARE
   answer judgement;
@@ -207,8 +207,8 @@ BEGIN
 END $$`
 
 /**
- * Applies units that are not plain by the functions of their operations, which read and write the tables. What single
- * operations add is written for many of them at once: before one that has to find it, and at the end.
+ * Applies units that are not plain with the functions of their operations, which read and write the tables. What single
+ * operations add is written for many of them at once: before one that must find it, and at the end.
  */
 const applyOthers = `CREATE FUNCTION apply_others(
   first_unit int, last_unit int, unit_ids text[], unit_ops int[], unit_twins int[], op_of int[], now progress,
@@ -266,7 +266,7 @@ END $$`
 
 const otherFunctions = [judgedAlone, applyOthers]
 
-/** Writes what is left once all units have been judged: the balances, and the outcomes of those that were applied. */
+/** Writes what is left once all units are judged: the balances, and the outcomes of those that were applied. */
 const endBatch = `CREATE FUNCTION end_batch(now progress, unit_ids text[]) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
   WITH moved AS (
@@ -282,11 +282,11 @@ BEGIN
 END $$`
 
 /**
- * Applies units in their order in one transaction. Runs of plain units are judged in memory and written together; units
- * without operations are only looked up. \`op_of\` tells where a unit's operations begin. Answers JSON: whether each unit
- * had been applied before, its refused operation, why, and its balances.
+ * Applies units in order in one transaction. Runs of plain units are judged in memory and written together; units
+ * without operations are only looked up. \`op_of\` says where a unit's operations begin. Returns JSON: whether each
+ * unit had been applied before, its refused operation, why, and its balances.
  */
-const commitBatch = `CREATE FUNCTION commit_batch(
+export const commitBatch = `CREATE FUNCTION commit_batch(
   unit_ids text[], unit_ops int[], unit_twins int[], op_of int[], may_be_plain boolean[],
   lock_accounts text[], lock_holds text[], lock_keys text[], lock_charges text[], lock_jobs text[], lock_names text[],
   ${declaredColumns}, line_ops int[], line_places int[], line_sums bigint[]
@@ -333,8 +333,8 @@ END $$`
 const commitFunctions = [endBatch, commitBatch]
 
 /**
- * What a batch has come to: the balances, one place an account, and, one place a unit, its outcome where it has been
- * applied, whether that was before this batch, and which operation was refused and why.
+ * A batch's results so far: the balances, per account; and per unit, its outcome if it was applied, whether that was
+ * before this batch, and which operation was refused and why.
  */
 const progress = `CREATE TYPE progress AS (
   known text[], posted bigint[], held bigint[], outcomes text[], again boolean[], ops int[], whys text[]
@@ -343,9 +343,9 @@ const progress = `CREATE TYPE progress AS (
 const progressType = [progress]
 
 /**
- * Most units take a hold or end one, and neither staking credit nor a budget has a say. Those are looked up, judged and
- * written for a whole batch at once; all others go through the functions of their operations, as before. The function
- * that took batches until now stays, for a process that still runs the release before.
+ * Most units take or end a hold without staking credit or a budget. Those are looked up, judged and written for a whole
+ * batch at once; all others use the functions of their operations, as before. The previous batch function stays for
+ * processes of the release before.
  */
 export const plainUnits: Migration = {
   async up(database: Kysely<unknown>) {

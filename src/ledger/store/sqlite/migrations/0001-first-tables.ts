@@ -100,9 +100,9 @@ const work = [
   ) STRICT`,
   'CREATE INDEX job_by_state ON job (state, lease_until_ms)',
   'CREATE INDEX job_by_model ON job (model, state, id)',
-  // Jobs with a file, few among all that ever were: what the sweep of old media looks through.
+  // Jobs with a file, few among all that ever existed: what the sweep of old media searches.
   "CREATE INDEX job_with_file ON job (id) WHERE result IS NOT NULL AND result <> 'null'",
-  // Apart, because pictures make it large and every renewal of a lease rewrites its row.
+  // Separate, because images make it large and every renewal of a lease rewrites its row.
   `CREATE TABLE job_input (
     job TEXT PRIMARY KEY REFERENCES job (id),
     input TEXT NOT NULL

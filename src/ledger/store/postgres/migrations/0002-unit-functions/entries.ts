@@ -1,4 +1,7 @@
-/** An entry that waits to be inserted with all others of its batch: one statement for many costs a quarter of one each. */
+/**
+ * An entry to be inserted together with all others of its batch: one statement for many costs a quarter as much as one
+ * each.
+ */
 const booking = `CREATE TYPE booking AS (
   id text, kind text, account text, debit text, credit text, amount bigint, posted_after bigint, ref text, line bigint,
   request text, model text, sku text, units bigint, unit_price_pico_usd bigint, reason text, api_key text,
@@ -6,8 +9,8 @@ const booking = `CREATE TYPE booking AS (
 )`
 
 /**
- * What applying one operation answers: why it was refused, or the balance that it leaves, and the rows that it adds to
- * holds, ended holds and entries. Whoever calls writes those.
+ * The result of applying one operation: why it was refused, or the balance that it leaves, and the rows that it adds to
+ * holds, ended holds and entries. The caller writes those.
  */
 const verdict = `CREATE TYPE verdict AS (
   why text, account text, posted bigint, held bigint, opened hold, ended ended_hold, booked booking[]
@@ -27,10 +30,10 @@ END $$`
 
 export const verdicts = [booking, verdict, writeRows]
 
-/** Parameters of whoever needs a balance: what the batch has left of each account so far. */
+/** Parameters of functions that need a balance: what the batch has left of each account so far. */
 export const balanceParameters = 'known text[], known_posted bigint[], known_held bigint[]'
 
-/** Reads a balance into \`answer\`: the batch's own, or of an account that it has not met, which it locks. */
+/** Reads a balance into \`answer\`: the batch's own, or that of an account that it has not used yet, which it locks. */
 export const readBalance = (account: string, whereMissing: string): string => `
   seat := array_position(known, ${account});
   IF seat IS NULL THEN
@@ -42,8 +45,8 @@ export const readBalance = (account: string, whereMissing: string): string => `
   END IF;`
 
 /**
- * The daily staking credits and the budgets of keys, beside an account's USD. A limit that is null is none.
- * Whoever calls has locked the account that they belong to.
+ * The daily staking credits and the budgets of keys, in addition to an account's USD. A null limit is unlimited. The
+ * caller has locked their account.
  */
 const usedOfDay = `CREATE FUNCTION used_of_day(of_account text, of_day_ms bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
@@ -83,7 +86,9 @@ BEGIN
   END IF;
 END $$`
 
-/** Ends what was held of both sources; some of it was spent. A refund passes what goes back as spent below zero. */
+/**
+ * Ends what was held from both sources; part of it was spent. A refund passes what is returned as negative spending.
+ */
 const moveFunds = `CREATE FUNCTION move_funds(
   usd_held bigint, staking_held bigint, usd_spent bigint, staking_spent bigint, of_account text, of_day_ms bigint,
   of_key text, of_period text, of_start_ms bigint
@@ -102,7 +107,7 @@ END $$`
 
 export const funds = [usedOfDay, stakingPart, reserveFunds, moveFunds]
 
-/** What others pay comes before the lines, so that no row leaves the balance below zero. */
+/** What others pay comes before the lines, so that no row leaves a negative balance. */
 const applyCapture = `CREATE FUNCTION apply_capture(
   unit_id text, place int, hold_id text, of_request text, of_model text, total bigint, write_off bigint,
   expired_at_ms bigint, at_ms bigint, skus text[], line_units bigint[], prices bigint[], amounts bigint[],
@@ -168,7 +173,7 @@ BEGIN${readBalance('of_account', 'no_account')}
   RETURN answer;
 END $$`
 
-/** Gives a charge back to where it came from. */
+/** Returns a charge to its sources. */
 const applyRefund = `CREATE FUNCTION apply_refund(
   unit_id text, place int, of_request text, of_reason text, at_ms bigint, ${balanceParameters}
 ) RETURNS verdict LANGUAGE plpgsql AS $$

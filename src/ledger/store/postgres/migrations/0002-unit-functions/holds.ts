@@ -1,6 +1,6 @@
 import { balanceParameters, readBalance } from './entries.ts'
 
-/** Checks come first and in the order of the contract; whatever refuses has written nothing. */
+/** Checks come first and in the contract's order; a refusal has written nothing. */
 export const applyHold = `CREATE FUNCTION apply_hold(
   hold_id text, of_account text, amount bigint, owner text, until_ms bigint, of_key text, epoch_ms bigint,
   month_ms bigint, of_day_ms bigint, granted bigint, most_open bigint, is_read_only boolean, at_ms bigint,
@@ -54,7 +54,7 @@ BEGIN${readBalance('of_account', 'no_account')}
   RETURN answer;
 END $$`
 
-/** Out of the hold's own day and period, within what its key may spend today. */
+/** From the hold's own day and period, within what its key may spend today. */
 export const applyExtend = `CREATE FUNCTION apply_extend(
   hold_id text, more bigint, is_read_only boolean, ${balanceParameters}
 ) RETURNS verdict LANGUAGE plpgsql AS $$
@@ -111,7 +111,7 @@ BEGIN
   RETURN answer;
 END $$`
 
-/** Frees the whole hold; what was spent of it is gone. Answers the balance after it. */
+/** Frees the whole hold; the spent part is gone. Returns the balance after it. */
 export const endHold = `CREATE FUNCTION end_hold(
   open_hold hold, ended_how text, usd_spent bigint, staking_spent bigint, ${balanceParameters}
 ) RETURNS verdict LANGUAGE plpgsql AS $$

@@ -86,7 +86,7 @@ BEGIN
   RETURN answer;
 END $$`
 
-/** A key that is revoked again keeps its first date. */
+/** Revoking a key again keeps its first date. */
 const applyRevokeKey = `CREATE FUNCTION apply_revoke_key(key_id text, at_ms bigint)
 RETURNS verdict LANGUAGE plpgsql AS $$
 DECLARE
@@ -100,8 +100,8 @@ END $$`
 export const accounts = [applyAccount, applyWallet, applyKey, applyKeyBudget, applyRevokeKey]
 
 /**
- * Compare-and-set of rows by state and fence. A field that is absent stays as it is; a lease that is null is cleared.
- * The fields come as JSON, because these operations are few beside holds and captures.
+ * Compare-and-set of rows by state and fence. An absent field stays unchanged; a null lease is cleared. The fields are
+ * JSON, because these operations are rare compared with holds and captures.
  */
 const applyJob = `CREATE FUNCTION apply_job(job_id text, seen text, next text, seen_fence bigint, fields jsonb, at_ms bigint)
 RETURNS verdict LANGUAGE plpgsql AS $$

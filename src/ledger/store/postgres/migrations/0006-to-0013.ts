@@ -5,8 +5,8 @@ import { applyExtend, applyHold, applyRenew, endHold } from './0002-unit-functio
 import { accounts } from './0002-unit-functions/records.ts'
 
 /**
- * Accounts stay for good, so whoever has locked one may count on it. To look for it again at each entry and each hold,
- * as a foreign key does, took an eighth of the database's time; the audit of the books looks for strangers, too.
+ * Accounts are permanent, so a locked one can be relied on. Checking for it at each entry and hold, as a foreign key
+ * does, took an eighth of the database's time; the audit checks for unknown accounts too.
  */
 const statements = [
   `CREATE FUNCTION refuse_account_loss() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -39,22 +39,24 @@ BEGIN
   RETURN NULL;
 END $$`
 
-/** The function as the last migration that touched it left it, with one more operation. */
-const applyOpToo = applyOp.replace('CREATE FUNCTION', 'CREATE OR REPLACE FUNCTION').replace(
+/** The function as the last migration left it, with one more operation. */
+export const applyOpToo = applyOp.replace('CREATE FUNCTION', 'CREATE OR REPLACE FUNCTION').replace(
   '    ELSE RETURN',
   `    WHEN 'secret' THEN RETURN apply_secret(amounts[i], names[i], words[i], times_ms[i]);
     WHEN 'receiptKey' THEN RETURN apply_receipt_key(names[i], words[i], times_ms[i]);
     ELSE RETURN`,
 )
 
-/** Public keys of receipts, so that a receipt can be checked when the secret that signed it is long gone. */
+/** Public keys of receipts, so that a receipt can be verified long after the secret that signed it is gone. */
 export const receiptKeys: Migration = {
   async up(database: Kysely<unknown>) {
     for (const statement of [table, applyReceiptKey, applyOpToo]) await sql.raw(statement).execute(database)
   },
 }
 
-/** What is freed and how long a lease lasts were read before the account was locked, so the row has to say the same still. */
+/**
+ * The freed amount and the lease were read before the account was locked, so the row must still have the same values.
+ */
 const endHoldAsRead = endHold
   .replace('CREATE FUNCTION', 'CREATE OR REPLACE FUNCTION')
   .replace(
@@ -63,17 +65,17 @@ const endHoldAsRead = endHold
   )
   .replace('has ended meanwhile', 'has moved meanwhile')
 
-/** Whoever ends a lapsed hold has locked its account, reads the lease after that, and must not find it renewed later. */
-const applyRenewLocked = applyRenew
+/** Ending a lapsed hold locks its account and then reads the lease, which must not be renewed afterwards. */
+export const applyRenewLocked = applyRenew
   .replace('CREATE FUNCTION', 'CREATE OR REPLACE FUNCTION')
   .replace('owned_by text;', 'owned_by text;\n  of_account text;')
   .replace('SELECT h.lease_owner INTO owned_by FROM', 'SELECT h.lease_owner, h.account INTO owned_by, of_account FROM')
   .replace('  UPDATE hold', '  PERFORM FROM account a WHERE a.id = of_account FOR NO KEY UPDATE;\n  UPDATE hold')
 
 /**
- * A unit may name a hold that was not there yet when the accounts of its batch were locked, and that another process moves
- * before this one gets to its account: extended, and its extension would stay held for good; renewed, and it would be
- * ended as lapsed.
+ * A unit may name a hold that did not exist when its batch locked accounts, and that another process changes before
+ * this one gets its account: if extended, the extension would stay held forever; if renewed, the hold would be ended as
+ * lapsed.
  */
 export const movedHolds: Migration = {
   async up(database: Kysely<unknown>) {
@@ -85,12 +87,12 @@ const keyRoleColumns = [
   `ALTER TABLE api_key ADD COLUMN role text COLLATE "C" NOT NULL DEFAULT 'INFERENCE'
     CHECK (role IN ('INFERENCE', 'ADMIN'))`,
   `ALTER TABLE api_key ADD COLUMN ending text COLLATE "C" NOT NULL DEFAULT ''`,
-  // What an account used, by time: a page of it and its count are read from the index, however many others there are.
+  // An account's use by time: a page of it and its count are read from the index, however many others there are.
   `CREATE INDEX entry_of_use ON entry (account, created_at_ms, seq) WHERE kind <> 'TOP_UP' AND kind <> 'GRANT'`,
   `CREATE INDEX entry_of_staking ON entry (account, created_at_ms, seq) WHERE kind = 'STAKING'`,
 ]
 
-/** The functions as they were, with what a process of this release sends besides; one of the release before sends less. */
+/** The functions as before, plus what a process of this release also sends; one of the previous release sends less. */
 const keyRoleFunctions = accounts
   .filter(each => /FUNCTION apply_key(_budget)?\(/.test(each))
   .map(each =>
@@ -116,14 +118,17 @@ const keyRoleFunctions = accounts
       ),
   )
 
-/** Keys that manage their account, and reading what it used without a look at all that it ever did. */
+/** Keys that manage their account, and reading its use without scanning its whole history. */
 export const keyRoles: Migration = {
   async up(database: Kysely<unknown>) {
     for (const statement of [...keyRoleColumns, ...keyRoleFunctions]) await sql.raw(statement).execute(database)
   },
 }
 
-/** As it was, and refused where the budget is another than its caller has read. A process of the release before sends none. */
+/**
+ * As before, but refused if the budget has changed since its caller read it. A process of the previous release sends
+ * none.
+ */
 const applyKeyBudget = `CREATE OR REPLACE FUNCTION apply_key_budget(key_id text, fields jsonb)
 RETURNS verdict LANGUAGE plpgsql AS $$
 DECLARE
@@ -143,14 +148,14 @@ BEGIN
   RETURN answer;
 END $$`
 
-/** Two changes of a key at once, of which neither takes away what the other set. */
+/** Two concurrent changes of a key, neither of which undoes the other. */
 export const keyChanges: Migration = {
   async up(database: Kysely<unknown>) {
     await sql.raw(applyKeyBudget).execute(database)
   },
 }
 
-/** As it was, and of an account only the newest 50 rows stay. */
+/** As before, but only an account's newest 50 rows stay. */
 const applyLimit = `CREATE OR REPLACE FUNCTION apply_limit(of_account text, fields jsonb, at_ms bigint)
 RETURNS verdict LANGUAGE plpgsql AS $$
 BEGIN
@@ -161,7 +166,7 @@ BEGIN
   RETURN NULL;
 END $$`
 
-/** The log of met limits is a ring of each account. */
+/** The limit log is a ring per account. */
 export const limitRing: Migration = {
   async up(database: Kysely<unknown>) {
     await sql.raw(applyLimit).execute(database)
@@ -173,12 +178,12 @@ const holdLimitColumns = [
   'ALTER TABLE hold ADD COLUMN budget_staking_usd bigint CHECK (budget_staking_usd >= 0)',
 ]
 
-const applyHoldWithLimits = applyHold
+export const applyHoldWithLimits = applyHold
   .replace('CREATE FUNCTION', 'CREATE OR REPLACE FUNCTION')
   .replace('owner, until_ms, at_ms)::hold', 'owner, until_ms, at_ms, usd_limit, staking_limit)::hold')
 
-/** Lower limits of another period count as well: whoever lowers a budget means the call in flight, too. */
-const applyExtendWithLimits = applyExtend.replace('CREATE FUNCTION', 'CREATE OR REPLACE FUNCTION').replace(
+/** Lower limits of another period count too: lowering a budget also applies to calls in flight. */
+export const applyExtendWithLimits = applyExtend.replace('CREATE FUNCTION', 'CREATE OR REPLACE FUNCTION').replace(
   `    -- A budget that goes by another period by now says nothing about this one.
     SELECT k.budget_usd, k.budget_staking_usd INTO usd_limit, staking_limit FROM api_key k
       WHERE k.id = open_hold.api_key AND k.budget_period = open_hold.budget_period;`,
@@ -187,7 +192,7 @@ const applyExtendWithLimits = applyExtend.replace('CREATE FUNCTION', 'CREATE OR 
       INTO usd_limit, staking_limit FROM api_key k WHERE k.id = open_hold.api_key;`,
 )
 
-/** A process of the release before sends less: no end of the key, and no starts of periods whose use has to fit. */
+/** A process of the previous release sends less: no expiry of the key, and no starts of periods whose use must fit. */
 const applyKeyBudgetWithin = `CREATE OR REPLACE FUNCTION apply_key_budget(key_id text, fields jsonb)
 RETURNS verdict LANGUAGE plpgsql AS $$
 DECLARE
@@ -228,12 +233,78 @@ BEGIN
 END $$`
 
 /**
- * A hold keeps the limits that it was opened with, whatever becomes of its key's budget; and a budget is lowered only
- * where what its key has used fits the new limits.
+ * A hold keeps the limits with which it was opened, whatever becomes of its key's budget; and a budget is lowered only
+ * if what its key has used fits the new limits.
  */
 export const limitsOfHolds: Migration = {
   async up(database: Kysely<unknown>) {
     const functions = [applyHoldWithLimits, applyExtendWithLimits, applyKeyBudgetWithin]
     for (const statement of [...holdLimitColumns, ...functions]) await sql.raw(statement).execute(database)
+  },
+}
+
+const compactionTable = `CREATE TABLE compaction (
+  one bigint PRIMARY KEY CHECK (one = 1),
+  before_ms bigint NOT NULL,
+  folding boolean NOT NULL
+)`
+
+/** As it was, but for the one transaction that folds entries: no other sees that it says so. */
+const refuseEntryChange = `CREATE OR REPLACE FUNCTION refuse_entry_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'DELETE' AND EXISTS (SELECT FROM compaction WHERE folding) THEN RETURN NULL; END IF;
+  RAISE EXCEPTION 'entries are append-only' USING ERRCODE = 'FB002';
+END $$`
+
+/** What each kind moved between the same two sides, and the balance that the entries left: a fold keeps both. */
+const moneyOfEntries = `CREATE FUNCTION money_of_entries(of_account text, first_seq bigint, last_seq bigint)
+RETURNS jsonb LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN jsonb_build_array(
+    (SELECT jsonb_object_agg(s.kind || ' ' || s.debit || ' ' || s.credit, s.amount) FROM (
+      SELECT e.kind, e.debit, e.credit, sum(e.amount) AS amount FROM entry e
+        WHERE e.account = of_account AND e.seq BETWEEN first_seq AND last_seq
+        GROUP BY e.kind, e.debit, e.credit HAVING sum(e.amount) <> 0) s),
+    (SELECT e.posted_after FROM entry e WHERE e.account = of_account AND e.seq <= last_seq ORDER BY e.seq DESC LIMIT 1));
+END $$`
+
+const foldedColumns = [
+  ...['seq bigint', 'id text', 'kind text', 'account text', 'debit text', 'credit text', 'amount bigint'],
+  ...['posted_after bigint', 'ref text', 'line bigint', 'request text', 'model text', 'sku text', 'units bigint'],
+  ...['unit_price_pico_usd bigint', 'reason text', 'api_key text', 'budget_period text', 'budget_start_ms bigint'],
+  ...['staking_day_ms bigint', 'created_at_ms bigint'],
+]
+const foldedNames = foldedColumns.map(column => column.split(' ')[0]).join(', ')
+
+const foldEntries = `CREATE FUNCTION fold_entries(
+  of_account text, first_seq bigint, last_seq bigint, entries bigint, before_time_ms bigint, sums text
+) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+  before jsonb;
+  gone bigint;
+BEGIN
+  -- Whoever folds at the same time waits here for the other one.
+  INSERT INTO compaction AS c VALUES (1, before_time_ms, true)
+    ON CONFLICT (one) DO UPDATE SET before_ms = greatest(c.before_ms, before_time_ms), folding = true;
+  before := money_of_entries(of_account, first_seq, last_seq);
+  -- Only here does the service's own role have this privilege: to every other transaction it never has it.
+  GRANT DELETE ON entry TO CURRENT_USER;
+  DELETE FROM entry WHERE account = of_account AND seq BETWEEN first_seq AND last_seq;
+  GET DIAGNOSTICS gone = ROW_COUNT;
+  REVOKE DELETE ON entry FROM CURRENT_USER;
+  INSERT INTO entry (${foldedNames})
+    SELECT ${foldedNames} FROM jsonb_to_recordset(sums::jsonb) AS folded (${foldedColumns.join(', ')});
+  IF gone <> entries OR before IS DISTINCT FROM money_of_entries(of_account, first_seq, last_seq) THEN
+    RAISE EXCEPTION 'entries are not what their sums were made of';
+  END IF;
+  UPDATE compaction SET folding = false;
+  RETURN gone;
+END $$`
+
+/** Entries may be replaced by their sums, within the one transaction that says so; to everyone else they are append-only. */
+export const foldedEntries: Migration = {
+  async up(database: Kysely<unknown>) {
+    const functions = [refuseEntryChange, moneyOfEntries, foldEntries]
+    for (const statement of [compactionTable, ...functions]) await sql.raw(statement).execute(database)
   },
 }

@@ -1,11 +1,11 @@
 /**
- * What the first release did to the books in `0001-first-tables.sql`. Never changed: every unit here is asked once more
+ * What the first release did to the ledger in `0001-first-tables.sql`. Never changed: every unit here is asked once more
  * of today's code, which must answer what the first release answered.
  */
 import { microUsd } from '#contract/money.ts'
 import type { Line, Op, PaymentState, Unit } from '#ledger/store/units.ts'
 
-export const firstBooksAtMs = 1_800_000_000_000
+export const firstLedgerAtMs = 1_800_000_000_000
 
 /** What that release hashed keys with and signed links with; worth nothing anywhere. */
 export const firstSecret = 'secret of a test, never of a service'
@@ -19,7 +19,7 @@ const unit = (...ops: Op[]): Unit => ({
   ops,
 })
 
-const atMs = firstBooksAtMs
+const atMs = firstLedgerAtMs
 const lease = (owner: string, untilMs: number) => ({ owner, untilMs })
 
 const open = (account: string, kind: 'wallet' | 'customer'): Op => ({ op: 'account', account, kind, atMs })

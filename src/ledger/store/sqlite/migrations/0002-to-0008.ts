@@ -36,7 +36,7 @@ const holds = [
   'CREATE INDEX hold_by_lease ON hold (lease_until_ms)',
 ]
 
-/** Made anew, because SQLite cannot widen the CHECK of `kind`; the rows are copied as they are. */
+/** Recreated, because SQLite cannot widen the CHECK of `kind`; the rows are copied unchanged. */
 const entries = [
   'DROP TRIGGER entry_is_never_updated',
   'DROP TRIGGER entry_is_never_deleted',
@@ -115,7 +115,7 @@ export const budgetsStakingClaims: Migration = {
   },
 }
 
-/** Which secret made the hashes of API keys, so that a service which has another one is told so before it makes keys. */
+/** Which secret made the hashes of API keys, so that a service with another secret is told before it creates keys. */
 export const secretMarks: Migration = {
   async up(database: Kysely<unknown>) {
     await sql`CREATE TABLE secret_mark (
@@ -127,7 +127,7 @@ export const secretMarks: Migration = {
   },
 }
 
-/** Public keys of receipts, so that a receipt can be checked when the secret that signed it is long gone. */
+/** Public keys of receipts, so that a receipt can be verified long after the secret that signed it is gone. */
 export const receiptKeys: Migration = {
   async up(database: Kysely<unknown>) {
     await sql`CREATE TABLE receipt_key (
@@ -141,12 +141,12 @@ export const receiptKeys: Migration = {
 const keyRoleStatements = [
   "ALTER TABLE api_key ADD COLUMN role TEXT NOT NULL DEFAULT 'INFERENCE' CHECK (role IN ('INFERENCE', 'ADMIN'))",
   "ALTER TABLE api_key ADD COLUMN ending TEXT NOT NULL DEFAULT ''",
-  // What an account used, by time: a page of it and its count are read from the index, however many others there are.
+  // An account's use by time: a page of it and its count are read from the index, however many others there are.
   `CREATE INDEX entry_of_use ON entry (account, created_at_ms, seq) WHERE kind <> 'TOP_UP' AND kind <> 'GRANT'`,
   `CREATE INDEX entry_of_staking ON entry (account, created_at_ms, seq) WHERE kind = 'STAKING'`,
 ]
 
-/** Keys that manage their account, and reading what it used without a look at all that it ever did. */
+/** Keys that manage their account, and reading its use without scanning its whole history. */
 export const keyRoles: Migration = {
   async up(database: Kysely<unknown>) {
     for (const statement of keyRoleStatements) await sql.raw(statement).execute(database)
@@ -158,14 +158,14 @@ const holdLimitStatements = [
   'ALTER TABLE hold ADD COLUMN budget_staking_usd INTEGER CHECK (budget_staking_usd >= 0)',
 ]
 
-/** The limits that a hold was opened with, which it keeps whatever becomes of its key's budget. */
+/** The limits with which a hold was opened, which it keeps whatever becomes of its key's budget. */
 export const limitsOfHolds: Migration = {
   async up(database: Kysely<unknown>) {
     for (const statement of holdLimitStatements) await sql.raw(statement).execute(database)
   },
 }
 
-/** Accounts by a number, for what is written with every charge: an id takes 45 bytes wherever it stands. */
+/** Accounts by number, for what is written with every charge: an id takes 45 bytes each time. */
 const numberedAccounts = [
   `CREATE TABLE account_number (
     number INTEGER PRIMARY KEY,
@@ -183,13 +183,13 @@ const sidesOfKind = {
   credit: `CASE entry_row.kind WHEN 'CHARGE' THEN 'system:revenue' ELSE account_number.account END`,
 }
 
-/** What an entry says beside its names, its account and both sides. */
+/** An entry's members other than its names, its account and both sides. */
 const plainColumns = `seq, kind, amount, posted_after, line, request, model, sku, units, unit_price_pico_usd, reason, api_key,
     budget_period, budget_start_ms, staking_day_ms, created_at_ms`
 
 /**
- * An entry as it is kept. Its id, ref and sides stand in it only where they are not those that a charge of its request, or
- * an entry of its kind, has: nearly never.
+ * An entry as stored. Its id, ref and sides are stored only if they differ from those of a charge of its request, or of
+ * an entry of its kind: nearly never.
  */
 const entryRows = [
   `CREATE TABLE entry_row (
@@ -243,7 +243,10 @@ const numberOfNew = '(SELECT number FROM account_number WHERE account = NEW.acco
 const ownOfNew = 'NEW.id, NEW.ref, NEW.debit, NEW.credit'
 const plainOfNew = plainColumns.replaceAll(/\w+/g, name => `NEW.${name}`)
 
-/** An entry as everybody reads it, and as all but charges are written; what keeps entries as they are is on its rows. */
+/**
+ * An entry as it is read, and as all but charges are written; the triggers that make entries append-only are on its
+ * rows.
+ */
 const entryView = [
   `CREATE VIEW entry AS SELECT entry_row.seq, entry_row.id, entry_row.kind, account_number.account,
     coalesce(entry_row.own_debit, ${sidesOfKind.debit}) AS debit,
@@ -265,10 +268,31 @@ const entryView = [
     DELETE FROM entry_row WHERE seq = OLD.seq; END`,
 ]
 
-/** Entries a third as large, under the same name with the same columns. The rows are copied, which takes a minute for 10⁷. */
+/**
+ * Makes entries a third as large, with the same name and columns. The rows are copied, which takes a minute for 10⁷.
+ */
 export const smallEntries: Migration = {
   async up(database: Kysely<unknown>) {
     for (const statement of [...numberedAccounts, ...entryRows, ...entryView])
       await sql.raw(statement).execute(database)
+  },
+}
+
+const foldedStatements = [
+  `CREATE TABLE compaction (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    before_ms INTEGER NOT NULL,
+    folding INTEGER NOT NULL CHECK (folding IN (0, 1))
+  ) STRICT`,
+  'DROP TRIGGER entry_is_never_deleted',
+  `CREATE TRIGGER entry_is_never_deleted BEFORE DELETE ON entry_row
+    WHEN NOT EXISTS (SELECT 1 FROM compaction WHERE folding = 1)
+    BEGIN SELECT RAISE(ABORT, 'entries are append-only'); END`,
+]
+
+/** Entries may be replaced by their sums, within the one transaction that says so; to everyone else they are append-only. */
+export const foldedEntries: Migration = {
+  async up(database: Kysely<unknown>) {
+    for (const statement of foldedStatements) await sql.raw(statement).execute(database)
   },
 }
