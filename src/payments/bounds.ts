@@ -2,178 +2,200 @@ import { hourMs, minuteMs } from '#contract/time.ts'
 
 /** Every limit of payments, with its unit. */
 
-/** How far a payer's clock may be from ours, either way. */
+/** How far a payer's clock may be from ours, in either direction. */
 export const clockSkewSeconds = 60
 
-/** What an authorisation must still have: time to send it and to be part of a block. */
+/** How long an authorization must still be valid: time to send it and have it included in a block. */
 export const minimumSecondsLeft = 10
 
-/** Of a contract wallet's signature: several owners' signatures, or a passkey's, fit in it several times. */
+/** Longest signature of a contract wallet: several times that of several owners or a passkey. */
 export const signatureBytes = 2_048
 
-/** How long a request waits for its payment before it answers that it is pending; the work goes on without it. */
+/** How long a request waits for its payment before it answers that it is pending; the work continues without it. */
 export const answerWaitMs = 10_000
 
-/** Between two looks at a row that another process works on. */
+/** Time between two reads of a row that another process is working on. */
 export const rowPollMs = 100
 
-/** Who drives a payment must take its next step within this; above what all steps of one attempt may take together. */
+/** The driver of a payment must take its next step within this time; longer than all steps of one attempt together. */
 export const leaseMs = 30_000
 
 /** How long a stopping service waits for payments in flight, longer than one attempt takes, and for its facilitator to close. */
 export const closeMs = 30_000
 
-/** Payments that one process works on at once: each waits for the chain, so more would only wait longer. */
+/** Payments that one process drives at once: each waits for the chain, so more would only wait longer. */
 export const paymentsInFlight = 500
 
-/** One question to a node. */
+/** Timeout of one request to a node. */
 export const rpcTimeoutMs = 5_000
 
-/** Of such a question, for a connection that broke; a node that is down should be known as down soon. */
+/** Retries of such a request after a broken connection; few, so that a node that is down is noticed soon. */
 export const rpcRetries = 1
 
-/** For the receipt of what was sent: five blocks of Base. A payment that needs longer is finished later. */
+/**
+ * How long to wait for the receipt of a sent transaction: five blocks on Base. A payment that takes longer is finished
+ * later.
+ */
 export const receiptTimeoutMs = 10_000
 
-/** Between two looks for that receipt. */
+/** Time between two checks for that receipt. */
 export const receiptPollMs = 100
 
-/** Looks at the chain for a transfer that was just sent or settled; a node may be a block behind its sibling. */
+/**
+ * How often the chain is checked for a transfer that was just sent or settled; a node may be a block behind another.
+ */
 export const landingLooks = 10
 export const landingLookMs = 100
 
-/** Between two of these looks where the transfer is there and its block may still be dropped: half a block of Base. */
+/** Time between two such checks if the transfer is there but its block may still be dropped: half a block on Base. */
 export const confirmationLookMs = 1_000
 
-/** The deepest that a payment may be asked to lie: half an hour of Base, which no payer would wait longer than. */
+/** Maximum number of confirmations to require: half an hour on Base, and no payer would wait longer. */
 export const mostConfirmations = 1_000
 
-/** Of these looks, how many may meet a chain that does not answer: each may take two questions' time. */
+/** How many of these checks may meet a chain that does not answer; each may take the time of two requests. */
 export const failedLooks = 2
 
-/** How often payments that no process drives any more are looked for, and how many of them one round takes. */
+/** How often to look for payments that no process drives any more, and how many of them to take per round. */
 export const completionIntervalMs = 5_000
 export const completionRows = 100
 
-/** Payments of a dead process that are freed in one commit at a start. */
+/** Payments of a dead process to free in one commit at startup. */
 export const freedRows = 500
 
-/** After `validBefore`, before a payment counts as expired; the chain's own clock must have passed it as well. */
+/** Time after `validBefore` until a payment counts as expired; the chain's own clock must have passed it too. */
 export const expiryMarginSeconds = 60
 
-/** Blocks of one search for a used authorisation: nodes refuse more than about 10,000. */
+/** Blocks per search for a used authorization: nodes refuse more than about 10,000. */
 export const logWindowBlocks = 5_000n
 
-/** Windows of one search: 500,000 blocks, eleven days of Base. */
+/** Windows per search: 500,000 blocks, eleven days of Base. */
 export const logWindows = 100
 
-/** Seconds after which a pending payment is worth another question. */
+/** Seconds after which checking a pending payment again makes sense. */
 export const retryAfterSeconds = 2
 
-/** Of a refusal that repeats what was wrong with a text. */
+/** How much of a wrong text a refusal quotes, in characters. */
 export const quotedCharacters = 120
 
 /**
- * Tries to get a number of the key that no other process has taken meanwhile, and the pause after the first, which grows
- * with each: three processes that send at once are done in a second.
+ * Attempts to get a transaction number that no other process has taken, and the pause after the first, which grows each
+ * time: three processes that send at once are done in a second.
  */
 export const sendsInTurn = 10
 export const sendInTurnMs = 20
 
-/** How often it is looked whether payments could be settled: a wallet without gas should be known before a payer finds it. */
+/**
+ * How often to check whether payments can be settled: an empty gas account should be noticed before a payer meets it.
+ */
 export const watchIntervalMs = 60_000
 
-/** How long a service is remembered by the payee that it noted: two looks, and one that failed. */
+/** How long a service's recorded payee is remembered: two checks, and one that failed. */
 export const payeeNoteMs = 3 * watchIntervalMs
 
-/** Payments that the key's gas should still reach for; below, the operator is told. */
+/** How many payments the key's gas should still cover; below this, the operator is warned. */
 export const settlementsInReserve = 10n
 
-/** Gas of one transfer by authorisation: USDC takes 85,000 where the payee is new to it, and its code may change. */
+/** Gas of one transfer by authorization: USDC takes 85,000 for a new payee, and its code may change. */
 export const settlementGas = 200_000n
 
-/** The same where a contract wallet checks the signature, which may be a passkey's: 350,000 gas and more. */
+/** Gas if a contract wallet checks the signature, possibly of a passkey: 350,000 and more. */
 export const walletSettlementGas = 1_000_000n
 
 /**
- * What settling may cost in an hour, in wei: 0.05 ETH is 450 transfers at 1 gwei, a hundred times the usual price of
- * Base, and an amount that an operator survives when an attacker finds a way to make every one of them fail.
+ * Maximum cost of settling per hour, in wei: 0.05 ETH is 450 transfers at 1 gwei, a hundred times the usual price on
+ * Base, and an amount that an operator can afford to lose if an attacker makes every transfer fail.
  */
 export const feesPerHourWei = 50_000_000_000_000_000n
 
-/** The hour of that cap rolls on in steps of a minute. */
+/** That hour is a sliding window with steps of a minute. */
 export const feeWindowMs = hourMs
 export const feeStepMs = 60_000
 
-/** Seconds after which a payment is worth another try that met the cap: one step of the hour. */
+/** Seconds after which to retry a payment that hit the cap: one step of the window. */
 export const pausedRetrySeconds = 60
 
-/** Of a Solana transaction, as the network itself has it. */
+/** Largest Solana transaction, as defined by the network. */
 export const transactionBytes = 1_232
 
-/** What a payer may let us pay for: a transfer takes 6,200 units, and clients ask for 20,000 at a price of 1. */
+/**
+ * The most that a payer may make us pay for: a transfer takes 6,200 units, and clients request 20,000 at a price of 1.
+ */
 export const mostComputeUnits = 200_000
 export const mostMicroLamportsPerUnit = 50_000n
 
-/** A remote facilitator: to connect, and for each of its answers. Settling waits for a block or two, and less than a lease. */
+/**
+ * Timeouts of a remote facilitator: for connecting, and for each answer. Settling waits for a block or two, and less
+ * than a lease.
+ */
 export const facilitatorConnectMs = 5_000
 export const facilitatorVerifyMs = 10_000
 export const facilitatorSettleMs = 15_000
 export const facilitatorSupportedMs = 5_000
 
-/** Of its answers; a list of what it supports may hold dozens of networks. */
+/** Largest answer of a facilitator; its list of supported networks may have dozens. */
 export const facilitatorAnswerBytes = 65_536
 export const facilitatorAnswerDepth = 16
 
-/** Connections to it: more payments than these at once wait for one. */
+/** Connections to a facilitator; further concurrent payments wait for one. */
 export const facilitatorConnections = 50
 
-/** Blocks that a Solana blockhash lives, as the network itself has it. */
+/** Blocks that a Solana blockhash is valid, as defined by the network. */
 export const blockhashBlocks = 150
 
-/** As many again before a payment counts as over: its blockhash may be newer than the node that was asked. */
+/** Extra blocks before a payment counts as expired: its blockhash may be newer than the node that was asked. */
 export const expiryMarginBlocks = 150
 
-/** Between two looks for a Solana transaction that was sent: a block. */
+/** Time between two checks for a sent Solana transaction: one block. */
 export const solanaPollMs = 400
 
-/** Between two sends of the same Solana transaction while no block holds it: nodes drop some of them. */
+/** Time between two sends of the same Solana transaction while no block contains it: nodes drop some of them. */
 export const resendMs = 2_000
 
-/** A signature that our key pays for, in lamports, as the network itself has it. */
+/** The fee per signature that our key pays, in lamports, as defined by the network. */
 export const lamportsPerSignature = 5_000n
 
-/** What an account on Solana must keep, in lamports: its fee payer is not let below it. */
+/** The minimum balance of a Solana account, in lamports; its fee payer is kept above it. */
 export const rentLamports = 890_880n
 
-/** What settling on Solana may cost in an hour: 0.05 SOL is 2,500 transfers at the highest fees that are taken. */
+/** Maximum cost of settling on Solana per hour: 0.05 SOL is 2,500 transfers at the highest accepted fees. */
 export const feesPerHourLamports = 50_000_000n
 
 /**
- * A payer's transactions since the claim are looked through for a payment whose fee another account pays. They are listed
- * by as many as nodes list at once, and so many times: 20,000 of one payer.
+ * If another account pays the fee, the payment is searched among its payer's transactions since the claim. They are
+ * listed in pages of the size that nodes allow, up to 20,000 per payer.
  */
 export const listedTransactions = 1_000
 export const searchedPages = 20
 
-/** Of these, how many are read in one search, and how many at once; the next search goes on with the others. */
+/** How many of these one search reads, and how many at once; the next search continues with the others. */
 export const searchedTransactions = 200
 export const searchedAtOnce = 10
 
-/** All questions of one search together: with settling before it and a few other questions it stays below a lease. */
+/** Time limit of one search: with settling before it and a few other requests, it stays below a lease. */
 export const searchMs = 5_000
 
-/** Payments whose searched transactions are remembered, at most some 2 MB each and a few KB as a rule. */
+/** Searches whose transactions are remembered: at most some 2 MB each, usually a few KB. */
 export const rememberedSearches = 20
 
-/** Slots that pass for a block: leaders leave one in twenty empty, and one in two would be a chain in trouble. */
+/** Slots to count per block: leaders leave one in twenty empty, and one in two means a chain in trouble. */
 export const mostSlotsOfBlock = 2
 
-/** Slots that are searched beyond that: an hour in which the chain stood still. */
+/** Extra slots to search: an hour in which the chain stood still. */
 export const searchSlotMargin = 9_000
 
-/** From the first look for a transfer that was sent, when no further one is begun. */
+/** Time after the first check for a sent transfer when no further check is started. */
 export const landingLooksMs = 10_000
 
-/** By how much our clock may be ahead of a chain's when the ledger is created: a transfer of these last minutes still counts. */
+/** How far our clock may be ahead of a chain's when the ledger is created: transfers within this margin still count. */
 export const birthMarginMs = 10 * minuteMs
+
+/** Compute units of a drafted Solana transfer, and their price: what the stock clients ask for. */
+export const draftUnits = 20_000
+export const draftMicroLamportsPerUnit = 1n
+
+/** Random bytes in its memo, so that two transfers of one amount are two payments. */
+export const draftMemoBytes = 16
+
+/** How long drafts share a blockhash, which lives for about a minute: short against the time that a wallet's user needs. */
+export const sharedBlockhashMs = 2_000

@@ -23,7 +23,7 @@ export interface Asked {
   from?: string
 }
 
-/** The whole service on a socket, on a real chain and real books. */
+/** The whole service on a socket, on a real chain and real ledger. */
 export interface AttackApp {
   world: World
   opened: OpenedService

@@ -1,4 +1,4 @@
-/** Real books of payments, with a facilitator and a chain that say what a test tells them to. */
+/** Real ledger of payments, with a facilitator and a chain that say what a test tells them to. */
 import { microUsd } from '#contract/money.ts'
 import { usdcOnEvm } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
@@ -84,7 +84,7 @@ export async function openDriverWorld() {
     return { asked, log, driver: new PaymentDriver({ rows, facilitator, chain, clock, log }) }
   }
 
-  /** Begins a payment, and answers what stands in the books afterwards. */
+  /** Begins a payment, and answers what stands in the ledger afterwards. */
   async function begin(told: Told, payment = signed()) {
     const { driver, asked } = driverOf(told)
     const refusal = await driver.begin(payment, await world.rows.find(payment.key), uncounted).then(

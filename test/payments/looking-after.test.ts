@@ -1,4 +1,4 @@
-/** What looks after payments without being asked: whether they can be settled, what was left behind, and whose books they are in. */
+/** What looks after payments without being asked: whether they can be settled, what was left behind, and whose ledger they are in. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { evmNetwork, solanaNetwork, usdcOnEvm } from '#contract/wire/networks.ts'
@@ -155,7 +155,7 @@ describe('a completer', () => {
   })
 })
 
-describe('a chain as these books see it', () => {
+describe('a chain as this ledger sees it', () => {
   const madeAtMs = Date.parse('2026-11-01T00:00:00.000Z')
   const oldest = (madeAtMs - birthMarginMs) / 1_000
   const landed = { state: 'landed', transaction: '0x1', amount: microUsd(5) } as const

@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.dispose())
 
-/** A service of that payee on books of its own name, and what it logs. */
+/** A service of that payee on ledger of its own name, and what it logs. */
 function serviceOf(payTo: string, more: Partial<PaymentOption> = {}) {
   const told: object[] = []
   const tell = (facts: object) => void told.push(facts)
@@ -55,7 +55,7 @@ test('a payee that was replaced is forgotten', async () => {
   expect(next.told).toEqual([])
 })
 
-test('books that one process alone has are not written to', async () => {
+test('a ledger that one process alone has is not written to', async () => {
   const before = await world.store.read.selectFrom('nonce').select('id').execute()
   const log = { info() {}, warn() {}, error() {} }
   const watch = new PayeeWatch({ options: [testOption], store: world.store, clock: world.clock, log })

@@ -1,4 +1,4 @@
-/** What becomes of a new payment by what its facilitator says and what the chain shows; both are told here, the books are real. */
+/** What becomes of a new payment by what its facilitator says and what the chain shows; both are told here, the ledger is real. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import type { EvmPayment } from '#payments/evm/evm-rail.ts'
@@ -49,6 +49,18 @@ describe('a payment that is new', () => {
     await mustCommit(world.store, { op: 'account', account: wallet, kind: 'customer', atMs: 1 })
     await mustCommit(world.store, { op: 'wallet', wallet, account: wallet, atMs: 1 })
     expect((await world.begin({ seen: [landed] }, payment)).credited?.account).toBe(wallet)
+  })
+
+  test('of a suspended account claims and settles nothing, and money that has come already is credited', async () => {
+    const payment = world.signed()
+    const wallet = payment.authorization.from
+    await mustCommit(world.store, { op: 'account', account: wallet, kind: 'customer', atMs: 1 })
+    await mustCommit(world.store, { op: 'wallet', wallet, account: wallet, atMs: 1 })
+    await mustCommit(world.store, { op: 'suspend', account: wallet, reason: 'a test', atMs: 1 })
+    const ended = await world.begin({ seen: [landed] }, payment)
+    expect([ended.refusal, ended.row, ended.asked.settled]).toMatchObject([{ kind: 'X402_ACCESS_DISABLED' }, null, 0])
+    const come = await world.begin({ verdict: refused('nonce_used'), seen: [landed] }, payment)
+    expect([come.state, come.credited?.amount]).toEqual(['credited', 5_000_000n])
   })
 
   const refusals: [rule: string, told: Told, refusal: string | null, state: string | null, settled: number][] = [

@@ -1,4 +1,4 @@
-/** What becomes of payments that a process left behind, and what the books of payments keep of them. */
+/** What becomes of payments that a process left behind, and what the ledger of payments keep of them. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import type { Store } from '#ledger/store/store.ts'
@@ -173,7 +173,7 @@ describe('a payment that was left by a process that died', () => {
 const stateOfRaw = async (id: string) =>
   (await world.store.read.selectFrom('payment').select('state').where('id', '=', id).executeTakeFirstOrThrow()).state
 
-describe('the books of payments', () => {
+describe('the ledger of payments', () => {
   test('know a key once it has been claimed', async () => {
     const payment = world.signed()
     expect([await world.rows.exists(payment.key), await world.rows.find(payment.key)]).toEqual([false, null])

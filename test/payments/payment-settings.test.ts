@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { TopUpRequired } from '#contract/wire/payment.ts'
 import { type OpenService, openService, type PaymentSettings, type ServiceOptions } from '#service/index.ts'
 import { canarySecret } from '../canary/canaries.ts'
 import { answer, behaviours } from '../faults/twins/behaviours.ts'
@@ -48,9 +49,13 @@ const open = async (settings: Partial<PaymentSettings>, log?: ServiceOptions['lo
   return service
 }
 
-async function pay(service: OpenService, account = newAccount()): Promise<{ status: number; body: Loose }> {
+async function pay(
+  service: OpenService,
+  account = newAccount(),
+  accepted = option,
+): Promise<{ status: number; body: Loose }> {
   await chain.mint(account.address, 5_000_000n)
-  const headers = { 'payment-signature': encode(await sign(account, option)) }
+  const headers = { 'payment-signature': encode(await sign(account, accepted)) }
   const response = await service.fetch(
     new Request('https://api.example.com/api/v1/x402/top-up', { method: 'POST', headers }),
   )
@@ -75,6 +80,21 @@ test('a remote facilitator settles, with the headers that sign us in there', asy
     hostile.asked.map(({ path }) => path),
     'it is asked at the start what it supports',
   ).toContain('GET /supported')
+})
+
+test('a link to buy USDC changes no payment, by a key or a remote facilitator', async () => {
+  const hostile = await openHostileFacilitator(evmSettler(chain.url, await fundedKey()), behaviours[0], 0)
+  ends.push(() => hostile.close())
+  hostile.settle = async ({ settler, question, response }) => answer(response, 200, await settler.settle(question))
+  const onRamp = 'https://buy.example/?to={address}'
+  for (const settler of [{ facilitatorKey: await fundedKey() }, { facilitator: { url: hostile.url } }]) {
+    const service = await open({ ...settler, onRamp })
+    const asked = await service.fetch(new Request('https://api.example.com/api/v1/x402/top-up', { method: 'POST' }))
+    const [offered] = TopUpRequired.parse(await asked.json()).accepts
+    expect(offered?.extra).toEqual({ ...option.extra, onRamp })
+    expect((await pay(service, newAccount(), offered)).status).toBe(200)
+    await service.close()
+  }
 })
 
 test('a cap of fees is kept', async () => {

@@ -151,13 +151,19 @@ const attacks: Attack[] = [
     '26',
     'a write of memory by Lighthouse that the fee payer pays for',
     add(() => instruction(lighthouse, [stranger(WRITABLE), feePayer(WRITABLE_SIGNER)], 0, 1)),
-    'fee_payer_named',
+    'wallet_guard',
   ],
   [
     '26',
     'an assertion by Lighthouse, which can fail at our expense',
     add(() => instruction(lighthouse, [payer()], 3)),
-    'instruction_not_allowed',
+    'wallet_guard',
+  ],
+  [
+    '26',
+    'an assertion by Lighthouse about the fee payer, as Phantom adds it before the transfer',
+    draft(made => made.instructions.splice(2, 0, instruction(lighthouse, [feePayer()], 5, 0, 0, 1))),
+    'wallet_guard',
   ],
   ['26', 'the fee payer as a program', message(made => withProgram(made, 0)), 'fee_payer_named'],
   [

@@ -19,7 +19,7 @@ export async function statesOf(world: SvmWorld): Promise<string[]> {
   return rows.map(({ state }) => state)
 }
 
-/** To another process of the same books, or to one with other parts. */
+/** To another process of the same ledger, or to one with other parts. */
 export function sendTo(topUps: SvmWorld['topUps'], payment: unknown) {
   const header = (name: string) => (name.toLowerCase() === 'payment-signature' ? [encode(payment)] : [])
   return topUps.topUp({ header, address: '127.0.0.1', count: async () => {} })

@@ -28,7 +28,7 @@ describe('the same payment again', () => {
     await expectPaid(world, account, 1)
   })
 
-  test('3: books that lost the payment find its transaction by the signature that they would make, and credit it once', async () => {
+  test('3: a ledger that lost the payment finds its transaction by the signature that it would make, and credits it once', async () => {
     const payment = await signSvm(world, account)
     force(world, payment)
     const answer = await sendSvm(world, payment)
@@ -46,7 +46,7 @@ describe('the same payment again', () => {
     await expectPaid(world, account, 1)
   })
 
-  test('6, X1: two processes of the same books that settle one transaction make one credit', async () => {
+  test('6, X1: two processes of the same ledger that settle one transaction make one credit', async () => {
     const payment = await signSvm(world, account)
     const doors = [world.topUps, world.compose(), world.compose(), world.compose()]
     const answers = await Promise.all(doors.map(topUps => sendTo(topUps, payment)))

@@ -9,7 +9,7 @@ interface Made {
   account: SvmAccount
 }
 
-/** A Solana chain for the file, and new books and a payer on it for each of its tests; `take` gets them before the test begins. */
+/** A Solana chain for the file, and new ledger and a payer on it for each of its tests; `take` gets them before the test begins. */
 export function svmWorldForEachTest(take: (made: Made) => void): void {
   let chain: SvmChain
   let world: SvmWorld

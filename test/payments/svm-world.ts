@@ -140,7 +140,7 @@ export async function sendSvm(world: SvmWorld, payment: unknown, init: RequestIn
   return { status: response.status, body: JSON.parse(text), text, headers: response.headers }
 }
 
-/** Credit of a wallet in the books. */
+/** Credit of a wallet in the ledger. */
 export const creditOf = async ({ opened }: SvmWorld, wallet: string): Promise<bigint> =>
   (await balanceOf(opened.store, `wallet:${wallet}`)).postedMicroUsd
 

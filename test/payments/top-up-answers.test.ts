@@ -1,4 +1,4 @@
-/** What a top-up answers, and what counts, by what its facilitator and its chain say; both are told here, the books are real. */
+/** What a top-up answers, and what counts, by what its facilitator and its chain say; both are told here, the ledger is real. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { evmNetwork, usdcOnEvm } from '#contract/wire/networks.ts'

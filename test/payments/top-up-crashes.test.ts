@@ -54,7 +54,7 @@ describe('a process ends in the middle of a top-up', () => {
   const points = [1, 2].flatMap(commit => (['before', 'after'] as const).map(when => ({ commit, when })))
 
   test.each(points)(
-    '$when its commit $commit: the next one finishes, credits once, and the books agree',
+    '$when its commit $commit: the next one finishes, credits once, and the ledger agrees',
     async point => {
       const { account, payment } = await payer(world)
       expectPending(await send(world.compose({ store: crashingAt(point.commit, point.when) }), payment))

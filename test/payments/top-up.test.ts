@@ -145,7 +145,7 @@ describe('the same payment again', () => {
     expect(await received()).toHaveLength(2)
   })
 
-  test('attack 2: books that know nothing of a payment that landed are caught up from the chain, once', async () => {
+  test('attack 2: a ledger that knows nothing of a landed payment is caught up from the chain, once', async () => {
     const { account, payment } = await payer(world)
     await send(world.topUps, payment)
     const other = await openWorld(chain)

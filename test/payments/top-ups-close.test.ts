@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => world.dispose())
 
 const never = new Promise<never>(() => undefined)
-const sound: Facilitator = {
+const audio: Facilitator = {
   verify: async () => ({ valid: true }),
   settle: async () => ({ state: 'settled', transaction: '0x01' }),
   supported: () => [testOption.network],
@@ -35,7 +35,7 @@ test.each<[string, Partial<Facilitator>, string[]]>([
     store: world.store,
     clock: world.clock,
     log: { info: tell, warn: tell, error: tell },
-    facilitator: { ...sound, ...parts },
+    facilitator: { ...audio, ...parts },
     chain: { find: async () => ({ state: 'open' }) },
     owner: 'this process',
     closeMs: 50,

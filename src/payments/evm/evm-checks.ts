@@ -1,6 +1,6 @@
 import type { PublicClient } from 'viem'
 import type { PaymentOption } from '#contract/wire/payment.ts'
-import { evmSigners } from '#host/evm-signature.ts'
+import { evmSigners } from '#host/signatures/evm-signature.ts'
 import { rpcRetries, rpcTimeoutMs, walletSettlementGas } from '../bounds.ts'
 import { ChainUnavailable, type PaymentReason } from '../payment/payment.ts'
 import { chainIdOf, type EvmPayment } from './evm-rail.ts'
@@ -11,17 +11,17 @@ type Types = typeof import('@x402/evm').authorizationTypes
 
 interface EvmSignaturesOptions {
   rpcUrl: string
-  /** Whether a payer may be a contract that checks its signatures itself (EIP-1271). */
+  /** Whether a payer may be a contract that checks its own signatures (EIP-1271). */
   contractWallets: boolean
 }
 
-/** `isValidSignature(bytes32,bytes)`: its selector is also the answer that means yes. */
+/** `isValidSignature(bytes32,bytes)`: its selector is also the return value for a valid signature. */
 const magic = '0x1626ba7e'
 const yes = magic.padEnd(66, '0')
 
 /**
- * Whether the payer signed, decided as the token will decide it: an address with code is asked itself, any other one is
- * recovered from the signature. Asks nothing of the network until a signature is valid, or may be a contract's.
+ * Verifies the payer's signature as the token will: an address with code is asked itself, and for any other the signer
+ * is recovered. Sends nothing to the network unless a signature is valid or may be a contract's.
  */
 export class EvmSignatures {
   readonly #viem: Viem
@@ -38,7 +38,7 @@ export class EvmSignatures {
     this.#contractWallets = contractWallets
   }
 
-  /** What is wrong with the signature; null where it is right. Rejects with `ChainUnavailable`. */
+  /** Returns what is wrong with the signature; null if it is valid. Rejects with `ChainUnavailable`. */
   async problem(payment: EvmPayment): Promise<PaymentReason | null> {
     const digest = this.#digest(payment)
     const byKey = await this.#isOfKey(payment, digest)
@@ -83,7 +83,7 @@ export class EvmSignatures {
     }
   }
 
-  /** Untrusted code runs in this call, so it has no more gas than its part of a settlement. */
+  /** This call runs untrusted code, so its gas is limited to its share of a settlement. */
   async #isOfContract({ authorization, signature }: EvmPayment, digest: Hex): Promise<boolean> {
     const { encodeAbiParameters, concatHex } = this.#viem
     const asked = encodeAbiParameters([{ type: 'bytes32' }, { type: 'bytes' }], [digest, signature as Hex])
@@ -98,7 +98,7 @@ export class EvmSignatures {
   }
 }
 
-/** Whether the code failed, and not the node. Nodes have no common number for it. */
+/** Whether the contract's code failed, rather than the node. Nodes have no common error number for it. */
 function isOfTheCode({ BaseError, ExecutionRevertedError }: Viem, error: unknown): boolean {
   if (!(error instanceof BaseError)) return false
   if (error.walk(cause => cause instanceof ExecutionRevertedError)) return true
@@ -110,7 +110,10 @@ function isOfTheCode({ BaseError, ExecutionRevertedError }: Viem, error: unknown
 const text = (name: string) =>
   ({ type: 'function', name, stateMutability: 'view', inputs: [], outputs: [{ name: '', type: 'string' }] }) as const
 
-/** What is wrong with an option that is offered on an EVM chain, as a sentence for the operator. Rejects where the node does. */
+/**
+ * Returns what is wrong with an option offered on an EVM chain, as a sentence for the operator. Rejects if the node
+ * does.
+ */
 export async function offerProblem(
   client: Pick<PublicClient, 'getChainId' | 'getCode' | 'readContract'>,
   { network, asset, payTo, extra }: PaymentOption,

@@ -27,11 +27,14 @@ type Landing = Extract<OnChain, { state: 'landed' }>
 
 export interface EvmPaymentChainOptions {
   rpcUrl: string
-  /** Blocks that must follow a payment's own before it counts, because a chain may drop its newest ones; 0 for one that never does. */
+  /**
+   * Blocks that must follow a payment's block before it counts, because a chain may drop its newest ones; 0 for a chain
+   * that never does.
+   */
   confirmations: number
 }
 
-/** Reads EIP-3009 payments from a node. Asks nothing of the network until the first question. */
+/** Reads EIP-3009 payments from a node. Sends nothing to the network until first used. */
 export async function openEvmPaymentChain({
   rpcUrl,
   confirmations,
@@ -70,12 +73,15 @@ class EvmPaymentChain implements PaymentChain<EvmPayment> {
     return { ...landing, atSeconds: Number(timestamp) }
   }
 
-  /** Where no depth is asked for, a node that is a block behind its sibling must not make anyone wait. */
+  /** If no confirmations are required, a node that is a block behind another must not cause a wait. */
   #isDeep(blockNumber: bigint, head: bigint): boolean {
     return this.#confirmations === 0n || head - blockNumber >= this.#confirmations
   }
 
-  /** Unused at the head is unused before it; the time told is that of a block which stays. */
+  /**
+   * A nonce that is unused at the head was unused before it; the reported time is that of a block that will not be
+   * dropped.
+   */
   async #findNonce(payment: EvmPayment): Promise<OnChain> {
     const block = await this.#client.getBlock({ blockTag: 'latest' })
     const isUsed = await this.#client.readContract({
@@ -104,7 +110,7 @@ class EvmPaymentChain implements PaymentChain<EvmPayment> {
       if (!this.#isDeep(BigInt(log.blockNumber ?? latest), latest)) return { state: 'unconfirmed' }
       if (log.topics[0] === canceledTopic) return { state: 'void' }
       const receipt = await this.#receiptOf(log.transactionHash)
-      // Nodes behind one address answer for themselves; without the receipt nobody may say that nothing landed.
+      // Nodes behind one address can differ. Without the receipt we cannot claim that nothing landed.
       if (!receipt) throw new Error('The node has the event of the nonce, and not yet the receipt of its transaction.')
       const landing = landingIn(receipt, payment)
       return landing ? this.#timed(landing, receipt) : { state: 'void' }
@@ -140,8 +146,8 @@ class EvmPaymentChain implements PaymentChain<EvmPayment> {
 const addressTopic = (address: string): Hex => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`
 
 /**
- * The token writes `AuthorizationUsed` and right after it the `Transfer` of that authorisation. Taking the next event
- * of the token, and no other transfer of the transaction, keeps payments apart that share one.
+ * The token emits `AuthorizationUsed` directly followed by the `Transfer` of that authorization. Taking the token's
+ * next event, and no other transfer of the transaction, keeps payments in one transaction apart.
  */
 function landingIn(receipt: TransactionReceipt, { option, authorization }: EvmPayment): Landing | null {
   if (receipt.status !== 'success') return null

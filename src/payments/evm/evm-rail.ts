@@ -1,25 +1,31 @@
 import { z } from 'zod'
 import { BaseUnits, EvmAuthorization, EvmPayload, type PaymentOption } from '#contract/wire/payment.ts'
-import { hasLowS } from '#host/evm-signature.ts'
+import { hasLowS } from '#host/signatures/evm-signature.ts'
 import { clockSkewSeconds, minimumSecondsLeft, signatureBytes } from '../bounds.ts'
 import type { Rail, UntimelyPayment } from '../facilitators/rail.ts'
 import type { RemoteFacilitatorSettings } from '../facilitators/remote-facilitator.ts'
 import { commonMembers, placesOf, type ReceivedPayment, refusedPayment } from '../payment/payment.ts'
 
-/** What the service is told of the EVM network that it takes payments on. */
+/** Settings of the EVM network on which the service takes payments. */
 export interface EvmPaymentSettings {
   /** What a 402 offers first, all on one EVM network. */
   options: readonly [PaymentOption, ...PaymentOption[]]
   rpcUrl: string
-  /** Blocks that must follow a payment's own before it is credited: 0 on a local chain, 5 or more (ten seconds) on Base. */
+  /**
+   * Blocks that must follow a payment's block before it is credited: 0 on a local chain, 5 or more (ten seconds) on
+   * Base.
+   */
   confirmations: number
-  /** Pays the gas of settlements; never the payee's. Absent when `facilitator` settles. */
+  /** Pays the gas of settlements; never the payee's key. Absent if `facilitator` settles. */
   facilitatorKey?: `0x${string}`
-  /** Another service that settles, in place of a key of our own; what is credited the node still decides. */
+  /** Another service that settles instead of our own key; the node still decides what is credited. */
   facilitator?: RemoteFacilitatorSettings
-  /** What our own key may spend on gas in an hour, in wei; 0.05 ETH by default. */
+  /** What our own key may spend on gas per hour, in wei; 0.05 ETH by default. */
   feesPerHourWei?: bigint
-  /** Takes payments of contracts that check their signatures themselves (EIP-1271): false by default, because untrusted code then runs for each of them. */
+  /**
+   * Accepts payments from contracts that check their own signatures (EIP-1271). False by default, because each one runs
+   * untrusted code.
+   */
   contractWallets?: boolean
 }
 
@@ -59,7 +65,7 @@ function decodeEvmPayment({ payload }: ReceivedPayment, option: PaymentOption): 
   if (!parsed.success) throw refusedPayment('payload_members', { members: placesOf(parsed.error.issues) })
   const authorization = canonicalAuthorization(parsed.data.authorization)
   const signature = canonicalSignature(parsed.data.signature)
-  // The token lets a payer use a nonce once, whatever else the authorisation says.
+  // The token lets a payer use a nonce only once, whatever else the authorization says.
   const { from, nonce } = authorization
   const key = ['evm', chainIdOf(option.network), option.asset, from, nonce].join(':').toLowerCase()
   return { rail: 'evm', key, option: { ...option, amount: authorization.value }, authorization, signature }
@@ -91,12 +97,12 @@ function canonicalAuthorization(written: EvmAuthorization): EvmAuthorization {
 
 const plainDigits = (digits: string): string => BigInt(digits).toString()
 
-/** Ends a signature that is wrapped with the deployment of its wallet (ERC-6492). */
+/** The suffix of a signature wrapped with the deployment of its wallet (ERC-6492). */
 const wrapped = '6492'.repeat(16)
 
 /**
- * 65 bytes with a low `s`. Some wallets write the recovery bit as 0 or 1, which the token does not take. Any other
- * length can only be of a contract wallet, which says itself what it takes.
+ * 65 bytes with a low `s`. Some wallets write the recovery bit as 0 or 1, which the token rejects. Any other length can
+ * only come from a contract wallet, which decides itself what it accepts.
  */
 function canonicalSignature(written: string): string {
   const signature = written.toLowerCase()
@@ -112,7 +118,10 @@ function canonicalSignature(written: string): string {
   return `${signature.slice(0, 130)}${canonical.toString(16)}`
 }
 
-/** Compares all but the amount with our own option, whatever the client says it accepted. Throws `invalidPayment`. */
+/**
+ * Compares everything but the amount with our own option, whatever the client says it accepted. Throws
+ * `invalidPayment`.
+ */
 function checkEvmTerms({ option, authorization }: EvmPayment, { accepted }: ReceivedPayment): void {
   if (accepted && !isSameAddress(accepted.asset, option.asset)) {
     throw refusedPayment('wrong_asset', { asset: option.asset })
@@ -125,7 +134,7 @@ function checkEvmTerms({ option, authorization }: EvmPayment, { accepted }: Rece
 
 const isSameAddress = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase()
 
-/** What is wrong with the time of a payment, or null. The chain's own clock decides once it is sent. */
+/** Returns what is wrong with the time of a payment, or null. Once it is sent, the chain's own clock decides. */
 function untimelyEvm(payment: EvmPayment, nowMs: number): UntimelyPayment | null {
   const now = Math.floor(nowMs / 1000)
   const validBefore = Number(payment.authorization.validBefore)
@@ -140,5 +149,5 @@ function untimelyEvm(payment: EvmPayment, nowMs: number): UntimelyPayment | null
   return null
 }
 
-/** The number in a CAIP-2 name of an EVM chain. */
+/** Returns the number in the CAIP-2 name of an EVM chain. */
 export const chainIdOf = (network: string): number => Number(network.slice('eip155:'.length))

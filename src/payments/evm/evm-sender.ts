@@ -16,14 +16,16 @@ export interface ContractCall {
   args: readonly unknown[]
 }
 
-/** What a settlement tried to send. Its hash is known before it leaves, so a lost answer is not a lost transaction. */
+/**
+ * What a settlement tried to send. The hash is known before sending, so a lost answer does not mean a lost transaction.
+ */
 export interface SendAttempt {
   transaction: Hex | null
-  /** Set where an earlier one found its number taken: by another sender, or by itself where a node was asked that is behind. */
+  /** Set if an earlier attempt found its number taken: by another sender, or by itself on a node that is behind. */
   mayHaveLanded: boolean
-  /** Set where it certainly was not sent: `words` are for the operator. */
+  /** Set if it was certainly not sent; `words` are for the operator. */
   unsent: { by: 'token' | 'sender'; words: string } | null
-  /** What was counted for it, to be corrected by its receipt. */
+  /** The fee that was reserved for it, to be corrected by its receipt. */
   fee: CountedFee | null
 }
 
@@ -35,8 +37,8 @@ export const newAttempt = (): SendAttempt => ({
 })
 
 /**
- * Sends transactions of one key. Counting, signing and sending happen one at a time, because two sends that counted at
- * once would take the same number; everything else may overlap. Processes that share a key lose a little time by it.
+ * Sends transactions of one key. Numbering, signing and sending happen one at a time, because two concurrent sends
+ * would take the same number; everything else may overlap. Processes that share a key lose a little time to this.
  */
 export class EvmSender {
   readonly client
@@ -45,7 +47,7 @@ export class EvmSender {
   readonly #account
   readonly #sends = new OneAtATime()
   readonly #fees: FeeBudget
-  /** What the last transaction could have cost: the best guess at the next one. */
+  /** The maximum cost of the last transaction: the best estimate for the next one. */
   #usualFee = 1n
 
   constructor(viem: Viem, accounts: typeof import('viem/accounts'), options: EvmSenderOptions) {
@@ -69,17 +71,17 @@ export class EvmSender {
       .extend(viem.publicActions)
   }
 
-  /** Whether the hour's fees have room for one more transaction. */
+  /** Whether the hourly fee cap has room for one more transaction. */
   get canPay(): boolean {
     return this.#fees.left >= this.#usualFee
   }
 
-  /** In words for the operator. */
+  /** Describes the problem to the operator. */
   get feeProblem(): string {
     return `The fees of this hour have reached ${this.#viem.formatEther(this.#fees.perHour)} ETH, so payments wait; raise the cap if this is not an attack.`
   }
 
-  /** Rejects where it was not sent, and where that is not known; `attempt` tells which. */
+  /** Rejects if the transaction was not sent, or if that is unknown; `attempt` tells which. */
   async send(call: ContractCall, gasAtMost: bigint, attempt: SendAttempt): Promise<Hex> {
     const data = this.#viem.encodeFunctionData({ ...call, abi: call.abi as Abi })
     const gas = await this.#estimate({ to: call.address, data, gasAtMost }, attempt)
@@ -87,7 +89,7 @@ export class EvmSender {
     return this.#sends.run(() => this.#sendInTurn(request, attempt))
   }
 
-  /** Other processes may send by the same key; a number that one of them has taken is counted again. */
+  /** Other processes may send with the same key; if one has taken the number, a new one is read. */
   async #sendInTurn(request: { to: Hex; data: Hex; gas: bigint }, attempt: SendAttempt): Promise<Hex> {
     for (let time = 1; time <= sendsInTurn; time++) {
       const sent = await this.#sendOnce(request, attempt)
@@ -99,7 +101,7 @@ export class EvmSender {
     throw new Error('The key was always in use.')
   }
 
-  /** Null where another sender took the number; then it was not sent. */
+  /** Returns null if another sender took the number; then it was not sent. */
   async #sendOnce({ to, data, gas }: { to: Hex; data: Hex; gas: bigint }, attempt: SendAttempt): Promise<Hex | null> {
     const nonce = await this.client.getTransactionCount({ address: this.address, blockTag: 'pending' })
     const request = await this.client.prepareTransactionRequest({
@@ -121,7 +123,7 @@ export class EvmSender {
     }
   }
 
-  /** The number may have been taken by this very transaction, where the answer to it was lost and it was sent again. */
+  /** This very transaction may have taken the number, if the answer to it was lost and it was sent again. */
   async #isKnown(hash: Hex): Promise<boolean> {
     try {
       await this.client.getTransaction({ hash })
@@ -139,7 +141,7 @@ export class EvmSender {
     throw new Error('The fees of this hour have no room for the transaction.')
   }
 
-  /** A transfer that the token would refuse is refused here, before it costs anything; one that would burn gas as well. */
+  /** Refuses a transfer that the token would refuse, before it costs anything, and one that would waste gas. */
   async #estimate(call: { to: Hex; data: Hex; gasAtMost: bigint }, attempt: SendAttempt): Promise<bigint> {
     const gas = await this.#estimateAll(call, attempt)
     if (gas <= call.gasAtMost) return gas
@@ -172,7 +174,7 @@ export class EvmSender {
   }
 }
 
-/** Words of nodes for a number that another transaction of the key has. */
+/** Matches the errors of nodes for a number that another transaction of the key has. */
 const isNumberTaken = (error: unknown): boolean =>
   error instanceof Error &&
   /nonce too low|lower than the current nonce|replacement transaction underpriced|already known/i.test(error.message)
@@ -182,7 +184,7 @@ export interface EvmSenderOptions {
   network: string
   rpcUrl: string
   key: Hex
-  /** What settling may cost in an hour; `feesPerHourWei` of the bounds where it is not said. */
+  /** Maximum cost of settling per hour; `feesPerHourWei` of the bounds by default. */
   feesPerHourWei?: bigint
   clock?: Clock
 }

@@ -1,11 +1,11 @@
 import type { PublicClient } from 'viem'
 import { type StakeReader, stakeAnswerMs, stakeDecimals } from '#ledger/accounts/stake-reader.ts'
 
-/** Where stakes are read: any contract that answers `balanceOf(address)` with what an address has staked. */
+/** Where stakes are read: any contract whose `balanceOf(address)` returns what an address has staked. */
 export interface EvmStakeOptions {
   rpcUrl: string
   contract: string
-  /** Of the staked token; 18 where absent. */
+  /** Decimals of the staked token; 18 by default. */
   decimals?: number
 }
 
@@ -25,7 +25,7 @@ const isAddress = (text: string): text is Address => /^0x[0-9a-fA-F]{40}$/.test(
 
 const microDecimals = 6
 
-/** Asks nothing of the network until the first question. Throws one sentence where the settings cannot be meant. */
+/** Sends nothing to the network until first used. Throws a sentence for invalid settings. */
 export async function openEvmStakeReader(options: EvmStakeOptions): Promise<StakeReader> {
   const { rpcUrl, contract, decimals = 18 } = options
   if (!isAddress(contract)) throw new Error('The staking contract is an address: 0x and 40 hexadecimal digits.')
@@ -33,7 +33,7 @@ export async function openEvmStakeReader(options: EvmStakeOptions): Promise<Stak
     throw new Error(`The decimals of the staking token are a whole number from 0 to ${stakeDecimals}.`)
   }
   const { createPublicClient, http } = await import('viem')
-  // No second attempt: the next call asks again, and this one must not wait for it.
+  // No retry: the next call asks again, and this one must not wait for it.
   const transport = http(rpcUrl, { timeout: stakeAnswerMs, retryCount: 0 })
   return new EvmStakeReader(createPublicClient({ transport }), contract, decimals)
 }
@@ -49,7 +49,7 @@ class EvmStakeReader implements StakeReader {
     this.#decimals = decimals
   }
 
-  /** Wallets of other chains have staked nothing here. */
+  /** Wallets on other chains have no stake here. */
   async stakeOf(wallets: readonly string[]): Promise<bigint> {
     const stakes = await Promise.all(wallets.filter(isAddress).map(wallet => this.#balanceOf(wallet)))
     const sum = stakes.reduce((all, each) => all + each, 0n)

@@ -13,11 +13,11 @@ type Requirements = Parameters<Scheme['verify']>[1]
 type Payload = Parameters<Scheme['verify']>[0]
 
 export interface LocalFacilitatorOptions extends EvmSenderOptions {
-  /** Takes payments of contracts that check their signatures themselves (EIP-1271); false where it is not said. */
+  /** Accepts payments from contracts that check their own signatures (EIP-1271); false by default. */
   contractWallets?: boolean
 }
 
-/** Settles on an EVM chain with a key of our own. Asks nothing of the network until it is used. */
+/** Settles on an EVM chain with our own key. Sends nothing to the network until it is used. */
 export async function openLocalFacilitator(options: LocalFacilitatorOptions): Promise<LocalFacilitator> {
   const [viem, accounts, core, evm, exact] = await Promise.all([
     import('viem'),
@@ -37,7 +37,7 @@ interface Packages {
   exact: typeof import('@x402/evm/exact/facilitator')
 }
 
-/** Reasons that the stock facilitator has read from the chain or the payment itself, and so are certain. */
+/** Reasons that the stock facilitator derives from the chain or the payment itself, and that are therefore certain. */
 const certainReasons: Readonly<Record<string, PaymentReason>> = {
   invalid_exact_evm_nonce_already_used: 'nonce_used',
   invalid_exact_evm_insufficient_balance: 'insufficient_funds',
@@ -99,7 +99,8 @@ export class LocalFacilitator implements Facilitator<EvmPayment> {
   async #judgeTwice(payment: EvmPayment): Promise<Verdict> {
     const first = await this.#judge(payment)
     if (first.certain) return first.verdict
-    // A node that is down looks like a bad payment to the stock code, so it is asked and the verdict taken once more.
+    // To the stock code a node that is down looks like a bad payment, so the node is probed and the payment verified
+    // once more.
     await this.#probe()
     return (await this.#judge(payment)).verdict
   }
@@ -111,7 +112,7 @@ export class LocalFacilitator implements Facilitator<EvmPayment> {
     const reason = result.errorReason ?? ''
     if (attempt.transaction) {
       const hasFailed = reason === 'invalid_exact_evm_transaction_failed' && result.transaction !== ''
-      // What failed may have come second, after the transfer that spent the nonce.
+      // The failed transaction may have come second, after the transfer that used the nonce.
       return hasFailed && !attempt.mayHaveLanded
         ? { state: 'refused', reason: 'simulation_failed' }
         : { state: 'sent', transaction: attempt.transaction }
@@ -151,14 +152,14 @@ export class LocalFacilitator implements Facilitator<EvmPayment> {
     }
   }
 
-  /** One for each use, because what it sends belongs to one payment. */
+  /** Created for each use, because what it sends belongs to one payment. */
   #facilitatorOf(writeContract: (call: ContractCall) => Promise<Hex>, attempt?: SendAttempt) {
     const { core, evm, exact } = this.#packages
     const { client, address } = this.#sender
     const signer = evm.toFacilitatorEvmSigner(
       {
         address,
-        // The code of a wallet may run in it, with no more gas than a settlement would give it.
+        // This may run the code of a wallet, so its gas is limited to that of a settlement.
         readContract: call =>
           client.readContract({ ...call, gas: this.#gasAtMost } as unknown as Parameters<
             typeof client.readContract
@@ -179,10 +180,10 @@ export class LocalFacilitator implements Facilitator<EvmPayment> {
   }
 }
 
-/** Checking sends nothing, and settling nothing but the transfer: no wallet is deployed at our expense. */
+/** Verifying sends nothing, and settling only the transfer: no wallet is deployed at our expense. */
 const refuseToSend = (): Promise<never> => Promise.reject(new Error('Nothing else is sent for a payment.'))
 
-/** What the stock facilitator is told: our option alone, and a payload of exactly two members. */
+/** Returns what the stock facilitator sees: only our option, and a payload of exactly two members. */
 function stockTerms({ option, authorization, signature }: EvmPayment): [Payload, Requirements] {
   const requirements = { ...option, extra: { ...option.extra } } as Requirements
   return [{ x402Version, accepted: requirements, payload: { signature, authorization } }, requirements]

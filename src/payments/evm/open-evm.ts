@@ -13,7 +13,7 @@ import { openEvmPaymentChain } from './evm-payment-chain.ts'
 import type { EvmPayment, EvmPaymentSettings } from './evm-rail.ts'
 import { openLocalFacilitator } from './local-facilitator.ts'
 
-/** Asks no chain before it is used. Throws a sentence when it is not clear who settles. */
+/** Contacts no chain before it is used. Throws a sentence if it is not clear who settles. */
 export async function openEvm(settings: EvmPaymentSettings, clock: Clock): Promise<OpenRail<EvmPayment>> {
   const { rpcUrl, confirmations } = settings
   const [chain, facilitator] = await Promise.all([
@@ -44,21 +44,21 @@ function openFacilitator(settings: EvmPaymentSettings, clock: Clock): Promise<Fa
 }
 
 export interface RemoteFacilitatorOptions {
-  /** With its path where it has one; https, or http on this machine. */
+  /** Includes its path, if any; https, or http on this machine. */
   url: string
-  /** CAIP-2, of the network that it settles on. */
+  /** CAIP-2; the network that it settles on. */
   network: string
-  /** A node of that network: whose signature it is and what has landed is never the facilitator's word. */
+  /** A node of that network. Who signed and what has landed is never decided by the facilitator. */
   rpcUrl: string
-  /** What signs us in there; nothing where absent. */
+  /** Headers that authenticate us there; none if absent. */
   headers?: FacilitatorHeaders
-  /** Takes payments of contracts that check their signatures themselves (EIP-1271); false where it is not said. */
+  /** Accepts payments from contracts that check their own signatures (EIP-1271); false by default. */
   contractWallets?: boolean
-  /** In place of those of the bounds. */
+  /** Overrides those of the bounds. */
   answerMs?: Partial<Record<FacilitatorQuestion, number>>
 }
 
-/** Asks nothing of the network until it is used. Throws a sentence where the address is not one to send payments to. */
+/** Sends nothing to the network until it is used. Throws a sentence if the address is not suitable for payments. */
 export async function openRemoteEvmFacilitator(
   options: RemoteFacilitatorOptions,
 ): Promise<RemoteFacilitator<EvmPayment>> {

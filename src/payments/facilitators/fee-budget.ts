@@ -1,15 +1,15 @@
 import type { Clock } from '#contract/time.ts'
 import { feeStepMs, feeWindowMs } from '../bounds.ts'
 
-/** What was counted for one settlement. */
+/** What was reserved for one settlement. */
 export interface CountedFee {
-  /** Replaces the most that it could have cost by what it did cost. */
+  /** Replaces the maximum cost with the actual one. */
   correct(fee: bigint): void
 }
 
 /**
- * What settling may cost in any hour, in base units of the chain's own coin. A fee is counted when it is sent, at the
- * most that it may be. The count is this process's own and starts again with it.
+ * Caps the cost of settling per hour, in base units of the chain's own coin. A fee is counted at its maximum when it is
+ * sent. The count belongs to this process and starts over with it.
  */
 export class FeeBudget {
   readonly perHour: bigint
@@ -26,14 +26,14 @@ export class FeeBudget {
     const steps = feeWindowMs / feeStepMs
     let spent = 0n
     for (const [at, counted] of this.#steps) {
-      // A clock that is set back leaves steps behind that are still to come; they are as gone as the old ones.
+      // After the clock is set back, steps remain that lie in the future; they are discarded like the old ones.
       if (Math.abs(step - at) >= steps) this.#steps.delete(at)
       else spent += counted.spent
     }
     return spent < this.perHour ? this.perHour - spent : 0n
   }
 
-  /** Null where the hour has no room for it; then nothing is counted. */
+  /** Returns null, and counts nothing, if the hour has no room for this fee. */
   count(fee: bigint): CountedFee | null {
     if (this.left < fee) return null
     const at = this.#step()
@@ -54,7 +54,7 @@ export class FeeBudget {
   }
 }
 
-/** Runs works in the order of their asking, each after the last has ended, whichever way that was. */
+/** Runs tasks in order, each after the previous one has ended, whether or not it failed. */
 export class OneAtATime {
   #last: Promise<unknown> = Promise.resolve()
 

@@ -1,39 +1,55 @@
 import type { z } from 'zod'
 import type { ServiceError } from '#contract/errors/service-error.ts'
+import type { MicroUsd } from '#contract/money.ts'
 import type { Clock } from '#contract/time.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import type { PaymentChain, PaymentReason, ReceivedPayment, SignedPayment } from '../payment/payment.ts'
 
-/** All that top-ups need to know of one kind of network. Each has a folder, and a line in `rails/rails.ts`. */
+/**
+ * Everything that top-ups need to know about one kind of network. Each has a folder, and a line in `rails/rails.ts`.
+ */
 export interface Rail<Payment extends SignedPayment = SignedPayment, Settings = object> {
   name: Payment['rail']
-  /** Of its payments as rows keep them. */
+  /** Schema of its payments as rows store them. */
   schema: z.ZodType<Payment>
-  /** Whether a network, as CAIP-2, is one of its. */
+  /** Whether a CAIP-2 network belongs to this rail. */
   serves(network: string): boolean
-  /** The payment in its canonical form; its terms are still to be checked. Throws `invalidPayment`. */
+  /** Returns the payment in its canonical form, with its terms not yet checked. Throws `invalidPayment`. */
   decode(received: ReceivedPayment, option: PaymentOption): Payment
-  /** Compares all but the amount with our own option, whatever the client says it accepted. Throws `invalidPayment`. */
+  /**
+   * Compares everything but the amount with our own option, whatever the client says it accepted. Throws
+   * `invalidPayment`.
+   */
   checkTerms(payment: Payment, received: ReceivedPayment): void
-  /** What is wrong with the time of a payment, or null. The chain's own clock decides once it is sent. */
+  /** Returns what is wrong with the time of a payment, or null. Once it is sent, the chain's own clock decides. */
   untimely(payment: Payment, nowMs: number): UntimelyPayment | null
-  /** Normalised, as an account's wallet is. */
+  /** Returns the payer, normalized like an account's wallet. */
   payerOf(payment: Payment): string
-  /** Unix seconds after which it can no longer land; undefined when the chain counts blocks instead. */
+  /** Returns the Unix seconds after which it can no longer land; undefined if the chain counts blocks instead. */
   validBeforeSecondsOf(payment: Payment): number | undefined
-  /** What makes two payments of one key the same authorisation. */
+  /** Returns what makes two payments with one key the same authorization. */
   signedTextOf(payment: Payment): string
-  /** A payee in the one spelling that can be compared. */
+  /** Returns a payee in its one comparable spelling. */
   payee(payTo: string): string
-  /** Offered to callers; none when its operator set nothing up for it. Throws a sentence for settings that cannot be used. */
+  /**
+   * Returns what is offered to callers; nothing if the operator has not configured this rail. Throws a sentence for
+   * unusable settings.
+   */
   options(settings: Settings): readonly PaymentOption[]
-  /** What reads its chain, and what settles on it. Null when its operator set nothing up for it. */
+  /** Opens what reads its chain and what settles on it. Null if the operator has not configured it. */
   open(settings: Settings, clock: Clock): Promise<OpenRail<Payment>> | null
 }
 
 export interface OpenRail<Payment extends SignedPayment = SignedPayment> {
   chain: PaymentChain<Payment>
   facilitator: Facilitator<Payment>
+  /** Drafts what a wallet signs, on chains where a wallet cannot compose it; base64. */
+  drafts?: Drafts
+}
+
+export interface Drafts {
+  /** Throws for a payer that is no address of this chain; rejects with `ChainUnavailable`. */
+  draft(order: { payer: string; amount: MicroUsd; option: PaymentOption }): Promise<string>
 }
 
 export interface UntimelyPayment {
@@ -41,39 +57,39 @@ export interface UntimelyPayment {
   refusal: ServiceError
 }
 
-/** Who checks payments against the chain and brings them there. Built in, or a remote one over HTTP. */
+/** Verifies payments against the chain and settles them: built in, or a remote one over HTTP. */
 export interface Facilitator<Payment extends SignedPayment = SignedPayment> {
   /**
-   * Moves nothing. Looks at the signature before anything else, also of a payment that has expired. Rejects with
-   * `ChainUnavailable` where it cannot tell a bad payment from a broken connection, and with `SettlementPaused` where a
-   * good one cannot be settled for a while.
+   * Moves nothing. Checks the signature before anything else, even for an expired payment. Rejects with
+   * `ChainUnavailable` if it cannot tell a bad payment from a broken connection, and with `SettlementPaused` if a good
+   * one cannot be settled for a while.
    */
   verify(payment: Payment): Promise<Verdict>
-  /** Repeating it is safe: the token takes a nonce once. A rejection means that anything may have happened. */
+  /** Safe to repeat: the token accepts a nonce once. A rejection means that anything may have happened. */
   settle(payment: Payment): Promise<Settlement>
-  /** CAIP-2 networks that it settles on. */
+  /** Returns the CAIP-2 networks that it settles on. */
   supported(): readonly string[]
-  /** What keeps it from settling into this option, as a sentence for the operator; null where all is well. */
+  /** Returns what keeps it from settling into this option, as a sentence for the operator; null if nothing does. */
   problem(option: PaymentOption): Promise<string | null>
-  /** Ends its connections, where it keeps some. */
+  /** Closes its connections, if it keeps any. */
   close?(): Promise<void>
 }
 
 export type Verdict = { valid: true } | { valid: false; reason: PaymentReason }
 
 export type Settlement =
-  /** It says so; the chain has the last word. */
+  /** According to the facilitator; the chain has the last word. */
   | { state: 'settled'; transaction: string }
-  /** On its way: it may have landed, or still land. */
+  /** In flight: it may have landed, or may still land. */
   | { state: 'sent'; transaction: string }
-  /** Said to have been refused, by a party whose word is no proof: it may land until its time is over. */
+  /** Reported as refused by a party whose word is no proof: it may land until it expires. */
   | { state: 'doubtful'; why: string }
-  /** Nothing moved and nothing is on its way; the payment is to blame. */
+  /** Nothing moved and nothing is in flight; the payment is at fault. */
   | { state: 'refused'; reason: PaymentReason }
-  /** Nothing moved and nothing is on its way; the payment is not to blame. `why` is for the operator. */
+  /** Nothing moved and nothing is in flight; the payment is not at fault. `why` is for the operator. */
   | { state: 'unsent'; why: string }
 
-/** A good payment cannot be brought to the chain for a while; nothing was taken. `message` is one sentence for the payer. */
+/** A good payment cannot be settled for a while; nothing was taken. `message` is one sentence for the payer. */
 export class SettlementPaused extends Error {
   override readonly name = 'SettlementPaused'
 }

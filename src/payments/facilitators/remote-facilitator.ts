@@ -1,5 +1,10 @@
 import { Agent, request } from 'undici'
-import { z } from 'zod'
+import {
+  type FacilitatorKind,
+  FacilitatorSettlement,
+  FacilitatorVerdict,
+  facilitatorKinds,
+} from '#contract/wire/facilitator.ts'
 import { parseJson } from '#contract/wire/json.ts'
 import { x402Version } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
@@ -24,25 +29,28 @@ export interface FacilitatorRequest {
   url: URL
 }
 
-/** What signs us in at a facilitator, made for each request again, because some sign the path. Never logged. */
+/**
+ * Returns the headers that authenticate us at a facilitator, anew for each request, because some sign the path. Never
+ * logged.
+ */
 export type FacilitatorHeaders = (
   request: FacilitatorRequest,
 ) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>
 
 export interface RemoteFacilitatorSettings {
-  /** Of any facilitator of x402 version 2, with its path where it has one; https, or http on this machine. */
+  /** The URL of any facilitator of x402 version 2, including its path; https, or http on this machine. */
   url: string
-  /** What signs us in there, made for each request again; nothing when absent. Never logged. */
+  /** Authenticates us there, anew for each request; nothing if absent. Never logged. */
   headers?: FacilitatorHeaders
 }
 
 interface FacilitatorAnswer {
   status: number
-  /** The JSON of the body; undefined where it is none. */
+  /** The parsed JSON body; undefined if it is not JSON. */
   body: unknown
 }
 
-/** The question certainly did not reach the facilitator. */
+/** The request certainly did not reach the facilitator. */
 class FacilitatorUnreached extends Error {
   override readonly name = 'FacilitatorUnreached'
 }
@@ -53,7 +61,7 @@ export const answerMs: Readonly<Record<FacilitatorQuestion, number>> = {
   supported: facilitatorSupportedMs,
 }
 
-/** Asks an x402 facilitator. Follows no redirect, because a signed payment is for nobody else. */
+/** Calls an x402 facilitator. Follows no redirect, because a signed payment is meant for it alone. */
 export class FacilitatorHttp {
   readonly host: string
   readonly #base: URL
@@ -61,7 +69,7 @@ export class FacilitatorHttp {
   readonly #answerMs: Readonly<Record<FacilitatorQuestion, number>>
   readonly #agent = new Agent({ connections: facilitatorConnections, connect: { timeout: facilitatorConnectMs } })
 
-  /** Throws a sentence where the address is not one to send payments to. */
+  /** Throws a sentence if the address is not suitable for payments. */
   constructor(options: {
     url: string
     headers: FacilitatorHeaders
@@ -73,7 +81,10 @@ export class FacilitatorHttp {
     this.#answerMs = options.answerMs
   }
 
-  /** Rejects where there was no whole answer in time: then it may have been heard, unless it is `FacilitatorUnreached`. */
+  /**
+   * Rejects if there was no complete answer in time. The facilitator may then have received the request, unless the
+   * error is `FacilitatorUnreached`.
+   */
   async ask(question: FacilitatorQuestion, body?: object): Promise<FacilitatorAnswer> {
     const method = body ? 'POST' : 'GET'
     const url = new URL(this.#base)
@@ -94,7 +105,7 @@ export class FacilitatorHttp {
     }
   }
 
-  /** Ends all connections. */
+  /** Closes all connections. */
   close(): Promise<void> {
     return this.#agent.destroy()
   }
@@ -103,7 +114,7 @@ export class FacilitatorHttp {
     try {
       return await this.#headers(asked)
     } catch {
-      // Whatever failed in there may hold a secret in its words.
+      // Whatever failed there may contain a secret in its message.
       throw new FacilitatorUnreached('The headers for the facilitator could not be made.')
     }
   }
@@ -130,7 +141,7 @@ async function readJson(body: AsyncIterable<Buffer>): Promise<unknown> {
   return parsed.ok ? parsed.value : undefined
 }
 
-/** Of a failure before the first byte of a request, that alone. */
+/** Wraps a failure before the first byte of a request, and no other. */
 function unreachedOr(error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return unreachable.has(code) || code === 'UND_ERR_INVALID_ARG'
@@ -138,25 +149,28 @@ function unreachedOr(error: unknown): unknown {
     : error
 }
 
-/** What a remote facilitator's word is not taken for, and how its rail is written. */
+/** What a remote facilitator is not trusted with, and how its rail is written. */
 export interface RemoteRail<Payment extends SignedPayment> {
   /** CAIP-2. */
   network: string
   /**
-   * What is wrong with the signature, before anyone else sees it; null where it is right. Rejects with
+   * Returns what is wrong with the signature, before anyone else sees it; null if it is valid. Rejects with
    * `ChainUnavailable`.
    */
   signatureProblem(payment: Payment): Promise<PaymentReason | null>
-  /** The `payload` of the wire, of exactly its members. */
+  /** The `payload` on the wire, with exactly its members. */
   payload(payment: Payment): object
   isTransaction(id: string): boolean
-  /** What is wrong with the option itself, as a sentence; `kind` is what the facilitator says of its network. */
+  /**
+   * Returns what is wrong with the option itself, as a sentence; `kind` is what the facilitator reports about its
+   * network.
+   */
   offerProblem(option: PaymentOption, kind: FacilitatorKind): Promise<string | null>
 }
 
 /**
- * Lets a remote service check and settle, over HTTP. Nothing that it says is credited, and no refusal of its ends a payment
- * that it has been given to settle.
+ * Lets a remote service verify and settle over HTTP. Nothing is credited on its word, and none of its refusals ends a
+ * payment that it was given to settle.
  */
 export class RemoteFacilitator<Payment extends SignedPayment> implements Facilitator<Payment> {
   readonly #http: FacilitatorHttp
@@ -193,7 +207,7 @@ export class RemoteFacilitator<Payment extends SignedPayment> implements Facilit
     throw new ChainUnavailable('The facilitator did not say whether the payment is valid.')
   }
 
-  /** Rejects where it gave no answer that can be read: the payment may be on its way. */
+  /** Rejects if its answer cannot be read: the payment may be in flight. */
   async settle(payment: Payment): Promise<Settlement> {
     try {
       const answer = await this.#http.ask('settle', this.#terms(payment))
@@ -218,7 +232,7 @@ export class RemoteFacilitator<Payment extends SignedPayment> implements Facilit
     }
   }
 
-  /** Our own option as both what was accepted and what is required, whatever the client wrote. */
+  /** Sends our own option as both accepted and required, whatever the client wrote. */
   #terms(payment: Payment): object {
     const { option } = payment
     const paymentPayload = { x402Version, accepted: option, payload: this.#rail.payload(payment) }
@@ -226,30 +240,8 @@ export class RemoteFacilitator<Payment extends SignedPayment> implements Facilit
   }
 }
 
-/** What facilitators of x402 version 2 answer. Other members are ignored. */
-
-const Word = z.string().nullish()
-const Verified = z.object({ isValid: z.boolean(), invalidReason: Word })
-const Settled = z.object({ success: z.boolean(), errorReason: Word, transaction: Word })
-const Kind = z.object({
-  x402Version: z.number(),
-  scheme: z.string(),
-  network: z.string(),
-  extra: z.record(z.string(), z.unknown()).nullish(),
-})
-const Supported = z.object({ kinds: z.array(z.unknown()) })
-
-type FacilitatorKind = z.output<typeof Kind>
-
-/** What it settles by the scheme `exact`; kinds that are written otherwise are left out. Null where it is no list at all. */
-function readSupported({ status, body }: FacilitatorAnswer): FacilitatorKind[] | null {
-  const parsed = Supported.safeParse(body)
-  if (status !== 200 || !parsed.success) return null
-  return parsed.data.kinds
-    .map(kind => Kind.safeParse(kind))
-    .flatMap(kind => (kind.success ? [kind.data] : []))
-    .filter(kind => kind.x402Version === x402Version && kind.scheme === 'exact')
-}
+const readSupported = ({ status, body }: FacilitatorAnswer): FacilitatorKind[] | null =>
+  status === 200 ? facilitatorKinds(body) : null
 
 const reasons: Readonly<Record<string, PaymentReason>> = {
   insufficient_funds: 'insufficient_funds',
@@ -265,11 +257,11 @@ const reasons: Readonly<Record<string, PaymentReason>> = {
 type RemoteVerdict =
   | { says: 'valid' }
   | { says: 'refused'; reason: PaymentReason }
-  /** It could not tell, or says that a signature is wrong, which is checked here. */
+  /** It could not tell, or reports a wrong signature, which we check ourselves. */
   | { says: 'nothing' }
 
 function readVerdict({ body }: FacilitatorAnswer): RemoteVerdict {
-  const parsed = Verified.safeParse(body)
+  const parsed = FacilitatorVerdict.safeParse(body)
   if (!parsed.success) return { says: 'nothing' }
   if (parsed.data.isValid) return { says: 'valid' }
   const word = parsed.data.invalidReason ?? ''
@@ -280,7 +272,7 @@ function readVerdict({ body }: FacilitatorAnswer): RemoteVerdict {
   }
 }
 
-/** Answers by which the question was not even taken up; each with what the operator can do. */
+/** Answers by which the request was not even processed, each with what the operator can do. */
 const turnedAway: Readonly<Record<number, string>> = {
   401: 'check the credentials that it is sent',
   402: 'it requires a payment for this call',
@@ -290,12 +282,12 @@ const turnedAway: Readonly<Record<number, string>> = {
   429: 'its rate limit is reached',
 }
 
-/** What it says of a settlement; null where it says nothing that can be read, which means that anything may have happened. */
+/** Reads its answer to a settlement; null if it cannot be read, which means that anything may have happened. */
 function readSettlement(
   { status, body }: FacilitatorAnswer,
   isTransaction: (id: string) => boolean,
 ): Settlement | null {
-  const parsed = Settled.safeParse(body)
+  const parsed = FacilitatorSettlement.safeParse(body)
   if (!parsed.success) {
     const advice = status >= 300 && status < 400 ? 'it has moved; set its new address' : turnedAway[status]
     return advice ? { state: 'unsent', why: `The facilitator answered ${status}: ${advice}.` } : null
@@ -307,6 +299,6 @@ function readSettlement(
   return { state: 'doubtful', why: `The facilitator says ${wordOf(errorReason)}.` }
 }
 
-/** An untrusted reason goes to the log only where it is a single word. */
+/** An untrusted reason is logged only if it is a single word. */
 const wordOf = (reason: string | null | undefined): string =>
   reason && /^[\w.:-]{1,80}$/.test(reason) ? reason : 'that it failed'

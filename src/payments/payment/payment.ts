@@ -9,59 +9,65 @@ import { x402Version } from '#contract/wire/networks.ts'
 import { FlatPaymentPayload, PaymentOption, PaymentPayload } from '#contract/wire/payment.ts'
 import { clockSkewSeconds, minimumSecondsLeft, quotedCharacters } from '../bounds.ts'
 
-/** The members of a stored payment that every rail has; `rail` says which rail reads the others. */
+/** Members that stored payments of every rail have; `rail` says which rail reads the rest. */
 export const commonMembers = {
-  /** Decoded values alone: spelling, encoding and extra members do not make it another payment. */
+  /** Built from decoded values only: spelling, encoding and extra members do not make a different payment. */
   key: z.string(),
   /** Our own option, with the amount that was signed; never what a client says it accepted. */
   option: PaymentOption,
 }
 
-/** A payment in its one canonical form. Each rail has a type of its own for the rest. */
+/** A payment in its one canonical form. Each rail has its own type for the rest. */
 export interface SignedPayment {
   rail: string
   key: string
   option: PaymentOption
 }
 
-/** A base unit of USDC is a micro-USD. */
+/** One base unit of USDC is one micro-USD. */
 export const amountOf = ({ option }: SignedPayment): MicroUsd => microUsd(BigInt(option.amount))
 
 const idCharacters = 32
 
-/** The `paymentId` of an answer: stable for a payment, and tells nothing about it. */
+/** The `paymentId` of an answer: stable for a payment, and reveals nothing about it. */
 export const paymentIdOf = (key: string): string =>
   `pay_${createHash('sha256').update(key).digest('hex').slice(0, idCharacters)}`
 
-/** The text that a row keeps, so that settling can be repeated. */
+/** Serializes a payment for its row, so that settling can be repeated. */
 export const storePayment = (payment: SignedPayment): string => JSON.stringify(payment)
 
-/** Reads what became of a payment, regardless of its submitter. Rejects with `ChainUnavailable`. */
+/** Reads the outcome of a payment, regardless of who submitted it. Rejects with `ChainUnavailable`. */
 export interface PaymentChain<Payment extends SignedPayment = SignedPayment> {
   /** `transaction` is where to look first. */
   find(payment: Payment, transaction: string | null): Promise<OnChain>
-  /** The payment with the end of its life, where it does not say that itself; asked before it is claimed. */
+  /** Adds the end of a payment's life if it does not contain it; called before it is claimed. */
   dated?(payment: Payment): Promise<Payment>
 }
 
 export type OnChain =
-  /** The payment moved this amount to our payee, in a transaction that succeeded. The time of its block, where the chain has one. */
+  /**
+   * The payment moved this amount to our payee in a successful transaction. Includes the time of its block, if the
+   * chain has one.
+   */
   | { state: 'landed'; transaction: string; amount: MicroUsd; atSeconds?: number }
-  /** It is spent or cancelled, and nothing of it came to us. The reason is `nonce_used` where none is given. */
+  /** It is spent or cancelled, and we received nothing. The reason is `nonce_used` if none is given. */
   | { state: 'void'; reason?: PaymentReason }
   /** It is spent or cancelled, in a block that the chain may still drop. */
   | { state: 'unconfirmed' }
-  /** It is unused, and no block up to this time, where the payment has one, will use it any more. */
+  /** It is unused, and no block up to this time, if it has one, can use it any more. */
   | { state: 'open'; chainTimeSeconds?: number }
-  /** It has not landed, and never can any more. */
+  /** It has not landed and never can. */
   | { state: 'over' }
 
-/** The chain could not be asked, so nothing is known about the payment. The cause is for the operator. */
+/** The chain could not be reached, so nothing is known about the payment. The cause is for the operator. */
 export class ChainUnavailable extends Error {
   override readonly name = 'ChainUnavailable'
 }
 
-/** Names of an error and its causes, for a log: the words of a node's client hold its address and what was signed. */
+/**
+ * Returns the names of an error and its causes, for a log: a node client's messages contain its address and what was
+ * signed.
+ */
 export function failureWords(error: unknown): string {
   const names: string[] = []
   for (let each = error; each instanceof Error && names.length < namesAtMost; each = each.cause) names.push(each.name)
@@ -70,22 +76,22 @@ export function failureWords(error: unknown): string {
 
 const namesAtMost = 6
 
-/** A payment as a client wrote it, nothing of it checked against what was asked for. */
+/** A payment as a client wrote it, not yet compared with what was required. */
 export interface ReceivedPayment {
   scheme: string
   /** CAIP-2 or an older bare name. */
   network: string
-  /** What the client says it accepted; null in the flat payload of older clients, which leaves it out. */
+  /** What the client says it accepted; null in the flat payload of older clients, which omits it. */
   accepted: { amount: string; asset: string; payTo: string } | null
   payload: Readonly<Record<string, unknown>>
 }
 
 /**
- * The payment of a request under any of its header names (brief §2.3), null where there is none. Throws `invalidPayment`.
- * A payment that came several times, byte for byte the same, is one.
+ * Reads the payment of a request from any of its header names (brief §2.3); null if there is none. Throws
+ * `invalidPayment`. Byte-for-byte equal copies of a payment count as one.
  */
 export function readPayment(header: HeaderReader): ReceivedPayment | null {
-  // Base64 has no comma: where there is one, a server on the way has joined a header that came twice.
+  // Base64 has no comma, so a comma means that a server on the way joined a repeated header.
   const values = paymentHeaderNames.flatMap(name => header(name)).flatMap(value => value.split(','))
   const [text, ...others] = new Set(values.map(value => value.trim()))
   if (text === undefined) return null
@@ -122,12 +128,14 @@ function parsePayment(value: unknown): ReceivedPayment {
   return { scheme, network, accepted: null, payload }
 }
 
-/** Where in a payment the issues are: `payload.authorization.nonce`. */
+/** Returns where in a payment the issues are: `payload.authorization.nonce`. */
 export const placesOf = (issues: readonly { path: readonly PropertyKey[] }[]): string[] => [
   ...new Set(issues.map(({ path }) => path.map(String).join('.').slice(0, quotedCharacters) || 'payload')),
 ]
 
-/** Why a payment is not taken, as `details.reason` says it, each with what is wrong and what to do. Nothing was credited. */
+/**
+ * Why a payment is rejected, as `details.reason` says, each with what is wrong and what to do. Nothing was credited.
+ */
 const sentences = {
   conflicting_headers:
     'The request carries more than one payment, and they differ. Send one payment, in PAYMENT-SIGNATURE alone.',
@@ -170,6 +178,8 @@ const sentences = {
     'The transaction lists an account twice, or one that no instruction uses. List each account once, and no others.',
   instruction_not_allowed:
     'The transaction does more than pay. Send one SetComputeUnitLimit, at most one SetComputeUnitPrice, one TransferChecked of the SPL Token program, and at most one Memo that names no account but the payer.',
+  wallet_guard:
+    'The wallet added its own checks to the transaction (Lighthouse instructions), which the fee payer does not sign. Switch off transaction protection or simulation in the wallet, pay from another wallet, or pay on another network of the 402.',
   compute_too_high: 'The transaction asks for more compute than a payment needs. Sign lower limits.',
   transaction_failed:
     'The transaction failed on the chain, so nothing was transferred. Sign a new one with a fresh blockhash.',
@@ -186,10 +196,12 @@ export type PaymentReason = keyof typeof sentences
 
 export const isPaymentReason = (text: string): text is PaymentReason => Object.hasOwn(sentences, text)
 
-/** Whether the payer did sign, though the payment is refused. */
+/** Whether the payer did sign, although the payment is rejected. */
 export const isSigned = (reason: PaymentReason): boolean =>
   !['invalid_signature', 'contract_wallet', 'undeployed_wallet'].includes(reason)
 
-/** The 400 of a payment that is not taken. `facts` are what the caller must compare with: allowed values, not echoes. */
+/**
+ * The 400 for a rejected payment. `facts` are the allowed values for the caller to compare with, never what it sent.
+ */
 export const refusedPayment = (reason: PaymentReason, facts: Readonly<Record<string, unknown>> = {}): ServiceError =>
   invalidPayment({ error: 'X402_INVALID_PAYMENT', message: sentences[reason], details: { reason, ...facts } })

@@ -20,24 +20,30 @@ const entries = [evmRail, svmRail] as const
 
 type AllOf<Each> = (Each extends unknown ? (each: Each) => void : never) extends (all: infer All) => void ? All : never
 
-/** Where top-ups go, and what settles them there: the settings of every rail. */
-export type PaymentSettings = AllOf<Parameters<(typeof entries)[number]['options']>[0]>
+/** Where top-ups go and what settles them: the settings of every rail. */
+export type PaymentSettings = AllOf<Parameters<(typeof entries)[number]['options']>[0]> & {
+  /** Where a wallet's owner can buy USDC; `{address}` and `{network}` stand for the wallet's. */
+  onRamp?: string
+}
 
 export const rails: readonly Rail<SignedPayment, PaymentSettings>[] = entries
 
-/** The rail of a payment. Throws for one that this release does not know. */
+/** Returns the rail of a payment. Throws for one that this release does not know. */
 function railOf({ rail: name }: Pick<SignedPayment, 'rail'>): Rail {
   const rail = rails.find(each => each.name === name)
   if (!rail) throw new Error(`This release does not support payments on ${name}.`)
   return rail
 }
 
-/** All that is offered. Throws where a key cannot be read. */
-export const paymentOptionsOf = (settings: PaymentSettings): readonly PaymentOption[] =>
-  rails.flatMap(rail => rail.options(settings))
+/** Returns everything that is offered. Throws if a key cannot be read. */
+export function paymentOptionsOf(settings: PaymentSettings): readonly PaymentOption[] {
+  const { onRamp } = settings
+  const options = rails.flatMap(rail => rail.options(settings))
+  return onRamp === undefined ? options : options.map(each => ({ ...each, extra: { ...each.extra, onRamp } }))
+}
 
 /**
- * What a payment is and by which of our options, in canonical form; its terms are still to be checked. Throws
+ * Returns a payment in its canonical form and by which of our options it is, with its terms not yet checked. Throws
  * `invalidPayment`.
  */
 export function decodePayment(received: ReceivedPayment, options: readonly PaymentOption[]): SignedPayment {
@@ -71,28 +77,28 @@ function checkAmount(payment: SignedPayment, accepted: ReceivedPayment['accepted
   if (accepted && BigInt(accepted.amount) !== signed) throw refusedPayment('amount_mismatch')
 }
 
-/** What is wrong with the time of a payment, or null. The chain's own clock decides once it is sent. */
+/** Returns what is wrong with the time of a payment, or null. Once it is sent, the chain's own clock decides. */
 export const untimely = (payment: SignedPayment, nowMs: number): UntimelyPayment | null =>
   railOf(payment).untimely(payment, nowMs)
 
-/** Normalised, as an account's wallet is. */
+/** Returns the payer, normalized like an account's wallet. */
 export const payerOf = (payment: SignedPayment): string => railOf(payment).payerOf(payment)
 
-/** Unix seconds after which it can no longer land; undefined when the chain counts blocks instead. */
+/** Returns the Unix seconds after which it can no longer land; undefined if the chain counts blocks instead. */
 export const validBeforeSecondsOf = (payment: SignedPayment): number | undefined =>
   railOf(payment).validBeforeSecondsOf(payment)
 
-/** Whether two payments of one key are the same authorisation; an EVM payer can sign several with one nonce. */
+/** Whether two payments with one key are the same authorization; an EVM payer can sign several with one nonce. */
 export const isSamePayment = (one: SignedPayment, other: SignedPayment): boolean =>
   one.rail === other.rail && railOf(one).signedTextOf(one) === railOf(other).signedTextOf(other)
 
-/** A payee in the one spelling that can be compared. */
+/** Returns a payee in its one comparable spelling. */
 export const payeeOf = ({ network, payTo }: Pick<PaymentOption, 'network' | 'payTo'>): string =>
   rails.find(rail => rail.serves(network))?.payee(payTo) ?? payTo
 
 const Named = z.looseObject({ rail: z.string() })
 
-/** The payment of a row. Throws for a text that is none, or of a later release. */
+/** Parses the payment of a row. Throws for an invalid text or one from a later release. */
 export function readStoredPayment(text: string): SignedPayment {
   const value = JSON.parse(text)
   return railOf(Named.parse(value)).schema.parse(value)
@@ -101,7 +107,7 @@ export function readStoredPayment(text: string): SignedPayment {
 /** What is served, by the name of its rail; no option offers a rail that is absent. */
 type ByRail<Port> = Readonly<Partial<Record<string, Port>>>
 
-/** Gives every payment to the facilitator of its rail. */
+/** Passes every payment to the facilitator of its rail. */
 export class RailFacilitators implements Facilitator {
   readonly #byRail: ByRail<Facilitator>
 
@@ -135,7 +141,7 @@ export class RailFacilitators implements Facilitator {
   }
 }
 
-/** Asks the chain of each payment's rail. */
+/** Queries the chain of each payment's rail. */
 export class RailChains implements PaymentChain {
   readonly #byRail: ByRail<PaymentChain>
 
@@ -152,7 +158,7 @@ export class RailChains implements PaymentChain {
   }
 }
 
-/** A row may outlive the setting of its rail. */
+/** A row may outlive the configuration of its rail. */
 function served<Port>(byRail: ByRail<Port>, { rail }: SignedPayment): Port {
   const port = byRail[rail]
   if (port === undefined) throw new Error(`Payments on ${rail} are no longer configured; configure them again.`)

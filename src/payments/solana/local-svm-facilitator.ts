@@ -26,9 +26,9 @@ export interface LocalSvmFacilitatorOptions {
   network: string
   rpcUrl: string
   feePayer: SolanaKey
-  /** Of what it may pay for others, in lamports. */
+  /** Caps what it may pay for others, in lamports. */
   fees: FeeBudget
-  /** How long a block is waited for after a send; `receiptTimeoutMs` where it is not said. */
+  /** How long to wait for a block after sending; `receiptTimeoutMs` by default. */
   patienceMs?: number
 }
 
@@ -37,14 +37,14 @@ const Accounts = z.object({ value: z.array(z.object({}).nullable()) })
 const Refused = z.object({ err: z.unknown() })
 const Statuses = z.object({ value: z.array(z.unknown()) })
 
-/** A node's code for a transaction that failed when it was tried, before it was sent. */
+/** A node's code for a transaction that failed its trial run, before it was sent. */
 const preflightFailed = -32002
 
 const paused = 'The service cannot accept payments on Solana at the moment.'
 
 /**
- * Settles on Solana with a key of our own that pays the fees. What it signs has been read to the last byte before, so
- * what is left is a signature and a few questions to a node. Asks nothing of the network until it is used.
+ * Settles on Solana with our own key, which pays the fees. What it signs has been parsed to the last byte before, so it
+ * only adds a signature and makes a few requests to a node. Sends nothing to the network until it is used.
  */
 export class LocalSvmFacilitator implements Facilitator<SvmPayment> {
   readonly #network: string
@@ -85,7 +85,7 @@ export class LocalSvmFacilitator implements Facilitator<SvmPayment> {
     if (!isSignedBy(payment.payer, message, Buffer.from(payment.signature, 'base64'))) {
       return { valid: false, reason: 'invalid_signature' }
     }
-    // Its row may be older than the key.
+    // The row may be older than the key.
     if (payment.feePayer !== this.#feePayer.address) return { valid: false, reason: 'wrong_fee_payer' }
     const error = await this.#simulate(payment)
     const refusal = error === null ? null : await this.#judge(refusalOfError(error), payment)
@@ -111,7 +111,7 @@ export class LocalSvmFacilitator implements Facilitator<SvmPayment> {
   }
 
   async #simulate(payment: SvmPayment): Promise<unknown> {
-    // Signed by the payer alone: until the payment is claimed nobody gets a transaction that could be sent.
+    // Signed by the payer alone: until the payment is claimed, no node gets a transaction that could be executed.
     const wire = wireOf(new Uint8Array(64), payment)
     const config = { encoding: 'base64', sigVerify: false, replaceRecentBlockhash: false, commitment: 'processed' }
     try {
@@ -121,7 +121,7 @@ export class LocalSvmFacilitator implements Facilitator<SvmPayment> {
     }
   }
 
-  /** Which account a program refused, its words do not tell. */
+  /** The error does not say which account a program refused, so both are checked. */
   async #judge(refusal: SvmRefusal, payment: SvmPayment): Promise<Exclude<SvmRefusal, { by: 'program' }>> {
     if (refusal.by !== 'program') return refusal
     const { source, destination } = transferOf(payment)
@@ -142,7 +142,7 @@ export class LocalSvmFacilitator implements Facilitator<SvmPayment> {
       await this.#rpc.send(wire, { preflightCommitment: 'processed' })
       return { state: 'sent', transaction }
     } catch (error) {
-      // An answer that was lost is not a transaction that was lost.
+      // A lost answer does not mean a lost transaction.
       if (!(error instanceof SolanaRefusal)) return { state: 'sent', transaction }
       const failed = Refused.safeParse(error.data)
       const why = error.code === preflightFailed && failed.success ? (failed.data.err ?? null) : null
@@ -159,7 +159,7 @@ export class LocalSvmFacilitator implements Facilitator<SvmPayment> {
     return refusal.by === 'us' ? { state: 'unsent', why: refusal.why } : { state: 'refused', reason: refusal.reason }
   }
 
-  /** Nodes drop transactions when they are busy, so it is sent again until a block holds it or the time is up. */
+  /** Busy nodes drop transactions, so it is sent again until a block contains it or the time is up. */
   async #isInBlock(transaction: string, wire: string): Promise<boolean> {
     for (let waitedMs = 0; waitedMs < this.#patienceMs; waitedMs += solanaPollMs) {
       const statuses = await this.#rpc.ask('getSignatureStatuses', [[transaction]], Statuses).catch(() => null)
@@ -183,22 +183,22 @@ function transferOf(payment: SvmPayment): SvmTransfer {
   return readTransfer(message)
 }
 
-/** Two signatures, and what the payer offered for a place in a block. */
+/** Two signatures, plus the payer's priority fee. */
 const feeOf = ({ computeUnits, microLamportsPerUnit }: SvmTransfer): bigint =>
   2n * lamportsPerSignature + (BigInt(computeUnits) * microLamportsPerUnit + 999_999n) / 1_000_000n
 
-/** What an error of the chain says about a transaction that was not executed. */
+/** What a chain's error says about a transaction that was not executed. */
 export type SvmRefusal =
   | { by: 'payment'; reason: PaymentReason }
   /** Our fee payer or our account is at fault; for the operator. */
   | { by: 'us'; why: string }
-  /** A program refused it, for either's fault. */
+  /** A program refused it, through either side's fault. */
   | { by: 'program' }
 
-/** Fee payers that are unknown to the chain, too poor, or not fit to pay. */
+/** The fee payer is unknown to the chain, too poor, or not fit to pay. */
 const feeErrors = ['AccountNotFound', 'InsufficientFundsForFee', 'InvalidAccountForFee']
 
-/** `Custom(1)` of the token program, the only one that a payment runs beside a memo. */
+/** `Custom(1)` of the token program, the only program in a payment besides a memo. */
 const InsufficientTokens = z.object({
   InstructionError: z.tuple([z.number(), z.object({ Custom: z.literal(1) })]),
 })
@@ -225,18 +225,18 @@ const dearestFee = 2n * lamportsPerSignature + (BigInt(mostComputeUnits) * mostM
 
 const mintBytes = 82
 
-/** What is wrong with an option that is offered on Solana, as a sentence for the operator. Rejects where the node does. */
+/** Returns what is wrong with an option offered on Solana, as a sentence for the operator. Rejects if the node does. */
 export async function svmOfferProblem(rpc: SolanaRpc, option: PaymentOption, feePayer: string): Promise<string | null> {
   return (await svmAccountProblem(rpc, option)) ?? (await balanceProblem(rpc, feePayer))
 }
 
-/** The same where someone else pays the fees. */
+/** The same if someone else pays the fees. */
 export async function svmAccountProblem(
   rpc: SolanaRpc,
   { network, asset, payTo }: PaymentOption,
 ): Promise<string | null> {
   const genesis = await rpc.ask('getGenesisHash', [], z.string())
-  // A CAIP-2 name has the first 32 characters of it.
+  // A CAIP-2 name contains the first 32 characters of it.
   if (!genesis.startsWith(network.slice('solana:'.length))) {
     return `The node serves the chain of ${genesis}, not ${network}; set the RPC URL of the right chain.`
   }
@@ -256,7 +256,7 @@ async function accountProblem(rpc: SolanaRpc, asset: string, payTo: string): Pro
   if (payee?.owner !== tokenProgram) {
     return `${payTo} has no account for ${asset} yet, so it cannot be paid; open ${account} by sending it any amount of the token.`
   }
-  // An account may be given away, and its address stays the same.
+  // The owner of an account may change while its address stays the same.
   return encodeBase58(payee.bytes.subarray(32, 64)) === payTo
     ? null
     : `The account ${account} does not belong to ${payTo} any more; set payTo to another address.`

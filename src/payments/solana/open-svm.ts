@@ -15,39 +15,43 @@ import { LocalSvmFacilitator, svmAccountProblem } from './local-svm-facilitator.
 import { isSignedBy, SolanaKey } from './solana-key.ts'
 import { wireOf } from './solana-message.ts'
 import { SolanaRpc } from './solana-node.ts'
+import { SvmDrafts } from './svm-draft.ts'
 import { SvmPaymentChain } from './svm-payment-chain.ts'
 import type { SolanaPaymentSettings, SvmPayment } from './svm-rail.ts'
 
-/** Asks nothing of the network until it is used. Throws a sentence when it is not clear who settles. */
+/** Sends nothing to the network until it is used. Throws a sentence if it is not clear who settles. */
 export function openSvm(settings: SolanaPaymentSettings, clock: Clock): OpenRail<SvmPayment> {
   const { rpcUrl, commitment, feePayerKey, facilitator: remote } = settings
   const feePayer = feePayerKey ? new SolanaKey(feePayerKey) : null
   const chain = new SvmPaymentChain({ rpcUrl, commitment, feePayer })
-  if (remote) return { chain, facilitator: openRemoteSvmFacilitator({ ...remote, network: solanaNetwork, rpcUrl }) }
+  const drafts = new SvmDrafts(new SolanaRpc(rpcUrl), clock)
+  if (remote) {
+    return { chain, drafts, facilitator: openRemoteSvmFacilitator({ ...remote, network: solanaNetwork, rpcUrl }) }
+  }
   if (!feePayer)
     throw new Error(
       'Payments on Solana are settled by a key or by a remote facilitator; set one of feePayerKey and facilitator.',
     )
   const fees = new FeeBudget({ perHour: feesPerHourLamports, clock })
-  return { chain, facilitator: new LocalSvmFacilitator({ network: solanaNetwork, rpcUrl, feePayer, fees }) }
+  return { chain, drafts, facilitator: new LocalSvmFacilitator({ network: solanaNetwork, rpcUrl, feePayer, fees }) }
 }
 
 interface RemoteSvmFacilitatorOptions {
-  /** With its path where it has one; https, or http on this machine. */
+  /** Includes its path, if any; https, or http on this machine. */
   url: string
-  /** CAIP-2, of the network that it settles on. */
+  /** CAIP-2; the network that it settles on. */
   network: string
-  /** A node of that network: what has landed is never the facilitator's word. */
+  /** A node of that network. What has landed is never decided by the facilitator. */
   rpcUrl: string
-  /** What signs us in there; nothing where absent. */
+  /** Headers that authenticate us there; none if absent. */
   headers?: FacilitatorHeaders
-  /** In place of those of the bounds. */
+  /** Overrides those of the bounds. */
   answerMs?: Partial<Record<FacilitatorQuestion, number>>
 }
 
 const signatureBytes = 64
 
-/** Asks nothing of the network until it is used. Throws a sentence where the address is not one to send payments to. */
+/** Sends nothing to the network until it is used. Throws a sentence if the address is not suitable for payments. */
 export function openRemoteSvmFacilitator(options: RemoteSvmFacilitatorOptions): RemoteFacilitator<SvmPayment> {
   const { url, network, rpcUrl, headers = () => ({}) } = options
   const rpc = new SolanaRpc(rpcUrl)
@@ -58,7 +62,7 @@ export function openRemoteSvmFacilitator(options: RemoteSvmFacilitatorOptions): 
       const isSigned = isSignedBy(payer, Buffer.from(message, 'base64'), Buffer.from(signature, 'base64'))
       return isSigned ? null : 'invalid_signature'
     },
-    // Whatever a client had put there, the place of the fee payer's signature is empty.
+    // The fee payer's signature is left empty, whatever the client put there.
     payload: payment => ({ transaction: wireOf(new Uint8Array(signatureBytes), payment) }),
     isTransaction: id => decodeBase58(id, signatureBytes) !== null,
     async offerProblem(option, { extra }) {

@@ -1,19 +1,21 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 import { decodeBase58, encodeBase58 } from '#contract/wire/base58.ts'
-import { ed25519Key } from '#host/signatures.ts'
+import { ed25519Key } from '#host/signatures/signatures.ts'
 
-/** Everything in PKCS #8 of an Ed25519 key before its 32 bytes. */
+/** The PKCS #8 prefix of an Ed25519 key, before its 32 bytes. */
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 const seedBytes = 32
 const keypairBytes = 64
 
-/** An account of ours. Its signature of a message is always the same, so it can be told before and after it was sent. */
+/** One of our accounts. Its signature of a message is always the same, so it is known before and after sending. */
 export class SolanaKey {
   readonly address: string
   readonly #key: KeyObject
 
-  /** `text` is base58 of 64 bytes, as wallets export a key: the secret half, then the public one. Never shows it. */
+  /**
+   * `text` is base58 of 64 bytes, as wallets export a key: first the secret half, then the public one. Never prints it.
+   */
   constructor(text: string) {
     const bytes = decodeBase58(text, keypairBytes)
     if (!bytes) throw new Error('A Solana key is base58 of 64 bytes, as wallet apps export it.')
@@ -31,7 +33,7 @@ export class SolanaKey {
   }
 }
 
-/** Whether the owner of an address signed these bytes; never of an address that is no key, or a weak one. */
+/** Whether the owner of an address signed these bytes; false for an address that is not a key, or a weak one. */
 export function isSignedBy(address: string, message: Uint8Array, signature: Uint8Array): boolean {
   const bytes = ed25519Key(address)
   if (!bytes) return false
@@ -39,7 +41,7 @@ export function isSignedBy(address: string, message: Uint8Array, signature: Uint
     const jwk = { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(bytes).toString('base64url') }
     return verify(null, message, createPublicKey({ key: jwk, format: 'jwk' }), signature)
   } catch {
-    // Bytes that are no point of the curve.
+    // The bytes are not a point on the curve.
     return false
   }
 }
@@ -48,14 +50,18 @@ export const computeBudgetProgram = 'ComputeBudget111111111111111111111111111111
 /** USDC is a mint of this program, not of Token-2022. */
 export const tokenProgram = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'
 export const memoProgram = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr'
+/** Wallets add its assertions to what they sign. It can still be replaced, and what it would then do with our account is open. */
+export const lighthouseProgram = 'L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95'
 const associatedTokenProgram = 'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL'
 
 const addressBytes = 32
 
-/** Null for a text that is no address. */
+/** Null if the text is not an address. */
 export const addressOf = (text: string): Uint8Array | null => decodeBase58(text, addressBytes)
 
-/** Where a wallet keeps its tokens of a mint: an address that follows from both. Throws where either is no address. */
+/**
+ * Returns where a wallet keeps its tokens of a mint, an address derived from both. Throws if either is not an address.
+ */
 export function tokenAccountOf(owner: string, mint: string): string {
   const seeds = [owner, tokenProgram, mint].map(requireAddress)
   const program = requireAddress(associatedTokenProgram)
@@ -63,7 +69,7 @@ export function tokenAccountOf(owner: string, mint: string): string {
     const hash = createHash('sha256')
     for (const part of [...seeds, Buffer.of(bump), program, derivedMark]) hash.update(part)
     const address = hash.digest()
-    // An address that nobody can have the key of: the first one beside the curve.
+    // The first derived address off the curve, so that no key for it can exist.
     if (!isOnCurve(address)) return encodeBase58(address)
   }
   throw new Error(`${owner} has no token account for ${mint}.`)
@@ -81,7 +87,7 @@ const field = 2n ** 255n - 19n
 /** −121665/121666, of the curve −x² + y² = 1 + d·x²·y². */
 const d = 0x52036cee2b6ffe738cc740797779e89800700a4d4141d8ab75eb4dca135978a3n
 
-/** Whether some x goes with this y: x² = (y² − 1)/(d·y² + 1) has a root when numerator times denominator has one. */
+/** Whether some x belongs to this y: x² = (y² − 1)/(d·y² + 1) has a root if numerator times denominator has one. */
 function isOnCurve(address: Uint8Array): boolean {
   const y = BigInt(`0x${Buffer.from(address).reverse().toString('hex')}`) & (2n ** 255n - 1n)
   const y2 = (y * y) % field

@@ -1,7 +1,7 @@
 import { encodeBase58 } from '#contract/wire/base58.ts'
 import { mostComputeUnits, mostMicroLamportsPerUnit, transactionBytes } from '../bounds.ts'
 import { refusedPayment } from '../payment/payment.ts'
-import { computeBudgetProgram, memoProgram, tokenProgram } from './solana-key.ts'
+import { computeBudgetProgram, lighthouseProgram, memoProgram, tokenProgram } from './solana-key.ts'
 import type { SvmPayment } from './svm-rail.ts'
 
 interface SolanaTransaction {
@@ -10,7 +10,7 @@ interface SolanaTransaction {
   message: Uint8Array
 }
 
-/** A message as it is on the wire, its addresses in base58. Account 0 pays the fee; the signers come first. */
+/** A message as on the wire, with addresses in base58. Account 0 pays the fee; the signers come first. */
 export interface SolanaMessage {
   signers: number
   accounts: readonly string[]
@@ -19,14 +19,14 @@ export interface SolanaMessage {
   lookupTables: number
 }
 
-/** Numbers are places in the accounts of the message, or beyond them in what lookup tables add. */
+/** Numbers are indexes into the accounts of the message, or beyond them into those that lookup tables add. */
 interface SolanaInstruction {
   program: number
   accounts: readonly number[]
   data: Uint8Array
 }
 
-/** Null where the bytes are anything but one transaction, with nothing after it. */
+/** Null unless the bytes are exactly one transaction with nothing after it. */
 export const readTransaction = (bytes: Uint8Array): SolanaTransaction | null =>
   bytes.length > transactionBytes
     ? null
@@ -35,7 +35,9 @@ export const readTransaction = (bytes: Uint8Array): SolanaTransaction | null =>
         message: reader.rest(),
       }))
 
-/** A legacy message or one of version 0; null for other versions, and for bytes that are no message or more than one. */
+/**
+ * Reads a legacy message or one of version 0; null for other versions and for bytes that are not exactly one message.
+ */
 export const readMessage = (bytes: Uint8Array): SolanaMessage | null =>
   readWhole(bytes, reader => {
     const isVersioned = (bytes[0] ?? 0) >= versionMark
@@ -51,7 +53,7 @@ export const readMessage = (bytes: Uint8Array): SolanaMessage | null =>
 
 const addressBytes = 32
 const signatureBytes = 64
-/** The first byte of version 0; in a legacy message it counts signers, of which there are never so many. */
+/** The first byte of version 0; in a legacy message it counts signers, of which there are never that many. */
 const versionMark = 0x80
 
 function readInstruction(reader: Reader): SolanaInstruction {
@@ -66,7 +68,7 @@ function skipLookupTable(reader: Reader): void {
   reader.take(reader.count())
 }
 
-/** Null where reading fails or leaves something over. */
+/** Null if reading fails or leaves bytes over. */
 function readWhole<Value>(bytes: Uint8Array, read: (reader: Reader) => Value): Value | null {
   const reader = new Reader(bytes)
   try {
@@ -110,7 +112,7 @@ class Reader {
     return this.take(this.#bytes.length - this.#at)
   }
 
-  /** Seven bits a byte, the lowest first, three bytes at most; a longer spelling of the same number is refused. */
+  /** Seven bits per byte, lowest first, three bytes at most; a longer encoding of the same number is rejected. */
   count(): number {
     let value = 0
     for (let place = 0; place < 3; place++) {
@@ -123,13 +125,13 @@ class Reader {
     throw new Unreadable('a count')
   }
 
-  /** The bytes that are there bound how many items can be read, whatever the count says. */
+  /** The bytes present limit how many items can be read, whatever the count says. */
   list<Item>(item: () => Item): Item[] {
     return Array.from({ length: this.count() }, item)
   }
 }
 
-/** The whole transaction, base64: how many signatures, the fee payer's, the payer's, and what they sign. */
+/** The whole transaction in base64: the number of signatures, the fee payer's, the payer's, and what they sign. */
 export const wireOf = (feePayerSignature: Uint8Array, { signature, message }: SvmPayment): string =>
   Buffer.concat([
     Buffer.of(2),
@@ -138,7 +140,7 @@ export const wireOf = (feePayerSignature: Uint8Array, { signature, message }: Sv
     Buffer.from(message, 'base64'),
   ]).toString('base64')
 
-/** All that a payment's transaction does: one transfer, and what it costs the fee payer. */
+/** Everything that a payment's transaction does: one transfer, and what it costs the fee payer. */
 export interface SvmTransfer {
   feePayer: string
   /** Owns the tokens, and signs. */
@@ -153,19 +155,22 @@ export interface SvmTransfer {
   microLamportsPerUnit: bigint
 }
 
-/** The fee payer is account 0, and no instruction may name it: whatever is named could be made to give. */
+/** The fee payer is account 0, and no instruction may use it, because any instruction could take money from it. */
 const feePayerPlace = 0
 /** The only other signer. */
 const payerPlace = 1
 
 /**
- * The transfer of a message that does nothing else, compared with no option yet. Everything is refused that is not
- * known to be harmless, because our key signs the same bytes. Throws `invalidPayment`.
+ * Returns the transfer of a message that does nothing else; it is not yet compared with an option. Anything not known
+ * to be harmless is rejected, because our key signs the same bytes. Throws `invalidPayment`.
  */
 export function readTransfer(message: SolanaMessage): SvmTransfer {
   const [feePayer, payer] = message.accounts
   if (message.lookupTables > 0) throw refusedPayment('lookup_tables')
   if (message.signers !== 2 || feePayer === undefined || payer === undefined) throw refusedPayment('wrong_signers')
+  if (message.instructions.some(({ program }) => message.accounts[program] === lighthouseProgram)) {
+    throw refusedPayment('wallet_guard')
+  }
   checkAccounts(message)
   const places = message.instructions.map(instruction => kindOf(instruction, message))
   const [transfer, ...otherTransfers] = instructionsOf(message, places, 'transfer')
@@ -189,7 +194,7 @@ export function readTransfer(message: SolanaMessage): SvmTransfer {
   }
 }
 
-/** Throws `invalidPayment` where the transfer would cost us more than one needs. */
+/** Throws `invalidPayment` if the transfer would cost us more than it needs. */
 export function checkCost({ computeUnits, microLamportsPerUnit }: SvmTransfer): void {
   if (computeUnits <= mostComputeUnits && microLamportsPerUnit <= mostMicroLamportsPerUnit) return
   const bounds = { maxComputeUnits: mostComputeUnits, maxMicroLamportsPerUnit: `${mostMicroLamportsPerUnit}` }
@@ -214,7 +219,7 @@ function kindOf({ program, accounts, data }: SolanaInstruction, message: SolanaM
       if (first === 3 && data.length === 9 && accounts.length === 0) return 'price'
       break
     case tokenProgram:
-      // A fifth account would be a signer of a wallet of several.
+      // A fifth account would be a signer of a multisig wallet.
       if (first === 12 && data.length === 10 && accounts.length === 4 && accounts[3] === payerPlace) return 'transfer'
       break
     case memoProgram:

@@ -16,7 +16,7 @@ import {
 import { readMessage, readTransaction, readTransfer } from './solana-message.ts'
 import type { SvmPayment } from './svm-rail.ts'
 
-/** A node answered, and refused. `data` is what it tells about a transaction. */
+/** A node answered and refused. `data` is what it reports about a transaction. */
 export class SolanaRefusal extends Error {
   override readonly name = 'SolanaRefusal'
   readonly code: number
@@ -34,7 +34,7 @@ const Answer = z.object({
   error: z.object({ code: z.number(), message: z.string(), data: z.unknown().optional() }).optional(),
 })
 
-/** Asks a Solana node. Every question may be repeated; what is sent is told once. */
+/** Calls a Solana node. Every read may be repeated; a transaction is sent once. */
 export class SolanaRpc {
   readonly #url: string
   readonly #signal: AbortSignal | null
@@ -44,18 +44,18 @@ export class SolanaRpc {
     this.#signal = signal
   }
 
-  /** The same node, for questions that all have to be answered in this time. */
+  /** The same node, with this time limit for all requests together. */
   within(timeoutMs: number): SolanaRpc {
     return new SolanaRpc(this.#url, AbortSignal.timeout(timeoutMs))
   }
 
-  /** Rejects with `SolanaRefusal` where the node refuses, and with any other error where it gives no valid answer. */
+  /** Rejects with `SolanaRefusal` if the node refuses, and with any other error if it gives no valid answer. */
   async ask<Result>(method: string, params: readonly unknown[], result: z.ZodType<Result>): Promise<Result> {
     for (let attempt = 0; ; attempt++) {
       try {
         return result.parse(await this.#askOnce(method, params))
       } catch (error) {
-        // Time that ran out, as opposed to a connection that broke, would run out again.
+        // A timeout, unlike a broken connection, would only happen again.
         const isBroken = error instanceof TypeError
         if (!isBroken || attempt === rpcRetries) throw error
       }
@@ -63,9 +63,9 @@ export class SolanaRpc {
   }
 
   /**
-   * Sends a transaction, base64, once. Rejects with `SolanaRefusal` where the node refuses, and then it has not been
-   * sent; any other error leaves that open. A second try would hide that the first one may have arrived: another node
-   * behind the same address, which is behind its sibling, refuses what that one has taken.
+   * Sends a base64 transaction once. Rejects with `SolanaRefusal` if the node refuses it, and then it was not sent; any
+   * other error leaves that open. A retry could hide that the first attempt arrived: another node behind the same
+   * address may refuse what the first has accepted.
    */
   async send(wire: string, config: object): Promise<void> {
     await this.#askOnce('sendTransaction', [wire, { encoding: 'base64', ...config }])
@@ -90,7 +90,7 @@ export class SolanaRpc {
   }
 }
 
-/** How deep a transaction must lie before it counts: voted for by two thirds of the stake, or never to be dropped. */
+/** How deep a transaction must be before it counts: confirmed by two thirds of the stake, or final. */
 export type SolanaCommitment = 'confirmed' | 'finalized'
 
 const TokenBalances = z
@@ -112,10 +112,10 @@ const Executed = z
     blockTime: z.number().nullish(),
   })
   .nullable()
-/** A transaction that a block holds, whether it succeeded or failed. */
+/** A transaction that is in a block, whether it succeeded or failed. */
 export type Executed = NonNullable<z.output<typeof Executed>>
 
-/** Null where the node has no block of that depth with the transaction. */
+/** Returns null if the node has no block of that depth with the transaction. */
 export function executedOf(
   rpc: SolanaRpc,
   signature: string,
@@ -125,13 +125,13 @@ export function executedOf(
   return rpc.ask('getTransaction', [signature, config], Executed)
 }
 
-/** Whether it is the very message that the payer has signed. */
+/** Whether it is exactly the message that the payer signed. */
 export function isOf({ message }: SvmPayment, executed: Executed): boolean {
   const transaction = readTransaction(Buffer.from(executed.transaction[0], 'base64'))
   return transaction !== null && Buffer.from(transaction.message).toString('base64') === message
 }
 
-/** How far the finalized chain is. A slot is the time of a block, whether one is made in it or not. */
+/** How far the finalized chain is. A slot has the length of a block, whether or not one is made in it. */
 export interface ChainHead {
   absoluteSlot: number
   blockHeight: number
@@ -140,7 +140,7 @@ export interface ChainHead {
 interface SvmSearchOptions {
   rpc: SolanaRpc
   commitment: SolanaCommitment
-  /** How many are read in one search; `searchedTransactions` where it is not said. */
+  /** How many transactions one search reads; `searchedTransactions` by default. */
   transactions?: number
 }
 
@@ -148,14 +148,14 @@ const Listed = z.array(z.object({ signature: z.string(), slot: z.number() }))
 type Listed = z.output<typeof Listed>
 
 /**
- * Looks for a payment among all that its payer did since it was signed, for a transaction whose name only its fee payer
- * knows. What was read once is not read again, so a search that was cut short goes on where it was.
+ * Looks for a payment among everything its payer did since it was signed, because only its fee payer knows the
+ * transaction's signature. Transactions are read only once, so an interrupted search continues where it stopped.
  */
 export class SvmSearch {
   readonly #rpc: SolanaRpc
   readonly #commitment: SolanaCommitment
   readonly #transactions: number
-  /** Transactions that are certainly not the payment, by its message. */
+  /** Transactions whose message shows that they are not the payment. */
   readonly #others = new Map<string, Set<string>>()
 
   constructor({ rpc, commitment, transactions = searchedTransactions }: SvmSearchOptions) {
@@ -165,14 +165,14 @@ export class SvmSearch {
   }
 
   /**
-   * The name of the payment's transaction; null where the node has none. With `isLast` only a node may say so that is as
-   * far as `head`. Rejects where it could not be told, in `searchMs` at the most.
+   * Returns the signature of the payment's transaction; null if the node has none. With `isLast`, only a node that has
+   * reached `head` may say so. Rejects if it could not be determined within `searchMs`.
    */
   async find(payment: SvmPayment, head: ChainHead, isLast: boolean): Promise<string | null> {
     const rpc = this.#rpc.within(searchMs)
     const others = this.#othersOf(payment)
     const { firstSlot, claimSlot } = slotsOf(payment, head)
-    // A node that has not come as far refuses, where its silence would say nothing.
+    // A node that is behind refuses instead of returning nothing, which would prove nothing.
     const depth = { commitment: this.#commitment, ...(isLast ? { minContextSlot: head.absoluteSlot } : {}) }
     const all = await list(rpc, transferOf(payment).source, depth, firstSlot)
     const listed = all.filter(({ signature }) => !others.has(signature))
@@ -192,7 +192,7 @@ export class SvmSearch {
 
   async #isIt(rpc: SolanaRpc, payment: SvmPayment, signature: string): Promise<boolean> {
     const executed = await executedOf(rpc, signature, this.#commitment)
-    // Nodes behind one address answer for themselves; what cannot be read may be the payment.
+    // Nodes behind one address can differ; what cannot be read may be the payment.
     if (!executed) throw new Error('The node lists a transaction, and does not have it yet.')
     return isOf(payment, executed)
   }
@@ -207,7 +207,10 @@ export class SvmSearch {
   }
 }
 
-/** All that name the account since that slot, a page at a time: nodes list the newest first, and no more than they like. */
+/**
+ * Lists every transaction that names the account since that slot, one page at a time: nodes list the newest first and
+ * limit the page.
+ */
 async function list(rpc: SolanaRpc, account: string, depth: object, firstSlot: number): Promise<Listed> {
   const all: Listed = []
   for (let page = 0; page < searchedPages; page++) {
@@ -227,7 +230,9 @@ function transferOf(payment: SvmPayment) {
   return readTransfer(message)
 }
 
-/** Before `firstSlot` no block can hold it, its blockhash being younger; what was not claimed may be of any age. */
+/**
+ * No block before `firstSlot` can contain it, because its blockhash is younger; an unclaimed payment may have any age.
+ */
 function slotsOf({ lastBlockHeight }: SvmPayment, { absoluteSlot, blockHeight }: ChainHead) {
   if (lastBlockHeight === null) return { firstSlot: 0, claimSlot: absoluteSlot }
   const blocksSince = Math.max(0, blockHeight - (lastBlockHeight - expiryMarginBlocks - blockhashBlocks))

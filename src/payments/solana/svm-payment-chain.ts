@@ -21,11 +21,11 @@ export interface SvmPaymentChainOptions {
   rpcUrl: string
   commitment: SolanaCommitment
   /**
-   * Pays the fees; null where someone else does. Its signature names a transaction, so every transaction of ours is
-   * known before it is sent.
+   * Pays the fees; null if someone else does. Its signature identifies a transaction, so we know every transaction of
+   * ours before it is sent.
    */
   feePayer: SolanaKey | null
-  /** How many of a payer's transactions one search reads; `searchedTransactions` where it is not said. */
+  /** How many of a payer's transactions one search reads; `searchedTransactions` by default. */
   searchedTransactions?: number
 }
 
@@ -39,7 +39,7 @@ const Statuses = z.object({
 })
 const EpochInfo = z.object({ absoluteSlot: z.number(), blockHeight: z.number() })
 
-/** Reads payments on Solana from a node. Asks nothing of the network until the first question. */
+/** Reads payments on Solana from a node. Sends nothing to the network until first used. */
 export class SvmPaymentChain implements PaymentChain<SvmPayment> {
   readonly #rpc: SolanaRpc
   readonly #commitment: SolanaCommitment
@@ -54,7 +54,7 @@ export class SvmPaymentChain implements PaymentChain<SvmPayment> {
     this.#feePayer = feePayer
   }
 
-  /** A blockhash tells nothing of its age, so the payment is given as long as the newest one of this moment. */
+  /** A blockhash does not reveal its age, so the payment is given as long as the newest one has now. */
   async dated(payment: SvmPayment): Promise<SvmPayment> {
     try {
       const { blockHeight } = await this.#epochInfo('processed')
@@ -76,18 +76,18 @@ export class SvmPaymentChain implements PaymentChain<SvmPayment> {
     }
   }
 
-  /** Ed25519 gives one signature for a message, and that of the fee payer is the name of the transaction. */
+  /** Ed25519 gives one signature per message, and the fee payer's signature identifies the transaction. */
   #signatureOf({ feePayer, message }: SvmPayment): string | null {
     if (feePayer !== this.#feePayer?.address) return null
     return encodeBase58(this.#feePayer.sign(Buffer.from(message, 'base64')))
   }
 
-  /** Null where no block holds the transaction, or where it is not the payment's. */
+  /** Returns null if no block contains the transaction, or it is not the payment's. */
   async #look(payment: SvmPayment, signature: string): Promise<OnChain | null> {
     const { value } = await this.#statusOf(signature)
     const [status] = value
     if (!status) return null
-    // Nodes leave the member out where they have forgotten how deep it is, which is for the deepest.
+    // Nodes omit this member once they have forgotten the depth, which happens only to the deepest.
     const depth = status.confirmationStatus ?? 'finalized'
     const isDeep = depth === 'finalized' || depth === this.#commitment
     return isDeep ? this.#read(payment, signature) : { state: 'unconfirmed' }
@@ -97,10 +97,12 @@ export class SvmPaymentChain implements PaymentChain<SvmPayment> {
     return this.#rpc.ask('getSignatureStatuses', [[signature], { searchTransactionHistory: true }], Statuses)
   }
 
-  /** Credits what the token account got by the very message that was signed, regardless of who reported the transaction. */
+  /**
+   * Credits what exactly the signed message brought to the token account, regardless of who reported the transaction.
+   */
   async #read(payment: SvmPayment, signature: string): Promise<OnChain | null> {
     const found = await executedOf(this.#rpc, signature, this.#commitment)
-    // Nodes behind one address answer for themselves; without the transaction nobody may say that nothing landed.
+    // Nodes behind one address can differ. Without the transaction we cannot claim that nothing landed.
     if (!found) throw new Error('The node has the status of a transaction, and not yet the transaction.')
     if (!isOf(payment, found)) return null
     const received = found.meta.err === null ? receivedIn(payment, found) : 0n
@@ -110,8 +112,8 @@ export class SvmPaymentChain implements PaymentChain<SvmPayment> {
   }
 
   /**
-   * Over is a payment when the finalized chain is beyond its last block and, asked once more by a node that has come at
-   * least as far, no block holds it.
+   * A payment is over if the finalized chain is past its last block and a node that has come at least as far confirms
+   * that no block contains it.
    */
   async #absent(payment: SvmPayment, own: string | null): Promise<OnChain> {
     if (own !== null && payment.lastBlockHeight === null) return { state: 'open' }
@@ -127,7 +129,10 @@ export class SvmPaymentChain implements PaymentChain<SvmPayment> {
     return context.slot >= head.absoluteSlot
   }
 
-  /** For a payment whose fee another key pays: its transaction is not known beforehand, and a name that is told proves nothing. */
+  /**
+   * For a payment whose fee another key pays: its transaction is not known in advance, and a reported signature proves
+   * nothing.
+   */
   async #lookAmong(payment: SvmPayment, head: ChainHead, isOver: boolean): Promise<OnChain | null> {
     const found = await this.#search.find(payment, head, isOver)
     if (found === null) return null
@@ -141,10 +146,10 @@ export class SvmPaymentChain implements PaymentChain<SvmPayment> {
   }
 }
 
-/** A signature that no transaction has: only the state of the node that answers is of interest. */
+/** A signature that no transaction has: only the state of the answering node matters here. */
 const neverSigned = '1'.repeat(64)
 
-/** By how much the balance of our token account rose, in base units. */
+/** Returns how much the balance of our token account rose, in base units. */
 function receivedIn({ message, destination, option }: SvmPayment, { meta }: Executed): bigint {
   const place = readMessage(Buffer.from(message, 'base64'))?.accounts.indexOf(destination)
   const amountIn = (balances: TokenBalances) =>

@@ -10,25 +10,25 @@ import { checkCost, readMessage, readTransaction, readTransfer, type SvmTransfer
 import type { SolanaCommitment } from './solana-node.ts'
 
 export interface SolanaPaymentSettings {
-  /** Receives the money, in a USDC account that must be open. */
+  /** Receives the money; its USDC account must already exist. */
   payTo: string
   rpcUrl: string
-  /** `confirmed` within a second or two; `finalized` after some thirteen, when no block can be dropped any more. */
+  /** `confirmed` within a second or two; `finalized` after about thirteen, when no block can be dropped any more. */
   commitment: SolanaCommitment
   /**
-   * Pays the fees of settlements, never the payee's: base58 of 64 bytes, as wallets export a key. Absent when
+   * Pays the fees of settlements, never the payee's key: base58 of 64 bytes, as wallets export a key. Absent if
    * `facilitator` settles.
    */
   feePayerKey?: string
-  /** Another service that settles, in place of a key of our own; what is credited the node still decides. */
+  /** Another service that settles instead of our own key; the node still decides what is credited. */
   facilitator?: RemoteFacilitatorSettings & {
-    /** The address that it pays fees from. */
+    /** The address from which it pays fees. */
     feePayer: string
   }
 }
 
 export interface SvmPaymentSettings {
-  /** Absent when payments on Solana are not taken. */
+  /** Absent if payments on Solana are not accepted. */
   solana?: SolanaPaymentSettings
 }
 
@@ -36,39 +36,39 @@ export interface SvmPaymentSettings {
 const SvmPayment = z.strictObject({
   rail: z.literal('svm'),
   ...commonMembers,
-  /** Base58, as all addresses here. */
+  /** Base58, like all addresses here. */
   payer: z.string(),
   feePayer: z.string(),
-  /** The token account that the money goes to. */
+  /** The token account that receives the money. */
   destination: z.string(),
   /** Base64 of the bytes that both sign. */
   message: z.string(),
   /** The payer's, base64. */
   signature: z.string(),
-  /** No block above this one can hold it; null until it is claimed. */
+  /** No block above this one can contain it; null until it is claimed. */
   lastBlockHeight: z.int().nonnegative().nullable(),
 })
 export type SvmPayment = z.output<typeof SvmPayment>
 
-/** Solana, by a transaction whose fee is paid here. */
+/** Solana, by a transaction whose fee we pay. */
 export const svmRail: Rail<SvmPayment, SvmPaymentSettings> = {
   name: 'svm',
   schema: SvmPayment,
   serves: network => network.startsWith('solana:'),
   decode: decodeSvmPayment,
   checkTerms: checkSvmTerms,
-  // It lives as long as the chain knows its blockhash, which only the chain can tell.
+  // It is valid as long as the chain knows its blockhash, which only the chain can tell.
   untimely: () => null,
   payerOf: ({ payer }) => payer,
   validBeforeSecondsOf: () => undefined,
-  // A payer may sign the same message twice in different bytes; the transaction it makes is the same.
+  // A payer may sign the same message in two encodings; the resulting transaction is the same.
   signedTextOf: ({ message }) => message,
   payee: payTo => payTo,
   options: ({ solana }) => (solana ? [solanaOption(solana)] : []),
   open: ({ solana }, clock) => (solana ? import('./open-svm.ts').then(({ openSvm }) => openSvm(solana, clock)) : null),
 }
 
-/** How long a payer may take, as the published contract has it; the chain forgets a blockhash sooner. */
+/** How long a payer may take (published contract); the chain forgets a blockhash sooner. */
 const maxTimeoutSeconds = 300
 
 const solanaOption = (solana: SolanaPaymentSettings): PaymentOption => ({
@@ -81,7 +81,7 @@ const solanaOption = (solana: SolanaPaymentSettings): PaymentOption => ({
   extra: { feePayer: feePayerOf(solana) },
 })
 
-/** Throws a sentence when it is not clear who pays the fees. */
+/** Throws a sentence if it is not clear who pays the fees. */
 function feePayerOf({ feePayerKey, facilitator }: SolanaPaymentSettings): string {
   if (feePayerKey && !facilitator) return new SolanaKey(feePayerKey).address
   if (facilitator && !feePayerKey) return facilitator.feePayer
@@ -91,7 +91,7 @@ function feePayerOf({ feePayerKey, facilitator }: SolanaPaymentSettings): string
 }
 
 /**
- * A transaction that does one transfer and is signed by its payer. Whose it is and what it costs is still to be checked.
+ * Decodes a transaction that makes one transfer and is signed by its payer. Its owner and cost are not yet checked.
  * Throws `invalidPayment`.
  */
 function decodeSvmPayment({ payload }: ReceivedPayment, option: PaymentOption): SvmPayment {
@@ -99,14 +99,14 @@ function decodeSvmPayment({ payload }: ReceivedPayment, option: PaymentOption): 
   if (!parsed.success) throw refusedPayment('payload_members', { members: placesOf(parsed.error.issues) })
   const { message, signatures } = decodeTransaction(parsed.data.transaction)
   const transfer = transferIn(message)
-  // The place of the fee payer's signature is ours to fill; what a client put there says nothing.
+  // The fee payer's signature is ours to fill in; what a client put there means nothing.
   const [, signature] = signatures
   if (signatures.length !== 2 || !signature || !isSignedBy(transfer.payer, message, signature)) {
     throw refusedPayment('invalid_signature')
   }
   return {
     rail: 'svm',
-    // No signature is part of it: the fee payer's place can be filled with anything by anyone.
+    // No signature is part of the key, because anyone can put anything in the fee payer's place.
     key: ['svm', option.network, createHash('sha256').update(message).digest('hex')].join(':'),
     option: { ...option, amount: `${transfer.amount}` },
     payer: transfer.payer,
@@ -118,7 +118,10 @@ function decodeSvmPayment({ payload }: ReceivedPayment, option: PaymentOption): 
   }
 }
 
-/** Compares all but the amount with our own option, whatever the client says it accepted. Throws `invalidPayment`. */
+/**
+ * Compares everything but the amount with our own option, whatever the client says it accepted. Throws
+ * `invalidPayment`.
+ */
 function checkSvmTerms({ option, message }: SvmPayment, { accepted }: ReceivedPayment): void {
   const transfer = transferIn(Buffer.from(message, 'base64'))
   const { asset, payTo, extra } = option
@@ -126,7 +129,7 @@ function checkSvmTerms({ option, message }: SvmPayment, { accepted }: ReceivedPa
     throw refusedPayment('wrong_asset', { asset })
   }
   const payee = tokenAccountOf(payTo, asset)
-  // From the payee's own account nothing would come in.
+  // A transfer from the payee's own account would bring in nothing.
   if ((accepted && accepted.payTo !== payTo) || transfer.destination !== payee || transfer.source === payee) {
     throw refusedPayment('wrong_recipient', { payTo })
   }

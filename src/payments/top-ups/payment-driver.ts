@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { topUpDisabled } from '#contract/errors/errors.ts'
 import type { Clock } from '#contract/time.ts'
 import type { Log } from '#host/log.ts'
 import { withSpan } from '#host/tracing/tracing.ts'
@@ -27,9 +28,9 @@ import { untimely, validBeforeSecondsOf } from '../rails/rails.ts'
 import type { AbandonedPayment, PaymentRow, PaymentRows } from './payment-rows.ts'
 
 /**
- * Brings a payment from its claim to an end: credited, rejected or expired. Money is credited when the chain says that
- * it has arrived, regardless of its submitter; a payment that may be in flight is never refused. The driver of a row
- * holds its lease, and every move compares the fence, so that two drivers end in one credit.
+ * Drives a payment from its claim to an end: credited, rejected or expired. Money is credited when the chain shows that
+ * it arrived, regardless of who submitted it, and a payment that may be in flight is never rejected. The driver of a
+ * row holds its lease, and every move compares the fence, so that two drivers produce one credit.
  */
 export class PaymentDriver {
   readonly #rows: PaymentRows
@@ -47,20 +48,20 @@ export class PaymentDriver {
   }
 
   /**
-   * A payment that is new, or was rejected before. Throws `invalidPayment`, and `ChainUnavailable` while nothing has
-   * been claimed. What came of it is in its row. `verified` is awaited once its payer is known to have signed it, and to
-   * have the money or to have sent it; what it throws is thrown, with nothing claimed.
+   * Starts a payment that is new or was rejected before. Throws `invalidPayment`, or `ChainUnavailable` as long as
+   * nothing is claimed. Its outcome is in its row. `verified` is awaited once the payer is known to have signed it and
+   * to have the money, or to have sent it; what it throws is thrown, with nothing claimed.
    */
   async begin(payment: SignedPayment, rejected: PaymentRow | null, verified: () => Promise<void>): Promise<void> {
     const late = untimely(payment, this.#clock.now())
     if (late && !late.expired) throw late.refusal
-    // Of a late payment too, or a forged signature would stand in the ledger as what the payer signed.
+    // A late payment is verified too, so that no forged signature enters the ledger as the payer's.
     const verdict = await this.#facilitator.verify(payment)
     if (verdict.valid && !late) {
       await verified()
       return this.#settleFirst(payment, rejected)
     }
-    // Too late or a used nonce may also mean that the money is here already, sent by another party.
+    // A late payment or used nonce may also mean that the money has already arrived, submitted by someone else.
     const reason = verdict.valid || (late && isSigned(verdict.reason)) ? 'expired' : verdict.reason
     if (reason === 'expired' || reason === 'nonce_used') {
       const seen = await this.#chain.find(payment, null)
@@ -75,7 +76,10 @@ export class PaymentDriver {
     throw refusedPayment(reason)
   }
 
-  /** A payment in flight that no process drives. Rejects with `ChainUnavailable`, the row then free for the next one. */
+  /**
+   * Resumes a payment in flight that no process drives. Rejects with `ChainUnavailable`, and frees the row for the next
+   * driver.
+   */
   async resume(row: PaymentRow): Promise<void> {
     const held = await this.#rows.hold(row, row.state)
     if (!held) return
@@ -86,22 +90,24 @@ export class PaymentDriver {
     if (this.#isOver(held.payment, seen.chainTimeSeconds)) return this.#rows.expire(held)
     if (untimely(held.payment, this.#clock.now())?.expired) return this.#rows.release(held)
     const settling = await this.#rows.hold(held, 'settling')
-    // What was only claimed has never been sent, so a refusal is as good as at the first attempt.
+    // A payment that was only claimed has never been sent, so a refusal counts as on the first attempt.
     if (settling) await this.#attempt(settling, { isFirst: row.state === 'claimed', waits: false })
   }
 
   async #settleFirst(payment: SignedPayment, rejected: PaymentRow | null): Promise<void> {
+    // Money that has come already is credited all the same.
+    if (await this.#rows.isForSuspended(payment)) throw suspendedPayer()
     const row = await this.#claim(payment, rejected)
     if (row) await this.#attempt(row, { isFirst: true, waits: true })
   }
 
-  /** Nothing is to be sent any more, and the next driver sees whether it stayed. */
+  /** Nothing more is sent, and the next driver checks whether it stayed in the chain. */
   async #awaitDepth(payment: SignedPayment, rejected: PaymentRow | null): Promise<void> {
     const row = await this.#claim(payment, rejected)
     if (row) await this.#rows.release(row)
   }
 
-  /** With the end of its life in the row: a payment that could stay open for ever would never be given up. */
+  /** Stores the end of the payment's life in the row: one that could stay open for ever would never be given up. */
   async #claim(payment: SignedPayment, rejected: PaymentRow | null): Promise<PaymentRow | null> {
     const dated = this.#chain.dated ? await this.#chain.dated(payment) : payment
     return this.#rows.claim(dated, rejected)
@@ -114,8 +120,8 @@ export class PaymentDriver {
         const seen = await this.#find(row)
         if (seen.state === 'unconfirmed') return this.#rows.release(row)
         if (seen.state === 'landed' || seen.state === 'void') return this.#end(row, seen)
-        // An earlier attempt may still be on its way, and then this refusal says nothing about it; a nonce that one node
-        // saw used and the next one not is a transfer that the next one has not seen yet.
+        // An earlier attempt may still be in flight, and then this refusal proves nothing. If one node sees a used
+        // nonce and the next does not, the next has not seen the transfer yet.
         return isFirst && settlement.reason !== 'nonce_used'
           ? this.#rows.reject(row, settlement.reason)
           : this.#rows.release(row)
@@ -153,17 +159,18 @@ export class PaymentDriver {
     const facts = { payment: paymentIdOf(row.key), transaction: settlement.transaction }
     let held: PaymentRow | null = row
     let seen: OnChain | null = null
-    // A connection that broke once, often with the answer that was lost, is not yet a chain that cannot be asked.
+    // A connection that broke once, often together with the lost answer, does not yet mean that the chain is
+    // unreachable.
     const patience = AbortSignal.timeout(landingLooksMs)
     for (let look = 0, failures = 0; look < landingLooks && failures < failedLooks && held; look++) {
-      // A look may take long where a chain is slow, and the driver must be done within its lease.
+      // A check may take long on a slow chain, and the driver must finish within its lease.
       if (patience.aborted) break
       if (look > 0) await sleep(seen?.state === 'unconfirmed' ? confirmationLookMs : landingLookMs)
       seen = await this.#chain.find(held.payment, settlement.transaction).catch(() => null)
       if (seen?.state === 'landed' || seen?.state === 'void') return this.#end(held, seen)
       if (!seen) failures++
       if (look === 0) held = await this.#rows.hold(held, 'unknown', settlement.transaction)
-      // Only the first request waits for depth: a later driver retries, and has other payments to drive.
+      // Only the first request waits for confirmations: a later driver comes again and has other payments to drive.
       if (seen?.state === 'unconfirmed' && !waits) break
     }
     if (!held) return
@@ -175,7 +182,7 @@ export class PaymentDriver {
     await this.#rows.release(held)
   }
 
-  /** Frees the row where the chain cannot be asked, so that the next one need not wait for the lease. */
+  /** Frees the row if the chain is unreachable, so that the next driver need not wait for the lease. */
   async #find(row: PaymentRow, transaction: string | null = row.transaction): Promise<OnChain> {
     try {
       return await this.#chain.find(row.payment, transaction)
@@ -190,7 +197,7 @@ export class PaymentDriver {
     return this.#rows.reject(row, seen.reason ?? 'nonce_used')
   }
 
-  /** By the chain's clock, since it alone decides whether the authorisation can still land; ours may be wrong. */
+  /** Uses the chain's clock, which alone decides whether the authorization can still land; ours may be wrong. */
   #isOver(payment: SignedPayment, chainTimeSeconds: number | undefined): boolean {
     const validBefore = validBeforeSecondsOf(payment)
     if (validBefore === undefined || chainTimeSeconds === undefined) return false
@@ -198,6 +205,13 @@ export class PaymentDriver {
     return chainTimeSeconds >= validBefore && nowSeconds > validBefore + expiryMarginSeconds
   }
 }
+
+const suspendedPayer = () =>
+  topUpDisabled({
+    error: 'X402_ACCESS_DISABLED',
+    message:
+      'API access has been disabled for this account, so nothing was taken. Contact the operator of this service, and do not sign another payment.',
+  })
 
 interface DriverOptions {
   rows: PaymentRows
@@ -207,7 +221,7 @@ interface DriverOptions {
   log: Log
 }
 
-/** Brings payments to an end whose request is gone: after a crash, a lost answer or a chain that could not be asked. */
+/** Finishes payments whose request is gone: after a crash, a lost answer or an unreachable chain. */
 export class Completer {
   readonly #rows: PaymentRows
   readonly #driver: PaymentDriver
@@ -221,21 +235,21 @@ export class Completer {
     this.#log = options.log
   }
 
-  /** A round now and then one after the other. Resolves after the first. */
+  /** Runs a round now and then periodically. Resolves after the first. */
   async start(): Promise<void> {
     await this.#rows.freeDead()
     this.#timer ??= setInterval(() => this.#startRound(), completionIntervalMs).unref()
     return this.#startRound()
   }
 
-  /** Resolves when the round that runs has ended. */
+  /** Resolves when the current round has ended. */
   async stop(): Promise<void> {
     if (this.#timer) clearInterval(this.#timer)
     this.#timer = null
     await this.#round
   }
 
-  /** One round. Where a chain cannot be asked the others on its rail come later, since it could not be for them either. */
+  /** Runs one round. If a chain is unreachable, the rail's other payments are postponed too. */
   async complete(): Promise<void> {
     const silent = new Set<string>()
     for (const payment of await this.#rows.abandoned(completionRows)) {
@@ -257,14 +271,14 @@ export class Completer {
     }
   }
 
-  /** Its money may have come, so it is neither rejected nor credited until it can be read. */
+  /** Its money may have arrived, so it is neither rejected nor credited until it can be read. */
   async #leave(payment: AbandonedPayment): Promise<void> {
     const facts = { payment: paymentIdOf(payment.key) }
     this.#log.error(facts, 'A stored payment cannot be read and is skipped; start the release that wrote it.')
     await this.#rows.postpone(payment)
   }
 
-  /** Rounds never overlap: one that is due while another runs is left out. */
+  /** Rounds never overlap: a round that is due while another runs is skipped. */
   #startRound(): Promise<void> {
     if (this.#isRunning) return this.#round
     this.#isRunning = true

@@ -2,6 +2,7 @@ import { microUsd, toUsdNumber } from '#contract/money.ts'
 import type { TopUpResult } from '#contract/operations/wallet.ts'
 import type { Clock } from '#contract/time.ts'
 import type { SettlementResponse } from '#contract/wire/payment.ts'
+import { isSuspended } from '#ledger/accounts/customers.ts'
 import { openWalletAccount, WalletAccounts, walletAccountId } from '#ledger/accounts/wallet-accounts.ts'
 import { isClockShared, type Outcome, type Store } from '#ledger/store/store.ts'
 import type { Op, PaymentFields, PaymentState } from '#ledger/store/units.ts'
@@ -17,35 +18,35 @@ import {
 } from '../payment/payment.ts'
 import { payerOf, readStoredPayment, validBeforeSecondsOf } from '../rails/rails.ts'
 
-/** One payment as the ledger has it. `fence` is what a move must have seen. */
+/** One payment as stored in the ledger. `fence` is what a move must have seen. */
 export interface PaymentRow {
   key: string
   state: PaymentState
   fence: number
   payment: SignedPayment
   transaction: string | null
-  /** JSON: `CreditedAnswer` where it was credited, `{refused}` where it was rejected. */
+  /** JSON: `CreditedAnswer` if it was credited, `{refused}` if it was rejected. */
   answer: string | null
-  /** Null where no process drives it. */
+  /** Null if no process drives it. */
   leaseUntilMs: number | null
-  /** Who has that lease. */
+  /** The owner of that lease. */
   leaseOwner: string | null
 }
 
-/** What every resend is answered, byte for byte. */
+/** The answer to every resend, byte for byte. */
 export interface TopUpAnswer {
   body: string
   settlement: SettlementResponse
 }
 
-/** The part of it that is known before the credit; the balance is what the entry of the credit says. */
+/** The part of the answer that is known before the credit; the balance comes from the credit's entry. */
 interface CreditedAnswer {
   walletAddress: string
   paymentId: string
   settlement: SettlementResponse
 }
 
-/** A payment that no process drives; `row` is null where this release cannot read it. */
+/** A payment that no process drives; `row` is null if this release cannot read it. */
 export interface AbandonedPayment {
   key: string
   state: PaymentState
@@ -55,10 +56,10 @@ export interface AbandonedPayment {
 
 type Landing = Extract<OnChain, { state: 'landed' }>
 
-/** What a credit is unique by in the ledger. */
+/** The unique reference of a credit in the ledger. */
 const creditRef = (key: string): string => `topup:${key}`
 
-/** Reads and moves payments. A move that answers null was made by another process in the meantime. */
+/** Reads and moves payments. A move returns null if another process made it in the meantime. */
 export class PaymentRows {
   readonly #store: Store
   readonly #clock: Clock
@@ -77,14 +78,20 @@ export class PaymentRows {
     return row !== undefined
   }
 
+  /** Whether the account that this payment would be credited to is suspended. */
+  async isForSuspended(payment: SignedPayment): Promise<boolean> {
+    const wallet = payerOf(payment)
+    return isSuspended(this.#store, (await this.#wallets.find(wallet)) ?? walletAccountId(wallet))
+  }
+
   async find(key: string): Promise<PaymentRow | null> {
     const [row] = await this.#rows().where('id', '=', key).execute()
     return row ? readRow(row) : null
   }
 
   /**
-   * Payments in flight that no process drives any more, those that have waited longest first; no other process's while
-   * this clock is no judge of its lease.
+   * Returns payments in flight that no process drives any more, longest waiting first. Excludes those of other
+   * processes while our clock cannot judge their leases.
    */
   async abandoned(limit: number): Promise<AbandonedPayment[]> {
     const now = this.#clock.now()
@@ -101,7 +108,7 @@ export class PaymentRows {
     return rows.map(row => ({ key: row.id, state: row.state, fence: row.fence, row: readRowOrNull(row) }))
   }
 
-  /** Once, at a start: where no other process writes, payments that another owner still has a lease on are free at once. */
+  /** Called once at startup: if no other process writes, payments leased to another owner are free at once. */
   async freeDead(): Promise<void> {
     while (this.#store.soleOwner) {
       const dead = await this.#store.read
@@ -117,7 +124,7 @@ export class PaymentRows {
     }
   }
 
-  /** Lets the others come first: rounds take those that have waited longest. */
+  /** Puts this payment last: rounds take the longest waiting first. */
   async postpone({ key, state, fence }: AbandonedPayment): Promise<void> {
     const outcome = await this.#commit([this.#move(key, state, state, fence, {})])
     if (!outcome.ok) lostOr(outcome)
@@ -129,7 +136,7 @@ export class PaymentRows {
     return leaseOwner !== this.#owner && !(await isClockShared(this.#store))
   }
 
-  /** Claims the key and marks it as settling: from here on the outcome is unknown until the chain tells it. */
+  /** Claims the key and marks it as settling: from here on only the chain can tell the outcome. */
   async claim(payment: SignedPayment, rejected: PaymentRow | null): Promise<PaymentRow | null> {
     const fence = rejected?.fence ?? 0
     const set = { ...factsOf(payment), lease: this.#lease() }
@@ -160,7 +167,7 @@ export class PaymentRows {
     return { ...row, state: to, fence, transaction: transaction ?? row.transaction, leaseUntilMs, leaseOwner }
   }
 
-  /** Leaves a payment whose outcome is unknown to the next driver. */
+  /** Leaves a payment with unknown outcome to the next driver. */
   async release(row: PaymentRow): Promise<void> {
     await this.#end(row, 'unknown', {})
   }
@@ -173,7 +180,7 @@ export class PaymentRows {
     await this.#end(row, 'expired', {})
   }
 
-  /** The end of the payment and the credit of its payer, in one unit. Where another process was faster nothing happens. */
+  /** Ends the payment and credits its payer in one unit of work. Does nothing if another process was faster. */
   async credit(row: PaymentRow | null, payment: SignedPayment, landing: Landing): Promise<void> {
     const wallet = payerOf(payment)
     const linked = await this.#wallets.find(wallet)
@@ -191,12 +198,12 @@ export class PaymentRows {
       { op: 'credit', account, amount: landing.amount, source: 'system:usdc', ref: creditRef(payment.key), atMs },
     ])
     if (outcome.ok) return
-    // The wallet has been given to another account since we looked: its credit belongs there.
+    // The wallet was moved to another account in the meantime, so the credit belongs there.
     if (outcome.why === 'wallet_taken') return this.credit(row, payment, landing)
     lostOr(outcome)
   }
 
-  /** The stored answer of a credited payment. */
+  /** Returns the stored answer of a credited payment. */
   async answerOf(row: PaymentRow): Promise<TopUpAnswer> {
     const facts: CreditedAnswer = JSON.parse(row.answer ?? '')
     const entry = await this.#store.read
@@ -264,7 +271,7 @@ const readRow = (row: StoredRow): PaymentRow => ({
   leaseOwner: row.lease_owner,
 })
 
-/** One row that cannot be read must not keep the others from their end. */
+/** One unreadable row must not keep the others from being finished. */
 function readRowOrNull(row: StoredRow): PaymentRow | null {
   try {
     return readRow(row)
@@ -273,7 +280,7 @@ function readRowOrNull(row: StoredRow): PaymentRow | null {
   }
 }
 
-/** Why a rejected payment was; a new attempt is judged again. */
+/** Returns why a rejected payment was rejected; a new attempt is judged again. */
 export const refusalOf = (row: PaymentRow): PaymentReason =>
   (JSON.parse(row.answer ?? '') as { refused: PaymentReason }).refused
 
@@ -299,7 +306,7 @@ const answerFacts = (payment: SignedPayment, landing: Landing): CreditedAnswer =
   },
 })
 
-/** Another process moved the payment first: null. Any other refusal is a fault of ours. */
+/** Returns null if another process moved the payment first. Any other refusal is our own bug. */
 function lostOr(outcome: Extract<Outcome, { ok: false }>): null {
   if (['payment_exists', 'payment_moved', 'ref_exists'].includes(outcome.why)) return null
   throw new Error(`The ledger refused to move a payment: ${outcome.why}.`)

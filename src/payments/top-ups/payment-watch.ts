@@ -7,7 +7,10 @@ import { payeeNoteMs, watchIntervalMs } from '../bounds.ts'
 import type { Facilitator } from '../facilitators/rail.ts'
 import { payeeOf } from '../rails/rails.ts'
 
-/** Looks whether payments could be settled, before a payer finds out: at the start and then again and again. */
+/**
+ * Checks at startup and then periodically whether payments can be settled, so that the operator knows before a payer
+ * does.
+ */
 export class PaymentWatch {
   readonly #options: readonly PaymentOption[]
   readonly #facilitator: Facilitator
@@ -22,25 +25,28 @@ export class PaymentWatch {
     this.#log = parts.log
   }
 
-  /** What keeps payments from being settled, as the last look saw it: one sentence a network, none where all is well. */
+  /** What keeps payments from being settled, as of the last check: one sentence per network, none if all is well. */
   get problems(): readonly string[] {
     return [...this.#problems.values()]
   }
 
-  /** Looks at once and then every minute. It runs in the background: a service without its node still answers everything else. */
+  /**
+   * Checks at once and then every minute. Runs in the background: a service without its node still answers everything
+   * else.
+   */
   start(): void {
     this.#timer ??= setInterval(() => void this.look(), watchIntervalMs).unref()
     void this.look()
   }
 
-  /** Resolves when the look that runs has ended. */
+  /** Resolves when the current check has ended. */
   async stop(): Promise<void> {
     if (this.#timer) clearInterval(this.#timer)
     this.#timer = null
     await this.#round
   }
 
-  /** One look; a call during a look joins it. */
+  /** Runs one check; a call during a check joins it. */
   look(): Promise<void> {
     this.#round ??= Promise.all(this.#options.map(option => this.#lookAt(option)))
       .then(() => undefined)
@@ -50,7 +56,7 @@ export class PaymentWatch {
     return this.#round
   }
 
-  /** Only what changes is told, or the log would be full of it. */
+  /** Only changes are logged, so that the log does not fill up. */
   async #lookAt(option: PaymentOption): Promise<void> {
     const { network } = option
     const problem = await this.#facilitator
@@ -72,9 +78,9 @@ interface Payee {
 const prefix = 'payee '
 
 /**
- * Reports where another service on the same ledger takes payments for another payee: each would refuse what was signed for
- * the other, and an audit of the chain needs both. Every service notes its own for some minutes, as a nonce that expires,
- * so that a payee may be replaced, one process after the other.
+ * Reports if another service on the same ledger takes payments for another payee: each would refuse what was signed for
+ * the other, and an audit of the chain needs both. Every service records its payee for some minutes, as a nonce that
+ * expires, so that a payee can be replaced one process after the other.
  */
 export class PayeeWatch {
   readonly #payees: readonly Payee[]
@@ -91,7 +97,7 @@ export class PayeeWatch {
     this.#log = parts.log
   }
 
-  /** Before anything is served, and then every minute; a ledger of one process needs no watch. */
+  /** Runs before anything is served, and then every minute; a ledger of one process needs no watch. */
   async start(): Promise<void> {
     if (this.#store.soleOwner) return
     this.#timer ??= setInterval(() => void this.look(), watchIntervalMs).unref()
@@ -119,7 +125,7 @@ export class PayeeWatch {
     await this.#store.commit(
       this.#payees.map(({ network, payTo }) => {
         const key = `${prefix}${network} ${payTo} ${slot}`
-        // A sibling with the same payee may have noted it already, which is as good.
+        // Another process with the same payee may have recorded it already, which is just as good.
         return { id: `${uuidV7(atMs)}/payee`, ops: [{ op: 'nonce', key, expiresAtMs: atMs + payeeNoteMs }] }
       }),
     )

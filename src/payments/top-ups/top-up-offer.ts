@@ -1,6 +1,7 @@
 import { topUpRequired } from '#contract/errors/errors.ts'
 import type { ServiceError } from '#contract/errors/service-error.ts'
 import type { CountedFor } from '#contract/limits.ts'
+import type { MicroUsd } from '#contract/money.ts'
 import { topUp } from '#contract/operations/wallet.ts'
 import { baseUrl } from '#contract/wire/base-url.ts'
 import type { HeaderReader } from '#contract/wire/header-codec.ts'
@@ -12,29 +13,43 @@ import { readPayment, refusedPayment } from '../payment/payment.ts'
 export interface TopUpSettings {
   /** The address that callers use, without a path. */
   publicUrl: string
-  /** What a top-up offers: one entry a network, the amount at its minimum. */
+  /** What a top-up offers: one entry per network, with the minimum amount. */
   paymentOptions: readonly PaymentOption[]
 }
 
 export interface Payments {
   /**
-   * One top-up (brief §4.1). Throws `topUpRequired`, `invalidPayment`, `settlementPending`. `body` is the stored answer,
-   * the same bytes for every resend.
+   * Handles one top-up (brief §4.1). Throws `topUpRequired`, `invalidPayment`, `settlementPending`. `body` is the
+   * stored answer, the same bytes for every resend.
    */
   topUp(request: TopUpRequest): Promise<{ body: string; settlement: SettlementResponse }>
+  /**
+   * Drafts the payment that a wallet of this network signs, base64; null where a wallet composes it itself. Absent where
+   * no payment is accepted. Throws for a payer that is no address; rejects with `ChainUnavailable`.
+   */
+  draft?(order: DraftOrder): Promise<string | null>
+}
+
+export interface DraftOrder {
+  /** CAIP-2. */
+  network: string
+  payer: string
+  amount: MicroUsd
 }
 
 export interface TopUpRequest {
   header: HeaderReader
   address: string
   /**
-   * Counts this request towards the limit, or throws 429. Called for all but a payment that has been taken on before,
-   * whose twins and resends cost nothing and must get its answer.
+   * Counts this request towards the limit, or throws 429. Not called for a payment that was accepted before, whose
+   * resends cost nothing and must get its answer.
    */
   count: (countedFor: CountedFor) => Promise<void>
 }
 
-/** The 402 of a top-up without a payment (brief §2.2): what may be signed, which is nothing where no payment is taken. */
+/**
+ * The 402 of a top-up without a payment (brief §2.2): what may be signed, which is nothing if no payment is accepted.
+ */
 export function topUpOffer(settings: TopUpSettings): ServiceError {
   const accepts = [...settings.paymentOptions]
   const error = accepts.length
@@ -49,7 +64,7 @@ export function topUpOffer(settings: TopUpSettings): ServiceError {
   return topUpRequired({ x402Version, accepts }, { [paymentRequired.name]: value })
 }
 
-/** For a service whose credit is given out by its operator alone: a top-up offers nothing to sign, and takes nothing. */
+/** For a service whose operator alone gives out credit: its top-up offers nothing to sign and accepts nothing. */
 export class NoTopUps implements Payments {
   readonly #settings: Pick<TopUpSettings, 'publicUrl'>
 

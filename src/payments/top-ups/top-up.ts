@@ -16,7 +16,7 @@ import {
   retryAfterSeconds,
   rowPollMs,
 } from '../bounds.ts'
-import { type Facilitator, type OpenRail, SettlementPaused } from '../facilitators/rail.ts'
+import { type Drafts, type Facilitator, type OpenRail, SettlementPaused } from '../facilitators/rail.ts'
 import {
   ChainUnavailable,
   failureWords,
@@ -41,7 +41,7 @@ import {
 import { Completer, PaymentDriver } from './payment-driver.ts'
 import { type PaymentRow, PaymentRows, refusalOf, type TopUpAnswer } from './payment-rows.ts'
 import { PayeeWatch, PaymentWatch } from './payment-watch.ts'
-import { type Payments, type TopUpRequest, type TopUpSettings, topUpOffer } from './top-up-offer.ts'
+import { type DraftOrder, type Payments, type TopUpRequest, type TopUpSettings, topUpOffer } from './top-up-offer.ts'
 
 export interface TopUpsOptions {
   settings: TopUpSettings
@@ -50,21 +50,24 @@ export interface TopUpsOptions {
   log: Log
   facilitator: Facilitator
   chain: PaymentChain
-  /** Names this process in leases; another one after every start. */
+  /** Draft payments for wallets, by network; none by default. */
+  drafts?: Readonly<Record<string, Drafts>>
+  /** Identifies this process in leases; changes with every start. */
   owner: string
-  /** How long a request waits for its payment; `answerWaitMs` where it is not said. */
+  /** How long a request waits for its payment; `answerWaitMs` by default. */
   answerWaitMs?: number
-  /** How long `close` waits for payments, and then for the facilitator; `closeMs` where it is not said. */
+  /** How long `close` waits for payments, and then for the facilitator; `closeMs` by default. */
   closeMs?: number
 }
 
-/** Credit for signed payments (brief §4.1). One payment is one credit, however often and by whomever it is sent. */
+/** Credits signed payments (brief §4.1). One payment is credited once, however often and by whomever it is sent. */
 export class TopUps implements Payments {
-  /** Finishes what was left behind; the composed service starts it. `close` stops it. */
+  /** Finishes payments that were left behind; started by the running service and stopped by `close`. */
   readonly completer: Completer
-  /** Knows whether payments could be settled; started and stopped like the completer. */
+  /** Knows whether payments can be settled; started and stopped like the completer. */
   readonly watch: PaymentWatch
   readonly #settings: TopUpsOptions['settings']
+  readonly #drafts: Readonly<Record<string, Drafts>>
   readonly #log: Log
   readonly #rows: PaymentRows
   readonly #driver: PaymentDriver
@@ -72,16 +75,17 @@ export class TopUps implements Payments {
   readonly #waitMs: number
   readonly #closeMs: number
   readonly #payees: PayeeWatch
-  /** Twins of one payment share one work. */
+  /** Concurrent requests with the same payment share one run. */
   readonly #works = new Map<string, Promise<void>>()
 
-  /** Throws where an option's network has no facilitator. */
+  /** Throws if an option's network has no facilitator. */
   constructor(options: TopUpsOptions) {
     const settled = options.facilitator.supported()
     const orphan = options.settings.paymentOptions.find(({ network }) => !settled.includes(network))
     if (orphan)
       throw new Error(`No facilitator settles payments on ${orphan.network}; take it out of the payment options.`)
     this.#settings = options.settings
+    this.#drafts = options.drafts ?? {}
     this.#log = options.log
     this.#facilitator = options.facilitator
     this.#rows = new PaymentRows(options)
@@ -94,7 +98,7 @@ export class TopUps implements Payments {
     this.#payees = new PayeeWatch({ ...options, options: options.settings.paymentOptions })
   }
 
-  /** Finishes what a crash left, then looks after payments until `close`. */
+  /** Finishes what a crash left, then drives payments until `close`. */
   async start(): Promise<void> {
     this.watch.start()
     await this.#payees.start()
@@ -104,7 +108,7 @@ export class TopUps implements Payments {
   async topUp({ header, count }: TopUpRequest): Promise<TopUpAnswer> {
     const { received, payment } = await this.#read(header, count)
     const row = await this.#rows.find(payment.key)
-    // What is known is answered as it was, whatever the terms are by now.
+    // A known payment gets its answer unchanged, whatever the terms are now.
     if (row && !isSamePayment(row.payment, payment)) {
       await count('address')
       throw refusedPayment('nonce_used')
@@ -113,6 +117,12 @@ export class TopUps implements Payments {
     if (!row) await counted(count, () => checkTerms(payment, received))
     await this.#within(this.#join(payment, count), payment)
     return this.#answer(await this.#rows.find(payment.key), payment)
+  }
+
+  async draft({ network, payer, amount }: DraftOrder): Promise<string | null> {
+    const option = this.#settings.paymentOptions.find(each => each.network === network)
+    const drafts = this.#drafts[network]
+    return option && drafts ? drafts.draft({ payer, amount, option }) : null
   }
 
   async #read(header: HeaderReader, count: TopUpRequest['count']) {
@@ -125,8 +135,8 @@ export class TopUps implements Payments {
   }
 
   /**
-   * Ends when no payment is being worked on, or after `closeMs`: what a facilitator then still has is on its way as
-   * after a crash, and the next start finds it. Take no more requests before.
+   * Resolves when no payment is being driven, or after `closeMs`. What a facilitator then still has is in flight as
+   * after a crash, and the next start finds it. Stop accepting requests first.
    */
   async close(): Promise<void> {
     this.#payees.stop()
@@ -136,7 +146,7 @@ export class TopUps implements Payments {
     if (!(await this.#isSoon(this.#facilitator.close?.()))) this.#log.warn({}, 'The facilitator could not be closed.')
   }
 
-  /** Whether it ends before a stopping service goes on without it: a facilitator may be anyone's. */
+  /** Whether it ends before a stopping service continues without it: the facilitator may be anyone's. */
   async #isSoon(end: Promise<unknown> | undefined): Promise<boolean> {
     const patience = new AbortController()
     const late = sleep(this.#closeMs, false, { signal: patience.signal }).catch(() => true)
@@ -157,7 +167,10 @@ export class TopUps implements Payments {
     return work
   }
 
-  /** One that was rejected is checked again, which costs as much as a new one. Twins have one work and count once. */
+  /**
+   * A rejected payment is checked again, which costs as much as a new one. Concurrent copies share one run and count
+   * once.
+   */
   async #work(payment: SignedPayment, count: TopUpRequest['count']): Promise<void> {
     const row = await this.#rows.find(payment.key)
     if (!row || row.state === 'rejected') {
@@ -166,7 +179,7 @@ export class TopUps implements Payments {
     await this.#watch(payment.key)
   }
 
-  /** One that was verified counts for its payer, before anything is claimed; any other for where it came from. */
+  /** A verified payment counts for its payer, before anything is claimed; any other counts for its address. */
   async #begin(payment: SignedPayment, row: PaymentRow | null, count: TopUpRequest['count']): Promise<void> {
     let isCounted = false
     const verified = () => {
@@ -190,18 +203,18 @@ export class TopUps implements Payments {
     }
   }
 
-  /** Waits for a work that goes on whether or not anyone waits. */
+  /** Waits for work that continues whether or not anyone waits. */
   async #within(work: Promise<void>, payment: SignedPayment): Promise<void> {
     const patience = new AbortController()
     const timeout = sleep(this.#waitMs, undefined, { signal: patience.signal }).catch(() => {})
     try {
       await Promise.race([work, timeout])
     } catch (error) {
-      // The request handler has an answer for a ledger that is away.
+      // The request handler itself answers when the ledger is unreachable.
       throw awayReason(error) === null ? await this.#failureOf(error, payment) : error
     } finally {
       patience.abort()
-      // Where no request waits any more, the row tells how it ended.
+      // If no request waits any more, the row records the outcome.
       work.catch(() => {})
     }
   }
@@ -262,7 +275,7 @@ const comeAgainIn = (seconds: number) => ({ [retryAfter.name]: retryAfter.format
 
 const isEnded = ({ state }: PaymentRow): boolean => state === 'credited' || state === 'rejected' || state === 'expired'
 
-/** What is refused counts as well: a wrong payment costs us more than a right one. */
+/** A refused payment counts too, because it costs us more than a good one. */
 async function counted<Value>(count: TopUpRequest['count'], check: () => Value): Promise<Value> {
   try {
     return check()
@@ -273,8 +286,8 @@ async function counted<Value>(count: TopUpRequest['count'], check: () => Value):
 }
 
 /**
- * A chain as this ledger sees it: a transfer older than the ledger was credited in another, or could be. Ledgers
- * that share a payee from then on cannot know of each other, so a payee belongs to one ledger.
+ * A chain as this ledger sees it: a transfer older than the ledger was, or could be, credited in another. Ledgers that
+ * share a payee from then on cannot know of each other, so a payee belongs to one ledger.
  */
 export class LedgerChain implements PaymentChain {
   readonly #chain: PaymentChain
@@ -288,7 +301,7 @@ export class LedgerChain implements PaymentChain {
 
   async find(payment: SignedPayment, transaction: string | null): Promise<OnChain> {
     const seen = await this.#chain.find(payment, transaction)
-    // Where the chain has forgotten the time, money that came is credited.
+    // If the chain has forgotten the time, money that arrived is credited.
     if (seen.state !== 'landed' || seen.atSeconds === undefined) return seen
     this.#madeAtMs ??= await ledgerCreatedAtMs(this.#store)
     const isOlder = seen.atSeconds * 1000 < this.#madeAtMs - birthMarginMs
@@ -300,7 +313,7 @@ export class LedgerChain implements PaymentChain {
   }
 }
 
-/** Takes payments on the rails that are set, and finishes what a crash left. Asks no chain before it is used. */
+/** Accepts payments on the configured rails, and finishes what a crash left. Contacts no chain before it is used. */
 export async function openPayments(
   payments: PaymentSettings,
   parts: Pick<TopUpsOptions, 'settings' | 'store' | 'clock' | 'log'>,
@@ -312,7 +325,14 @@ export async function openPayments(
   }
   const chain = new RailChains(Object.fromEntries(open.map(([name, rail]) => [name, rail.chain])))
   const facilitator = new RailFacilitators(Object.fromEntries(open.map(([name, rail]) => [name, rail.facilitator])))
-  const topUps = new TopUps({ ...parts, chain, facilitator, owner: randomUUID() })
+  const drafts = Object.fromEntries(
+    parts.settings.paymentOptions.flatMap(({ network }) => {
+      const name = rails.find(rail => rail.serves(network))?.name
+      const drafting = open.find(([each]) => each === name)?.[1].drafts
+      return drafting ? [[network, drafting]] : []
+    }),
+  )
+  const topUps = new TopUps({ ...parts, chain, facilitator, drafts, owner: randomUUID() })
   await topUps.start()
   return topUps
 }

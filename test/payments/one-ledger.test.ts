@@ -1,4 +1,4 @@
-/** A payee belongs to one set of books: others that are made later credit nothing that came to it before. */
+/** A payee belongs to one ledger: others that are made later credit nothing that came to it before. */
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { balanceOf } from '#ledger/accounts/balances.ts'
@@ -18,7 +18,7 @@ import { openWorld, payer, send, withFacilitator } from './top-up-world.ts'
 const five = 5_000_000n
 const minuteMs = 60_000
 
-/** A payment that was credited once, and how other books of the same payee are opened. */
+/** A payment that was credited once, and how other ledger of the same payee are opened. */
 interface Paid {
   account: string
   payment: unknown
@@ -55,8 +55,8 @@ async function paidOnSolana(): Promise<Paid> {
   return { account: account.address, payment, facilitator, compose: world.compose, clock: world.clock, close }
 }
 
-/** Books as if they had been made so much later than now. */
-async function booksMade(laterMs: number): Promise<OpenedStore> {
+/** Ledger as if they had been made so much later than now. */
+async function ledgerMade(laterMs: number): Promise<OpenedStore> {
   const other = await openTemporaryStore()
   const made = new Date(Date.now() + laterMs).toISOString()
   await other.tamper(`UPDATE kysely_migration SET timestamp = '${made}'`)
@@ -74,7 +74,7 @@ describe.each([
   afterEach(() => paid.close())
 
   async function askOthers(laterMs: number, parts: Partial<TopUpsOptions> = {}) {
-    const other = await booksMade(laterMs)
+    const other = await ledgerMade(laterMs)
     const topUps = paid.compose({ store: other.store, owner: randomUUID(), ...parts })
     const { status, body } = await send(topUps, paid.payment)
     const { postedMicroUsd } = await balanceOf(other.store, `wallet:${paid.account}`)
@@ -92,7 +92,7 @@ describe.each([
   test.each([
     ['while it is valid', 0],
     ['when it has long expired', 60 * minuteMs],
-  ])('a payment that came before the books were made is not credited in them, %s', async (_when, offsetMs) => {
+  ])('a payment that came before the ledger was made is not credited in them, %s', async (_when, offsetMs) => {
     paid.clock.offsetMs = offsetMs
     expect(await askOthers(birthMarginMs + minuteMs)).toEqual(refused)
   })
@@ -111,7 +111,7 @@ describe.each([
   })
 })
 
-test('books in a file say when they were made, which is when their first table was', async () => {
+test('a ledger in a file says when it was made, which is when its first table was', async () => {
   const other = await openTemporaryStore()
   await other.tamper("INSERT INTO kysely_migration VALUES ('9999', '2999-01-01T00:00:00.000Z')")
   expect(Math.abs((await ledgerCreatedAtMs(other.store)) - Date.now())).toBeLessThan(5 * minuteMs)

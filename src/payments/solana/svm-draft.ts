@@ -1,0 +1,115 @@
+import { randomBytes } from 'node:crypto'
+import { z } from 'zod'
+import type { MicroUsd } from '#contract/money.ts'
+import type { Clock } from '#contract/time.ts'
+import { usdcDecimals } from '#contract/wire/networks.ts'
+import type { PaymentOption } from '#contract/wire/payment.ts'
+import { draftMemoBytes, draftMicroLamportsPerUnit, draftUnits, sharedBlockhashMs } from '../bounds.ts'
+import { ChainUnavailable } from '../payment/payment.ts'
+import { addressOf, computeBudgetProgram, memoProgram, tokenAccountOf, tokenProgram } from './solana-key.ts'
+import { checkCost, readMessage, readTransfer } from './solana-message.ts'
+import type { SolanaRpc } from './solana-node.ts'
+
+interface Draft {
+  payer: string
+  amount: MicroUsd
+  option: PaymentOption
+  blockhash: string
+}
+
+const LatestBlockhash = z.object({ value: z.object({ blockhash: z.string() }) })
+
+/** Drafts transfers for wallets that sign and do not compose. Sends nothing to the network until it is used. */
+export class SvmDrafts {
+  readonly #rpc: SolanaRpc
+  readonly #clock: Clock
+  #latest: { blockhash: string; atMs: number } | null = null
+
+  constructor(rpc: SolanaRpc, clock: Clock) {
+    this.#rpc = rpc
+    this.#clock = clock
+  }
+
+  /** Returns the unsigned transaction in base64. Throws for a payer that is no key; rejects with `ChainUnavailable`. */
+  async draft(order: Omit<Draft, 'blockhash'>): Promise<string> {
+    return draftTransfer({ ...order, blockhash: await this.#blockhash() })
+  }
+
+  /** Drafts of the same moment share one, so that asking for many costs the node nothing. */
+  async #blockhash(): Promise<string> {
+    const nowMs = this.#clock.now()
+    if (this.#latest && nowMs - this.#latest.atMs < sharedBlockhashMs) return this.#latest.blockhash
+    try {
+      const config = { commitment: 'confirmed' }
+      const { value } = await this.#rpc.ask('getLatestBlockhash', [config], LatestBlockhash)
+      this.#latest = { blockhash: value.blockhash, atMs: nowMs }
+      return value.blockhash
+    } catch (cause) {
+      throw new ChainUnavailable('The node gave no blockhash.', { cause })
+    }
+  }
+}
+
+/**
+ * Composes one transfer as a legacy transaction, which every wallet reads: a limit on its cost, its price, the transfer
+ * and a random memo that makes equal payments distinct. Both signatures are empty; the fee payer's stays so until the
+ * payment has come back and was checked again.
+ */
+export function draftTransfer({ payer, amount, option, blockhash }: Draft): string {
+  const { asset, payTo, extra } = option
+  const feePayer = String(extra?.feePayer)
+  const [source, destination] = [tokenAccountOf(payer, asset), tokenAccountOf(payTo, asset)]
+  const accounts = [feePayer, payer, source, destination, asset, computeBudgetProgram, tokenProgram, memoProgram]
+  const placeOf = (address: string) => accounts.indexOf(address)
+  const memo = Buffer.from(randomBytes(draftMemoBytes).toString('hex'))
+  const instructions = [
+    instruction(placeOf(computeBudgetProgram), [], Buffer.concat([Buffer.of(2), uint32(draftUnits)])),
+    instruction(placeOf(computeBudgetProgram), [], Buffer.concat([Buffer.of(3), uint64(draftMicroLamportsPerUnit)])),
+    instruction(
+      placeOf(tokenProgram),
+      [source, asset, destination, payer].map(placeOf),
+      Buffer.concat([Buffer.of(12), uint64(amount), Buffer.of(usdcDecimals)]),
+    ),
+    instruction(placeOf(memoProgram), [], memo),
+  ]
+  const message = Buffer.concat([
+    // Two sign, the second without changing; the last four accounts are only read.
+    Buffer.of(2, 1, 4, accounts.length),
+    ...[...accounts, blockhash].map(bytesOf),
+    Buffer.of(instructions.length),
+    ...instructions,
+  ])
+  requirePayable(message)
+  return Buffer.concat([Buffer.of(2), Buffer.alloc(2 * signatureBytes), message]).toString('base64')
+}
+
+const signatureBytes = 64
+
+/** What we draft must be what we accept. */
+function requirePayable(message: Buffer): void {
+  const read = readMessage(message)
+  if (!read) throw new Error('The drafted message cannot be read.')
+  checkCost(readTransfer(read))
+}
+
+/** Every count here is below 128, which is one byte. */
+const instruction = (program: number, accounts: readonly number[], data: Buffer): Buffer =>
+  Buffer.concat([Buffer.of(program, accounts.length, ...accounts, data.length), data])
+
+function bytesOf(address: string): Uint8Array {
+  const bytes = addressOf(address)
+  if (!bytes) throw new Error(`${JSON.stringify(address)} is not an address of Solana.`)
+  return bytes
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32LE(value)
+  return bytes
+}
+
+function uint64(value: bigint): Buffer {
+  const bytes = Buffer.alloc(8)
+  bytes.writeBigUInt64LE(value)
+  return bytes
+}
