@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { fetchedVideoMs, jobQuestionMs } from '#engines/jobs/job-upstream.ts'
-import { film, json, type Said } from './job-double.ts'
+import { json, type Said, video } from './job-double.ts'
 import { call, follow, jobEngines, type Kind, wires } from './job-engines.ts'
 
 const world = jobEngines()
@@ -11,7 +11,7 @@ const world = jobEngines()
 describe('a finished video', () => {
   const bytes = Buffer.from('0000ftypisom a film')
   const finished: [rule: string, kind: Kind, prepare: () => void, deletes: string][] = [
-    ['inline', 'service', () => world.server.says(wires.service.look, film(bytes)), 'POST /v1/video/complete'],
+    ['inline', 'service', () => world.server.says(wires.service.look, video(bytes)), 'POST /v1/video/complete'],
     [
       'by its address',
       'service',
@@ -19,7 +19,7 @@ describe('a finished video', () => {
         const download_url = `${world.server.origin}/signed?x=1`
         world.server.says(wires.service.submit, json({ model: 'their-model', queue_id: 'q1', download_url }))
         world.server.says(wires.service.look, json({ status: 'COMPLETED' }))
-        world.server.says('GET /signed?x=1', film(bytes))
+        world.server.says('GET /signed?x=1', video(bytes))
       },
       'POST /v1/video/complete',
     ],
@@ -28,7 +28,7 @@ describe('a finished video', () => {
       'openai',
       () => {
         world.server.says(wires.openai.look, json({ status: 'completed' }))
-        world.server.says('GET /v1/videos/q1/content', film(bytes))
+        world.server.says('GET /v1/videos/q1/content', video(bytes))
       },
       'DELETE /v1/videos/q1',
     ],
@@ -106,7 +106,7 @@ describe('a finished video', () => {
 
   test('V6: no key goes to a signed address, and to no other host in plain', async () => {
     world.server.says(wires.service.look, json({ status: 'COMPLETED' }))
-    world.server.says('GET /signed', film(bytes))
+    world.server.says('GET /signed', video(bytes))
     const made = world.engine('service')
     const at = (downloadUrl: string) => made.poll(call(), { queueId: 'q1', downloadUrl })
     await expect(at(`http://localhost:1/signed`)).rejects.toThrow('not allowed')

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { imageSize, isWholeImage, typeOfBytes } from '#contract/wire/image-header.ts'
 import { convertWorker } from '#engines/comfy/images.ts'
 import { demoImageWorker } from '#engines/demo/images.ts'
-import { colouredPng } from '../service/picture-models.ts'
+import { colouredPng } from '../service/image-models.ts'
 
 /** A thread has to start, on a machine that may be busy. */
 const threadMs = 60_000

@@ -42,7 +42,7 @@ export const json =
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   }
 
-export const film =
+export const video =
   (bytes: Buffer): Said =>
   response => {
     response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': bytes.length }).end(bytes)
@@ -51,7 +51,7 @@ export const film =
 /** Hears the request, and says nothing. */
 export const cutOff: Said = response => void response.destroy()
 
-export const halfFilm: Said = response => {
+export const halfVideo: Said = response => {
   response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': '100' })
   response.write('half', () => response.destroy())
 }

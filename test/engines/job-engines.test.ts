@@ -5,9 +5,9 @@ import type { JobProgress } from '#engines/ports/media-engines.ts'
 import { ServiceVideo } from '#engines/service/service-engines.ts'
 import { pooledVideo } from '#engines/upstreams/pooled-engines.ts'
 import { UpstreamPool } from '#engines/upstreams/upstream-pool.ts'
-import { dataUrl, png } from '../service/models/example-pictures.ts'
+import { dataUrl, png } from '../service/models/example-images.ts'
 import { TestClock } from '../service/open-service.ts'
-import { cutOff, halfFilm, jobDouble, json, type Said } from './job-double.ts'
+import { cutOff, halfVideo, jobDouble, json, type Said } from './job-double.ts'
 import { call, follow, jobEngines, type Kind, kinds, stateOf, wires } from './job-engines.ts'
 
 const world = jobEngines()
@@ -153,7 +153,7 @@ describe('what is said of a running job', () => {
     ['too often', 'service', json({ error: 'Rate limit exceeded' }, 429), 'throws'],
     ['no capacity', 'service', json({ error: 'at capacity' }, 503), 'throws'],
     ['nothing', 'service', cutOff, 'throws'],
-    ['V6: half a film', 'service', halfFilm, 'throws'],
+    ['V6: half a film', 'service', halfVideo, 'throws'],
     ['it waits', 'openai', json({ id: 'q1', status: 'queued' }), 'running'],
     ['it runs', 'openai', json({ id: 'q1', status: 'in_progress', progress: 40 }), 'running'],
     ['it failed', 'openai', json({ status: 'failed', error: { code: 'x', message: 'secret' } }), 'failed'],
@@ -221,7 +221,7 @@ describe('what is asked', () => {
     expect(sent).toEqual(seed === undefined ? plain : { ...plain, seed })
   })
 
-  test('openai: a form of its own members, the picture as a file', async () => {
+  test('openai: a form of its own members, the image as a file', async () => {
     const asked = call({ image_url: dataUrl('png', png(4, 4)), aspect_ratio: '9:16' })
     world.server.says(wires.openai.submit, wires.openai.taken)
     await follow(world.engine('openai'), 2, asked)

@@ -12,7 +12,7 @@ import { type ComfyDouble, comfyDouble, entryOf } from './comfy/comfy-double.ts'
 import { asJson, type Upstream, upstream } from './openai/upstream.ts'
 
 /** §8.3: voices made of recordings, by engines of a configuration, from the upload to what is spoken with them. */
-const sound = wavOf({ samples: new Int16Array(24_000 * 6).fill(900), rate: 24_000 })
+const audio = wavOf({ samples: new Int16Array(24_000 * 6).fill(900), rate: 24_000 })
 const inputs = { text: '{{prompt}}', sample: '{{voice}}', pace: '{{speed}}' }
 
 let folder: string
@@ -22,10 +22,10 @@ let service: OpenedService
 let key: string
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'farebox-voices-'))
-  comfy = await comfyDouble({ files: { 'output/said.wav': sound } })
+  comfy = await comfyDouble({ files: { 'output/said.wav': audio } })
   other = await upstream((response, { url = '' }) => {
     if (url.endsWith('/voices')) return asJson({ id: 'vv_theirs', model: 'inner' })(response)
-    response.writeHead(200, { 'content-type': 'audio/wav' }).end(sound)
+    response.writeHead(200, { 'content-type': 'audio/wav' }).end(audio)
   })
   await writeFile(join(folder, 'speech.json'), JSON.stringify({ 1: { class_type: 'Speak', inputs } }))
   service = await openService({
@@ -57,7 +57,7 @@ function opened(...models: readonly object[]) {
 async function voiceOf(model: string): Promise<string> {
   const body = new FormData()
   body.set('model', model)
-  body.set('file', new File([new Uint8Array(sound)], 'me.wav'))
+  body.set('file', new File([new Uint8Array(audio)], 'me.wav'))
   const init = { method: 'POST', headers: { authorization: `Bearer ${key}` }, body }
   const response = await service.request('/api/v1/audio/voices', init)
   expect(response.status).toBe(200)
@@ -74,7 +74,7 @@ async function drawn(more: object) {
   const { id, workflow } = await submitted
   comfy.finish(id, entryOf([{ filename: 'said.wav', subfolder: '', type: 'output' }]))
   const response = await said
-  expect([response.status, Buffer.from(await response.arrayBuffer())]).toEqual([200, sound])
+  expect([response.status, Buffer.from(await response.arrayBuffer())]).toEqual([200, audio])
   return (workflow as { 1: { inputs: object } })[1].inputs
 }
 

@@ -27,13 +27,13 @@ import {
 
 let opened: Ffmpeg | null = null
 
-/** FFmpeg for audio: one line for the whole process, because its processors are one. */
+/** FFmpeg for audio. The whole process shares one queue, because it shares the machine's cores. */
 function audioFfmpeg(): Ffmpeg {
   opened ??= new Ffmpeg({ atOnce: audioTasksAtOnce, waiting: audioTasksWaiting, timeoutMs: audioTaskMs })
   return opened
 }
 
-/** The reader of each type is named, so that no content is taken for a playlist or a script. */
+/** The demuxer of each type is fixed, so that no content can pass for a playlist or a script. */
 const audioReaders: Record<AudioType, string> = {
   wav: 'wav',
   mp3: 'mp3',
@@ -44,7 +44,7 @@ const audioReaders: Record<AudioType, string> = {
   aac: 'aac',
 }
 
-/** What comes out: samples of 16 bits as they are or as a WAV, their number alone, or an MP3. */
+/** Possible outputs: 16-bit samples, raw or as a WAV; only their count; or an MP3. */
 const outputs = {
   pcm: { format: 's16le', encoder: 'pcm_s16le' },
   wav: { format: 'wav', encoder: 'pcm_s16le' },
@@ -53,12 +53,12 @@ const outputs = {
 } as const
 
 interface Decoding {
-  /** Samples a second. */
+  /** Samples per second. */
   rate: number
   channels?: AudioTrack['channels']
-  /** Nothing beyond is decoded: a small file may have any length. One whose header says more is not decoded at all. */
+  /** Decoding stops here: a small file may have any length. A file whose header claims more is not decoded at all. */
   atMostSeconds: number
-  /** Whether a longer file is decoded up to there all the same. */
+  /** Whether a longer file is decoded up to this limit anyway. */
   isCut?: boolean
   to: keyof typeof outputs
   options?: Options
@@ -66,15 +66,15 @@ interface Decoding {
 }
 
 interface DecodedAudio {
-  /** Of one channel. */
+  /** Number of samples in one channel. */
   samples: number
-  /** Empty where they were only counted, and where the file is longer than it may be by its own words. */
+  /** Empty if the samples were only counted, or if the header claims too great a length. */
   bytes: Buffer
 }
 
 /**
- * The first track of a recording that is whole, decoded by FFmpeg; `unknown` where there is none. Throws `modelOverloaded`
- * where too many wait, and `requestTimeout` where it takes too long.
+ * Decodes the first track of a complete recording with FFmpeg; `unknown` if FFmpeg is missing. Throws `modelOverloaded`
+ * if too many wait, and `requestTimeout` if it takes too long.
  */
 export async function decodeAudio(
   recording: Recording,
@@ -84,7 +84,7 @@ export async function decodeAudio(
   if (!(await ffmpeg.isInstalled())) return 'unknown'
   const { to, signal, isCut, atMostSeconds } = decoding
   try {
-    // The file lies on the disk once it has its turn.
+    // The file is written to disk once its turn comes.
     const work = ffmpeg.turn(
       run =>
         inFolder('audio', async folder => {
@@ -106,7 +106,7 @@ export async function decodeAudio(
   }
 }
 
-/** Null for what may be decoded. */
+/** Returns null if the file may be decoded. */
 function longerThanTaken({ seconds }: Claims, { atMostSeconds, rate }: Decoding): DecodedAudio | null {
   if (seconds === null || seconds <= atMostSeconds) return null
   return { samples: Math.ceil(seconds * rate), bytes: Buffer.alloc(0) }
@@ -127,7 +127,7 @@ function conversionOf(path: string, decoded: string, type: AudioType, decoding: 
   }
 }
 
-/** Whether a file has the end that its type has; FFmpeg is not needed for it. Throws as `decodeAudio` does. */
+/** Whether a file ends as its type requires; needs no FFmpeg. Throws like `decodeAudio`. */
 export async function isWhole({ bytes, type }: Recording, signal: AbortSignal): Promise<boolean> {
   try {
     await audioFfmpeg().turn(
@@ -146,7 +146,7 @@ export async function isWhole({ bytes, type }: Recording, signal: AbortSignal): 
   }
 }
 
-/** What `pcm` is for every client of such services. */
+/** The rate of `pcm` that clients of such services expect. */
 export const pcmRate = 24_000
 
 const settings: Record<keyof typeof audioEncoders, { format: string; options: Options }> = {
@@ -156,7 +156,7 @@ const settings: Record<keyof typeof audioEncoders, { format: string; options: Op
   flac: { format: 'flac', options: {} },
 }
 
-/** Those that need nothing, and those whose encoder is in `ffmpeg`. */
+/** Returns the formats that need no encoder, and those whose encoder is in `ffmpeg`. */
 export async function encodableFormats(ffmpeg = audioFfmpeg()): Promise<readonly SpeechFormat[]> {
   const isThere = await Promise.all(
     speechFormats.map(
@@ -166,7 +166,7 @@ export async function encodableFormats(ffmpeg = audioFfmpeg()): Promise<readonly
   return speechFormats.filter((_, index) => isThere[index])
 }
 
-/** Audio as a file. Throws `FfmpegMissing` where a format needs what is not installed. */
+/** Encodes audio as a file. Throws `FfmpegMissing` if the format needs something that is not installed. */
 export async function encodeAudio(given: PcmAudio, format: SpeechFormat, signal: AbortSignal): Promise<Buffer> {
   const audio = resampled(given, pcmRate)
   if (format === 'pcm') return pcmOf(audio)
@@ -193,18 +193,18 @@ export async function encodeAudio(given: PcmAudio, format: SpeechFormat, signal:
   })
 }
 
-/** How long a recording is: a number, that nothing here can tell, or that it is broken. */
+/** The length of a recording: a number, unknown because nothing here can decode it, or broken. */
 type AudioLength = { seconds: number } | 'unknown' | 'broken'
 
 interface Measuring {
-  /** Decoding ends soon after; what is longer has some length above it. */
+  /** Decoding stops soon after this; a longer recording has some length above it. */
   atMostSeconds: number
   signal: AbortSignal
 }
 
 /**
- * By decoding it whole, because headers may say anything, and what calls itself a WAV of samples may be coded audio that
- * its readers find. Only where nothing decodes, a plain WAV is believed.
+ * Measures a recording by decoding all of it, because headers may claim anything, and a WAV that claims raw samples may
+ * hold coded audio. Only if nothing can decode here, a plain WAV is trusted.
  */
 export async function audioLength(recording: Recording, { atMostSeconds, signal }: Measuring): Promise<AudioLength> {
   const asked = { rate: probeRate, atMostSeconds: atMostSeconds + 1, to: 'count', signal } as const
@@ -217,7 +217,7 @@ export async function audioLength(recording: Recording, { atMostSeconds, signal 
 
 const claimedSeconds = ({ bytes, type }: Recording): number | null => (type === 'wav' ? wavSeconds(bytes) : null)
 
-/** A recording whose samples were counted, in a file of ours that holds these and no others. */
+/** A recording whose samples were counted, in a file of ours that contains exactly these. */
 export interface TakenRecording {
   recording: Recording
   seconds: number
@@ -226,15 +226,15 @@ export interface TakenRecording {
 type Taking = Pick<Decoding, 'rate' | 'channels' | 'atMostSeconds' | 'isCut' | 'signal'>
 
 /**
- * Decodes a recording and writes it again, as WAV. An engine that got the caller's container might read another track of it
- * than was measured. Where FFmpeg is missing, only a WAV of plain samples can be taken: `unknown` is any other. Throws as
- * `decodeAudio` does.
+ * Decodes a recording and rewrites it as WAV. With the caller's container, an engine might read another track than the
+ * one measured. Without FFmpeg only a WAV of plain samples is accepted; anything else is `unknown`. Throws like
+ * `decodeAudio`.
  */
 export async function takeRecording(
   recording: Recording,
   taking: Taking,
 ): Promise<TakenRecording | 'broken' | 'unknown'> {
-  // A second more, so that what is too long is seen to be.
+  // One second more, so that an overlong recording is noticed.
   const decoding = { ...taking, atMostSeconds: taking.atMostSeconds + 1 }
   const read = await decodeAudio(recording, { ...decoding, to: 'wav' })
   if (read === 'unknown') return takePlain(recording, taking)
@@ -243,7 +243,7 @@ export async function takeRecording(
   return { recording: { bytes: read.bytes, type: 'wav' }, seconds }
 }
 
-/** The same for an upload of hours: an MP3 of a size that servers take, where a WAV would be larger. */
+/** The same for an upload of hours: an MP3 of a size that servers accept, because a WAV would be larger. */
 export async function takeLongRecording(
   recording: Recording,
   taking: Taking,
@@ -254,7 +254,7 @@ export async function takeLongRecording(
   if (counted === 'broken' || counted.samples === 0) return 'broken'
   const seconds = counted.samples / taking.rate
   if (seconds * taking.rate * 2 <= longRecordingBytes) return takeRecording(recording, taking)
-  // What is refused as too long need not be written.
+  // A recording that is refused as too long need not be written.
   if (seconds > taking.atMostSeconds) return { recording, seconds }
   const kilobits = bitRates.find(each => (seconds * each * 1_000) / 8 <= longRecordingBytes) ?? 8
   const coded = await decodeAudio(recording, { ...most, to: 'mp3', options: { b: `${kilobits}k` } })
@@ -262,7 +262,7 @@ export async function takeLongRecording(
   return { recording: { bytes: coded.bytes, type: 'mp3' }, seconds }
 }
 
-/** Of MP3 at 16,000 samples a second, in thousands of bits. */
+/** Bit rates of MP3 at 16,000 samples per second, in thousands of bits. */
 const bitRates = [64, 56, 48, 40, 32, 24, 16] as const
 
 async function takePlain(
@@ -277,7 +277,7 @@ async function takePlain(
   return { recording: { bytes: wavOf(resampled(quieter(audio), rate)), type: 'wav' }, seconds }
 }
 
-/** By a fiftieth, which is inaudible: coded audio that claims to be samples is then none for any reader. */
+/** Reduces the volume by 2 %, which is inaudible but destroys any coded audio hidden in the samples. */
 function quieter({ samples, rate }: NonNullable<ReturnType<typeof plainAudio>>) {
   return { samples: samples.map(sample => Math.round(sample * 0.98)), rate }
 }

@@ -1,6 +1,6 @@
 import { type SniffedType, sniffType } from '#contract/wire/media-type.ts'
 
-/** An audio file, or a video with audio, and its type by its first bytes. */
+/** An audio file, or a video with audio, with its type detected from its first bytes. */
 export interface Recording {
   bytes: Buffer
   type: AudioType
@@ -8,7 +8,7 @@ export interface Recording {
 
 export type AudioType = 'wav' | 'mp3' | 'flac' | 'ogg' | 'mp4' | 'webm' | 'aac'
 
-/** What is heard of each type; a video may be a recording too. */
+/** The audio format to read from each type; a video may be a recording too. */
 const audioTypes: Partial<Record<SniffedType, AudioType>> = {
   'audio/wav': 'wav',
   'audio/flac': 'flac',
@@ -21,13 +21,13 @@ const audioTypes: Partial<Record<SniffedType, AudioType>> = {
   'audio/aac': 'aac',
 }
 
-/** What a file is by its first bytes; null where its audio cannot be read here. */
+/** Returns the audio format of a file by its first bytes; null if its audio cannot be read here. */
 export function audioTypeOf(bytes: Buffer): AudioType | null {
   const type = sniffType(bytes)
   return (type && audioTypes[type]) ?? null
 }
 
-/** The bytes of an upload with what they are; null where it has no audio type. */
+/** Returns the bytes of an upload with their type; null if it is not an audio type. */
 export async function recordingOf(file: File): Promise<Recording | null> {
   const bytes = Buffer.from(await file.arrayBuffer())
   const type = audioTypeOf(bytes)
@@ -36,56 +36,56 @@ export async function recordingOf(file: File): Promise<Recording | null> {
 
 export const audioTypeNames = 'WAV, MP3, FLAC, OGG, M4A, WebM, AAC'
 
-/** One spoken answer: 4,096 characters at the slowest are some 20 minutes, in WAV below 60 MB. */
+/** Largest speech answer: 4,096 characters at the slowest speed are about 20 minutes, in WAV below 60 MB. */
 export const speechBytes = 96 * 1024 * 1024
 
 /** How long FFmpeg may take for one audio file. */
 export const audioTaskMs = 60_000
 
-/** A decoded file: two hours at 16,000 samples a second, of 16 bits. */
+/** Largest decoded file: two hours of 16-bit samples at 16,000 per second. */
 export const decodedBytes = 256 * 1024 * 1024
 
-/** A recording that engines get: the least that servers of transcriptions take is 25 MB. */
+/** Largest recording for an engine: transcription servers accept at least 25 MB. */
 export const longRecordingBytes = 24 * 1024 * 1024
 
-/** Audio tasks of FFmpeg at once, and those that wait; callers beyond them are told to retry. */
+/** Concurrent FFmpeg audio tasks, and how many may wait; callers beyond that are told to retry. */
 export const audioTasksAtOnce = 2
 export const audioTasksWaiting = 200
 
-/** Audio is decoded at this rate to measure its length: enough to count, and little to move. */
+/** Sample rate for measuring length: enough to count, and little data. */
 export const probeRate = 8_000
 
-/** What engines hear recordings at: speech loses nothing. */
+/** Sample rate of recordings for engines: speech loses nothing. */
 export const spokenRate = 16_000
 
-/** What a sample of a voice, and the music of a video, are at. */
+/** Sample rate of voice samples, and of a video's music. */
 export const musicRate = 48_000
 
-/** A sample of a voice that is longer is cut. */
+/** A longer voice sample is cut. */
 export const voiceSampleSeconds = 300
 
-/** Samples a second of the finest audio in use; a header that claims more is not believed. */
+/** The highest sample rate in use; a header that claims more is not trusted. */
 const highestRate = 768_000
 
-/** The longest recording that a model may be set to take, a day. Decoding ends there. */
+/** The longest recording that a model may be configured to accept: a day. Decoding stops there. */
 export const longestRecordingSeconds = 86_400
 
 /**
- * Samples of one channel that are decoded of a file: all of them at 48,000 a second, as every long recording that fits an
- * upload has, or ten minutes at 192,000.
+ * Returns how many samples per channel are decoded: all of them at 48,000 per second, which covers every long recording
+ * that fits an upload, or ten minutes at 192,000.
  */
 export const decodedSamples = (seconds: number): number => Math.max(seconds * 48_000, 600 * 192_000)
 
-/** Audio as numbers: 16 bits, little-endian, one channel. */
+/** Audio samples: 16-bit, little-endian, mono. */
 export interface PcmAudio {
   samples: Int16Array
-  /** A second. */
+  /** Samples per second. */
   rate: number
 }
 
 const headerBytes = 44
 
-/** The 44 bytes before the samples; without a length, as for a stream, it says the most that there can be. */
+/** Returns the 44 bytes before the samples; without a length, as for a stream, they state the maximum. */
 export function wavHeader(rate: number, sampleBytes: number = 0xffff_ffff - headerBytes): Buffer {
   const header = Buffer.alloc(headerBytes)
   header.write('RIFF', 0, 'latin1')
@@ -113,22 +113,24 @@ export function wavOf(audio: PcmAudio): Buffer {
 }
 
 interface PlainWav {
-  /** A second. */
+  /** Samples per second. */
   rate: number
   channels: number
   bits: number
-  /** IEEE numbers instead of whole ones. */
+  /** Floating-point samples instead of integers. */
   isFloat: boolean
   data: Buffer
 }
 
-/** Seconds of a plain WAV, as far as the file reaches; null for any other, which only decoding can measure. */
+/**
+ * Returns the length of a plain WAV in seconds, as far as the file reaches; null for any other, which must be decoded.
+ */
 export function wavSeconds(bytes: Buffer): number | null {
   const plain = plainWav(bytes)
   return plain && plain.data.length / ((plain.rate * plain.channels * plain.bits) / 8)
 }
 
-/** The samples of a WAV of 16 bits and one channel; null for any other. */
+/** Returns the samples of a 16-bit mono WAV; null for any other. */
 export function audioOfWav(bytes: Buffer): PcmAudio | null {
   const plain = plainWav(bytes)
   if (!plain || plain.isFloat || plain.bits !== 16 || plain.channels !== 1) return null
@@ -137,7 +139,7 @@ export function audioOfWav(bytes: Buffer): PcmAudio | null {
   return { samples: Int16Array.from({ length: count }, (_, index) => data.readInt16LE(index * 2)), rate }
 }
 
-/** A plain WAV as 16 bits and one channel, the mean of its channels; null for any other. */
+/** Converts a plain WAV to 16-bit mono by averaging its channels; null for any other. */
 export function plainAudio(bytes: Buffer): PcmAudio | null {
   const plain = plainWav(bytes)
   if (!plain) return null
@@ -162,8 +164,8 @@ const integers = 1
 const floats = 3
 
 /**
- * A WAV that all readers read alike: its format first, one run of samples, and nothing in the header that contradicts the
- * rest of it. Null for any other.
+ * Parses a WAV that every reader interprets alike: the format first, one block of samples, and no contradictions in the
+ * header. Null for any other.
  */
 function plainWav(bytes: Buffer): PlainWav | null {
   if (bytes.length < headerBytes || nameAt(bytes, formatAt) !== 'fmt ') return null
@@ -179,7 +181,7 @@ function plainWav(bytes: Buffer): PlainWav | null {
   return data && { rate, channels, bits, isFloat: tag === floats, data }
 }
 
-/** Chunks of the same name, wherever they may stand, are read by some and skipped by others. */
+/** Readers disagree about repeated chunks: some read them, others skip them. */
 function onlyData(bytes: Buffer): Buffer | null {
   for (let at = formatAt; at + 8 <= bytes.length; ) {
     const name = nameAt(bytes, at)
@@ -196,7 +198,7 @@ function onlyData(bytes: Buffer): Buffer | null {
 
 const nameAt = (bytes: Buffer, at: number): string => bytes.subarray(at, at + 4).toString('latin1')
 
-/** The same audio at another rate, by straight lines between its samples. */
+/** Converts audio to another sample rate by linear interpolation. */
 export function resampled({ samples, rate }: PcmAudio, wanted: number): PcmAudio {
   if (rate === wanted) return { samples, rate }
   const count = Math.floor((samples.length * wanted) / rate)

@@ -6,20 +6,20 @@ import { bytesWithin, unreachable } from '#host/network.ts'
 import type { ChainNode, NodeCall } from '../ports/engine.ts'
 
 export interface JsonRpcNodeOptions {
-  /** Where nodes of one network answer; the next is asked where nobody is at one. A key in an address stays here. */
+  /** Addresses of one network's nodes; if one is unreachable, the next is used. A key in an address is never shown. */
   urls: readonly [string, ...string[]]
   timeoutMs?: number
 }
 
 const Answers = z.array(RpcResult.extend({ id: z.number().int() }))
 
-/** Nodes of the operator's that speak JSON-RPC over HTTP. They are asked where they are, and nowhere that they send us. */
+/** The operator's nodes that speak JSON-RPC over HTTP. Redirects are not followed. */
 export class JsonRpcNode implements ChainNode {
   readonly #urls: readonly string[]
   readonly #timeoutMs: number
   readonly #agent = new Agent({ connections: nodeConnections, connect: { timeout: nodeConnectMs } })
 
-  /** Throws one sentence, which repeats no address, where one cannot be used. */
+  /** Throws one sentence, without the address, if an address is invalid. */
   constructor({ urls, timeoutMs = nodeAnswerMs }: JsonRpcNodeOptions) {
     for (const url of urls) {
       if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
@@ -44,7 +44,7 @@ export class JsonRpcNode implements ChainNode {
     throw failure
   }
 
-  /** Ends all connections. */
+  /** Closes all connections. */
   close(): Promise<void> {
     return this.#agent.destroy()
   }
@@ -59,7 +59,7 @@ export class JsonRpcNode implements ChainNode {
     })
     answer.on('error', () => undefined)
     try {
-      // A redirect is none that anyone follows.
+      // A redirect fails here too.
       if (statusCode !== 200) throw new Error(`The node answered ${statusCode}.`)
       return await readJson(answer)
     } finally {
@@ -68,7 +68,7 @@ export class JsonRpcNode implements ChainNode {
   }
 }
 
-/** What a caller wrote beyond the protocol is not for a node. */
+/** Members beyond the protocol are not forwarded to a node. */
 const asSent = ({ method, params = [] }: RpcCall, id: number) => ({ jsonrpc: '2.0', id, method, params })
 
 const isAway = (error: unknown): boolean =>
@@ -82,7 +82,7 @@ async function readJson(body: AsyncIterable<Buffer>): Promise<unknown> {
   return parsed.value
 }
 
-/** One result for each call, in their order, whatever order the node has. */
+/** Returns one result per call in the order of the calls, whatever the node's order. */
 function inOrder(answer: unknown, count: number): RpcResult[] {
   const byId = new Map(Answers.parse(answer).map(each => [each.id, each]))
   return Array.from({ length: count }, (_, id) => {
@@ -94,17 +94,17 @@ function inOrder(answer: unknown, count: number): RpcResult[] {
   })
 }
 
-/** How long a node may take for a call or a batch. */
+/** Timeout of a node for a call or batch. */
 export const nodeAnswerMs = 30_000
 
-/** Until a connection to a node stands. */
+/** Timeout of connecting to a node. */
 export const nodeConnectMs = 5_000
 
-/** A whole answer: a block with all receipts is a few megabytes. */
+/** Largest answer: a block with all receipts is a few megabytes. */
 export const nodeAnswerBytes = 16 * 1024 * 1024
 
 /** Connections to one node. */
 export const nodeConnections = 64
 
-/** Nesting of a node's answer; call traces are the deepest. */
+/** Maximum nesting of a node's answer; call traces are the deepest. */
 export const nodeAnswerDepth = 512

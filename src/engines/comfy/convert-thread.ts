@@ -1,4 +1,4 @@
-/** The thread on which a workflow's images get the format of their request. */
+/** The worker thread that converts a workflow's images to the requested format. */
 
 import { answerImageTasks, convertImage } from '../images/raster.ts'
 import type { ConvertTask } from './images.ts'

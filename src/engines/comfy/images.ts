@@ -20,9 +20,9 @@ import { ComfyServer, comfyPollMs, comfyRunMs, runWorkflow } from './server.ts'
 import { type Placeholder, randomSeed, Workflow, type WorkflowValues } from './workflow.ts'
 
 export interface ComfyOptions extends UpstreamOptions {
-  /** As ComfyUI exports it for its API, with placeholders such as `{{prompt}}` in its texts. */
+  /** A workflow as ComfyUI exports it for its API, with placeholders such as `{{prompt}}` in its texts. */
   workflow: unknown
-  /** How often the server is asked beside listening to it. */
+  /** How often to poll the server while also listening to it. */
   pollMs?: number
 }
 
@@ -34,7 +34,7 @@ interface Work {
   signal: AbortSignal
 }
 
-/** A task of the thread. */
+/** A task for the thread. */
 export interface ConvertTask {
   image: Uint8Array
   format: ImageFormat
@@ -45,7 +45,7 @@ export const convertWorker = (): ImageWorker<ConvertTask> =>
 
 const imageNames = ['image', 'image_2', 'image_3'] as const
 
-/** Where a field of a request stands in a workflow. */
+/** Which placeholder takes each field of a request. */
 const placeOf: Record<
   Exclude<ImageChoice | EditChoice | UpscaleChoice, 'images' | 'format' | 'output_format'>,
   Placeholder
@@ -69,7 +69,7 @@ const placeOf: Record<
   enhancePrompt: 'prompt',
 }
 
-/** Images, edits, larger images and removed backgrounds by a workflow on a ComfyUI server. */
+/** Runs image generation, edits, upscaling and background removal as a workflow on a ComfyUI server. */
 export class ComfyImages implements ImageEngine, EditEngine, UpscaleEngine, BackgroundEngine {
   readonly carries: Carries<ImageChoice | EditChoice | UpscaleChoice> = (field, value) => {
     if (field === 'format' || field === 'output_format') return true
@@ -82,7 +82,7 @@ export class ComfyImages implements ImageEngine, EditEngine, UpscaleEngine, Back
   readonly #pollMs: number
   readonly #worker = convertWorker()
 
-  /** Throws a sentence where the address, the key or the workflow cannot be used. */
+  /** Throws a sentence if the address, the key or the workflow is invalid. */
   constructor(options: ComfyOptions) {
     this.#workflow = new Workflow(options.workflow)
     this.#server = new ComfyServer(options)
@@ -127,7 +127,7 @@ export class ComfyImages implements ImageEngine, EditEngine, UpscaleEngine, Back
     return one(await this.#make({ values, images: [image], format: 'png', most: 1, signal }))
   }
 
-  /** Ends all connections and the thread. */
+  /** Closes all connections and the thread. */
   async close(): Promise<void> {
     await Promise.all([this.#server.close(), this.#worker.close()])
   }
@@ -148,7 +148,10 @@ export class ComfyImages implements ImageEngine, EditEngine, UpscaleEngine, Back
     }
   }
 
-  /** Every image of a request has to have its place in the workflow: one that is left out would be paid for nothing. */
+  /**
+   * Every image of a request needs a placeholder in the workflow; otherwise the caller would pay for one that is not
+   * used.
+   */
   async #uploaded(images: readonly ImageFile[], signal: AbortSignal): Promise<WorkflowValues> {
     const values: Partial<Record<(typeof imageNames)[number], string>> = {}
     for (const [index, image] of images.entries()) {

@@ -12,12 +12,15 @@ import type {
   VideoCall,
   VideoEngine,
 } from '../ports/media-engines.ts'
-import { mediaFormat, mimeTypes, shortSideOf, videoPlan } from '../video-media/request-media.ts'
+import { mediaFormat, mimeTypes, shortSideOf, videoPlan } from '../video-media/media-limits.ts'
 import { ComfyServer, comfyBeginnings, comfyQuestionMs, type MadeFile } from './server.ts'
 import { type Placeholder, referencePlaces, type UploadedFile, Workflow, type WorkflowValues } from './workflow.ts'
 
 export interface ComfyJobsOptions extends JobUpstreamOptions {
-  /** As ComfyUI exports it for its API, with placeholders such as `{{prompt}}` in its texts; it saves what was asked for. */
+  /**
+   * A workflow as ComfyUI exports it for its API, with placeholders such as `{{prompt}}` in its texts. It must save the
+   * result.
+   */
   workflow: unknown
 }
 
@@ -26,31 +29,31 @@ interface JobCall {
   signal: AbortSignal
 }
 
-/** Where the files of a request go, and what has a place for them. */
+/** Where the files of a request are uploaded, and which placeholders exist. */
 interface ComfyStage {
   workflow: Workflow
   server: { upload(file: UploadedFile, signal: AbortSignal): Promise<string> }
 }
 
-/** What a kind of job puts into its workflow, and which of the files it makes is the result. */
+/** What a kind of job puts into its workflow, and which of the resulting files is its result. */
 interface ComfyJobKind<Call extends JobCall> {
-  /** A sentence where the request cannot be used. */
+  /** Returns a sentence if the request cannot be used. */
   valuesOf(call: Call, on: ComfyStage, signal: AbortSignal): Promise<WorkflowValues | string>
   files: RegExp
-  /** What was not made, as `MP4`. */
+  /** The kind of file that is missing, such as `MP4`. */
   fileWord: string
 }
 
 /**
- * Jobs of a workflow on a ComfyUI server. Work has the job's id there, so that one whose submission was not answered is
- * found again in the queue and in the history; what a server has forgotten is submitted again.
+ * Runs jobs as a workflow on a ComfyUI server. The work carries the job's id, so that after an unanswered submission it
+ * is found again in the queue or the history; work that the server has forgotten is submitted again.
  */
 abstract class ComfyJobs<Call extends JobCall> extends UpstreamJobs<Call> {
   readonly workflow: Workflow
   readonly #kind: ComfyJobKind<Call>
   readonly #server: ComfyServer
 
-  /** Throws a sentence where the address, the key or the workflow cannot be used. */
+  /** Throws a sentence if the address, the key or the workflow is invalid. */
   constructor(options: ComfyJobsOptions, kind: ComfyJobKind<Call>) {
     super(options, { knowsAgain: true })
     this.workflow = new Workflow(options.workflow)
@@ -58,7 +61,7 @@ abstract class ComfyJobs<Call extends JobCall> extends UpstreamJobs<Call> {
     this.#server = new ComfyServer(options)
   }
 
-  /** Ends all connections. */
+  /** Closes all connections. */
   override async close(): Promise<void> {
     await Promise.all([this.#server.close(), super.close()])
   }
@@ -84,7 +87,7 @@ abstract class ComfyJobs<Call extends JobCall> extends UpstreamJobs<Call> {
       case 'failed':
         return { state: 'failed', reason: 'The engine could not complete the request.' }
       case 'unknown':
-        // What it has forgotten it does not work on either.
+        // A job that the server has forgotten is not being worked on.
         if (beginnings >= comfyBeginnings) return { state: 'failed', reason: 'The engine lost the job.' }
         return this.submit(call, beginnings + 1)
       case 'done':
@@ -106,10 +109,10 @@ const running = (promptId: string, beginnings: number): JobProgress => ({
   engineState: { promptId, beginnings },
 })
 
-/** The same for a job that is started again. */
+/** Returns the same seed if a job is started again. */
 const seedOf = (jobId: string): number => createHash('sha256').update(jobId).digest().readUInt32BE(0)
 
-/** Where a field of a request stands in a workflow. ComfyUI writes no lyrics by itself. */
+/** Which placeholder takes each field of a request. ComfyUI writes no lyrics itself. */
 const musicPlaceOf: Partial<Record<MusicChoice, Placeholder>> = {
   prompt: 'prompt',
   lyrics_prompt: 'lyrics',
@@ -120,12 +123,12 @@ const musicPlaceOf: Partial<Record<MusicChoice, Placeholder>> = {
   speed: 'speed',
 }
 
-/** What a request may leave out, so that its place needs a default. */
+/** Fields that a request may omit, so their placeholder needs a default. */
 const optional = ['lyrics', 'voice', 'language', 'speed'] as const
 
-/** Music by a workflow on a ComfyUI server; it saves an MP3, a WAV or a FLAC. */
+/** Makes music with a workflow on a ComfyUI server, which saves an MP3, WAV or FLAC. */
 export class ComfyMusic extends ComfyJobs<MusicCall> implements MusicEngine {
-  /** Throws a sentence where the address, the key or the workflow cannot be used. */
+  /** Throws a sentence if the address, the key or the workflow is invalid. */
   constructor(options: ComfyJobsOptions) {
     const kind = { valuesOf: musicValuesOf, files: /\.(mp3|wav|flac)$/i, fileWord: 'MP3, WAV or FLAC' }
     super({ ...options, makes: 'audio' }, kind)
@@ -144,7 +147,7 @@ async function musicValuesOf({ request, engineModel, jobId }: MusicCall): Promis
   return {
     ...{ prompt, seconds, instrumental: isInstrumental, model: engineModel },
     seed: seedOf(jobId),
-    // An instrumental has no words, whatever else was sent.
+    // An instrumental has no lyrics, whatever else was sent.
     ...(lyrics === undefined || isInstrumental ? {} : { lyrics }),
     ...(voice === undefined ? {} : { voice }),
     ...(languageCode === undefined ? {} : { language: languageCode }),
@@ -152,9 +155,9 @@ async function musicValuesOf({ request, engineModel, jobId }: MusicCall): Promis
   }
 }
 
-/** Videos by a workflow on a ComfyUI server; it saves an MP4. */
+/** Makes videos with a workflow on a ComfyUI server, which saves an MP4. */
 export class ComfyVideo extends ComfyJobs<VideoCall> implements VideoEngine {
-  /** Throws a sentence where the address, the key or the workflow cannot be used. */
+  /** Throws a sentence if the address, the key or the workflow is invalid. */
   constructor(options: ComfyJobsOptions) {
     super(options, { valuesOf, files: /\.mp4$/i, fileWord: 'MP4' })
   }
@@ -173,7 +176,7 @@ export class ComfyVideo extends ComfyJobs<VideoCall> implements VideoEngine {
   }
 }
 
-/** Where a field of a request stands in a workflow; the others have no place of their own. */
+/** Which placeholder takes each field of a request; the others have none. */
 const placeOf: Partial<Record<VideoChoice, Placeholder>> = {
   prompt: 'prompt',
   negative_prompt: 'negative_prompt',
@@ -186,7 +189,7 @@ const placeOf: Partial<Record<VideoChoice, Placeholder>> = {
   video_url: 'video',
 }
 
-/** A sentence where a media file cannot be used. */
+/** Returns a sentence if a media file cannot be used. */
 async function valuesOf(
   { request, engineModel, jobId }: VideoCall,
   { workflow, server }: ComfyStage,
@@ -236,7 +239,7 @@ function imageOf(url: string): UploadedFile | string {
   return { extension: type, mimeType: `image/${type}`, bytes }
 }
 
-/** It was recognised and measured when the request was taken. */
+/** It was detected and measured when the request was accepted. */
 function mediumOf(url: string): UploadedFile | string {
   const bytes = Buffer.from(url.slice(url.indexOf(',') + 1), 'base64')
   const format = mediaFormat(bytes)

@@ -9,31 +9,33 @@ import { codeOf, transportError } from '../http/upstream-error.ts'
 import { idleConnectionMs, type UpstreamOptions, usualTimeouts } from '../http/upstream-options.ts'
 import type { UploadedFile } from './workflow.ts'
 
-/** A workflow of some hundred nodes has tens of kilobytes. */
+/** Largest workflow; a hundred nodes take tens of kilobytes. */
 export const workflowBytes = 4 * 1024 * 1024
 
-/** An answer about a job repeats its workflow. */
+/** Largest answer about a job, which repeats its workflow. */
 const comfyAnswerBytes = 8 * 1024 * 1024
 
-/** How long the server may take to answer a question, or to take in an image. */
+/** How long the server may take to answer a request or accept an image. */
 export const comfyQuestionMs = 30_000
 
-/** Work of late among which a lost one is looked for: the server keeps ten thousand, and each repeats its workflow. */
+/** How many recent entries are searched for lost work: the server keeps ten thousand, each with its workflow. */
 const comfyHistoryEntries = 32
 
-/** Of their list; work of the server's own page brings the image of its workflow as well, some hundred kilobytes. */
+/**
+ * Largest list of them; work from the server's own page also contains an image of its workflow, some hundred kilobytes.
+ */
 const comfyHistoryBytes = 64 * 1024 * 1024
 
-/** An image from its submission to its last byte; others may stand in line before it. */
+/** Time for an image from submission to its last byte, including its wait in the queue. */
 export const comfyRunMs = 600_000
 
-/** The server says when work ends; it is asked this often all the same, because what it says may be lost. */
+/** How often to poll for the end of work. The server announces it, but the announcement may get lost. */
 export const comfyPollMs = 2_000
 
-/** How often a video is started again whose server has forgotten it: its line lives in memory and ends with it. */
+/** How often to restart a video that the server has forgotten, because its queue is in memory and ends with it. */
 export const comfyBeginnings = 3
 
-/** A file that a node has made, in the server's words. */
+/** A file that a node has made, as the server describes it. */
 export interface MadeFile {
   filename: string
   subfolder: string
@@ -44,7 +46,7 @@ type Found =
   | { state: 'waiting' }
   | { state: 'done'; files: readonly MadeFile[] }
   | { state: 'failed' }
-  /** The server does not know it: it has been restarted, or never took it. */
+  /** The server does not know it: it was restarted, or never accepted it. */
   | { state: 'unknown' }
 
 interface Question {
@@ -54,19 +56,19 @@ interface Question {
   signal: AbortSignal
 }
 
-/** One ComfyUI, by the calls that its own page makes. */
+/** Calls one ComfyUI server through the API that its own page uses. */
 export class ComfyServer {
   readonly #options: UpstreamOptions
   readonly #headers: Record<string, string>
   readonly #agent = new Agent({ keepAliveTimeout: idleConnectionMs, connect: { timeout: usualTimeouts.connectMs } })
 
-  /** Throws one sentence where the address or the key cannot be used. */
+  /** Throws one sentence if the address or the key is invalid. */
   constructor(options: UpstreamOptions) {
     this.#options = options
     this.#headers = authorization(options, urlOf(options.baseUrl, '/').host)
   }
 
-  /** Told when work of this client ends. */
+  /** Notifies when work of this client ends. */
   watch(clientId: string): ComfyWatch {
     const url = urlOf(this.#options.baseUrl, '/ws')
     url.protocol = url.protocol.replace('http', 'ws')
@@ -74,7 +76,10 @@ export class ComfyServer {
     return new ComfyWatch(url, { headers: this.#headers, dispatcher: this.#agent })
   }
 
-  /** The name under which a workflow finds the file; ComfyUI's own page sends audio and video by the route of images too. */
+  /**
+   * Returns the name by which a workflow finds the file. As on ComfyUI's own page, audio and video use the upload route
+   * of images.
+   */
   async upload({ extension, mimeType, bytes }: UploadedFile, signal: AbortSignal): Promise<string> {
     const form = new FormData()
     form.set('image', new Blob([new Uint8Array(bytes)], { type: mimeType }), `farebox-${randomUUID()}.${extension}`)
@@ -85,7 +90,7 @@ export class ComfyServer {
     return typeof subfolder === 'string' && subfolder !== '' ? `${subfolder}/${name}` : name
   }
 
-  /** Its id: ours, or that which an older server has given it. */
+  /** Returns the work's id: ours, or one that an older server assigned. */
   async submit(workflow: object, { id, clientId }: { id: string; clientId: string }, signal: AbortSignal) {
     const body = { prompt: workflow, client_id: clientId, prompt_id: id, extra_data: { farebox_id: id } }
     const { prompt_id: given } = await this.#json('/prompt', { method: 'POST', body, signal })
@@ -94,7 +99,7 @@ export class ComfyServer {
     return given
   }
 
-  /** What has become of it. The line is read first: what leaves it meanwhile is in the history. */
+  /** Returns the state of the work. Reads the queue first, because work that leaves it in between is in the history. */
   async look(id: string, signal: AbortSignal): Promise<Found> {
     if (await this.#itemOf(id, signal)) return { state: 'waiting' }
     const history = await this.#json(`/history/${encodeURIComponent(id)}`, { signal })
@@ -105,7 +110,10 @@ export class ComfyServer {
     return { state: 'done', files: filesOf(entry.outputs) }
   }
 
-  /** The id of the work that we gave this name, whether it waits or has ended; an older server gave it another. */
+  /**
+   * Returns the id of the work that we gave this name, whether it is queued or has ended; older servers assign their
+   * own ids.
+   */
   async findByOurs(ours: string, signal: AbortSignal): Promise<string | null> {
     const item = await this.#itemOf(ours, signal)
     if (item) return item.id
@@ -113,16 +121,16 @@ export class ComfyServer {
     return state === 'unknown' ? this.#endedByOurs(ours, signal) : ours
   }
 
-  /** Takes it out of the line, or ends it where it runs; nothing else is ended. */
+  /** Removes it from the queue, or interrupts it if it is running; nothing else is interrupted. */
   async cancel(ours: string, signal: AbortSignal): Promise<void> {
     const item = await this.#itemOf(ours, signal)
     if (!item) return
-    // Older servers end whatever runs, so they are asked only where it is ours.
+    // Older servers interrupt whatever is running, so they are called only if that is ours.
     if (item.isRunning) await this.#post('/interrupt', { prompt_id: item.id }, signal)
     else await this.#post('/queue', { delete: [item.id] }, signal)
   }
 
-  /** The answer with a file, unread. */
+  /** Returns the response with a file, unread. */
   async file({ filename, subfolder, type }: MadeFile, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     return this.#ask('/view', { query: { filename, subfolder, type }, signal })
   }
@@ -131,7 +139,7 @@ export class ComfyServer {
     return readBounded(await this.file(file, signal), mostBytes)
   }
 
-  /** Every failure becomes an error of ours; the caller's own abort stays what it is. */
+  /** Turns every failure into our own error; the caller's abort is passed on unchanged. */
   known(error: unknown, signal: AbortSignal): unknown {
     if (signal.aborted) return signal.reason
     if (error instanceof ServiceError) return error
@@ -139,7 +147,7 @@ export class ComfyServer {
     return transportError(error)
   }
 
-  /** Ends all connections. */
+  /** Closes all connections. */
   close(): Promise<void> {
     return this.#agent.destroy()
   }
@@ -152,7 +160,7 @@ export class ComfyServer {
     return (await this.#items(signal)).find(({ id, extra }) => id === ours || extra.farebox_id === ours)
   }
 
-  /** Each is a list: its number, id, workflow, what came with it, and where it ends. */
+  /** Each entry is a list: its number, id, workflow, extra data and output nodes. */
   async #items(signal: AbortSignal) {
     const { queue_running: running, queue_pending: pending } = await this.#json('/queue', { signal })
     const read = (list: unknown, isRunning: boolean) =>
@@ -164,7 +172,7 @@ export class ComfyServer {
     return [...read(running, true), ...read(pending, false)]
   }
 
-  /** Ended work under an id of the server's own. An entry has what was submitted as the line had it. */
+  /** Finds ended work under the server's own id. An entry contains what was submitted, as in the queue. */
   async #endedByOurs(ours: string, signal: AbortSignal): Promise<string | null> {
     const query = { max_items: `${comfyHistoryEntries}` }
     const history = await this.#json('/history', { query, signal }, comfyHistoryBytes)
@@ -200,7 +208,7 @@ export class ComfyServer {
       headersTimeout: comfyQuestionMs,
       bodyTimeout: usualTimeouts.silenceMs,
     })
-    // A body that is left before its end reports that as an error, which nobody waits for.
+    // A body that is abandoned reports an error that nothing waits for.
     response.body.on('error', () => undefined)
     if (response.statusCode === 200) return response
     response.body.destroy()
@@ -209,13 +217,13 @@ export class ComfyServer {
   }
 }
 
-/** A 400 is about the operator's workflow, which no caller has written. */
+/** A 400 is about the operator's workflow, which no caller wrote. */
 function refusalOf(status: number) {
   if (status === 429 || status === 503) return modelOverloaded()
   return [401, 402, 403, 404, 405, 407].includes(status) ? modelOffline() : inferenceFailed()
 }
 
-/** Of all nodes; what a node only shows is a file too, and counts where nothing was saved. */
+/** Returns the files of all nodes; files that a node only previews count if nothing was saved. */
 function filesOf(outputs: unknown): MadeFile[] {
   const lists = Object.values(isObject(outputs) ? outputs : {}).flatMap(node =>
     Object.values(isObject(node) ? node : {}),
@@ -237,12 +245,12 @@ async function readBounded({ body }: Dispatcher.ResponseData, mostBytes: number)
   return bytes
 }
 
-/** What the server says when it has stopped working on something; `executing` says so with no node. */
+/** Messages of a server that has stopped working on something; `executing` says so with a null node. */
 const ends = new Set(['execution_success', 'execution_error', 'execution_interrupted'])
 
 /**
- * Listens for the end of one client's work. It only ever wakes someone who then looks: what the server says may be lost,
- * and the connection with it.
+ * Listens for the end of one client's work. It only wakes a waiter, which then checks, because messages and the
+ * connection may get lost.
  */
 class ComfyWatch {
   readonly #socket: WebSocket
@@ -251,13 +259,13 @@ class ComfyWatch {
   constructor(url: URL, options: { headers: Record<string, string>; dispatcher: Dispatcher }) {
     this.#socket = new WebSocket(url, options)
     this.#socket.addEventListener('message', ({ data }) => {
-      // Previews are binary, and nobody looks at them.
+      // Binary messages are previews, which are ignored.
       if (typeof data === 'string' && isEnd(data)) this.#woken.resolve()
     })
     this.#socket.addEventListener('error', () => undefined)
   }
 
-  /** Once it listens, or never will: work may end before its submission is answered. */
+  /** Resolves when it is listening, or never will: work may end before its submission is answered. */
   async opened(signal: AbortSignal): Promise<void> {
     if (this.#socket.readyState !== WebSocket.CONNECTING) return
     const opened = Promise.withResolvers<void>()
@@ -266,7 +274,7 @@ class ComfyWatch {
     await opened.promise
   }
 
-  /** When something has ended, when the time is over, or when nobody waits any more. */
+  /** Resolves when something has ended, when the time is over, or when the caller aborts. */
   async next(timeoutMs: number, signal: AbortSignal): Promise<void> {
     const over = Promise.withResolvers<void>()
     const timer = setTimeout(() => over.resolve(), timeoutMs)
@@ -292,14 +300,14 @@ function isEnd(text: string): boolean {
 
 interface WorkflowRun {
   server: ComfyServer
-  /** With its values. */
+  /** The workflow with its values. */
   workflow: object
-  /** How often the server is asked beside listening to it. */
+  /** How often to poll the server while also listening to it. */
   pollMs: number
   signal: AbortSignal
 }
 
-/** What a workflow makes while its caller waits. Throws `inferenceFailed` where it fails or is lost. */
+/** Runs a workflow while its caller waits. Throws `inferenceFailed` if it fails or is lost. */
 export async function runWorkflow({ server, workflow, pollMs, signal }: WorkflowRun): Promise<readonly MadeFile[]> {
   const clientId = randomUUID()
   const watch = server.watch(clientId)
@@ -311,12 +319,12 @@ export async function runWorkflow({ server, workflow, pollMs, signal }: Workflow
       signal.throwIfAborted()
       const found = await server.look(id, signal)
       if (found.state === 'done') return found.files
-      // One that it does not know any more was lost when it was restarted.
+      // Work that the server no longer knows was lost in a restart.
       if (found.state !== 'waiting') throw inferenceFailed()
       await watch.next(pollMs, signal)
     }
   } catch (error) {
-    // Its caller has left; work that goes on all the same costs only its time.
+    // The caller has left; if cancelling fails, the work costs only its time.
     if (signal.aborted) server.cancel(id, AbortSignal.timeout(comfyPollMs * 5)).catch(() => undefined)
     throw error
   } finally {

@@ -8,7 +8,7 @@ import type { ComfyOptions } from './images.ts'
 import { ComfyServer, comfyPollMs, comfyRunMs, runWorkflow } from './server.ts'
 import { type Placeholder, randomSeed, Workflow, type WorkflowValues } from './workflow.ts'
 
-/** Where a field of a request stands in a workflow. */
+/** Which placeholder takes each field of a request. */
 const placeOf: Record<SpeechChoice, Placeholder> = {
   voice: 'voice',
   speed: 'speed',
@@ -19,8 +19,8 @@ const placeOf: Record<SpeechChoice, Placeholder> = {
 }
 
 /**
- * Speech by a workflow on a ComfyUI server. Its voices are names of audio files in the server's input folder, which a
- * node loads by `{{voice}}`; a voice made of a recording is such a file too.
+ * Speaks with a workflow on a ComfyUI server. Its voices are names of audio files in the server's input folder, which a
+ * node loads by `{{voice}}`; a voice cloned from a recording is such a file too.
  */
 export class ComfySpeech implements SpeechEngine {
   readonly formats = encodableFormats
@@ -28,7 +28,7 @@ export class ComfySpeech implements SpeechEngine {
   readonly #workflow: Workflow
   readonly #pollMs: number
 
-  /** Throws a sentence where the address, the key or the workflow cannot be used. */
+  /** Throws a sentence if the address, the key or the workflow is invalid. */
   constructor(options: ComfyOptions) {
     this.#workflow = new Workflow(options.workflow)
     if (!this.#workflow.names.has('prompt'))
@@ -60,7 +60,7 @@ export class ComfySpeech implements SpeechEngine {
     }
   }
 
-  /** The recording as a file of the server, by the name that a workflow loads it by. */
+  /** Uploads the recording and returns the name by which a workflow loads it. */
   async cloneVoice({ sample, signal }: VoiceCall): Promise<string> {
     const { type, bytes } = sample
     try {
@@ -70,13 +70,13 @@ export class ComfySpeech implements SpeechEngine {
     }
   }
 
-  /** Ends all connections. */
+  /** Closes all connections. */
   close(): Promise<void> {
     return this.#server.close()
   }
 }
 
-/** A workflow saves in a format of its own. */
+/** A workflow saves in its own format. */
 async function converted(bytes: Buffer, format: SpeechFormat, signal: AbortSignal): Promise<Buffer> {
   const type = audioTypeOf(bytes)
   if (type === null) throw inferenceFailed()

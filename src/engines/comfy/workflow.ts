@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { isObject } from '../http/read-answer.ts'
 
-/** One for each reference image of a request, in their order. */
+/** One for each reference image of a request, in order. */
 export const referencePlaces = [
   'reference_image',
   'reference_image_2',
@@ -14,7 +14,7 @@ export const referencePlaces = [
   'reference_image_9',
 ] as const
 
-/** What a workflow may ask for as `{{name}}`, and what each is. */
+/** The placeholders that a workflow may use as `{{name}}`. */
 export const placeholders = [
   'prompt',
   'negative_prompt',
@@ -51,16 +51,19 @@ export const placeholders = [
 ] as const
 export type Placeholder = (typeof placeholders)[number]
 
-/** `with_audio` says whether a video has any, `instrumental` whether music has no words. */
+/**
+ * Values of a request. `with_audio` is whether the video should have audio, and `instrumental` whether music has no
+ * vocals; both are booleans for switch nodes.
+ */
 export type WorkflowValues = Readonly<Partial<Record<Placeholder, string | number | boolean>>>
 
-/** Up to the largest seed that all samplers take. */
+/** Returns a seed within the range that all samplers accept. */
 export const randomSeed = (): number => randomInt(2 ** 32 - 1)
 
-/** `{{steps}}`, or with what it is where a request does not say: `{{steps|20}}`. */
+/** `{{steps}}`, or with a default for requests without a value: `{{steps|20}}`. */
 const pattern = /\{\{\s*(\w+)\s*(?:\|([^{}]*))?\}\}/g
 
-/** A file that a workflow works on. */
+/** An input file of a workflow. */
 export interface UploadedFile {
   /** Without a dot. */
   extension: string
@@ -69,16 +72,16 @@ export interface UploadedFile {
 }
 
 /**
- * A workflow as ComfyUI exports it for its API, in whose texts placeholders stand. Values are put into its members and
- * never into its text, so that no prompt can become a node.
+ * A workflow as ComfyUI exports it for its API, with placeholders in its texts. Values replace members and never the
+ * workflow's own text, so that no prompt can become a node.
  */
 export class Workflow {
   readonly #nodes: Record<string, unknown>
   readonly names: ReadonlySet<Placeholder>
-  /** Those that have no default somewhere. */
+  /** Placeholders without a default. */
   readonly needed: ReadonlySet<Placeholder>
 
-  /** Throws a sentence where it is no workflow, or asks for what there is not. */
+  /** Throws a sentence if it is not a workflow, or has an unknown placeholder. */
   constructor(nodes: unknown) {
     if (
       !isObject(nodes) ||
@@ -92,7 +95,7 @@ export class Workflow {
     this.needed = new Set(found.flatMap(([, name = '', otherwise]) => (otherwise === undefined ? knownName(name) : [])))
   }
 
-  /** The workflow of one request. Throws where it needs a value that there is not. */
+  /** Returns the workflow for one request. Throws if a value that it needs is missing. */
   filled(values: WorkflowValues): Record<string, unknown> {
     return filledValue(this.#nodes, values) as Record<string, unknown>
   }
@@ -113,7 +116,9 @@ function filledValue(value: unknown, values: WorkflowValues): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, filledValue(each, values)]))
 }
 
-/** A text that is one placeholder becomes its value, a number where it is one; in a longer text it is written out. */
+/**
+ * A text that is only a placeholder becomes its value, with its type; inside a longer text the value is written out.
+ */
 function filledText(text: string, values: WorkflowValues): unknown {
   const matches = [...text.matchAll(pattern)]
   const [only] = matches

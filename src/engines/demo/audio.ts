@@ -19,22 +19,22 @@ import type {
 
 const jobPattern = /^[A-Za-z0-9-]{1,64}$/
 
-/** Of each note of the melody. */
+/** Length of each note of the melody. */
 const noteSeconds = 0.25
-/** Of each letter that is sung. */
+/** Length of each letter that is sung. */
 const sungLetterSeconds = 0.125
-/** A scale in which no two notes clash, in half tones. */
+/** A scale in which no two notes clash, in semitones. */
 const scale = [0, 2, 4, 7, 9, 12, 14, 16]
 
 /**
- * Plays chords and a melody that follow from the words of a prompt, and hums the lyrics over them. Nothing is composed; it shows the path of a job. The
- * same prompt gives the same music, so a job that is started again after a restart ends as it would have.
+ * Plays chords and a melody derived from the words of a prompt, and hums the lyrics over them. Nothing is composed; it
+ * demonstrates a job. The same prompt gives the same music, so a job that is restarted ends the same.
  */
 export class DemoMusic implements MusicEngine {
   readonly carries = carriesOnly<MusicChoice>('prompt', 'lyrics_prompt', 'duration_seconds', 'force_instrumental')
   readonly #workFolder: string
 
-  /** Finished pieces lie in the folder until the caller takes them. */
+  /** Finished pieces stay in the folder until the caller takes them. */
   constructor({ workFolder }: { workFolder: string }) {
     this.#workFolder = resolve(workFolder)
   }
@@ -65,7 +65,7 @@ export class DemoMusic implements MusicEngine {
   }
 }
 
-/** Each letter of the lyrics a high tone, as long as the piece lasts; nothing is sung in an instrumental. */
+/** Sings each letter of the lyrics as a high tone, for the length of the piece; an instrumental has none. */
 function sungTones({ lyrics = '', isInstrumental, seconds }: MusicCall['request']): Tone[] {
   if (isInstrumental) return []
   const most = Math.floor(seconds / sungLetterSeconds)
@@ -79,7 +79,7 @@ function sungTones({ lyrics = '', isInstrumental, seconds }: MusicCall['request'
   })
 }
 
-/** Both at once; together they stay within what a sample can be. */
+/** Mixes two tracks, clipped to what a sample can hold. */
 function addTo(samples: Int16Array, others: Int16Array): void {
   for (const [at, other] of others.subarray(0, samples.length).entries()) samples[at] = (samples[at] ?? 0) + other
 }
@@ -90,7 +90,7 @@ function tonesOf({ prompt, seconds }: MusicCall['request']): Tone[] {
   const notes = Math.round(seconds / noteSeconds)
   return Array.from({ length: notes }, (_, index) => {
     const step = scale[(words[(index % 31) + 1] ?? 0) % scale.length] ?? 0
-    // Each fourth note is a chord, so that there is a beat.
+    // Every fourth note is a chord, to give a beat.
     const chord = index % 4 === 0 ? [1, 1.25, 1.5] : [1]
     return { seconds: noteSeconds, hertz: root * 2 ** (step / 12), loudness: 0.35, chord }
   })
@@ -101,13 +101,13 @@ const pitches = { 'demo-low': 110, 'demo-middle': 165, 'demo-high': 220 }
 
 export const demoVoices = ['demo-middle', 'demo-low', 'demo-high'] as const
 
-/** How long a letter lasts, and the pause for any other character; in seconds at normal speed. */
+/** Length of a letter, and of the pause for any other character; in seconds at normal speed. */
 const spokenLetterSeconds = 0.07
 const pauseSeconds = 0.09
 
 /**
- * Sings each letter as a tone of its own, like a toy: the rhythm of the words without the words. Nothing is spoken; it
- * shows the path of a request. The same text and voice give the same audio.
+ * Sings each letter as a tone, like a toy: the rhythm of the words without the words. It demonstrates a request; the
+ * same text and voice give the same audio.
  */
 export class DemoSpeech implements SpeechEngine {
   readonly formats = encodableFormats
@@ -120,7 +120,7 @@ export class DemoSpeech implements SpeechEngine {
   }
 }
 
-/** A voice of another name has a pitch of its own too. */
+/** Any other voice name gets its own pitch. */
 function pitchOf(voice: string): number {
   const [first = 0] = createHash('sha256').update(voice).digest()
   return pitches[voice as keyof typeof pitches] ?? 110 + (first * 110) / 255
@@ -140,7 +140,7 @@ async function hummed(
   return { samples: await toneSamples(tones, pcmRate, signal), rate: pcmRate }
 }
 
-/** Understands no word, and says so: only how long a recording is, and of which type. It shows the path of a request. */
+/** Understands no words, and says so: it reports only a recording's length and type. It demonstrates a request. */
 export class DemoTranscription implements TranscriptionEngine {
   readonly carries = carriesOnly<TranscriptionChoice>('language')
 
@@ -159,14 +159,14 @@ export interface Tone {
   hertz: number
   /** From 0 to 1. */
   loudness: number
-  /** Other tones played with it, as multiples of its frequency. */
+  /** Further tones played with it, as multiples of its frequency. */
   chord?: readonly number[]
 }
 
-/** Tones drawn at a time before others have their turn: some milliseconds. */
+/** Tones to compute before yielding to other work: some milliseconds. */
 const tonesAtOnce = 8
 
-/** Tones one after the other, each rising and falling so that none clicks. */
+/** Plays tones one after another, each fading in and out so that it does not click. */
 export async function toneSamples(tones: readonly Tone[], rate: number, signal: AbortSignal): Promise<Int16Array> {
   const counts = tones.map(({ seconds }) => Math.max(1, Math.round(seconds * rate)))
   const samples = new Int16Array(counts.reduce((sum, count) => sum + count, 0))

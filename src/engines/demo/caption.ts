@@ -4,8 +4,8 @@ import type { Raster } from '../images/png.ts'
 const captionCharacters = 96
 
 /**
- * The words of a prompt as an image. It is drawn here because a text that an encoder draws needs a font on the machine
- * and must be escaped twice; this way nothing that a caller wrote reaches the encoder's arguments.
+ * Draws the words of a prompt as an image. An encoder would need an installed font and double escaping to draw text;
+ * this way, nothing that a caller wrote reaches the encoder's arguments.
  */
 export function drawCaption(prompt: string, frame: { width: number; height: number }): Raster {
   const dot = Math.max(1, Math.floor(Math.min(frame.width, frame.height) / 140))
@@ -65,7 +65,7 @@ function drawGlyph(image: Raster, character: string, left: number, top: number, 
   }
 }
 
-/** Letters of five by seven dots, a row a pair of hex digits; the lowest five bits, left to right. */
+/** Letters of five by seven dots, one row per pair of hex digits; the lowest five bits, left to right. */
 const glyphColumns = 5
 const glyphRows = 7
 
@@ -126,7 +126,7 @@ const glyphs: Readonly<Record<string, string>> = {
   ' ': '00000000000000',
 }
 
-/** A dot in the middle stands for every character that is not drawn. */
+/** A dot in the middle stands for every unsupported character. */
 const unknown = '0000000c0c0000'
 
 /** Whether the dot at `row` and `column` of a character is set. */

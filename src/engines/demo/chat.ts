@@ -13,16 +13,16 @@ import { type Clock, systemClock } from '#contract/time.ts'
 import { askedTokens, type ChatCall, type ChatEngine } from '../ports/engine.ts'
 import { countPromptTokens, countTokens, tokenizedPieceCharacters } from '../tokens/count-tokens.ts'
 
-/** Of a message that a demonstration repeats, so that its answers stay short. */
+/** How much of a message the demonstration quotes, so that its answers stay short. */
 const quotedCharacters = 240
 
-/** How far a demonstration counts when it is asked to: enough for a long stream. */
+/** The highest number that the demonstration counts to: enough for a long stream. */
 const countedNumbers = 10_000
 
-/** Between two chunks, so that a stream can be seen as one. */
+/** Pause between two chunks, so that a stream is visible as one. */
 const chunkPauseMs = 15
 
-/** All pauses of one stream together, so that a long answer is not slow for show. */
+/** Maximum sum of pauses in a stream, so that a long answer is not slow. */
 const streamPauseMs = 4_000
 
 export interface DemoChatOptions {
@@ -126,7 +126,7 @@ function thinkingTokens({ pieces }: Finished): number {
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, each) => all + each, 0)
 
-/** What a demonstration can honestly say about a request: facts of the request, and who is speaking. */
+/** Writes what a demonstration can honestly say about a request: facts about it, and that this is a demonstration. */
 export function composeAnswer(request: ChatCompletionRequest, choice: number): string {
   const facts = factsOf(request)
   if (request.response_format?.type === 'json_object') return JSON.stringify({ demonstration: true, ...facts })
@@ -148,7 +148,7 @@ export function composeAnswer(request: ChatCompletionRequest, choice: number): s
     .join('\n')
 }
 
-/** Thinking that is as much a demonstration as the answer. */
+/** Thinking, as simulated as the answer. */
 export const composeThinking = (request: ChatCompletionRequest): string =>
   `<think>\nThe demonstration does not reason. The last message has ${plural(factsOf(request).words, 'word')}; the answer lists facts of the request.\n</think>\n\n`
 
@@ -177,7 +177,7 @@ function textOf({ content }: ChatMessage): string {
   return (content ?? []).flatMap(part => (part.type === 'text' ? [part.text] : [])).join('\n')
 }
 
-/** The beginning of a text, on one line. */
+/** Returns the beginning of a text, on one line. */
 function shortened(text: string): string {
   const line = text
     .slice(0, quotedCharacters * 4)
@@ -191,7 +191,7 @@ const plural = (count: number, word: string): string => `${count} ${word}${count
 
 const countRequest = /\bcount (?:from 1 )?to (\d{1,9})\b/i
 
-/** `count to 20`: the one way to ask for an answer of a known length. */
+/** `count to 20`: the only way to request an answer of known length. */
 function countTo(text: string): string {
   const asked = Number(countRequest.exec(text)?.[1] ?? 0)
   return Array.from({ length: Math.min(asked, countedNumbers) }, (_, index) => index + 1).join(' ')
@@ -216,19 +216,19 @@ function arithmetic(text: string): string {
 }
 
 export interface Finished {
-  /** The text as a stream would bring it; joined it is the whole. */
+  /** The text as a stream would deliver it; joined, they are the whole text. */
   pieces: string[]
   tokens: number
   reason: 'stop' | 'length'
-  /** The sequence that ended it. */
+  /** The stop sequence that ended it. */
   stopped: string | null
 }
 
 const asText = { disallowedSpecial: new Set<string>() }
 
 /**
- * Ends a text as a model would: at the first stop sequence, or when its tokens are used up, whichever comes first. It is
- * tokenized a word at a time, which is linear, exact for its own count, and gives the pieces of a stream.
+ * Ends a text as a model would: at the first stop sequence, or when its tokens are used up, whichever comes first.
+ * Tokenizes one word at a time, which is linear, exact for its own count, and gives the pieces of a stream.
  */
 export function finishText(text: string, maxTokens: number, stops: readonly string[]): Finished {
   const stop = firstStop(text, stops)
@@ -249,7 +249,7 @@ export function finishText(text: string, maxTokens: number, stops: readonly stri
   return { pieces, tokens, reason: 'stop', stopped: stop?.sequence ?? null }
 }
 
-/** Words with the space before them; what has no spaces is cut, so that no run is long. */
+/** Splits into words with their leading space; text without spaces is cut, so that no piece is long. */
 const wordsWithSpace = (text: string): string[] =>
   (text.match(/\s*\S+|\s+$/gu) ?? []).flatMap(word =>
     word.length <= tokenizedPieceCharacters ? [word] : [...word].reduce(gathered, ['']),
@@ -262,7 +262,7 @@ function gathered(pieces: string[], character: string): string[] {
   return pieces
 }
 
-/** A character whose bytes were cut between two tokens is left out. */
+/** Drops a character whose bytes were split between two tokens. */
 const whole = (text: string): string => text.replace(/\ufffd+$/u, '')
 
 function firstStop(text: string, stops: readonly string[]): { at: number; sequence: string } | null {

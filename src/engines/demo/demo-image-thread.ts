@@ -1,4 +1,4 @@
-/** The thread on which the demonstrations draw and edit images. */
+/** The worker thread on which the demonstrations draw and edit images. */
 
 import { createHash } from 'node:crypto'
 import { encodePng, type Pixels, type Raster } from '../images/png.ts'
@@ -26,7 +26,7 @@ answerImageTasks(async (task: DemoImageTask): Promise<Buffer> => {
   }
 })
 
-/** Colours that follow from the words, with the words over them; the same for the same drawing. */
+/** Draws colors derived from the words, with the words on top; the same for the same input. */
 function drawImage(drawing: ImageDrawing): Pixels {
   const { width, height, prompt, negativePrompt, style, seed, strength, variant } = drawing
   const without = negativePrompt ? ` (without ${negativePrompt})` : ''
@@ -36,7 +36,7 @@ function drawImage(drawing: ImageDrawing): Pixels {
   return pixels
 }
 
-/** Three waves of colour. */
+/** Draws three waves of color. */
 function waves({ width, height }: Pick<Pixels, 'width' | 'height'>, colours: Buffer, strength: number): Pixels {
   const rgb = Buffer.alloc(width * height * 3)
   const at = (index: number) => (colours[index] ?? 0) / 255
@@ -52,7 +52,7 @@ function waves({ width, height }: Pick<Pixels, 'width' | 'height'>, colours: Buf
     for (let y = 0; y < height; y++) {
       const row = Math.cos(y * down + begin)
       for (let x = 0; x < width; x++) {
-        // A byte beyond its bounds would be read as another colour.
+        // A value outside a byte's range would wrap around to another color.
         const value = middle + (reach * ((columns[x] ?? 0) + row)) / 2
         rgb[(y * width + x) * 3 + channel] = Math.max(0, Math.min(255, value))
       }
@@ -61,7 +61,7 @@ function waves({ width, height }: Pick<Pixels, 'width' | 'height'>, colours: Buf
   return { width, height, rgb }
 }
 
-/** `resolution` is such as `2K`, the thousands of pixels of the longer side. */
+/** `resolution` is a value such as `2K`: thousands of pixels on the longer side. */
 type RasterEdit = Pick<EditRequest, 'prompt' | 'aspectRatio' | 'resolution' | 'quality'>
 
 type Change = (rgba: Buffer, at: number) => void
@@ -74,7 +74,7 @@ const set = (rgba: Buffer, at: number, red: number, green: number, blue: number)
 
 const coloursAt = (rgba: Buffer, at: number) => [rgba[at] ?? 0, rgba[at + 1] ?? 0, rgba[at + 2] ?? 0] as const
 
-/** How bright eyes find a colour (ITU-R BT.601). */
+/** Perceived brightness of a color (ITU-R BT.601). */
 const brightness = (rgba: Buffer, at: number): number => {
   const [red, green, blue] = coloursAt(rgba, at)
   return 0.299 * red + 0.587 * green + 0.114 * blue
@@ -87,7 +87,7 @@ const scaled =
     set(rgba, at, red * by, green * by, blue * by)
   }
 
-/** What the words of a prompt do to each pixel. Nothing else of it is understood. */
+/** What the words of a prompt do to each pixel. Nothing else in it is understood. */
 const changes: readonly (readonly [words: RegExp, change: Change])[] = [
   [
     /\b(gr[ae]y|grayscale|greyscale|black and white|monochrome)\b/i,
@@ -115,8 +115,8 @@ const changes: readonly (readonly [words: RegExp, change: Change])[] = [
 ]
 
 /**
- * A demonstration of an edit, without a model: images stand side by side, a few words of the prompt change them
- * (grey, sepia, invert, brighter, darker, mirror), and the prompt is written over the lower edge.
+ * Edits images without a model, as a demonstration: images are placed side by side, a few words of the prompt change
+ * them (grey, sepia, invert, brighter, darker, mirror), and the prompt is written along the lower edge.
  */
 function editRaster(
   images: readonly Raster[],
@@ -133,7 +133,7 @@ function editRaster(
   return turned
 }
 
-/** Shades of each colour that a quality has. */
+/** Shades per color channel for each quality. */
 const levels = { low: 6, medium: 24, high: 256 }
 
 function coarsen(rgba: Buffer, at: number, shades: number): void {
@@ -165,7 +165,7 @@ function sideBySide(images: readonly Raster[]): Raster {
   return { width, height, rgba }
 }
 
-/** The middle of it, in the ratio. */
+/** Crops to the middle, with this ratio. */
 function cropped(image: Raster, ratio: string | undefined): Raster {
   const [across = 0, down = 0] = (ratio ?? '').split(':').map(Number)
   if (!(across > 0 && down > 0)) return image
@@ -191,7 +191,7 @@ function mirrored({ width, height, rgba }: Raster): Raster {
   return { width, height, rgba: turned }
 }
 
-/** Writes the words over the lower edge of an image of three or four bytes a pixel. */
+/** Writes the words along the lower edge of an image with three or four bytes per pixel. */
 function writeOver(pixels: Buffer, { width, height }: Pick<Raster, 'width' | 'height'>, words: string): void {
   const channels = pixels.length / (width * height)
   const caption = drawCaption(words, { width, height })
@@ -210,12 +210,12 @@ function writeOver(pixels: Buffer, { width, height }: Pick<Raster, 'width' | 'he
   }
 }
 
-/** How far a colour may be from the border's and still count as background; the sum over three channels. */
+/** How far a color may be from the border's and still count as background; the sum over three channels. */
 const tolerance = 96
 
 /**
- * A demonstration of a removed background, without a model: what can be reached from the border over pixels of nearly the
- * border's own colour becomes transparent. It works where a subject stands before one colour.
+ * Removes a background without a model, as a demonstration: pixels of nearly the border's color that are connected to
+ * the border become transparent. It works for a subject in front of one color.
  */
 function clearBackground({ width, height, rgba }: Raster): Raster {
   const cleared = Buffer.from(rgba)
@@ -244,7 +244,7 @@ function* border(width: number, height: number): Generator<number> {
   for (let y = 0; y < height; y++) yield* [y * width, y * width + width - 1]
 }
 
-/** The middle value of each channel along the border: a subject that touches it is outvoted. */
+/** Returns the median of each channel along the border, so that a subject touching it is outvoted. */
 function borderColour({ width, height, rgba }: Raster): readonly number[] {
   const indices = [...border(width, height)]
   return [0, 1, 2].map(channel => {

@@ -3,15 +3,15 @@ import { fieldError } from '#contract/errors/issues.ts'
 import { carriesAll, type EmbeddingCall, type EmbeddingEngine, type EmbeddingResult } from '../ports/engine.ts'
 import { TokenCounter } from '../tokens/count-tokens.ts'
 
-/** Of the demonstration's vectors. */
+/** Length of the demonstration's vectors. */
 export const demoDimensions = 256
 
-/** What a word's parts count beside the word itself, so that forms of one word lie near each other. */
+/** Weight of a word's parts relative to the word itself, so that forms of one word are close to each other. */
 const partWeight = 0.25
 
 /**
- * Vectors of the words that a text has, and of their parts: texts that share words lie near each other. Nothing is
- * understood; it shows the path of a request, and what a search does with vectors.
+ * Computes vectors from a text's words and their parts: texts that share words are close to each other. Nothing is
+ * understood; it demonstrates a request, and what a search does with vectors.
  */
 export class DemoEmbeddings implements EmbeddingEngine {
   readonly carries = carriesAll
@@ -25,7 +25,7 @@ export class DemoEmbeddings implements EmbeddingEngine {
       signal.throwIfAborted()
       vectors.push(vectorOf(text, dimensions))
       promptTokens += counter.count(text)
-      // Others are served by the same thread.
+      // Yields, because the same thread serves other requests.
       await turn()
     }
     return { vectors, promptTokens }
@@ -52,14 +52,14 @@ function vectorOf(text: string, dimensions: number): number[] {
   return length === 0 ? vector.fill(1 / Math.sqrt(dimensions)) : vector.map(value => value / length)
 }
 
-/** Each feature has a place and a sign of its own, so that features that share a place do not add up to a likeness. */
+/** Each feature has its own position and sign, so that features that share a position do not add up to similarity. */
 function add(vector: number[], feature: string, weight: number): void {
   const hash = hashOf(feature)
   const place = (hash >>> 1) % vector.length
   vector[place] = (vector[place] ?? 0) + (hash & 1 ? weight : -weight)
 }
 
-/** FNV-1a, and the last step of MurmurHash3, because the lowest bits of the former alone are nearly alike. */
+/** FNV-1a plus the last step of MurmurHash3, because FNV's lowest bits alone are too similar. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)

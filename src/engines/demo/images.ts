@@ -13,37 +13,37 @@ import type {
   UpscaleEngine,
 } from '../ports/media-engines.ts'
 
-/** What a demonstration of an image is drawn from. */
+/** The input of a demonstration image. */
 export interface ImageDrawing {
   width: number
   height: number
   prompt: string
-  /** What should not be there; empty where nothing is said. */
+  /** What to leave out; empty if nothing is given. */
   negativePrompt: string
   style: string
   seed: number
-  /** How far colours reach; 1 is the usual. */
+  /** Range of colors; 1 is the default. */
   strength: number
-  /** Which of the images of one request. */
+  /** Index of the image within its request. */
   variant: number
 }
 
-/** What diffusion models take where nothing else is asked for. */
+/** The usual default of diffusion models. */
 const usualCfgScale = 7
 
-/** A task of the demonstrations' thread. Images are files, in and out. */
+/** A task for the demonstrations' thread. Images are passed as files. */
 export type DemoImageTask =
   | { kind: 'draw'; drawing: ImageDrawing }
   | { kind: 'edit'; images: readonly Uint8Array[]; edit: Omit<EditRequest, 'images'> }
   | { kind: 'upscale'; image: Uint8Array; scale: number }
   | { kind: 'background'; image: Uint8Array }
 
-/** The thread starts with the first task and keeps no process alive. */
+/** Creates the worker. Its thread starts with the first task and does not keep the process alive. */
 export const demoImageWorker = (): ImageWorker<DemoImageTask> =>
   new ImageWorker(threadUrl('demo-image-thread', import.meta.url))
 
 /**
- * Images of colours that follow from the words, with the words in them. Nothing is understood; it shows the path of a
+ * Draws images in colors derived from the words, with the words in them. Nothing is understood; it demonstrates a
  * request. The same prompt and seed give the same image.
  */
 export class DemoImages implements ImageEngine {
@@ -51,7 +51,7 @@ export class DemoImages implements ImageEngine {
   readonly carries: Carries<ImageChoice> = (field, value) => (field === 'format' ? value === 'png' : field !== 'steps')
   readonly #worker: ImageWorker<DemoImageTask>
 
-  /** A thread of its own when none is given. */
+  /** Creates its own thread if none is given. */
   constructor(worker = demoImageWorker()) {
     this.#worker = worker
   }
@@ -84,23 +84,20 @@ export class DemoImages implements ImageEngine {
     return images
   }
 
-  /** Ends the thread. */
+  /** Stops the thread. */
   close(): Promise<void> {
     return this.#worker.close()
   }
 }
 
-/**
- * Edits, larger images and removed backgrounds by plain arithmetic, to show the path of a request. No model is behind
- * any of them.
- */
+/** Edits, upscales and removes backgrounds by plain arithmetic, without any model, to demonstrate the requests. */
 export class DemoImageEdits implements EditEngine, UpscaleEngine, BackgroundEngine {
   readonly carries = carriesOnly<EditChoice | UpscaleChoice>(
     ...(['prompt', 'images', 'aspect_ratio', 'resolution', 'quality', 'output_format', 'scale'] as const),
   )
   readonly #worker: ImageWorker<DemoImageTask>
 
-  /** A thread of its own when none is given. */
+  /** Creates its own thread if none is given. */
   constructor(worker = demoImageWorker()) {
     this.#worker = worker
   }
@@ -118,7 +115,7 @@ export class DemoImageEdits implements EditEngine, UpscaleEngine, BackgroundEngi
     return this.#worker.run({ kind: 'background', image: image.bytes }, signal)
   }
 
-  /** Ends the thread. */
+  /** Stops the thread. */
   close(): Promise<void> {
     return this.#worker.close()
   }

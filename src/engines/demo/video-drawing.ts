@@ -15,28 +15,28 @@ import {
   upscaledSeconds,
   type VideoFormat,
   videoPlan,
-} from '../video-media/request-media.ts'
+} from '../video-media/media-limits.ts'
 
-/** A demonstration takes seconds; an encoder that needs longer than this hangs. */
+/** A demonstration takes seconds; an encoder that takes longer than this is stuck. */
 export const encodeMs = 120_000
 
-/** The largest file of an encode: ten seconds of 1080p stay below 30 MB. */
+/** Largest encoded file: ten seconds of 1080p are below 30 MB. */
 export const encodedBytes = 200 * 1024 * 1024
 
-/** What is kept of an encoder's complaints. */
+/** How much to keep of an encoder's error output. */
 const complaintCharacters = 2_000
 
 const framesPerSecond = 24
 
-/** Side by side in one row; the others stand below. */
+/** Tiles per row; further ones go below. */
 const tilesOfRow = 8
 
 interface DrawingPlan extends ReturnType<typeof videoPlan> {
-  /** Numbers from 0 to 255 that follow from the prompt alone: the same words, the same image. */
+  /** Numbers from 0 to 255 derived only from the prompt: the same words give the same image. */
   seed: readonly number[]
 }
 
-/** What is drawn for a request. */
+/** Returns what to draw for a request. */
 export const drawingPlan = (request: VideoQueueRequest): DrawingPlan => ({
   ...videoPlan(request),
   seed: [...createHash('sha256').update(request.prompt).digest()],
@@ -50,7 +50,7 @@ export interface VideoDrawing {
   outputPath: string
 }
 
-/** Draws a video. Numbers and paths of ours alone: nothing of a request's text is in them. */
+/** Draws a video from our own numbers and paths only; no text of a request is in the command. */
 export function drawnVideo({ plan, caption, captionPath, media, outputPath }: VideoDrawing): Conversion {
   const { width, height } = caption
   const raw = { pixel_format: 'rgba', video_size: `${width}x${height}`, framerate: `${framesPerSecond}` }
@@ -87,7 +87,7 @@ const audioTrack = (plan: DrawingPlan, reads: readonly number[]): Track => ({
   ...{ encoder: 'aac', options: { b: '96k' }, rate: 44_100, channels: 1 },
 })
 
-/** Given audio at once; silence follows what end before the video. */
+/** Mixes the given audio tracks; tracks that end before the video are padded with silence. */
 function mixed(count: number): string {
   const each = Array.from({ length: count }, (_, index) => {
     const plain = `[in${index}]aresample=44100,aformat=sample_fmts=fltp:channel_layouts=mono,apad`
@@ -100,11 +100,11 @@ function mixed(count: number): string {
 
 const at = (plan: DrawingPlan, index: number): number => plan.seed[index % plan.seed.length] ?? 0
 
-/** A value between `low` and `high` that the prompt chooses. */
+/** Returns a value between `low` and `high`, chosen by the prompt. */
 const between = (plan: DrawingPlan, index: number, low: number, high: number): string =>
   (low + ((high - low) * at(plan, index)) / 255).toFixed(3)
 
-/** Drifting colours, computed on a stamp and enlarged, because computing every pixel would take minutes. */
+/** Drifting colors, computed at a small size and enlarged, because computing every pixel would take minutes. */
 function background(plan: DrawingPlan): string {
   const wave = (first: number, along: string) =>
     `${between(plan, first, 70, 150)}+${between(plan, first + 1, 50, 100)}*sin(${along}/${between(plan, first + 2, 5, 20)}+T*${between(plan, first + 3, 0.4, 1.6)})`
@@ -130,7 +130,10 @@ function chord(plan: DrawingPlan): string {
   return `aevalsrc='(${tone(1, 0.12)}+${tone(1.25, 0.08)}+${tone(1.5, 0.08)})*(0.7+0.3*sin(2*PI*${between(plan, 21, 0.3, 2)}*t))':s=44100`
 }
 
-/** Below, the given video or image; over it two squares that wander, the tiles, the end frame, and the caption over all. */
+/**
+ * Layers: the given video or image at the bottom, then two moving squares, the tiles, the end frame, and the caption on
+ * top.
+ */
 function layers(plan: DrawingPlan, { base, end, tiles }: DrawnMedia): string {
   const first = base ? 2 : 1
   return [
@@ -153,7 +156,7 @@ function layers(plan: DrawingPlan, { base, end, tiles }: DrawnMedia): string {
   ].join(';')
 }
 
-/** When the end frame takes the place of everything else, as a part of the video. */
+/** When the end frame replaces everything else, as a fraction of the video. */
 const endPart = 0.7
 
 const filling = ({ width, height }: Pick<DrawingPlan, 'width' | 'height'>): string =>
@@ -162,7 +165,7 @@ const filling = ({ width, height }: Pick<DrawingPlan, 'width' | 'height'>): stri
 const wandering = (plan: DrawingPlan, first: number): string =>
   `x='(W-w)/2*(1+sin(t*${between(plan, first, 0.5, 2)}))':y='(H-h)/2*(1+cos(t*${between(plan, first + 1, 0.5, 2)}))'`
 
-/** A reference has its place in rows from the upper edge; a video moves there, and holds its last frame. */
+/** References are placed in rows from the upper edge; a video plays there and then holds its last frame. */
 function tileLayer(plan: DrawingPlan, index: number, input: number): string[] {
   const width = Math.floor(plan.width / tilesOfRow / 2) * 2
   const height = Math.floor((width * 3) / 8) * 2
@@ -175,23 +178,23 @@ function tileLayer(plan: DrawingPlan, index: number, input: number): string[] {
 
 /** The media of a request as the drawing uses them. */
 export interface DrawnMedia {
-  /** Behind everything: the given video, or the first frame. */
+  /** The background: the given video, or the first frame. */
   base: ConversionInput | null
-  /** Shown whole towards the end. */
+  /** Fills the image towards the end. */
   end: ConversionInput | null
-  /** Small, side by side: references, elements and scenes, in the order of the contract. */
+  /** Small, side by side: references, elements and scenes, in the contract's order. */
   tiles: readonly Tile[]
-  /** Heard together, in the place of the chord. */
+  /** Mixed together, instead of the chord. */
   audio: readonly ConversionInput[]
 }
 
 interface Tile {
-  /** As a prompt calls it: `@Element1`, `@Image1`. */
+  /** As prompts refer to it: `@Element1`, `@Image1`. */
   name: string
   input: ConversionInput
 }
 
-/** The reader of each type is named, so that no content is taken for a playlist or a script. */
+/** The demuxer of each type is fixed, so that no content can pass for a playlist or a script. */
 const imageReaders: Record<ImageType, string> = {
   png: 'png_pipe',
   jpeg: 'jpeg_pipe',
@@ -200,7 +203,7 @@ const imageReaders: Record<ImageType, string> = {
 }
 const formatReaders: Record<MediaFormat, string> = { mp4: 'mov', mov: 'mov', webm: 'matroska', wav: 'wav', mp3: 'mp3' }
 
-/** Writes every media file of a request into the folder, where the encoder reads them. Throws `EncodeFailed`. */
+/** Writes every media file of a request into the folder for the encoder. Throws `EncodeFailed`. */
 export async function drawnMedia(folder: string, request: VideoQueueRequest): Promise<DrawnMedia> {
   const written: { medium: NamedMedium; input: ConversionInput }[] = []
   for (const [index, medium] of namedMedia(request).entries()) {
@@ -208,7 +211,7 @@ export async function drawnMedia(folder: string, request: VideoQueueRequest): Pr
   }
   const of = (field: string) => written.find(({ medium }) => medium.path[0] === field)?.input ?? null
   const video = of('video_url')
-  // A request with both keeps its first frame as a tile.
+  // If a request has both, its first frame becomes a tile.
   const whole = new Set(['end_image_url', video ? 'video_url' : 'image_url'])
   const tiles = written.flatMap(({ medium, input }): Tile[] =>
     medium.rule.kind === 'audio' || whole.has(String(medium.path[0])) ? [] : [{ name: nameOf(medium.path), input }],
@@ -225,7 +228,7 @@ async function writeMedium(path: string, { url, rule, path: field }: NamedMedium
     await writeFile(path, read.image.bytes)
     return { path, reader: imageReaders[read.image.type], isStill: true }
   }
-  // It came whole, and was recognised when it was taken.
+  // It arrived complete, and was detected when it was accepted.
   const bytes = Buffer.from(url.slice(url.indexOf(',') + 1), 'base64')
   const format = mediaFormat(bytes)
   if (format === null) throw new EncodeFailed(`${name} cannot be read.`, 'unknown format')
@@ -256,9 +259,9 @@ export interface Upscaling {
   outputPath: string
 }
 
-/** Enlarges a video by a sharp filter and keeps its pace and its audio. */
+/** Enlarges a video with a sharpening filter, and keeps its frame rate and audio. */
 export function upscaling({ sourcePath, format, factor, outputPath }: Upscaling): Conversion {
-  // Half of the colour's resolution must be whole.
+  // Chroma has half the resolution, which must be a whole number.
   const even = (side: string) => `trunc(${side}*${factor}/2)*2`
   const enlarge = `scale=w='${even('iw')}':h='${even('ih')}':flags=lanczos,setsar=1,unsharp=3:3:0.4,format=yuv420p`
   return {
@@ -278,9 +281,9 @@ export function upscaling({ sourcePath, format, factor, outputPath }: Upscaling)
   }
 }
 
-/** The encoder ended without a video. */
+/** The encoder ended without producing a video. */
 export class EncodeFailed extends Error {
-  /** The encoder's own words, for the operator's log only. */
+  /** The encoder's own output, only for the operator's log. */
   readonly complaint: string
 
   constructor(message: string, complaint: string) {
@@ -290,7 +293,7 @@ export class EncodeFailed extends Error {
   }
 }
 
-/** Encodes a video after all requests. Throws `EncodeFailed`; an abort kills the encoder. */
+/** Encodes a video, with lower priority than requests. Throws `EncodeFailed`; an abort kills the encoder. */
 export async function encode(run: RunMediaTask, work: Conversion): Promise<void> {
   try {
     await run('convert', work)

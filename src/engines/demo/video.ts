@@ -7,7 +7,7 @@ import type { RunMediaTask } from '#host/media/media-workers.ts'
 import { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
 import { carriesAll } from '../ports/engine.ts'
 import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../ports/media-engines.ts'
-import { isVideoFormat, mediaFormat } from '../video-media/request-media.ts'
+import { isVideoFormat, mediaFormat } from '../video-media/media-limits.ts'
 import { drawCaption } from './caption.ts'
 import {
   type DrawnMedia,
@@ -23,30 +23,30 @@ import {
   type VideoDrawing,
 } from './video-drawing.ts'
 
-/** Encodes that run at once; the machine serves requests beside them. */
+/** Concurrent encodes; the machine also serves requests. */
 const encodesAtOnce = 2
 
-/** Jobs that wait for an encoder; more are refused with Retry-After. */
+/** Jobs that may wait for an encoder; further ones are refused with Retry-After. */
 const encodesWaiting = 1_000
 
-/** Failures that are remembered until their job asks; the oldest are forgotten, and would be tried again. */
+/** Failures that are remembered until their job asks. The oldest are dropped, and would be tried again. */
 const rememberedFailures = 1_000
 
 export interface DemoVideoOptions {
-  /** Finished videos lie here as `JOB.mp4` until the caller takes them. */
+  /** Finished videos are here as `JOB.mp4` until the caller takes them. */
   workFolder: string
-  /** In place of the file that the media process runs; a test owns it. */
+  /** Replaces the file that the media process runs; for tests. */
   program?: string
   atOnce?: number
-  /** The encoder's own words when it failed; for a log, never for a caller. */
+  /** The encoder's own output when it failed; for a log, never for a caller. */
   onComplaint?: (jobId: string, complaint: string) => void
 }
 
 const jobPattern = /^[A-Za-z0-9-]{1,64}$/
 
 /**
- * Draws and encodes real videos. A job's finished file is its only record, so asking again after a restart finds it, and
- * what was half made is made again.
+ * Draws and encodes real videos. A job's finished file is its only record: after a restart a finished one is found, and
+ * an unfinished one is made again.
  */
 export class DemoVideo implements VideoEngine {
   readonly carries = carriesAll
@@ -74,7 +74,7 @@ export class DemoVideo implements VideoEngine {
     return this.#progress(call)
   }
 
-  /** Ends all encoders; their jobs start again when they are asked after. */
+  /** Stops all encoders; their jobs start again with the next poll. */
   async close(): Promise<void> {
     this.#closing.abort()
     await Promise.all(this.#active.values())
@@ -147,7 +147,7 @@ export class DemoVideo implements VideoEngine {
   }
 }
 
-/** Writes what the encoder reads. */
+/** Writes the encoder's input files. */
 async function prepare(folder: string, outputPath: string, request: VideoCall['request']): Promise<VideoDrawing> {
   const plan = drawingPlan(request)
   const media = await drawnMedia(folder, request)
@@ -163,7 +163,7 @@ async function prepare(folder: string, outputPath: string, request: VideoCall['r
   }
 }
 
-/** The prompt, what it excludes, and the names of the tiles in their order. */
+/** The prompt, the negative prompt, and the names of the tiles in order. */
 function wordsOf({ prompt, negative_prompt: negative }: VideoCall['request'], { tiles }: DrawnMedia): string {
   const names = [...new Set(tiles.map(({ name }) => name))]
   return [
@@ -173,7 +173,7 @@ function wordsOf({ prompt, negative_prompt: negative }: VideoCall['request'], { 
   ].join(' ')
 }
 
-/** The same for a video that is enlarged: it came whole, and was recognised when it was taken. */
+/** The same for upscaling: the video arrived complete, and was detected when it was accepted. */
 async function prepareUpscale(
   folder: string,
   outputPath: string,
@@ -188,7 +188,7 @@ async function prepareUpscale(
   return { sourcePath, format, factor, outputPath }
 }
 
-/** On disk before it counts as finished; a file that met the size limit is cut off. */
+/** Synced to disk before it counts as finished; a file that reached the size limit is truncated. */
 async function settle(path: string): Promise<void> {
   const file = await open(path, 'r+')
   try {

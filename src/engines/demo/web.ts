@@ -10,7 +10,7 @@ import {
 
 const notice = 'This is a demonstration search: it only finds a few pages about farebox.'
 
-/** A web of a few pages about farebox itself, searched by words; no other address is looked at. */
+/** A web of a few pages about farebox itself, searched by words; no other address is fetched. */
 export class DemoWeb implements SearchEngine, PageReader {
   async search({ query, limit }: SearchCall): Promise<SearchResult[]> {
     const asked = wordsOf(query)
@@ -31,7 +31,7 @@ export class DemoWeb implements SearchEngine, PageReader {
   }
 }
 
-/** Short words are in every page. */
+/** Ignores short words, which occur in every page. */
 const wordsOf = (text: string): ReadonlySet<string> =>
   new Set((text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? []).filter(word => !everywhere.has(word)))
 
@@ -50,7 +50,7 @@ const everywhere: ReadonlySet<string> = new Set([
 ])
 
 export interface DemoPage {
-  /** Below a name that is reserved for examples, so that it leads nowhere. */
+  /** Below a domain name that is reserved for examples, so that it leads nowhere. */
   url: string
   title: string
   text: string
@@ -64,12 +64,12 @@ const page = (name: string, title: string, text: string): DemoPage => ({
   date: '2026-11-22',
 })
 
-/** In short what the documentation of this package says at length. */
+/** A short version of this package's documentation. */
 export const demoPages: readonly DemoPage[] = [
   page(
     'wallet',
     'The wallet of farebox',
-    'The wallet pays one service in USDC on Base or Solana. It pays within caps that no tool call can raise, and asks the user otherwise. By default, one payment is at most 5 USD, all payments in 24 hours are at most 10 USD, and a call above 1 USD needs approval.',
+    'The wallet pays one service in USDC on Base or Solana. It pays within caps that no tool call can raise, and asks the user otherwise. By default, one payment is at most 5 USD, all payments in 24 hours are at most 10 USD, and a call above 1 USD needs approval. When a call needs credit, the wallet tops up by 5 USD without asking, within these caps.',
   ),
   page(
     'payments',

@@ -3,7 +3,7 @@ import { TaskFailed, TaskThread } from '#host/workers/task-thread.ts'
 import { threadUrl } from '#host/workers/thread-entry.ts'
 import { type DocumentCall, DocumentMissing, type DocumentReader, DocumentUnread } from '../ports/engine.ts'
 
-/** What a packed document unfolds to; a book with its images stays below. */
+/** Unpacked size of a document; a book with its images stays below. */
 export const unpackedBytes = 200 * 1024 * 1024
 
 /** Files within a packed document. */
@@ -15,9 +15,9 @@ const fileHeader = 0x04034b50
 const deflated = 8
 
 /**
- * Unfolds every file of a ZIP as far as it may go, because what its directory says of their sizes proves nothing, and the
- * libraries that read it would unfold them whole. Some of them count the files and some read the directory to its end, so
- * both have to be the same. Throws a sentence where it is too much, or none.
+ * Unpacks every file of a ZIP up to the limit, because the sizes in its directory prove nothing and the parsing
+ * libraries would unpack everything. Some libraries count the files and others read the directory to its end, so both
+ * must agree. Throws a sentence if it is too large or invalid.
  */
 export function checkUnpacked(zip: Buffer): void {
   const { start, end, count } = directoryOf(zip)
@@ -32,7 +32,9 @@ export function checkUnpacked(zip: Buffer): void {
   if (at !== end) throw new Error('Its directory does not end where it says.')
 }
 
-/** Where the directory begins and ends, and how many files it has. One in several parts or in the 64-bit form is none. */
+/**
+ * Returns where the directory begins and ends, and how many files it has. Multi-part and 64-bit archives are refused.
+ */
 function directoryOf(zip: Buffer): { start: number; end: number; count: number } {
   const end = zip.lastIndexOf(Buffer.from('PK\x05\x06', 'latin1'))
   if (end < 0 || end + 22 > zip.length || zip.readUInt32LE(end) !== directoryEnd)
@@ -49,7 +51,7 @@ function unpackedSize(zip: Buffer, entry: number, atMost: number): number {
   const packed = zip.readUInt32LE(entry + 20)
   const header = zip.readUInt32LE(entry + 42)
   const method = zip.readUInt16LE(entry + 10)
-  // One library goes by what stands before the file, another by what the directory says of it.
+  // Some libraries trust the file's local header, others the directory, so both must agree.
   if (zip.readUInt32LE(header) !== fileHeader || zip.readUInt16LE(header + 8) !== method)
     throw new Error('Its directory contradicts its files.')
   const start = header + 30 + zip.readUInt16LE(header + 26) + zip.readUInt16LE(header + 28)
@@ -57,16 +59,16 @@ function unpackedSize(zip: Buffer, entry: number, atMost: number): number {
   return inflateRawSync(zip.subarray(start, start + packed), { maxOutputLength: Math.max(1, atMost) }).length
 }
 
-/** Reading a document of some hundred pages takes seconds; one that is built to take longer is given up. */
+/** Reading hundreds of pages takes seconds; a document built to take longer is given up. */
 const documentMs = 30_000
 
-/** Memory of the thread that does it. */
+/** Memory of the thread that reads documents. */
 const documentHeapMb = 512
 
-/** Documents that wait for that thread; more are refused with Retry-After. */
+/** Documents that may wait for that thread; further ones are refused with Retry-After. */
 const documentsWaiting = 16
 
-/** Of the text: some three thousand pages. */
+/** Longest text: about three thousand pages. */
 const documentCharacters = 10_000_000
 
 export type DocumentKind = 'pdf' | 'docx' | 'sheet' | 'html' | 'plain'
@@ -74,7 +76,7 @@ export type DocumentKind = 'pdf' | 'docx' | 'sheet' | 'html' | 'plain'
 const zip = Buffer.from('PK\x03\x04', 'latin1')
 const oldOffice = Buffer.from('d0cf11e0a1b11ae1', 'hex')
 
-/** The kind of a document by its bytes, whatever its sender calls it; null when no text can be read here. */
+/** Returns the kind of a document by its bytes, whatever its sender claims; null if no text can be read here. */
 function documentKind(bytes: Buffer): DocumentKind | null {
   if (bytes.subarray(0, 1_024).includes('%PDF-')) return 'pdf'
   if (bytes.subarray(0, 4).equals(zip)) {
@@ -98,12 +100,12 @@ export type DocumentAnswer =
   | { text: string }
   /** The document is at fault. */
   | { unread: string }
-  /** A package does not load. */
+  /** A package cannot be loaded. */
   | { missing: string }
 
 /**
- * Reads text, Markdown, CSV and HTML by itself, PDF with `unpdf`, Word with `mammoth`, spreadsheets with `xlsx`, all on a
- * thread: untrusted input may make it run on, or out of memory.
+ * Reads text, Markdown, CSV and HTML itself, PDF with `unpdf`, Word with `mammoth` and spreadsheets with `xlsx`, all on
+ * a thread, because untrusted input may run on or exhaust memory.
  */
 export class DocumentFiles implements DocumentReader {
   readonly #thread: TaskThread<DocumentTask, DocumentAnswer>

@@ -1,9 +1,9 @@
-/** Where the thread that reads documents starts. Answers in the order of the questions. */
+/** Entry point of the thread that reads documents. Answers in the order of the requests. */
 import { optionalPackage } from '#host/packages.ts'
 import { answerTasks } from '#host/workers/thread-entry.ts'
 import { checkUnpacked, type DocumentAnswer, type DocumentKind, type DocumentTask } from './document-files.ts'
 
-/** Cells that the sheets of a document span, empty ones too; to write them takes a second or two. */
+/** Cells that a document's sheets may span, including empty ones; writing them takes a second or two. */
 const sheetCells = 1_000_000
 
 interface Unpdf {
@@ -36,7 +36,7 @@ answerTasks(async ({ bytes, kind }: DocumentTask): Promise<DocumentAnswer> => {
   }
 })
 
-/** Loads what reads a kind, and answers that. */
+/** Each loads the library for a kind and returns its reader. */
 const readers: Readonly<Record<DocumentKind, () => Promise<(bytes: Buffer) => Promise<string>>>> = {
   plain: async () => async bytes => utf8(bytes),
   html: async () => async bytes => htmlText(utf8(bytes)),
@@ -63,7 +63,7 @@ const readers: Readonly<Record<DocumentKind, () => Promise<(bytes: Buffer) => Pr
   },
 }
 
-/** Two cells at opposite corners span all between them, and each of those would be written. */
+/** Two cells at opposite corners span everything between them, and each of those would be written. */
 function checkCells(sheets: readonly { '!ref'?: string }[], { decode_range: decode }: Sheets['utils']): void {
   const cells = sheets.map(({ '!ref': range }) => {
     if (range === undefined) return 0
@@ -75,13 +75,13 @@ function checkCells(sheets: readonly { '!ref'?: string }[], { decode_range: deco
 
 const utf8 = (bytes: Buffer) => new TextDecoder('utf-8', { fatal: true }).decode(bytes)
 
-// A tag ends where the next one begins: to look beyond it for an end would make `<p <p <p …` take minutes.
+// A tag ends where the next one begins: searching further for its end would make `<p <p <p …` take minutes.
 const hidden = /<(script|style|template|noscript|head|svg)\b[^<>]*>[\s\S]*?(<\/\1\s*>|$)/gi
 const blocks =
   /<\/?(p|div|br|hr|li|ul|ol|tr|table|h[1-6]|section|article|header|footer|blockquote|pre|title)\b[^<>]*>/gi
 const named: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' }
 
-/** The words of a page, a block a line. Not for showing: nothing of it is safe as markup. */
+/** Returns the words of a page, one block per line. Not for display: it is not safe as markup. */
 export function htmlText(html: string): string {
   return html
     .replaceAll(/<!--[\s\S]*?(-->|$)/g, '')

@@ -1,4 +1,4 @@
-/** The thread on which ESRGAN makes images larger. */
+/** The worker thread on which ESRGAN upscales images. */
 
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -8,10 +8,10 @@ import { encodePng, type Raster } from '../images/png.ts'
 import { answerImageTasks, rasterOf, resample } from '../images/raster.ts'
 import type { EsrganTask } from './upscale.ts'
 
-/** A side of the squares in which an image is worked on: memory grows with the square, and not with the image. */
+/** Side of the tiles in which an image is processed, so that memory depends on the tile and not on the image. */
 const tileSide = 96
 
-/** How far beyond a square the model looks, so that no seam shows; its layers see no further. */
+/** Overlap of tiles, so that no seam is visible; the model's layers see no further. */
 const tileMargin = 12
 
 answerImageTasks(
@@ -26,13 +26,13 @@ interface Area {
   height: number
 }
 
-/** A larger image by ESRGAN: up to four times, at the model's scale and then to measure. */
+/** Upscales an image by up to four times: first at the model's scale, then to the exact size. */
 async function upscaleByEsrgan(image: Raster, scale: number): Promise<Raster> {
   const modelScale = Math.max(2, Math.ceil(scale)) as ModelScale
   const loaded = await loadModel(modelScale)
   const width = image.width * modelScale
   const height = image.height * modelScale
-  // Opacity is no colour: it is made larger by itself.
+  // Opacity is not a color, so it is scaled separately.
   const made: Raster = { width, height, rgba: Buffer.alloc(width * height * 4, 255) }
   for (let top = 0; top < image.height; top += tileSide) {
     for (let left = 0; left < image.width; left += tileSide) {
@@ -110,7 +110,7 @@ function copyOpacity(image: Raster, made: Raster): void {
 const modelPackage = '@upscalerjs/esrgan-slim'
 const neededFor = 'Local upscaling'
 
-/** Scales that the package has a model of, and that a request can ask for. */
+/** Scales for which the package has a model and that a request can ask for. */
 type ModelScale = 2 | 3 | 4
 
 interface Loaded {
@@ -123,16 +123,16 @@ interface ModelFile {
   weightsManifest: readonly { paths: readonly string[]; weights: readonly object[] }[]
 }
 
-/** Models, once a thread. */
+/** Models loaded on this thread. */
 const models = new Map<ModelScale, Promise<Loaded>>()
 
-/** The model of a scale, read once a thread. Throws a sentence where a package is missing. */
+/** Loads the model of a scale once per thread. Throws a sentence if a package is missing. */
 function loadModel(scale: ModelScale): Promise<Loaded> {
   const known = models.get(scale)
   if (known) return known
   const loading = load(scale)
   models.set(scale, loading)
-  // A package may be installed meanwhile, so that it is missing is not kept.
+  // A missing package may be installed later, so the failure is not cached.
   loading.catch(() => models.delete(scale))
   return loading
 }
@@ -157,7 +157,7 @@ async function load(scale: ModelScale): Promise<Loaded> {
   }
 }
 
-/** Where a package's door lies. Throws the sentence for one that is missing. */
+/** Returns the path of a package's entry point. Throws a sentence if it is missing. */
 function pathOf(name: string): string {
   try {
     return createRequire(import.meta.url).resolve(name)
@@ -166,13 +166,13 @@ function pathOf(name: string): string {
   }
 }
 
-/** The package shows its doors and not its files, so its folder is found by its name in the path. */
+/** The package exports only its entry points, so its folder is found by its name in the path. */
 function packageFolder(path: string): string {
   const inner = join('@upscalerjs', 'esrgan-slim')
   return path.slice(0, path.lastIndexOf(inner) + inner.length)
 }
 
-/** The part of TensorFlow.js that is used here. */
+/** The part of TensorFlow.js that we use. */
 interface TensorFlow {
   setBackend(name: 'wasm'): Promise<boolean>
   ready(): Promise<void>

@@ -3,15 +3,15 @@ import { ImageWorker } from '../images/raster.ts'
 import { carriesOnly, type UpscaleChoice } from '../ports/engine.ts'
 import type { UpscaleCall, UpscaleEngine } from '../ports/media-engines.ts'
 
-/** A task of the thread. */
+/** A task for the thread. */
 export interface EsrganTask {
   image: Uint8Array
   scale: number
 }
 
 /**
- * Larger images by a small ESRGAN on this machine's processor. Wants the packages `@upscalerjs/esrgan-slim` and
- * `@tensorflow/tfjs-core`, `-layers` and `-backend-wasm`, and `sharp` for what is no PNG.
+ * Upscales images with a small ESRGAN on this machine's processor. Needs the packages `@upscalerjs/esrgan-slim` and
+ * `@tensorflow/tfjs-core`, `-layers` and `-backend-wasm`, and `sharp` for anything but PNG.
  */
 export class EsrganUpscale implements UpscaleEngine {
   readonly carries = carriesOnly<UpscaleChoice>('scale')
@@ -21,7 +21,7 @@ export class EsrganUpscale implements UpscaleEngine {
     return this.#worker.run({ image: image.bytes, scale }, signal)
   }
 
-  /** Ends the thread. */
+  /** Stops the thread. */
   close(): Promise<void> {
     return this.#worker.close()
   }

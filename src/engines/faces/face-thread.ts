@@ -1,4 +1,4 @@
-/** Where the thread that looks for faces starts. A task is an image as a file. */
+/** Entry point of the thread that detects faces. A task is an image file. */
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -6,25 +6,25 @@ import { pathToFileURL } from 'node:url'
 import { optionalPackage } from '#host/packages.ts'
 import { answerTasks } from '#host/workers/thread-entry.ts'
 
-/** The longer side of an image that is looked at. */
+/** Longer side of an image for detection. */
 const seenPixels = 1_280
 
-/** Images of one animation, spread over its length. */
+/** Frames taken from one animation, spread over its length. */
 const animationImages = 12
 
-/** A score from which on something counts as a face: low, because asking once too often costs a click. */
+/** Minimum score of a face: low, because an unnecessary question costs only a click. */
 const leastScore = 0.25
 
 export type FaceAnswer = { hasFace: boolean } | { problem: string }
 
-/** What is used of `@vladmandic/human`. */
+/** The part of `@vladmandic/human` that we use. */
 interface Human {
   load(): Promise<void>
   detect(tensor: unknown): Promise<{ face: { score: number }[] }>
   tf: { tensor4d(values: Uint8Array, shape: number[], type: 'int32'): unknown; dispose(tensor: unknown): void }
 }
 
-/** What is used of `sharp`. */
+/** The part of `sharp` that we use. */
 interface Image {
   metadata(): Promise<{ pages?: number }>
   rotate(): Image
@@ -70,7 +70,7 @@ interface View extends Size {
   top: number
 }
 
-/** The whole, and its quarters with some of each other: the model sees 256 pixels, in which a face in a crowd is lost. */
+/** The whole image and its overlapping quarters: the model sees 256 pixels, in which a face in a crowd is lost. */
 function viewsOf({ width, height }: Size): View[] {
   const [across, down] = [Math.ceil(width * 0.6), Math.ceil(height * 0.6)]
   const corners = [0, width - across].flatMap(left => [0, height - down].map(top => ({ left, top })))
@@ -98,7 +98,7 @@ async function showsFace(human: Human, pixels: Uint8Array, { width, height }: Si
   }
 }
 
-/** So many of `count` places at most, from the first to the last. */
+/** Returns at most this many of `count` positions, from the first to the last. */
 function spread(count: number, most: number): number[] {
   if (count <= most) return Array.from({ length: count }, (_, place) => place)
   return Array.from({ length: most }, (_, place) => Math.round((place * (count - 1)) / (most - 1)))
@@ -110,7 +110,7 @@ async function open() {
   const folder = join(folderOf(require, '@vladmandic/human'), '..')
   const wasmPath = `${join(folderOf(require, '@tensorflow/tfjs-backend-wasm'))}/`
   readFilesByFetch()
-  // Its build for WebAssembly is no door of the package.
+  // Its WebAssembly build is not an exported entry point.
   const path = join(folder, 'dist', 'human.node-wasm.js')
   const module = (await import(pathToFileURL(path).href)) as { default: { default: new (config: object) => Human } }
   const off = { enabled: false }
@@ -141,7 +141,7 @@ function folderOf(require: NodeJS.Require, name: string): string {
   }
 }
 
-/** The library loads its models with `fetch`, which Node has for the web alone. This thread asks for nothing else. */
+/** The library loads its models with `fetch`, which in Node is only for the web. This thread fetches nothing else. */
 function readFilesByFetch(): void {
   globalThis.fetch = async input => new Response(await readFile(new URL(String(input))))
 }

@@ -10,39 +10,39 @@ import type { FaceDetector, FaceMedium } from '../ports/media-engines.ts'
 import { type MediaProbe, PacketProbe } from '../video-media/video-media.ts'
 import type { FaceAnswer } from './face-thread.ts'
 
-/** The longer side of the frames of a video. */
+/** Longer side of a video's frames. */
 export const framePixels = 960
 
-/** Frames of one video, spread over its length. */
+/** Frames taken from one video, spread over its length. */
 export const videoFrames = 40
 
-/** One image: the model's five looks take half a second on a busy core, its first one loads it. */
+/** Timeout of one image: the model's five passes take half a second on a busy core, plus loading it the first time. */
 export const lookMs = 30_000
 
-/** Images that wait; a request has 40 at most, and each of them counts as one with a face beyond. */
+/** Images that may wait. A request has at most 40; beyond the limit, an image counts as one with a face. */
 export const looksWaiting = 400
 
-/** Memory of the thread, beside what the model keeps outside of it. */
+/** Memory of the thread, in addition to what the model keeps outside it. */
 export const threadHeapMb = 512
 
-/** Taking the frames out of a video, without its audio. */
+/** Timeout of extracting a video's frames, without its audio. */
 export const framesMs = 60_000
 
-/** All frames of one video; each is some 200 kB. */
+/** Size of all frames of one video; each is some 200 kB. */
 export const framesBytes = 64 * 1024 * 1024
 
-/** Videos whose frames are taken at once, and those that wait; what comes beyond counts as one with a face. */
+/** Videos whose frames are extracted concurrently, and how many may wait; further ones count as having a face. */
 export const framingsAtOnce = 2
 export const framingsWaiting = 100
 
 export interface HumanFacesOptions {
-  /** Why a media file could not be looked at, for a log. It counted as one with a face. */
+  /** Why a media file could not be checked, for a log. It counted as one with a face. */
   onProblem?: (problem: unknown) => void
 }
 
 /**
- * Looks for faces with `@vladmandic/human` and `sharp`, on a thread of its own. Whatever cannot be looked at, because a
- * package is missing for one, counts as a media file with a face.
+ * Detects faces with `@vladmandic/human` and `sharp` on its own thread. Any media file that cannot be checked, for
+ * example because a package is missing, counts as one with a face.
  */
 export class HumanFaces implements FaceDetector {
   readonly #thread: TaskThread<Uint8Array, FaceAnswer>
@@ -81,12 +81,12 @@ export class HumanFaces implements FaceDetector {
   }
 }
 
-/** Takes the frames out of videos. */
+/** Extracts frames from videos. */
 export class VideoFrames {
   readonly #probe: MediaProbe
   readonly #ffmpeg: Ffmpeg
 
-  /** `program` is in place of the file that the media process runs; a test owns it. */
+  /** `program` replaces the file that the media process runs; for tests. */
   constructor({ probe = new PacketProbe(), program }: { probe?: MediaProbe; program?: string } = {}) {
     this.#probe = probe
     const bounds = { atOnce: framingsAtOnce, waiting: framingsWaiting, timeoutMs: framesMs }
@@ -94,8 +94,8 @@ export class VideoFrames {
   }
 
   /**
-   * Whether `isWanted` wants one of the frames, which are images, spread over the video's length, the first one too.
-   * Throws where they cannot be had.
+   * Whether `isWanted` accepts one of the frames, which are images spread over the video's length, including the first.
+   * Throws if they cannot be extracted.
    */
   async some(
     { bytes, format }: FaceMedium,
@@ -104,7 +104,7 @@ export class VideoFrames {
   ): Promise<boolean> {
     const probed = format && (await this.#probe.probe(bytes, format, signal))
     if (!probed || 'refused' in probed) throw new Error('The video cannot be read.')
-    // The frames are looked at within the turn too, so that no more videos than these lie on the disk.
+    // The frames are checked within the same turn, so that the number of videos on disk stays limited.
     return this.#ffmpeg.turn(
       run =>
         inFolder('frames', async folder => {
@@ -137,7 +137,7 @@ async function firstWanted(
 
 const noImage = 'The video has no readable frame.'
 
-/** Two a second of a short clip, and fewer of a longer one. */
+/** Two frames per second of a short clip, fewer of a longer one. */
 function framing(path: string, folder: string, seconds: number, reader: 'mov' | 'matroska'): Conversion {
   const each = Math.max(0.5, seconds / videoFrames)
   const shrink = `scale='min(${framePixels},iw)':'min(${framePixels},ih)':force_original_aspect_ratio=decrease`

@@ -1,28 +1,28 @@
 import { unreachable } from '#host/network.ts'
 import type { FetchedFile, FetchOrder, GuardedFetcher, GuardedFetcherOptions } from './guarded-fetcher.ts'
 
-/** Of an address that a caller names; browsers and servers take no more. */
+/** Longest address from a caller; browsers and servers accept no more. */
 export const addressCharacters = 8_192
 
-/** Hops to where a file really lies: a shortener and a mirror, and one more. */
+/** Redirects to follow: a shortener, a mirror, and one more. */
 export const redirectsAtMost = 3
 
-/** Looking up a name and opening a connection, until its server says the first word. */
+/** Timeout of resolving a name, connecting, and getting the first byte. */
 export const fetchAnswerMs = 10_000
 
 /** Silence within a file, after which its server counts as gone. */
 export const fetchSilenceMs = 10_000
 
-/** Connections to one server on behalf of callers; beyond them fetches wait for a free one. */
+/** Connections to one server on behalf of callers; further fetches wait for a free one. */
 export const connectionsPerAddress = 16
 
-/** Ports of the web. Others are of services that expect no untrusted caller. */
+/** Ports of the web. Others belong to services that expect no untrusted caller. */
 export const webPorts: ReadonlySet<string> = new Set(['', '80', '443'])
 
-/** What of the guarded fetcher a capability uses. */
+/** The part of the guarded fetcher that capabilities use. */
 export type Fetcher = Pick<GuardedFetcher, 'fetch'>
 
-/** The guarded fetcher, loaded with the first address: what it is made of would slow every start. */
+/** Loads the guarded fetcher with the first address, because its dependencies would slow every startup. */
 export class FirstUseFetcher implements Fetcher {
   readonly #options: GuardedFetcherOptions
   #guarded: Promise<GuardedFetcher> | null = null
@@ -37,15 +37,15 @@ export class FirstUseFetcher implements Fetcher {
     return (await this.#guarded).fetch(order)
   }
 
-  /** Ends all connections. */
+  /** Closes all connections. */
   async close(): Promise<void> {
     await (await this.#guarded)?.close()
   }
 }
 
 /**
- * Why nothing was fetched: `address` where the caller's own words are wrong, whatever its server would say. The message
- * follows the name of a field, and holds nothing of what a server said.
+ * Why nothing was fetched: `address` if the address itself is wrong, whatever its server would say. The message follows
+ * the name of a field, and contains nothing from a server.
  */
 export class FetchRefused extends Error {
   readonly reason: 'address' | 'unreachable' | 'too_large' | 'too_late'
@@ -56,7 +56,7 @@ export class FetchRefused extends Error {
     this.reason = reason
   }
 
-  /** For whatever a connection throws. */
+  /** Wraps whatever a connection throws. */
   static of(error: unknown, isLate: boolean): FetchRefused {
     if (error instanceof FetchRefused) return error
     if (isLate) return new FetchRefused('too_late', 'it took too long to arrive')

@@ -15,46 +15,46 @@ import {
 } from './fetcher.ts'
 
 export interface GuardedFetcherOptions {
-  /** `host:port` that may be fetched although it is not of the public web, such as an operator's own file server. */
+  /** `host:port` that may be fetched although it is private, such as the operator's own file server. */
   privateHosts?: readonly string[]
-  /** In place of the system's resolver. */
+  /** Replaces the system's resolver. */
   resolve?: (host: string) => Promise<readonly LookupAddress[]>
 }
 
 export interface FetchOrder {
   /** As the caller wrote it. */
   url: string
-  /** Of the body; a larger one is refused as soon as it is known to be. */
+  /** Largest body; a larger one is refused as soon as its size is known. */
   mostBytes: number
-  /** All of it, hops included. */
+  /** For the whole fetch, including redirects. */
   timeoutMs: number
-  /** For the `accept` header. */
+  /** Value of the `accept` header. */
   accept?: string
   signal: AbortSignal
-  /** Told how many bytes came with each piece of the body; a `ServiceError` that it throws ends the fetch. */
+  /** Called with the number of bytes in each piece of the body; a `ServiceError` that it throws ends the fetch. */
   arrived?: (bytes: number) => void
 }
 
 export interface FetchedFile {
-  /** Where it was in the end. */
+  /** The final address, after redirects. */
   url: string
-  /** In lower case and without parameters; empty where its server says none. */
+  /** In lower case and without parameters; empty if the server sends none. */
   mimeType: string
-  /** In lower case; null where its server says none. */
+  /** In lower case; null if the server sends none. */
   charset: string | null
   bytes: Buffer
 }
 
 /**
- * Fetches what callers name, and only from the public web: every name is resolved once, each of its addresses has to be
- * a public one, and the connection goes to what was checked; each redirect is checked again (reliability G1).
+ * Fetches addresses from callers, only from the public web: every name is resolved once, all of its addresses must be
+ * public, and the connection goes to the checked address; each redirect is checked again (reliability G1).
  */
 export class GuardedFetcher {
   readonly #privateHosts: ReadonlySet<string>
   readonly #resolve: NonNullable<GuardedFetcherOptions['resolve']>
-  /** Connects to public addresses alone. */
+  /** Connects only to public addresses. */
   readonly #guarded: Agent
-  /** Connects to hosts that are listed, whatever their names resolve to. */
+  /** Connects to listed hosts, whatever their names resolve to. */
   readonly #trusting: Agent
 
   constructor({ privateHosts = [], resolve = resolveBySystem }: GuardedFetcherOptions = {}) {
@@ -74,7 +74,7 @@ export class GuardedFetcher {
         const response = await this.#ask(url, { ...order, signal })
         const next = redirectOf(response, url)
         if (next === null) return await fileOf(response, url, order)
-        // Whatever comes with a redirect is nothing that anyone reads.
+        // The body of a redirect is not needed.
         response.body.destroy()
         url = this.checked(next)
       }
@@ -86,7 +86,7 @@ export class GuardedFetcher {
     }
   }
 
-  /** The address as it would be fetched. Throws `FetchRefused` for one that never will be. */
+  /** Returns the address as it would be fetched. Throws `FetchRefused` for one that never will be. */
   checked(text: string): URL {
     if (text.length > addressCharacters || !URL.canParse(text)) {
       throw new FetchRefused('address', 'must be a URL that begins with https:// or http://')
@@ -103,7 +103,7 @@ export class GuardedFetcher {
     return url
   }
 
-  /** Ends all connections. */
+  /** Closes all connections. */
   async close(): Promise<void> {
     await Promise.all([this.#guarded.destroy(), this.#trusting.destroy()])
   }
@@ -112,11 +112,11 @@ export class GuardedFetcher {
     const response = await send(url, {
       method: 'GET',
       headers: { accept: accept ?? '*/*', 'accept-encoding': 'identity', 'user-agent': 'farebox' },
-      // A listed host is trusted on its port alone; the same name on another is as any other.
+      // A listed host is trusted only on its port; on another, the name is like any other.
       dispatcher: this.#isPrivateHost(url) ? this.#trusting : this.#guarded,
       signal,
     })
-    // A body that is left before its end reports that as an error, which nobody waits for.
+    // A body that is abandoned reports an error that nothing waits for.
     response.body.on('error', () => undefined)
     return response
   }
@@ -137,14 +137,14 @@ type AddressesOf = (host: string) => Promise<readonly LookupAddress[]>
 const agentFor = (addressesOf: AddressesOf): Agent =>
   new Agent({
     connections: connectionsPerAddress,
-    // A name belongs to what it was resolved to at one time; the next fetch asks again.
+    // A name is tied to what it resolved to at one time; the next fetch resolves it again.
     pipelining: 0,
     connect: { lookup: lookupBy(addressesOf), timeout: fetchAnswerMs },
     headersTimeout: fetchAnswerMs,
     bodyTimeout: fetchSilenceMs,
   })
 
-/** Net connects to what this answers and to nothing else, so no second answer of a name server counts. */
+/** Node connects only to the returned addresses, so a second DNS answer has no effect. */
 const lookupBy =
   (addressesOf: AddressesOf): LookupFunction =>
   (host, { all }, done) => {
@@ -160,7 +160,7 @@ const lookupBy =
 
 const notPublic = () => new FetchRefused('address', 'must be a public address')
 
-/** IPv6 without its brackets. */
+/** Returns the host, an IPv6 address without its brackets. */
 const plainHost = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1')
 
 const resolveBySystem = (host: string): Promise<LookupAddress[]> =>

@@ -6,10 +6,10 @@ import { queueIsFull } from '#host/workers/slots.ts'
 
 export type FfmpegOptions = Omit<MediaWorkersOptions, 'memoryMb'> & Partial<Pick<MediaWorkersOptions, 'memoryMb'>>
 
-/** Decoding and encoding one file of up to 64 million pixels a frame takes some 500 MB. */
+/** Decoding and encoding a file with up to 64 million pixels per frame takes some 500 MB. */
 const mediaMemoryMb = 1_024
 
-/** FFmpeg and the readers of containers for one purpose, whose tasks wait for each other alone. */
+/** FFmpeg and the container readers for one purpose, with a queue of their own. */
 export class Ffmpeg {
   readonly #workers: MediaWorkers
   readonly #lacking = new Map<string, () => Promise<readonly string[]>>()
@@ -18,12 +18,12 @@ export class Ffmpeg {
     this.#workers = new MediaWorkers({ memoryMb: mediaMemoryMb, ...options })
   }
 
-  /** Whether too many wait, of this account or in all, for another to come. */
+  /** Whether the queue is full, for this account or in total. */
   get full(): boolean {
     return this.#workers.full
   }
 
-  /** Whether FFmpeg is installed, and has these encoders. */
+  /** Whether FFmpeg is installed with these encoders. */
   async isInstalled(encoders: readonly string[] = []): Promise<boolean> {
     try {
       return (await this.#lackingOf(encoders)).length === 0
@@ -33,15 +33,16 @@ export class Ffmpeg {
     }
   }
 
-  /** Throws `FfmpegMissing` where it is not installed, or lacks one of these encoders. */
+  /** Throws `FfmpegMissing` if it is not installed or lacks one of these encoders. */
   async require(encoders: readonly string[]): Promise<void> {
     const lacking = await this.#lackingOf(encoders)
     if (lacking.length > 0) throw new FfmpegMissing(lacking)
   }
 
   /**
-   * Gives `work` its turn, with what runs tasks in it. Throws `modelOverloaded` where too many wait, of this account or in all, `requestTimeout` where
-   * a task takes too long, which is not the file's fault, `FfmpegMissing`, and the signal's reason.
+   * Runs `work` in its turn, with a function that runs tasks. Throws `modelOverloaded` if too many wait, for this
+   * account or in total, `requestTimeout` if a task takes too long, which is not the file's fault, `FfmpegMissing`, and
+   * the signal's reason.
    */
   async turn<Value>(work: (run: RunMediaTask) => Promise<Value>, signal: AbortSignal): Promise<Value> {
     if (this.#workers.full) throw queueIsFull()
@@ -52,7 +53,7 @@ export class Ffmpeg {
     }
   }
 
-  /** What is missing may be installed meanwhile, and is looked for again. */
+  /** Something missing may be installed later, so it is checked again. */
   #lackingOf(encoders: readonly string[]): Promise<readonly string[]> {
     const names = encoders.join()
     const lacking =
@@ -63,6 +64,6 @@ export class Ffmpeg {
   }
 }
 
-/** Whether a file is to blame: it is none of its format, or takes more memory than any of its kind should. */
+/** Whether the file is at fault: it is not of its format, or takes more memory than it should. */
 export const isUnreadable = (error: unknown): boolean =>
   error instanceof MediaFailed && (error.problem === 'unreadable' || error.problem === 'died')

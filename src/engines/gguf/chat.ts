@@ -17,11 +17,11 @@ import {
 
 export interface GgufChatOptions extends GgufOptions {
   clock?: Clock
-  /** What went wrong with the file, for a log; callers are told nothing of it. */
+  /** What went wrong with the file, for a log; callers are not told. */
   onProblem?: (error: unknown) => void
 }
 
-/** What the model said of one choice. */
+/** The model's output for one choice. */
 interface Choice {
   text: string
   thought: string
@@ -29,7 +29,7 @@ interface Choice {
   response: LlamaResponse
 }
 
-/** A GGUF file, run by llama.cpp in this process; no server is needed. */
+/** Runs a GGUF file with llama.cpp in this process; no server is needed. */
 export class GgufChat implements ChatEngine {
   readonly #file: ModelFile
   readonly #clock: Clock
@@ -61,7 +61,7 @@ export class GgufChat implements ChatEngine {
     }
   }
 
-  /** Each chunk says what was used until then, so that a stream that is left early need not go on. */
+  /** Each chunk reports the usage so far, so that a stream can stop early when its reader leaves. */
   async *stream(call: ChatCall): AsyncGenerator<ChatCompletionChunk> {
     const left = new AbortController()
     const head = { ...this.#head(call), object: 'chat.completion.chunk' as const }
@@ -74,7 +74,7 @@ export class GgufChat implements ChatEngine {
       const delta = { ...role, ...(segmentType ? { reasoning_content: text } : { content: text }) }
       queue.push({ choices: [{ index, delta, finish_reason: null }], usage: usageOf(counted, []) })
     }).finally(() => queue.end())
-    // Its error is thrown below, after what came before it.
+    // Its error is thrown below, after the output that came before it.
     generated.catch(() => undefined)
     try {
       for await (const piece of queue) yield { ...head, ...piece }
@@ -127,7 +127,7 @@ export class GgufChat implements ChatEngine {
   }
 }
 
-/** A sequence of the context for one call; what it has read is forgotten with it. */
+/** Uses a sequence of the context for one call; what it has read is dropped afterwards. */
 async function withChat<Result>(
   open: OpenModel,
   run: (chat: LlamaChat, sequence: LlamaSequence) => Promise<Result>,
@@ -194,7 +194,7 @@ function usageOf(
   }
 }
 
-/** What one side says when it likes, for a reader that takes it in order. It is as long as one answer at most. */
+/** Queues what a producer pushes, for a reader that takes it in order. Its length is at most one answer. */
 class PieceQueue<Piece> implements AsyncIterable<Piece> {
   readonly #pieces: Piece[] = []
   #wake: () => void = () => {}

@@ -13,14 +13,14 @@ import type {
   OpenModel,
 } from './model-file.ts'
 
-/** How to make one choice of an answer. */
+/** The settings for generating one choice of an answer. */
 export interface Generation {
   turns: readonly LlamaTurn[]
   promptTokens: number
   options: Omit<GenerateOptions, 'onResponseChunk' | 'signal'>
 }
 
-/** Throws `invalidRequest` for what llama.cpp cannot do here, and `contextTooLong`. */
+/** Throws `invalidRequest` for what llama.cpp does not support here, and `contextTooLong`. */
 export async function planGeneration(call: ChatCall, open: OpenModel, chat: LlamaChat): Promise<Generation> {
   const { request, maxCompletionTokens } = call
   refuseWhatIsNotTaken(request)
@@ -49,7 +49,7 @@ export async function planGeneration(call: ChatCall, open: OpenModel, chat: Llam
   }
 }
 
-/** Each choice its own, so that two are not the same. */
+/** Each choice has its own seed, so that no two are the same. */
 export const seedOf = ({ seed }: ChatCompletionRequest, choice: number): number =>
   seed === null || seed === undefined ? randomInt(2 ** 32 - 1) : (seed + choice) % 2 ** 32
 
@@ -104,7 +104,7 @@ async function grammarOf(
   }
 }
 
-/** OpenAI’s usual values where the caller says nothing. */
+/** OpenAI's defaults if the caller gives no values. */
 function samplingOf(request: ChatCompletionRequest) {
   const { temperature, top_p, top_k, min_p, repetition_penalty, frequency_penalty, presence_penalty } = request
   return {
@@ -130,7 +130,7 @@ const tooLong = (contextTokens: number, promptTokens: number) =>
     },
   })
 
-/** A conversation as llama.cpp's templates take it, with an empty answer at its end. Throws `invalidRequest`. */
+/** Converts a conversation for llama.cpp's templates, with an empty answer at its end. Throws `invalidRequest`. */
 function turnsOf(messages: readonly ChatMessage[]): LlamaTurn[] {
   const turns: LlamaTurn[] = []
   for (const [index, message] of messages.entries()) {

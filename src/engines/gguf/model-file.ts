@@ -1,13 +1,13 @@
 import { modelOverloaded } from '#contract/errors/errors.ts'
 import { optionalPackage } from '#host/packages.ts'
 
-/** The context of a GGUF file, where its operator says nothing: longer ones cost memory that most prompts never use. */
+/** Default context of a GGUF file: a longer one costs memory that most prompts never use. */
 const ggufContextTokens = 8_192
 
-/** llama.cpp makes no context that is shorter. */
+/** llama.cpp creates no shorter context. */
 const leastContextTokens = 1_024
 
-/** What is used of `node-llama-cpp`, which brings llama.cpp built for this machine. */
+/** The part of `node-llama-cpp`, which includes llama.cpp built for this machine, that we use. */
 interface LlamaPackage {
   getLlama(options: { gpu: false; build: 'never'; skipDownload: true; logLevel: string }): Promise<Llama>
   LlamaChat: new (options: { contextSequence: LlamaSequence; chatWrapper?: LlamaChatWrapper }) => LlamaChat
@@ -15,7 +15,7 @@ interface LlamaPackage {
 
 interface Llama {
   loadModel(options: { modelPath: string }): Promise<LlamaModel>
-  /** A grammar of its own: `json` is any JSON. */
+  /** A built-in grammar: `json` is any JSON. */
   getGrammarFor(name: 'json'): Promise<LlamaGrammar>
   createGrammarForJsonSchema(schema: object): Promise<LlamaGrammar>
 }
@@ -24,7 +24,7 @@ export type LlamaGrammar = object
 
 interface LlamaModel {
   readonly tokenizer: LlamaTokenizer
-  /** Of the text that the model was trained on. */
+  /** The context length that the model was trained with. */
   readonly trainContextSize: number
   createContext(options: { contextSize: number; sequences: number; threads?: number }): Promise<LlamaContext>
   dispose(): Promise<void>
@@ -38,7 +38,7 @@ interface LlamaContext {
 }
 
 export interface LlamaSequence {
-  /** Counts what was generated, calls of functions too. */
+  /** Counts generated tokens, including those of function calls. */
   readonly tokenMeter: { readonly usedOutputTokens: number }
   dispose(): void
 }
@@ -101,27 +101,29 @@ export interface LlamaResponse {
 const loadLlama = (): Promise<LlamaPackage> => optionalPackage<LlamaPackage>('node-llama-cpp', 'A GGUF file')
 
 export interface GgufOptions {
-  /** The file of the model. */
+  /** Path of the model file. */
   path: string
-  /** Of prompt and answer together; what the model was trained on, or 8,192 where that is more, where absent. */
+  /** For prompt and answer together; by default what the model was trained with, at most 8,192. */
   contextTokens?: number
-  /** Answers that are made at once, each with a context of its own in memory; 1 where absent. More are refused with Retry-After. */
+  /**
+   * Concurrent answers, each with its own context in memory; 1 by default. Further ones are refused with Retry-After.
+   */
   parallel?: number
-  /** Of the processor; all that llama.cpp finds useful where absent. */
+  /** Processor threads; by default as many as llama.cpp finds useful. */
   threads?: number
 }
 
-/** A model that lies in memory, with room for so many answers at once. */
+/** A model in memory, with room for this many concurrent answers. */
 export interface OpenModel {
   llama: Llama
   LlamaChat: LlamaPackage['LlamaChat']
   model: LlamaModel
   context: LlamaContext
-  /** Of prompt and answer together. */
+  /** For prompt and answer together. */
   contextTokens: number
 }
 
-/** A file of weights, read with the first call, because that takes seconds and gigabytes. */
+/** A model file, loaded with the first call, because that takes seconds and gigabytes. */
 export class ModelFile {
   readonly #options: GgufOptions
   readonly #parallel: number
@@ -133,7 +135,7 @@ export class ModelFile {
     this.#parallel = options.parallel ?? 1
   }
 
-  /** Throws `modelOverloaded` where no place is free, and a sentence where the file is none of a model. */
+  /** Throws `modelOverloaded` if no slot is free, and a sentence if the file is not a model. */
   async use<Result>(run: (model: OpenModel) => Promise<Result>): Promise<Result> {
     if (this.#running >= this.#parallel) throw modelOverloaded()
     this.#running++
@@ -153,7 +155,7 @@ export class ModelFile {
 
   #open(): Promise<OpenModel> {
     this.#opening ??= this.#read().catch(error => {
-      // So that a file that is put right serves without a restart.
+      // Not cached, so that a corrected file works without a restart.
       this.#opening = null
       throw error
     })

@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { ChatCompletion, ChatCompletionChunk, TokenUsage } from '#contract/operations/chat.ts'
 import { parseJson } from '#contract/wire/json.ts'
 
-/** Nesting of an answer's JSON; real ones stay below 20. */
+/** Maximum nesting of an answer's JSON; real ones stay below 20. */
 const answerDepth = 64
 
-/** What an engine said, as an object; null for anything else. */
+/** Parses an engine's answer as an object; null for anything else. */
 export function readObject(text: string): Record<string, unknown> | null {
   const parsed = parseJson(text, answerDepth)
   return parsed.ok && isObject(parsed.value) ? parsed.value : null
 }
 
-/** A whole answer; null where it is none, as without a single choice. */
+/** Parses a complete answer; null if it is invalid, for example without a choice. */
 export function readCompletion(value: Record<string, unknown>, nowSeconds: number): ChatCompletion | null {
   const { choices } = value
   const answer = { ...framed(value, nowSeconds), object: 'chat.completion', choices }
@@ -19,7 +19,7 @@ export function readCompletion(value: Record<string, unknown>, nowSeconds: numbe
   return completion?.choices.length ? completion : null
 }
 
-/** One event of an answer; null where it is none. */
+/** Parses one event of an answer; null if it is invalid. */
 export function readChunk(value: Record<string, unknown>, nowSeconds: number): ChatCompletionChunk | null {
   const choices = Array.isArray(value.choices) ? value.choices.map(choice => ({ index: 0, delta: {}, ...choice })) : []
   return (
@@ -36,7 +36,7 @@ interface Framed {
   [member: string]: unknown
 }
 
-/** Engines leave out what OpenAI's clients need, and use for themselves the names of what only we say. */
+/** Engines omit members that OpenAI's clients need, and use the names of members that only we may set. */
 function framed(value: Record<string, unknown>, nowSeconds: number): Framed {
   const { cost: _cost, service_parameters: _parameters, usage, ...own } = value
   const counted = isUsualUsage(usage) ? usage : TokenUsage.safeParse(usage).data
@@ -50,8 +50,8 @@ function framed(value: Record<string, unknown>, nowSeconds: number): Framed {
 }
 
 /**
- * Whether an answer is one of text alone, as almost all are: then the schema, which costs more, would take it as well.
- * What it does not know is unusual.
+ * Whether an answer is text only, as almost all are: the schema, which is slower, would then accept it too. Any unknown
+ * member makes it unusual.
  */
 function isUsual(answer: Framed & { choices: unknown }): answer is Framed & ChatCompletion {
   const { choices, prompt_logprobs: promptLogprobs } = answer

@@ -1,10 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { AnswerTooLarge } from './upstream-error.ts'
 
-/** Bytes that may wait for their reader before the socket is paused. One piece of a socket is at most 64 KB. */
-const aheadBytes = 16 * 1024
+/**
+ * Bytes that may wait for their reader before the socket is paused, and in the socket before it reads no more. One piece of a
+ * socket is at most 64 KB.
+ */
+export const aheadBytes = 16 * 1024
 
-/** What undici gives to steer one exchange, in words of our own: this file's types are part of the package's. */
+/** What undici offers to control one exchange, restated here because this file's types are part of the package's. */
 interface Control {
   pause(): void
   resume(): void
@@ -18,13 +21,13 @@ interface Beginning {
 
 interface Asking {
   signal: AbortSignal
-  /** For all of the answer, in milliseconds; none where absent. */
+  /** For the whole answer, in milliseconds; unlimited if absent. */
   timeoutMs?: number | undefined
 }
 
 /**
- * The answer of a server as its pieces come, taken from undici's dispatcher itself: `request` puts a stream of Node's, a
- * signal and several promises between.
+ * A server's answer as it arrives, taken directly from undici's dispatcher: `request` would add a Node stream, a signal
+ * and several promises.
  */
 export class UpstreamAnswer {
   status = 0
@@ -40,7 +43,7 @@ export class UpstreamAnswer {
   #isOver = false
   #failure: { error: unknown } | null = null
   #wake: (() => void) | null = null
-  /** What may still come of an answer that is not read any more; null while it is. */
+  /** How many bytes may still arrive of an answer that is no longer read; null while it is read. */
   #unreadBytes: number | null = null
 
   private constructor({ signal, timeoutMs }: Asking, beginning: Beginning) {
@@ -51,7 +54,10 @@ export class UpstreamAnswer {
     signal.addEventListener('abort', this.#leave)
   }
 
-  /** Resolves when an answer begins, whatever its status. Rejects with the signal's reason, a `TimeoutError`, or undici's error. */
+  /**
+   * Resolves when an answer begins, with any status. Rejects with the signal's reason, a `TimeoutError`, or undici's
+   * error.
+   */
   static to<Options>(
     dispatcher: { dispatch(options: Options, handler: UpstreamAnswer): boolean },
     options: NoInfer<Options>,
@@ -63,7 +69,7 @@ export class UpstreamAnswer {
     })
   }
 
-  /** The next piece; null after the last. Throws what broke the answer off. */
+  /** Returns the next piece; null after the last. Throws what interrupted the answer. */
   async next(): Promise<Buffer | null> {
     for (;;) {
       const piece = this.#pieces.shift()
@@ -76,7 +82,7 @@ export class UpstreamAnswer {
     }
   }
 
-  /** All of it. Throws `AnswerTooLarge`. */
+  /** Returns the whole answer. Throws `AnswerTooLarge`. */
   async whole(most: number): Promise<Buffer> {
     const pieces: Buffer[] = []
     let length = 0
@@ -91,7 +97,10 @@ export class UpstreamAnswer {
     throw new AnswerTooLarge('The engine’s answer is too large.')
   }
 
-  /** Lets so much follow in so many milliseconds, unread, and then breaks off: after an end its connection may serve the next call. */
+  /**
+   * Lets this many more bytes arrive unread within this time, then closes: if the answer ends by then, its connection
+   * can serve the next call.
+   */
   linger(mostBytes: number, ms: number): void {
     if (this.#isOver) return
     this.#unreadBytes = mostBytes
@@ -101,19 +110,19 @@ export class UpstreamAnswer {
     this.#goOn()
   }
 
-  /** Ends the exchange and its connection. */
+  /** Ends the exchange and closes its connection. */
   destroy(): void {
     this.#breakOff(new Error('The answer was not read to its end.'))
   }
 
-  /** Called by undici, as the other `on…`: the request goes onto its connection. */
+  /** Called by undici, like the other `on…` methods, when the request is written to its connection. */
   onRequestStart(control: Control): void {
     this.#control = control
     if (this.#isOver) control.abort(errorOf(this.#failure?.error))
   }
 
   onResponseStart(_control: Control, status: number, headers: IncomingHttpHeaders): void {
-    // A 103 and its like announce an answer.
+    // A 1xx status, such as 103, only announces an answer.
     if (status < 200) return
     this.status = status
     this.headers = headers

@@ -13,24 +13,24 @@ import { blameless, type ServiceError } from '#contract/errors/service-error.ts'
 import { unreachable } from '#host/network.ts'
 import { isObject } from './read-answer.ts'
 
-/** The longest wait that a server's Retry-After may ask of our callers. */
+/** The longest wait from a server's Retry-After that we pass on to callers. */
 const retryAfterSeconds = 3_600
 
 interface Refusal {
   status: number
   retryAfter: string | undefined
-  /** The answer's body, where it is an object. Read to tell the kind of the error, and never passed on. */
+  /** The answer's body, if it is an object. It is used to tell the kind of the error, and never passed on. */
   body: Record<string, unknown> | null
 }
 
-/** Our error for an answer of the engine that is no success. */
+/** Returns our error for an unsuccessful answer of the engine. */
 export function refusalError({ status, retryAfter, body }: Refusal, request: object): ServiceError {
   const wait = waitHeader(retryAfter)
   if (status === 429 || status === 529) return modelOverloaded(wait)
   if (status === 503) return modelAtCapacity(wait)
   if (status === 408 || status === 504) return requestTimeout(wait)
   if (status >= 500 || status < 400) return inferenceFailed(wait)
-  // The engine's key, bill or model's name is the operator's business, not the caller's; yet a request may have led to it.
+  // The engine's key, bill or model name is the operator's concern, not the caller's; yet a request may have caused it.
   if ([401, 405, 407].includes(status)) return blameless(mayBeRequests(modelOffline()))
   if ([402, 403, 404].includes(status)) return mayBeRequests(modelOffline())
   return requestError(body, request)
@@ -52,7 +52,7 @@ function requestError(body: Record<string, unknown> | null, request: object): Se
   })
 }
 
-/** Our error for an event of a running stream that says what went wrong. */
+/** Returns our error for an event in a running stream that reports a failure. */
 export function eventError(error: unknown, request: object): ServiceError {
   const { code, type } = detailsOf({ error })
   const status = Number(code)
@@ -62,13 +62,13 @@ export function eventError(error: unknown, request: object): ServiceError {
   return /overloaded|rate_limit/.test(`${code} ${type}`) ? modelOverloaded() : inferenceFailed()
 }
 
-/** More came than we take. */
+/** The answer is larger than we accept. */
 export class AnswerTooLarge extends Error {}
 
-/** Our own time-outs, by their client. */
+/** undici's codes for our own timeouts. */
 const late = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
 
-/** Our error for a connection that failed. */
+/** Returns our error for a connection that failed. */
 export function transportError(error: unknown): ServiceError {
   const code = codeOf(error)
   if (error instanceof AnswerTooLarge) return cutByUs(inferenceFailed(), 'size')
@@ -78,7 +78,7 @@ export function transportError(error: unknown): ServiceError {
   return inferenceFailed()
 }
 
-/** A system's or client's code, which holds nothing of a request. */
+/** Returns a code of the system or client, which contains nothing of a request. */
 export function codeOf(error: unknown): string {
   if (!isObject(error)) return ''
   if (typeof error.code === 'string') return error.code
@@ -101,7 +101,7 @@ const tooLong = () =>
     },
   })
 
-/** Whole seconds, from either form of the header. */
+/** Parses either form of the header as whole seconds. */
 function waitHeader(value: string | undefined): Record<string, string> | undefined {
   if (value === undefined) return undefined
   const seconds = /^\d{1,9}(\.\d+)?$/.test(value) ? Number(value) : (Date.parse(value) - Date.now()) / 1000
@@ -112,8 +112,8 @@ function waitHeader(value: string | undefined): Record<string, string> | undefin
 const made = new WeakSet<Error>()
 
 /**
- * Notes of an error that is told as the upstream's own that a request may have caused it: some servers answer 403 to
- * content, 402 to a long answer that was asked for, and 404 to what a member names.
+ * Notes that a request may have caused an error that is reported as the upstream's own: some servers answer 403 to
+ * content, 402 to a long requested answer, and 404 to a member's value.
  */
 function mayBeRequests<Thrown extends Error>(error: Thrown): Thrown {
   made.add(error)
@@ -122,20 +122,20 @@ function mayBeRequests<Thrown extends Error>(error: Thrown): Thrown {
 
 export const isMaybeRequests = (error: Error): boolean => made.has(error)
 
-/** It came too late, or was more than we take. */
+/** It came too late, or was larger than we accept. */
 type OwnBound = 'time' | 'size'
 
 const cut = new WeakMap<Error, OwnBound>()
 
 /**
- * Notes of an error that a limit of ours has caused: the engine may have been at work until then, for longer or for more
- * than we take. Callers choose such answers, so they are charged for what was generated, as if they had left.
+ * Notes that one of our limits caused the error: the engine may have been working until then. Callers choose such
+ * answers, so they are charged for what was generated, as if they had left.
  */
 export function cutByUs<Thrown extends Error>(error: Thrown, bound: OwnBound = 'time'): Thrown {
   cut.set(error, bound)
   return error
 }
 
-/** Which limit of ours it was; null where the engine failed by itself. */
+/** Returns which of our limits it was; null if the engine failed by itself. */
 export const ownBoundOf = (error: unknown): OwnBound | null =>
   error instanceof Error ? (cut.get(error) ?? null) : null

@@ -2,7 +2,7 @@ import { Agent, FormData } from 'undici'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { upstreamHeaders } from '#host/tracing/tracing.ts'
 import { readObject } from './read-answer.ts'
-import { UpstreamAnswer } from './upstream-answer.ts'
+import { aheadBytes, UpstreamAnswer } from './upstream-answer.ts'
 import { codeOf, refusalError, transportError } from './upstream-error.ts'
 import {
   type EngineProblem,
@@ -12,21 +12,24 @@ import {
   usualTimeouts,
 } from './upstream-options.ts'
 
-/** Of an answer that says what went wrong. */
+/** Largest answer that reports a failure. */
 const refusalBytes = 64 * 1024
 
-/** One request to the server; `request` is the caller's, whose members an error may name. */
+/** A request to the server; `request` is the caller's, whose members an error may name. */
 interface UpstreamCall {
-  /** As JSON, or as a form. */
+  /** Sent as JSON, or as a form. */
   body: Record<string, unknown> | FormData
   request: object
   stream: boolean
-  /** Of the answer, where it is neither JSON nor events. */
+  /** The expected content type, if it is neither JSON nor events. */
   type?: RegExp
   signal: AbortSignal
 }
 
-/** One address of a server that speaks OpenAI's API: its key, its connections, its time-outs, and our error for each of its faults. */
+/**
+ * A server that speaks OpenAI's API at one address: its key, its connections, its timeouts, and our error for each of
+ * its failures.
+ */
 export class OpenAiUpstream {
   readonly timeouts: EngineTimeouts
   readonly #url: URL
@@ -34,20 +37,21 @@ export class OpenAiUpstream {
   readonly #onProblem: (problem: EngineProblem) => void
   readonly #agent: Agent
 
-  /** `path` is that below the base URL. Throws one sentence where the address or the key cannot be used. */
+  /** `path` is relative to the base URL. Throws one sentence if the address or the key is invalid. */
   constructor(options: UpstreamOptions, path: string) {
     this.#url = urlOf(options.baseUrl, path)
     this.#headers = authorization(options, this.#url.host)
     this.timeouts = { ...usualTimeouts, ...options.timeouts }
     this.#onProblem = options.onProblem ?? (() => undefined)
-    // As many connections as there are calls: their number is bounded before they come here, by the upstream's `concurrency`.
-    this.#agent = new Agent({
-      keepAliveTimeout: idleConnectionMs,
-      connect: { timeout: this.timeouts.connectMs },
-    })
+    // undici passes it on to Node; its types do not have it.
+    const connect = { timeout: this.timeouts.connectMs, highWaterMark: aheadBytes }
+    // One connection per call: the upstream's `concurrency` has limited their number already.
+    this.#agent = new Agent({ keepAliveTimeout: idleConnectionMs, connect })
   }
 
-  /** A 200 of the right type. Throws our error for a refusal; what a broken connection throws is for `known`. */
+  /**
+   * Returns a 200 of the right type. Throws our error for a refusal; pass what a broken connection throws to `known`.
+   */
   async post({ body, request, stream, type: wanted, signal }: UpstreamCall): Promise<UpstreamAnswer> {
     const isForm = body instanceof FormData
     const accept = stream ? 'text/event-stream' : wanted ? '*/*' : 'application/json'
@@ -57,7 +61,7 @@ export class OpenAiUpstream {
         origin: this.#url.origin,
         path: `${this.#url.pathname}${this.#url.search}`,
         method: 'POST',
-        // The type of a form names its boundary, which only its writer knows.
+        // A form's content type contains its boundary, which only its writer knows.
         headers: {
           ...this.#headers,
           ...upstreamHeaders(),
@@ -79,7 +83,7 @@ export class OpenAiUpstream {
     return answer
   }
 
-  /** A whole answer within the time that such a one may take, as an object; null for anything else. */
+  /** Returns a complete answer as an object, within the time limit for such answers; null for anything else. */
   async json(
     { onHeaders, ...call }: Omit<UpstreamCall, 'stream'> & { onHeaders?: (headers: UpstreamAnswer['headers']) => void },
     mostBytes: number,
@@ -94,7 +98,7 @@ export class OpenAiUpstream {
     return (await this.post({ ...call, stream: false })).whole(mostBytes)
   }
 
-  /** Every failure becomes an error of ours; the caller's own abort stays what it is. */
+  /** Turns every failure into our own error; the caller's abort is passed on unchanged. */
   known(error: unknown, signal: AbortSignal): unknown {
     if (signal.aborted) return signal.reason
     if (error instanceof ServiceError) return error
@@ -102,7 +106,7 @@ export class OpenAiUpstream {
     return transportError(error)
   }
 
-  /** Ends all connections. */
+  /** Closes all connections. */
   close(): Promise<void> {
     return this.#agent.destroy()
   }
@@ -116,10 +120,10 @@ export class OpenAiUpstream {
   }
 }
 
-/** The package leaves what asks servers for the first who does; this is that first one. */
+/** The package loads its HTTP client on first use; this triggers it. */
 export const loadHttpClient = (): FormData => new FormData()
 
-/** Throws a sentence where the address cannot be an engine's. */
+/** Throws a sentence if the address cannot be an engine's. */
 export function urlOf(baseUrl: string, path: string): URL {
   const base = URL.canParse(baseUrl) ? new URL(baseUrl) : null
   if (!base || !/^https?:$/.test(base.protocol) || base.username || base.password) {
@@ -129,7 +133,7 @@ export function urlOf(baseUrl: string, path: string): URL {
   return base
 }
 
-/** Throws a sentence where the variable holds no key. */
+/** Throws a sentence if the variable holds no key. */
 export function authorization(options: UpstreamOptions, host: string): Record<string, string> {
   const { apiKeyVariable: name, environment = process.env } = options
   if (name === undefined) return {}

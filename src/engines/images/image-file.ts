@@ -1,9 +1,9 @@
 import { type ImageType, imageSize, isWholeImage, knownImageTypes, typeOfBytes } from '#contract/wire/image-header.ts'
 
-/** An image's bytes, decoded; the body limit of video requests is 35 MB with base64. */
+/** Largest decoded image file; the body limit of video requests is 35 MB with base64. */
 export const imageFileBytes = 20 * 1024 * 1024
 
-/** Width times height of an image: a phone's camera makes 50 million, a decompression bomb billions. */
+/** Most pixels in an image: a phone's camera produces 50 million, a decompression bomb billions. */
 export const imagePixels = 64_000_000
 
 export interface ImageFile {
@@ -20,7 +20,7 @@ const notBase64 = /[^A-Za-z0-9+/=]/
 
 const problem = (text: string): ImageRead => ({ ok: false, problem: text })
 
-/** Reads an image out of a data URL: what it declares, its base64, its own header and its size must agree. */
+/** Reads an image from a data URL: its declared type, its base64, its header and its size must be consistent. */
 export function readImage(url: string): ImageRead {
   if (/^https?:/i.test(url))
     return problem('URLs are not fetched here; send the image as a data URL (data:image/png;base64,…)')
@@ -39,7 +39,7 @@ export function readImage(url: string): ImageRead {
   return readImageBytes(declared, bytes)
 }
 
-/** `declared` is null for what came from an address, where only the bytes count. */
+/** `declared` is null if it came from an address, where only the bytes count. */
 export function readImageBytes(declared: ImageType | null, bytes: Buffer): ImageRead {
   const type = typeOfBytes(bytes)
   if (type === null) return problem(`the bytes are not an image of the types ${knownImageTypes.join(', ')}`)
@@ -56,7 +56,10 @@ function declaredType(word: string): ImageType | undefined {
   return knownImageTypes.find(type => type === (lower === 'jpg' ? 'jpeg' : lower))
 }
 
-/** Null where it is none, or nothing. Node's decoder skips what it does not know, so the length tells whether all of it was base64. */
+/**
+ * Returns null if the text is empty or not base64. Node's decoder skips what it does not know, so the length shows
+ * whether all of it was base64.
+ */
 export function fromBase64(text: string): Buffer | null {
   if (text.length === 0 || text.length % 4 !== 0 || notBase64.test(text)) return null
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0

@@ -4,22 +4,22 @@ import { crc32, deflate, inflateSync } from 'node:zlib'
 export interface Pixels {
   width: number
   height: number
-  /** Red, green and blue, a byte each, row by row from the top. */
+  /** Red, green and blue, one byte each, row by row from the top. */
   rgb: Buffer
 }
 
-/** The same with opacity. */
+/** The same with an alpha channel. */
 export interface Raster {
   width: number
   height: number
   rgba: Buffer
 }
 
-/** A PNG of eight bits a channel, without loss. */
+/** Encodes a PNG with eight bits per channel. */
 export async function encodePng(image: Pixels | Raster): Promise<Buffer> {
   const { width, height } = image
   const [data, channels] = 'rgb' in image ? [image.rgb, 3] : [image.rgba, 4]
-  // Each row begins with its filter: none.
+  // Each row begins with its filter type: none.
   const rows = Buffer.alloc(height * (1 + width * channels))
   for (let y = 0; y < height; y++) {
     data.copy(rows, y * (1 + width * channels) + 1, y * width * channels, (y + 1) * width * channels)
@@ -27,7 +27,7 @@ export async function encodePng(image: Pixels | Raster): Promise<Buffer> {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)
-  // Eight bits a channel; 2 is RGB, 6 has opacity too.
+  // Eight bits per channel; 2 is RGB, 6 also has alpha.
   header.set([8, channels === 3 ? 2 : 6, 0, 0, 0], 8)
   return Buffer.concat([
     Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
@@ -45,12 +45,12 @@ function chunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([frame.subarray(0, 4), body, frame.subarray(4)])
 }
 
-/** Bytes of a pixel by the header's word for its colours: grey, RGB, and each with opacity. */
+/** Bytes per pixel by the header's color type: grey, RGB, and each with alpha. */
 const channelsOf: Readonly<Record<number, number>> = { 0: 1, 2: 3, 4: 2, 6: 4 }
 
 /**
- * Plain PNGs, with nothing installed: eight bits a channel, no palette, not interlaced. Null for one of another kind, an
- * error for one that is broken. For a thread of its own: a large one takes a tenth of a second.
+ * Decodes plain PNGs without any package: eight bits per channel, no palette, not interlaced. Null for another kind, an
+ * error for a broken one. Run it on a thread: a large one takes a tenth of a second.
  */
 export function decodePng(bytes: Buffer): Raster | null {
   const width = bytes.readUInt32BE(16)
@@ -66,7 +66,7 @@ export function decodePng(bytes: Buffer): Raster | null {
   return { width, height, rgba: withOpacity(plain, channels) }
 }
 
-/** All data chunks in a row. */
+/** Concatenates the data chunks. */
 function dataOf(bytes: Buffer): Buffer {
   const pieces: Buffer[] = []
   for (let at = 8; at + 12 <= bytes.length; ) {
@@ -77,7 +77,9 @@ function dataOf(bytes: Buffer): Buffer {
   return Buffer.concat(pieces)
 }
 
-/** Each row is written as a difference to what is left of it, above it, or both (PNG specification, "Filtering"). */
+/**
+ * Each row is encoded as the difference to its left neighbor, the row above, or both (PNG specification, "Filtering").
+ */
 function unfiltered(rows: Buffer, rowBytes: number, channels: number): Buffer {
   const plain = Buffer.alloc((rows.length / (rowBytes + 1)) * rowBytes)
   for (let row = 0, from = 0, to = 0; from < rows.length; row++, from += rowBytes + 1, to += rowBytes) {
@@ -108,7 +110,7 @@ function predicted(filter: number, left: number, above: number, corner: number):
   }
 }
 
-/** Paeth's: whichever of the three is nearest to left + above − corner. */
+/** The Paeth predictor: whichever of the three is nearest to left + above − corner. */
 function nearest(left: number, above: number, corner: number): number {
   const [toLeft, toAbove, toCorner] = [
     Math.abs(above - corner),

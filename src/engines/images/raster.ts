@@ -7,24 +7,27 @@ import { answerTasks } from '#host/workers/thread-entry.ts'
 import { imagePixels } from './image-file.ts'
 import { decodePng, type Raster } from './png.ts'
 
-/** Images that wait for a thread; each may have some tens of megabytes. */
+/** Images that may wait for a thread; each may take some tens of megabytes. */
 const imagesWaiting = 16
 
-/** One task; the largest image that a local model takes needs some ten seconds. */
+/** Timeout of one task; the largest image that a local model accepts takes some ten seconds. */
 const imageTaskMs = 120_000
 
 type ImageAnswer = { ok: true; bytes: Uint8Array } | { ok: false; isUnreadable: boolean; message: string }
 
-/** One thread on which images are decoded, changed and encoded: a large one takes seconds. Each engine has its own file for it. */
+/**
+ * A thread on which images are decoded, changed and encoded, because a large one takes seconds. Each engine has its own
+ * file for it.
+ */
 export class ImageWorker<Task> {
   readonly #thread: TaskThread<Task, ImageAnswer>
 
-  /** The file answers with `answerImageTasks`. */
+  /** The file must call `answerImageTasks`. */
   constructor(url: URL) {
     this.#thread = new TaskThread({ name: 'images', url, timeoutMs: imageTaskMs, waiting: imagesWaiting })
   }
 
-  /** Throws `modelOverloaded` when too many wait, `corruptedImage`, and an error with what else went wrong. */
+  /** Throws `modelOverloaded` if too many wait, `corruptedImage`, or an error that says what else went wrong. */
   async run(task: Task, signal: AbortSignal): Promise<Buffer> {
     const answer = await this.#thread.run(task, signal)
     if (answer.ok) return Buffer.from(answer.bytes.buffer, answer.bytes.byteOffset, answer.bytes.byteLength)
@@ -32,13 +35,13 @@ export class ImageWorker<Task> {
     throw new Error(answer.message)
   }
 
-  /** Ends the thread; what waits is refused. */
+  /** Stops the thread; waiting tasks are refused. */
   close(): Promise<void> {
     return this.#thread.close()
   }
 }
 
-/** The part of sharp that is used here. */
+/** The part of sharp that we use. */
 interface Sharp {
   default(bytes: Uint8Array, options?: object): SharpImage
 }
@@ -60,7 +63,7 @@ class UnreadableImage extends Error {
   override readonly name = 'UnreadableImage'
 }
 
-/** The pixels of an image: plain PNGs with nothing installed, all others by sharp. Throws `UnreadableImage`. */
+/** Returns the pixels of an image: plain PNGs without any package, all others with sharp. Throws `UnreadableImage`. */
 export async function rasterOf(sent: Uint8Array): Promise<Raster> {
   const bytes = Buffer.from(sent)
   const type = typeOfBytes(bytes)
@@ -72,7 +75,7 @@ export async function rasterOf(sent: Uint8Array): Promise<Raster> {
   }
   const sharp = await optionalPackage<Sharp>('sharp', `Reading an image of the type ${type ?? 'unknown'}`)
   try {
-    // A photograph says in its header which side is up; what is made of it has no such header.
+    // Applies the orientation in a photo's header, because the result has no such header.
     const image = sharp.default(bytes, { limitInputPixels: imagePixels, failOn: 'error' }).rotate()
     const { data, info } = await image.toColourspace('srgb').ensureAlpha().raw().toBuffer({ resolveWithObject: true })
     return { width: info.width, height: info.height, rgba: data }
@@ -81,7 +84,10 @@ export async function rasterOf(sent: Uint8Array): Promise<Raster> {
   }
 }
 
-/** An image in another format, by sharp; as it is where it has that format. Throws `UnreadableImage`. */
+/**
+ * Converts an image to another format with sharp, or returns it unchanged if it already has that format. Throws
+ * `UnreadableImage`.
+ */
 export async function convertImage(sent: Uint8Array, format: ImageFormat): Promise<Buffer> {
   const bytes = Buffer.from(sent)
   if (typeOfBytes(bytes) === format) return bytes
@@ -104,7 +110,7 @@ function weights(part: number): readonly [number, number, number, number] {
   ]
 }
 
-/** The same image in another size, bicubic: first along the rows, then along the columns. */
+/** Resizes an image bicubically: first along the rows, then along the columns. */
 export function resample(image: Raster, width: number, height: number): Raster {
   const across = resampledRows(image, width)
   const down = resampledRows(turned(across), height)
@@ -135,7 +141,7 @@ function resampledRows({ width: from, height, rgba }: Raster, width: number): Ra
   return { width, height, rgba: made }
 }
 
-/** Rows as columns. */
+/** Transposes rows and columns. */
 function turned({ width, height, rgba }: Raster): Raster {
   const made = Buffer.alloc(rgba.length)
   const [from, to] = [
@@ -148,10 +154,10 @@ function turned({ width, height, rgba }: Raster): Raster {
   return { width: height, height: width, rgba: made }
 }
 
-/** Blur by this share of the longer side: shapes stay, and nothing can be made out. */
+/** Blur radius relative to the longer side: shapes remain, and nothing can be recognized. */
 const blurShare = 1 / 16
 
-/** The image blurred beyond recognition, in the same format and size and without its metadata. Needs sharp. */
+/** Blurs an image beyond recognition, in the same format and size and without its metadata. Needs sharp. */
 export async function blurImage(bytes: Uint8Array, format: ImageFormat): Promise<Buffer> {
   const sharp = await optionalPackage<Sharp>('sharp', 'Blurring images')
   const image = sharp.default(bytes)
@@ -162,7 +168,7 @@ export async function blurImage(bytes: Uint8Array, format: ImageFormat): Promise
     .toBuffer()
 }
 
-/** The other side of an `ImageWorker`: the thread of an engine begins with it. */
+/** The thread's side of an `ImageWorker`: an engine's thread calls it first. */
 export function answerImageTasks<Task>(work: (task: Task) => Promise<Buffer>): void {
   answerTasks(async (task: Task): Promise<ImageAnswer> => {
     try {

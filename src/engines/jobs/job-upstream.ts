@@ -12,28 +12,31 @@ import { idleConnectionMs, type JobUpstreamOptions, usualTimeouts } from '../htt
 import type { EngineState, JobProgress } from '../ports/media-engines.ts'
 import { NotTaken, OnceSent } from './once-sent.ts'
 
-/** Of an answer about a job, and of what it says when it refuses one. */
+/** Largest answer about a job, including a refusal. */
 const jobAnswerBytes = 1024 * 1024
 
-/** The largest video that an engine hands over. */
+/** The largest video that an engine may return. */
 const fetchedVideoBytes = 1024 * 1024 * 1024
 
-/** All of such a file, from its head on: 36 Mbit/s for the largest. A caller that polls a job waits longer than this. */
+/**
+ * Timeout of such a file, from its head on: 36 Mbit/s for the largest. A caller that polls a job waits longer than
+ * this.
+ */
 export const fetchedVideoMs = 240_000
 
-/** How long a server may take to read a request with media in it and to say whether it takes the job. */
+/** How long a server may take to read a request with media in it and to accept or refuse the job. */
 export const submissionMs = 180_000
 
-/** How long it may take to say what has become of a job. */
+/** How long it may take to report the state of a job. */
 export const jobQuestionMs = 30_000
 
-/** Answers in a row that say that a job is not there or failed, until they are believed: some servers say so while they start. */
+/** Consecutive answers that a job is missing or failed before we believe them: some servers say so while they start. */
 const believedRefusals = 20
 
 interface JobQuestion {
   method: 'GET' | 'POST' | 'DELETE'
   path: string
-  /** JSON, or a form. */
+  /** Sent as JSON, or as a form. */
   body?: object
   headers?: Record<string, string>
   timeoutMs: number
@@ -42,10 +45,10 @@ interface JobQuestion {
 
 export type JobAnswer =
   | { kind: 'json'; status: number; body: Record<string, unknown> }
-  /** Of another type than JSON, unread: `keep` or `drop` it. */
+  /** Of a type other than JSON, unread: call `keep` or `drop`. */
   | { kind: 'file'; status: number; mimeType: string; response: FileResponse }
 
-/** A file that has begun to come, its body unread. */
+/** A file that has started to arrive, its body unread. */
 interface FileResponse {
   headers: Readonly<Record<string, string | string[] | undefined>>
   body: AsyncIterable<Buffer>
@@ -55,21 +58,21 @@ type Asked = Pick<Dispatcher.RequestOptions, 'method' | 'headers' | 'body'>
 
 const jobPattern = /^[A-Za-z0-9-]{1,64}$/
 
-/** A server that is asked after jobs: its key, its connections, and where the videos that it hands over are written. */
+/** A server that runs jobs: its key, its connections, and the folder for the videos that it returns. */
 export class JobUpstream {
   readonly #options: JobUpstreamOptions
   readonly #headers: Record<string, string>
   readonly #host: string
   readonly #agent = new Agent({ keepAliveTimeout: idleConnectionMs, connect: { timeout: usualTimeouts.connectMs } })
 
-  /** Throws one sentence where the address or the key cannot be used. */
+  /** Throws one sentence if the address or the key is invalid. */
   constructor(options: JobUpstreamOptions) {
     this.#options = options
     this.#host = urlOf(options.baseUrl, '/').host
     this.#headers = authorization(options, this.#host)
   }
 
-  /** Throws `NotTaken` where no connection came about, and any other error where nobody knows whether it was heard. */
+  /** Throws `NotTaken` if it could not connect, and any other error if it is unknown whether the request arrived. */
   async ask({ method, path, body, headers = {}, timeoutMs, signal }: JobQuestion): Promise<JobAnswer> {
     const isForm = body instanceof FormData
     try {
@@ -86,8 +89,8 @@ export class JobUpstream {
   }
 
   /**
-   * A file that was handed to us by address, such as a signed one. No key goes there and no redirect is followed; plain
-   * http only where the server itself is spoken to so.
+   * Fetches a file from an address that the server gave us, such as a signed one. Sends no key and follows no redirect;
+   * plain http only if the server itself is reached that way.
    */
   async askFor(address: string, signal: AbortSignal): Promise<JobAnswer> {
     const url = URL.canParse(address) ? new URL(address) : null
@@ -96,7 +99,7 @@ export class JobUpstream {
     return this.#answer({ timeoutMs: jobQuestionMs, signal }, url, { method: 'GET' })
   }
 
-  /** The time of a question ends with the head of a file: what follows is large, and has a time of its own. */
+  /** The request's timeout ends with the head of a file: its content is large, and has its own timeout. */
   async #answer({ timeoutMs, signal }: Pick<JobQuestion, 'timeoutMs' | 'signal'>, url: URL, asked: Asked) {
     const late = new AbortController()
     const giveUp = () => late.abort(new DOMException('The engine took too long.', 'TimeoutError'))
@@ -120,7 +123,7 @@ export class JobUpstream {
     }
   }
 
-  /** A job whose file this process or an earlier one has written; null before. */
+  /** Returns a job whose file this or an earlier process has written; null before that. */
   finished(jobId: string): JobProgress | null {
     for (const { extension, mimeType } of Object.values(this.#files)) {
       const path = this.#pathOf(jobId, extension)
@@ -129,7 +132,10 @@ export class JobUpstream {
     return null
   }
 
-  /** Writes a file whole, or not at all. It is told by its bytes: servers name one type for all that they hand over. */
+  /**
+   * Writes a file completely or not at all. Its type is detected from its bytes, because servers use one type for
+   * everything they return.
+   */
   async keep(jobId: string, { response }: Extract<JobAnswer, { kind: 'file' }>): Promise<JobProgress> {
     await mkdir(resolve(this.#options.workFolder), { recursive: true, mode: 0o700 })
     const part = this.#pathOf(jobId, `${randomBytes(4).toString('hex')}.part`)
@@ -146,7 +152,7 @@ export class JobUpstream {
     }
   }
 
-  /** Ends all connections. */
+  /** Closes all connections. */
   close(): Promise<void> {
     return this.#agent.destroy()
   }
@@ -165,12 +171,15 @@ export class JobUpstream {
   }
 }
 
-/** Jobs of another server: a file on disk is a finished job, one that was not sent yet is sent once, and any other is asked after. */
+/**
+ * Jobs on another server: a job whose file is on disk is finished, one that was not sent yet is sent once, and any
+ * other is polled.
+ */
 export abstract class UpstreamJobs<Call extends { jobId: string }> {
   protected readonly upstream: JobUpstream
   readonly #sent: OnceSent
 
-  /** Throws one sentence where the address or the key cannot be used. */
+  /** Throws one sentence if the address or the key is invalid. */
   constructor(options: JobUpstreamOptions, { knowsAgain }: { knowsAgain: boolean }) {
     this.upstream = new JobUpstream(options)
     this.#sent = new OnceSent({ knowsAgain })
@@ -187,14 +196,14 @@ export abstract class UpstreamJobs<Call extends { jobId: string }> {
     return this.look(call, state)
   }
 
-  /** Ends all connections. */
+  /** Closes all connections. */
   async close(): Promise<void> {
     await this.upstream.close()
   }
 
-  /** Hands the job to the server. Throws `NotTaken` where it certainly has not taken it. */
+  /** Sends the job to the server. Throws `NotTaken` if it has certainly not accepted it. */
   protected abstract submit(call: Call): Promise<JobProgress>
-  /** Asks after a job that the server has taken. */
+  /** Polls a job that the server has accepted. */
   protected abstract look(call: Call, state: EngineState): Promise<JobProgress>
 }
 
@@ -204,24 +213,26 @@ export const failedJob = (reason: string, contentPolicy?: true): JobProgress => 
   ...(contentPolicy ? { contentPolicy } : {}),
 })
 
-/** A job that the server does not have, or that failed for no reason: believed after so many such answers in a row. */
+/**
+ * A job that the server does not have, or that failed without a reason; believed after several such answers in a row.
+ */
 export function lostJob(state: EngineState, reason: string): JobProgress {
   const refusals = Number(state.refusals ?? 0) + 1
   return refusals >= believedRefusals ? failedJob(reason) : { state: 'running', engineState: { ...state, refusals } }
 }
 
-/** A job that the server has, so what was counted of its refusals is over. */
+/** A job that the server has, which resets the count of its refusals. */
 export function runningJob({ refusals: _over, ...engineState }: EngineState): JobProgress {
   return { state: 'running', engineState }
 }
 
-/** What a job may hand over, by what its bytes are. */
+/** What a job may return, by the type of its bytes. */
 type HandedOver = Partial<Record<SniffedType, { extension: string; mimeType: string }>>
 
 const mp4 = { extension: 'mp4', mimeType: 'video/mp4' }
 
 const handedOver: Record<'video' | 'audio', HandedOver> = {
-  // Some write a QuickTime brand into what players take for the same.
+  // Some servers write a QuickTime brand into files that players treat as MP4.
   video: { 'video/mp4': mp4, 'video/quicktime': mp4 },
   audio: {
     'audio/mpeg': { extension: 'mp3', mimeType: 'audio/mpeg' },
@@ -241,7 +252,7 @@ async function sniffedOf(path: string): Promise<SniffedType | null> {
 }
 
 async function read(response: Dispatcher.ResponseData): Promise<JobAnswer> {
-  // A body that is left before its end reports that as an error, which nobody waits for.
+  // A body that is abandoned reports an error that nothing waits for.
   response.body.on('error', () => undefined)
   const { statusCode: status, headers } = response
   const [mimeType = ''] = String(headers['content-type'] ?? '')
@@ -257,7 +268,7 @@ async function read(response: Dispatcher.ResponseData): Promise<JobAnswer> {
   return { kind: 'json', status, body: body ?? {} }
 }
 
-/** On disk before it counts: the engine's copy may be deleted next. */
+/** Synced to disk before it counts, because the engine's copy may be deleted next. */
 async function writeBounded(path: string, { body, headers }: FileResponse): Promise<void> {
   const file = await open(path, 'wx', 0o600)
   let bytes = 0
@@ -275,7 +286,7 @@ async function writeBounded(path: string, { body, headers }: FileResponse): Prom
   }
 }
 
-/** The words of an error in any of the shapes that services use; for telling its kind, never for a caller. */
+/** Returns the text of an error in any of the shapes that services use; for telling its kind, never for a caller. */
 export function errorWords(body: Record<string, unknown>): string {
   const { error } = body
   const parts = isObject(error) ? [error.code, error.type, error.message] : [error, body.code, body.message]

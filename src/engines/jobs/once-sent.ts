@@ -2,7 +2,7 @@ import { unreachable } from '#host/network.ts'
 import { codeOf } from '../http/upstream-error.ts'
 import type { EngineState, JobProgress } from '../ports/media-engines.ts'
 
-/** Thrown by `send` where the engine has certainly not taken the job, so that it may be sent again. */
+/** Thrown by `send` if the engine has certainly not accepted the job, so that it may be sent again. */
 export class NotTaken extends Error {
   constructor(cause?: unknown) {
     super('The engine did not accept the job.', { cause })
@@ -11,14 +11,13 @@ export class NotTaken extends Error {
 }
 
 /**
- * Hands a paid job to an engine once. That it is about to be sent is written to the job's row before it is, so that a
- * process that finds that word after a crash knows that nobody knows. Where the engine knows a job again by its key it
- * is asked again; any other might make, and bill, a second one, so the job fails there and its caller gets the charge
- * back.
+ * Sends a paid job to an engine once. The job's row records the sending beforehand, so a process that finds that record
+ * after a crash knows that the outcome is unknown. If the engine recognizes a job by its key, the job is sent again;
+ * any other engine might make and bill a second one, so there the job fails and its caller is refunded.
  */
 export class OnceSent {
   readonly #knowsAgain: boolean
-  /** Jobs that this process has announced and not yet sent. */
+  /** Jobs that this process has recorded as sending but not yet sent. */
   readonly #announced = new Set<string>()
 
   constructor({ knowsAgain }: { knowsAgain: boolean }) {
@@ -29,12 +28,12 @@ export class OnceSent {
     return { state: 'running', engineState: { phase: 'ready' } }
   }
 
-  /** Whether there is nothing to ask after yet. */
+  /** Whether the job has not been sent, so that there is nothing to poll. */
   isPending({ phase }: EngineState): boolean {
     return phase === 'ready' || phase === 'sending'
   }
 
-  /** `send` answers with the state that finds the job again. */
+  /** `send` returns the state with which the job is found again. */
   async step(jobId: string, { phase }: EngineState, send: () => Promise<JobProgress>): Promise<JobProgress> {
     if (phase === 'ready') {
       this.#announced.add(jobId)
@@ -52,15 +51,15 @@ export class OnceSent {
   }
 }
 
-/** Whether a question after a job says that the engine did not take it: only then it is as it was at its beginning. */
+/** Whether the engine turned out not to have accepted the job: only then is it back at its beginning. */
 export const wasNotTaken = (progress: JobProgress): boolean =>
   progress.state === 'running' && progress.engineState.phase === 'ready'
 
-/** Whether it did not because no connection came about. */
+/** Whether that was because no connection could be made. */
 export const wasAway = (progress: JobProgress): boolean =>
   wasNotTaken(progress) && progress.state === 'running' && progress.engineState.isAway === true
 
-/** Whether what is told of a job comes from the engine itself: one that is yet to be sent has met nobody. */
+/** Whether the progress comes from the engine itself; a job that is still to be sent has reached no engine. */
 export const isFromEngine = (progress: JobProgress): boolean =>
   progress.state !== 'running' || progress.engineState.phase === undefined
 

@@ -1,8 +1,8 @@
-/** Where the thread that embeds texts with a small English model starts. */
+/** Entry point of the thread that embeds texts with a small English model. */
 import { optionalPackage } from '#host/packages.ts'
 import { answerTasks } from '#host/workers/thread-entry.ts'
 
-/** Texts that the local embedding model takes at once; more need memory and are no faster. */
+/** Batch size of the local embedding model; larger ones take more memory and are no faster. */
 const textsAtOnce = 32
 
 export type EmbeddingAnswer = { vectors: number[][]; tokens: number } | { problem: string }

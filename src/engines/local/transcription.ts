@@ -1,3 +1,4 @@
+import { devNull } from 'node:os'
 import { inferenceFailed, requestTimeout, unreadableSpeech } from '#contract/errors/errors.ts'
 import { fieldError } from '#contract/errors/issues.ts'
 import { sniffType } from '#contract/wire/media-type.ts'
@@ -16,14 +17,17 @@ import type {
   VideoTranscriber,
 } from '../ports/media-engines.ts'
 
-/** The audio of a video that is transcribed; at this rate speech loses nothing, and two hours are 58 MB as MP3. */
+/** Sample rate of a video's audio for transcription: speech loses nothing, and two hours are 58 MB as MP3. */
 const heardRate = 16_000
 const heardSeconds = 2 * 60 * 60
 
-/** One recording of speech: an hour takes twenty minutes of one core. */
+/** Timeout of one recording of speech: an hour takes twenty minutes of one core. */
 const hearingMs = 1_800_000
 
-/** Recordings that are heard at once, each on a core of its own, and those that wait; more are refused with Retry-After. */
+/**
+ * Recordings transcribed concurrently, each on its own core, and how many may wait; further ones are refused with
+ * Retry-After.
+ */
 const hearingsAtOnce = 2
 const hearingsWaiting = 32
 
@@ -32,7 +36,7 @@ export interface AudioTranscriberOptions {
   engineModel: string
 }
 
-/** The words of a video by an engine that hears recordings: it gets the audio alone, as MP3. Takes the package node-av. */
+/** Transcribes videos with an engine for recordings, which gets only the audio, as MP3. Needs the package node-av. */
 export class AudioTranscriber implements VideoTranscriber {
   readonly #engine: TranscriptionEngine
   readonly #engineModel: string
@@ -42,7 +46,7 @@ export class AudioTranscriber implements VideoTranscriber {
     this.#engineModel = engineModel
   }
 
-  /** Throws `invalidRequest` where a video has no audio, or too much of it. */
+  /** Throws `invalidRequest` if a video has no audio or too much. */
   async transcribe({ bytes, signal }: TranscriptCall): Promise<{ transcript: string }> {
     const audio = { samples: await audioOf(bytes, signal), rate: heardRate }
     const recording = { bytes: await encodeAudio(audio, 'mp3', signal), type: 'mp3' as const }
@@ -52,7 +56,7 @@ export class AudioTranscriber implements VideoTranscriber {
     return { transcript: text }
   }
 
-  /** Ends the engine's connections, where it has some. */
+  /** Closes the engine's connections, if it has any. */
   async close(): Promise<void> {
     await (this.#engine as { close?: () => Promise<void> }).close?.()
   }
@@ -73,27 +77,27 @@ async function audioOf(bytes: Buffer, signal: AbortSignal): Promise<Int16Array> 
 
 const longSentence = `is a video with more than ${heardSeconds / 60} minutes of audio; at most ${heardSeconds / 60} are transcribed`
 
-/** What its English model was made from. */
+/** The sample rate that its English model was trained with. */
 const rate = 16_000
 
-/** The word list, acoustic model and language model are where Debian puts them. */
-const args = ['-samprate', `${rate}`, '-time', 'yes', '-logfn', '/dev/null']
+/** Debian installs the dictionary, acoustic model and language model in default locations. */
+const args = ['-samprate', `${rate}`, '-time', 'yes', '-logfn', devNull]
 
 const isEnglish = (language: unknown): boolean => /^en\b/i.test(String(language))
 
 export interface PocketsphinxOptions {
-  /** The program, where it is not on PATH. */
+  /** Path of the executable, if it is not on PATH. */
   path?: string
-  /** What went wrong with the program, for a log; callers are told nothing of it. */
+  /** What went wrong with the subprocess, for a log; callers are not told. */
   onProblem?: (problem: string) => void
 }
 
 /**
- * English speech to words by the program `pocketsphinx_continuous` (Debian's packages `pocketsphinx` and
- * `pocketsphinx-en-us`): a third of the time that the recording lasts, and as good as such a small model is.
+ * Transcribes English with `pocketsphinx_continuous` (Debian's packages `pocketsphinx` and `pocketsphinx-en-us`): takes
+ * a third of the recording's length, with the quality of a small model.
  */
 export class Pocketsphinx implements TranscriptionEngine {
-  /** It knows when each word was said, and English alone. */
+  /** It supports word times, and only English. */
   readonly carries: Carries<TranscriptionChoice> = (field, value) => field !== 'language' || isEnglish(value)
   readonly #path: string
   readonly #onProblem: (problem: string) => void
@@ -104,7 +108,7 @@ export class Pocketsphinx implements TranscriptionEngine {
     this.#onProblem = onProblem
   }
 
-  /** Throws `modelOverloaded` where too many wait, `invalidRequest` for what is too long. */
+  /** Throws `modelOverloaded` if too many wait, `invalidRequest` if the recording is too long. */
   async transcribe({ recording, timestamps, signal }: TranscriptionCall): Promise<TranscribedSpeech> {
     if (this.#slots.full) throw queueIsFull()
     return this.#slots.run(async () => {
@@ -138,7 +142,7 @@ export class Pocketsphinx implements TranscriptionEngine {
   }
 }
 
-/** A plain WAV is read here; all else takes FFmpeg. */
+/** A plain WAV is read directly; everything else needs FFmpeg. */
 async function samplesOf(recording: Recording, signal: AbortSignal): Promise<Buffer> {
   const audio = recording.type === 'wav' ? audioOfWav(recording.bytes) : null
   if (audio && audio.samples.length / audio.rate > heardSeconds) throw tooLong()
@@ -154,16 +158,16 @@ const tooLong = () => fieldError(['file'], `is too long; this model transcribes 
 
 export interface HeardWord {
   word: string
-  /** Seconds from the beginning. */
+  /** Seconds from the start. */
   start: number
   end: number
 }
 
-/** A line of the program: a word, where it begins and ends, and how sure it is. Marks of silence and noise are no words. */
+/** An output line: a word, its start and end, and its confidence. Markers for silence and noise are not words. */
 const wordLine = /^(\S+) (\d+\.\d+) (\d+\.\d+) \d+\.\d+$/
 const noise = /^(<.*>|\[.*\]|\+\+.*\+\+)$/
 
-/** What was heard, in the order in which it was said; a word that is said in another way than usual ends with `(2)`. */
+/** Returns what was heard, in order; a word in an alternative pronunciation ends with `(2)`. */
 export function readHeard(output: string): { text: string; words: HeardWord[] } {
   const words = output.split('\n').flatMap(line => {
     const [, word = '', start, end] = wordLine.exec(line.trim()) ?? []

@@ -7,31 +7,34 @@ import type { UpstreamOptions } from '../http/upstream-options.ts'
 import type { ImageFinding, Moderator } from '../ports/media-engines.ts'
 import type { NsfwAnswer } from './nsfw-thread.ts'
 
-/** One image on the local model: 60 to 120 ms, its first one loads the model, and the machine may be busy. */
+/**
+ * Timeout of one image on the local model: it takes 60 to 120 ms, the first one also loads the model, and the machine
+ * may be busy.
+ */
 export const judgeMs = 30_000
 
-/** Images that wait for the thread; a request has four at most, and who comes after them is told to retry. */
+/** Images that may wait for the thread. A request has four at most, and callers beyond the limit are told to retry. */
 export const judgementsWaiting = 100
 
-/** Memory of the thread, beside the 200 MB that the model keeps outside of it. */
+/** Memory of the thread, in addition to the 200 MB that the model keeps outside it. */
 export const threadHeapMb = 512
 
-/** The share of the local model's certainty from which on an image counts as sexual; a drawing of a body has a third of it. */
+/** Score of the local model from which an image counts as sexual; a drawing of a body reaches a third of it. */
 export const adultThreshold = 0.6
 
-/** An answer of a moderation server has some 20 categories. */
+/** Largest answer of a moderation server; it has some 20 categories. */
 export const moderationAnswerBytes = 256 * 1024
 
-/** The longer side of the copy that a moderation server gets; more pixels change no verdict, and cost time. */
+/** Longer side of the copy for a moderation server; more pixels take time without changing the result. */
 export const sentPixels = 1_024
 
-/** OpenAI's names of sexual content; a server may have others. */
+/** OpenAI's category of sexual content; a server may have others. */
 const adultCategory = 'sexual'
 const minorCategory = 'sexual/minors'
 
 const Result = z.looseObject({
   categories: z.record(z.string(), z.boolean().nullable()),
-  /** Which categories were looked for in which inputs; OpenAI's own model looks for minors in text alone. */
+  /** Which categories were checked for which inputs; OpenAI's own model checks for minors only in text. */
   category_applied_input_types: z.record(z.string(), z.array(z.string()).nullable()).nullish(),
 })
 const Answer = z.looseObject({ results: z.array(Result).min(1) })
@@ -43,16 +46,19 @@ interface Image {
 }
 
 export interface OpenAiModeratorOptions extends UpstreamOptions {
-  /** What the server calls its model. */
+  /** The server's name of its model. */
   model: string
 }
 
-/** Any server with OpenAI's `/moderations` for images. It gets a smaller JPEG of each image, and no word of the caller. */
+/**
+ * Uses any server with OpenAI's `/moderations` for images. It gets a smaller JPEG of each image, and nothing of the
+ * caller's text.
+ */
 export class OpenAiModerator implements Moderator {
   readonly #upstream: OpenAiUpstream
   readonly #model: string
 
-  /** Throws one sentence where the address or the key cannot be used. */
+  /** Throws one sentence if the address or the key is invalid. */
   constructor({ model, ...options }: OpenAiModeratorOptions) {
     this.#upstream = new OpenAiUpstream(options, '/moderations')
     this.#model = model
@@ -92,7 +98,7 @@ async function smaller(image: Uint8Array): Promise<Buffer> {
 }
 
 /**
- * Finds sexual content with the model of `nsfwjs`, on a thread of its own. It knows nothing of ages or of other policies.
+ * Detects sexual content with the model of `nsfwjs`, on its own thread. It does not know about age or other policies.
  * Needs `nsfwjs`, `sharp` and three packages of TensorFlow.js.
  */
 export class NsfwModerator implements Moderator {

@@ -1,15 +1,15 @@
-/** Where the thread of the local moderator starts. A task is an image as a file. */
+/** Entry point of the local moderator's thread. A task is an image file. */
 import { createRequire } from 'node:module'
 import { dirname, sep } from 'node:path'
 import { optionalPackage } from '#host/packages.ts'
 import { answerTasks } from '#host/workers/thread-entry.ts'
 
-/** How certain the model is that an image is sexual, from 0 to 1. */
+/** The model's confidence that an image is sexual, from 0 to 1. */
 export type NsfwAnswer = { adult: number } | { problem: string }
 
 const neededFor = 'Moderation with nsfwjs'
 
-/** The model sees a square of so many pixels, each channel from 0 to 1. */
+/** Side of the model's square input in pixels, each channel from 0 to 1. */
 const seenSide = 224
 
 /** The model's outputs are Drawing, Hentai, Neutral, Porn and Sexy; the last is clothed. */
@@ -20,7 +20,7 @@ interface Tensor {
   dispose(): void
 }
 
-/** What is used of TensorFlow.js. */
+/** The part of TensorFlow.js that we use. */
 interface TensorFlow {
   setBackend(name: 'wasm'): Promise<boolean>
   ready(): Promise<void>
@@ -31,7 +31,7 @@ interface Layers {
   loadLayersModel(handler: object): Promise<{ predict(input: Tensor): Tensor }>
 }
 
-/** What is used of `nsfwjs`: its model as JSON, and the weights as base64. */
+/** The part of `nsfwjs` that we use: its model as JSON, and the weights as base64. */
 interface ModelFiles {
   MobileNetV2Model: {
     modelJson(): Promise<{ default: { modelTopology: object; weightsManifest: readonly { weights: object[] }[] } }>

@@ -16,21 +16,21 @@ import type {
   TranscriptionEngine,
 } from '../ports/media-engines.ts'
 
-/** The answer of a transcription: hours of words with their times. */
+/** Largest transcription: hours of words with their times. */
 const transcriptBytes = 16 * 1024 * 1024
 
 export interface OpenAiSpeechOptions extends UpstreamOptions {
-  /** What a word on how to speak is called there; `instructions`, as OpenAI has it, where absent. */
+  /** The server's member for how to speak; OpenAI's `instructions` by default. */
   styleMember?: 'instructions' | 'prompt'
 }
 
-/** Any server that speaks OpenAI's speech. */
+/** Any server with OpenAI's speech API. */
 export class OpenAiSpeech implements SpeechEngine {
   readonly carries = carriesAll
   readonly #upstream: OpenAiUpstream
   readonly #styleMember: 'instructions' | 'prompt'
 
-  /** Throws one sentence where the address or the key cannot be used. */
+  /** Throws one sentence if the address or the key is invalid. */
   constructor({ styleMember = 'instructions', ...options }: OpenAiSpeechOptions) {
     this.#upstream = new OpenAiUpstream(options, '/audio/speech')
     this.#styleMember = styleMember
@@ -44,7 +44,7 @@ export class OpenAiSpeech implements SpeechEngine {
       response_format: format,
       ...(speed === 1 ? {} : { speed }),
       ...(style === undefined ? {} : { [this.#styleMember]: style }),
-      // OpenAI's own server knows none of these, others do; a model says whether a caller may send them.
+      // OpenAI's own server supports none of these, others do; the model decides whether a caller may send them.
       ...(language === undefined ? {} : { language }),
       ...(temperature === undefined ? {} : { temperature }),
       ...(topP === undefined ? {} : { top_p: topP }),
@@ -57,13 +57,13 @@ export class OpenAiSpeech implements SpeechEngine {
     }
   }
 
-  /** Ends all connections. */
+  /** Closes all connections. */
   close(): Promise<void> {
     return this.#upstream.close()
   }
 }
 
-/** Servers name formats in several ways; what is no audio is never passed on. */
+/** Servers name formats in several ways; anything that is not audio is never passed on. */
 const typeOf = (format: SpeechFormat): RegExp =>
   format === 'opus'
     ? /^(audio|application)\//i
@@ -73,7 +73,7 @@ const span = { start: z.number(), end: z.number() }
 
 const Answer = z.looseObject({
   text: z.string(),
-  // OpenAI has sent it as a text too.
+  // OpenAI has also sent it as text.
   duration: z
     .union([z.number(), z.string().transform(Number)])
     .pipe(z.number().min(0))
@@ -81,7 +81,7 @@ const Answer = z.looseObject({
     .catch(null),
   words: z.array(z.object({ word: z.string(), ...span })).nullish(),
   segments: z.array(z.object({ text: z.string(), ...span })).nullish(),
-  // Where another service of this contract has them.
+  // Another service of this contract puts them here.
   timestamps: z
     .object({
       word: z.array(z.object({ word: z.string(), ...span })).nullish(),
@@ -93,17 +93,17 @@ const Answer = z.looseObject({
 type TimesMember = 'timestamp_granularities[]' | 'timestamps'
 
 export interface OpenAiTranscriptionOptions extends UpstreamOptions {
-  /** How times are asked for; as OpenAI has it where absent. */
+  /** How times are requested; OpenAI's way by default. */
   timesMember?: TimesMember
 }
 
-/** Any server that speaks OpenAI's transcriptions. */
+/** Any server with OpenAI's transcription API. */
 export class OpenAiTranscription implements TranscriptionEngine {
   readonly carries = carriesAll
   readonly #upstream: OpenAiUpstream
   readonly #timesMember: TimesMember
 
-  /** Throws one sentence where the address or the key cannot be used. */
+  /** Throws one sentence if the address or the key is invalid. */
   constructor({ timesMember = 'timestamp_granularities[]', ...options }: OpenAiTranscriptionOptions) {
     this.#upstream = new OpenAiUpstream(options, '/audio/transcriptions')
     this.#timesMember = timesMember
@@ -127,13 +127,13 @@ export class OpenAiTranscription implements TranscriptionEngine {
     }
   }
 
-  /** Ends all connections. */
+  /** Closes all connections. */
   close(): Promise<void> {
     return this.#upstream.close()
   }
 }
 
-/** A file goes by a name of ours: that of the caller is nobody's business. */
+/** The file is sent under our own name, because the caller's is private. */
 function formOf({ recording, language, timestamps, engineModel }: TranscriptionCall, times: TimesMember): FormData {
   const form = new FormData()
   const extension = recording.type === 'mp4' ? 'm4a' : recording.type
@@ -151,7 +151,7 @@ function timesOf(answer: z.output<typeof Answer>): NonNullable<Transcription['ti
   return { ...(words ? { word: words } : {}), ...(segments ? { segment: segments } : {}) }
 }
 
-/** Of a form without a wish, what a server refuses is the file; the published contract has a sentence for it. */
+/** If the form has no options, a refusal is about the file, for which the contract publishes a sentence. */
 function ofTheFile(error: unknown): unknown {
   if (!(error instanceof ServiceError) || error.kind !== 'INVALID_REQUEST') return error
   const { issues = [] } = error.body as { issues?: readonly { path: readonly unknown[] }[] }

@@ -3,17 +3,20 @@ import { isObject } from '../http/read-answer.ts'
 import type { UpstreamAnswer } from '../http/upstream-answer.ts'
 import { AnswerTooLarge } from '../http/upstream-error.ts'
 
-/** One line of a stream, and the data of one event; tool calls may come whole. */
+/** Longest line of a stream, and data of one event; tool calls may arrive in one piece. */
 export const eventCharacters = 1024 * 1024
 
-/** All of a stream; every event repeats some 200 bytes of frame. */
+/** Largest stream; every event repeats some 200 bytes around its text. */
 const streamBytes = 64 * 1024 * 1024
 
-/** How long a stream that said it is done may take to end, and what may come meanwhile, before its connection is given up. */
+/**
+ * How long a stream may take to end after its last event, and how many bytes may still arrive, before its connection is
+ * closed.
+ */
 const lingerMs = 1_000
 const lingerBytes = 1024
 
-/** A stream that no reader should hold in memory. */
+/** The stream has a line or event that is too long to hold in memory. */
 export class EventTooLong extends AnswerTooLarge {
   constructor() {
     super(`An event of the engine is longer than ${eventCharacters} characters.`)
@@ -21,10 +24,10 @@ export class EventTooLong extends AnswerTooLarge {
   }
 }
 
-/** Takes a stream of server-sent events in pieces cut anywhere, and gives the data of each event once it is whole. */
+/** Parses server-sent events from pieces cut anywhere, and returns the data of each complete event. */
 export class EventReader {
   readonly #decoder = new TextDecoder()
-  /** The beginning of a line whose end has not come. */
+  /** The beginning of an unfinished line. */
   #line = ''
   #data: string | null = null
   #afterReturn = false
@@ -34,7 +37,7 @@ export class EventReader {
     return this.#read(this.#decoder.decode(bytes, { stream: true }))
   }
 
-  /** What stands at the end without a blank line after it; servers forget that one. */
+  /** Returns a last event without a blank line after it, which some servers omit. */
   end(): string[] {
     const events = this.#read(`${this.#decoder.decode()}\n\n`)
     this.#data = null
@@ -66,7 +69,7 @@ export class EventReader {
       return
     }
     const colon = line.indexOf(':')
-    // A line that begins with a colon is a comment, and its field's name is empty.
+    // A line that begins with a colon is a comment: its field name is empty.
     if ((colon < 0 ? line : line.slice(0, colon)) !== 'data') return
     const value = colon < 0 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1)
     this.#data = this.#data === null ? value : bounded(`${this.#data}\n${value}`)
@@ -85,7 +88,9 @@ function bounded(text: string): string {
   return text
 }
 
-/** The events of an answer as its pieces come. Reading may stop at any event; `linger` then waits for the end of the answer. */
+/**
+ * The events of an answer as they arrive. Reading may stop at any event; `linger` then waits for the end of the answer.
+ */
 export class EventPieces {
   readonly #answer: UpstreamAnswer
   readonly #reader = new EventReader()
@@ -95,7 +100,10 @@ export class EventPieces {
     this.#answer = answer
   }
 
-  /** The events that one piece of the body completes, which may be none; null after the last. Throws what broke the body off. */
+  /**
+   * Returns the events that the next piece completes, possibly none; null after the last. Throws what interrupted the
+   * body.
+   */
   async next(): Promise<readonly string[] | null> {
     const bytes = await this.#answer.next()
     if (!bytes) return this.#lastEvents()
@@ -109,24 +117,24 @@ export class EventPieces {
     return events.length ? events : null
   }
 
-  /** Reads the little that follows the last event; a server that does not end then loses its connection. */
+  /** Reads the little that follows the last event; if the server does not end, the connection is closed. */
   linger(): void {
     this.#answer.linger(lingerBytes, lingerMs)
   }
 }
 
-/** How a server tells what it used while it generates: vLLM and its likes in `usage`, llama.cpp in `timings`. */
+/** How servers report usage while generating: vLLM and similar ones in `usage`, llama.cpp in `timings`. */
 export const runningUsages = ['continuous_usage_stats', 'timings_per_token'] as const
 export type RunningUsageName = (typeof runningUsages)[number]
 
-/** What asks for it, in a request for a stream. */
+/** Returns the members that request it for a stream. */
 export const askedRunningUsage = (name: RunningUsageName | undefined): Record<string, unknown> => {
   if (name === undefined) return {}
   if (name === 'timings_per_token') return { timings_per_token: true }
   return { stream_options: { include_usage: true, continuous_usage_stats: true } }
 }
 
-/** Puts running usage into events as the usage of all choices; servers tell that of the choice that an event is about. */
+/** Adds running usage to events as the total of all choices; servers report it for the event's choice. */
 export class RunningUsage {
   readonly #name: RunningUsageName
   /** Completion tokens of each choice. */
@@ -136,7 +144,7 @@ export class RunningUsage {
     this.#name = name
   }
 
-  /** One event as its server sent it. Its last usage, which comes without a choice, is of all choices already. */
+  /** Reads one event from the server. Its last usage, which comes without a choice, already covers all choices. */
   read(event: Record<string, unknown>): Record<string, unknown> {
     const { timings, ...rest } = event
     const [choice] = Array.isArray(event.choices) ? event.choices : []
@@ -153,7 +161,7 @@ export class RunningUsage {
   }
 }
 
-/** llama.cpp counts what of the prompt it read from its cache apart. */
+/** llama.cpp counts prompt tokens from its cache separately. */
 function ofTimings(timings: unknown): TokenUsage | undefined {
   if (!isObject(timings)) return undefined
   const { prompt_n: prompt, cache_n: cached = 0, predicted_n: completion } = timings

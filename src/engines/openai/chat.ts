@@ -13,22 +13,28 @@ import { SearchedEvents, searchedCompletion, searchedRequest } from './searched-
 
 export interface OpenAiChatOptions extends UpstreamOptions {
   lengthMember?: Forwarding['lengthMember']
-  /** Paths of members that pass beside the published ones. */
+  /** Paths of members to forward in addition to the published ones. */
   passMembers?: readonly string[]
-  /** How the server tells in a stream what it used so far; it is not asked to where absent. */
+  /** How the server reports running usage in a stream; not requested if absent. */
   runningUsage?: RunningUsageName | undefined
-  /** What turns a model's thinking off, where it takes more than an effort: `{ chat_template_kwargs: { enable_thinking: false } }`. */
+  /**
+   * What turns a model's thinking off if setting an effort is not enough: `{ chat_template_kwargs: { enable_thinking:
+   * false } }`.
+   */
   withoutThinking?: Readonly<Record<string, unknown>>
-  /** What a call says beside its request. */
+  /** Members that a call adds to its request. */
   optionMembers?: (call: ChatCall) => Record<string, unknown>
-  /** Its own search of the web and X: by xAI's Responses, or by members of a chat that a gateway takes; none where absent. */
+  /**
+   * Its own search of the web and X: through xAI's Responses, or by members that a gateway accepts in a chat; none if
+   * absent.
+   */
   xSearch?: 'responses' | Readonly<Record<string, unknown>>
-  /** Puts the sources of a search, in an answer or a chunk, where a chat has them: in `citations`. */
+  /** Moves the sources of a search, in an answer or chunk, to `citations`, where a chat has them. */
   searchedAnswer?: (answer: Record<string, unknown>) => Record<string, unknown>
   clock?: Clock
 }
 
-/** Any server that speaks OpenAI's chat completions. */
+/** Any server with OpenAI's chat completions API. */
 export class OpenAiChat implements ChatEngine {
   readonly #upstream: OpenAiUpstream
   readonly #optionMembers: NonNullable<OpenAiChatOptions['optionMembers']>
@@ -42,7 +48,7 @@ export class OpenAiChat implements ChatEngine {
   readonly #runningUsage: RunningUsageName | undefined
   readonly passMembers: readonly string[]
 
-  /** Throws one sentence where the address or the key cannot be used. */
+  /** Throws one sentence if the address or the key is invalid. */
   constructor(options: OpenAiChatOptions) {
     this.#upstream = new OpenAiUpstream(options, '/chat/completions')
     this.passMembers = options.passMembers ?? []
@@ -112,14 +118,14 @@ export class OpenAiChat implements ChatEngine {
     } catch (error) {
       throw upstream.known(error, call.signal)
     } finally {
-      // Once it is done its connection may serve the next call; ended in any other way the upstream call ends here.
+      // After a normal end its connection may serve the next call; otherwise the upstream call is aborted here.
       if (isDone) events?.linger()
       else abort.abort()
       abort.release()
     }
   }
 
-  /** Ends all connections. */
+  /** Closes all connections. */
   async close(): Promise<void> {
     await Promise.all([this.#upstream.close(), this.#responses?.close()])
   }
@@ -168,7 +174,7 @@ export class OpenAiChat implements ChatEngine {
   }
 }
 
-/** An event of an engine as those of a chat. */
+/** Converts an engine's event to events of a chat. */
 type EventReading = (event: Record<string, unknown>) => Record<string, unknown>[]
 
 function readerOfResponse(): EventReading {
@@ -178,12 +184,12 @@ function readerOfResponse(): EventReading {
 
 interface Forwarding {
   stream: boolean
-  /** The name under which the engine takes the limit of an answer's tokens. */
+  /** The engine's member for the maximum number of answer tokens. */
   lengthMember: 'max_tokens' | 'max_completion_tokens'
   members: Members
 }
 
-/** Members that this service writes itself: what is asked of whom, how long the answer may be, and in which form it comes. */
+/** Members that this service sets itself: the model, the length of the answer, and its form. */
 export const ownMembers: readonly string[] = [
   'model',
   'max_tokens',
@@ -193,11 +199,16 @@ export const ownMembers: readonly string[] = [
   'service_parameters',
 ]
 
-/** What of a caller's request a server with OpenAI's API is told: the published members, and what its operator adds. */
+/**
+ * The members of a caller's request that a server with OpenAI's API gets: the published ones, and those that its
+ * operator adds.
+ */
 const forwardedMembers = (passMembers: readonly string[] = []): Members =>
   withoutNames(chatMembers(passMembers), ownMembers)
 
-/** A request in the engine's own names. What is in `members` passes as it is, and nothing else of the caller's does. */
+/**
+ * Writes a request in the engine's terms. Members in `members` pass unchanged, and nothing else from the caller does.
+ */
 function forwardedRequest(call: ChatCall, { stream, lengthMember, members }: Forwarding): Record<string, unknown> {
   const { request, engineModel, maxCompletionTokens } = call
   const each = Math.max(1, Math.floor(maxCompletionTokens / (request.n ?? 1)))

@@ -4,10 +4,10 @@ import { eventError } from '../http/upstream-error.ts'
 import type { UpstreamOptions } from '../http/upstream-options.ts'
 import { carriesAll, type EmbeddingCall, type EmbeddingEngine, type EmbeddingResult } from '../ports/engine.ts'
 
-/** Vectors of one answer: 2,048 of 1,024 dimensions, each printed in up to 22 characters. */
+/** Largest answer: 2,048 vectors of 1,024 dimensions, each printed in up to 22 characters. */
 const vectorBytes = 64 * 1024 * 1024
 
-/** Numbers, or the bytes of little-endian 32-bit floats; whatever else a server answers is no vector. */
+/** Numbers, or the bytes of little-endian 32-bit floats; anything else is not a vector. */
 const Vector = z.union([z.array(z.number()).min(1), z.base64().min(1).transform(floatsOf)])
 
 const Answer = z.looseObject({
@@ -18,19 +18,19 @@ const Answer = z.looseObject({
     .catch(null),
 })
 
-/** Any server that speaks OpenAI's embeddings. */
+/** Any server with OpenAI's embeddings API. */
 export class OpenAiEmbeddings implements EmbeddingEngine {
   readonly carries = carriesAll
   readonly #upstream: OpenAiUpstream
 
-  /** Throws one sentence where the address or the key cannot be used. */
+  /** Throws one sentence if the address or the key is invalid. */
   constructor(options: UpstreamOptions) {
     this.#upstream = new OpenAiUpstream(options, '/embeddings')
   }
 
   async embed({ input, engineModel, dimensions, signal }: EmbeddingCall): Promise<EmbeddingResult> {
     const request = { input, ...(dimensions === undefined ? {} : { dimensions }) }
-    // A quarter of the bytes of printed numbers; a server that does not know it sends those.
+    // Base64 takes a quarter of the bytes of printed numbers; a server that does not support it sends numbers.
     const body = { model: engineModel, ...request, encoding_format: 'base64' }
     try {
       const value = await this.#upstream.json({ body, request, signal }, vectorBytes)
@@ -41,7 +41,7 @@ export class OpenAiEmbeddings implements EmbeddingEngine {
     }
   }
 
-  /** Ends all connections. */
+  /** Closes all connections. */
   close(): Promise<void> {
     return this.#upstream.close()
   }
@@ -59,7 +59,7 @@ const floatBytes = Float32Array.BYTES_PER_ELEMENT
 const countOf = (input: EmbeddingCall['input']): number =>
   typeof input === 'string' || typeof input[0] === 'number' ? 1 : input.length
 
-/** A vector for each input and no more, in the order of the inputs; anything else was not what is sold. */
+/** Requires exactly one vector per input, in order; anything else is not what was sold. */
 function resultOf(value: unknown, count: number): EmbeddingResult {
   const answer = Answer.safeParse(value).data
   const rows = answer?.data.map((row, place) => ({ index: row.index ?? place, vector: row.embedding })) ?? []

@@ -2,16 +2,16 @@ import { Agent, request } from 'undici'
 import { z } from 'zod'
 import { bytesWithin } from '#host/network.ts'
 
-/** How long a server of this machine may take to list its models; the search must hardly be noticeable. */
+/** How long a local server may take to list its models; the search should hardly be noticeable. */
 const localServerMs = 500
 
-/** Of such a list. */
+/** Largest such list. */
 const localListBytes = 1024 * 1024
 const localModels = 1_000
 
-/** A server of this machine that speaks OpenAI's API, with the models that it lists. */
+/** A server on this machine that speaks OpenAI's API, with the models that it lists. */
 export interface LocalServer {
-  /** What usually listens there. */
+  /** The software that usually listens there. */
   name: string
   /** `http://127.0.0.1:11434/v1` */
   baseUrl: string
@@ -20,7 +20,7 @@ export interface LocalServer {
 
 export interface LocalModel {
   id: string
-  /** Null where the server does not say. */
+  /** Null if the server does not report it. */
   contextTokens: number | null
 }
 
@@ -29,7 +29,7 @@ export interface LocalPlace {
   port: number
 }
 
-/** Where common servers listen unless they are told otherwise. */
+/** Default ports of common servers. */
 export const localPlaces: readonly LocalPlace[] = [
   { name: 'Ollama', port: 11_434 },
   { name: 'LM Studio', port: 1_234 },
@@ -47,7 +47,7 @@ const Listed = z.object({
     .array(
       z.looseObject({
         id: z.string().min(1).max(500),
-        // vLLM and SGLang, llama.cpp, and what others have.
+        // The member's name in vLLM and SGLang, in llama.cpp, and in others.
         max_model_len: tokens,
         context_length: tokens,
         meta: z.looseObject({ n_ctx: tokens, n_ctx_train: tokens }).nullish().catch(null),
@@ -56,7 +56,10 @@ const Listed = z.object({
     .max(localModels),
 })
 
-/** Asks the well-known ports of this machine, and no other, all at once; what does not answer in time is not there. */
+/**
+ * Probes only the well-known ports of this machine, all at once; a server that does not answer in time counts as
+ * missing.
+ */
 export async function findLocalServers(
   places: readonly LocalPlace[] = localPlaces,
   timeoutMs = localServerMs,

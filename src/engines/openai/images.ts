@@ -6,18 +6,18 @@ import type { UpstreamOptions } from '../http/upstream-options.ts'
 import { type Carries, carriesAllBut, type EditChoice, type ImageChoice } from '../ports/engine.ts'
 import type { EditCall, EditEngine, EditRequest, ImageCall, ImageEngine } from '../ports/media-engines.ts'
 
-/** Images of one answer as base64: four of some megabytes each. */
+/** Largest answer: four images of some megabytes each, as base64. */
 export const imageAnswerBytes = 64 * 1024 * 1024
 
 const Answer = z.looseObject({ data: z.array(z.looseObject({ b64_json: z.base64().min(1) })).min(1) })
 
-/** Any server that speaks OpenAI's image generation. An image by its address is not fetched. */
+/** Any server with OpenAI's image generation API. An image given as an address is not fetched. */
 export class OpenAiImages implements ImageEngine {
-  /** OpenAI's `style` has two words of its own, which are no presets. */
+  /** OpenAI's `style` has two values of its own, which are not presets. */
   readonly carries = carriesAllBut<ImageChoice>('style_preset')
   readonly #upstream: OpenAiUpstream
 
-  /** Throws one sentence where the address or the key cannot be used. */
+  /** Throws one sentence if the address or the key is invalid. */
   constructor(options: UpstreamOptions) {
     this.#upstream = new OpenAiUpstream(options, '/images/generations')
   }
@@ -33,20 +33,20 @@ export class OpenAiImages implements ImageEngine {
     }
   }
 
-  /** Ends all connections. */
+  /** Closes all connections. */
   close(): Promise<void> {
     return this.#upstream.close()
   }
 }
 
-/** Those of an answer. Throws where it has none. */
+/** Returns the images of an answer. Throws if it has none. */
 function imagesOf(value: unknown): Buffer[] {
   const answer = Answer.safeParse(value).data
   if (!answer) throw new Error('The engine returned no images.')
   return answer.data.map(({ b64_json }) => Buffer.from(b64_json, 'base64'))
 }
 
-/** OpenAI's own members, and beside them those of the servers that take more, where the caller asked for them. */
+/** OpenAI's own members, plus those of servers that support more, if the caller set them. */
 const bodyOf = ({
   prompt,
   width,
@@ -61,7 +61,7 @@ const bodyOf = ({
   prompt,
   n: count,
   size: `${width}x${height}`,
-  // PNG is what all of them answer by themselves; older servers know no other word.
+  // All of them return PNG by default, and older servers do not know the member.
   ...(format === 'png' ? {} : { output_format: format }),
   ...(negativePrompt === undefined ? {} : { negative_prompt: negativePrompt }),
   ...(seed === undefined ? {} : { seed }),
@@ -69,31 +69,31 @@ const bodyOf = ({
   ...(cfgScale === undefined ? {} : { cfg_scale: cfgScale }),
 })
 
-/** The caller's members that an error of the server may name. */
+/** Members of the caller's request that an error of the server may name. */
 const namesOf = (request: ImageCall['request']) => {
   const { n: _count, size: _size, output_format: _format, ...ours } = bodyOf(request)
   return ours
 }
 
 export interface OpenAiEditsOptions extends UpstreamOptions {
-  /** The size that is asked for where a request wants a ratio: OpenAI’s own where absent. */
+  /** The size to request for a ratio; OpenAI’s own by default. */
   sizes?: Readonly<Record<string, string>>
-  /** OpenAI’s newer models always answer base64, and refuse to be told so. */
+  /** OpenAI’s newer models always return base64, and reject the member that asks for it. */
   lacksResponseFormat?: boolean
 }
 
 const openAiSizes: Readonly<Record<string, string>> = { '1:1': '1024x1024', '3:2': '1536x1024', '2:3': '1024x1536' }
 
-/** Any server that speaks OpenAI's image edits. An image by its address is not fetched. */
+/** Any server with OpenAI's image edit API. An image given as an address is not fetched. */
 export class OpenAiImageEdits implements EditEngine {
-  /** A ratio is asked for by its size; a resolution has no place in the form. */
+  /** A ratio is requested as a size; the form has no resolution. */
   readonly carries: Carries<EditChoice> = (field, value) =>
     field === 'aspect_ratio' ? Object.hasOwn(this.#sizes, String(value)) : field !== 'resolution'
   readonly #upstream: OpenAiUpstream
   readonly #sizes: Readonly<Record<string, string>>
   readonly #responseFormat: boolean
 
-  /** Throws one sentence where the address or the key cannot be used. */
+  /** Throws one sentence if the address or the key is invalid. */
   constructor(options: OpenAiEditsOptions) {
     this.#upstream = new OpenAiUpstream(options, '/images/edits')
     this.#sizes = options.sizes ?? openAiSizes
@@ -114,7 +114,7 @@ export class OpenAiImageEdits implements EditEngine {
     }
   }
 
-  /** Ends all connections. */
+  /** Closes all connections. */
   close(): Promise<void> {
     return this.#upstream.close()
   }
@@ -126,7 +126,7 @@ export class OpenAiImageEdits implements EditEngine {
       ...{ model: engineModel, prompt, n: '1' },
       ...(size === undefined ? {} : { size }),
       ...(quality === undefined ? {} : { quality }),
-      // PNG is what all of them answer by themselves; older servers know no other word.
+      // All of them return PNG by default, and older servers do not know the member.
       ...(format === 'png' ? {} : { output_format: format }),
       ...(this.#responseFormat ? { response_format: 'b64_json' } : {}),
     }

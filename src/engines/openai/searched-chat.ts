@@ -4,11 +4,11 @@ import { isObject } from '../http/read-answer.ts'
 import { askedTokens, type ChatCall } from '../ports/engine.ts'
 
 /**
- * A chat with a search of the model's own, as a request to xAI's Responses and back: xAI's chat completions answer 410 to
- * any search since January 2026.
+ * A chat with the model's own search, sent as a request to xAI's Responses and converted back: xAI's chat completions
+ * have answered 410 to any search since January 2026.
  */
 
-/** Published members that change an answer and that Responses have no place for. */
+/** Published members that change an answer but do not exist in Responses. */
 const refused = [
   'frequency_penalty',
   'presence_penalty',
@@ -28,7 +28,7 @@ const refused = [
 
 const taken = ['temperature', 'top_p', 'parallel_tool_calls', 'prompt_cache_key', 'include'] as const
 
-/** Throws `invalidRequest` for what a response cannot do. */
+/** Throws `invalidRequest` for what Responses do not support. */
 export function searchedRequest({ request, engineModel, maxCompletionTokens }: ChatCall, stream: boolean) {
   if ((request.n ?? 1) > 1)
     throw fieldError(['n'], 'With enable_x_search only one answer is possible; allowed values: 1')
@@ -68,7 +68,7 @@ function choiceOf(choice: ChatCompletionRequest['tool_choice']) {
   return { tool_choice: { type: 'function', name: choice.function.name } }
 }
 
-/** A schema stands beside its name here, and one level deeper in a chat. */
+/** The schema is beside its name here, and one level deeper in a chat. */
 function formatOf(format: ChatCompletionRequest['response_format']) {
   if (!format) return {}
   if (format.type !== 'json_schema') return { text: { format } }
@@ -77,7 +77,10 @@ function formatOf(format: ChatCompletionRequest['response_format']) {
 
 const isInstruction = ({ role }: ChatMessage): boolean => role === 'system' || role === 'developer'
 
-/** xAI takes one message of instructions, the first; a chat has the service's, a character's and the caller's. */
+/**
+ * xAI accepts one message of instructions, which must be first; a chat has the service's, a character's and the
+ * caller's.
+ */
 function oneInstruction(messages: readonly ChatMessage[]): ChatMessage[] {
   const end = messages.findIndex(message => !isInstruction(message))
   const head = messages.slice(0, end === -1 ? messages.length : end)
@@ -110,7 +113,7 @@ function partOf(part: Exclude<NonNullable<ChatMessage['content']>, string>[numbe
   throw fieldError(['messages'], `With enable_x_search this model accepts only text and images, not ${part.type}`)
 }
 
-/** A response as a chat's answer, with its sources in `citations`; null where it is none. */
+/** Converts a response to a chat's answer, with its sources in `citations`; null if it is invalid. */
 export function searchedCompletion(value: Record<string, unknown>): Record<string, unknown> | null {
   if (!Array.isArray(value.output)) return null
   const items = value.output.filter(isObject)
@@ -170,12 +173,12 @@ function usageOf(usage: unknown) {
   }
 }
 
-/** Tells the events of a response as a chat's: its usage and its sources come with the last. */
+/** Converts the events of a response to a chat's: usage and sources come with the last. */
 export class SearchedEvents {
   #head: Record<string, unknown> = {}
   #calls = 0
 
-  /** The chunks of an event, or one with an `error`; none of what a chat has no word for. */
+  /** Returns the chunks of an event, or one with an `error`; none for events that a chat does not have. */
   read(event: Record<string, unknown>): Record<string, unknown>[] {
     const { type, delta, item, response } = event
     if (type === 'error') return [{ error: isObject(event.error) ? event.error : event }]

@@ -14,22 +14,22 @@ import {
 import { NotTaken } from '../jobs/once-sent.ts'
 import type { Carries, VideoChoice } from '../ports/engine.ts'
 import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../ports/media-engines.ts'
-import { secondsOf, shortSideOf, videoPlan } from '../video-media/request-media.ts'
+import { secondsOf, shortSideOf, videoPlan } from '../video-media/media-limits.ts'
 
 export interface OpenAiVideosOptions extends JobUpstreamOptions {
-  /** Whether the server makes one video of two requests with the same `Idempotency-Key`; most do not. */
+  /** Whether the server makes only one video from two requests with the same `Idempotency-Key`; most do not. */
   takesKeys?: boolean
 }
 
 const formFields: ReadonlySet<VideoChoice> = new Set(['prompt', 'duration', 'aspect_ratio', 'image_url'])
 
-/** Any server that speaks OpenAI's videos: a job is made, asked after, and its content fetched and deleted. */
+/** Any server with OpenAI's video API: a job is created and polled, and its content fetched and deleted. */
 export class OpenAiVideos extends UpstreamJobs<VideoCall> implements VideoEngine {
-  /** OpenAI's form has a prompt, a length, a size and a first frame, and nothing else. */
+  /** OpenAI's form has only a prompt, a length, a size and a first frame. */
   readonly carries: Carries<VideoChoice> = (field, value) =>
     field === 'resolution' ? shortSideOf(value) !== null : formFields.has(field)
 
-  /** Throws one sentence where the address or the key cannot be used. */
+  /** Throws one sentence if the address or the key is invalid. */
   constructor(options: OpenAiVideosOptions) {
     super(options, { knowsAgain: options.takesKeys ?? false })
   }
@@ -57,13 +57,13 @@ export class OpenAiVideos extends UpstreamJobs<VideoCall> implements VideoEngine
     const file = await this.upstream.ask({ ...question, method: 'GET', path: `${path}/content` })
     if (file.kind !== 'file') throw new Error(`The engine answered ${file.status} instead of the video.`)
     const kept = await this.upstream.keep(jobId, file)
-    // Ours is on disk; what the server keeps is only a copy.
+    // Our copy is on disk, so the server's is not needed.
     await this.upstream.ask({ ...question, method: 'DELETE' }).catch(() => undefined)
     return kept
   }
 }
 
-/** OpenAI's own members. An image is a file of the form, never an address. */
+/** OpenAI's own members. An image is sent as a file in the form, never as an address. */
 function formOf({ request, engineModel }: VideoCall): FormData {
   const { width, height } = videoPlan(request)
   const form = new FormData()
@@ -98,7 +98,7 @@ function refusedAs(answer: JobAnswer): JobProgress {
   throw new Error(`The engine answered ${status} to a job.`)
 }
 
-/** What an answer without a finished video says of the job. */
+/** Returns the job's state according to an answer without a finished video. */
 function verdictOf(answer: JobAnswer, state: EngineState): JobProgress {
   const body = answer.kind === 'json' ? answer.body : {}
   if (answer.status === 200) {

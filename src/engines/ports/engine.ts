@@ -1,6 +1,6 @@
 /**
- * What a model runs on, a port for each capability. An engine knows neither accounts nor money;
- * it reports usage, and the caller prices it.
+ * The interface of each capability's engine. An engine knows neither accounts nor money; it reports usage, and the
+ * caller prices it.
  */
 import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '#contract/operations/chat.ts'
 import type { EmbeddingInput } from '#contract/operations/embeddings.ts'
@@ -10,39 +10,47 @@ import type { Fetcher } from '../fetch/fetcher.ts'
 
 export interface ChatCall {
   request: ChatCompletionRequest
-  /** The engine's own name of the model. */
+  /** The engine's own name for the model. */
   engineModel: string
-  /** The most completion tokens the caller has paid a hold for, all choices together; never exceeded by a well-behaved engine. */
+  /**
+   * The most completion tokens that the caller has a hold for, over all choices; a well-behaved engine never exceeds
+   * it.
+   */
   maxCompletionTokens: number
-  /** It searches the web and X by itself, and says in `citations` and its usage what it found. */
+  /** It searches the web and X itself, and reports the results in `citations` and its usage. */
   searchesX?: boolean
-  /** A model that can reason is to answer at once. */
+  /** Whether a model that can reason should answer without thinking. */
   isThinkingOff?: boolean
   signal: AbortSignal
 }
 
 export interface ChatEngine {
-  /** Paths of members beyond the published ones that its operator lets through, such as `chat_template_kwargs.enable_thinking`. */
+  /**
+   * Paths of members beyond the published ones that the operator allows, such as
+   * `chat_template_kwargs.enable_thinking`.
+   */
   readonly passMembers?: readonly string[]
-  /** Whether it has a search of its own. */
+  /** Whether it has its own search. */
   readonly hasXSearch?: boolean
   complete(call: ChatCall): Promise<ChatCompletion>
-  /** Ends normally after the last chunk; a chunk with `usage` may come last. Breaking off the loop ends the upstream call. */
+  /**
+   * Ends normally after the last chunk; a chunk with `usage` may come last. Leaving the loop ends the upstream call.
+   */
   stream(call: ChatCall): AsyncIterable<ChatCompletionChunk>
 }
 
 export interface EmbeddingCall {
   input: EmbeddingInput
   engineModel: string
-  /** Only for a model that lets them be chosen. */
+  /** Only for a model that offers the choice. */
   dimensions?: number
   signal: AbortSignal
 }
 
 export interface EmbeddingResult {
-  /** One for each input, in their order. */
+  /** One per input, in order. */
   vectors: number[][]
-  /** Null where the engine does not say. */
+  /** Null if the engine does not report it. */
   promptTokens: number | null
 }
 
@@ -53,9 +61,9 @@ export interface EmbeddingEngine {
 
 export interface SearchCall {
   query: string
-  /** Results at most. */
+  /** Maximum number of results. */
   limit: number
-  /** Whose index the caller wants, where the engine has a choice. */
+  /** Which index the caller wants, if the engine offers a choice. */
   provider?: 'google' | 'brave'
   signal: AbortSignal
 }
@@ -63,36 +71,36 @@ export interface SearchCall {
 export interface SearchResult {
   title: string
   url: string
-  /** What the page says about it, as text. */
+  /** What the page says about the query, as text. */
   content: string
-  /** When the page is of, as the engine writes it; empty where it knows no date. */
+  /** The page's date, as the engine writes it; empty if unknown. */
   date: string
 }
 
 export interface SearchEngine {
-  /** The best first; none is an answer too. */
+  /** Best first; may be empty. */
   search(call: SearchCall): Promise<SearchResult[]>
 }
 
 export interface PageCall {
   /** As a caller wrote it. */
   url: string
-  /** The service's own way to what callers name: public addresses, and the hosts that its operator lists. */
+  /** Fetches callers' addresses: public ones, and hosts that the operator lists. */
   fetcher?: Fetcher
-  /** Counts bytes that a way of the reader's own brings. */
+  /** Counts bytes that the reader fetches by other means. */
   count?: (bytes: number) => void
   signal: AbortSignal
 }
 
 export interface ReadPage {
-  /** Empty where the page has none. */
+  /** Empty if the page has none. */
   title: string
   /** Markdown. */
   content: string
 }
 
 export interface PageReader {
-  /** Throws `PageUnread` where a page gives no text; any other error is a fault of the reader. */
+  /** Throws `PageUnread` if a page has no text; any other error is the reader's fault. */
   read(call: PageCall): Promise<ReadPage>
 }
 
@@ -102,7 +110,9 @@ export interface DocumentCall {
 }
 
 export interface DocumentReader {
-  /** Its text. Throws `DocumentUnread` where it has none, `DocumentMissing` where this reader lacks a package for it. */
+  /**
+   * Returns its text. Throws `DocumentUnread` if it has none, `DocumentMissing` if this reader lacks a package for it.
+   */
   read(call: DocumentCall): Promise<string>
 }
 
@@ -112,36 +122,42 @@ export interface NodeCall {
 }
 
 export interface ChainNode {
-  /** One result for each call, in their order; their ids are the node's affair. Throws where one has none. */
+  /** Returns one result per call, in order; their ids are internal to the node. Throws if one has no result. */
   ask(call: NodeCall): Promise<RpcResult[]>
 }
 
-/** A blockchain whose node callers may ask. */
+/** A blockchain whose node callers may query. */
 export interface ChainNetwork {
-  /** Its word in the path, such as `ethereum-mainnet`. */
+  /** Its name in the path, such as `ethereum-mainnet`. */
   slug: string
   node: ChainNode
-  /** Of an ordinary call; 20 where absent, 30 at most by the contract: wallets of callers price a call by that. */
+  /**
+   * Credits of an ordinary call; 20 by default, at most 30 by the contract, because callers' wallets price a call by
+   * that.
+   */
   baseCredits?: number
 }
 
-/** What the service reads of the web; null where its operator set nothing up for it. */
+/** Web search and pages; null if the operator has not configured them. */
 export interface Web {
   search: SearchEngine | null
   pages: PageReader | null
 }
 
-/** A document without a text that could be read; the message goes on after the name of the field. */
+/** The document has no readable text; the message continues after the name of the field. */
 export class DocumentUnread extends Error {
   override readonly name = 'DocumentUnread'
 }
 
-/** What reads such documents does not load here. */
+/** The package for such documents is not installed. */
 export class DocumentMissing extends Error {
   override readonly name = 'DocumentMissing'
 }
 
-/** A page that gives no text, through no fault of ours. The message follows the name of a field, and holds no word of the page. */
+/**
+ * The page has no text, through no fault of ours. The message follows the name of a field, and contains nothing from
+ * the page.
+ */
 export class PageUnread extends Error {
   constructor(problem: string) {
     super(problem)
@@ -149,14 +165,14 @@ export class PageUnread extends Error {
   }
 }
 
-/** The maximum that the caller gave, under any of the names that clients use; the smallest where there are several. */
+/** Returns the caller's maximum, under any of the names that clients use; the smallest if there are several. */
 export function askedTokens(request: ChatCompletionRequest): number | undefined {
   const { max_tokens: old, max_completion_tokens: current, maxCompletionTokens: camel } = request
   const given = [old, current, camel].filter(each => typeof each === 'number' && Number.isSafeInteger(each) && each > 0)
   return given.length ? Math.min(...given.map(Number)) : undefined
 }
 
-/** Fields of a request that change what is bought, by their names in the contract, for each kind of engine. */
+/** Fields of a request that change the result, by their names in the contract, for each kind of engine. */
 export type VideoChoice =
   | 'prompt'
   | 'negative_prompt'
@@ -177,7 +193,7 @@ export type ImageChoice =
   | 'steps'
   | 'cfg_scale'
   | 'style_preset'
-/** `images` is how many a request brings. */
+/** `images` is the number of images in a request. */
 export type EditChoice = 'prompt' | 'images' | 'aspect_ratio' | 'resolution' | 'quality' | 'output_format'
 export type UpscaleChoice = 'scale' | 'enhance' | 'enhanceCreativity' | 'replication' | 'enhancePrompt'
 export type SpeechChoice = 'voice' | 'speed' | 'language' | 'prompt' | 'temperature' | 'top_p'
@@ -194,21 +210,21 @@ export type MusicChoice =
 export type EmbeddingChoice = 'dimensions'
 
 /**
- * Whether a value of a field reaches what makes the result. A service refuses what is not carried before it holds money,
- * so that no caller pays for a choice that was dropped.
+ * Whether a field's value reaches the engine. The service refuses a request with a field that does not before it holds
+ * money, so that no caller pays for an ignored choice.
  */
 export type Carries<Choice extends string> = (field: Choice, value: unknown) => boolean
 
-/** For an engine that hands on every field as it is. */
+/** For an engine that forwards every field. */
 export const carriesAll = (): boolean => true
 
-/** For an engine that hands on these fields, whatever their value. */
+/** For an engine that forwards only these fields, with any value. */
 export const carriesOnly =
   <Choice extends string>(...fields: readonly Choice[]): Carries<Choice> =>
   field =>
     fields.includes(field)
 
-/** For an engine that hands on all but these. */
+/** For an engine that forwards all but these fields. */
 export const carriesAllBut =
   <Choice extends string>(...fields: readonly Choice[]): Carries<Choice> =>
   field =>

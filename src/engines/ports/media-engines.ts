@@ -1,10 +1,10 @@
-/** Ports of media engines. Like all engines, they know neither accounts nor money. */
+/** Interfaces of media engines. Like all engines, they know neither accounts nor money. */
 import type { SpeechFormat, Transcription } from '#contract/operations/audio.ts'
 import type { ImageFormat } from '#contract/operations/images.ts'
 import type { VideoQueueRequest } from '#contract/operations/video.ts'
 import type { Recording } from '../audio/recording.ts'
 import type { ImageFile } from '../images/image-file.ts'
-import type { MediaFormat } from '../video-media/request-media.ts'
+import type { MediaFormat } from '../video-media/media-limits.ts'
 import type {
   Carries,
   EditChoice,
@@ -16,15 +16,15 @@ import type {
   VideoChoice,
 } from './engine.ts'
 
-/** What is to be said, with nothing that its model does not take. */
+/** What to say, without options that its model does not support. */
 export interface SpokenText {
   text: string
-  /** One of the model's, or what `cloneVoice` gave. */
+  /** One of the model's voices, or one that `cloneVoice` returned. */
   voice: string
   format: SpeechFormat
   speed: number
   language?: string
-  /** How it is to be said. */
+  /** How to say it. */
   style?: string
   temperature?: number
   topP?: number
@@ -44,17 +44,17 @@ export interface VoiceCall {
 
 export interface SpeechEngine {
   readonly carries: Carries<SpeechChoice>
-  /** A whole file in the format of the request; `pcm` is 16 bits, little-endian, mono, 24,000 a second. */
+  /** Returns a complete file in the requested format; `pcm` is 16-bit little-endian mono at 24,000 Hz. */
   speak(call: SpeechCall): Promise<Buffer>
-  /** Formats that can be made here and now, where those are fewer than the model's. */
+  /** Formats available on this machine now, if fewer than the model's. */
   formats?(): Promise<readonly SpeechFormat[]>
-  /** The engine's own name of a voice made from this recording; absent where it makes none. */
+  /** Returns the engine's name for a voice cloned from this recording; absent if it cannot clone. */
   cloneVoice?(call: VoiceCall): Promise<string>
 }
 
 export interface TranscriptionCall {
   recording: Recording
-  /** ISO 639-1; the engine finds out by itself where absent. */
+  /** ISO 639-1; detected by the engine if absent. */
   language?: string
   timestamps: boolean
   engineModel: string
@@ -62,7 +62,7 @@ export interface TranscriptionCall {
 }
 
 export interface TranscribedSpeech extends Pick<Transcription, 'text' | 'timestamps'> {
-  /** Length of the recording; null where the engine does not say. */
+  /** Length of the recording; null if the engine does not report it. */
   seconds: number | null
 }
 
@@ -71,13 +71,13 @@ export interface TranscriptionEngine {
   transcribe(call: TranscriptionCall): Promise<TranscribedSpeech>
 }
 
-/** What music is made of, with nothing that its model does not take. */
+/** The input for music, without options that its model does not support. */
 export interface MusicRequest {
   prompt: string
   lyrics?: string
   seconds: number
   isInstrumental: boolean
-  /** Whether the engine may write lyrics by itself. */
+  /** Whether the engine may write lyrics itself. */
   writesLyrics: boolean
   voice?: string
   languageCode?: string
@@ -94,52 +94,55 @@ export interface MusicCall {
 
 export interface MusicEngine {
   readonly carries: Carries<MusicChoice>
-  /** Starts or finds the work of this job. The file is `audio/mpeg`, `audio/wav` or `audio/flac`. */
+  /** Starts or finds this job's work. The file is `audio/mpeg`, `audio/wav` or `audio/flac`. */
   start(call: MusicCall): Promise<JobProgress>
-  /** Looks after it; called again until it is completed or failed. An error thrown here is no verdict. */
+  /** Polls the work until it is completed or failed. An error thrown here is not a result. */
   poll(call: MusicCall, engineState: EngineState): Promise<JobProgress>
 }
 
 export interface TranscriptCall {
-  /** A whole file. */
+  /** A complete file. */
   bytes: Buffer
-  /** As its server said; it proves nothing. */
+  /** As its server claims; it proves nothing. */
   mimeType: string
   signal: AbortSignal
 }
 
 export interface VideoTranscriber {
-  /** What is said in it, and its language (BCP 47) where that is known. */
+  /** Returns the speech in it, and its language (BCP 47) if known. */
   transcribe(call: TranscriptCall): Promise<{ transcript: string; lang?: string }>
 }
 
 export interface VideoCall {
   request: VideoQueueRequest
   engineModel: string
-  /** The job's id: an engine that takes an idempotency key uses it, so that a submission repeated after a crash makes one video. */
+  /**
+   * The job's id: an engine that accepts an idempotency key uses it, so that a submission repeated after a crash makes
+   * one video.
+   */
   jobId: string
   signal: AbortSignal
 }
 
-/** What an engine needs in order to find its work again after a restart: plain JSON, kept in the job's row. */
+/** What an engine needs in order to find its work after a restart: plain JSON, kept in the job's row. */
 export type EngineState = Record<string, unknown>
 
-/** How the work of a job stands at its engine. */
+/** The state of a job's work at its engine. */
 export type JobProgress =
   | { state: 'running'; engineState: EngineState }
-  /** The file lies at `path`, written whole; the caller takes it over. */
+  /** The complete file is at `path`; the caller takes ownership of it. */
   | { state: 'completed'; path: string; mimeType: string }
   | { state: 'failed'; reason: string; contentPolicy?: boolean }
 
 export interface VideoEngine {
   readonly carries: Carries<VideoChoice>
-  /** Starts or finds the work of this job. */
+  /** Starts or finds this job's work. */
   start(call: VideoCall): Promise<JobProgress>
-  /** Looks after it; called again until it is completed or failed. An error thrown here is no verdict. */
+  /** Polls the work until it is completed or failed. An error thrown here is not a result. */
   poll(call: VideoCall, engineState: EngineState): Promise<JobProgress>
 }
 
-/** An image or a video whose type is known. */
+/** An image or video of known type. */
 export interface FaceMedium {
   kind: 'image' | 'video'
   bytes: Buffer
@@ -148,17 +151,20 @@ export interface FaceMedium {
 }
 
 /**
- * Whether a media file shows a human face. One that cannot tell says yes; when nobody asks any more, the signal's
- * reason is thrown.
+ * Detects whether a media file shows a human face. A detector that cannot tell says yes; after an abort it throws the
+ * signal's reason.
  */
 export interface FaceDetector {
   hasFace(medium: FaceMedium, signal?: AbortSignal): Promise<boolean>
 }
 
-/** Without a detector every media file counts as one with a face: consent is asked too often rather than too seldom. */
+/**
+ * Without a detector every media file counts as one with a face, so that consent is asked too often rather than too
+ * rarely.
+ */
 export const everyMediumHasAFace: FaceDetector = { hasFace: async () => true }
 
-/** What an image is made of, with nothing that its model does not take. */
+/** The input for an image, without options that its model does not support. */
 export interface ImageRequest {
   prompt: string
   negativePrompt?: string
@@ -170,11 +176,11 @@ export interface ImageRequest {
   steps?: number
   cfgScale?: number
   style?: string
-  /** Whether the caller wants sexual images blurred; for engines that can do so themselves. */
+  /** Whether the caller wants sexual images blurred; for engines that can do this themselves. */
   safeMode?: boolean
 }
 
-/** What an engine says that it found in its images. */
+/** What an engine reports about its images. */
 export interface EngineFinding {
   isBlurred?: boolean
   isViolation?: boolean
@@ -191,17 +197,17 @@ export interface ImageCall {
 
 export interface ImageEngine {
   readonly carries: Carries<ImageChoice>
-  /** Images in the format of the request, one at least and no more than were asked for; only those are charged. */
+  /** Returns images in the requested format, at least one and no more than requested; only those are charged. */
   generate(call: ImageCall): Promise<Buffer[]>
 }
 
-/** What is made of images, with nothing that its model does not take. */
+/** The input for an edit, without options that its model does not support. */
 export interface EditRequest {
   prompt: string
-  /** One at least, the first is the one to change. */
+  /** At least one; the first is the one to change. */
   images: readonly ImageFile[]
   format: ImageFormat
-  /** Absent where the image keeps its own. */
+  /** Absent if the image keeps its own. */
   aspectRatio?: string
   resolution?: string
   quality?: 'low' | 'medium' | 'high'
@@ -215,7 +221,7 @@ export interface EditCall {
 
 export interface EditEngine {
   readonly carries: Carries<EditChoice>
-  /** An image in the format of the request. */
+  /** Returns an image in the requested format. */
   edit(call: EditCall): Promise<Buffer>
 }
 
@@ -223,7 +229,7 @@ export interface UpscaleRequest {
   image: ImageFile
   /** From 1 to 4; 1 is for a model that enhances. */
   scale: number
-  /** Only for a model that has it; each from 0 to 1. */
+  /** Only for a model that supports it; each from 0 to 1. */
   enhance?: { creativity: number; replication: number; prompt?: string }
 }
 
@@ -235,7 +241,7 @@ export interface UpscaleCall {
 
 export interface UpscaleEngine {
   readonly carries: Carries<UpscaleChoice>
-  /** A PNG. */
+  /** Returns a PNG. */
   upscale(call: UpscaleCall): Promise<Buffer>
 }
 
@@ -246,23 +252,23 @@ export interface BackgroundCall {
 }
 
 export interface BackgroundEngine {
-  /** A PNG whose background is transparent. */
+  /** Returns a PNG with a transparent background. */
   removeBackground(call: BackgroundCall): Promise<Buffer>
 }
 
-/** What a moderator found in an image. Null is what it cannot tell. */
+/** What a moderator found in an image. Null for what it cannot tell. */
 export interface ImageFinding {
-  /** Sexual content: what safe mode blurs. */
+  /** Sexual content, which safe mode blurs. */
   isAdult: boolean
   /** Anything else that its policy forbids, such as gore. */
   isViolation: boolean | null
   containsMinor: boolean | null
 }
 
-/** Looks at images that were made here, before they are sold. */
+/** Checks generated images before they are sold. */
 export interface Moderator {
-  /** Throws where it cannot look: then the image is not sold. */
+  /** Throws if it cannot check; then the image is not sold. */
   judge(image: Uint8Array, signal: AbortSignal): Promise<ImageFinding>
-  /** Ends its threads and connections. */
+  /** Closes its threads and connections. */
   close?(): Promise<void>
 }

@@ -3,8 +3,8 @@ import { ChatCompletionRequest } from '#contract/operations/chat.ts'
 import type { ChatEngine } from './engine.ts'
 
 /**
- * Which members of a value may be handed on, by their names; `all` where the published schema leaves them open, as in the
- * schema of a function's parameters. Of a list the items are meant.
+ * Which members of a value may be forwarded, by name; `all` if the published schema leaves them open, as in the schema
+ * of a function's parameters. For a list, this applies to its items.
  */
 export type Members = 'all' | NamedMembers | Variants
 
@@ -12,7 +12,7 @@ interface NamedMembers {
   named: ReadonlyMap<string, Members>
 }
 
-/** Of objects that one member tells apart, such as messages by their role; any other object has no member that is published. */
+/** Objects distinguished by one member, such as messages by their role; any other object has no published members. */
 interface Variants {
   by: string
   of: ReadonlyMap<unknown, Members>
@@ -31,7 +31,7 @@ interface Definition {
   discriminator?: string
 }
 
-/** The members that a schema names, at every depth. */
+/** Returns the members that a schema names, at every depth. */
 export function membersOf(schema: z.core.$ZodType): Members {
   const { type, shape, element, innerType, in: before, out, options, discriminator } = schema._zod.def as Definition
   if (shape) return { named: new Map(Object.entries(shape).map(([name, member]) => [name, membersOf(member)])) }
@@ -52,7 +52,7 @@ const variantsOf = (options: readonly z.core.$ZodType[], by: string): Variants =
   ),
 })
 
-/** What either of two lets pass. */
+/** Returns the union of both. */
 function merged(one: Members, other: Members): Members {
   if (one === 'all' || other === 'all') return 'all'
   if (one === other || isNone(other)) return one
@@ -70,7 +70,7 @@ function mergedMaps<Name>(one: ReadonlyMap<Name, Members>, other: ReadonlyMap<Na
   return both
 }
 
-/** The same and what lies at a path of names, such as `chat_template_kwargs.enable_thinking`, with all that is in it. */
+/** Adds what is at a path of names, such as `chat_template_kwargs.enable_thinking`, with everything in it. */
 export const withPath = (members: Members, path: string): Members => withNames(members, path.split('.'))
 
 function withNames(members: Members, [name = '', ...rest]: readonly string[]): Members {
@@ -80,7 +80,7 @@ function withNames(members: Members, [name = '', ...rest]: readonly string[]): M
   return { named: new Map(members.named).set(name, inner) }
 }
 
-/** A path begins in the variants that have its first name already, and in each of them where none has. */
+/** A path applies to the variants that already have its first name, or to each of them if none has. */
 function withNamesIn({ by, of }: Variants, names: readonly string[]): Variants {
   const has = (each: Members) => each !== 'all' && 'named' in each && each.named.has(names[0] ?? '')
   const isKnown = [...of.values()].some(has)
@@ -90,13 +90,13 @@ function withNamesIn({ by, of }: Variants, names: readonly string[]): Variants {
   }
 }
 
-/** The same but for these names of the outermost object. */
+/** Removes these names from the top level. */
 export function withoutNames(members: Members, names: readonly string[]): Members {
   if (members === 'all' || 'by' in members) return members
   return { named: new Map([...members.named].filter(([name]) => !names.includes(name))) }
 }
 
-/** A value without the members that may not be handed on: the same one where all of them may. */
+/** Returns a value without the members that may not be forwarded; the same object if all may. */
 export function handedOn<Value>(value: Value, members: Members): Value {
   if (members === 'all' || typeof value !== 'object' || value === null) return value
   return (Array.isArray(value) ? items(value, members) : object(value as Record<string, unknown>, members)) as Value
@@ -121,15 +121,15 @@ function object(value: Record<string, unknown>, members: NamedMembers | Variants
   return isSame ? value : Object.fromEntries(passed)
 }
 
-/** Published, but not for an engine: who calls, what OpenAI would keep, and models that nobody priced. */
+/** Published, but not for an engine: who calls, what OpenAI would store, and models that have no price here. */
 const keptHere = ['user', 'store', 'metadata', 'fallbacks']
 
-/** In which detail an image is looked at: published for Responses, and sent by OpenAI's clients here too. */
+/** The detail in which a model sees an image: published for Responses, and sent here too by OpenAI's clients. */
 const imageDetail = 'messages.content.image_url.detail'
 
 let published: Members | undefined
 
-/** What an engine may be told of a chat: the published members (published contract §5.1) and these paths. */
+/** Returns what an engine may get of a chat: the published members (published contract §5.1) and these paths. */
 export function chatMembers(paths: readonly string[] = []): Members {
   published ??= withPath(withoutNames(membersOf(ChatCompletionRequest), keptHere), imageDetail)
   return paths.reduce(withPath, published)
@@ -137,7 +137,9 @@ export function chatMembers(paths: readonly string[] = []): Members {
 
 const known = new WeakMap<ChatEngine, Members>()
 
-/** A request without the members that this engine is not told, so that they are neither held for nor counted. */
+/**
+ * Returns a request without the members that this engine does not get, so that they are neither held for nor counted.
+ */
 export function requestFor(engine: ChatEngine, request: ChatCompletionRequest): ChatCompletionRequest {
   const members = known.get(engine) ?? chatMembers(engine.passMembers)
   known.set(engine, members)

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import type { ChatCompletionChunk } from '#contract/operations/chat.ts'
 
-/** Members of a delta that engines write text into. */
+/** Members of a delta into which engines write text. */
 const textMembers = ['content', 'reasoning_content', 'reasoning'] as const
 
 type TextMember = (typeof textMembers)[number]
 
 /**
- * What chunks of a stream have in common that differ in their text alone, as almost all of a stream do. Each after the first
- * is known by the characters around its text, so none is parsed, checked and printed again.
+ * What is common to chunks of a stream that differ only in their text, as almost all do. Each after the first is
+ * recognized by the characters around its text, so it is not parsed, validated and printed again.
  */
 export class ChunkShape {
-  /** One of them, whole. */
+  /** One such chunk, complete. */
   readonly chunk: ChatCompletionChunk
   readonly index: number
   readonly member: TextMember
@@ -28,7 +28,7 @@ export class ChunkShape {
     this.after = after
   }
 
-  /** Of a chunk and the JSON that it was read from; null where more than one text may change from one to the next. */
+  /** Returns the shape of a chunk and its JSON; null if more than one text may change between chunks. */
   static of(chunk: ChatCompletionChunk, json: string): ChunkShape | null {
     const member = onlyText(chunk)
     if (member === null) return null
@@ -42,7 +42,7 @@ export class ChunkShape {
     return new ChunkShape(chunk, member, [json.slice(0, start), json.slice(start + escaped.length)])
   }
 
-  /** The chunk that this JSON is, where it is of this shape. */
+  /** Returns the chunk for this JSON, if it has this shape. */
   read(json: string): TextChunk | null {
     const { before, after } = this
     if (!json.startsWith(before) || !json.endsWith(after)) return null
@@ -50,7 +50,7 @@ export class ChunkShape {
     return escapedText.test(escaped) ? new TextChunk(this, escaped) : null
   }
 
-  /** The same under another model's id, as it is written for a caller. */
+  /** Returns the shape with another model id, as callers see it. */
   as(model: string): ChunkShape {
     if (this.#shown?.model === model) return this.#shown.shape
     const { usage: _none, ...chunk } = this.chunk
@@ -67,15 +67,15 @@ export class ChunkShape {
   }
 }
 
-/** Stands for the text of a chunk while what is around it is written; no engine can guess it. */
+/** Takes the place of a chunk's text while the JSON around it is printed; no engine can guess it. */
 const mark = randomUUID()
 
-/** The inside of a JSON string, of one character at least. */
+/** The content of a JSON string with at least one character. */
 const escapedText = /^(?:[^"\\\p{Cc}]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))+$/u
 
 const textOf = (escaped: string): string => (escaped.includes('\\') ? JSON.parse(`"${escaped}"`) : escaped)
 
-/** The member that holds all that a chunk of one choice says; null where there is another, an end or a usage. */
+/** Returns the member with everything that a chunk of one choice says; null if there is another, an end or a usage. */
 function onlyText({ choices, usage }: ChatCompletionChunk): TextMember | null {
   const [choice, another] = choices
   if (!choice || another || choice.finish_reason || usage) return null
@@ -88,12 +88,12 @@ function onlyText({ choices, usage }: ChatCompletionChunk): TextMember | null {
 const isNothing = (value: unknown): boolean =>
   value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
 
-/** A chunk that is its shape and a text; its members are made only where someone reads them. */
+/** A chunk made of its shape and a text; its members are created only when they are read. */
 export class TextChunk implements ChatCompletionChunk {
   [member: string]: unknown
   readonly usage = undefined
   readonly shape: ChunkShape
-  /** The text as it stands in JSON. */
+  /** The text as escaped in JSON. */
   readonly escaped: string
 
   constructor(shape: ChunkShape, escaped: string) {
@@ -134,7 +134,7 @@ export class TextChunk implements ChatCompletionChunk {
     return this.whole
   }
 
-  /** As a caller sees it under this model's id. */
+  /** Returns it as a caller sees it, with this model id. */
   as(model: string): TextChunk {
     return new TextChunk(this.shape.as(model), this.escaped)
   }
@@ -144,6 +144,6 @@ export class TextChunk implements ChatCompletionChunk {
   }
 }
 
-/** A plain object of what may be a `TextChunk`, whose members are not its own. */
+/** Returns a plain object for what may be a `TextChunk`, whose members are not its own. */
 export const wholeChunk = (chunk: ChatCompletionChunk): ChatCompletionChunk =>
   chunk instanceof TextChunk ? chunk.whole : chunk

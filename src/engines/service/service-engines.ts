@@ -32,18 +32,18 @@ import type {
 } from '../ports/media-engines.ts'
 import { handedOn, type Members, membersOf, withPath } from '../ports/published-members.ts'
 
-/** Of an answer about a voice: an id and a model's name. */
+/** Largest answer about a voice: an id and a model's name. */
 const voiceAnswerBytes = 64 * 1024
 
 export interface ServiceChatOptions
   extends Omit<OpenAiChatOptions, 'optionMembers' | 'xSearch' | 'searchedAnswer' | 'withoutThinking' | 'lengthMember'> {
-  /** The word in the other service's headers and members. */
+  /** The vendor word in the other service's headers and members. */
   vendor?: string
 }
 
-/** Another service of this contract. Prompts, searches and characters are ours to add, so it is told to add none of its own. */
+/** Another service of this contract. We add prompts, searches and characters, so it is told to add none. */
 export class ServiceChat extends OpenAiChat {
-  /** Throws one sentence where the address or the key cannot be used. */
+  /** Throws one sentence if the address or the key is invalid. */
   constructor({ vendor = defaultVendor, ...options }: ServiceChatOptions) {
     const told = (more: object) =>
       toVendor({ service_parameters: { include_service_system_prompt: false, ...more } }, vendor) as Record<
@@ -61,24 +61,24 @@ export class ServiceChat extends OpenAiChat {
   }
 }
 
-/** A service of this contract names its sources in the echo of its options, which is not ours to pass on. */
+/** A service of this contract lists its sources in the echo of its options, which we do not pass on. */
 function withCitations(answer: Record<string, unknown>, named: unknown): Record<string, unknown> {
   const { service_parameters: echo } = named as { service_parameters?: { web_search_citations?: unknown } | null }
   const citations = echo?.web_search_citations
   return Array.isArray(citations) ? { ...answer, citations } : answer
 }
 
-/** Another service of this contract, which has its own word for how to speak, and makes voices of recordings. */
+/** Another service of this contract, which has its own member for how to speak, and clones voices from recordings. */
 export class ServiceSpeech extends OpenAiSpeech {
   readonly #voices: OpenAiUpstream
 
-  /** Throws one sentence where the address or the key cannot be used. */
+  /** Throws one sentence if the address or the key is invalid. */
   constructor(options: UpstreamOptions) {
     super({ ...options, styleMember: 'prompt' })
     this.#voices = new OpenAiUpstream(options, '/audio/voices')
   }
 
-  /** The voice's id there, which that service keeps for seven days. */
+  /** Returns the voice's id there, which that service keeps for seven days. */
   async cloneVoice({ sample, engineModel, signal }: VoiceCall): Promise<string> {
     const form = new FormData()
     form.set('model', engineModel)
@@ -93,15 +93,15 @@ export class ServiceSpeech extends OpenAiSpeech {
     }
   }
 
-  /** Ends all connections. */
+  /** Closes all connections. */
   override async close(): Promise<void> {
     await Promise.all([super.close(), this.#voices.close()])
   }
 }
 
-/** Another service of this contract, which has its own way to ask for times. */
+/** Another service of this contract, which has its own way of requesting times. */
 export class ServiceTranscription extends OpenAiTranscription {
-  /** Throws one sentence where the address or the key cannot be used. */
+  /** Throws one sentence if the address or the key is invalid. */
   constructor(options: UpstreamOptions) {
     super({ ...options, timesMember: 'timestamps' })
   }
@@ -111,13 +111,13 @@ type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
 
 const Answer = z.looseObject({ images: z.array(z.base64().min(1)).min(1) })
 
-/** Another service of this contract: its own route for images takes every choice that ours has. */
+/** Another service of this contract: its own image route supports every choice that ours does. */
 export class ServiceImages implements ImageEngine {
   readonly carries = carriesAll
   readonly #upstream: OpenAiUpstream
   readonly #vendor: string
 
-  /** Throws one sentence where the address or the key cannot be used. */
+  /** Throws one sentence if the address or the key is invalid. */
   constructor({ vendor = defaultVendor, ...options }: UpstreamOptions & { vendor?: string }) {
     this.#vendor = vendor
     this.#upstream = new OpenAiUpstream(options, '/image/generate')
@@ -136,7 +136,7 @@ export class ServiceImages implements ImageEngine {
     }
   }
 
-  /** Ends all connections. */
+  /** Closes all connections. */
   close(): Promise<void> {
     return this.#upstream.close()
   }
@@ -168,7 +168,7 @@ const bodyOf = ({
   ...(safeMode === undefined ? {} : { safe_mode: safeMode }),
 })
 
-/** That service's own findings, of the headers that it sends. */
+/** Reads the other service's own findings from its headers. */
 function findingOf(headers: AnswerHeaders, vendor: string): EngineFinding {
   const read = ({ name, parse }: typeof isBlurred) =>
     parse(String(headers[vendorHeader(name, vendor)] ?? '')) ?? undefined
@@ -182,21 +182,22 @@ function findingOf(headers: AnswerHeaders, vendor: string): EngineFinding {
 }
 
 export interface ServiceVideoOptions extends JobUpstreamOptions {
-  /** Whether the service knows a request again by its `Idempotency-Key`, as farebox does. */
+  /** Whether the service recognizes a repeated request by its `Idempotency-Key`, as farebox does. */
   takesKeys?: boolean
-  /** Paths of members that it is told of beside the published ones. */
+  /** Paths of members to forward in addition to the published ones. */
   passMembers?: readonly string[]
 }
 
 /**
- * Another service of this contract. What it says of our key, our credit or its load is no verdict on a job, and nothing that
- * our caller could fix; its consents are those that the caller gave us, under the same provider.
+ * Another service of this contract. What it says about our key, our credit or its load is not a verdict on a job, and
+ * nothing that our caller could fix. The consents that it gets are those that the caller gave us, for the same
+ * provider.
  */
 export class ServiceVideo extends UpstreamJobs<VideoCall> implements VideoEngine {
   readonly carries = carriesAll
   readonly #members: Members
 
-  /** Throws one sentence where the address or the key cannot be used. */
+  /** Throws one sentence if the address or the key is invalid. */
   constructor(options: ServiceVideoOptions) {
     super(options, { knowsAgain: options.takesKeys ?? true })
     this.#members = (options.passMembers ?? []).reduce(withPath, membersOf(VideoQueueRequest))
@@ -223,7 +224,7 @@ export class ServiceVideo extends UpstreamJobs<VideoCall> implements VideoEngine
     const file = await this.#fileOf(answer, state, signal)
     if (!file) return verdictOf(answer, state)
     const kept = await this.upstream.keep(jobId, file)
-    // Ours is on disk; what the other service keeps is only a copy, which ends by itself where this is not heard.
+    // Our copy is on disk; the other service's expires by itself if this request fails.
     await this.upstream.ask({ ...question, path: '/video/complete', body }).catch(() => undefined)
     return kept
   }
@@ -243,7 +244,10 @@ function queuedAs({ queue_id: queueId, download_url: downloadUrl }: Record<strin
   return { state: 'running', engineState: { queueId, ...(typeof downloadUrl === 'string' ? { downloadUrl } : {}) } }
 }
 
-/** An answer that took no job: for the caller's content, for a consent that nobody asked for here, or for our own affairs. */
+/**
+ * Reads an answer that refused the job: for the caller's content, for a consent that was not asked for here, or for our
+ * own problems.
+ */
 function refusedAs(answer: JobAnswer): JobProgress {
   const words = answer.kind === 'json' ? errorWords(answer.body) : ''
   const { status } = answer
@@ -262,7 +266,10 @@ function refusedAs(answer: JobAnswer): JobProgress {
 
 const refusedContent = () => failedJob('The provider of this model refused the content of this request.', true)
 
-/** What an answer without a video says of the job. A failure is an answer of its own in this contract (published contract §4.4). */
+/**
+ * Returns the job's state according to an answer without a video. In this contract a failure is an answer of its own
+ * (published contract §4.4).
+ */
 function verdictOf(answer: JobAnswer, state: EngineState): JobProgress {
   const body = answer.kind === 'json' ? answer.body : {}
   const { status } = answer

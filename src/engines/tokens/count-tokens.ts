@@ -1,39 +1,51 @@
 import { countTokens as countPiece } from 'gpt-tokenizer/encoding/o200k_base'
 import type { ChatCompletionRequest, ChatMessage, ContentPart } from '#contract/operations/chat.ts'
 
-/** The tokenizer's work grows with the square of an unbroken run, so it sees a text in pieces of at most this many characters. */
+/**
+ * The tokenizer is quadratic in the length of an unbroken run, so it gets a text in pieces of at most this many
+ * characters.
+ */
 export const tokenizedPieceCharacters = 128
 
-/** Characters of a request that are really tokenized, under 0.1 s of the worst script: nobody else is answered meanwhile. */
+/**
+ * Characters of a request that are actually tokenized: under 0.1 s in the worst script, because the process answers
+ * nobody else meanwhile.
+ */
 export const tokenizedCharacters = 32_768
 
-/** Ordinary text has 4 to 5 bytes a token; what is not tokenized is taken to have no more, whatever it begins with. */
+/**
+ * Ordinary text has 4 to 5 bytes per token; text that is not tokenized counts at least this many tokens, whatever
+ * precedes it.
+ */
 const bytesPerTokenAtMost = 5
 
-/** An image in a prompt; large ones cost known models 800 to 4,000 tokens. */
+/** Tokens of an image in a prompt; large ones cost known models 800 to 4,000. */
 export const imageTokens = 4_096
 
-/** Bytes of encoded speech for a token: models take 10 to 25 tokens a second, and speech is rarely below 1 kB a second. */
+/**
+ * Bytes of encoded speech per token: models take 10 to 25 tokens per second, and speech is rarely below 1 kB per
+ * second.
+ */
 const audioBytesPerToken = 32
 
-/** Blanks in a row that ordinary text has, as indentation; beyond them each counts as a token of its own. */
+/** Spaces in a row that ordinary text has, as indentation; each further one counts as a token. */
 const ordinaryBlanks = 32
 
-/** Names of special tokens that stand in a text are text. */
+/** Names of special tokens in a text count as text. */
 const asText = { disallowedSpecial: new Set<string>() }
 
-/** What a conversation's frame costs in OpenAI's own counting: each message, and the beginning of the answer. */
+/** Overhead of a conversation by OpenAI's own counting: per message, and for the start of the answer. */
 const frameTokens = { message: 3, name: 1, answer: 3 } as const
 
-/** Tokens of one text; see `TokenCounter`. */
+/** Counts the tokens of one text; see `TokenCounter`. */
 export const countTokens = (text: string): number => new TokenCounter().count(text)
 
 /**
- * Counts the texts of one request (o200k), in linear time and with one bound for all of them: however many parts a
- * request has, only so many characters are really tokenized, and what lies beyond counts like what came before it, or like ordinary text where that is
- * more, so that nobody makes the rest free with a cheap beginning.
- * Pieces end at a space where one is near, so that ordinary text counts within a few per cent of the whole; a text never
- * counts more than its UTF-8 bytes.
+ * Counts the tokens of one request's texts (o200k), in linear time and with one limit for all of them: however many
+ * parts a request has, only a fixed number of characters is actually tokenized. The rest counts at the rate of what
+ * came before it, or at that of ordinary text if that is higher, so that a cheap beginning does not make the rest free.
+ * Pieces end at a space if one is near, so that ordinary text is counted within a few per cent; a text never counts
+ * more than its UTF-8 bytes.
  */
 export class TokenCounter {
   #characters = 0
@@ -48,7 +60,7 @@ export class TokenCounter {
     return tokens + Math.min(Math.max(likeBefore, Math.ceil(bytes / bytesPerTokenAtMost)), bytes)
   }
 
-  /** The tokens of the beginning that the bound lets through, and where it ends. */
+  /** Returns the tokens of the part within the limit, and where it ends. */
   #tokenized(text: string): [tokens: number, at: number] {
     let tokens = 0
     let at = 0
@@ -66,7 +78,7 @@ export class TokenCounter {
 
 const space = 0x20
 
-/** Where the piece of a text that begins at `start` ends. */
+/** Returns where the piece of a text that begins at `start` ends. */
 export function endOfPiece(text: string, start: number): number {
   const end = start + tokenizedPieceCharacters
   if (end >= text.length) return text.length
@@ -76,7 +88,7 @@ export function endOfPiece(text: string, start: number): number {
 
 const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code <= 0xdfff
 
-/** Prompt tokens of a request, for an engine that reports none. Media count by the bounds of this room. */
+/** Counts the prompt tokens of a request, for an engine that reports none. Media count at this room's fixed rates. */
 export function countPromptTokens(request: ChatCompletionRequest): number {
   const counter = new TokenCounter()
   const tools = request.tools?.length ? counter.count(JSON.stringify(request.tools)) : 0
@@ -85,7 +97,7 @@ export function countPromptTokens(request: ChatCompletionRequest): number {
   return request.messages.reduce((sum, message) => sum + messageTokens(message, counter), frame)
 }
 
-/** Whatever else a message says (calls, reasoning, members that only its engine knows) is part of the prompt as well. */
+/** Everything else in a message (calls, reasoning, members that only its engine knows) is part of the prompt too. */
 function messageTokens(message: ChatMessage, counter: TokenCounter): number {
   const { role: _role, content, name, ...others } = message
   const beside = Object.entries(others).filter(([member]) => member !== 'tool_call_id')
@@ -107,7 +119,7 @@ function contentTokens(content: ChatMessage['content'], counter: TokenCounter): 
   )
 }
 
-/** Tokens that a media file is taken for. An image is as many by its address as by its bytes. */
+/** Returns the tokens that a media file counts for. An image counts the same as an address or as bytes. */
 export function mediaTokens(part: Exclude<ContentPart, { type: 'text' }>): number {
   switch (part.type) {
     case 'image_url':
@@ -121,26 +133,26 @@ export function mediaTokens(part: Exclude<ContentPart, { type: 'text' }>): numbe
   }
 }
 
-/** What tokenizers never or rarely join: digits, signs, symbols. */
+/** Characters that tokenizers never or rarely join: digits, signs, symbols. */
 const alone = /[^\p{L}\p{M}\s]/gu
 const longBlanks = new RegExp(`\\s{${ordinaryBlanks},}`, 'g')
 
 /**
- * Counts the tokens of a text that is still coming, in the deltas of its engine. Every character is tokenized about once,
- * however small the deltas are, and the count never falls. There is no bound as for a prompt: the work is spread over the
+ * Counts the tokens of a text that is still arriving in deltas. Every character is tokenized about once, however small
+ * the deltas are, and the count never falls. There is no limit as for a prompt, because the work is spread over the
  * stream.
  *
  * The engine's tokenizer is not ours, and its caller chooses the text. So a piece counts as the largest of three: our
- * tokens, one for each delta that it came in, and what tokenizers with small vocabularies make of digits and blanks.
+ * tokens, one for each of its deltas, and what tokenizers with small vocabularies make of digits and spaces.
  */
 export class RunningCount {
   #counted = 0
-  /** What may still become part of a piece that is not whole, and the deltas that ended in it. */
+  /** Text that may still become part of an unfinished piece, and the deltas that ended in it. */
   #rest = ''
   #restDeltas = 0
   #most = 0
 
-  /** One delta. An empty one is a token whose text its engine kept back. */
+  /** Adds one delta. An empty one is a token whose text its engine held back. */
   push(text: string): void {
     if (!text) {
       this.#counted++
@@ -157,7 +169,7 @@ export class RunningCount {
     this.#restDeltas = deltas + 1
   }
 
-  /** So far. A word that has only begun counts as one token, because its end may make it fewer than its beginning. */
+  /** The count so far. An unfinished word counts as one token, because its end may reduce the count. */
   get soFar(): number {
     const begun = /\s*\S*$/.exec(this.#rest)?.index ?? 0
     const word = begun < this.#rest.length ? 1 : 0
@@ -166,18 +178,18 @@ export class RunningCount {
     return this.#most
   }
 
-  /** Of the whole text, when nothing more comes. */
+  /** The count of the whole text, once it has ended. */
   get whole(): number {
     return Math.max(this.#most, this.#counted + Math.max(textTokens(this.#rest), this.#restDeltas))
   }
 
-  /** As if this delta came and nothing after it. */
+  /** The count as if this delta came and nothing after it. */
   wholeWith(text: string): number {
     return Math.max(this.#most, this.#counted + Math.max(textTokens(this.#rest + text), this.#restDeltas + 1))
   }
 }
 
-/** Of a text that was generated and came at once. */
+/** Counts a generated text that arrived in one piece. */
 export function countGenerated(text: string): number {
   const count = new RunningCount()
   if (text) count.push(text)

@@ -21,20 +21,20 @@ export interface Member<Engine> extends Upstream<Engine> {
   health: UpstreamHealth
   running: number
   counts: UpstreamCounts
-  /** Of the smooth round by weights: grows by the weight, falls by all weights when chosen. */
+  /** For smooth weighted round robin: grows by the weight, falls by the sum of weights when chosen. */
   turn: number
-  /** Asks it for a little on our own account. */
+  /** Sends it a small request on our own account. */
   probe: ((signal: AbortSignal) => Promise<unknown>) | null
 }
 
-/** Who asks, and whom it has asked already. */
+/** Who calls, and which upstreams it has already tried. */
 export interface Asker<Engine> {
   tried: ReadonlySet<Member<Engine>>
-  /** The account that asks; null outside of a request. */
+  /** The calling account; null outside a request. */
   caller: string | null
 }
 
-/** The upstreams of a pool: whose turn it is, how each of them is, and when one will be free. */
+/** The upstreams of a pool: whose turn it is, their health, and when one will be free. */
 export class PoolMembers<Engine> {
   readonly all: readonly Member<Engine>[]
   readonly #clock: Clock
@@ -61,7 +61,9 @@ export class PoolMembers<Engine> {
     }))
   }
 
-  /** A place at one that this asker has not tried; null where those that are well are full. Throws where none is. */
+  /**
+   * Takes a slot at one that this caller has not tried; null if the healthy ones are full. Throws if none is healthy.
+   */
   take({ tried, caller }: Asker<Engine>): Member<Engine> | null {
     const open = this.all.filter(member => !tried.has(member) && member.health.isOpen)
     if (!open.length) throw this.#noneOpen()
@@ -87,18 +89,18 @@ export class PoolMembers<Engine> {
     this.#callMs += (tookMs - this.#callMs) * newestShare
   }
 
-  /** Nobody answers there, or not us: no request can cause that. */
+  /** It is unreachable, or refuses our key: no request can cause that. */
   away(member: Member<Engine>, word: string): void {
     if (member.health.wasAway()) this.#news?.leftOut(member.name, word)
   }
 
-  /** It failed at a request that may be at fault; a call of our own tells. */
+  /** It failed a request that may itself be at fault; a probe will tell. */
   suspected(member: Member<Engine>, caller: string | null): void {
     const { health } = member
     const wasTrial = health.state !== 'up'
     if (!health.suspected(caller)) return
     if (member.probe) void this.#look(member)
-    // Only refused connections leave such a one out, and this time it answered.
+    // Such an upstream is left out only for refused connections, and this time it answered.
     else if (wasTrial) this.well(member)
   }
 
@@ -107,7 +109,7 @@ export class PoolMembers<Engine> {
     if (!health.beginProbe()) return
     try {
       const signal = AbortSignal.timeout(probeMs)
-      // Of no caller: neither the account nor the trace of the request that brought it about.
+      // Runs without a caller: neither the account nor the trace of the request that triggered it.
       await inRequest(ourOwn, () => probe?.(signal))
       this.#works(member)
     } catch (error) {
@@ -120,12 +122,15 @@ export class PoolMembers<Engine> {
     }
   }
 
-  /** What callers met while it was up still says whose requests fail there. */
+  /** Failures that callers met while it was up still show whose requests fail there. */
   #works(member: Member<Engine>): void {
     if (member.health.state !== 'up') this.well(member)
   }
 
-  /** When a place is likely to be free: those before it, at the pace of late, and not before an upstream takes calls at all. */
+  /**
+   * Returns headers that say when a slot is likely to be free: after those waiting before, at the recent pace, and not
+   * before an upstream accepts calls at all.
+   */
   hint(waiting: number): Record<string, string> {
     const places = this.all.reduce((sum, { health, concurrency }) => sum + (health.isOpen ? concurrency : 0), 0)
     const likelyMs = (this.#callMs * (waiting + 1)) / Math.max(1, places)
@@ -133,7 +138,7 @@ export class PoolMembers<Engine> {
     return retryHeader(Math.min(longestHintMs, Math.max(likelyMs, openMs)))
   }
 
-  /** Smooth weighted turns: with weights 3 and 1 the order is a a b a, and not a a a b. */
+  /** Smooth weighted round robin: with weights 3 and 1 the order is a a b a, not a a a b. */
   #nextOf(free: readonly Member<Engine>[]): Member<Engine> | null {
     let best: Member<Engine> | null = null
     let all = 0
@@ -149,7 +154,7 @@ export class PoolMembers<Engine> {
   #noneOpen() {
     const waits = this.all.map(({ health }) => health.waitMs)
     const header = retryHeader(Math.min(longestHintMs, ...waits))
-    // One that is only spared is not offline. Neither is anything that this caller did.
+    // An upstream that is only being spared is not offline. Neither is it anything that this caller did.
     const isSpared = this.all.some(({ health }) => health.state === 'up')
     return blameless(isSpared ? modelOverloaded(header) : modelOffline(header))
   }
@@ -159,7 +164,7 @@ const ourOwn = { requestId: 'probe', trace: null, account: null, retries: 0 }
 
 const retryHeader = (waitMs: number) => ({ 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1000))) })
 
-/** Tries to get what is waited for; null while there is none. Throws where waiting is of no use any more. */
+/** Tries to get what is waited for; null if there is none yet. Throws if waiting no longer makes sense. */
 type Take<Place> = () => Place | null
 
 interface Waiter<Place> {
@@ -169,14 +174,14 @@ interface Waiter<Place> {
 }
 
 interface LineOptions {
-  /** Who comes when so many wait is turned away. */
+  /** Maximum number of waiting callers; further ones are refused. */
   length: number
   waitMs: number
-  /** What those are told who get no place. */
+  /** The headers for those who get no slot. */
   hint: () => Record<string, string>
 }
 
-/** First come, first served: the longest-waiting caller is served first when a place is free. */
+/** First come, first served: the longest waiting caller gets the next free slot. */
 export class WaitingLine<Place> {
   readonly #options: LineOptions
   readonly #waiters = new Set<Waiter<Place>>()
@@ -189,7 +194,7 @@ export class WaitingLine<Place> {
     return this.#waiters.size
   }
 
-  /** Rejects with `modelOverloaded` at once where the line is full, and after the longest wait. */
+  /** Rejects with `modelOverloaded` at once if the queue is full, otherwise after the longest wait. */
   join(take: Take<Place>, signal: AbortSignal): Promise<Place> {
     const { length, waitMs, hint } = this.#options
     if (signal.aborted) return Promise.reject(signal.reason)
@@ -218,7 +223,7 @@ export class WaitingLine<Place> {
     })
   }
 
-  /** Something may be free: each who waits tries, in order. */
+  /** Something may be free: every waiting caller tries, in order. */
   serve(): void {
     for (const waiter of [...this.#waiters]) {
       try {

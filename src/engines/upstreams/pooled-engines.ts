@@ -17,9 +17,9 @@ import type {
 import { isNotBegun } from './upstream.ts'
 import type { UpstreamPool } from './upstream-pool.ts'
 
-/** Each port of an engine, over several upstreams. */
+/** Each engine interface, over several upstreams. */
 
-/** Each upstream drops for itself what only another one takes. */
+/** Each upstream drops the members that only another one supports. */
 export const pooledChat = (pool: UpstreamPool<ChatEngine>): ChatEngine => ({
   passMembers: [...new Set(pool.engines.flatMap(({ passMembers = [] }) => passMembers))],
   hasXSearch: pool.engines.every(({ hasXSearch }) => hasXSearch === true),
@@ -27,7 +27,7 @@ export const pooledChat = (pool: UpstreamPool<ChatEngine>): ChatEngine => ({
   stream: call => pool.stream(call, (engine, asked) => engine.stream(asked)),
 })
 
-/** A call may go to any of them, so each has to carry what is asked for. */
+/** A call may go to any of them, so each must support what is requested. */
 const carriedByAll =
   <Choice extends string>(pool: UpstreamPool<{ carries: Carries<Choice> }>): Carries<Choice> =>
   (field, value) =>
@@ -43,7 +43,7 @@ export const pooledImages = (pool: UpstreamPool<ImageEngine>): ImageEngine => ({
   generate: call => pool.answer(call, (engine, asked) => engine.generate(asked)),
 })
 
-/** What starts jobs and looks after them. */
+/** Starts and polls jobs. */
 interface JobEngine<Call> {
   start(call: Call): Promise<JobProgress>
   poll(call: Call, engineState: EngineState): Promise<JobProgress>
@@ -54,12 +54,12 @@ export const pooledVideo = (pool: UpstreamPool<VideoEngine>): VideoEngine => ({
   ...pooledJobs(pool),
 })
 
-/** The job's state names the upstream that has it: no other one could be asked after it. */
+/** The job's state names the upstream that has it, because no other could be polled. */
 const pooledJobs = <Call extends { engineModel: string; signal: AbortSignal }>(
   pool: UpstreamPool<JobEngine<Call>>,
 ): JobEngine<Call> => ({
   async start(call) {
-    // One that may have begun would make a second video elsewhere.
+    // Once a job may have begun, another upstream would make a second video.
     const begun = await pool.answerBy(call, (engine, asked) => engine.start(asked), isNotBegun, isFromEngine)
     return ofUpstream(begun.value, begun.upstream)
   },
@@ -72,8 +72,8 @@ const pooledJobs = <Call extends { engineModel: string; signal: AbortSignal }>(
     const progress = await engine.poll({ ...call, engineModel }, state as Record<string, unknown>)
     if (isFromEngine(progress)) pool.proved(upstream)
     if (!wasNotTaken(progress)) return ofUpstream(progress, upstream)
-    // Many engines send a job only when they are asked after it, so only now it is known that this one cannot have it.
-    // Where all others are full it waits for this one: what stands in its row must not stay that it was about to be sent.
+    // Many engines send a job only when it is polled, so only now is it known that this upstream cannot take it. If all
+    // others are full, the job waits for this one, and its row must no longer say that it was about to be sent.
     const told = { isAway: wasAway(progress), isProof: isFromEngine }
     const begun = await pool.elsewhere(call, upstream, (other, asked) => other.start(asked), told).catch(() => null)
     return begun ? ofUpstream(begun.value, begun.upstream) : ofUpstream(progress, upstream)
@@ -85,7 +85,7 @@ const ofUpstream = (progress: JobProgress, upstream: string): JobProgress =>
 
 /** Audio engines, over several upstreams. */
 
-/** A voice of a recording is known to the upstream alone that made it, so none is made over several. */
+/** Only the upstream that cloned a voice knows it, so voices cannot be cloned over several. */
 export const pooledSpeech = (pool: UpstreamPool<SpeechEngine>): SpeechEngine => ({
   carries: carriedByAll(pool),
   ...(pool.engines.length === 1 && pool.engines[0]?.cloneVoice ? { cloneVoice: call => clonedBy(pool, call) } : {}),
@@ -99,7 +99,7 @@ const clonedBy = (pool: UpstreamPool<SpeechEngine>, call: VoiceCall): Promise<st
     return engine.cloneVoice(asked)
   })
 
-/** Whichever of them is asked has to be able to make what was promised. */
+/** Any of them may be called, so all must be able to make what was promised. */
 async function formatsOfAll(engines: readonly SpeechEngine[]): Promise<readonly SpeechFormat[]> {
   const made = await Promise.all(engines.map(engine => engine.formats?.() ?? speechFormats))
   return speechFormats.filter(format => made.every(formats => formats.includes(format)))
@@ -115,7 +115,7 @@ export const pooledMusic = (pool: UpstreamPool<MusicEngine>): MusicEngine => ({
   ...pooledJobs(pool as UpstreamPool<JobEngine<Parameters<MusicEngine['start']>[0]>>),
 })
 
-/** The ports of models that begin with an image, over several upstreams. */
+/** Engines that start from an image, over several upstreams. */
 
 export const pooledEdits = (pool: UpstreamPool<EditEngine>): EditEngine => ({
   carries: carriedByAll(pool),

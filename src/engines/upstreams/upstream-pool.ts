@@ -1,6 +1,6 @@
 import { modelOffline, modelOverloaded } from '#contract/errors/errors.ts'
 import type { Clock } from '#contract/time.ts'
-import { callingAccount, childSpan, noteRetry, withSpan } from '#host/tracing/tracing.ts'
+import { callingAccount, childSpan, noteRetry, noteUpstream, withSpan } from '#host/tracing/tracing.ts'
 import { type Asker, type Member, PoolMembers, WaitingLine } from './pool-members.ts'
 import {
   askedWaitMs,
@@ -21,18 +21,18 @@ interface AnyCall {
 
 type Asked<Call, Engine, Result> = (engine: Engine, call: Call) => Result
 
-/** One call on its way over upstreams. */
+/** One call, and its attempts at upstreams. */
 interface Journey<Engine> extends Asker<Engine> {
   signal: AbortSignal
   startedMs: number
   tried: Set<Member<Engine>>
-  /** Where it failed in a way that may be its own doing: what that tells shows at its end. */
+  /** Upstreams whose failure may be their own; what it means shows when the call ends. */
   failed: Set<Member<Engine>>
-  /** Whether another may be asked after this error. */
+  /** Whether another upstream may be tried after this error. */
   mayRepeat: (error: unknown) => boolean
 }
 
-/** A stream whose first piece has come, and when it was asked for. */
+/** A stream whose first piece has arrived, and when it was requested. */
 interface OpenedStream<Engine, Piece> {
   member: Member<Engine>
   stream: UpstreamStream<Piece>
@@ -47,7 +47,9 @@ const factsOf = ({ name, engineModel }: Upstream<unknown>) => ({
   'farebox.engine_model': engineModel,
 })
 
-/** Several upstreams as one: shares by weight, health, a bounded line, and another try until the first byte. */
+/**
+ * Several upstreams as one: weighted distribution, health, a bounded queue, and another attempt until the first byte.
+ */
 export class UpstreamPool<Engine> {
   readonly #members: PoolMembers<Engine>
   readonly #line: WaitingLine<Member<Engine>>
@@ -60,8 +62,8 @@ export class UpstreamPool<Engine> {
   }
 
   /**
-   * A whole answer of one of them. Throws the last one's error; `modelOverloaded` where all are full, `modelOffline`
-   * where none is healthy. With `mayRepeat` only those errors lead to another.
+   * Returns a complete answer from one of them. Throws the last one's error; `modelOverloaded` if all are full,
+   * `modelOffline` if none is healthy. With `mayRepeat`, only those errors lead to another attempt.
    */
   async answer<Call extends AnyCall, Value>(
     call: Call,
@@ -107,8 +109,8 @@ export class UpstreamPool<Engine> {
   }
 
   /**
-   * As `answerBy` by any other than the one of this name, which did not take the work: where it is away that counts
-   * against it, else it is spared for a while. Null where no other one is there for it now.
+   * Like `answerBy`, but with any other upstream than this one, which did not take the work: if it is unreachable, that
+   * counts against its health, otherwise it is spared for a while. Null if no other is available now.
    */
   async elsewhere<Call extends AnyCall, Value>(
     call: Call,
@@ -121,13 +123,13 @@ export class UpstreamPool<Engine> {
     if (!member) return null
     member.health.begin()
     const goesOn = this.#goesOn(journey, member, isAway ? modelOffline() : modelOverloaded())
-    // Before it is left out it would be asked again at once, by the very work that just came from there.
+    // Otherwise the work that just came from there would go straight back to it.
     if (isAway) member.health.busy(null)
     if (!goesOn) return null
     return this.#answered(journey, call, ask, isProof)
   }
 
-  /** A stream of one of them; before its first piece another may take over, after it none does. */
+  /** Streams from one of them; before the first piece another may take over, after it none does. */
   stream<Call extends AnyCall, Piece>(
     call: Call,
     ask: Asked<Call, Engine, AsyncIterable<Piece>>,
@@ -177,7 +179,7 @@ export class UpstreamPool<Engine> {
     }
   }
 
-  /** One whose first piece has come. */
+  /** Opens a stream whose first piece has arrived. */
   async #open<Call extends AnyCall, Piece>(
     journey: Journey<Engine>,
     call: Call,
@@ -222,18 +224,18 @@ export class UpstreamPool<Engine> {
     this.#leave(member)
   }
 
-  /** The one of this name, for work that it has begun; null where it is not configured any more. */
+  /** Returns the upstream of this name, for work that it has begun; null if it is no longer configured. */
   named(name: string): Pick<Upstream<Engine>, 'engine' | 'engineModel'> | null {
     return this.#members.named(name)
   }
 
-  /** Notes that the one of this name answered what it was asked beside the calls here. */
+  /** Records that the upstream of this name answered a call that did not go through the pool. */
   proved(name: string): void {
     const member = this.#members.named(name)
     if (member) this.#members.well(member)
   }
 
-  /** Of every upstream, whether it is well or not. */
+  /** Every upstream's engine, whether or not it is healthy. */
   get engines(): readonly Engine[] {
     return this.#members.all.map(({ engine }) => engine)
   }
@@ -242,7 +244,7 @@ export class UpstreamPool<Engine> {
     return this.#members.states
   }
 
-  /** Calls that wait for a free place. */
+  /** Calls that wait for a free slot. */
   get waiting(): number {
     return this.#line.length
   }
@@ -256,9 +258,11 @@ export class UpstreamPool<Engine> {
     const take = () => this.#members.take(journey)
     try {
       journey.signal.throwIfAborted()
-      // Waiting callers came first.
-      const member = this.#line.length ? null : take()
-      return member ?? (await this.#line.join(take, journey.signal))
+      // Waiting callers were first.
+      const free = this.#line.length ? null : take()
+      const member = free ?? (await this.#line.join(take, journey.signal))
+      noteUpstream(member.name)
+      return member
     } catch (error) {
       this.#settle(journey)
       throw error
@@ -270,7 +274,7 @@ export class UpstreamPool<Engine> {
     this.#line.serve()
   }
 
-  /** Failures count where another upstream did the same well, or none was asked; at two of them the request is at fault. */
+  /** Failures count if another upstream then succeeded, or none was tried; if two failed, the request is at fault. */
   #settle({ failed, caller }: Journey<Engine>, isWell = false): void {
     const isExcused = !isWell && failed.size > 1
     for (const member of failed) {
@@ -280,7 +284,7 @@ export class UpstreamPool<Engine> {
     failed.clear()
   }
 
-  /** Notes what the error says of the upstream; true where another one is asked. */
+  /** Records what the error says about the upstream; returns true if another one should be tried. */
   #goesOn(journey: Journey<Engine>, member: Member<Engine>, error: unknown, hasBegun = false): boolean {
     const goesOn = this.#notes(journey, member, error) && !hasBegun && this.#mayRepeat(journey, error)
     if (goesOn) noteRetry()
@@ -288,7 +292,7 @@ export class UpstreamPool<Engine> {
     return goesOn
   }
 
-  /** True where another upstream may do better. */
+  /** Returns true if another upstream may do better. */
   #notes(journey: Journey<Engine>, member: Member<Engine>, error: unknown): boolean {
     const { failed, signal, tried } = journey
     if (signal.aborted) {

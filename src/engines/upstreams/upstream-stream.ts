@@ -5,16 +5,16 @@ import { cutByUs } from '../http/upstream-error.ts'
 import { usualIdleMs } from './upstream.ts'
 
 interface Streaming<Piece> {
-  /** What the caller aborts. */
+  /** Aborted by the caller. */
   signal: AbortSignal
   span: Span | null
-  /** Until the first piece, and between two others; in milliseconds. */
+  /** Timeouts until the first piece, and between two later ones; in milliseconds. */
   firstByteMs: number | undefined
   idleMs: number | undefined
   ask(signal: AbortSignal): AsyncIterable<Piece>
 }
 
-/** The stream of one upstream, whose every wait is bounded by one timer. */
+/** The stream of one upstream. One timer limits every wait. */
 export class UpstreamStream<Piece> {
   readonly #abort: FollowingAbort
   readonly #span: Span | null
@@ -38,7 +38,7 @@ export class UpstreamStream<Piece> {
     this.#first = inSpan(span, () => this.#within(this.#pieces.next()))
   }
 
-  /** The first piece. Rejects with its engine's error, or ours where it comes too late. */
+  /** Returns the first piece. Rejects with its engine's error, or ours if it comes too late. */
   async first(): Promise<IteratorResult<Piece>> {
     const step = await this.#first
     if (this.#timer) clearTimeout(this.#timer)
@@ -46,18 +46,18 @@ export class UpstreamStream<Piece> {
     return step
   }
 
-  /** The next one. */
+  /** Returns the next piece. */
   next(): Promise<IteratorResult<Piece>> {
     this.#timer?.refresh()
     return this.#within(this.#pieces.next())
   }
 
-  /** Ends it. One that is done leaves its connection to the next call. */
+  /** Ends the stream. If it is done, its connection can serve the next call. */
   end({ isDone = false, error }: { isDone?: boolean; error?: unknown } = {}): void {
     if (this.#timer) clearTimeout(this.#timer)
     if (!isDone) this.#abort.abort()
     this.#abort.release()
-    // Not awaited: one that hangs would keep its place.
+    // Not awaited: one that hangs would keep its slot.
     Promise.resolve(this.#pieces?.return?.()).catch(() => undefined)
     if (error !== undefined) spanFailed(this.#span, error)
     this.#span?.end()

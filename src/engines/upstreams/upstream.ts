@@ -2,72 +2,72 @@ import { ServiceError } from '#contract/errors/service-error.ts'
 import type { Clock } from '#contract/time.ts'
 import { isMaybeRequests } from '../http/upstream-error.ts'
 
-/** Failures in a row after which an upstream is left out, or looked at where requests may have caused them. */
+/** Consecutive failures after which an upstream is left out, or probed if requests may have caused them. */
 const failuresToLeaveOut = 3
 
-/** A probe is asked for once in this time: each costs its operator some tokens, and callers can bring one about. */
+/** At most one probe per upstream in this time: each costs its operator some tokens, and callers can trigger one. */
 export const probeEveryMs = 5_000
 
-/** What a loaded engine needs for a probe's few tokens at most; one that says nothing until then is gone. */
+/** The most that a loaded engine needs for a probe's few tokens; one that is silent longer is gone. */
 export const probeMs = 20_000
 
-/** What a probe may generate: the least that all engines take. */
+/** Tokens that a probe may generate: the minimum that all engines accept. */
 export const probeTokens = 16
 
-/** How long it is left out at first, and at most; each trial that fails doubles it. */
+/** How long an upstream is left out at first, and at most; each failed trial doubles it. */
 export const leaveOutMs = 5_000
 const leaveOutMostMs = 60_000
 
-/** One that says it is overloaded, and not for how long, is spared this long. */
+/** How long an upstream is spared if it reports overload without a time. */
 const spareMs = 1_000
 
 /** The longest that an upstream's own Retry-After keeps calls from it. */
 const spareMostMs = 60_000
 
-/** No other upstream is tried once a call is this old: its caller would not wait for a second long answer. */
+/** After this time no other upstream is tried, because the caller would not wait for a second long answer. */
 export const failoverMs = 120_000
 
-/** Calls at one upstream at once, where its operator says nothing; each has a connection of its own. */
+/** Default concurrency of an upstream; each call has its own connection. */
 export const usualConcurrency = 1_024
 
-/** Calls that wait for a free upstream, where the operator says nothing. */
+/** Default number of calls that may wait for a free upstream. */
 export const usualWaiting = 100
 
-/** How long each of them waits at most. */
+/** Longest wait of each of them. */
 export const usualWaitMs = 30_000
 
-/** Silence between two pieces of a stream, where the operator says nothing: longer than any engine here waits by itself. */
+/** Default for silence within a stream: longer than any of our engines waits by itself. */
 export const usualIdleMs = 120_000
 
-/** What a caller is told to wait who found no place, until there are figures of how long calls take. */
+/** Retry hint for a caller who got no slot, until there are statistics of how long calls take. */
 export const usualCallMs = 1_000
 
-/** The longest wait that such a caller is told. */
+/** The longest such hint. */
 export const longestHintMs = 60_000
 
-/** The newest call counts for so much of what a call takes on average. */
+/** Weight of the latest call in the average duration. */
 export const newestShare = 0.1
 
-/** One server, or other means, that a model runs on. */
+/** A server, or other means, that runs a model. */
 export interface Upstream<Engine> {
-  /** Unique within its model; in figures, logs and the rows of jobs. */
+  /** Unique within its model; used in metrics, logs and the rows of jobs. */
   name: string
   engine: Engine
-  /** Its own name of the model. */
+  /** Its own name for the model. */
   engineModel: string
-  /** Its share of the calls, against those of the others. */
+  /** Its share of the calls, relative to the others. */
   weight: number
-  /** Calls at once. */
+  /** Maximum concurrent calls. */
   concurrency: number
-  /** Until the first piece of a stream, where that has a bound of its own. */
+  /** Until the first piece of a stream, if that has its own limit. */
   firstByteMs?: number
-  /** Silence between two pieces of a stream, after which it has stopped; `usualIdleMs` where absent. */
+  /** Silence within a stream after which it counts as stopped; `usualIdleMs` by default. */
   idleMs?: number
-  /** Those of the pool that it was in before, where figures are to go on; started again where absent. */
+  /** Counts from the previous pool, so that metrics continue; start from zero if absent. */
   counts?: UpstreamCounts
 }
 
-/** What an operator is told when it changes. */
+/** Changes that are reported to the operator. */
 export interface UpstreamNews {
   leftOut(upstream: string, reason: string): void
   back(upstream: string): void
@@ -75,33 +75,36 @@ export interface UpstreamNews {
 
 export interface PoolOptions<Engine> {
   upstreams: readonly Upstream<Engine>[]
-  /** Calls that wait for a free place, and how long. */
+  /** How many calls may wait for a free slot, and how long. */
   queue: { length: number; waitMs: number }
   clock: Clock
   news?: UpstreamNews
   /**
-   * A small fixed call of our own that tells whether an upstream works. Where absent, as for models whose every call is
-   * dear, refused connections alone leave one out.
+   * A small fixed call of our own that tests whether an upstream works. If absent, as for models whose every call is
+   * expensive, only refused connections leave one out.
    */
   probe?: Probe<Engine>
 }
 
 export type Probe<Engine> = (engine: Engine, call: { engineModel: string; signal: AbortSignal }) => Promise<unknown>
 
-/** How one upstream stands, for figures. */
+/** The state of one upstream, for metrics. */
 export interface UpstreamState {
   name: string
   state: HealthState
   running: number
   calls: number
-  /** By the kind of the error. */
+  /** By kind of error. */
   failures: Readonly<Record<string, number>>
 }
 
-/** Calls of one upstream since the service began. They outlive a reload, because figures that fall look like a restart. */
+/**
+ * Counts of one upstream's calls since the service started. They survive a reload, because falling counters look like a
+ * restart.
+ */
 export class UpstreamCounts {
   calls = 0
-  /** By the kind of the error; a bounded set of words. */
+  /** By kind of error; a bounded set of words. */
   readonly failures: Record<string, number> = {}
 
   failed(word: string): void {
@@ -110,9 +113,9 @@ export class UpstreamCounts {
 }
 
 /**
- * What an error tells of the upstream that it came from: `away` counts against its health, because no request can cause
- * it there; `failed` may be the request's own doing; `busy` only spares it for a while; `answered` is about the request,
- * and would be the same elsewhere.
+ * What an error says about its upstream: `away` counts against its health, because no request can cause it; `failed`
+ * may be the request's own doing; `busy` only spares it for a while; `answered` is about the request, and would be the
+ * same elsewhere.
  */
 type UpstreamVerdict = 'away' | 'failed' | 'busy' | 'answered'
 
@@ -121,19 +124,19 @@ const busyKinds: ReadonlySet<string> = new Set(['MODEL_OVERLOADED', 'MODEL_AT_CA
 export function verdictOf(error: unknown): UpstreamVerdict {
   if (!(error instanceof ServiceError)) return 'failed'
   if (busyKinds.has(error.kind)) return 'busy'
-  // A time-out is no such thing: a request may ask for so much that it takes too long.
+  // A timeout does not count: a request may ask for so much that it takes too long.
   if (error.kind === 'MODEL_OFFLINE') return isMaybeRequests(error) ? 'failed' : 'away'
   return error.status >= 500 ? 'failed' : 'answered'
 }
 
-/** Whether no work can have begun there: nothing was sent, or it was refused as a whole. */
+/** Whether the upstream cannot have started work: nothing was sent, or it was refused entirely. */
 export const isNotBegun = (error: unknown): boolean =>
   error instanceof ServiceError && (busyKinds.has(error.kind) || error.kind === 'MODEL_OFFLINE')
 
-/** A word for figures and logs, that holds nothing of a request. */
+/** Returns a word for metrics and logs that contains nothing of a request. */
 export const failureWord = (error: unknown): string => (error instanceof ServiceError ? error.kind : 'UNKNOWN_ERROR')
 
-/** How long an upstream asked to be spared; null where it did not say. */
+/** Returns how long an upstream asked to be spared; null if it did not say. */
 export function askedWaitMs(error: unknown): number | null {
   const seconds = error instanceof ServiceError ? Number(error.headers['retry-after']) : Number.NaN
   return Number.isFinite(seconds) ? seconds * 1000 : null
@@ -142,8 +145,8 @@ export function askedWaitMs(error: unknown): number | null {
 export type HealthState = 'up' | 'down' | 'trial'
 
 /**
- * Whether calls may go to an upstream. Refused connections leave it out, and probes of our own that fail; what a caller's
- * request may have caused only asks for such a probe. When its time is over, one call tries it again.
+ * Decides whether calls may go to an upstream. Refused connections and failed probes leave it out; a failure that a
+ * caller's request may have caused only triggers a probe. When the time is over, one call tries it again.
  */
 export class UpstreamHealth {
   readonly #clock: Clock
@@ -152,7 +155,7 @@ export class UpstreamHealth {
   #outUntilMs = 0
   #sparedUntilMs = 0
   #isTrying = false
-  /** Who met the failures in a row. */
+  /** The callers that met the consecutive failures. */
   #metBy = new Set<string | null>()
   #lastFailureMs = 0
   #isProbing = false
@@ -167,19 +170,19 @@ export class UpstreamHealth {
     return this.#clock.now() < this.#outUntilMs ? 'down' : 'trial'
   }
 
-  /** Whether a call may go there: while one tries it, no other does. */
+  /** Whether a call may go there: while one call tries it, no other does. */
   get isOpen(): boolean {
     if (this.#clock.now() < this.#sparedUntilMs) return false
     return this.state === 'up' || (this.state === 'trial' && !this.#isTrying)
   }
 
-  /** Whether it is better asked last by this caller: all failures in a row are its own, and the last is not long ago. */
+  /** Whether this caller should try it last: all consecutive failures are its own, and the last is recent. */
   isPoorFor(caller: string | null): boolean {
     const isItsOwn = caller !== null && this.#metBy.size === 1 && this.#metBy.has(caller)
     return isItsOwn && this.#failures >= failuresToLeaveOut && this.#clock.now() < this.#lastFailureMs + leaveOutMs
   }
 
-  /** Until a call may go there again; 0 where that depends on a trial in flight. */
+  /** Time until a call may go there again; 0 if that depends on a trial in flight. */
   get waitMs(): number {
     return Math.max(0, Math.max(this.#outUntilMs, this.#sparedUntilMs) - this.#clock.now())
   }
@@ -188,7 +191,7 @@ export class UpstreamHealth {
     if (this.state === 'trial') this.#isTrying = true
   }
 
-  /** True where it had been left out until now. */
+  /** Returns true if it had been left out until now. */
   succeeded(): boolean {
     const wasOut = this.#leaveOutMs > 0
     this.#failures = 0
@@ -198,23 +201,23 @@ export class UpstreamHealth {
     return wasOut
   }
 
-  /** What no request can cause. True where it is left out from now on, and was not before. */
+  /** Records a failure that no request can cause. Returns true if it is newly left out. */
   wasAway(): boolean {
     if (this.#leaveOutMs > 0) return this.#failedTrial()
     this.#met(null)
     return this.#failures >= failuresToLeaveOut && this.#leaveOut(leaveOutMs)
   }
 
-  /** A failure that a caller's request may have caused. True where a probe has to tell. */
+  /** Records a failure that a caller's request may have caused. Returns true if a probe should decide. */
   suspected(caller: string | null): boolean {
     const isTrial = this.#leaveOutMs > 0
-    // Calls that were on their way when it was left out say nothing new.
+    // Calls that were in flight when it was left out say nothing new.
     if (isTrial && !this.#isTrying) return false
     if (!isTrial) this.#met(caller)
     return isTrial || this.#failures >= failuresToLeaveOut
   }
 
-  /** Whether a probe may begin: none is in flight, and the last is long enough ago. A trial waits for none. */
+  /** Whether a probe may start: none is in flight, and the last was long enough ago. A trial does not wait for that. */
   beginProbe(): boolean {
     const nowMs = this.#clock.now()
     if (this.#isProbing || (this.#leaveOutMs === 0 && nowMs < this.#nextProbeMs)) return false
@@ -227,14 +230,14 @@ export class UpstreamHealth {
     this.#isProbing = false
   }
 
-  /** A probe of ours has failed. True where it is left out from now on, and was not before. */
+  /** Records a failed probe. Returns true if it is newly left out. */
   failedProbe(): boolean {
-    // A call that succeeded meanwhile knows better.
+    // A call that succeeded meanwhile is better evidence.
     if (this.#failures === 0 && this.#leaveOutMs === 0) return false
     return this.#leaveOutMs > 0 ? this.#failedTrial() : this.#leaveOut(leaveOutMs)
   }
 
-  /** It answers, but wants no more calls for the moment. A refusal that names no time shortens none that was named. */
+  /** It answers, but wants no more calls for now. A refusal without a time does not shorten an earlier one. */
   busy(askedMs: number | null): void {
     this.#isTrying = false
     const nowMs = this.#clock.now()
@@ -242,7 +245,7 @@ export class UpstreamHealth {
       askedMs === null ? Math.max(this.#sparedUntilMs, nowMs + spareMs) : nowMs + Math.min(spareMostMs, askedMs)
   }
 
-  /** A call ended without telling anything: its caller left, or its request was at fault. */
+  /** A call ended without evidence: its caller left, or its request was at fault. */
   untold(): void {
     if (!this.#isProbing) this.#isTrying = false
   }

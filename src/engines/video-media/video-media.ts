@@ -32,33 +32,34 @@ import {
   type VideoFormat,
   videoFramesPerSecond,
   videoPackets,
-} from './request-media.ts'
+} from './media-limits.ts'
 
 export interface Probed {
-  /** A new file of the measured content alone, as an engine gets it. */
+  /** A new file with only the measured content, as an engine gets it. */
   bytes: Buffer
   format: MediaFormat
   /** Up to the end of its last frame or sample. */
   seconds: number
-  /** Frames of a video; null for audio. */
+  /** Number of frames in a video; null for audio. */
   frames: number | null
 }
 
-/** A whole media file that is not taken: the reason follows the name of its field. */
+/** A complete media file that is refused: the reason follows the name of its field. */
 export interface Refused {
   refused: string
 }
 
-/** Measures media, and writes new files of the measured content. */
+/** Measures media, and writes new files with the measured content. */
 export interface MediaProbe {
   /**
-   * Null for what cannot be read as that format, a reason for what has too much in it. Throws `FfmpegMissing` where it takes what is not installed,
-   * `modelOverloaded` where too many wait, and `requestTimeout` where it takes too long, which is not the file's fault.
+   * Returns null if the file is not readable as that format, a reason if it contains too much. Throws `FfmpegMissing`
+   * if it needs something that is not installed, `modelOverloaded` if too many wait, and `requestTimeout` if it takes
+   * too long, which is not the file's fault.
    */
   probe(bytes: Buffer, format: MediaFormat, signal: AbortSignal): Promise<Probed | Refused | null>
 }
 
-/** By packets and samples: a header may claim any length, and the length is the price. */
+/** Measures packets and samples, because a header may claim any length, and the length decides the price. */
 export class PacketProbe implements MediaProbe {
   readonly #ffmpeg: Ffmpeg
 
@@ -95,9 +96,9 @@ async function probeAudio(bytes: Buffer, type: 'wav' | 'mp3', signal: AbortSigna
 
 export const isProbeMissing = (error: unknown): boolean => error instanceof FfmpegMissing
 
-/** A media file whose bytes were read and found to be what its field takes. */
+/** A media file that was read and is valid for its field. */
 export interface TakenMedium extends Pick<NamedMedium, 'path' | 'rule' | 'role'>, ReadMedium {
-  /** Of the bytes that the caller sent, SHA-256 in hex. */
+  /** SHA-256 in hex of the bytes that the caller sent. */
   hash: string
   /** Null for images. */
   seconds: number | null
@@ -105,15 +106,14 @@ export interface TakenMedium extends Pick<NamedMedium, 'path' | 'rule' | 'role'>
 
 interface TakenMedia {
   /**
-   * With the bytes of every media file in it: the engine works on what was checked, whatever an address leads to by
-   * then.
+   * Contains the bytes of every media file: the engine works on what was checked, whatever an address leads to by then.
    */
   request: VideoQueueRequest
   media: readonly TakenMedium[]
   lengths: MediaLengths
 }
 
-/** Reads the media of requests: fetches, recognises, measures. */
+/** Reads the media of requests: fetches, detects, measures. */
 export class VideoMedia {
   readonly #probe: MediaProbe
   readonly #log: Log
@@ -124,8 +124,8 @@ export class VideoMedia {
   }
 
   /**
-   * Throws `invalidRequest`, `videoTooLong`, `videoTooShort` or `payloadTooLarge`, which name the field, and `modelOffline`
-   * where nothing here can measure what was sent.
+   * Throws `invalidRequest`, `videoTooLong`, `videoTooShort` or `payloadTooLarge`, which name the field, and
+   * `modelOffline` if nothing here can measure the file.
    */
   async take(
     request: VideoQueueRequest,
@@ -134,7 +134,7 @@ export class VideoMedia {
     const media: TakenMedium[] = []
     const pinned = structuredClone(request)
     let room = requestMediaBytes
-    // One after the other, so that a request has the memory of one fetch beside what it keeps.
+    // One after another, so that a request needs the memory of only one fetch besides what it keeps.
     for (const named of namedMedia(request)) {
       const read = await readMedium(named, { fetcher, mostBytes: room, signal })
       room -= read.bytes.length
@@ -152,7 +152,7 @@ export class VideoMedia {
     return { request: pinned, media, lengths: lengthsOf(media) }
   }
 
-  /** The media file as an engine gets it: an image as it is, any other rewritten from what was measured. */
+  /** Returns the media file for an engine: an image unchanged, any other rewritten from what was measured. */
   async #measured({ path, rule }: NamedMedium, read: ReadMedium, signal: AbortSignal) {
     const { bytes, format } = read
     if (rule.kind === 'image' || format === null) return { ...read, seconds: null }
@@ -178,7 +178,7 @@ function lengthsOf(media: readonly TakenMedium[]): MediaLengths {
 
 const dataUrl = ({ mimeType, bytes }: ReadMedium): string => `data:${mimeType};base64,${bytes.toString('base64')}`
 
-/** Puts the bytes where the address stood. */
+/** Replaces the address with the bytes. */
 function pin(request: VideoQueueRequest, path: NamedMedium['path'], url: string): void {
   const inner = path.slice(0, -1).reduce<unknown>((value, name) => (value as Record<string, unknown>)[name], request)
   const last = path.at(-1)
@@ -205,7 +205,10 @@ function checkSeconds(path: NamedMedium['path'], seconds: number, { kind, least,
     : videoTooShort({ error: `Video duration is too short. ${path.join('.')} ${said}.` })
 }
 
-/** A second is priced, and worked on frame by frame; cinema has 24 frames a second, games 120. Throws `invalidRequest`. */
+/**
+ * Limits the frame rate, because the price is per second but the work is per frame; cinema has 24 frames per second,
+ * games 120. Throws `invalidRequest`.
+ */
 function checkFrames(path: NamedMedium['path'], { seconds, frames }: Probed): void {
   if (frames === null || frames <= Math.max(seconds, 1) * videoFramesPerSecond) return
   throw fieldError(
@@ -214,7 +217,7 @@ function checkFrames(path: NamedMedium['path'], { seconds, frames }: Probed): vo
   )
 }
 
-/** Brief §2.6: reference clips have 15 s together, videos and audio apart. */
+/** Brief §2.6: reference clips may last 15 s in total, videos and audio separately. */
 function checkReferenceTotals(media: readonly TakenMedium[]): void {
   for (const field of ['reference_video_urls', 'reference_audio_urls'] as const) {
     const clips = media.filter(({ path }) => path[0] === field)
@@ -237,12 +240,12 @@ interface ReadMedium {
 
 interface Reading {
   fetcher: Fetcher
-  /** What is left to the request. */
+  /** How many bytes the request may still use. */
   mostBytes: number
   signal: AbortSignal
 }
 
-/** The bytes of a media file, of a type that its field takes. Throws `invalidRequest`, which names the field. */
+/** Reads a media file of a type that its field accepts. Throws `invalidRequest`, which names the field. */
 async function readMedium(named: NamedMedium, reading: Reading): Promise<ReadMedium> {
   const { path, url, rule } = named
   if (rule.kind === 'image') return imageMedium(named, reading)
@@ -288,7 +291,7 @@ function fromDataUrl(path: NamedMedium['path'], url: string, kind: 'video' | 'au
   return bytes
 }
 
-/** The published sentences, for the formats that the field takes. */
+/** The published sentences, for the formats that the field accepts. */
 function wrongFormat(path: NamedMedium['path'], rule: Exclude<MediumRule, { kind: 'image' }>): ServiceError {
   const list = rule.formats.map(format => ({ mp4: 'MP4', mov: 'MOV', webm: 'WebM', wav: 'WAV', mp3: 'MP3' })[format])
   const formats = `${list.slice(0, -1).join(', ')} and ${list.at(-1)}`

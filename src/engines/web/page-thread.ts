@@ -1,17 +1,17 @@
-/** Where the thread that makes Markdown of pages starts. Answers in the order of the questions. */
+/** Entry point of the thread that converts pages to Markdown. Answers in the order of the requests. */
 import { createRequire } from 'node:module'
 import { optionalPackage } from '#host/packages.ts'
 import { answerTasks } from '#host/workers/thread-entry.ts'
 import type { ConvertAnswer, ConvertRequest } from './web-pages.ts'
 
-/** Elements within each other; real pages stay below 60, and what is done to them takes time by the square and more. */
+/** Maximum nesting of elements; real pages stay below 60, and processing time grows at least with its square. */
 const pageDepth = 200
 
 interface Linkedom {
   parseHTML(html: string): { document: Record<string, unknown> & { defaultView?: Record<string, unknown> | null } }
 }
 
-/** What linkedom reads markup with; its dependency, so it lies where linkedom finds it. */
+/** linkedom's HTML parser; its dependency, so it is resolved from linkedom. */
 interface HtmlParser {
   Parser: new (handlers: { onopentag(): void; onclosetag(): void }) => { end(html: string): void }
 }
@@ -31,11 +31,11 @@ async function converted({ html, url }: ConvertRequest): Promise<ConvertAnswer> 
   const whole = /<html[\s>]/i.test(html) ? html : `<html><body>${html}</body></html>`
   if (isTooDeep(whole)) return { tooDeep: true }
   const { document } = parseHTML(whole)
-  // What defuddle asks of a browser and this DOM does not have.
+  // Members that defuddle expects from a browser and this DOM lacks.
   document.styleSheets ??= []
   if (document.defaultView) document.defaultView.getComputedStyle ??= () => ({ display: '' })
   document.URL = url
-  // With `useAsync` it would ask other servers about a page without text, past the guard of all fetching here.
+  // With `useAsync` it would query other servers about a page without text, bypassing our guarded fetching.
   const { title, content } = await Defuddle(document, url, { markdown: true, useAsync: false })
   const markdown = content.trim()
   return { page: markdown ? { title: title ?? '', markdown } : null }
@@ -43,7 +43,7 @@ async function converted({ html, url }: ConvertRequest): Promise<ConvertAnswer> 
 
 class TooDeep extends Error {}
 
-/** By the very parser that makes the elements: one of our own could be led to count others than it does. */
+/** Uses the parser that creates the elements: a different one could be tricked into counting differently. */
 function isTooDeep(html: string): boolean {
   const ofLinkedom = createRequire(createRequire(import.meta.url).resolve('linkedom'))
   const { Parser } = ofLinkedom('htmlparser2') as HtmlParser

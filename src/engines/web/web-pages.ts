@@ -15,33 +15,33 @@ import {
   type SearchResult,
 } from '../ports/engine.ts'
 
-/** The markup of a page; the largest articles have 2 to 3 MB. */
+/** Largest page markup; the largest articles have 2 to 3 MB. */
 export const pageBytes = 5 * 1024 * 1024
 
-/** Until all of a page is here. */
+/** Timeout of fetching a page. */
 export const pageFetchMs = 20_000
 
-/** The Markdown of a page: a book chapter. What is beyond is cut off, and says so. */
+/** Longest Markdown of a page: a book chapter. The rest is cut off, with a notice. */
 export const pageCharacters = 200_000
 
-/** Making Markdown takes 0.1 to 1 s; a page built to take longer is given up. */
+/** Timeout of the conversion, which takes 0.1 to 1 s; a page built to take longer is given up. */
 export const convertMs = 10_000
 
 /** Memory of the thread that does it; the markup of the largest page takes a third of it. */
 export const convertHeapMb = 512
 
-/** Pages that wait for that thread; more are refused with Retry-After. */
+/** Pages that may wait for that thread; further ones are refused with Retry-After. */
 export const pagesWaiting = 64
 
 export interface WebPagesOptions {
-  /** `host:port` that may be read although it is not of the public web, instead of those of the service. */
+  /** `host:port` that may be read although it is private; overrides the service's list. */
   privateHosts?: readonly string[]
   convertMs?: number
 }
 
-/** Pages of the public web as Markdown; takes the packages `defuddle` and `linkedom`. */
+/** Reads public web pages as Markdown; needs the packages `defuddle` and `linkedom`. */
 export class WebPages implements PageReader {
-  /** For hosts of its own, and where it is asked by nobody who has one. */
+  /** For its own private hosts, and for calls without a fetcher. */
   readonly #own: FirstUseFetcher
   readonly #hasHosts: boolean
   readonly #converter: PageConverter
@@ -83,7 +83,7 @@ function unfetched(error: unknown): never {
   throw new PageUnread(error.reason === 'address' ? error.message : `could not be read: ${error.message}`)
 }
 
-/** By the charset that its server names or its head does; what no decoder knows is taken for UTF-8. */
+/** Uses the charset from the server's header or the page's head; an unknown one is taken for UTF-8. */
 function textOf({ bytes, charset }: FetchedFile): string {
   const head = bytes.subarray(0, 1_024).toString('latin1')
   const label = charset ?? /<meta[^>]{0,200}charset\s*=\s*["']?([\w-]{1,40})/i.exec(head)?.[1] ?? 'utf-8'
@@ -102,7 +102,7 @@ export interface ConvertedPage {
   markdown: string
 }
 
-/** Makes Markdown of pages on a thread: untrusted input may make it run on, or out of memory. */
+/** Converts pages to Markdown on a thread, because untrusted input may run on or exhaust memory. */
 export class PageConverter {
   readonly #thread: TaskThread<ConvertRequest, ConvertAnswer>
 
@@ -135,25 +135,25 @@ export interface ConvertRequest {
   url: string
 }
 
-/** Null where the page has no text; a problem is of the packages, not of the page. */
+/** Null if the page has no text; a problem is about the packages, not the page. */
 export type ConvertAnswer =
   | { page: { title: string; markdown: string } | null }
   | { tooDeep: true }
   | { problem: string }
 
-/** A page of results; those of real engines have some 100 kB. */
+/** Largest page of results; real engines return some 100 kB. */
 export const searchAnswerBytes = 4 * 1024 * 1024
 
-/** A search that asks many engines at once waits for the slowest of them. */
+/** A search that queries many engines at once waits for the slowest of them. */
 export const searchMs = 15_000
 
-/** Text that one result may have, so that no engine fills a prompt with one of them. */
+/** Longest text of one result, so that a single one cannot fill a prompt. */
 export const resultCharacters = 4_000
 
 export interface SearxngSearchOptions {
-  /** Where it answers, such as `http://127.0.0.1:8888`; its settings have to allow the format `json`. */
+  /** Its address, such as `http://127.0.0.1:8888`; its settings must allow the format `json`. */
   baseUrl: string
-  /** BCP 47; the server's own setting where absent. */
+  /** BCP 47; the server's own setting by default. */
   language?: string
   timeoutMs?: number
 }
@@ -166,14 +166,14 @@ const Result = z.looseObject({
 })
 const Answer = z.looseObject({ results: z.array(z.unknown()) })
 
-/** A SearXNG server of the operator's. */
+/** Searches with the operator's SearXNG server. */
 export class SearxngSearch implements SearchEngine {
   readonly #url: URL
   readonly #language: string | undefined
   readonly #timeoutMs: number
   readonly #agent = new Agent()
 
-  /** Throws one sentence where the address cannot be used. */
+  /** Throws one sentence if the address is invalid. */
   constructor({ baseUrl, language, timeoutMs = searchMs }: SearxngSearchOptions) {
     const base = URL.canParse(baseUrl) ? new URL(baseUrl) : null
     if (!base || !/^https?:$/.test(base.protocol) || base.username || base.password) {
@@ -204,7 +204,7 @@ export class SearxngSearch implements SearchEngine {
     return resultsOf(await readJson(response.body)).slice(0, limit)
   }
 
-  /** Ends all connections. */
+  /** Closes all connections. */
   close(): Promise<void> {
     return this.#agent.destroy()
   }
@@ -216,7 +216,7 @@ async function readJson(body: AsyncIterable<Buffer>): Promise<unknown> {
   return JSON.parse(bytes.toString('utf8'))
 }
 
-/** Results that lead nowhere on the web, or twice to the same page, are left out. */
+/** Results that do not lead to the web, or repeat a page, are dropped. */
 function resultsOf(answer: unknown): SearchResult[] {
   const seen = new Set<string>()
   return Answer.parse(answer).results.flatMap(each => {

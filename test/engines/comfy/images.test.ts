@@ -3,7 +3,7 @@ import { ComfyImages } from '#engines/comfy/images.ts'
 import { Workflow } from '#engines/comfy/workflow.ts'
 import type { ImageFile } from '#engines/images/image-file.ts'
 import type { ImageCall } from '#engines/ports/media-engines.ts'
-import { colouredPng } from '../../service/picture-models.ts'
+import { colouredPng } from '../../service/image-models.ts'
 import { type ComfyBehaviour, comfyDouble, entryOf } from './comfy-double.ts'
 
 const open: { close(): Promise<void> }[] = []

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { VideoQueueRequest } from '#contract/operations/video.ts'
 import { ComfyVideo } from '#engines/comfy/jobs.ts'
 import type { EngineState, JobProgress } from '#engines/ports/media-engines.ts'
-import { colouredPng } from '../../service/picture-models.ts'
+import { colouredPng } from '../../service/image-models.ts'
 import { type ComfyBehaviour, type ComfyDouble, comfyDouble, entryOf } from './comfy-double.ts'
 
 const jobId = '01900000-0000-7000-8000-000000000001'
@@ -156,8 +156,8 @@ test.each([
 })
 
 test.each([
-  ['a picture that is none', { image_url: 'data:image/png;base64,AAAA' }, 'cannot be used'],
-  ['a picture without a place', { end_image_url: 'data:image/png;base64,AAAA' }, 'does not support end_image_url'],
+  ['an image that is none', { image_url: 'data:image/png;base64,AAAA' }, 'cannot be used'],
+  ['an image without a place', { end_image_url: 'data:image/png;base64,AAAA' }, 'does not support end_image_url'],
 ])('%s fails the job before anything is submitted', async (_name, change, says) => {
   const server = await serverFor()
   const engine = engineOn(server)

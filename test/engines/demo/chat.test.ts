@@ -64,11 +64,7 @@ test.each([
     },
     /instructions begin with “Be kind\.”/,
   ],
-  [
-    'counts pictures',
-    user([{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } }]),
-    /1 image, which/,
-  ],
+  ['counts images', user([{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } }]), /1 image, which/],
   [
     'names offered tools',
     { tools: [{ function: { name: 'look_up' } }, { type: 'web_search' }] },

@@ -13,7 +13,7 @@ const generate = (prompt: string, count = 1, signal = new AbortController().sign
   engine.generate({ request: { prompt, count, width: 64, height: 32, format: 'png' }, engineModel: '', signal })
 
 test(
-  'the same words make the same pictures, each of a request another',
+  'the same words make the same images, each of a request another',
   async () => {
     const [first, second] = await generate('a boat', 2)
     if (!first || !second) throw new Error('There are no two pictures.')

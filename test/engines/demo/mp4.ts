@@ -1,10 +1,10 @@
-/** What a player reads first of an MP4: the order of its boxes, its length, its pictures and its sound. */
+/** What a player reads first of an MP4: the order of its boxes, its length, its images and its sound. */
 export interface Mp4 {
   boxes: string[]
   seconds: number
   width: number
   height: number
-  hasSound: boolean
+  hasAudio: boolean
   codec: string
 }
 
@@ -42,7 +42,7 @@ export function readMp4(bytes: Buffer): Mp4 {
     seconds: bytes.readUInt32BE(header.from + 16) / bytes.readUInt32BE(header.from + 12),
     width,
     height,
-    hasSound: codecs.includes('mp4a'),
+    hasAudio: codecs.includes('mp4a'),
     codec: codecs.find(codec => codec !== 'mp4a') ?? '',
   }
 }

@@ -7,7 +7,7 @@ import { DemoVideo, type DemoVideoOptions } from '#engines/demo/video.ts'
 import type { JobProgress, VideoCall } from '#engines/ports/media-engines.ts'
 import { fakeProcess } from '../../media/fake-process.ts'
 import { drawn, made as madeMedia } from '../../media/made-media.ts'
-import { dataUrl, png } from '../../service/models/example-pictures.ts'
+import { dataUrl, png } from '../../service/models/example-images.ts'
 import { readMp4 } from './mp4.ts'
 
 let folder = ''
@@ -64,19 +64,19 @@ const writes = "writeFileSync(out, 'video'); answer({})"
 const fails = "process.send({ problem: 'unreadable', words: 'secret-path' })"
 
 test.each([
-  ['as asked', {}, { seconds: 2, width: 640, height: 360, hasSound: true }],
-  ['upright', { aspect_ratio: '9:16' }, { seconds: 2, width: 360, height: 640, hasSound: true }],
+  ['as asked', {}, { seconds: 2, width: 640, height: 360, hasAudio: true }],
+  ['upright', { aspect_ratio: '9:16' }, { seconds: 2, width: 360, height: 640, hasAudio: true }],
   [
     'square, three seconds, silent',
     { aspect_ratio: '1:1', duration: '3s', audio: false },
-    { seconds: 3, width: 360, height: 360, hasSound: false },
+    { seconds: 3, width: 360, height: 360, hasAudio: false },
   ],
   [
     'what is left open: 5 s, 480p, 16:9',
     { duration: 'Auto', resolution: undefined },
-    { seconds: 5, width: 854, height: 480, hasSound: true },
+    { seconds: 5, width: 854, height: 480, hasAudio: true },
   ],
-  ['wide', { aspect_ratio: '21:9' }, { seconds: 2, width: 840, height: 360, hasSound: true }],
+  ['wide', { aspect_ratio: '21:9' }, { seconds: 2, width: 840, height: 360, hasAudio: true }],
 ])('a video is %s', { timeout: 60_000 }, async (_rule, change, expected) => {
   const { seconds, boxes, codec, ...rest } = readMp4(await made(engine(), call('job-1', change)))
   expect(Math.abs(seconds - expected.seconds)).toBeLessThan(0.1)
@@ -92,12 +92,12 @@ test('the same words make the same video, others another', { timeout: 60_000 }, 
   expect((await made(one, call('job-3', { prompt: 'a blue boat' }))).equals(first)).toBe(false)
 })
 
-test('a picture changes what is seen', { timeout: 60_000 }, async () => {
+test('an image changes what is seen', { timeout: 60_000 }, async () => {
   const one = engine()
   const plain = await made(one, call('job-1'))
-  const withPicture = await made(one, call('job-2', { image_url: dataUrl('png', png(64, 48)) }))
-  expect(readMp4(withPicture)).toMatchObject({ width: 640, height: 360 })
-  expect(withPicture.equals(plain)).toBe(false)
+  const withImage = await made(one, call('job-2', { image_url: dataUrl('png', png(64, 48)) }))
+  expect(readMp4(withImage)).toMatchObject({ width: 640, height: 360 })
+  expect(withImage.equals(plain)).toBe(false)
 })
 
 test.each([
@@ -168,7 +168,7 @@ test.each([
   expect(await one.poll(call('job-1'), {})).toEqual(failed)
 })
 
-test('a picture that cannot be read is a failure', async () => {
+test('an image that cannot be read is a failure', async () => {
   const failed = await outcome(
     engine({ program: await scripted(fails) }),
     call('job-1', { image_url: 'https://example.com/a.png' }),
@@ -218,7 +218,7 @@ test.each([
   const graph = `color=c=red:s=96x64,trim=end_frame=1,format=${as}`
   const bytes = await madeMedia(format, [drawn(graph, { encoder, options: {} })])
   const one = engine()
-  const withPicture = await made(one, call('job-1', { image_url: dataUrl(type, bytes), audio: false }))
-  expect(readMp4(withPicture)).toMatchObject({ width: 640, height: 360 })
-  expect(withPicture.equals(await made(one, call('job-2', { audio: false })))).toBe(false)
+  const withImage = await made(one, call('job-1', { image_url: dataUrl(type, bytes), audio: false }))
+  expect(readMp4(withImage)).toMatchObject({ width: 640, height: 360 })
+  expect(withImage.equals(await made(one, call('job-2', { audio: false })))).toBe(false)
 })

@@ -4,21 +4,21 @@ import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { HumanFaces } from '#engines/faces/human-faces.ts'
 import { drawn, made } from '../../media/made-media.ts'
-import { png } from '../../service/models/example-pictures.ts'
+import { png } from '../../service/models/example-images.ts'
 
-/** Pictures of people that the package shows itself with. */
-const picture = (name: string) =>
+/** Images of people that the package shows itself with. */
+const imageFile = (name: string) =>
   readFile(join(dirname(createRequire(import.meta.url).resolve('@vladmandic/human')), '..', 'assets', name))
 
-/** A film that shows nobody for a second, and then the picture for one. */
-async function filmOf(name: string): Promise<Buffer> {
+/** A video that shows nobody for a second, and then the image for one. */
+async function videoOf(name: string): Promise<Buffer> {
   const same = 'scale=640:640,setsar=1,fps=10,format=yuv420p'
   const graph = `testsrc=d=1:s=640x640,${same}[none];[in0]loop=loop=-1:size=1,trim=end_frame=25,${same}[some];[none][some]concat=n=2`
-  const inputs = [{ bytes: await picture(name), reader: 'jpeg_pipe' }]
+  const inputs = [{ bytes: await imageFile(name), reader: 'jpeg_pipe' }]
   return made('mp4', [drawn(graph, { reads: [0] })], { inputs })
 }
 
-const filmOfNobody = () => made('mp4', [drawn('color=c=gray:d=2:s=320x240:r=5,format=yuv420p')])
+const videoOfNobody = () => made('mp4', [drawn('color=c=gray:d=2:s=320x240:r=5,format=yuv420p')])
 
 describe('faces', { timeout: 60_000, tags: ['engines'] }, () => {
   const problems: unknown[] = []
@@ -26,20 +26,20 @@ describe('faces', { timeout: 60_000, tags: ['engines'] }, () => {
   afterAll(() => faces.close())
   const image = (bytes: Buffer) => faces.hasFace({ kind: 'image', bytes, format: null })
 
-  test('are found in pictures', async () => {
-    expect(await image(await picture('samples.jpg'))).toBe(true)
-    expect(await image(await picture('screenshot-facedetect.jpg'))).toBe(true)
+  test('are found in images', async () => {
+    expect(await image(await imageFile('samples.jpg'))).toBe(true)
+    expect(await image(await imageFile('screenshot-facedetect.jpg'))).toBe(true)
     expect(problems).toEqual([])
   })
 
   test('are not found where there are none', async () => {
     expect(await image(png(64, 64))).toBe(false)
-    expect(await faces.hasFace({ kind: 'video', bytes: await filmOfNobody(), format: 'mp4' })).toBe(false)
+    expect(await faces.hasFace({ kind: 'video', bytes: await videoOfNobody(), format: 'mp4' })).toBe(false)
     expect(problems).toEqual([])
   })
 
   test('are found in the last second of a video', async () => {
-    const bytes = await filmOf('screenshot-facedetect.jpg')
+    const bytes = await videoOf('screenshot-facedetect.jpg')
     expect(await faces.hasFace({ kind: 'video', bytes, format: 'mp4' })).toBe(true)
     expect(problems).toEqual([])
   })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { audioTaskMs, audioTasksAtOnce, audioTasksWaiting } from '#engines/audio/recording.ts'
 import { Ffmpeg } from '#engines/ffmpeg/ffmpeg.ts'
-import { probesAtOnce, probesWaiting } from '#engines/video-media/request-media.ts'
+import { probesAtOnce, probesWaiting } from '#engines/video-media/media-limits.ts'
 import { PacketProbe } from '#engines/video-media/video-media.ts'
 import { fakeProcess } from '../../media/fake-process.ts'
 

@@ -22,12 +22,12 @@ const call = (change: Partial<ImageRequest> = {}, signal = new AbortController()
   signal,
 })
 
-const pictures = [Buffer.from('one'), Buffer.from('two')]
-const answer = { created: 1, data: pictures.map(bytes => ({ b64_json: bytes.toString('base64') })) }
+const images = [Buffer.from('one'), Buffer.from('two')]
+const answer = { created: 1, data: images.map(bytes => ({ b64_json: bytes.toString('base64') })) }
 
-test('pictures come as bytes, for a request in OpenAI’s words', async () => {
+test('images come as bytes, for a request in OpenAI’s words', async () => {
   const [engine, server] = await engineFor(asJson(answer))
-  expect(await engine.generate(call())).toEqual(pictures)
+  expect(await engine.generate(call())).toEqual(images)
   expect(server.seen[0]).toMatchObject({
     url: '/v1/images/generations',
     body: { model: 'inner', prompt: 'a boat', n: 2, size: '512x256', response_format: 'b64_json' },
@@ -44,10 +44,10 @@ test('what only other servers take is said where it was asked for', async () => 
 test.each([
   ['an address', { data: [{ url: 'http://127.0.0.1/secret' }] }],
   ['no base64', { data: [{ b64_json: '<html>' }] }],
-  ['an empty picture', { data: [{ b64_json: '' }] }],
+  ['an empty image', { data: [{ b64_json: '' }] }],
   ['nothing', { data: [] }],
   ['no JSON', 'pictures'],
-])('%s is no picture', async (_name, value) => {
+])('%s is no image', async (_name, value) => {
   const [engine] = await engineFor(asJson(value))
   await expect(engine.generate(call())).rejects.toMatchObject({ kind: 'INFERENCE_FAILED' })
 })

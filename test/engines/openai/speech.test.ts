@@ -23,7 +23,7 @@ const call = (change: Partial<SpokenText> = {}, signal = new AbortController().s
   signal,
 })
 
-const asSound =
+const asAudio =
   (type: string, bytes = Buffer.from([0xff, 0xfb, 0, 1])): Answer =>
   response => {
     response.writeHead(200, { 'content-type': type })
@@ -31,14 +31,14 @@ const asSound =
   }
 
 test('sound comes as bytes, for a request in OpenAI’s words', async () => {
-  const [engine, server] = await engineFor(asSound('audio/mpeg'))
+  const [engine, server] = await engineFor(asAudio('audio/mpeg'))
   expect(await engine.speak(call())).toEqual(Buffer.from([0xff, 0xfb, 0, 1]))
   expect(server.seen[0]).toMatchObject({ url: '/v1/audio/speech', headers: { 'content-type': 'application/json' } })
   expect(server.seen[0]?.body).toEqual({ model: 'inner', input: 'Hello', voice: 'alloy', response_format: 'mp3' })
 })
 
 test('what else was asked for is said', async () => {
-  const [engine, server] = await engineFor(asSound('application/octet-stream'))
+  const [engine, server] = await engineFor(asAudio('application/octet-stream'))
   await engine.speak(call({ speed: 2, style: 'Sadly.', language: 'de', temperature: 0.5, topP: 0.9, format: 'pcm' }))
   expect(server.seen[0]?.body).toMatchObject({
     ...{ response_format: 'pcm', speed: 2, instructions: 'Sadly.', language: 'de', temperature: 0.5, top_p: 0.9 },
@@ -49,7 +49,7 @@ test.each([
   ['a page', 'text/html'],
   ['JSON', 'application/json'],
 ])('%s is no sound', async (_name, type) => {
-  const [engine] = await engineFor(asSound(type))
+  const [engine] = await engineFor(asAudio(type))
   await expect(engine.speak(call())).rejects.toMatchObject({ kind: 'INFERENCE_FAILED' })
 })
 
@@ -72,7 +72,7 @@ test('a caller that leaves ends the request', async () => {
 })
 
 test('another service of this contract is told how to speak in its own word', async () => {
-  const server = await upstream(asSound('audio/mpeg'))
+  const server = await upstream(asAudio('audio/mpeg'))
   const engine = new ServiceSpeech({ baseUrl: server.baseUrl })
   open.push(server, engine)
   await engine.speak(call({ style: 'Sadly.' }))

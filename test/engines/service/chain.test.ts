@@ -15,7 +15,7 @@ import { audit } from '#ledger/audit/audit.ts'
 import { Listener } from '#service/http/listener.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import type { Model } from '#service/models/model.ts'
-import { dataUrl, png } from '../../service/models/example-pictures.ts'
+import { dataUrl, png } from '../../service/models/example-images.ts'
 import { type OpenedService, openService } from '../../service/open-service.ts'
 
 /** Two whole services, one of which runs its models on the other, over a socket. */
@@ -30,11 +30,11 @@ function sold(options: UpstreamOptions, prefix = ''): Model[] {
   const embeddings = new OpenAiEmbeddings(options)
   const images = new ServiceImages(options)
   const video = new ServiceVideo({ ...options, workFolder: join(below.folder, `handed-over${prefix}`) })
-  const sound = { tts: new ServiceSpeech(options), asr: new ServiceTranscription(options) }
-  closing.push(chat, embeddings, images, video, sound.tts, sound.asr)
+  const audioFile = { tts: new ServiceSpeech(options), asr: new ServiceTranscription(options) }
+  closing.push(chat, embeddings, images, video, audioFile.tts, audioFile.asr)
   return demoModels({ chat, embeddings, images, video }).map(model => ({
     ...model,
-    ...(model.type === 'tts' || model.type === 'asr' ? { engine: sound[model.type] } : {}),
+    ...(model.type === 'tts' || model.type === 'asr' ? { engine: audioFile[model.type] } : {}),
     id: `${prefix}${model.id}`,
     traits: [],
     // What is handed on is a model of the service below, by its name there.
@@ -102,7 +102,7 @@ describe('what is sold above is made below', () => {
     expect(((await response.json()) as { data: unknown[] }).data).toHaveLength(2)
   })
 
-  test('a picture', async () => {
+  test('an image', async () => {
     const body = { model: 'demo-image', prompt: 'a boat', width: 128, height: 64, style_preset: 'Demo Sketch' }
     const response = await above.post('/image/generate', body, await above.key(1))
     const { images } = (await response.json()) as { images: string[] }
@@ -124,17 +124,17 @@ describe('what is sold above is made below', () => {
     expect([heard.status, await heard.text()]).toEqual([200, expect.stringContaining('It received wav audio')])
   })
 
-  const film = { prompt: 'a boat', duration: '2s', resolution: '360p', audio: false }
+  const clip = { prompt: 'a boat', duration: '2s', resolution: '360p', audio: false }
   const attested = {
     confirmed_terms_and_privacy: true,
     confirmed_legal_right: true,
     confirmed_screening_acknowledged: true,
   }
   test.each([
-    ['inline', { ...film, model: 'demo-video' }],
+    ['inline', { ...clip, model: 'demo-video' }],
     [
-      'with a picture, and the consent that was given here',
-      { ...film, model: 'demo-video', image_url: dataUrl('png', png(16, 16)), consents: { demo: attested } },
+      'with an image, and the consent that was given here',
+      { ...clip, model: 'demo-video', image_url: dataUrl('png', png(16, 16)), consents: { demo: attested } },
     ],
   ])(
     'a video, %s',
@@ -158,7 +158,7 @@ describe('what is sold above is made below', () => {
 
   test('a video by its download address, handed on by one of our own', async () => {
     const key = await above.key(1)
-    const body = { ...film, model: 'demo-video-url' }
+    const body = { ...clip, model: 'demo-video-url' }
     const queued = VideoQueued.parse(await (await above.post('/video/queue', body, key)).json())
     const ask = { model: queued.model, queue_id: queued.queue_id }
     const status = async () =>

@@ -9,8 +9,8 @@ import { FfmpegMissing } from '#host/media/ffmpeg.ts'
 import { nestedBoxes, videoOfSamples } from '../../media/hostile-media.ts'
 import { drawn, made, played } from '../../media/made-media.ts'
 import { tracksOf } from '../../media/tracks-of.ts'
+import { dataUrl, png } from '../../service/models/example-images.ts'
 import { videoModel } from '../../service/models/example-models.ts'
-import { dataUrl, png } from '../../service/models/example-pictures.ts'
 import { type OpenedService, openService } from '../../service/open-service.ts'
 import { asDataUrl, claiming, clip } from './example-clips.ts'
 
@@ -48,7 +48,7 @@ let host = ''
 let fetcher: GuardedFetcher
 let service: OpenedService
 
-const picture = dataUrl('png', png(16, 8))
+const image = dataUrl('png', png(16, 8))
 const clips: Record<string, Buffer> = {}
 const sources = [
   ['mp4', 1],
@@ -125,7 +125,7 @@ const queued = async (body: object, key?: string) => {
 }
 
 test.each([
-  ['a picture', () => ({ image_url: at('picture') })],
+  ['an image', () => ({ image_url: at('picture') })],
   ['a video to upscale', () => ({ model: 'upscaler', prompt: ' ', video_url: at('mp43') })],
 ])('nothing is fetched for whoever could not pay for the shortest video: %s', async (_what, body) => {
   fetched.length = 0
@@ -138,7 +138,7 @@ test.each([
 describe('§2.6 what a medium may be', () => {
   const taken: [rule: string, body: () => object][] = [
     ['a picture by its address', () => ({ image_url: at('picture') })],
-    ['an end picture', () => ({ image_url: picture, end_image_url: picture })],
+    ['an end picture', () => ({ image_url: image, end_image_url: image })],
     ['music as WAV', () => ({ audio_url: url('audio/wav', 'wav3') })],
     ['music as MP3, by its address', () => ({ audio_url: at('mp33') })],
     ['a video as MP4', () => ({ video_url: url('video/mp4', 'mp43') })],
@@ -148,11 +148,11 @@ describe('§2.6 what a medium may be', () => {
     ['reference videos', () => ({ reference_video_urls: [at('mp43'), url('video/mp4', 'mp49')] })],
     [
       'reference sounds beside a picture',
-      () => ({ reference_audio_urls: [at('wav3')], reference_image_urls: [picture] }),
+      () => ({ reference_audio_urls: [at('wav3')], reference_image_urls: [image] }),
     ],
     [
       'elements and scenes',
-      () => ({ elements: [{ frontal_image_url: picture, video_url: at('mp43') }], scene_image_urls: [at('picture')] }),
+      () => ({ elements: [{ frontal_image_url: image, video_url: at('mp43') }], scene_image_urls: [at('picture')] }),
     ],
   ]
   test.each(taken)('taken: %s', async (_rule, body) => {
@@ -223,13 +223,13 @@ describe('§2.6 what a medium may be', () => {
     ],
     [
       'a reference sound below 2 s',
-      () => ({ reference_audio_urls: [at('wav1')], reference_image_urls: [picture] }),
+      () => ({ reference_audio_urls: [at('wav1')], reference_image_urls: [image] }),
       400,
       /"reference_audio_urls",0\].*2 to 15 s/,
     ],
     [
       'sounds above 15 s together',
-      () => ({ reference_audio_urls: [at('wav9'), at('wav9')], reference_image_urls: [picture] }),
+      () => ({ reference_audio_urls: [at('wav9'), at('wav9')], reference_image_urls: [image] }),
       400,
       /have 18\.0 s together/,
     ],
@@ -285,19 +285,19 @@ describe('§2.6 what a medium may be', () => {
 
   test('the engine gets what was checked, not the address', async () => {
     const request = await given({ image_url: at('picture'), video_url: at('mp43') })
-    expect(request).toMatchObject({ image_url: picture, video_url: expect.stringMatching(/^data:video\/mp4;base64,/) })
+    expect(request).toMatchObject({ image_url: image, video_url: expect.stringMatching(/^data:video\/mp4;base64,/) })
   })
 
-  const film = (length: number, change: Parameters<typeof drawn>[1] = {}) =>
+  const clip = (length: number, change: Parameters<typeof drawn>[1] = {}) =>
     drawn(`testsrc=d=${length}:s=64x48:r=5,format=yuv420p`, change)
   const tone = (length: number) => played(`sine=d=${length}:r=8000`)
   const vp8 = { encoder: 'libvpx', options: {} }
   test.each<[file: string, format: string, tracks: () => Parameters<typeof made>[1], seconds: number]>([
-    ['a second audio track', 'mp4', () => [film(3), tone(3), tone(9)], 3],
-    ['a second video track', 'mp4', () => [film(3), film(9), tone(3)], 3],
-    ['a second video track, as MOV', 'mov', () => [film(3), film(9)], 3],
-    ['a second video track, as WebM', 'webm', () => [film(3, vp8), film(9, vp8)], 3],
-    ['audio that is longer than its video', 'mp4', () => [film(3), tone(4)], 4],
+    ['a second audio track', 'mp4', () => [clip(3), tone(3), tone(9)], 3],
+    ['a second video track', 'mp4', () => [clip(3), clip(9), tone(3)], 3],
+    ['a second video track, as MOV', 'mov', () => [clip(3), clip(9)], 3],
+    ['a second video track, as WebM', 'webm', () => [clip(3, vp8), clip(9, vp8)], 3],
+    ['audio that is longer than its video', 'mp4', () => [clip(3), tone(4)], 4],
   ])('the engine gets the tracks that were measured, and no other: %s', async (_file, format, tracks, seconds) => {
     const type = { mp4: 'video/mp4', mov: 'video/quicktime', webm: 'video/webm' }[format] ?? ''
     const request = await given({ video_url: asDataUrl(type, await made(format, tracks())) })
@@ -358,7 +358,7 @@ describe('§2.6 upscaling', () => {
     ],
     ['a ratio', () => ({ video_url: at('mp43'), aspect_ratio: '16:9' }), 400, /does not support aspect_ratio/],
     ['another factor', () => ({ video_url: at('mp43'), upscale_factor: 3 }), 400, /upscale_factor/],
-    ['a picture', () => ({ video_url: at('mp43'), image_url: picture }), 400, /does not support image_url/],
+    ['a picture', () => ({ video_url: at('mp43'), image_url: image }), 400, /does not support image_url/],
     [
       'a second of more pictures than a second is priced for',
       () => ({ video_url: url('video/mp4', 'crowded') }),

@@ -95,7 +95,7 @@ test('text is what it is, cut where it is too long', async () => {
 })
 
 test.each<[string, (response: ServerResponse) => void, string]>([
-  ['a picture', html('x', 'image/png'), 'is not a page'],
+  ['an image', html('x', 'image/png'), 'is not a page'],
   ['no type', response => response.end('x'), 'is not a page'],
   ['a 500', response => response.writeHead(500).end(), 'could not be read: its server answered 500'],
   ['six megabytes', html('x'.repeat(6 * 1024 * 1024)), 'could not be read: it has more than 5242880 bytes'],
