@@ -19,15 +19,15 @@ import type { OverBudget } from '#ledger/charges/funding.ts'
 import type { BodyRoomBytes } from './limits/concurrency.ts'
 import type { LimitSettings } from './limits/limit-rules.ts'
 
-/** What a wallet is asked to sign, with the networks it may sign for. */
+/** What a wallet must sign, with the networks it may sign for. */
 export interface SignInChallenge {
   info: SignInChallengeInfo
   supportedChains: { chainId: string; type: 'eip191' | 'eip1271' | 'ed25519' }[]
 }
 
 /**
- * The three 402 answers of inference routes (published contract §3). `accepts` in their header is empty, because a
- * generic client would sign money for the inference URL; credit is bought at the top-up alone.
+ * Builds the three 402 answers of inference routes (published contract §3). `accepts` in their header is empty, because
+ * a generic client would otherwise sign money for the inference URL; credit is bought only with a top-up.
  */
 function requiredHeader(settings: AccessSettings, operation: Operation, challenge: SignInChallenge, error: string) {
   const extensions = { 'sign-in-with-x': challenge }
@@ -42,7 +42,7 @@ const resourceOf = (settings: AccessSettings, operation: Operation) => ({
   mimeType: 'application/json',
 })
 
-/** No credentials at all. */
+/** The 402 for a request without credentials. */
 export function discovery(settings: AccessSettings, operation: Operation, challenge: SignInChallenge): ServiceError {
   const error = 'Authentication required'
   const { headers, extensions, resource } = requiredHeader(settings, operation, challenge, error)
@@ -59,7 +59,7 @@ export function discovery(settings: AccessSettings, operation: Operation, challe
   return discoveryRequired({ x402Version, error, resource, accepts: [], extensions, authOptions }, headers)
 }
 
-/** A key whose account has too little credit. */
+/** The 402 for a key whose account has too little credit. */
 export function keyCreditRequired(
   settings: AccessSettings,
   operation: Operation,
@@ -73,7 +73,9 @@ export function keyCreditRequired(
 const saidOf = ({ availableMicroUsd, neededMicroUsd }: { availableMicroUsd: MicroUsd; neededMicroUsd: MicroUsd }) =>
   `This call needs ${displayUsd(neededMicroUsd)}, and ${displayUsd(availableMicroUsd)} are available.`
 
-/** A key that has reached its own limit, whatever its account has; with what is left of it, where that is known. */
+/**
+ * The 402 for a key that has reached its own limit, regardless of its account; includes what is left of it, if known.
+ */
 export function keyLimitReached(
   settings: AccessSettings,
   operation: Operation,
@@ -86,7 +88,7 @@ export function keyLimitReached(
   return limit === 'usd' ? keyUsdLimitReached(headers, budget, needed) : keyStakingLimitReached(headers, budget, needed)
 }
 
-/** A wallet with too little credit: for admission, or for what this call holds. */
+/** The 402 for a wallet with too little credit, to be admitted or for what this call holds. */
 export function walletCredit(
   settings: AccessSettings,
   operation: Operation,
@@ -107,7 +109,7 @@ export function walletCredit(
       suggestedTopUpUsd: topUpUsd.suggested,
       minimumTopUpUsd: topUpUsd.minimum,
       supportedTokens: option ? ['USDC'] : [],
-      // As the published contract prints them here; everywhere else networks are CAIP-2.
+      // In the published contract's own form; everywhere else networks are CAIP-2.
       supportedChains: [...new Set(settings.paymentOptions.map(each => chainName(each.network)))],
       topUpInstructions: {
         step1: 'POST /api/v1/x402/top-up with no payment header to get payment requirements',
@@ -128,21 +130,21 @@ export function walletCredit(
 
 const chainName = (network: string): string => (network.startsWith('solana:') ? 'solana' : 'base')
 
-/** What an operator decides of who may call and how often. */
+/** What an operator configures about who may call and how often. */
 export interface AccessSettings {
   /** The address that callers use, without a path: `http://127.0.0.1:8402`. Never taken from a request. */
   publicUrl: string
   /** Hosts that a sign-in message may name. */
   signInDomains: readonly string[]
-  /** Lets one sign-in header serve until it expires, for clients that send it again. */
+  /** Lets a sign-in header work until it expires, for clients that send it repeatedly. */
   signInWindow: boolean
   plan: PlanName
-  /** What the operator changed of the plan's limits, for all or for one account. */
+  /** The operator's changes to the plan's limits, for all accounts or for one. */
   limits?: LimitSettings | undefined
-  /** Bytes that bodies may hold at once; the named ones where absent. */
+  /** Bytes that bodies may hold at once; `usualBodyRoom` by default. */
   bodyRoom?: BodyRoomBytes
-  /** What a top-up offers, one entry a rail, the amount at its minimum. */
+  /** What a top-up offers: one entry per rail, with the minimum amount. */
   paymentOptions: readonly PaymentOption[]
-  /** Addresses and networks of proxies whose word counts on where a request comes from; none where absent. */
+  /** Addresses and networks of proxies that are trusted to name the caller; none by default. */
   trustedProxies?: readonly string[]
 }

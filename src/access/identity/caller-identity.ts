@@ -8,7 +8,7 @@ import type { HeaderReader } from '#contract/wire/header-codec.ts'
 import { authorization, legacySignInWithX, paymentHeaderNames, signInWithX } from '#contract/wire/headers.ts'
 import { evmNetwork, solanaNetwork } from '#contract/wire/networks.ts'
 import type { SignInCode } from '#contract/wire/sign-in.ts'
-import { evmSigners } from '#host/evm-signature.ts'
+import { evmSigners } from '#host/signatures/evm-signature.ts'
 import type { Principal } from '#ledger/accounts/principal.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { ApiKeys } from '../keys/api-keys.ts'
@@ -18,7 +18,7 @@ import { type SignerOf, WalletSignIn } from './wallet-sign-in.ts'
 
 type IdentitySettings = Pick<AccessSettings, 'publicUrl' | 'signInDomains' | 'signInWindow' | 'plan' | 'limits'>
 
-/** Who sends a request, by its headers and the operation that it calls (published contract §2.5). */
+/** Identifies the caller by the request's headers and the operation that it calls (published contract §2.5). */
 export class CallerIdentity implements Identity {
   readonly signerOf: SignerOf
   readonly #keys: ApiKeys
@@ -31,7 +31,7 @@ export class CallerIdentity implements Identity {
     clock: Clock
     keys: ApiKeys
     settings: IdentitySettings
-    /** By the curve's arithmetic where absent. */
+    /** Defaults to computing it here, by the curve's arithmetic. */
     signerOf?: SignerOf
   }) {
     const { store, clock, keys, settings } = options
@@ -50,15 +50,15 @@ export class CallerIdentity implements Identity {
   }
 
   /**
-   * Null without a credential of a kind that the operation takes. Throws 400 for contradictory headers, 401 for a wrong
-   * credential.
+   * Returns null without a credential of a kind that the operation accepts. Throws 400 for contradictory headers, 401
+   * for a wrong credential.
    */
   async identify(operation: Operation, header: HeaderValues): Promise<Principal | null> {
     refusePaymentHeaders(operation, header)
     if (operation.auth.length === 0) return readsKey(operation) ? this.#knownKey(header) : null
     const authorization = operation.auth.includes('apiKey') ? readAuthorization(header) : null
     const signIn = operation.auth.includes('wallet') ? readSignInValue(header) : null
-    // The wallet wins where both are there: the stock OpenAI client always sends an Authorization.
+    // The wallet wins if both are present: the stock OpenAI client always sends an Authorization header.
     if (signIn !== null) return this.#byWallet(operation, signIn)
     return authorization === null ? null : this.#byKey(bearerToken(authorization))
   }
@@ -67,7 +67,7 @@ export class CallerIdentity implements Identity {
     return signInChallenge(this.#settings.publicUrl, this.#clock.now())
   }
 
-  /** Loads what verifies signatures, which the first wallet would wait for. */
+  /** Loads the signature code ahead, so that the first wallet does not wait for it. */
   async warm(): Promise<void> {
     await evmSigners()
   }
@@ -89,8 +89,9 @@ export class CallerIdentity implements Identity {
   async #byKey(secret: string): Promise<Principal> {
     const key = await this.#keys.find(secret)
     if (!key) throw authenticationFailed()
-    const { account, id: keyId, role, budget } = key
-    return { kind: 'key', account, keyId, role, plan: this.#planOf(account), budget }
+    const { account, id: keyId, role, budget, plan } = key
+    const planned = plan ? { plan, hasOwnPlan: true } : { plan: this.#planOf(account) }
+    return { kind: 'key', account, keyId, role, ...planned, budget }
   }
 
   async #byWallet(operation: Operation, value: string): Promise<Principal> {
@@ -102,32 +103,37 @@ export class CallerIdentity implements Identity {
 
 const recoveredSigner: SignerOf = async (message, signature) => (await evmSigners()).ofMessage(message, signature)
 
-/** Wallet-only operations answer the one sentence that clients of the published contract match on. */
+/** Wallet-only operations answer with the one sentence that clients of the published contract match on. */
 function signInError(operation: Operation, code: SignInCode) {
   const isRecord = operation.auth.length === 1
   return invalidSignIn({ error: isRecord ? 'Invalid Sign-in-with-x signature' : signInSentence(code), code })
 }
 
 export interface Identity {
-  /** Null without credentials. Throws what is wrong with a credential that is there. */
+  /** Returns null without credentials. Throws what is wrong with a credential that is present. */
   identify(operation: Operation, header: HeaderReader): Promise<Principal | null>
   challenge(): SignInChallenge
 }
 
-/** Every value that a request header was sent with, by its name in lower case. */
+/** Returns every value of a request header, by its name in lower case. */
 type HeaderValues = (name: string) => readonly string[]
 
-/** The one `Authorization` header, or null. Sent twice it is a 400, whatever else identifies the request. */
+/**
+ * Returns the one `Authorization` header, or null. If it is sent twice, the answer is 400, whatever else identifies the
+ * request.
+ */
 const readAuthorization = (header: HeaderValues): string | null => only(authorization.name, header(authorization.name))
 
-/** The token of `Bearer …` (brief §5.1); any other scheme or shape is a 401. */
+/** Returns the token of `Bearer …` (brief §5.1); any other scheme or shape is a 401. */
 function bearerToken(value: string): string {
   const token = value.length > authorizationCharacters ? undefined : /^bearer +([\w.~+/-]+=*)$/i.exec(value)?.[1]
   if (token === undefined) throw authenticationFailed()
   return token
 }
 
-/** The value of the sign-in header under either of its names, or null. Both at once must say the same. */
+/**
+ * Returns the value of the sign-in header under either of its names, or null. If both are present, they must be equal.
+ */
 function readSignInValue(header: HeaderValues): string | null {
   const value = only(signInWithX.name, header(signInWithX.name))
   const legacy = only(legacySignInWithX.name, header(legacySignInWithX.name))
@@ -137,7 +143,7 @@ function readSignInValue(header: HeaderValues): string | null {
   return value ?? legacy
 }
 
-/** Only the top-up takes payments; a payment sent anywhere else would be lost on a careless server. */
+/** Only the top-up accepts payments; a payment sent anywhere else would be lost on a careless server. */
 function refusePaymentHeaders(operation: Operation, header: HeaderValues): void {
   if (operation.charge === 'payment') return
   const name = paymentHeaderNames.find(each => header(each).length > 0)
@@ -148,7 +154,7 @@ function refusePaymentHeaders(operation: Operation, header: HeaderValues): void 
   })
 }
 
-/** The one value of a header, or null. A comma is how some servers join a header that came twice. */
+/** Returns the one value of a header, or null. Some servers join repeated headers with a comma. */
 function only(name: string, values: readonly string[]): string | null {
   if (values.length > 1 || values[0]?.includes(',')) throw wrongHeader(name, `${name} was sent more than once.`)
   return values[0]?.trim() ?? null
@@ -156,12 +162,15 @@ function only(name: string, values: readonly string[]): string | null {
 
 const wrongHeader = (name: string, message: string) => fieldError([name], message)
 
-/** What to sign, for the 402 answers. The nonce is a suggestion: a wallet may choose its own, and each serves once. */
+/**
+ * Returns what to sign, for the 402 answers. The nonce is a suggestion: a wallet may choose its own, and each works
+ * once.
+ */
 function signInChallenge(publicUrl: string, nowMs: number): SignInChallenge {
   const { host, origin } = new URL(publicUrl)
   return {
     info: {
-      // With its port: stock clients compare it with the host that they called.
+      // Includes the port: stock clients compare it with the host that they called.
       domain: host,
       uri: origin,
       version: '1',
@@ -177,7 +186,7 @@ function signInChallenge(publicUrl: string, nowMs: number): SignInChallenge {
   }
 }
 
-/** What went wrong with a sign-in and what to do, by its code (published contract §2.5). */
+/** What went wrong with a sign-in and what to do about it, by its code (published contract §2.5). */
 const sentences: Record<SignInCode, string> = {
   X402_SIGN_IN_INVALID_PAYLOAD: 'The sign-in header is not base64 of a JSON object; encode the payload again.',
   X402_SIGN_IN_PARSE_ERROR:
@@ -202,11 +211,11 @@ const sentences: Record<SignInCode, string> = {
 
 const signInSentence = (code: SignInCode): string => sentences[code]
 
-/** How long the message of a challenge is good for. */
+/** How long the message of a challenge is valid. */
 const challengeLifeMs = 5 * minuteMs
 
-/** Random bytes of a challenge's nonce: 16 hex characters, as wallets make them. */
+/** Random bytes of a challenge's nonce: 16 hex characters, as wallets use. */
 const challengeNonceBytes = 8
 
-/** Characters of an `Authorization` header: far above our own keys, far below what costs anything to look at. */
+/** Longest `Authorization` header: far above our own keys, and still cheap to inspect. */
 const authorizationCharacters = 4_096

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 import type { HeaderReader } from '#contract/wire/header-codec.ts'
 
-/** An address, or a network as CIDR. Null where it is neither. */
+/** Parses an address, or a network in CIDR notation. Null if the text is neither. */
 export function readNetwork(text: string): { address: string; prefix: number; family: 'ipv4' | 'ipv6' } | null {
   const [address = '', bits, ...more] = text.split('/')
   const version = isIP(address)
@@ -12,11 +12,13 @@ export function readNetwork(text: string): { address: string; prefix: number; fa
   return prefix <= most ? { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' } : null
 }
 
-/** Finds out who calls behind proxies that the operator trusts. Without any, headers about callers are ignored. */
+/**
+ * Finds the caller's address behind proxies that the operator trusts. Without any, headers about callers are ignored.
+ */
 export class TrustedProxies {
   readonly #networks: BlockList | null
 
-  /** Addresses and networks as `readNetwork` takes them. Throws a sentence for any other. */
+  /** Takes addresses and networks in the form of `readNetwork`. Throws a sentence for any other. */
   constructor(networks: readonly string[]) {
     this.#networks = networks.length ? new BlockList() : null
     for (const text of networks) {
@@ -28,16 +30,16 @@ export class TrustedProxies {
   }
 
   /**
-   * The caller's address. Headers count only from a trusted peer, and are read from the right: each entry was written by
-   * the proxy after it, so the first one that is not a trusted proxy is the caller. An entry that is no address ends the
-   * walk, because nothing before it can be believed.
+   * Returns the caller's address. Headers count only from a trusted peer and are read from the right: each entry was
+   * written by the proxy after it, so the first entry that is not a trusted proxy is the caller. An invalid entry ends
+   * the search, because entries before it cannot be believed.
    */
   callerOf(peer: string, header: HeaderReader): string {
     if (!this.#networks || !this.#isTrusted(peer)) return peer
     const lists = [header('x-forwarded-for').map(plainEntries), header('forwarded').map(forwardedEntries)]
     const said = lists.flatMap(list => (list.length ? [this.#walk(peer, list.flat())] : []))
     const [first = peer] = said
-    // A proxy writes one of the two and may pass a forged other one on; where they differ neither is believed.
+    // A proxy writes one of the two headers and may pass on a forged other one; if they differ, neither is believed.
     return said.every(each => each === first) ? first : peer
   }
 
@@ -57,7 +59,7 @@ export class TrustedProxies {
   }
 }
 
-/** Without a zone, and an IPv4-mapped address as IPv4. Null for what is no address. */
+/** Returns the address without a zone, and an IPv4-mapped one as IPv4. Null if it is not an address. */
 function plainAddress(text: string): string | null {
   const [address = ''] = text.split('%')
   if (!isIP(address)) return null
@@ -72,16 +74,16 @@ function addressOf(text: string): string | null {
 
 const plainEntries = (value: string): (string | null)[] => value.split(',').map(entry => addressOf(entry.trim()))
 
-/** A line that is malformed is one entry that is no address. */
+/** A malformed line counts as one invalid entry. */
 const forwardedEntries = (line: string): (string | null)[] =>
   (forwardedFor(line) ?? [null]).map(entry => (entry === null ? null : addressOf(entry)))
 
-/** Characters of one `Forwarded` line that are read: a chain of dozens of proxies. No such line is taken for longer ones. */
+/** Longest `Forwarded` line to read: a chain of dozens of proxies. A longer one counts as invalid. */
 const lineCharacters = 4_096
 
 /**
- * Reads the `for` of each element of a `Forwarded` line (RFC 7239), in order; null for an element without one. Returns null
- * for a line that is malformed or too long. Callers write this text, so it is read once from left to right, without any
+ * Reads the `for` of each element of a `Forwarded` line (RFC 7239), in order; null for an element without one. Returns
+ * null for a malformed or overlong line. Callers control this text, so it is read once from left to right, without any
  * pattern that could backtrack.
  */
 function forwardedFor(line: string): (string | null)[] | null {
@@ -93,7 +95,7 @@ function forwardedFor(line: string): (string | null)[] | null {
   return reader.isDone ? found : null
 }
 
-/** `for=192.0.2.1;proto=https`: pairs with semicolons between them, any of which may be left out. */
+/** `for=192.0.2.1;proto=https`: pairs separated by semicolons, any of which may be empty. */
 function readElement(reader: LineReader): string | null {
   let found: string | null = null
   do {
@@ -102,7 +104,7 @@ function readElement(reader: LineReader): string | null {
     if (name) {
       const value = reader.skip('=') ? reader.value() : reader.fail()
       if (name.toLowerCase() === 'for') {
-        // A second one in the same element is forbidden, and nobody can tell which of them a proxy wrote.
+        // A second `for` in one element is forbidden, and we cannot know which of them a proxy wrote.
         if (found !== null) reader.fail()
         found = value
       }
@@ -114,7 +116,7 @@ function readElement(reader: LineReader): string | null {
 
 const tokenCharacter = /[!#$%&'*+.^_`|~\w-]/
 
-/** Only moves forward; after the first mistake nothing is read any more. */
+/** Only moves forward; after the first mistake it reads nothing more. */
 class LineReader {
   readonly #line: string
   #at = 0
@@ -124,7 +126,7 @@ class LineReader {
     this.#line = line
   }
 
-  /** Whether all of the line was read without a mistake. */
+  /** Whether the whole line was read without a mistake. */
   get isDone(): boolean {
     return !this.#isMalformed && this.#at === this.#line.length
   }
@@ -145,14 +147,14 @@ class LineReader {
     while (this.skip(' ') || this.skip('\t'));
   }
 
-  /** Empty where none begins here. */
+  /** Returns the token that starts here, or an empty string. */
   token(): string {
     const start = this.#at
     while (this.#at < this.#line.length && tokenCharacter.test(this.#line.charAt(this.#at))) this.#at++
     return this.#line.slice(start, this.#at)
   }
 
-  /** A token, or a quoted string without its quotes and escapes. */
+  /** Returns a token, or a quoted string without its quotes and escapes. */
   value(): string {
     return this.skip('"') ? this.#quoted() : this.token() || this.fail()
   }

@@ -3,7 +3,8 @@ import { type Clock, minuteMs } from '#contract/time.ts'
 import { evmNetwork, normalizeWallet, solanaNetwork } from '#contract/wire/networks.ts'
 import { readSignInHeader, type SignInClaim, type SignInCode } from '#contract/wire/sign-in.ts'
 import { RecentMap } from '#host/recent-map.ts'
-import { ed25519Key, ed25519Signature, isSignedByKey } from '#host/signatures.ts'
+import { ed25519Key, ed25519Signature, isSignedByKey } from '#host/signatures/signatures.ts'
+import { CustomerPlans } from '#ledger/accounts/customers.ts'
 import type { WalletPrincipal } from '#ledger/accounts/principal.ts'
 import { WalletAccounts, walletAccountId } from '#ledger/accounts/wallet-accounts.ts'
 import type { Store } from '#ledger/store/store.ts'
@@ -11,7 +12,7 @@ import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 
 type SignInResult = { ok: true; principal: WalletPrincipal } | { ok: false; code: SignInCode }
 
-/** The address in lower case that signed a text by EIP-191; null where no key can have. */
+/** Returns the address, in lower case, that signed a text by EIP-191; null if the signature is invalid. */
 export type SignerOf = (message: string, signature: string) => Promise<string | null>
 
 interface SeenSignIn {
@@ -23,8 +24,8 @@ interface SeenSignIn {
 const nonceKey = (claim: SignInClaim): string => `siwx:${normalizeWallet(claim.address)}:${claim.nonce}`
 
 /**
- * Wallet sign-in (brief §5.2): parses the header, then checks that it is for this service and current, that the wallet
- * signed it, and that its nonce is new. A good signature uses up the nonce, even if the request then fails.
+ * Wallet sign-in (brief §5.2): parses the header, then checks that the message is for this service and current, that
+ * the wallet signed it, and that its nonce is new. A valid signature uses up the nonce, even if the request then fails.
  */
 export class WalletSignIn {
   readonly #store: Store
@@ -33,7 +34,8 @@ export class WalletSignIn {
   readonly #rules: ClaimRules
   readonly #planOf: (account: string) => PlanName
   readonly #accounts: WalletAccounts
-  /** Sign-ins that were good, so that a repeat costs no second verification. */
+  readonly #plans: CustomerPlans
+  /** Verified sign-ins, so that a repeat costs no second verification. */
   readonly #seen = new RecentMap<SeenSignIn>(rememberedSignIns)
 
   constructor(options: {
@@ -49,9 +51,10 @@ export class WalletSignIn {
     this.#rules = options.rules
     this.#planOf = options.planOf
     this.#accounts = new WalletAccounts(options.store)
+    this.#plans = new CustomerPlans(options.store)
   }
 
-  /** Whose header this is. Rejects only where the store does not tell. */
+  /** Returns whose header this is. Rejects only if the store fails. */
   async signIn(header: string): Promise<SignInResult> {
     const read = readSignInHeader(header)
     if (!read.ok) return read
@@ -62,7 +65,9 @@ export class WalletSignIn {
     return this.#again(claim) ?? (await this.#anew(claim, nowMs))
   }
 
-  /** What is known of a nonce without verifying the signature: it was used up, or its window is still open. */
+  /**
+   * Returns what is known about a nonce without verifying the signature: it was used up, or its window is still open.
+   */
   #again(claim: SignInClaim): SignInResult | null {
     const seen = this.#seen.get(nonceKey(claim))
     if (!seen) return null
@@ -78,11 +83,12 @@ export class WalletSignIn {
     if (!(await this.#useNonce(claim, nowMs))) return { ok: false, code: 'X402_SIGN_IN_NONCE_REUSED' }
     const known = await this.#accounts.find(wallet)
     const account = known ?? walletAccountId(wallet)
+    const plan = known === null ? null : await this.#plans.of(known, nowMs)
     const principal: WalletPrincipal = {
       kind: 'wallet',
       account,
       wallet,
-      plan: this.#planOf(account),
+      ...(plan ? { plan, hasOwnPlan: true } : { plan: this.#planOf(account) }),
       isNew: known === null,
     }
     this.#seen.set(nonceKey(claim), { message: claim.message, signature: claim.signature, principal })
@@ -101,7 +107,9 @@ export class WalletSignIn {
     return isSigned ? null : 'X402_SIGN_IN_INVALID_SIGNATURE'
   }
 
-  /** Uses up the nonce; false where it was used before. No account is opened: a wallet that never pays leaves no row behind. */
+  /**
+   * Uses up the nonce; false if it was used before. Opens no account, so a wallet that never pays leaves no row behind.
+   */
   async #useNonce(claim: SignInClaim, nowMs: number): Promise<boolean> {
     if (this.#rules.window) return true
     const key = nonceKey(claim)
@@ -118,13 +126,13 @@ export class WalletSignIn {
 }
 
 interface ClaimRules {
-  /** Hosts that a message may name; a request's own `Host` never counts. */
+  /** Hosts that a message may name; the request's own `Host` never counts. */
   domains: readonly string[]
-  /** One header serves until it expires, so its own expiry counts instead of the age. */
+  /** A header works until it expires, so its own expiry counts instead of its age. */
   window: boolean
 }
 
-/** What is wrong with a message, or null: every check that needs no curve arithmetic. */
+/** Returns what is wrong with a message, or null: every check that needs no curve arithmetic. */
 function claimFault(claim: SignInClaim, rules: ClaimRules, nowMs: number): SignInCode | null {
   if (claim.chainId !== evmNetwork && claim.chainId !== solanaNetwork) return 'X402_SIGN_IN_UNSUPPORTED_CHAIN'
   if (!isOurs(claim.domain, rules) || !isOurs(claim.uri, rules)) return 'X402_SIGN_IN_DOMAIN_MISMATCH'
@@ -140,7 +148,7 @@ function claimFault(claim: SignInClaim, rules: ClaimRules, nowMs: number): SignI
   return null
 }
 
-/** The last moment of our clock at which a message may serve; its nonce is kept until then. */
+/** Returns the last moment, by our clock, at which a message may be used; its nonce is kept until then. */
 function lastUseMs({ issuedAtMs, expirationTimeMs }: SignInClaim, { window }: ClaimRules): number {
   const aged = issuedAtMs + signInAgeMs
   const ends = window
@@ -150,8 +158,8 @@ function lastUseMs({ issuedAtMs, expirationTimeMs }: SignInClaim, { window }: Cl
 }
 
 /**
- * The host must be ours, and the port where one is named: two services of one machine differ by nothing else. A scheme
- * that is named must be the web's.
+ * The host must be ours, and so must the port if one is named, because two services on one machine may differ only in
+ * that. A scheme must be http or https.
  */
 function isOurs(text: string, { domains }: ClaimRules): boolean {
   const place = placeOf(text)
@@ -169,31 +177,37 @@ const isSamePort = (named: string | null, own: string | null): boolean =>
 
 interface Place {
   host: string
-  /** Null where none is named. */
+  /** Null if none is named. */
   port: string | null
 }
 
-/** Host and port of a domain or of a web address; null for another scheme, and for anything with a user name or a space. */
+/**
+ * Returns host and port of a domain or web address; null for another scheme, and for anything with a user name or a
+ * space.
+ */
 function placeOf(text: string): Place | null {
   const match = /^(?:https?:\/\/)?([^\s:/?#@[\]\\]+|\[[\da-f:.]+\])(?::(\d{1,5}))?(?:[/?#][^\s\\]*)?$/i.exec(text)
   const [, host, port = null] = match ?? []
   return host === undefined ? null : { host: host.toLowerCase(), port }
 }
 
-/** A sign-in message serves this long after its `Issued At`, where a nonce serves once (published contract §2.2). */
+/** How long after its `Issued At` a sign-in message is accepted if a nonce works once (published contract §2.2). */
 const signInAgeMs = 5 * minuteMs
 
-/** The longest life of a sign-in message, whatever it says itself (the longest that the published contract recommends). */
+/**
+ * The longest life of a sign-in message, whatever it claims itself (the longest that the published contract
+ * recommends).
+ */
 const signInLifeMs = 10 * minuteMs
 
-/** How far a caller's clock may be from ours, either way. */
+/** How far a caller's clock may be from ours, in either direction. */
 const clockSkewMs = minuteMs
 
 /** How far the envelope's `timestamp` may be from the signed `Issued At` (published contract §2.1). */
 const timestampToleranceMs = 30 * 1000
 
-/** Characters of a nonce: wallets make 16, and it becomes part of a row's id. */
+/** Longest nonce: wallets use 16 characters, and it becomes part of a row's id. */
 const nonceCharacters = 128
 
-/** Good sign-ins that are remembered by their nonce: a replay costs no curve arithmetic (some 20 MB of messages). */
+/** Verified sign-ins to remember by nonce, so that a replay costs no curve arithmetic (some 20 MB of messages). */
 const rememberedSignIns = 20_000

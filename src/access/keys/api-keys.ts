@@ -1,9 +1,11 @@
 import type { Selectable } from 'kysely'
-import { microUsd } from '#contract/money.ts'
+import { type PlanName, planNamed } from '#contract/limits.ts'
+import { formatUsd, type MicroUsd, microUsd } from '#contract/money.ts'
 import type { KeyRole } from '#contract/operations/keys.ts'
 import type { Clock } from '#contract/time.ts'
 import { RecentMap } from '#host/recent-map.ts'
 import { periodStarts } from '#ledger/accounts/keys.ts'
+import { noteAct } from '#ledger/accounts/operator-acts.ts'
 import type { KeyBudget, KeyState } from '#ledger/store/account-ops.ts'
 import { groupedRead } from '#ledger/store/batching.ts'
 import { commitSurely, type Refusal, type Store } from '#ledger/store/store.ts'
@@ -28,47 +30,54 @@ export interface ApiKeyRecord {
   id: string
   account: string
   prefix: string
-  /** The last characters of the secret; empty for a key of an older release. */
+  /** The last characters of the secret; empty for a key from an older release. */
   ending: string
   role: KeyRole
   label: string
   createdAtMs: number
-  /** Null where it never expires. */
+  /** Null if it never expires. */
   expiresAtMs: number | null
   revokedAtMs: number | null
-  /** Null where the key may spend what its account has. */
+  /** Null if the key may spend all the credit of its account. */
   budget: KeyBudget | null
-  /** Which of the server's secrets it needs. */
+  /** Which of the server's secrets the key needs. */
   needs: KeyNeeds
+  /** What an operator chose for its account; absent where the configuration decides, and in lists. */
+  plan?: PlanName
 }
 
 /**
- * `former` stops with that secret; `missing` needs one that is not at hand, dropped or another service's. `unmarked` was
- * made by the first release, which did not write down which one.
+ * `former` stops working with that secret; `missing` needs a secret that was dropped or belongs to another service.
+ * `unmarked` is from the first release, which did not record which one.
  */
 export type KeyNeeds = 'current' | 'former' | 'missing' | 'unmarked'
 
 export interface NewKey {
   account: string
   label: string
-  /** `INFERENCE` where absent. */
+  /** `INFERENCE` if absent. */
   role?: KeyRole
   expiresAtMs: number | null
   budget?: KeyBudget | null
-  /** Most keys that count which the account may have, this one included; any number where absent. */
+  /** Maximum number of active keys of the account, including this one; unlimited if absent. */
   mostActive?: number
-  /** What has to exist before the key does, in the same unit: its account, and the credit of that. */
+  /**
+   * Operations that must happen before the key exists, in the same unit of work: opening its account, and giving it
+   * credit.
+   */
   opening?: readonly Op[]
-  /** The key that gives the new one its budget, and what it keeps of its own: set in the same unit, or neither is. */
+  /** Operations that follow in that unit, once the key has an id. */
+  also?: (id: string) => readonly Op[]
+  /** The key that gives the new one its budget, and what it keeps of its own. Both are set in the same unit of work. */
   giver?: { key: ApiKeyRecord; keeps: KeyBudget }
 }
 
-/** `secret` is the only copy there is. */
+/** `secret` is the only copy. */
 export interface CreatedKey extends ApiKeyRecord {
   secret: string
 }
 
-/** Why a key could not be made or revoked, as the store says it. */
+/** Why the store refused to create or revoke a key. */
 export class KeyRefused extends Error {
   readonly why: Refusal
 
@@ -79,11 +88,11 @@ export class KeyRefused extends Error {
   }
 }
 
-/** What of a key its owner may change beside its budget. */
+/** What an owner may change about a key, besides its budget. */
 export interface KeyChange {
   label?: string
   expiresAtMs?: number | null
-  /** The key that the change was made for: where it is another by now, the change is refused as `key_moved`. */
+  /** The state that the change is based on. If the key is no longer in it, the change is refused as `key_moved`. */
   before?: KeyState
 }
 
@@ -93,24 +102,30 @@ interface Found {
 }
 
 const keyRow = groupedRead(
-  (read, hashes) => read.selectFrom('api_key').selectAll().where('hash', 'in', hashes),
+  (read, hashes) =>
+    read
+      .selectFrom('api_key')
+      .leftJoin('customer', 'customer.account', 'api_key.account')
+      .selectAll('api_key')
+      .select('customer.plan')
+      .where('hash', 'in', hashes),
   row => row.hash,
 )
 
-/** API keys (brief §5.1): made, found by their secret, revoked, listed. */
+/** Creates, finds, revokes and lists API keys (brief §5.1). */
 export class ApiKeys {
   readonly #store: Store
   readonly #clock: Clock
-  /** The first makes new hashes; the others are former secrets whose keys still count. */
+  /** The first makes new hashes; the others belong to former secrets whose keys still work. */
   readonly #hashes: readonly [KeyHash, ...KeyHash[]]
   readonly #found = new RecentMap<Found>(cachedKeys)
-  /** Grows with every change of a key, so that a look-up which began before it is not remembered after it. */
+  /** Incremented with every change, so that a look-up that began before a change is not cached after it. */
   #changes = 0
 
   constructor(options: {
     store: Store
     clock: Clock
-    /** The server's secret; after a rotation the former ones follow. */
+    /** The server's secret, followed by former ones after a rotation. */
     serverSecrets: readonly [Uint8Array, ...Uint8Array[]]
   }) {
     this.#store = options.store
@@ -119,18 +134,18 @@ export class ApiKeys {
     this.#hashes = [keyHash(current), ...former.map(keyHash)]
   }
 
-  /** Throws `WrongSecret` where keys that are made now would open nothing in the other services of this ledger. */
+  /** Throws `WrongSecret` if keys made now would not work in the other services of this ledger. */
   async requireSecret(): Promise<void> {
     const [current, ...former] = this.#hashes
     await secretToNote(this.#store, [current.mark, ...former.map(({ mark }) => mark)], this.#clock.now())
   }
 
   /**
-   * The account must exist. Throws `KeyRefused` where the store does not take it: as `key_moved` where the giver is another
-   * by now, as `over_budget` where it has used more than it would keep.
+   * The account must exist. Throws `KeyRefused` if the store refuses: `key_moved` if the giver has changed,
+   * `over_budget` if it has already spent more than it would keep.
    */
   async create(order: NewKey): Promise<CreatedKey> {
-    const { account, role = 'INFERENCE', expiresAtMs, budget = null, opening = [], giver } = order
+    const { account, role = 'INFERENCE', expiresAtMs, budget = null, opening = [], also, giver } = order
     const atMs = this.#clock.now()
     const secret = newKeySecret()
     const id = uuidV7(atMs)
@@ -139,26 +154,31 @@ export class ApiKeys {
     const most = order.mostActive === undefined ? {} : { mostActive: order.mostActive }
     const made: Op = { op: 'key', key: id, hash: this.#hashes[0].hash(secret), atMs, ...key, ...most }
     const lowered = giver ? [loweredTo(giver.key, giver.keeps, atMs)] : []
-    await this.#apply(`${id}:key`, ...opening, ...lowered, made)
+    await this.#apply(`${id}:key`, ...opening, ...lowered, made, ...(also?.(id) ?? []))
     if (giver) this.#forget()
     return { id, ...key, createdAtMs: atMs, revokedAtMs: null, needs: 'current', secret }
   }
 
-  /** At once in this process, within a second in others. A key that is revoked again keeps its first date. */
-  async revoke(id: string): Promise<void> {
+  /** Takes effect at once in this process, within a second in others. Revoking a key again keeps its first date. */
+  async revoke(id: string, by?: ByOperator): Promise<void> {
     const atMs = this.#clock.now()
-    await this.#apply(`${uuidV7(atMs)}:revoke`, { op: 'revokeKey', key: id, atMs })
+    const noted = by ? [noteAct({ ...by, act: 'key.revoke', subject: id }, atMs)] : []
+    await this.#apply(`${uuidV7(atMs)}:revoke`, { op: 'revokeKey', key: id, atMs }, ...noted)
     this.#forget()
   }
 
   /**
-   * At once in this process, within a second in others. A budget that is null takes the limits away; what else is absent
-   * stays. Throws `KeyRefused`.
+   * Takes effect at once in this process, within a second in others. A null budget removes the limits; other absent
+   * members stay. Throws `KeyRefused`.
    */
-  async setBudget(id: string, budget: KeyBudget | null, more: KeyChange = {}): Promise<void> {
+  async setBudget(id: string, budget: KeyBudget | null, more: KeyChange & { by?: ByOperator } = {}): Promise<void> {
+    const { by, ...change } = more
     const atMs = this.#clock.now()
-    const label = more.label === undefined ? {} : { label: labelOf(more.label) }
-    await this.#apply(`${uuidV7(atMs)}:budget`, { op: 'keyBudget', key: id, budget, ...more, ...label, atMs })
+    const after = { budget: budget && noted(budget) }
+    const act = by ? [noteAct({ ...by, act: 'key.budget', subject: id, after }, atMs)] : []
+    const label = change.label === undefined ? {} : { label: labelOf(change.label) }
+    const set: Op = { op: 'keyBudget', key: id, budget, ...change, ...label, atMs }
+    await this.#apply(`${uuidV7(atMs)}:budget`, set, ...act)
     this.#forget()
   }
 
@@ -167,7 +187,7 @@ export class ApiKeys {
     this.#found.clear()
   }
 
-  /** The key of this secret while it counts: known, not revoked, not expired. Null otherwise, without saying which. */
+  /** Returns the active key with this secret: known, not revoked, not expired. Otherwise null, without saying why. */
   async find(secret: string): Promise<ApiKeyRecord | null> {
     if (!isKeySecret(secret)) return null
     const nowMs = this.#clock.now()
@@ -177,7 +197,10 @@ export class ApiKeys {
     return record && counts(record, nowMs) ? record : null
   }
 
-  /** Newest first, revoked ones included; of one account, or of all. At most `listedKeys`. Throws `KeyRefused` for no account. */
+  /**
+   * Returns the keys of one account or of all, newest first, including revoked ones, at most `listedKeys`. Throws
+   * `KeyRefused` if the account does not exist.
+   */
   async list(account?: string): Promise<ApiKeyRecord[]> {
     const newest = this.#store.read.selectFrom('api_key').selectAll().orderBy('id', 'desc').limit(listedKeys)
     const rows = await (account === undefined ? newest : newest.where('account', '=', account)).execute()
@@ -190,13 +213,13 @@ export class ApiKeys {
     if (!found) throw new KeyRefused('no_account')
   }
 
-  /** Of one account, newest first, without those that were revoked. At most `listedKeys`. */
+  /** Returns the keys of an account that are not revoked, newest first, at most `listedKeys`. */
   async kept(account: string): Promise<ApiKeyRecord[]> {
     const newest = this.#ofAccount(account).orderBy('id', 'desc').limit(listedKeys)
     return (await newest.execute()).map(row => this.#recordOf(row))
   }
 
-  /** A key of this account that has not been revoked, or null. */
+  /** Returns a key of this account that is not revoked, or null. */
   async keptOne(account: string, id: string): Promise<ApiKeyRecord | null> {
     const row = await this.#ofAccount(account).where('id', '=', id).executeTakeFirst()
     return row ? this.#recordOf(row) : null
@@ -210,7 +233,7 @@ export class ApiKeys {
       .where('revoked_at_ms', 'is', null)
   }
 
-  /** Of every key that still counts, how many need which secret. */
+  /** Counts, over all active keys, which secret they need. */
   async needs(): Promise<Record<KeyNeeds, number>> {
     const found: Record<KeyNeeds, number> = { current: 0, former: 0, missing: 0, unmarked: 0 }
     const nowMs = this.#clock.now()
@@ -218,13 +241,14 @@ export class ApiKeys {
     return found
   }
 
-  /** One look for all hashes that the secret can have; the name is what it is remembered by. */
+  /** Looks up all hashes that the secret can have, in one query; `name` is its key in the cache. */
   async #look(name: string, secret: string, nowMs: number): Promise<ApiKeyRecord | null> {
     const hashes = this.#hashes.flatMap(each => each.everyHash(secret))
     const before = this.#changes
     const row = await keyRow(this.#store.read, ...hashes)
     if (!row || !hashes.some(hash => sameHash(row.hash, hash))) return null
-    const record = this.#recordOf(row)
+    const plan = planNamed(row.plan)
+    const record = { ...this.#recordOf(row), ...(plan ? { plan } : {}) }
     if (before === this.#changes) this.#found.set(name, { record, untilMs: nowMs + keyCacheMs })
     return record
   }
@@ -268,7 +292,7 @@ const loweredTo = ({ id, budget, expiresAtMs }: ApiKeyRecord, keeps: KeyBudget, 
 
 const labelOf = (label: string): string => label.slice(0, keyLabelCharacters)
 
-/** Neither revoked nor expired. */
+/** Whether a key is neither revoked nor expired. */
 export const counts = (record: ApiKeyRecord, nowMs: number): boolean =>
   record.revokedAtMs === null && (record.expiresAtMs === null || nowMs < record.expiresAtMs)
 
@@ -281,19 +305,31 @@ const budgetOf = ({
 }: Selectable<ApiKeyTable>): KeyBudget | null =>
   period === null ? null : { period, usd: limitOf(budget_usd), staking: limitOf(budget_staking_usd) }
 
-/** More than this at once is a slip of the hand. */
+/** For the audit log: an operator who changes a key. */
+export interface ByOperator {
+  actor: string
+}
+
+const noted = ({ period, usd, staking }: KeyBudget) => {
+  const text = (amount: MicroUsd | null) => (amount === null ? null : formatUsd(amount))
+  return { period, usd: text(usd), staking: text(staking) }
+}
+
+/** A larger grant is taken for a typing mistake. */
 export const mostGrantUsd = 1_000_000
 
 export interface KeyOrder {
-  /** Credit that the account is given; zero for none. */
+  /** Credit to give the account; zero for none. */
   amountMicroUsd: bigint
   label: string
-  /** `INFERENCE` where absent; an `ADMIN` key makes and ends keys of its account over the API, and reads its bills. */
+  /** `INFERENCE` if absent. An `ADMIN` key manages its account's keys over the API and reads its bills. */
   role?: KeyRole
-  /** Another key of this account; absent for a new customer. */
+  /** The account of an additional key; absent for a new customer. */
   account?: string
-  /** What this key may spend of its account's credit; all of it where absent. */
+  /** What this key may spend of its account's credit; all of it if absent. */
   budget?: KeyBudget
+  /** The operator, for the audit log; not noted if absent. */
+  by?: ByOperator
 }
 
 export interface NewCustomerKey {
@@ -303,9 +339,9 @@ export interface NewCustomerKey {
 }
 
 /**
- * A key, of a new customer where the order names none, with its credit as a grant: all of it in one unit, so that a
- * reader who repeats an order that failed gives no credit twice. Throws `KeyRefused` where the account that was named
- * does not exist, `WrongSecret` where the ledger expect another secret.
+ * Creates a key, and a new customer with a grant if no account is named, all in one unit of work, so that repeating a
+ * failed order gives no credit twice. Throws `KeyRefused` if the named account does not exist, `WrongSecret` if the
+ * ledger expects another secret.
  */
 export async function createKey(
   service: { keys: ApiKeys; now: () => number },
@@ -319,19 +355,21 @@ export async function createKey(
     const amount = microUsd(order.amountMicroUsd)
     ops.push({ op: 'credit', account, amount, source: 'system:grant', ref: `grant:${uuidV7(atMs)}`, atMs })
   }
-  const { label, role = 'INFERENCE', budget = null } = order
-  const created = await service.keys.create({ account, label, role, expiresAtMs: null, budget, opening: ops })
+  const { label, role = 'INFERENCE', budget = null, by } = order
+  const after = { label, role, usd: formatUsd(order.amountMicroUsd), budget: budget && noted(budget) }
+  const also = (key: string) => (by ? [noteAct({ ...by, act: 'key.create', account, subject: key, after }, atMs)] : [])
+  const created = await service.keys.create({ account, label, role, expiresAtMs: null, budget, opening: ops, also })
   return { key: created.secret, keyId: created.id, account }
 }
 
-/** Characters of a key's label, as the published contract has it. */
+/** Longest label of a key (published contract). */
 export const keyLabelCharacters = 64
 
-/** Keys that one account may list at once; the published contract allows 500 active ones. */
+/** Most keys in one listing; the published contract allows 500 active ones. */
 export const listedKeys = 1_000
 
-/** How long a key that was found may be used without looking again: revocation in another process takes no longer. */
+/** How long a found key is cached. A revocation takes at most this long to reach other processes. */
 export const keyCacheMs = 1_000
 
-/** Keys in that cache: more than one second of callers. */
+/** Keys in that cache: more than one second's callers. */
 export const cachedKeys = 10_000

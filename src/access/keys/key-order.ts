@@ -14,7 +14,7 @@ const periods: Record<KeyLimitPeriod, BudgetPeriod> = { EPOCH: 'epoch', MONTH: '
 
 type Order = Pick<CreateKeyRequest, 'apiKeyType' | 'description' | 'consumptionLimit' | 'limitPeriod' | 'expiresAt'>
 
-/** What a caller asks for, as a key of the account. Throws 400 where it would have ended before it began. */
+/** Turns a caller's request into the order of a new key of the account. Throws 400 if it would already have expired. */
 export const keyOrder = (account: string, request: Order, nowMs: number): NewKey => ({
   account,
   label: request.description,
@@ -24,7 +24,7 @@ export const keyOrder = (account: string, request: Order, nowMs: number): NewKey
   mostActive: activeKeys,
 })
 
-/** What a caller changes of a key; members that are absent stay as they are. Throws 400. */
+/** Turns a caller's request into a change of a key; absent members stay as they are. Throws 400. */
 export function keyChange(
   key: ApiKeyRecord,
   request: UpdateKeyRequest,
@@ -41,7 +41,7 @@ export function keyChange(
   }
 }
 
-/** Null where neither a limit nor a period is set; a period alone stays, and counts what is spent in it. */
+/** Returns null if neither a limit nor a period is set; a period alone is kept, and counts what is spent in it. */
 function budgetAfter(
   before: KeyBudget | null,
   { consumptionLimit, limitPeriod }: Pick<Order, 'consumptionLimit' | 'limitPeriod'>,
@@ -65,7 +65,7 @@ function endOf(expiresAt: string | null | undefined, nowMs: number): number | nu
   throw fieldError(['expiresAt'], 'Must be in the future; to end a key now, use DELETE /api_keys')
 }
 
-/** The answer that shows a key this once. */
+/** The only answer that shows the key's secret. */
 export const createdKey = (key: CreatedKey) => ({
   success: true as const,
   data: {
@@ -79,11 +79,11 @@ export const createdKey = (key: CreatedKey) => ({
   },
 })
 
-/** Another change or call came between: what it left has to be read first. */
+/** Another change or call came in between, so the new state must be read first. */
 export const keyMoved = (error: unknown): boolean =>
   error instanceof KeyRefused && (error.why === 'key_moved' || error.why === 'over_budget')
 
-/** For a caller who has as many keys as one may have; null where it is another refusal. */
+/** Returns the error for a caller who has the maximum number of keys; null for any other refusal. */
 export const tooManyKeys = (error: unknown): ServiceError | null =>
   error instanceof KeyRefused && error.why === 'too_many_keys'
     ? invalidRequest({
@@ -92,34 +92,34 @@ export const tooManyKeys = (error: unknown): ServiceError | null =>
     : null
 
 /**
- * A key with a budget makes nothing more spendable than that budget, nor for longer than it lives. It touches no key but
- * itself; of itself it raises no limit, changes no period and puts off no end; and what a key that it creates may spend is
- * taken from its own.
+ * A key with a budget can make nothing more spendable than that budget, or for longer than it lives. It may change only
+ * itself; it cannot raise its own limit, change its period or extend its life; and what a key that it creates may spend
+ * is deducted from its own.
  */
 
 const currencies = ['usd', 'staking'] as const
 type Currency = (typeof currencies)[number]
 
-/** As the API names them. */
+/** Member and word of each currency in the API. */
 const shown = { usd: { member: 'usd', word: 'USD' }, staking: { member: 'diem', word: 'Diem' } } as const
 
-/** How often a limit starts again, the rarest first. */
+/** How often a limit resets, rarest first. */
 const budgetPeriods: readonly BudgetPeriod[] = ['lifetime', 'month', 'epoch']
 const isOftener = (one: BudgetPeriod, other: BudgetPeriod): boolean =>
   budgetPeriods.indexOf(one) > budgetPeriods.indexOf(other)
 
-/** A key without a budget does the same with any of them. */
+/** What to do instead: a key without a budget may do all of this. */
 const instead = 'use an ADMIN key without a budget'
 
 const hasLimit = (budget: KeyBudget | null): budget is KeyBudget =>
   budget !== null && (budget.usd !== null || budget.staking !== null)
 
-/** Throws 403 where the caller has a budget and this is another key. */
+/** Throws 403 if the caller has a budget and this is another key. */
 export function requireMayTouch(caller: ApiKeyRecord, id: string): void {
   if (hasLimit(caller.budget) && id !== caller.id) throw keyHasBudget()
 }
 
-/** Throws 400 where a caller with a budget would give itself more to spend, or more time. */
+/** Throws 400 if a caller with a budget would give itself more to spend or more time. */
 export function requireNoRaise(caller: ApiKeyRecord, budget: KeyBudget | null, { expiresAtMs }: KeyChange): void {
   const before = caller.budget
   if (!hasLimit(before)) return
@@ -128,7 +128,7 @@ export function requireNoRaise(caller: ApiKeyRecord, budget: KeyBudget | null, {
     const wanted = budget?.[currency] ?? null
     if (limit !== null && (wanted === null || wanted > limit)) throw raised(currency, wanted, limit)
   }
-  // What was spent is counted by the period, so another one would begin with nothing spent.
+  // Spending is counted per period, so a new period would start from zero.
   if (budget && budget.period !== before.period) {
     const period = shownPeriod(before)
     throw fieldError(['limitPeriod'], `Must stay ${period}, because this key has a budget. Leave it out, or ${instead}`)
@@ -145,7 +145,7 @@ function raised(currency: Currency, wanted: MicroUsd | null, limit: MicroUsd) {
   )
 }
 
-/** Throws 400 where an end lies after the caller's. */
+/** Throws 400 if a key would outlive its caller. */
 function requireEndBy({ expiresAtMs: ownMs }: ApiKeyRecord, endMs: number | null): void {
   if (ownMs === null || (endMs !== null && endMs <= ownMs)) return
   const value = endMs === null ? 'is never' : `is ${shownTime(endMs)}`
@@ -156,8 +156,8 @@ function requireEndBy({ expiresAtMs: ownMs }: ApiKeyRecord, endMs: number | null
 }
 
 /**
- * The order of a new key, with what its creator gives it where that has a budget. Throws 400 where the new key could spend
- * more than its creator has left, or outlive it.
+ * Returns the order of a new key, including what its creator gives it if that has a budget. Throws 400 if the new key
+ * could spend more than its creator has left, or outlive it.
  */
 export async function orderBy(
   caller: ApiKeyRecord,

@@ -2,40 +2,41 @@ import { createHmac, createSecretKey, hash, hkdfSync, randomBytes, timingSafeEqu
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { sql } from 'kysely'
+import { type Act, noteAct } from '#ledger/accounts/operator-acts.ts'
 import { nameCharacters } from '#ledger/bounds.ts'
 import { commitSurely, type Store } from '#ledger/store/store.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 
-/** Starts every key, so that people and secret scanners recognise one. */
+/** Prefix of every key, so that people and secret scanners recognize it. */
 const marker = 'fb_'
 
 const pattern = /^fb_[A-Za-z0-9_-]{43}$/
 
-/** What only its owner keeps; shown once. */
+/** Generates a key's secret, which is shown once and never stored. */
 export const newKeySecret = (): string => `${marker}${randomBytes(keySecretBytes).toString('base64url')}`
 
-/** Whether a text can be a key at all; what cannot costs no look-up. */
+/** Whether a text has the form of a key; anything else costs no look-up. */
 export const isKeySecret = (text: string): boolean => pattern.test(text)
 
 export const keyPrefix = (secret: string): string => secret.slice(0, keyPrefixCharacters)
 
 export const keyEnding = (secret: string): string => secret.slice(-keyEndingCharacters)
 
-/** How one server secret names keys. The database alone, without that secret, cannot even confirm a key. */
+/** Hashes keys with one server secret. The database alone, without that secret, cannot even confirm a key. */
 export interface KeyHash {
-  /** Tells the server's secrets apart, and nothing about them: 8 hex characters. */
+  /** Distinguishes the server's secrets and reveals nothing about them: 8 hex characters. */
   mark: string
-  /** `mark:HMAC-SHA-256`, as hex: so that it can be seen which keys need a former secret. */
+  /** Returns `mark:HMAC-SHA-256` in hex. The mark shows which keys need a former secret. */
   hash(secret: string): string
-  /** The same, and as the first release stored it, without the mark. */
+  /** Returns that hash, and the form without a mark that the first release stored. */
   everyHash(secret: string): readonly [marked: string, unmarked: string]
 }
 
 const markBytes = 4
 
 export function keyHash(serverSecret: Uint8Array): KeyHash {
-  // A key of its own, so that nothing else signed with the server's secret can stand for a hash. Made into an object once,
-  // because from plain bytes each hash would take ten times as long.
+  // A derived key, so that nothing else signed with the server's secret can stand for a hash. Created once as an
+  // object, because hashing with raw bytes takes ten times as long.
   const hashKey = createSecretKey(Buffer.from(hkdfSync('sha256', serverSecret, '', 'farebox api key hash', 32)))
   const mark = Buffer.from(hkdfSync('sha256', serverSecret, '', 'farebox api key mark', markBytes)).toString('hex')
   const everyHash = (secret: string) => {
@@ -45,20 +46,23 @@ export function keyHash(serverSecret: Uint8Array): KeyHash {
   return { mark, everyHash, hash: secret => everyHash(secret)[0] }
 }
 
-/** What a process remembers a presented key by: not the key itself, and six times cheaper than a hash that is stored. */
+/**
+ * Returns the name under which a process caches a presented key: not the key itself, and six times cheaper than a
+ * stored hash.
+ */
 export const keyName = (secret: string): string => hash('sha256', secret, 'base64url')
 
-/** The mark that a stored hash bears; null for one of the first release. */
+/** Returns the mark of a stored hash; null for one from the first release. */
 export const markOf = (hash: string): string | null => /^([0-9a-f]{8}):/.exec(hash)?.[1] ?? null
 
-/** Whether two hashes are the same, in constant time. */
+/** Compares two hashes in constant time. */
 export const sameHash = (left: string, right: string): boolean =>
   left.length === right.length && timingSafeEqual(Buffer.from(left), Buffer.from(right))
 
-/** Random bytes of an API key's secret: 256 bits, so that guessing is hopeless and the hash needs no salt. */
+/** Random bytes of an API key's secret: 256 bits cannot be guessed, and the hash needs no salt. */
 const keySecretBytes = 32
 
-/** Characters of a key that lists show: enough to tell keys apart, and 184 bits stay unknown. */
+/** Characters of a key that lists show: enough to tell keys apart, while 184 bits stay unknown. */
 const keyPrefixCharacters = 9
 
 const keyEndingCharacters = 6
@@ -71,12 +75,12 @@ export const marksOf = ([current, ...former]: readonly [string, ...string[]]): M
   return [mark(current), ...former.map(mark)]
 }
 
-/** How an operator finds a service's folder, with its secret in it. */
+/** Describes where a service's folder with its secret is, for an operator. */
 export const placeOf = (folder: string): string => `${hostname()}:${resolve(folder)}`
 
-/** The ledger expects another secret than the one at hand: keys made with this one would open nothing. */
+/** The ledger expects a different secret: keys made with this one would not work elsewhere. */
 export class WrongSecret extends Error {
-  /** The message is the fact and this. */
+  /** The message without the advice that follows it. */
   readonly fact: string
   readonly nextStep: string
 
@@ -90,7 +94,7 @@ export class WrongSecret extends Error {
   }
 }
 
-/** Which secret the ledger knows last; null where it knows none. */
+/** The secret that the ledger last recorded; null if none. */
 export interface KnownSecret {
   generation: number
   mark: string
@@ -99,7 +103,9 @@ export interface KnownSecret {
 
 type Ledger = Pick<Store, 'read' | 'commit'>
 
-/** Answers what is to be written down: nothing, where the ledger knows this secret as the one in use. Throws `WrongSecret`. */
+/**
+ * Returns the generation to record, or null if the ledger already records this secret as current. Throws `WrongSecret`.
+ */
 export async function secretToNote(ledger: Pick<Ledger, 'read'>, marks: Marks, atMs: number): Promise<number | null> {
   const known = await knownSecret(ledger)
   if (known) {
@@ -115,7 +121,7 @@ export async function secretToNote(ledger: Pick<Ledger, 'read'>, marks: Marks, a
   return 1
 }
 
-/** Throws `WrongSecret` where the secret that the ledger knows last is none of these. */
+/** Throws `WrongSecret` if the ledger's recorded secret is none of these. */
 export function requireKnown({ mark, place }: Omit<KnownSecret, 'generation'>, marks: Marks): void {
   if (marks.includes(mark)) return
   throw new WrongSecret(
@@ -123,30 +129,46 @@ export function requireKnown({ mark, place }: Omit<KnownSecret, 'generation'>, m
   )
 }
 
+/** An operator's act, noted in the unit that records the secret. */
+type ByAct = Pick<Act, 'actor' | 'act'>
+
 /**
- * Lets the ledger know the secret in use: a first one, or one that has replaced what it knew while that is kept as a
- * former one. Throws `WrongSecret` where it knows another.
+ * Records the current secret in the ledger: the first one, or one that replaces a secret that is kept as a former one.
+ * Throws `WrongSecret` if the ledger records another.
  */
-export async function noteSecret(ledger: Ledger, marks: Marks, place: string, atMs: number): Promise<void> {
+export async function noteSecret(ledger: Ledger, marks: Marks, place: string, atMs: number, by?: ByAct): Promise<void> {
   for (;;) {
     const generation = await secretToNote(ledger, marks, atMs)
-    // Of processes that start together one is first; the others look again.
-    if (generation === null || (await append(ledger, { generation, mark: marks[0], place }, atMs))) return
+    // If several processes start together, one wins and the others check again.
+    if (generation === null || (await append(ledger, { generation, mark: marks[0], place }, atMs, by))) return
   }
 }
 
-/** Lets the ledger go by this secret, whatever it knew: keys of the former one end. */
-export async function replaceSecret(ledger: Ledger, mark: string, place: string, atMs: number): Promise<void> {
+/** Makes the ledger accept this secret, whatever it recorded before; keys of the former one stop working. */
+export async function replaceSecret(
+  ledger: Ledger,
+  mark: string,
+  place: string,
+  atMs: number,
+  by?: ByAct,
+): Promise<void> {
   for (;;) {
     const known = await knownSecret(ledger)
     if (known?.mark === mark) return
-    if (await append(ledger, { generation: (known?.generation ?? 0) + 1, mark, place }, atMs)) return
+    if (await append(ledger, { generation: (known?.generation ?? 0) + 1, mark, place }, atMs, by)) return
   }
 }
 
-async function append(ledger: Ledger, { generation, mark, place }: KnownSecret, atMs: number): Promise<boolean> {
+async function append(
+  ledger: Ledger,
+  { generation, mark, place }: KnownSecret,
+  atMs: number,
+  by?: ByAct,
+): Promise<boolean> {
   const told = place.slice(0, nameCharacters).toWellFormed()
-  const unit = { id: `${uuidV7(atMs)}/secret`, ops: [{ op: 'secret', generation, mark, place: told, atMs } as const] }
+  const act = by ? [noteAct({ ...by, subject: mark }, atMs)] : []
+  const recorded = { op: 'secret' as const, generation, mark, place: told, atMs }
+  const unit = { id: `${uuidV7(atMs)}/secret`, ops: [recorded, ...act] }
   const outcome = await commitSurely(ledger, unit)
   if (outcome.ok || outcome.why === 'secret_moved') return outcome.ok
   throw new Error(`The store refused the mark of a secret: ${outcome.why}.`)
@@ -157,7 +179,10 @@ async function knownSecret({ read }: Pick<Ledger, 'read'>): Promise<KnownSecret 
   return (await newest.limit(1).executeTakeFirst()) ?? null
 }
 
-/** Of all keys that count at this time: how many need the secret of a mark; null stands for keys of the first release. */
+/**
+ * Counts the keys active at this time by the mark of the secret that they need; null stands for keys from the first
+ * release.
+ */
 export async function liveKeysByMark(
   { read }: Pick<Ledger, 'read'>,
   atMs: number,

@@ -7,7 +7,7 @@ import type { BudgetPeriod, KeyBudget } from '#ledger/store/account-ops.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { ApiKeyRecord, KeyNeeds, KeyRefused } from './api-keys.ts'
 
-/** A key as operators' commands list it; never its secret. */
+/** A key as operators' commands list it, never with its secret. */
 export interface ListedKey {
   id: string
   account: string
@@ -21,7 +21,7 @@ export interface ListedKey {
   budget: ListedBudget | null
 }
 
-/** Limits as decimal USD; null is without. */
+/** Limits as decimal USD; null is unlimited. */
 export interface ListedBudget {
   period: BudgetPeriod
   usd: string | null
@@ -49,16 +49,16 @@ function listed({ period, usd, staking }: KeyBudget): ListedBudget {
   return { period, usd: text(usd), staking: text(staking) }
 }
 
-/** Why a key could not be made or revoked, for a person. */
+/** Explains to a user why a key could not be created or revoked. */
 export const refusalSentence = ({ why }: KeyRefused): string =>
   why === 'no_account' ? 'There is no such account.' : why === 'no_key' ? 'There is no such key.' : `Refused: ${why}.`
 
 const shownPeriods: Record<BudgetPeriod, KeyLimitPeriod> = { epoch: 'EPOCH', month: 'MONTH', lifetime: 'LIFETIME' }
 
-/** A key without a period of its own is shown with the shortest, which is what it gets when limits are set without one. */
+/** A key without a period is shown with the shortest one, which is what it gets if limits are set without a period. */
 export const shownPeriod = (budget: KeyBudget | null): KeyLimitPeriod => shownPeriods[budget?.period ?? 'epoch']
 
-/** `vcu`, the older name of `diem`, is always shown as zero, because a caller who adds both up would count one twice. */
+/** `vcu`, the old name of `diem`, is always zero, so that a caller who adds both does not count one twice. */
 export const shownLimits = (budget: KeyBudget | null) => ({
   usd: limitOf(budget?.usd),
   diem: limitOf(budget?.staking),
@@ -86,23 +86,25 @@ export const shownKey = (key: ApiKeyRecord, { lastUsedMs, trailingSevenDays, cur
 
 const shownCharged = ({ usd, staking }: Charged) => ({ usd: formatUsd(usd), diem: formatUsd(staking) })
 
-/** What was charged to a key, refunds taken off. */
+/** What was charged to a key, minus refunds. */
 interface Charged {
   usd: MicroUsd
   staking: MicroUsd
 }
 
 interface KeyUse {
-  /** When its newest charge was; null where there is none. */
+  /** Time of its latest charge; null if there is none. */
   lastUsedMs: number | null
   trailingSevenDays: Charged
-  /** In the present period of its budget; null where it has no budget. */
+  /** In its budget's current period; null if it has no budget. */
   currentPeriod: Charged | null
 }
 
 const sevenDaysMs = 7 * dayMs
 
-/** Of the keys of an account, or of one of them, by the ledger: an index of the key's own charges, and its budget's row. */
+/**
+ * Reads the use of an account's keys, or of one of them, from an index of the key's own charges and its budget's row.
+ */
 export async function keyUses(
   { read }: Pick<Store, 'read'>,
   of: { account: string; id?: string },

@@ -6,14 +6,14 @@ import { RecentMap } from '#host/recent-map.ts'
 import { countedSubjects } from './limit-rules.ts'
 
 interface Record {
-  /** When it failed, oldest first; at most as many as block. */
+  /** Times of failures, oldest first; at most as many as trigger a block. */
   failuresMs: number[]
   blockedUntilMs: number
 }
 
 /**
- * Brief §7.3: more than 20 answers without success within 30 s block a caller for 30 s. The caller is who proved to be
- * one, else an address; a claim that was not proved never counts against whom it names.
+ * Brief §7.3: more than 20 failed requests within 30 s block a caller for 30 s. Only a proven identity is counted,
+ * otherwise the address, so a forged claim never counts against its victim.
  */
 export class AbuseBlock {
   readonly #clock: Clock
@@ -24,24 +24,38 @@ export class AbuseBlock {
     this.#records = new RecentMap(limit)
   }
 
-  /** Throws 429 `tooManyFailures` while the subject is blocked. Its own answer is not to be counted. */
+  /** Throws 429 `tooManyFailures` while the subject is blocked. That answer must not be counted. */
   check(subject: string): void {
     const nowMs = this.#clock.now()
     const untilMs = this.#records.get(subject)?.blockedUntilMs ?? 0
     if (nowMs < untilMs) throw tooManyFailures(retryAfterHeaders(untilMs, nowMs, 'user'))
   }
 
-  /** Blocks whom another process counted, until then. */
+  /** Applies a block that another process started. */
   hold(subject: string, untilMs: number): void {
     const known = this.#records.get(subject)?.blockedUntilMs ?? 0
     this.#records.set(subject, { failuresMs: [], blockedUntilMs: Math.max(known, untilMs) })
   }
 
-  /** One answer without success. True when this one started a block. */
+  /** Who is blocked now, and until when. */
+  blocked(): { subject: string; untilMs: number }[] {
+    const nowMs = this.#clock.now()
+    return [...this.#records.keys()].flatMap(subject => {
+      const untilMs = this.#records.peek(subject)?.blockedUntilMs ?? 0
+      return nowMs < untilMs ? [{ subject, untilMs }] : []
+    })
+  }
+
+  /** Ends a block; failures are counted anew. */
+  lift(subject: string): void {
+    this.#records.delete(subject)
+  }
+
+  /** Counts a failed request. Returns true if it started a block. */
   count(subject: string): boolean {
     const nowMs = this.#clock.now()
     const record = this.#records.get(subject) ?? { failuresMs: [], blockedUntilMs: 0 }
-    // Requests that were on their way when the block began must not start the next one.
+    // Requests that were in flight when the block began must not start the next one.
     if (nowMs < record.blockedUntilMs) return false
     record.failuresMs = record.failuresMs.filter(atMs => nowMs - atMs < abuseBlock.windowMs)
     record.failuresMs.push(nowMs)

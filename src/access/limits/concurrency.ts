@@ -4,7 +4,7 @@ import { walletConcurrency } from '#contract/limits.ts'
 import type { Clock } from '#contract/time.ts'
 import { bodiesRetryMs, unreadCalls, unreadRetryMs, usualBodyRoom } from './limit-rules.ts'
 
-/** How many requests of each wallet are in flight; a wallet without any costs no memory. */
+/** Counts the requests in flight of each wallet; an idle wallet costs no memory. */
 export class WalletSlots {
   readonly #clock: Clock
   readonly #taken = new Map<string, number>()
@@ -18,7 +18,10 @@ export class WalletSlots {
     return this.#taken.size
   }
 
-  /** Takes a slot until the answer it returns is called, which belongs after the last byte. Throws 429 when all are taken. */
+  /**
+   * Takes a slot until the returned function is called, which should happen after the last byte. Throws 429 if all are
+   * taken.
+   */
   enter(wallet: string): () => void {
     const taken = this.#taken.get(wallet) ?? 0
     if (taken >= walletConcurrency) throw tooManyInFlight(this.#clock.now())
@@ -39,8 +42,8 @@ export class WalletSlots {
 }
 
 /**
- * Calls of this process whose callers have left and whose engines go on. No caller can be kept from leaving, so an
- * account that has left too many calls may begin no new one until some of them have ended.
+ * Calls of this process whose callers have left while their engines continue. Callers cannot be kept from leaving, so
+ * an account that has left too many calls may start no new one until some have ended.
  */
 export class UnreadCalls {
   readonly #clock: Clock
@@ -53,12 +56,15 @@ export class UnreadCalls {
     this.#bounds = bounds
   }
 
-  /** Of all accounts. */
+  /** Over all accounts. */
   get size(): number {
     return this.#all
   }
 
-  /** Throws 429 where this account may begin no call now: it has left too many, or any while the process is full of them. */
+  /**
+   * Throws 429 if this account may not start a call now: it has left too many, or has left any while the process is
+   * full of them.
+   */
   admit(account: string): void {
     const own = this.#ofAccount.get(account) ?? 0
     const { perAccount, perProcess } = this.#bounds
@@ -73,7 +79,7 @@ export class UnreadCalls {
     )
   }
 
-  /** One more, until the result is called. */
+  /** Counts one more until the returned function is called. */
   enter(account: string): () => void {
     this.#ofAccount.set(account, (this.#ofAccount.get(account) ?? 0) + 1)
     this.#all++
@@ -89,24 +95,24 @@ export class UnreadCalls {
   }
 }
 
-/** Bytes that bodies may hold at once: all of them, and those of one caller. */
+/** Bytes that request bodies may hold at once: in total, and per caller. */
 export interface BodyRoomBytes {
   allBytes: number
   ofOneBytes: number
 }
 
-/** One request's part of the room: its body, and what is fetched for it. */
+/** One request's share: its body, and what is fetched for it. */
 export interface BodyStay {
-  /** Throws `bodiesFull`. What was added before stays until `end`. */
+  /** Throws `bodiesFull`. Bytes that were added before stay counted until `end`. */
   add(bytes: number): void
-  /** Frees all of it; once is enough. */
+  /** Frees all of it; further calls have no effect. */
   end(): void
 }
 
 /**
- * The memory that bodies of requests, and what is fetched for them, take in this process, from their first byte until
- * their answer has left. Bytes count
- * as they arrive, so nobody keeps others out by announcing what they never send; and no caller has more than a share.
+ * Tracks the memory that request bodies, and what is fetched for them, take in this process, from their first byte
+ * until the answer has left. Bytes count as they arrive, so a caller cannot block others by announcing bytes that it
+ * never sends; and each caller is limited to a share.
  */
 export class BodyRoom {
   readonly #clock: Clock
@@ -124,7 +130,7 @@ export class BodyRoom {
     let isOver = false
     return {
       add: bytes => {
-        // What is still on its way to a caller who has left is dropped when it comes.
+        // Drop bytes that arrive after the request has ended.
         if (isOver) return
         this.#take(subject, bytes)
         mine += bytes

@@ -7,19 +7,19 @@ import { type LimitLog, limitHit } from './limit-log.ts'
 import type { LimitedDemand, LimitedRequest } from './limit-rules.ts'
 import type { Limiter } from './limiter.ts'
 
-/** What failures are counted by. New wallets cost nothing, so theirs count towards their address. */
+/** Whom failures are counted against. Creating wallets costs nothing, so their failures count against their address. */
 const subject = ({ principal, address }: Caller): string =>
   principal && !(principal.kind === 'wallet' && principal.isNew)
     ? subjectOf(principal)
     : `address:${addressSubject(address)}`
 
-/** The abuse block: of this process, or shared with others. */
+/** The abuse block, of this process alone or shared with others. */
 interface FailureBlock {
   check(subject: string): void
   count(subject: string): boolean | Promise<boolean>
 }
 
-/** Every limit on a request, as the pipeline uses them. */
+/** Applies every limit to a request; used by the pipeline. */
 export class RequestGuards implements Guards {
   readonly #block: FailureBlock
   readonly #slots: WalletSlots
@@ -40,7 +40,7 @@ export class RequestGuards implements Guards {
   }
 
   failed(caller: Caller): void {
-    // Not awaited: the answer waits for no network. It never rejects, and a block holds here at once.
+    // Not awaited, so that the answer waits for no network. It never rejects, and a block takes effect here at once.
     void this.#block.count(subject(caller))
   }
 
@@ -59,7 +59,7 @@ export class RequestGuards implements Guards {
 
   async take(caller: Caller, demand: Demand): Promise<Grant> {
     const admission = await this.#limiter.admit(limitedRequest(caller, demand), demand.tokens)
-    // Unidentified callers share a count with their neighbours, so its figures are not shown to them.
+    // Unidentified callers share a count with their neighbors, so its figures are not shown to them.
     const isShown = caller.principal !== null || demand.operation.charge === 'payment'
     return {
       headers: isShown ? admission.headers : {},
@@ -93,35 +93,38 @@ function countedName(countedFor: CountedFor, address: string): string {
 export interface Guards {
   /** Throws `tooManyFailures` while this caller is blocked (brief §7.3). */
   admit(caller: Caller): void
-  /** Counts an answer without success towards the block. */
+  /** Counts a failed request towards the block. */
   failed(caller: Caller): void
-  /** Logs the request of an identified caller where it was refused for a limit. */
+  /** Logs a request of an identified caller that was refused for a limit. */
   refused(caller: Caller, demand: LimitedDemand, error: ServiceError): void
-  /** Throws `tooManyConcurrent`; the result ends the stay. */
+  /** Throws `tooManyConcurrent`; the returned function frees the slot. */
   enter(caller: Caller): () => void
-  /** Where the bytes of the caller's body are counted until the request has ended. */
+  /** Where the bytes of the caller's body are counted until the request ends. */
   bodyRoom(caller: Caller): BodyStay
-  /** All or nothing over the caller's dimensions. Throws `rateLimitExceeded` with its headers. */
+  /** Counts the request in all of the caller's dimensions or in none. Throws `rateLimitExceeded` with its headers. */
   take(caller: Caller, demand: Demand): Promise<Grant>
-  /** The limit headers of a request that nothing counted. */
+  /** Returns the limit headers of a request that was not counted. */
   limitsOf(caller: Caller, demand: LimitedDemand): Promise<Readonly<Record<string, string>>>
 }
 
-/** The principal where there is one, else the address: an unidentified caller's failures never count against a wallet or a key. */
+/**
+ * The principal if there is one, else the address: an unidentified caller's failures never count against a wallet or a
+ * key.
+ */
 interface Caller {
   principal: Principal | null
   address: string
 }
 
 export interface Demand extends LimitedDemand {
-  /** Reserved before, corrected after. */
+  /** Reserved at the start, corrected at the end. */
   tokens: number
 }
 
 export interface Grant {
   headers: Readonly<Record<string, string>>
   correct(tokens: number): void
-  /** For a request that is refused after all: its tokens are given back, unless the used ones were told. */
+  /** For a request that is refused after all: gives back its tokens, unless the used ones were reported. */
   giveBack(): Readonly<Record<string, string>>
 }
 
@@ -129,8 +132,8 @@ export interface Grant {
 const unknownCharacters = 64
 
 /**
- * What callers without an identity are counted by: an IPv4 address, or the /64 of an IPv6 one, because one household
- * or one machine has all of those.
+ * Returns what unidentified callers are counted by: an IPv4 address, or the /64 of an IPv6 one, because one household
+ * or machine has the whole /64.
  */
 export function addressSubject(address: string): string {
   const [plain = ''] = address.split('%')
@@ -145,9 +148,9 @@ export function addressSubject(address: string): string {
     .join(':')}::/64`
 }
 
-/** The eight numbers of a valid IPv6 address. */
+/** Returns the eight groups of a valid IPv6 address. */
 function groupsOf(address: string): number[] {
-  // The URL parser writes an embedded IPv4 address as two groups and every letter small.
+  // The URL parser writes an embedded IPv4 address as two groups and all letters in lower case.
   const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
   const before = head === '' ? [] : head.split(':')
   const after = tail ? tail.split(':') : []

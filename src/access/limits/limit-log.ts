@@ -15,17 +15,17 @@ import { type LimitedDemand, limitLogCommitMs, loggedAccounts, loggedRowsPerComm
 export type MetLimit = Pick<LogLimit, 'account' | 'key' | 'model' | 'tier' | 'type'>
 
 /**
- * Requests that met a limit, each a row, in a ring of the newest of an account. Rows gather in memory and are committed
- * together, at most once in `limitLogCommitMs`, so that a flood of refusals is no flood of commits.
+ * Logs requests that hit a limit, one row each, in a ring of an account's newest. Rows are collected in memory and
+ * committed at most once per `limitLogCommitMs`, so that a flood of refusals does not become a flood of commits.
  */
 export class LimitLog {
   readonly #store: Store
   readonly #clock: Clock
   readonly #onFailure: (error: unknown) => void
   readonly #commitMs: number
-  /** Of each account its newest rows, oldest first. */
+  /** The newest rows of each account, oldest first. */
   readonly #waiting = new RecentMap<LogLimit[]>(loggedAccounts)
-  /** Accounts of the commit that runs. */
+  /** Accounts in the commit that is running. */
   #committed: ReadonlySet<string> = new Set()
   #committedAtMs = Number.NEGATIVE_INFINITY
   #committing: Promise<void> = Promise.resolve()
@@ -36,7 +36,7 @@ export class LimitLog {
     store: Store
     clock: Clock
     onFailure: (error: unknown) => void
-    /** `limitLogCommitMs` where absent. */
+    /** Defaults to `limitLogCommitMs`. */
     commitMs?: number
   }) {
     this.#store = options.store
@@ -45,7 +45,7 @@ export class LimitLog {
     this.#commitMs = options.commitMs ?? limitLogCommitMs
   }
 
-  /** No answer waits for it: a row that is lost is told to `onFailure`, the caller gets its 429 anyway. */
+  /** No answer waits for this: a lost row is reported to `onFailure`, and the caller gets its 429 anyway. */
   note(met: MetLimit): void {
     const rows = this.#waiting.get(met.account) ?? []
     rows.push({ op: 'limit', ...met, atMs: this.#clock.now() })
@@ -54,13 +54,13 @@ export class LimitLog {
     this.#writing ??= this.#write()
   }
 
-  /** Writes at once what waits, for a service that ends. Never rejects. */
+  /** Writes pending rows at once, when a service ends. Never rejects. */
   async flush(): Promise<void> {
     this.#pause.abort()
     await this.#writing
   }
 
-  /** The last of an account, newest first, with what this process noted before. */
+  /** Returns an account's latest rows, newest first, including what this process noted before the call. */
   async read(account: string): Promise<z.output<typeof RateLimitLog>> {
     // A row that was noted during a commit is in the next one.
     for (let commits = 0; commits < 2 && this.#isUnwritten(account); commits++) await this.#committing
@@ -80,7 +80,7 @@ export class LimitLog {
   }
 
   async #commitSoon(): Promise<void> {
-    // By a clock that cannot be set back: rows must not wait for a time that has passed.
+    // Uses a monotonic clock: rows must not wait because the clock was set back.
     const waitMs = this.#committedAtMs + this.#commitMs - performance.now()
     if (waitMs > 0) await sleep(waitMs, undefined, { signal: this.#pause.signal }).catch(() => undefined)
     this.#committedAtMs = performance.now()
@@ -96,7 +96,7 @@ export class LimitLog {
     this.#committed = new Set()
   }
 
-  /** Rows for one commit, by account: other processes delete rows of a ring in the same order. */
+  /** Returns the rows of one commit, sorted by account, because other processes delete ring rows in the same order. */
   #taken(): LogLimit[] {
     const taken: LogLimit[] = []
     for (const account of [...this.#waiting.keys()].sort()) {
@@ -109,7 +109,7 @@ export class LimitLog {
   }
 }
 
-/** What is written of an account, newest first. A wallet has no key; its account stands in that place. */
+/** Returns the stored rows of an account, newest first. A wallet has no key, so its account takes that place. */
 async function readLimitLog(store: Store, account: string): Promise<z.output<typeof RateLimitLog>> {
   const rows = await store.read
     .selectFrom('limit_log')
@@ -132,11 +132,11 @@ async function readLimitLog(store: Store, account: string): Promise<z.output<typ
 
 interface Met {
   type: LogLimit['type']
-  /** Says which limit it was where the published types have no word for it. */
+  /** Names the limit if the published types have no word for it. */
   tier?: string
 }
 
-/** Which limit a refusal is about, by its kind. Absent: the refusal is about no limit of the caller. */
+/** Which limit a refusal is about, by its kind. Absent if it is not about a limit of the caller. */
 const metByKind: Readonly<Record<string, Met>> = {
   RATE_LIMIT_EXCEEDED: { type: 'RPM' },
   RPC_CREDITS_USED: { type: 'RPD' },
@@ -147,7 +147,7 @@ const metByKind: Readonly<Record<string, Met>> = {
   FAILED_REQUESTS: { type: 'FAILED_REQUESTS' },
 }
 
-/** The row of a refused request for the log of its caller; null where the refusal is about no limit. */
+/** Returns the row to log for a refused request; null if the refusal is not about a limit. */
 export function limitHit(
   principal: Principal,
   demand: LimitedDemand,
@@ -158,7 +158,7 @@ export function limitHit(
   const { operation, model } = demand
   const isGlobal = headers[limitType.name] === 'global'
   const plain = model?.tier ?? principal.plan
-  // A window that has requests left has refused for its tokens.
+  // If requests are left, the window refused because of tokens.
   const isTokens = kind === 'RATE_LIMIT_EXCEEDED' && headers[remainingRequests.name] !== '0'
   return {
     account: principal.account,

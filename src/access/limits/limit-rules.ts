@@ -23,7 +23,7 @@ interface LimitChange {
 type ByType<Value> = Partial<Record<LimitName, Value | undefined>>
 type ByModel = Readonly<Record<string, LimitChange>>
 
-/** What an operator sets for one account. */
+/** What an operator configures for one account. */
 export interface AccountLimits {
   plan?: PlanName | undefined
   types?: ByType<LimitChange> | undefined
@@ -31,9 +31,9 @@ export interface AccountLimits {
 }
 
 /**
- * What an operator sets beside the plans. Of an account the nearest counts: its own model, its own type, its own plan; then
- * the model, the type and the plan of all accounts. `apiKey` and `global` are counts of their own, which a request has to fit
- * into besides: of one key, and of all callers together.
+ * What an operator configures in addition to the plans. The most specific setting wins: the account's model, type and
+ * plan, then the model, type and plan for all accounts. `apiKey` and `global` are separate counts that a request must
+ * also fit into: per key, and over all callers.
  */
 export interface LimitSettings {
   types?: ByType<LimitChange> | undefined
@@ -46,46 +46,50 @@ export interface LimitSettings {
 const accountLimits = (settings: LimitSettings, account: string): AccountLimits | undefined =>
   ownOf(settings.accounts, account)
 
-/** The plan of an account: its own, or the default one. */
+/** Returns an account's own plan, or the default one. */
 export const planOf = (settings: LimitSettings | undefined, account: string, plan: PlanName): PlanName =>
   (settings && accountLimits(settings, account)?.plan) ?? plan
 
-/** What of a plan's limit an operator changed for this account and model; nothing where there is no such setting. */
+/** Returns an operator's change of the plan's limit for this account and model; undefined if there is none. */
 function limitChange(
   settings: LimitSettings,
-  { account, limit, model }: { account: string | null; limit: LimitName; model: string | null },
+  { principal, limit, model }: Pick<LimitedRequest, 'principal' | 'limit' | 'model'>,
 ): LimitChange {
+  const account = principal?.account ?? null
   const own = account === null ? undefined : accountLimits(settings, account)
   const [ownModel, anyModel] = model === null ? [] : [ownOf(own?.models, model), ownOf(settings.models, model)]
   const change = ownModel ?? own?.types?.[limit]
   if (change) return change
-  return own?.plan ? {} : (anyModel ?? settings.types?.[limit] ?? {})
+  return own?.plan || principal?.hasOwnPlan ? {} : (anyModel ?? settings.types?.[limit] ?? {})
 }
 
-/** Callers choose some of these names, so members that every object inherits must not match. */
+/** Callers choose some of these names, so inherited object members must not match. */
 const ownOf = <Value>(record: Readonly<Record<string, Value>> | undefined, name: string): Value | undefined =>
   record && Object.hasOwn(record, name) ? record[name] : undefined
 
 export interface LimitedRequest {
   limit: LimitName
-  /** The canonical id, without options and in its own case, so that no spelling opens another count; null where there is none. */
+  /**
+   * The canonical id, without options and in its own case, so that no other spelling opens another count; null if there
+   * is no model.
+   */
   model: string | null
-  /** Null for everything but a text model. */
+  /** Null except for a text model. */
   tier: TextTier | null
   /** Null for an unidentified caller. */
   principal: Principal | null
-  /** What an unidentified caller is counted by: an `addressSubject`, or the payer of a payment that was verified. */
+  /** What an unidentified caller is counted by: an `addressSubject`, or the payer of a verified payment. */
   address: string
 }
 
-/** The limit of a plan (brief §8.1–§8.3). A text request without a tier gets the strictest one. */
+/** Returns the limit of a plan (brief §8.1–§8.3). A text request without a tier gets the strictest one. */
 export const limitOf = (plan: PlanName, limit: LimitName, tier: TextTier | null): RateLimit =>
   limit === 'text' ? textLimits[plan][tier ?? 'L'] : otherLimits[plan][limit]
 
-/** The caller's limit: the plan's, with the operator's changes. */
+/** Returns the caller's limit: the plan's, with the operator's changes. */
 function userLimit({ principal, limit, model, tier }: LimitedRequest, settings: LimitSettings): RateLimit {
   const planned = limitOf(principal?.plan ?? 'default', limit, tier)
-  const change = limitChange(settings, { account: principal?.account ?? null, limit, model })
+  const change = limitChange(settings, { principal, limit, model })
   const tokens = change.tokensPerMinute ?? planned.tokensPerMinute
   return {
     requestsPerMinute: change.requestsPerMinute ?? planned.requestsPerMinute,
@@ -93,7 +97,7 @@ function userLimit({ principal, limit, model, tier }: LimitedRequest, settings: 
   }
 }
 
-/** The counts that a request must fit into: its account's, its key's, the global one. */
+/** Returns the counts that a request must fit into: its account's, its key's and the global one. */
 export function limitDimensions(request: LimitedRequest, extra: LimitSettings = {}): LimitDimension[] {
   const { limit, principal } = request
   const what = `${limit}:${request.model ?? ''}`
@@ -108,7 +112,7 @@ export function limitDimensions(request: LimitedRequest, extra: LimitSettings = 
   return dimensions
 }
 
-/** The tightest of those counts: what a caller who is alone gets through in a minute. */
+/** Returns the tightest of those counts: what a single caller can send in a minute. */
 export function limitFor(request: LimitedRequest, settings: LimitSettings = {}): RateLimit {
   const dimensions = limitDimensions(request, settings)
   const tokens = dimensions.flatMap(({ tokensPerMinute }) => tokensPerMinute ?? [])
@@ -118,7 +122,7 @@ export function limitFor(request: LimitedRequest, settings: LimitSettings = {}):
   }
 }
 
-/** What decides the limits of a model; only text models have a tier. */
+/** The properties that decide a model's limits; only text models have a tier. */
 interface LimitedModel {
   id: string
   tier?: TextTier
@@ -126,11 +130,11 @@ interface LimitedModel {
 
 export interface LimitedDemand {
   operation: Operation
-  /** Whose tier applies; null where the operation has no model, or the request names none that is there. */
+  /** The model whose tier applies; null if the operation has no model or the request names an unknown one. */
   model: LimitedModel | null
-  /** Refused before its body was read, which names the model. */
+  /** The request was refused before its body, which names the model, was read. */
   isUnread?: boolean
-  /** Its address where absent. */
+  /** Defaults to its address. */
   countedFor?: CountedFor
 }
 
@@ -145,19 +149,19 @@ export interface ListedModel {
 export interface CallerLimits {
   plan: PlanName
   models: readonly ListedModel[]
-  /** What the limiter lets this caller do with a model. */
+  /** Returns this caller's limit for a model. */
   limitOf(model: ListedModel): RateLimit
   availableMicroUsd: MicroUsd
-  /** What is left of today's staking credit; null or absent where the service gives none. */
+  /** What is left of today's staking credit; null or absent if the service gives none. */
   stakingMicroUsd?: MicroUsd | null
-  /** Whether paid calls are open to this caller now. */
+  /** Whether the caller may make paid calls now. */
   accessPermitted: boolean
-  /** Null where it never expires; a wallet never does. */
+  /** Null if it never expires; a wallet never does. */
   keyExpiresAtMs: number | null
   nowMs: number
 }
 
-/** The canonical answer about a caller's limits (brief §8.3), computed from the limiter's own rules. */
+/** Returns the canonical answer about a caller's limits (brief §8.3), computed from the limiter's own rules. */
 export function callerLimits(caller: CallerLimits): RateLimits {
   return {
     data: {
@@ -165,7 +169,7 @@ export function callerLimits(caller: CallerLimits): RateLimits {
       apiTier: { id: caller.plan === 'partner' ? 'partner' : 'paid', isCharged: true },
       balances: balancesOf(caller),
       keyExpiration: caller.keyExpiresAtMs === null ? null : new Date(caller.keyExpiresAtMs).toISOString(),
-      // An epoch is a day of UTC.
+      // An epoch is a UTC day.
       nextEpochBegins: new Date((Math.floor(caller.nowMs / dayMs) + 1) * dayMs).toISOString(),
       rateLimits: caller.models.map(model => ({
         apiModelId: model.id,
@@ -187,38 +191,44 @@ function amountsOf({ requestsPerMinute, tokensPerMinute }: RateLimit) {
 
 /** Every limit of the limiter and the abuse block, with its unit. */
 
-/** A window is a fixed minute of UTC (brief §8). */
+/** A window is a fixed UTC minute (brief §8). */
 export const windowMs = 60_000
 
-/** Counters of one window: some 30 MB. Beyond it the one that was made first goes, which takes that many callers a minute. */
+/** Counters in one window: some 30 MB. Above this the oldest is dropped, which takes that many callers in a minute. */
 export const windowCounters = 200_000
 
-/** Callers whose failures are remembered, each at most 21 times: some 30 MB. The one that failed longest ago goes first. */
+/**
+ * Callers whose failures are remembered, at most 21 each: some 30 MB. Above this the one whose last failure is oldest
+ * is dropped.
+ */
 export const countedSubjects = 50_000
 
-/** Rows of the log of met limits are committed at most so often, so that refusals cost the disk one commit a second. */
+/** Rows of the limit log are committed at most this often, so that refusals cost the disk one commit a second. */
 export const limitLogCommitMs = 1_000
 
-/** Accounts with rows that wait for their commit, each with at most a ring of them: some 50 MB. Beyond it the longest silent goes. */
+/**
+ * Accounts with uncommitted rows, each with at most a ring of them: some 50 MB. Above this the least recently active is
+ * dropped.
+ */
 export const loggedAccounts = 5_000
 
-/** Rows of one commit, which paid calls wait behind for some milliseconds. */
+/** Rows in one commit, which delays paid calls by some milliseconds. */
 export const loggedRowsPerCommit = 1_000
 
 /**
- * Bytes of bodies that requests in flight hold together, and those of one caller. Some are in memory three times while
- * they are parsed, so a process stays below 2 GB of them; one caller may send three of the largest at once.
+ * Bytes of request bodies in flight, in total and per caller. Some are in memory three times while they are parsed, so
+ * this keeps a process below 2 GB; one caller may send three of the largest at once.
  */
 export const usualBodyRoom = { allBytes: 512 * 1024 * 1024, ofOneBytes: 128 * 1024 * 1024 }
 
-/** When a caller whose body found no room may retry: most requests end within some seconds. */
+/** Retry delay for a caller whose body found no room: most requests end within seconds. */
 export const bodiesRetryMs = 5_000
 
 /**
- * Calls that go on after their callers left: of one account, as many as a busy program cancels within half a minute; of
- * one process, what its memory and its engines bear beside those that are read.
+ * Calls that continue after their callers left. Per account: as many as a busy program cancels within half a minute.
+ * Per process: what its memory and engines can bear on top of regular calls.
  */
 export const unreadCalls = { perAccount: 128, perProcess: 2_048 }
 
-/** When an account with too many of them may try again: a stream ends within half a minute, most far earlier. */
+/** Retry delay for an account with too many of them: a stream ends within half a minute, most far earlier. */
 export const unreadRetryMs = 5_000

@@ -19,15 +19,15 @@ import { countedTokens, type DimensionState, type LimitStore, type Taken, type W
 
 /** A request that is within its limits. */
 interface Admission {
-  /** Brief §8.4, for the answer. */
+  /** Headers for the answer (brief §8.4). */
   headers: HeaderFields
-  /** Replaces the estimated tokens by those that were used; later calls change nothing. */
+  /** Replaces the estimated tokens with the used ones; later calls have no effect. */
   tokensUsed(tokens: number): Promise<void>
-  /** Gives the estimated tokens back unless the used ones were told; null then, else the headers as they are after that. */
+  /** Gives the estimated tokens back unless the used ones were reported. Returns the headers after that, or null. */
   giveBack(): HeaderFields | null
 }
 
-/** Joins rules, counts and headers: what a request meets after it has been parsed. */
+/** Applies rules, counts and headers to a request after it has been parsed. */
 export class Limiter {
   readonly #store: LimitStore
   readonly #clock: Clock
@@ -36,7 +36,7 @@ export class Limiter {
   constructor(options: {
     store: LimitStore
     clock: Clock
-    /** Asked at each request, because an operator changes them while the service runs. */
+    /** Read at each request, because an operator may change them while the service runs. */
     settings?: () => LimitSettings | undefined
   }) {
     this.#store = options.store
@@ -44,7 +44,7 @@ export class Limiter {
     this.#settings = options.settings ?? (() => undefined)
   }
 
-  /** Throws 429 `rateLimitExceeded` with every header, having counted nothing. */
+  /** Throws 429 `rateLimitExceeded` with every header, and then counts nothing. */
   async admit(request: LimitedRequest, estimatedTokens = 0): Promise<Admission> {
     const nowMs = this.#clock.now()
     const taken = await this.#store.take(limitDimensions(request, this.#settings()), estimatedTokens, nowMs)
@@ -52,7 +52,7 @@ export class Limiter {
     throw rateLimitExceeded(takenHeaders(taken, nowMs))
   }
 
-  /** The headers of a request that is not counted. */
+  /** Returns the headers of a request that is not counted. */
   async read(request: LimitedRequest): Promise<HeaderFields> {
     const nowMs = this.#clock.now()
     return limitHeaders(await this.#store.read(limitDimensions(request, this.#settings()), nowMs), nowMs)
@@ -79,11 +79,13 @@ export class Limiter {
   }
 }
 
-/** Brief §8.4 of a request that was counted or refused; on a refusal also when to retry. */
+/**
+ * Returns the limit headers (brief §8.4) of a request that was counted or refused; for a refusal also when to retry.
+ */
 export const takenHeaders = (taken: Taken, nowMs: number): HeaderFields =>
   limitHeaders(taken, nowMs, { isRefused: !taken.allowed })
 
-/** The same of a request whose estimated tokens were given back after it was let in. */
+/** Returns the same headers after an admitted request's estimated tokens were given back. */
 export const givenBackHeaders = (taken: Taken, nowMs: number): HeaderFields =>
   limitHeaders({ ...taken, states: taken.states.map(state => withTokensBack(state, taken.reservation.tokens)) }, nowMs)
 
@@ -94,7 +96,7 @@ function withTokensBack(state: DimensionState, tokens: number): DimensionState {
   return { ...state, remainingTokens: Math.min(most, remainingTokens + countedTokens(dimension, tokens)) }
 }
 
-/** The tightest dimension of requests and that of tokens. */
+/** Combines the tightest dimension of requests with the tightest of tokens. */
 export function limitHeaders(
   { windowStartMs, states }: WindowCounts,
   nowMs: number,
@@ -109,7 +111,7 @@ export function limitHeaders(
   return {
     [limitRequests.name]: limitRequests.format(requests.dimension.requestsPerMinute),
     [remainingRequests.name]: remainingRequests.format(requests.remainingRequests),
-    // Also where tokens were the tight ones: the two reset in the same moment.
+    // Holds also if tokens were the tighter limit, because both reset at the same moment.
     [resetRequests.name]: resetRequests.format(Math.ceil(endMs / 1000)),
     ...(tokens && tokenHeaders(tokens, endMs - nowMs)),
     [limitType.name]: limitType.format((refusing ?? requests).dimension.type),
@@ -120,7 +122,7 @@ export function limitHeaders(
   }
 }
 
-/** The published names of chain nodes alone, beside the others; the reset is Unix seconds. */
+/** The header names that the contract publishes for chain nodes only; the reset is in Unix seconds. */
 export const rpcLimitHeaders = (met: { limit: number; remaining: number; resetMs: number }): HeaderFields => ({
   [rpcLimit.name]: rpcLimit.format(met.limit),
   [rpcRemaining.name]: rpcRemaining.format(met.remaining),

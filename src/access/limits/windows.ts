@@ -2,16 +2,16 @@ import type { RateLimit } from '#contract/limits.ts'
 import type { LimitType } from '#contract/wire/headers.ts'
 import { windowCounters, windowMs } from './limit-rules.ts'
 
-/** One count that a request must fit into. */
+/** A count that a request must fit into. */
 export interface LimitDimension extends RateLimit {
-  /** Names the counter: whom it counts and what. */
+  /** Identifies the counter: whom and what it counts. */
   key: string
   type: LimitType
 }
 
-/** What a request took, so that it can be corrected: plain data, also across processes. */
+/** What a request used, so that it can be corrected: plain data that can cross processes. */
 export interface Reservation {
-  /** Start of its window; what is corrected after that minute is corrected for nobody. */
+  /** Start of its window. After that minute a correction has no effect. */
   windowStartMs: number
   tokens: number
   dimensions: readonly LimitDimension[]
@@ -19,18 +19,18 @@ export interface Reservation {
 
 export interface DimensionState {
   dimension: LimitDimension
-  /** After this request where it was let in; as they were where it was refused. */
+  /** After this request if it was admitted; unchanged if it was refused. */
   remainingRequests: number
-  /** Absent where the dimension counts no tokens. */
+  /** Absent if the dimension does not count tokens. */
   remainingTokens?: number
-  /** What refused this request, or null. */
+  /** The limit that refused this request, or null. */
   met: 'requests' | 'tokens' | null
 }
 
 /** The counts of one window. */
 export interface WindowCounts {
   windowStartMs: number
-  /** In the order of the dimensions that were asked. */
+  /** In the order of the requested dimensions. */
   states: readonly DimensionState[]
 }
 
@@ -39,23 +39,23 @@ export interface Taken extends WindowCounts {
   reservation: Reservation
 }
 
-/** Counts requests and tokens of a minute. In this process, or one script on a shared store. */
+/** Counts requests and tokens per minute, in this process or with one script on a shared store. */
 export interface LimitStore {
-  /** One request and its estimated tokens fit into every dimension, or nothing is counted anywhere. */
+  /** Counts one request and its estimated tokens in every dimension, or in none if one is full. */
   take(dimensions: readonly LimitDimension[], tokens: number, nowMs: number): Promise<Taken>
-  /** The counts of now; nothing is counted. */
+  /** Returns the current counts without counting. */
   read(dimensions: readonly LimitDimension[], nowMs: number): Promise<WindowCounts>
-  /** Replaces the estimate by the tokens that were used. Once a reservation. */
+  /** Replaces the estimate with the tokens that were used. Called once per reservation. */
   correct(reservation: Reservation, usedTokens: number): Promise<void>
 }
 
-/** What one counter has of its window. */
+/** What one counter has counted in its window. */
 export interface Count {
   requests: number
   tokens: number
 }
 
-/** What these counts leave of a dimension. */
+/** Returns what these counts leave of a dimension. */
 export function countedState(dimension: LimitDimension, { requests, tokens }: Count): DimensionState {
   const remainingRequests = Math.max(0, dimension.requestsPerMinute - requests)
   const state = { dimension, remainingRequests, met: null }
@@ -63,7 +63,7 @@ export function countedState(dimension: LimitDimension, { requests, tokens }: Co
   return { ...state, remainingTokens: Math.max(0, dimension.tokensPerMinute - tokens) }
 }
 
-/** The same with what refuses one more request of so many tokens, or null. */
+/** The same, with what refuses one more request of this many tokens, or null. */
 export function askedState(dimension: LimitDimension, count: Count, tokens: number): DimensionState {
   const state = countedState(dimension, count)
   if (state.remainingRequests < 1) return { ...state, met: 'requests' }
@@ -72,13 +72,13 @@ export function askedState(dimension: LimitDimension, count: Count, tokens: numb
 }
 
 /**
- * What an estimate counts in a dimension: a request that is larger than a whole minute's tokens counts as all of them,
- * because otherwise it could never be served.
+ * Returns what an estimate counts in a dimension: at most a whole minute's tokens, because otherwise a larger request
+ * could never be served.
  */
 export const countedTokens = (dimension: LimitDimension, tokens: number): number =>
   Math.min(tokens, dimension.tokensPerMinute ?? 0)
 
-/** The limiter of one process. Every window is the same UTC minute, so a new one starts with nothing but an empty map. */
+/** The limiter of one process. Every window is the same UTC minute, so a new one simply starts with an empty map. */
 export class Windows implements LimitStore {
   readonly #limit: number
   #startMs = 0
@@ -88,12 +88,12 @@ export class Windows implements LimitStore {
     this.#limit = limit
   }
 
-  /** Counters that are held now. */
+  /** Current number of counters. */
   get size(): number {
     return this.#counters.size
   }
 
-  // Nothing is awaited between the look and the count, so requests that come together cannot all see the same room.
+  // Nothing is awaited between checking and counting, so concurrent requests cannot all see the same room.
   async take(dimensions: readonly LimitDimension[], tokens: number, nowMs: number): Promise<Taken> {
     this.#turnTo(nowMs)
     const before = dimensions.map(dimension => askedState(dimension, this.#seen(dimension), tokens))
@@ -114,7 +114,7 @@ export class Windows implements LimitStore {
     return { windowStartMs: this.#startMs, states }
   }
 
-  /** Counts a request that the shared store admitted, so that the local counts are right when they are needed. */
+  /** Counts a request that the shared store admitted, so that the local counts are correct when they are needed. */
   add(dimensions: readonly LimitDimension[], tokens: number, nowMs: number): void {
     this.#turnTo(nowMs)
     this.#add(dimensions, 1, dimension => countedTokens(dimension, tokens))
@@ -127,7 +127,8 @@ export class Windows implements LimitStore {
 
   #turnTo(nowMs: number): void {
     const startMs = nowMs - (nowMs % windowMs)
-    // A clock that is set back a little across the minute must not open a fresh window; one set back far must not freeze this one.
+    // A clock set back a little across the minute must not open a new window; one set back far must not freeze this
+    // one.
     if (startMs === this.#startMs || startMs === this.#startMs - windowMs) return
     this.#startMs = startMs
     this.#counters = new Map()

@@ -2,7 +2,7 @@ import { generateKeyPairSync, sign } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decodeBase58 } from '#contract/wire/base58.ts'
-import { ed25519Key, ed25519Signature, isSignedByKey } from '#host/signatures.ts'
+import { ed25519Key, ed25519Signature, isSignedByKey } from '#host/signatures/signatures.ts'
 import { encodeBase58 } from './base58-encoder.ts'
 
 describe('Solana', () => {

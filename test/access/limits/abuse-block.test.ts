@@ -71,6 +71,16 @@ describe('§7.3: more than 20 failures within 30 s block for 30 s', () => {
     expect(refusalOf(block)).toBeNull()
   })
 
+  test('a block that is lifted ends at once, and begins at nothing again', () => {
+    const { block, fail } = setUp()
+    fail(21)
+    expect(block.blocked()).toEqual([{ subject: 'ada', untilMs: noonMs + 30_000 }])
+    block.lift('ada')
+    expect([refusalOf(block), block.blocked()]).toEqual([null, []])
+    fail(20)
+    expect(refusalOf(block)).toBeNull()
+  })
+
   test('callers are counted apart', () => {
     const { block, fail } = setUp()
     fail(21, 'eve')

@@ -102,6 +102,18 @@ withValkey('processes of one service', server => {
     expect([one, other, late].map(each => isBlocked(each, 'account:ada'))).toEqual([false, false, false])
   })
 
+  test('a block that one of them lifts ends at both, and stays ended for one that joins', async () => {
+    const [one, other] = [await joined(), await joined()]
+    for (let each = 0; each < 21; each++) await one.limits.block.count('account:ada')
+    await until(() => isBlocked(one, 'account:ada') && isBlocked(other, 'account:ada'))
+    const untilMs = clock.now() + 30_000
+    expect(other.limits.block.blocked()).toEqual([{ subject: 'account:ada', untilMs }])
+    await other.limits.block.lift('account:ada')
+    expect(isBlocked(other, 'account:ada')).toBe(false)
+    await until(() => !isBlocked(one, 'account:ada'))
+    expect([isBlocked(await joined(), 'account:ada'), one.limits.block.blocked()]).toEqual([false, []])
+  })
+
   test('two services on one server count apart', async () => {
     const one = await joined()
     publicUrl = 'https://other.example'

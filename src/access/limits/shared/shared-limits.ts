@@ -8,8 +8,8 @@ import { SharedWindows, ValkeyWindows } from './shared-windows.ts'
 import { Breaker, blocksRead, forgottenMs, presenceMs, script, Valkey } from './valkey.ts'
 
 /**
- * The abuse block of several processes. Failures are counted on the shared store beside the own ones; a process that
- * begins a block tells the others, so that no request waits for a look at it.
+ * The abuse block of several processes. Failures are counted in the shared store and locally; a process that starts a
+ * block notifies the others, so that no request has to query the store.
  */
 export class SharedBlock {
   readonly #own: AbuseBlock
@@ -36,15 +36,15 @@ export class SharedBlock {
     this.#valkey.listen(this.#channel, onMessage, () => void this.catchUp())
   }
 
-  /** As `AbuseBlock.check`, of what is known here. */
+  /** Like `AbuseBlock.check`, with what this process knows. */
   check(subject: string): void {
     this.#own.check(subject)
   }
 
-  /** One answer without success, here and for all. True when this one started a block. */
+  /** Counts a failed request, locally and shared. Returns true if it started a block. */
   async count(subject: string): Promise<boolean> {
     const nowMs = this.#clock.now()
-    // Here at once, so that nothing slips through while the others are told.
+    // Count locally at once, so that nothing slips through while the others are notified.
     const blocks = this.#own.count(subject)
     const keys = [`${this.#prefix}failed:${subject}`, `${this.#prefix}blocked:${subject}`, this.#all]
     const { windowMs, failures, blockMs } = abuseBlock
@@ -54,7 +54,19 @@ export class SharedBlock {
     return blocks || untilMs > 0
   }
 
-  /** Takes over the blocks that run, after a time without messages. */
+  /** Who is blocked now, as far as this process knows, and until when. */
+  blocked(): { subject: string; untilMs: number }[] {
+    return this.#own.blocked()
+  }
+
+  /** Ends a block here at once, and in the other processes as soon as they hear of it. */
+  async lift(subject: string): Promise<void> {
+    this.#own.lift(subject)
+    const keys = [`${this.#prefix}failed:${subject}`, `${this.#prefix}blocked:${subject}`, this.#all]
+    await this.#breaker.ask(() => this.#valkey.run(liftScript, keys, [this.#channel, subject]))
+  }
+
+  /** Applies current blocks after a time without messages. */
   async catchUp(): Promise<void> {
     const values = [this.#clock.now(), blocksRead]
     const found = await this.#breaker.ask(() => this.#valkey.run(blocksScript, [this.#all], values))
@@ -64,7 +76,8 @@ export class SharedBlock {
 
   #hold(subject: string, untilMs: number): void {
     const latestMs = this.#clock.now() + abuseBlock.blockMs
-    if (Number.isFinite(untilMs)) this.#own.hold(subject, Math.min(untilMs, latestMs))
+    if (untilMs === 0) this.#own.lift(subject)
+    else if (Number.isFinite(untilMs)) this.#own.hold(subject, Math.min(untilMs, latestMs))
   }
 
   get #all(): string {
@@ -77,9 +90,9 @@ export class SharedBlock {
 }
 
 /**
- * One failure of a subject. Keys: its failures, its block, all blocks. Values: now, window, failures that are still let
- * pass, length of a block, its name among the failures, the channel, the subject. Answers when the block ends that this
- * failure began, or 0.
+ * Counts one failure of a subject. Keys: its failures, its block, all blocks. Values: now, the window, failures
+ * allowed, the length of a block, its name among the failures, the channel, the subject. Returns when the block that
+ * this failure started ends, or 0.
  */
 export const failureScript = script(`
 local now = tonumber(ARGV[1])
@@ -98,25 +111,38 @@ redis.call('PUBLISH', ARGV[6], untilMs .. ' ' .. ARGV[7])
 return untilMs
 `)
 
-/** Blocks that run now, each with its end after it. */
+/** Ends a block. Keys: the subject's failures, its block, all blocks. Values: the channel, the subject. */
+export const liftScript = script(`
+redis.call('DEL', KEYS[1], KEYS[2])
+redis.call('ZREM', KEYS[3], ARGV[2])
+redis.call('PUBLISH', ARGV[1], '0 ' .. ARGV[2])
+return '0'
+`)
+
+/** Returns the current blocks, each followed by its end. */
 export const blocksScript = script(`
 return redis.call('ZRANGEBYSCORE', KEYS[1], ARGV[1], '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[2])
 `)
 
 export interface SharedLimitOptions {
   url: string
-  /** Tells services on one server apart; all processes of one have the same. */
+  /** Distinguishes services on one server; all processes of a service have the same one. */
   publicUrl: string
   clock: Clock
   log: Log
-  /** How long a request waits; `sharedLimitMs` where absent. */
+  /** How long a request waits; `sharedLimitMs` by default. */
   limitMs?: number
 }
 
-/** What the processes of one service share beside their ledger: counts and blocks, never money. */
+/** What the processes of one service share in addition to their ledger: counts and blocks, never money. */
 export interface SharedLimits {
   windows: LimitStore
-  block: Pick<SharedBlock, 'check' | 'count'>
+  block: {
+    check(subject: string): void
+    count(subject: string): boolean | Promise<boolean>
+    blocked(): { subject: string; untilMs: number }[]
+    lift(subject: string): void | Promise<void>
+  }
   close(): void
 }
 
@@ -158,7 +184,7 @@ export async function openSharedLimits(options: SharedLimitOptions): Promise<Sha
   }
 }
 
-/** An outage is a line at its beginning and one at its end. */
+/** Logs one line when an outage begins and one when it ends. */
 function newsOf(log: Log) {
   let isAway = false
   return {

@@ -14,14 +14,15 @@ import {
 import { assumedProcesses, type Breaker, counterMs, mostProcesses, script, type Valkey } from './valkey.ts'
 
 /**
- * The shared counts, or those of this process while the server is away. The local counts include what this process admitted
- * before and admit only its part of each limit, so all processes together stay near it and an outage alone refuses no one.
+ * Uses the shared counts, or this process's own while the server is unreachable. The local counts include what this
+ * process admitted earlier and admit only its share of each limit, so together all processes stay near the limit, and
+ * an outage alone refuses no one.
  */
 export class SharedWindows implements LimitStore {
   readonly #shared: LimitStore
   readonly #breaker: Pick<Breaker, 'ask'>
   readonly #own = new Windows()
-  /** Reservations that the shared counts know; all others are corrected only here. */
+  /** Reservations in the shared counts; all others are corrected only locally. */
   readonly #isShared = new WeakSet<Reservation>()
   #processes = assumedProcesses
 
@@ -30,7 +31,7 @@ export class SharedWindows implements LimitStore {
     this.#breaker = breaker
   }
 
-  /** How many processes share the limits, as was last known. */
+  /** The last known number of processes that share the limits. */
   set processes(count: number) {
     if (Number.isSafeInteger(count)) this.#processes = Math.min(mostProcesses, Math.max(1, count))
   }
@@ -76,18 +77,18 @@ export class SharedWindows implements LimitStore {
   }
 }
 
-/** The limiter of several processes: the counters of `Windows` on a server that all of them reach, a script a request. */
+/** The limiter of several processes: the counters of `Windows` on a shared server, one script per request. */
 export class ValkeyWindows implements LimitStore {
   readonly #valkey: Pick<Valkey, 'run'>
   readonly #prefix: string
 
-  /** `prefix` is that of one service, with a hash tag. */
+  /** `prefix` belongs to one service and has a hash tag. */
   constructor(valkey: Pick<Valkey, 'run'>, prefix: string) {
     this.#valkey = valkey
     this.#prefix = prefix
   }
 
-  /** Rejects where the server does. */
+  /** Rejects if the server does. */
   async take(dimensions: readonly LimitDimension[], tokens: number, nowMs: number): Promise<Taken> {
     const keys = [`${this.#prefix}minute`, ...dimensions.map(({ key }) => this.#keyOf(key))]
     const asked = dimensions.flatMap(dimension => [
@@ -107,7 +108,7 @@ export class ValkeyWindows implements LimitStore {
     return { allowed, reservation, windowStartMs: minute, states }
   }
 
-  /** Rejects where the server does. */
+  /** Rejects if the server does. */
   async read(dimensions: readonly LimitDimension[], nowMs: number): Promise<WindowCounts> {
     const keys = [`${this.#prefix}minute`, ...dimensions.map(({ key }) => this.#keyOf(key))]
     const startMs = nowMs - (nowMs % windowMs)
@@ -133,7 +134,10 @@ const countAt = (counts: readonly number[], index: number): Count => ({
   tokens: counts[index * 2 + 1] ?? 0,
 })
 
-/** The numbers that a script returned. Throws for anything else: a server that cannot count is treated as away. */
+/**
+ * Returns the numbers from a script's answer. Throws for anything else: a server that cannot count is treated as
+ * unreachable.
+ */
 function numbersOf(answer: unknown, length: number): number[] {
   const words = Array.isArray(answer) ? answer.map(String) : []
   if (words.length !== length || !words.every(isCount))
@@ -144,9 +148,9 @@ function numbersOf(answer: unknown, length: number): number[] {
 const isCount = (word: string): boolean => /^\d{1,16}$/.test(word) && Number.isSafeInteger(Number(word))
 
 /**
- * One request and its tokens into every dimension, or into none. The first key holds the newest minute, so that a clock
- * that is set back a little opens no fresh window; the others are the counters without their minute.
- * Answers the minute, 1 or 0, then requests and tokens of each: after where it was let in, before where not.
+ * Counts one request and its tokens in every dimension, or in none. The first key holds the newest minute, so that a
+ * clock set back a little opens no new window; the others are the counters without their minute. Returns the minute, 1
+ * or 0, then requests and tokens of each dimension: after the request if it was admitted, before it if not.
  */
 const takeScript = script(`
 local start = tonumber(ARGV[1])
@@ -180,7 +184,10 @@ end
 return answer
 `)
 
-/** The counts of now, without counting. Keys as for a request; answers the minute, then requests and tokens of each. */
+/**
+ * Reads the current counts without counting. Keys as for a request; returns the minute, then requests and tokens of
+ * each dimension.
+ */
 const readScript = script(`
 local start = tonumber(ARGV[1])
 local newest = tonumber(redis.call('GET', KEYS[1]) or '0')
@@ -195,7 +202,7 @@ end
 return answer
 `)
 
-/** Another number of tokens in counters that are still there, never below none. */
+/** Corrects the tokens of counters that still exist, never below zero. */
 const correctScript = script(`
 for i = 1, #KEYS do
   if redis.call('EXISTS', KEYS[i]) == 1 then

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '#contract/time.ts'
 import { optionalPackage } from '#host/packages.ts'
 
-/** What we use of a client of the package `redis`. */
+/** The part of the `redis` package's client that we use. */
 interface Client {
   readonly isReady: boolean
   connect(): Promise<unknown>
@@ -25,20 +25,20 @@ interface Script {
 export const script = (text: string): Script => ({ text, sha: createHash('sha1').update(text).digest('hex') })
 
 interface ValkeyOptions {
-  /** `redis://…`, `rediss://…`; may hold a password, so nobody is shown it. */
+  /** `redis://…` or `rediss://…`. It may contain a password, so it is never shown. */
   url: string
-  /** Told once for each change, by the kind of error alone. */
+  /** Called once per change, with the kind of error only. */
   onTrouble(reason: string): void
   onReady(): void
 }
 
-/** A connection to Valkey or Redis that fails at once while there is none, and dials by itself until it is closed. */
+/** A connection to Valkey or Redis that fails at once while it is down, and reconnects by itself until it is closed. */
 export class Valkey {
   readonly #open: (url: string) => Client
   readonly #url: string
   readonly #listener: Client
   #client: Client
-  /** The node of a cluster that has our slot; null where the address itself is asked. */
+  /** The node of a cluster that has our slot; null while we use the configured address. */
   #movedTo: string | null = null
   #isClosed = false
 
@@ -49,7 +49,10 @@ export class Valkey {
     this.#client = open(url)
   }
 
-  /** Does not wait for the server: the service starts without it. Throws a sentence where the package or the address is none. */
+  /**
+   * Does not wait for the server, because the service starts without it. Throws a sentence if the package is missing or
+   * the address is invalid.
+   */
   static async open({ url, onTrouble, onReady }: ValkeyOptions): Promise<Valkey> {
     const { createClient } = await optionalPackage<Package>('redis', 'What processes share of their limits')
     const options = {
@@ -59,9 +62,9 @@ export class Valkey {
     }
     const clientOf = (address: string) =>
       openClient(createClient, { ...options, socket: { ...options.socket }, url: address })
-    // A cluster tells a message to all of its nodes, so that any of them will do.
+    // A cluster forwards a message to all of its nodes, so any of them will do.
     const listener = clientOf(url)
-    // The other connection goes the way of the first, and would tell the same.
+    // This connection fails together with the first one, which reports it.
     listener.on('error', () => undefined)
     const open = (address: string) => {
       const client = clientOf(address)
@@ -78,17 +81,20 @@ export class Valkey {
     return valkey
   }
 
-  /** All keys of a service share a slot, so a cluster is one node to us: the one that has it, until that is gone. */
+  /**
+   * All keys of a service share a slot, so we use one node of a cluster: the one that has the slot, as long as it is
+   * up.
+   */
   #follow(place: string): void {
     const at = new URL(this.#url)
     const colon = place.lastIndexOf(':')
-    // Without a host it is another port of the same one.
+    // Without a host it is another port of the same host.
     if (colon > 0) at.hostname = place.slice(0, colon)
     at.port = place.slice(colon + 1)
     this.#connect(at.href)
   }
 
-  /** A node that is gone may have handed its slots on; the address that was given knows to whom. */
+  /** A lost node may have moved its slots; the configured address knows where. */
   #lost(client: Client): void {
     if (client === this.#client && this.#movedTo !== null) this.#connect(null)
   }
@@ -104,7 +110,7 @@ export class Valkey {
     return this.#client.isReady
   }
 
-  /** Rejects at once where there is no connection. */
+  /** Rejects at once if there is no connection. */
   async run({ text, sha }: Script, keys: readonly string[], values: readonly (string | number)[]): Promise<unknown> {
     const rest = [`${keys.length}`, ...keys, ...values.map(String)]
     try {
@@ -118,11 +124,14 @@ export class Valkey {
     }
   }
 
-  /** Messages of a channel from now on, over every loss of the connection; `onListening` is called when some may have been missed. */
+  /**
+   * Delivers messages of a channel from now on, across reconnections. Calls `onListening` when some may have been
+   * missed.
+   */
   listen(channel: string, listener: (message: string) => void, onListening: () => void): void {
     let isSubscribed = false
     this.#listener.on('ready', () => {
-      // What was subscribed once is renewed by the client itself, before it is ready.
+      // The client itself renews a subscription before it reports that it is ready.
       const subscribed = isSubscribed ? Promise.resolve() : this.#listener.subscribe(channel, listener)
       subscribed.then(
         () => {
@@ -151,7 +160,7 @@ function openClient(createClient: Package['createClient'], options: object): Cli
   }
 }
 
-/** Never the message: some repeat the address. */
+/** Never the message, because some contain the address. */
 function kindOf(error: Error): string {
   const { code } = error as NodeJS.ErrnoException
   if (code) return code
@@ -159,7 +168,7 @@ function kindOf(error: Error): string {
   return /^[A-Z]{4,20}$/.test(word) ? word : error.name
 }
 
-/** Asks a server that may be away: waits a bounded time, and pauses after a failure. */
+/** Queries a server that may be down: waits a limited time, and pauses after a failure. */
 export class Breaker {
   readonly #clock: Clock
   readonly #limitMs: number
@@ -172,10 +181,10 @@ export class Breaker {
     this.#limitMs = options.limitMs ?? sharedLimitMs
   }
 
-  /** Null where there is no answer in time. Never rejects. */
+  /** Returns null if there is no answer in time. Never rejects. */
   async ask<Value>(run: () => Promise<Value>): Promise<Value | null> {
     const nowMs = this.#clock.now()
-    // A clock that was set back far must not make the rest a long one.
+    // If the clock was set back far, the pause must not become a long one.
     const rests = nowMs < this.#restUntilMs && this.#restUntilMs - nowMs <= restMs
     if (!this.#isReady() || rests) return null
     const { promise: late, resolve } = Promise.withResolvers<null>()
@@ -190,31 +199,34 @@ export class Breaker {
   }
 }
 
-/** How long a request waits for shared counts; then the own ones answer. A healthy server on a network needs one or two. */
+/**
+ * How long a request waits for shared counts before the local ones are used. A healthy server needs one or two
+ * milliseconds.
+ */
 const sharedLimitMs = 100
 
-/** After a failure the own counts answer for so long, so that an outage costs one request a second its wait, not each. */
+/** How long local counts are used after a failure, so that in an outage one request a second waits instead of each. */
 const restMs = 1_000
 
-/** Commands on their way; more than a stalled server could answer in time. */
+/** Commands in flight; more than a stalled server could answer in time. */
 const commandsUnderWay = 10_000
 
-/** A server that is away is dialled again after so long. */
+/** How long to wait before reconnecting to a server that is down. */
 const redialMs = 1_000
 const dialMs = 2_000
 
-/** Counters live through their minute and the next, for clocks that differ a little. */
+/** Counters live for their minute and the next, for clocks that differ a little. */
 export const counterMs = 120_000
 
-/** A process tells the others that it is there, and is forgotten after a while. */
+/** How often a process announces itself to the others, which forget it after a while. */
 export const presenceMs = 10_000
 export const forgottenMs = 35_000
 
-/** How many share the limits where the shared store never said. */
+/** How many processes are assumed if the shared store never reported a number. */
 export const assumedProcesses = 4
 
-/** More would let next to nobody in; an operator of more has a store that is not down. */
+/** More processes would each admit next to nothing; anyone who runs more keeps the store available. */
 export const mostProcesses = 1_000
 
-/** Blocks that are read when a process comes back to the store. */
+/** Most blocks to read when a process reconnects to the store. */
 export const blocksRead = 10_000

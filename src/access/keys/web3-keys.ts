@@ -3,13 +3,13 @@ import { invalidRequest } from '#contract/errors/errors.ts'
 import type { CreateWeb3KeyRequest } from '#contract/operations/keys.ts'
 import { type Clock, minuteMs } from '#contract/time.ts'
 import { parseJson } from '#contract/wire/json.ts'
-import { isEvmSignature } from '#host/evm-signature.ts'
+import { isEvmSignature } from '#host/signatures/evm-signature.ts'
 import type { WalletPrincipal } from '#ledger/accounts/principal.ts'
 import { openWalletAccount, type WalletAccounts, walletAccountId } from '#ledger/accounts/wallet-accounts.ts'
 import type { Funding } from '#ledger/charges/funding.ts'
 import type { Op } from '#ledger/store/units.ts'
-import { type ApiKeys, type CreatedKey, KeyRefused } from '../keys/api-keys.ts'
-import { keyOrder, tooManyKeys } from '../keys/key-order.ts'
+import { type ApiKeys, type CreatedKey, KeyRefused } from './api-keys.ts'
+import { keyOrder, tooManyKeys } from './key-order.ts'
 
 interface Web3KeysOptions {
   clock: Clock
@@ -17,11 +17,11 @@ interface Web3KeysOptions {
   accounts: Pick<WalletAccounts, 'find'>
   funding: Pick<Funding, 'stakingToday'>
   tokens: Web3Tokens
-  /** The address in lower case that signed a text by EIP-191, or null. */
+  /** Returns the address, in lower case, that signed a text by EIP-191, or null. */
   signerOf(message: string, signature: string): Promise<string | null>
 }
 
-/** Creates API keys for a wallet's account in return for its signature of a single-use token of ours. */
+/** Creates an API key for a wallet's account in return for its signature of our single-use token. */
 export class Web3Keys {
   readonly #options: Web3KeysOptions
 
@@ -61,7 +61,7 @@ export class Web3Keys {
     if (signer !== wallet) throw refused('Wallet signature does not match')
   }
 
-  /** A wallet that never paid has an account only where its stake pays: wallets cost nothing to make. */
+  /** A wallet that never paid has an account only if its stake pays, because wallets cost nothing to create. */
   async #accountOf(wallet: string): Promise<{ account: string; opening: Op[] }> {
     const { accounts, funding, clock } = this.#options
     const known = await accounts.find(wallet)
@@ -76,17 +76,17 @@ export class Web3Keys {
 
 const refused = (error: string) => invalidRequest({ error })
 
-/** Why a token is refused, in the published words. */
+/** Why a token is refused, in the published wording. */
 type TokenFault = 'JWT has expired' | 'JWT signature is invalid' | 'JWT claims are invalid' | 'JWT is malformed'
 
 interface Web3Claims {
-  /** Base URL of the service that made it. */
+  /** Base URL of the service that issued it. */
   iss: string
   aud: string
   /** Unix seconds. */
   iat: number
   exp: number
-  /** Used once. */
+  /** Works once. */
   jti: string
 }
 
@@ -95,8 +95,9 @@ const header = { alg: 'HS256', typ: 'JWT' }
 const jsonDepth = 4
 
 /**
- * JSON Web Tokens (RFC 7519, HS256) that wallets sign. Their key is derived from the server's secret for this
- * purpose alone, so nothing else that the secret signs passes for one. Tokens of former secrets are read until they expire.
+ * JSON Web Tokens (RFC 7519, HS256) that wallets sign. Their key is derived from the server's secret for this purpose
+ * only, so nothing else signed with that secret passes for one. Tokens of former secrets are accepted until they
+ * expire.
  */
 export class Web3Tokens {
   readonly #issuer: string
@@ -153,8 +154,8 @@ function decoded(part: string): Record<string, unknown> | null {
 const isClaims = (claims: Record<string, unknown>): claims is Record<string, unknown> & Web3Claims =>
   typeof claims.jti === 'string' && typeof claims.exp === 'number' && Number.isSafeInteger(claims.exp)
 
-/** A token that a wallet signs for a key is good this long (published contract §11.3). */
+/** How long a token for a new key is valid (published contract §11.3). */
 const web3TokenLifeMs = 15 * minuteMs
 
-/** Random bytes of such a token: hard to guess, and no two are the same. */
+/** Random bytes of such a token, so that it is unique and cannot be guessed. */
 const web3TokenBytes = 16

@@ -1,0 +1,133 @@
+import type { Clock } from '#contract/time.ts'
+import { hashOfSecret, newPageSecret } from '#host/page-guards.ts'
+import { RecentMap } from '#host/recent-map.ts'
+import { commitSurely, type Store } from '#ledger/store/store.ts'
+import type { UseNonce } from '#ledger/store/units.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
+
+/** The two halves that a browser keeps: the cookie, which it sends by itself, and the key, which only the page has. */
+export interface SessionSecrets {
+  cookie: string
+  key: string
+}
+
+/** Of a session's secrets, which are stored nowhere, and when it ends however busy it is. */
+export interface SessionMark {
+  hash: string
+  untilMs: number
+}
+
+interface SessionRules {
+  /** Begins the names of the marks; no two kinds of sessions share one. */
+  prefix: string
+  /** A session ends after so long without use. */
+  idleMs: number
+  /** However busy it is, it ends after this. */
+  wholeMs: number
+  /** A use is written once for so long, so that a live page costs few writes. */
+  useMs: number
+}
+
+type Mark = Omit<UseNonce, 'op'>
+
+/** Uses that this process has written already. */
+const rememberedUses = 10_000
+
+/**
+ * Sessions of browsers as marks in the ledger's store, which are written once and expire: every process of a service knows
+ * them, a restart ends none, and a mark holds hashes, never a secret. `subject` says who signed in, and `group` names
+ * sessions that are ended together; both are words of `-._~:` and letters, and a group's name ends with a colon.
+ */
+export class BrowserSessions {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #rules: SessionRules
+  readonly #used = new RecentMap<true>(rememberedUses)
+
+  constructor({ store, clock }: { store: Store; clock: Clock }, rules: SessionRules) {
+    this.#store = store
+    this.#clock = clock
+    this.#rules = rules
+  }
+
+  /** Always with new secrets, whatever the browser had before. */
+  async begin(subject: string, group: string): Promise<SessionSecrets> {
+    const secrets = { cookie: newPageSecret(), key: newPageSecret() }
+    const hash = hashOf(secrets)
+    const expiresAtMs = this.#clock.now() + this.#rules.wholeMs
+    await this.#mark([
+      { key: `${this.#name('session', hash)}${subject}`, expiresAtMs },
+      { key: `${this.#rules.prefix}group:${group}${hash}`, expiresAtMs },
+      this.#useOf(hash),
+    ])
+    return secrets
+  }
+
+  /** Null for a session that ended, was not used for too long or never was; otherwise this counts as a use. */
+  async find(secrets: SessionSecrets): Promise<(SessionMark & { subject: string }) | null> {
+    const hash = hashOf(secrets)
+    const [[session], uses, ended] = await Promise.all([
+      this.#marks(this.#name('session', hash)),
+      this.#marks(this.#name('use', hash)),
+      this.#marks(this.#name('end', hash)),
+    ])
+    if (!session || uses.length === 0 || ended.length > 0) return null
+    const use = this.#useOf(hash)
+    if (!this.#used.get(use.key)) {
+      await this.#mark([use])
+      this.#used.set(use.key, true)
+    }
+    return { hash, untilMs: session.untilMs, subject: session.rest }
+  }
+
+  async end({ hash, untilMs }: SessionMark): Promise<void> {
+    await this.#mark([{ key: this.#name('end', hash), expiresAtMs: untilMs }])
+  }
+
+  /** Ends every session of the groups that begin so; returns how many of them were open. */
+  async endGroup(group: string): Promise<number> {
+    let open = 0
+    for (const { rest, untilMs } of await this.#marks(`${this.#rules.prefix}group:${group}`)) {
+      const hash = rest.slice(rest.lastIndexOf(':') + 1)
+      const [uses, ended] = await Promise.all([
+        this.#marks(this.#name('use', hash)),
+        this.#marks(this.#name('end', hash)),
+      ])
+      if (ended.length > 0) continue
+      if (uses.length > 0) open++
+      await this.end({ hash, untilMs })
+    }
+    return open
+  }
+
+  #name(kind: 'session' | 'use' | 'end', hash: string): string {
+    return `${this.#rules.prefix}${kind}:${hash}:`
+  }
+
+  #useOf(hash: string): Mark {
+    const nowMs = this.#clock.now()
+    const part = Math.floor(nowMs / this.#rules.useMs)
+    return { key: `${this.#name('use', hash)}${part}`, expiresAtMs: nowMs + this.#rules.idleMs }
+  }
+
+  /** Those that begin so and have not expired; `rest` is what follows. */
+  async #marks(start: string): Promise<{ rest: string; untilMs: number }[]> {
+    const rows = await this.#store.read
+      .selectFrom('nonce')
+      .select(['id', 'expires_at_ms'])
+      .where('id', '>=', start)
+      // The character after the colon, with which every beginning ends.
+      .where('id', '<', `${start.slice(0, -1)};`)
+      .where('expires_at_ms', '>', this.#clock.now())
+      .execute()
+    return rows.map(row => ({ rest: row.id.slice(start.length), untilMs: row.expires_at_ms }))
+  }
+
+  /** One that is there already stays as it is. */
+  async #mark(marks: readonly Mark[]): Promise<void> {
+    const ops = marks.map(mark => ({ op: 'nonce' as const, ...mark }))
+    await commitSurely(this.#store, { id: `${uuidV7(this.#clock.now())}/${this.#rules.prefix}session`, ops })
+  }
+}
+
+const hashOf = ({ cookie, key }: SessionSecrets): string => hashOfSecret(`${cookie}.${key}`)

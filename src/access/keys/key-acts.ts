@@ -1,0 +1,82 @@
+import { authenticationFailed, keyNotFound } from '#contract/errors/errors.ts'
+import type { CreateKeyRequest } from '#contract/operations/keys.ts'
+import type { Clock } from '#contract/time.ts'
+import type { Principal } from '#ledger/accounts/principal.ts'
+import type { Store } from '#ledger/store/store.ts'
+import { type ApiKeyRecord, type ApiKeys, type CreatedKey, counts } from './api-keys.ts'
+import { keyMoved, keyOrder, orderBy, requireMayTouch, tooManyKeys } from './key-order.ts'
+
+/** What a caller may do to the keys of its account, the same over the API and on the account's page. */
+
+interface KeyParts {
+  keys: Pick<ApiKeys, 'keptOne' | 'create' | 'revoke' | 'requireSecret'>
+  store: Pick<Store, 'read'>
+  clock: Clock
+}
+
+/** Returns the current state of the caller's key, because the cached one may be a second old. Throws 401. */
+export async function callerKey(
+  { keys, clock }: Pick<KeyParts, 'clock'> & { keys: Pick<ApiKeys, 'keptOne'> },
+  principal: Principal,
+): Promise<ApiKeyRecord> {
+  const key = principal.kind === 'key' ? await keys.keptOne(principal.account, principal.keyId) : null
+  if (!key || !counts(key, clock.now())) throw authenticationFailed()
+  return key
+}
+
+/** Returns a key of this account. Throws 404 for a deleted key, and for another account's. */
+export async function ownKey(
+  { keys }: { keys: Pick<ApiKeys, 'keptOne'> },
+  account: string,
+  id: string,
+): Promise<ApiKeyRecord> {
+  const key = await keys.keptOne(account, id)
+  if (!key) throw keyNotFound()
+  return key
+}
+
+/** Retries if another change came in between, which this one then takes into account. */
+export async function untilUnmoved<Result>(
+  signal: AbortSignal | null,
+  attempt: () => Promise<Result>,
+): Promise<Result> {
+  for (;;) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!keyMoved(error)) throw error
+      signal?.throwIfAborted()
+    }
+  }
+}
+
+/**
+ * Creates a key for the caller's account. A calling key with a budget gives the new one its own from it; a wallet has none.
+ * Throws 400 for what the caller may not give, and for one key too many.
+ */
+export async function createKeyFor(
+  parts: KeyParts,
+  principal: Principal,
+  request: CreateKeyRequest,
+  signal: AbortSignal | null = null,
+): Promise<CreatedKey> {
+  const { keys, store, clock } = parts
+  const order = keyOrder(principal.account, request, clock.now())
+  await keys.requireSecret()
+  const creating = untilUnmoved(signal, async () => {
+    if (principal.kind === 'wallet') return keys.create(order)
+    const caller = await callerKey(parts, principal)
+    return keys.create(await orderBy(caller, order, { store, nowMs: clock.now() }))
+  })
+  return creating.catch(error => {
+    throw tooManyKeys(error) ?? error
+  })
+}
+
+/** Throws 403 for another key if the caller's has a budget, and 404 for a key that its account does not have. */
+export async function revokeKeyFor(parts: KeyParts, principal: Principal, id: string): Promise<void> {
+  const caller = principal.kind === 'key' ? await callerKey(parts, principal) : null
+  const key = await ownKey(parts, principal.account, id)
+  if (caller) requireMayTouch(caller, key.id)
+  await parts.keys.revoke(key.id)
+}
