@@ -1,0 +1,235 @@
+import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { AwsV4Signer } from 'aws4fetch'
+import type { BucketOptions } from './media-options.ts'
+
+/** What a bucket answered, or that nobody did: `status` is 0 then. */
+export class BucketError extends Error {
+  readonly status: number
+  /** Of the answer: `NoSuchBucket`; of Node where nobody answered: `ECONNREFUSED`. */
+  readonly code: string
+
+  constructor(what: string, { status, code }: { status: number; code: string }) {
+    super(`The bucket failed at ${what}: ${status || 'no answer'}${code ? ` ${code}` : ''}.`)
+    this.name = 'BucketError'
+    this.status = status
+    this.code = code
+  }
+}
+
+export interface BucketObject {
+  key: string
+  bytes: number
+  modifiedAtMs: number
+}
+
+interface Asked {
+  method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
+  /** Absent: the bucket itself. */
+  key?: string
+  query?: Readonly<Record<string, string>>
+  headers?: Readonly<Record<string, string>>
+  body?: Uint8Array<ArrayBuffer> | string
+  signal?: AbortSignal
+  /** Statuses that are an answer, beside 2xx. */
+  fine?: readonly number[]
+}
+
+/** One bucket by the S3 protocol: signed requests, each repeated a few times while nobody answers or the server is at fault. */
+export class Bucket {
+  readonly #options: BucketOptions
+
+  constructor(options: BucketOptions) {
+    this.#options = options
+  }
+
+  /** `bucket at host`, for messages. */
+  get place(): string {
+    return `the bucket ${this.#options.bucket} at ${new URL(this.#options.endpoint).host}`
+  }
+
+  /** The answer with an unread body. Every request may be repeated: the same bytes go to the same name. */
+  async ask(asked: Asked): Promise<Response> {
+    for (let attempt = 1, waitMs = retryMs; ; attempt++, waitMs = Math.min(waitMs * 2, retryMostMs)) {
+      try {
+        const response = await this.#once(asked)
+        if (response.ok || asked.fine?.includes(response.status)) return response
+        throw await errorOf(asked, response)
+      } catch (error) {
+        asked.signal?.throwIfAborted()
+        if (!(error instanceof BucketError) || !isTransient(error) || attempt >= attempts) throw error
+      }
+      await sleep(waitMs, undefined, asked.signal ? { signal: asked.signal } : {})
+    }
+  }
+
+  async put(key: string, body: Uint8Array<ArrayBuffer> | string, { mimeType, signal }: PutOptions = {}): Promise<void> {
+    await drained(this.ask({ method: 'PUT', key, body, headers: typed(mimeType), ...(signal ? { signal } : {}) }))
+  }
+
+  /** Null where there is no such object. */
+  async head(key: string): Promise<{ bytes: number; etag: string } | null> {
+    const response = await this.ask({ method: 'HEAD', key, fine: [404] })
+    if (response.status === 404) return null
+    return { bytes: Number(response.headers.get('content-length')), etag: response.headers.get('etag') ?? '' }
+  }
+
+  async delete(key: string): Promise<void> {
+    await drained(this.ask({ method: 'DELETE', key, fine: [404] }))
+  }
+
+  /** Every object below a prefix, a page at a time, `pages` at most. */
+  async *list(prefix: string, pages: number): AsyncGenerator<BucketObject[]> {
+    let token = ''
+    for (let page = 0; page < pages; page++) {
+      const query = { 'list-type': '2', prefix, ...(token ? { 'continuation-token': token } : {}) }
+      const text = await (await this.ask({ method: 'GET', query })).text()
+      yield elements(text, 'Contents').map(each => ({
+        key: element(each, 'Key'),
+        bytes: Number(element(each, 'Size')),
+        modifiedAtMs: Date.parse(element(each, 'LastModified')),
+      }))
+      token = element(text, 'NextContinuationToken')
+      if (!token) return
+    }
+  }
+
+  /** Uploads in parts that were begun and not ended, of objects below a prefix; the first thousand. */
+  async uploads(prefix: string, signal?: AbortSignal): Promise<{ key: string; id: string; atMs: number }[]> {
+    const asked = { method: 'GET' as const, query: { uploads: '', prefix } }
+    const text = await (await this.ask({ ...asked, ...(signal ? { signal } : {}) })).text()
+    return elements(text, 'Upload').map(each => ({
+      key: element(each, 'Key'),
+      id: element(each, 'UploadId'),
+      atMs: Date.parse(element(each, 'Initiated')),
+    }))
+  }
+
+  async beginUpload(key: string, { mimeType, signal }: PutOptions): Promise<string> {
+    const asked = { method: 'POST' as const, key, query: { uploads: '' }, headers: typed(mimeType) }
+    const id = element(await (await this.ask({ ...asked, ...(signal ? { signal } : {}) })).text(), 'UploadId')
+    if (!id) throw new BucketError('beginning an upload', { status: 200, code: 'NoUploadId' })
+    return id
+  }
+
+  /** Answers the part's tag, which ending the upload needs. */
+  async putPart(
+    key: string,
+    part: { id: string; number: number; body: Uint8Array<ArrayBuffer>; signal?: AbortSignal },
+  ) {
+    const { id, number, body, signal } = part
+    const query = { partNumber: `${number}`, uploadId: id }
+    const response = await this.ask({ method: 'PUT', key, query, body, ...(signal ? { signal } : {}) })
+    await response.arrayBuffer()
+    return response.headers.get('etag') ?? ''
+  }
+
+  /** Some servers begin a 200 before they know, and tell of a failure within it. */
+  async endUpload(key: string, { id, tags, signal }: { id: string; tags: readonly string[]; signal?: AbortSignal }) {
+    const parts = tags.map((tag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${tag}</ETag></Part>`)
+    const body = `<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`
+    const asked = { method: 'POST' as const, key, query: { uploadId: id }, body, ...(signal ? { signal } : {}) }
+    const text = await (await this.ask(asked)).text()
+    const code = text.includes('<Error>') ? element(text, 'Code') : ''
+    if (code) throw new BucketError('ending an upload', { status: 500, code })
+  }
+
+  async abortUpload(key: string, id: string): Promise<void> {
+    await drained(this.ask({ method: 'DELETE', key, query: { uploadId: id }, fine: [404] }))
+  }
+
+  /** An address that anyone may read the object at, for so many seconds. */
+  async presigned(key: string, { endpoint, seconds, query }: PresignOptions): Promise<string> {
+    const { accessKey, secretKey, region } = this.#options
+    const url = this.#url({ key, query: { ...query, 'X-Amz-Expires': `${seconds}` } }, endpoint)
+    const keys = { accessKeyId: accessKey, secretAccessKey: secretKey, region, service: 's3' }
+    const signed = await new AwsV4Signer({ url, method: 'GET', signQuery: true, ...keys }).sign()
+    return signed.url.href
+  }
+
+  #url({ key, query = {} }: Pick<Asked, 'key' | 'query'>, endpoint = this.#options.endpoint): string {
+    const path = key === undefined ? '' : `/${key.split('/').map(encodeURIComponent).join('/')}`
+    const url = new URL(`${endpoint.replace(/\/+$/, '')}/${this.#options.bucket}${path}`)
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
+    return url.href
+  }
+
+  async #once(asked: Asked): Promise<Response> {
+    const { method, body, headers = {}, signal } = asked
+    const { accessKey, secretKey, region, requestMs: waitMs = requestMs } = this.#options
+    // The server compares what arrived with this hash, which is signed.
+    const hash = createHash('sha256')
+      .update(body ?? '')
+      .digest('hex')
+    const signed = await new AwsV4Signer({
+      url: this.#url(asked),
+      method,
+      headers: { ...headers, 'x-amz-content-sha256': hash },
+      body: body ?? null,
+      ...{ accessKeyId: accessKey, secretAccessKey: secretKey, region, service: 's3' },
+    }).sign()
+    const late = new AbortController()
+    const timer = setTimeout(() => late.abort(), waitMs)
+    try {
+      return await fetch(signed.url, {
+        method,
+        headers: signed.headers,
+        body: body ?? null,
+        redirect: 'manual',
+        signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal,
+      })
+    } catch (error) {
+      const { code = '' } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
+      throw new BucketError(whatOf(asked), { status: 0, code: late.signal.aborted ? 'no answer in time' : code })
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+interface PutOptions {
+  mimeType?: string
+  signal?: AbortSignal
+}
+
+interface PresignOptions {
+  endpoint: string
+  seconds: number
+  query: Readonly<Record<string, string>>
+}
+
+const typed = (mimeType: string | undefined): Record<string, string> => (mimeType ? { 'content-type': mimeType } : {})
+
+const whatOf = ({ method, key, query = {} }: Asked): string =>
+  `${method} of ${key === undefined ? 'the bucket' : key}${Object.keys(query).length ? ` (${Object.keys(query).join(', ')})` : ''}`
+
+async function errorOf(asked: Asked, response: Response): Promise<BucketError> {
+  const text = await response.text().catch(() => '')
+  const code = element(text, 'Code').slice(0, codeCharacters)
+  return new BucketError(whatOf(asked), { status: response.status, code })
+}
+
+export const isTransient = ({ status }: BucketError): boolean =>
+  status === 0 || status === 408 || status === 429 || (status >= 500 && status !== 501)
+
+const drained = async (answer: Promise<Response>): Promise<void> => void (await (await answer).arrayBuffer())
+
+/** The answers of S3 are flat: elements of one kind are never nested in each other. */
+const elements = (xml: string, name: string): string[] =>
+  [...xml.matchAll(new RegExp(`<${name}>([\\s\\S]*?)</${name}>`, 'g'))].map(([, inside = '']) => inside)
+
+const element = (xml: string, name: string): string =>
+  (elements(xml, name)[0] ?? '').replaceAll(/&(quot|apos|lt|gt|amp);/g, (_, entity: string) => entities[entity] ?? '')
+
+const entities: Readonly<Record<string, string>> = { quot: '"', apos: "'", lt: '<', gt: '>', amp: '&' }
+
+/** A request until its answer begins; the largest carries a part of 8 MiB or more. */
+export const requestMs = 60_000
+
+/** Attempts of one request, and the wait before the second one: five seconds over all, the restart of a server. */
+const attempts = 5
+const retryMs = 250
+const retryMostMs = 2_000
+
+/** Of an error's code; a server's own sentence is never shown. */
+const codeCharacters = 60

@@ -1,0 +1,184 @@
+import { createReadStream } from 'node:fs'
+import { access, copyFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { makeFolder, syncFile, syncFolder } from '#host/files.ts'
+import type { JobState } from '#ledger/store/units.ts'
+
+/** Where finished media are stored. The service chooses every name; nothing of a caller becomes a path. */
+export interface MediaStore {
+  /** Takes a file over, whole or not at all. Taking the same name again replaces it. */
+  take(path: string, name: string, upload?: Upload): Promise<StoredMedia>
+  /** Null for a name that is not there; rejects where that cannot be known. */
+  find(name: string): Promise<StoredMedia | null>
+  /** The bytes of a file, or of a part of it. Nothing is opened before the first read. */
+  read(name: string, part?: ReadPart): AsyncIterable<Uint8Array>
+  /** Deleting what is not there is fine. */
+  delete(name: string): Promise<void>
+  /** An address of the store itself that anyone may read for a time; null where the service delivers. */
+  downloadUrl(name: string, grant: { expiresInMs: number; fileName: string }): Promise<string | null>
+  /** Deletes what crashes left of jobs that are over. Answers how many files. */
+  sweep(statesOf: StatesOfJobs): Promise<number>
+  /** Whether this place bears the mark; `mark` writes it and `unmark` removes it. */
+  isMarked(mark: string): Promise<boolean>
+  mark(mark: string): Promise<void>
+  unmark(mark: string): Promise<void>
+  /** Throws `MediaUnusable` where files cannot be written, read and deleted here. */
+  check(): Promise<void>
+  /** How messages to the operator call this place; without a secret. */
+  readonly place: string
+}
+
+export interface StoredMedia {
+  bytes: number
+}
+
+export interface Upload {
+  mimeType?: string
+  /** Gives up, and leaves nothing. */
+  signal?: AbortSignal
+}
+
+export interface ReadPart {
+  /** The whole file by default. */
+  range?: ByteRange
+  /** Ends the reading. */
+  signal?: AbortSignal
+}
+
+/** Bytes of a file, both ends included. */
+export interface ByteRange {
+  start: number
+  end: number
+}
+
+/** The states of those of these jobs that the ledger knows. */
+export type StatesOfJobs = (jobIds: readonly string[]) => Promise<ReadonlyMap<string, JobState>>
+
+/** The service cannot use the place for media that its configuration names. */
+export class MediaUnusable extends Error {
+  /** The message is the fact and this. */
+  readonly fact: string
+  readonly nextStep: string
+
+  constructor(fact: string, nextStep: string) {
+    super(`${fact} ${nextStep}`)
+    this.name = 'MediaUnusable'
+    this.fact = fact
+    this.nextStep = nextStep
+  }
+}
+
+/** Files that are not media; each has its purpose and an id in its name. */
+export const markName = (mark: string): string => `farebox-media-${mark}`
+export const probeStart = 'farebox-probe-'
+
+/** Throws for a name that this service never gives. */
+export function requireName(name: string): string {
+  if (!namePattern.test(name)) throw new Error('A stored file has a name that this service never gives.')
+  return name
+}
+
+const namePattern = /^[a-z0-9-]+\.[a-z0-9]+$/
+
+/** The job that a file belongs to; null for the file of another. */
+export const jobOfName = (name: string): string | null =>
+  /^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\./.exec(name)?.[1] ?? null
+
+/** Whether a job will neither write nor need a file any more. */
+export const isOver = (state: JobState | undefined): boolean => state === 'failed' || state === 'deleted'
+
+/** Media in one folder: of this machine, or of several that mount it. */
+export class FolderMediaStore implements MediaStore {
+  readonly #folder: string
+
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  get place(): string {
+    return `the folder ${this.#folder}`
+  }
+
+  async take(path: string, name: string): Promise<StoredMedia> {
+    const target = this.#pathOf(name)
+    await makeFolder(this.#folder)
+    // The job is reported as finished, and its input deleted, once this file is here.
+    await syncFile(path)
+    await rename(path, target).catch(error => copyAcross(error, path, target))
+    await syncFolder(this.#folder)
+    return { bytes: (await stat(target)).size }
+  }
+
+  async find(name: string): Promise<StoredMedia | null> {
+    const found = await stat(this.#pathOf(name)).catch(() => null)
+    return found?.isFile() ? { bytes: found.size } : null
+  }
+
+  read(name: string, { range, signal }: ReadPart = {}): AsyncIterable<Uint8Array> {
+    const path = this.#pathOf(name)
+    const part = { ...range, ...(signal ? { signal } : {}) }
+    return { [Symbol.asyncIterator]: () => createReadStream(path, part)[Symbol.asyncIterator]() }
+  }
+
+  async delete(name: string): Promise<void> {
+    await rm(this.#pathOf(name), { force: true })
+  }
+
+  async downloadUrl(): Promise<null> {
+    return null
+  }
+
+  async sweep(statesOf: StatesOfJobs): Promise<number> {
+    const names = await readdir(this.#folder).catch(() => [])
+    const states = await statesOf(names.flatMap(name => jobOfName(name) ?? []))
+    const left = names.filter(name => isOver(states.get(jobOfName(name) ?? '')))
+    for (const name of left) await rm(join(this.#folder, name), { force: true })
+    return left.length
+  }
+
+  async isMarked(mark: string): Promise<boolean> {
+    return access(join(this.#folder, markName(mark))).then(
+      () => true,
+      () => false,
+    )
+  }
+
+  async mark(mark: string): Promise<void> {
+    await makeFolder(this.#folder)
+    await writeFile(join(this.#folder, markName(mark)), '', { mode: 0o600, flush: true })
+    await syncFolder(this.#folder)
+  }
+
+  async unmark(mark: string): Promise<void> {
+    await rm(join(this.#folder, markName(mark)), { force: true })
+  }
+
+  async check(): Promise<void> {
+    const probe = join(this.#folder, `${probeStart}${process.pid}`)
+    try {
+      await makeFolder(this.#folder)
+      await writeFile(probe, '', { mode: 0o600 })
+      await rm(probe)
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      throw new MediaUnusable(
+        `The media folder ${this.#folder} cannot be written to (${code}).`,
+        'Make it writable for this user, or set `media.folder` to another folder.',
+      )
+    }
+  }
+
+  #pathOf(name: string): string {
+    return join(this.#folder, requireName(name))
+  }
+}
+
+/** The engine's folder may be on another disk, where a rename is refused. */
+async function copyAcross(error: unknown, path: string, target: string): Promise<void> {
+  if (!(error instanceof Error && 'code' in error && error.code === 'EXDEV')) throw error
+  const part = `${target}.part`
+  await copyFile(path, part)
+  await syncFile(part)
+  await rename(part, target)
+  await rm(path, { force: true })
+}
