@@ -1,0 +1,70 @@
+import type { JSX } from 'preact'
+import { type Column, Table } from '../kit/table.tsx'
+import { Choice, CustomerLink, filterOf, List, Search, Time } from './list.tsx'
+import type { ActView } from './wire.ts'
+
+const columns: readonly Column<ActView>[] = [
+  { name: 'Time', show: ({ atMs }) => <Time atMs={atMs} /> },
+  { name: 'Who', show: ({ actor }) => actor },
+  { name: 'Act', show: ({ act }) => act },
+  {
+    name: 'Customer',
+    show: ({ customer, name }) => (customer === null ? '–' : <CustomerLink customer={customer} name={name} />),
+  },
+  { name: 'On', show: ({ subject }) => (subject === null ? '–' : <code>{subject}</code>) },
+  { name: 'Reason', show: ({ reason }) => reason ?? '–' },
+  {
+    name: 'Change',
+    show: ({ before, after }) =>
+      before === null && after === null ? '–' : <code>{`${text(before)} → ${text(after)}`}</code>,
+  },
+]
+
+const text = (value: unknown): string => (value === null || value === undefined ? 'nothing' : JSON.stringify(value))
+
+export function ActTable({ acts }: { acts: readonly ActView[] }): JSX.Element {
+  const own = columns.filter(({ name }) => name !== 'Customer')
+  return (
+    <Table
+      caption="Acts of operators"
+      columns={own}
+      rows={acts}
+      keyOf={({ number }) => `${number}`}
+      empty="Nothing."
+      first={10}
+    />
+  )
+}
+
+const actNames = [
+  ...[
+    'customer.create',
+    'customer.change',
+    'customer.credit',
+    'customer.refund',
+    'customer.suspend',
+    'customer.resume',
+  ],
+  ...['customer.limit', 'job.refund', 'limit.unblock', 'key.create', 'key.budget', 'key.revoke', 'ledger.reopen'],
+]
+
+/** The audit log. */
+export function ActsPage(): JSX.Element {
+  return (
+    <>
+      <p class="controls">
+        <Choice label="Act" name="act" values={actNames} />
+        <Search label="Who" name="actor" placeholder="console: ada" />
+        <Search label="Customer" name="customer" placeholder="id, name or wallet" />
+      </p>
+      <List
+        name="acts"
+        caption="Acts of operators"
+        filter={filterOf('act', 'actor', 'customer')}
+        columns={columns}
+        keyOf={({ number }) => `${number}`}
+        empty="Nothing was done."
+      />
+    </>
+  )
+}

@@ -1,0 +1,116 @@
+import { useSignalEffect } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { postJson, readJson } from '../kit/api.ts'
+import { RefusedNote } from '../kit/dialog.tsx'
+import { pageEnd } from '../kit/live.ts'
+import { place } from '../kit/router.ts'
+import { ActsPage } from './acts.tsx'
+import { OneCustomerPage } from './customer.tsx'
+import { CustomersPage } from './customers.tsx'
+import { JobsPage } from './jobs.tsx'
+import { LedgerPage } from './ledger.tsx'
+import { useLive } from './operator.ts'
+import { OverviewPage } from './overview.tsx'
+import { PaymentsPage } from './payments.tsx'
+import { ProveDialog } from './prove.tsx'
+import { OneRequestPage } from './request.tsx'
+import { LimitsPage, ModelsPage } from './service-pages.tsx'
+import { me, said } from './session.ts'
+import { SettingsPage } from './settings.tsx'
+import { SignInPage } from './sign-in.tsx'
+import type { Me, Told } from './wire.ts'
+import { YourSignInPage } from './your-sign-in.tsx'
+
+interface ConsoleSection {
+  path: string
+  title: string
+  page: () => JSX.Element
+  /** Not in the list of pages. */
+  isHidden?: boolean
+}
+
+const sections: readonly ConsoleSection[] = [
+  { path: '/', title: 'Overview', page: OverviewPage },
+  { path: '/customers', title: 'Customers', page: CustomersPage },
+  { path: '/customer', title: 'Customer', page: OneCustomerPage, isHidden: true },
+  { path: '/ledger', title: 'Ledger', page: LedgerPage },
+  { path: '/request', title: 'Request', page: OneRequestPage, isHidden: true },
+  { path: '/payments', title: 'Payments', page: PaymentsPage },
+  { path: '/jobs', title: 'Jobs', page: JobsPage },
+  { path: '/models', title: 'Models', page: ModelsPage },
+  { path: '/limits', title: 'Limits', page: LimitsPage },
+  { path: '/acts', title: 'Audit log', page: ActsPage },
+  { path: '/settings', title: 'Settings', page: SettingsPage },
+  { path: '/your-sign-in', title: 'Your sign-in', page: YourSignInPage, isHidden: true },
+]
+
+/** The list from which a page without a place in the navigation is reached. */
+const above: Readonly<Record<string, string>> = { '/customer': '/customers', '/request': '/ledger' }
+
+/** The whole console: who is signed in, the list of pages, and the page. */
+export function ConsolePage(): JSX.Element {
+  const read = useLive(() => readJson<Me>('/api/me'))
+  useSignalEffect(() => {
+    me.value = read.value.value
+  })
+  const seen = me.value
+  const { path } = place.value
+  const section = sections.find(each => each.path === path)
+  const title = section?.title ?? 'No such page'
+  const heading = useRef<HTMLHeadingElement>(null)
+  const isFirst = useRef(true)
+  useEffect(() => {
+    document.title = `${title} · farebox console`
+    said.value = ''
+    // A screen reader is told of the new page; the first one it reads by itself.
+    if (!isFirst.current) heading.current?.focus()
+    isFirst.current = false
+  }, [path])
+  const signOut = async () => {
+    await postJson<Told>('/api/sign-out', {})
+    await read.refresh()
+  }
+  if (pageEnd.value !== null) return <SignInPage why={pageEnd.value} />
+  const Page = section?.page
+  return (
+    <>
+      <header class="top">
+        <p class="brand">farebox console</p>
+        <nav aria-label="Pages">
+          {sections
+            .filter(({ isHidden }) => !isHidden)
+            .map(each => (
+              <a
+                key={each.path}
+                href={each.path}
+                aria-current={each.path === path || each.path === above[path] ? 'page' : undefined}
+              >
+                {each.title}
+              </a>
+            ))}
+        </nav>
+        {seen && (
+          <p class="who">
+            {seen.by} ({seen.role}) <a href="/your-sign-in">Your sign-in</a>{' '}
+            <button type="button" onClick={signOut}>
+              Sign out
+            </button>
+          </p>
+        )}
+      </header>
+      <main>
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
+        <p class="said" role="status">
+          {said.value}
+        </p>
+        <RefusedNote refused={read.problem.value} />
+        {seen && (Page ? <Page key={path} /> : <a href="/">Overview</a>)}
+        <ProveDialog />
+        {seen && <footer class="quiet">{seen.publicUrl} · times and days are UTC</footer>}
+      </main>
+    </>
+  )
+}

@@ -1,0 +1,124 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { DialogForm } from '../kit/dialog.tsx'
+import { act, money, titleOf } from './operator.ts'
+import { may, said } from './session.ts'
+import { type CustomerView, planNames } from './wire.ts'
+
+const acts = ['change', 'credit', 'refund', 'suspend', 'resume', 'limit'] as const
+type ActName = (typeof acts)[number]
+
+const words: Readonly<Record<ActName, string>> = {
+  change: 'Rename or note',
+  credit: 'Credit',
+  refund: 'Refund a request',
+  suspend: 'Suspend',
+  resume: 'Resume',
+  limit: 'Plan',
+}
+
+/** The acts that the operator may do now, each in a dialog that asks why. */
+export function CustomerActs({
+  customer,
+  done,
+}: {
+  customer: CustomerView
+  done(): Promise<void>
+}): JSX.Element | null {
+  const open = useSignal<ActName | null>(null)
+  if (!may('support')) return null
+  const shown = acts.filter(
+    name =>
+      name !== (customer.state === 'active' ? 'resume' : 'suspend') &&
+      (may('owner') || (name !== 'credit' && name !== 'limit')),
+  )
+  return (
+    <>
+      <p class="controls">
+        {shown.map(name => (
+          <button key={name} type="button" onClick={() => (open.value = name)}>
+            {words[name]}
+          </button>
+        ))}
+      </p>
+      {open.value && <ActDialog name={open.value} customer={customer} done={done} close={() => (open.value = null)} />}
+    </>
+  )
+}
+
+interface ActDialogProps {
+  name: ActName
+  customer: CustomerView
+  done(): Promise<void>
+  close(): void
+}
+
+function ActDialog({ name, customer, done, close }: ActDialogProps): JSX.Element {
+  // One id for one dialog: pressed twice, or sent again after a lost answer, it credits once.
+  const id = useSignal(idOfDialog()).value
+  const submit = async (form: FormData) => {
+    const text = (field: string) => String(form.get(field) ?? '').trim()
+    const whole = { customer: customer.customer, ...(text('reason') ? { reason: text('reason') } : {}) }
+    const inputs: Record<ActName, object> = {
+      change: { ...whole, name: text('name'), email: text('email') || null, note: text('note') || null },
+      credit: { ...whole, usd: text('usd'), id },
+      refund: { request: text('request'), reason: text('reason') },
+      suspend: whole,
+      resume: whole,
+      limit: { ...whole, plan: text('plan') || null },
+    }
+    const answer = (await act(`customer.${name}`, inputs[name])) as { refundedUsd?: string; balanceUsd?: string }
+    said.value = `${words[name]}: done for ${titleOf(customer)}.${
+      answer.balanceUsd ? ` The balance is ${money(answer.balanceUsd)}.` : ''
+    }${answer.refundedUsd ? ` ${money(answer.refundedUsd)} went back.` : ''}`
+    await done()
+  }
+  const isWhyNeeded = ['credit', 'refund', 'suspend'].includes(name)
+  return (
+    <DialogForm title={`${words[name]}: ${titleOf(customer)}`} action={words[name]} submit={submit} close={close}>
+      {name === 'change' && (
+        <>
+          <label>
+            Name <input name="name" required maxLength={200} value={customer.name ?? ''} />
+          </label>
+          <label>
+            E-mail <input name="email" type="email" maxLength={500} value={customer.email ?? ''} />
+          </label>
+          <label>
+            Note <input name="note" maxLength={500} value={customer.note ?? ''} />
+          </label>
+        </>
+      )}
+      {name === 'credit' && (
+        <label>
+          USD <input name="usd" required inputMode="decimal" pattern="\d+(\.\d{1,6})?" placeholder="5 or 0.25" />
+        </label>
+      )}
+      {name === 'refund' && (
+        <label>
+          Request <input name="request" required maxLength={200} placeholder="the id of a charged request" />
+        </label>
+      )}
+      {name === 'limit' && (
+        <label>
+          Plan{' '}
+          <select name="plan" value={customer.plan ?? ''}>
+            <option value="">of the configuration</option>
+            {planNames.map(plan => (
+              <option key={plan} value={plan}>
+                {plan}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      <label>
+        {isWhyNeeded ? 'Reason' : 'Reason, if any'} <input name="reason" required={isWhyNeeded} maxLength={500} />
+      </label>
+      {name === 'suspend' && <p class="quiet">Running calls end at their next renewal; new ones are refused.</p>}
+    </DialogForm>
+  )
+}
+
+const idOfDialog = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, '0')).join('')

@@ -1,0 +1,80 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { DialogForm } from '../kit/dialog.tsx'
+import type { Column } from '../kit/table.tsx'
+import { Choice, CustomerLink, filterOf, List, RequestLink, Search, Time } from './list.tsx'
+import { act, money } from './operator.ts'
+import { may, said } from './session.ts'
+import { type JobView, jobStates } from './wire.ts'
+
+/** Queued work, and giving back what it cost. */
+export function JobsPage(): JSX.Element {
+  const refunded = useSignal<JobView | null>(null)
+  const columns: readonly Column<JobView>[] = [
+    { name: 'Begun', show: ({ createdAtMs }) => <Time atMs={createdAtMs} /> },
+    { name: 'Customer', show: row => <CustomerLink customer={row.customer} name={row.name} /> },
+    { name: 'Model', show: ({ model }) => model },
+    {
+      name: 'State',
+      show: ({ state, failure, isRefunded }) => (
+        <>
+          <span class={state === 'completed' ? 'badge good' : state === 'failed' ? 'badge bad' : 'badge'}>{state}</span>
+          {isRefunded && <span class="badge">refunded</span>}
+          {failure && <span class="quiet block">{failure}</span>}
+        </>
+      ),
+    },
+    { name: 'Charged', isNumber: true, show: ({ chargedUsd }) => money(chargedUsd) },
+    { name: 'Job', show: ({ job, request }) => <RequestLink request={request} name={job} /> },
+    {
+      name: 'Act',
+      show: row =>
+        may('support') && !row.isRefunded ? (
+          <button type="button" aria-label={`Refund job ${row.job}`} onClick={() => (refunded.value = row)}>
+            Refund
+          </button>
+        ) : (
+          '–'
+        ),
+    },
+  ]
+  const job = refunded.value
+  return (
+    <>
+      <p class="controls">
+        <Choice label="State" name="state" values={jobStates} />
+        <Search label="Customer" name="customer" placeholder="id, name or wallet" />
+        <Search label="Model" name="model" />
+      </p>
+      <List
+        name="jobs"
+        caption="Jobs"
+        filter={filterOf('state', 'customer', 'model')}
+        columns={columns}
+        keyOf={row => row.job}
+        empty="No job is found."
+      />
+      {job && (
+        <DialogForm
+          title={`Refund job ${job.job}`}
+          action="Refund"
+          close={() => (refunded.value = null)}
+          submit={async form => {
+            const answer = (await act('job.refund', { job: job.job, reason: String(form.get('reason') ?? '') })) as {
+              refundedUsd: string
+            }
+            said.value = `${money(answer.refundedUsd)} went back for job ${job.job}.`
+          }}
+        >
+          <p>
+            {money(job.chargedUsd)} go back to the customer.
+            {job.state === 'queued' || job.state === 'running' ? ' The job is ended, and delivers nothing.' : ''}
+          </p>
+          <label>
+            Reason <input name="reason" required maxLength={500} />
+          </label>
+        </DialogForm>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,84 @@
+import type { JSX } from 'preact'
+import { postJson } from '../kit/api.ts'
+import { RefusedNote } from '../kit/dialog.tsx'
+import { Table } from '../kit/table.tsx'
+import { Waiting } from './list.tsx'
+import { useLive } from './operator.ts'
+import { may } from './session.ts'
+import type { SettingsView } from './wire.ts'
+
+/** What the configuration's file says now. */
+export function SettingsPage(): JSX.Element {
+  return may('owner') ? <Settings /> : <p>Only an owner sees the settings.</p>
+}
+
+function Settings(): JSX.Element {
+  const settings = useLive(() => postJson<SettingsView>('/api/settings', {}))
+  const shown = settings.value.value
+  if (!shown) return <Waiting problem={settings.problem.value} />
+  const { faults, facts, waitForRestart } = shown
+  return (
+    <>
+      <RefusedNote refused={settings.problem.value} />
+      <p class={faults.length > 0 ? 'refused' : undefined} role="status">
+        {faults.length > 0
+          ? 'farebox.yaml has faults; the service keeps its settings, and would not start again.'
+          : 'farebox.yaml is valid. Models, prices, the plan, limits and the system prompt take effect with SIGHUP.'}
+      </p>
+      {waitForRestart.length > 0 && (
+        <p>Changed since the start, and waiting for a restart: {waitForRestart.join(', ')}.</p>
+      )}
+      {faults.length > 0 && (
+        <Table
+          caption="Faults"
+          columns={[
+            { name: 'Line', isNumber: true, show: ({ line, column }) => `${line}:${column}` },
+            { name: 'Setting', show: ({ field }) => <code>{field}</code> },
+            { name: 'What is wrong', show: ({ sentence }) => sentence },
+          ]}
+          rows={faults}
+          keyOf={({ line, column, field, sentence }) => `${line}:${column} ${field} ${sentence}`}
+          empty=""
+        />
+      )}
+      {facts && <Facts facts={facts} />}
+    </>
+  )
+}
+
+function Facts({ facts }: { facts: NonNullable<SettingsView['facts']> }): JSX.Element {
+  const { publicUrl, listen, rails, proxies, otherFeatures, models } = facts
+  const rows = [
+    { name: 'Address of the API', value: publicUrl },
+    { name: 'Listens on', value: listen },
+    { name: 'Top-ups in USDC', value: rails.length > 0 ? rails.join(', ') : 'none: only operators give credit' },
+    ...(proxies === null ? [] : [{ name: 'Proxies', value: proxies }]),
+    ...(otherFeatures.length > 0 ? [{ name: 'Other features', value: otherFeatures.join('; ') }] : []),
+  ]
+  return (
+    <>
+      <Table
+        caption="Settings"
+        columns={[
+          { name: 'Setting', show: ({ name }) => name },
+          { name: 'Value', show: ({ value }) => value },
+        ]}
+        rows={rows}
+        keyOf={({ name }) => name}
+        empty=""
+      />
+      <h2>Models</h2>
+      <Table
+        caption="Models of the file"
+        columns={[
+          { name: 'Model', show: ({ id }) => id },
+          { name: 'Type', show: ({ type }) => type },
+          { name: 'Engines', show: ({ engines }) => engines.join(', ') },
+        ]}
+        rows={models}
+        keyOf={({ id, type }) => `${type} ${id}`}
+        empty="There are no models."
+      />
+    </>
+  )
+}

@@ -1,0 +1,65 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { beginSession, postJson, refusedOf } from '../kit/api.ts'
+import { RefusedNote } from '../kit/dialog.tsx'
+import type { Refused } from '../kit/wire.ts'
+import { signWith } from './passkey.ts'
+import type { SignInWays } from './wire.ts'
+
+/** What is seen without a session: how to begin one. */
+export function SignInPage({ why }: { why: Refused | null }): JSX.Element {
+  const ways = useSignal<SignInWays | null>(null)
+  const refused = useSignal<Refused | null>(why)
+  const isBusy = useSignal(false)
+  const ask = async () => {
+    ways.value = await postJson<SignInWays>('/api/sign-in', {})
+  }
+  const orSay = async (run: () => Promise<void>) => {
+    if (isBusy.value) return
+    isBusy.value = true
+    try {
+      await run()
+    } catch (error) {
+      refused.value = refusedOf(error)
+    }
+    isBusy.value = false
+  }
+  useEffect(() => {
+    document.title = 'Sign in · farebox console'
+    void orSay(ask)
+  }, [])
+  const byPasskey = () =>
+    orSay(async () => {
+      // A challenge is used once, so each try asks for its own.
+      await ask()
+      const request = ways.value?.passkey
+      if (!request) return
+      await beginSession('/api/sign-in/passkey', { credential: await signWith(request) }, localStorage)
+      location.reload()
+    })
+  const seen = ways.value
+  return (
+    <main class="entry">
+      <h1>farebox console</h1>
+      <RefusedNote refused={refused.value} />
+      {seen?.passkey && (
+        <p class="controls">
+          <button type="button" class="main" disabled={isBusy.value} onClick={byPasskey}>
+            Sign in with a passkey
+          </button>
+        </p>
+      )}
+      {seen?.passkeysAt && (
+        <p>
+          Passkeys work at <a href={seen.passkeysAt}>{seen.passkeysAt}</a>: browsers allow none for an address in
+          numbers.
+        </p>
+      )}
+      <p class="quiet">
+        For the first time, or without a passkey: run <code>farebox console</code> on the service’s machine, and open
+        the link that it prints.
+      </p>
+    </main>
+  )
+}

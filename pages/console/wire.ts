@@ -1,0 +1,360 @@
+/** What the console and its server exchange. Amounts are texts of micro-USD, times milliseconds since 1970. */
+
+/** Each may do what those before it may: look, help customers, decide on money and settings. */
+export const operatorRoles = ['read', 'support', 'owner'] as const
+export type OperatorRole = (typeof operatorRoles)[number]
+
+/** How a session began. */
+export const waysIn = ['link', 'passkey', 'password'] as const
+export type SignedInBy = (typeof waysIn)[number]
+
+/** `GET /api/me` */
+export interface Me {
+  role: OperatorRole
+  by: string
+  /** When the session ends however busy it is. */
+  untilMs: number
+  /** The address of the API that callers use. */
+  publicUrl: string
+  ledger: LedgerView
+}
+
+export interface LedgerView {
+  state: 'open' | 'read_only'
+  reason: string
+}
+
+/** What `PublicKeyCredential.parseCreationOptionsFromJSON` takes. */
+export interface PasskeyCreation {
+  rp: { id: string; name: string }
+  user: { id: string; name: string; displayName: string }
+  challenge: string
+  pubKeyCredParams: { type: 'public-key'; alg: number }[]
+  excludeCredentials: KnownPasskey[]
+  authenticatorSelection: { residentKey: 'required'; requireResidentKey: true; userVerification: 'required' }
+  attestation: 'none'
+}
+
+/** What `PublicKeyCredential.parseRequestOptionsFromJSON` takes. */
+export interface PasskeyRequest {
+  rpId: string
+  challenge: string
+  userVerification: 'required'
+  allowCredentials: KnownPasskey[]
+}
+
+interface KnownPasskey {
+  type: 'public-key'
+  id: string
+  transports: string[]
+}
+
+/** `POST /api/sign-in`: how an operator may sign in at this address, without a session. */
+export interface SignInWays {
+  /** Null where browsers allow none. */
+  passkey: PasskeyRequest | null
+  /** The address of this console where passkeys work, if it is another one. */
+  passkeysAt: string | null
+}
+
+/** `POST /api/your-sign-in` */
+export interface YourSignIn {
+  passkeys: { id: string; label: string; host: string; addedAtMs: number; usedAtMs: number | null }[]
+  /** Null where passkeys are impossible at this address. */
+  passkeyHost: string | null
+  passkeysAt: string | null
+  sessions: SessionView[]
+}
+
+export interface SessionView {
+  session: string
+  by: string
+  role: OperatorRole
+  how: SignedInBy
+  beganAtMs: number
+  usedAtMs: number
+  isThis: boolean
+}
+
+/** `POST /api/prove/ways`: with what this operator may prove again who it is. */
+export interface ProofWays {
+  passkey: PasskeyRequest | null
+}
+
+/** What came of an act, as a sentence. */
+export interface Told {
+  said: string
+}
+
+/** Requests, and within how long half and 95 of 100 of them ended: two digits of milliseconds, null without any. */
+export interface TimedRow {
+  requests: number
+  /** By the service or its engines. */
+  failed: number
+  /** By the caller. */
+  refused: number
+  p50Ms: number | null
+  p95Ms: number | null
+}
+
+/** `POST /api/live`: what was answered in the last minutes. */
+export interface LiveFigures extends TimedRow {
+  minutes: number
+  /** How many of the service's processes the figures are of. */
+  processes: { answered: number; of: number }
+  /** Those that were used most. */
+  byModel: (TimedRow & { model: string })[]
+  byCustomer: (TimedRow & Named)[]
+  /** The latest that failed or were refused. */
+  failures: RecentRequest[]
+}
+
+export interface RecentRequest {
+  request: string
+  operation: string
+  status: number
+  ms: number
+  /** The last characters of its id. */
+  account: string | null
+  customer: string | null
+  model: string | null
+  engine: string | null
+  atMs: number
+}
+
+/** `POST /api/recent`: null if this process has not kept it. */
+export interface Recent {
+  request: RecentRequest | null
+}
+
+/** `POST /api/receipt`: tokens that anyone can check with the service's keys. */
+export interface SignedReceipt {
+  charge: string
+  refund: string | null
+}
+
+/** `POST /api/models` */
+export interface ModelRow {
+  model: string
+  type: string
+  /** Calls that wait for a free upstream. */
+  waiting: number
+  upstreams: { name: string; state: 'up' | 'trial' | 'down'; running: number; calls: number; failures: number }[]
+}
+
+/** `POST /api/audit` */
+export interface AuditResult {
+  ok: boolean
+  atMs: number
+  tookMs: number
+  counts: { name: string; count: number }[]
+  driftMicroUsd: string
+  findings: { kind: string; subject: string; sentence: string }[]
+  findingsLeftOff: number
+}
+
+/** What follows is answered by `POST /api/operator/NAME`. Amounts are decimal USD with six places, days UTC. */
+
+export interface Sums {
+  requests: number
+  chargedUsd: string
+  refundedUsd: string
+  writtenOffUsd: string
+  stakingUsd: string
+  /** What customers paid: charged, less the three before it. */
+  revenueUsd: string
+  toppedUpUsd: string
+  grantedUsd: string
+}
+
+export type DaySums = Sums & { day: string }
+export type ModelSums = Sums & { model: string }
+
+interface Named {
+  customer: string
+  name: string | null
+}
+
+export interface Overview {
+  from: string
+  to: string
+  totals: Sums
+  balances: { customers: number; suspended: number; balanceUsd: string; heldUsd: string }
+  atRisk: { openHolds: number; openJobs: number; stuckPayments: number; stuckPaymentsUsd: string }
+  ledger: LedgerView
+  byDay: DaySums[]
+  byModel: ModelSums[]
+  byCustomer: (Sums & Named)[]
+}
+
+/** A page of a list; `next` is `after` of the one that follows. */
+export interface ListPage<Row> {
+  rows: Row[]
+  /** Of all pages; null where counting would take too long. */
+  total: number | null
+  next: string | null
+}
+
+export const planNames = ['default', 'partner'] as const
+
+export interface CustomerView extends Named {
+  kind: 'wallet' | 'customer'
+  email: string | null
+  note: string | null
+  plan: (typeof planNames)[number] | null
+  state: 'active' | 'suspended'
+  suspendedAtMs: number | null
+  suspendedReason: string | null
+  createdAtMs: number
+  balanceUsd: string
+  heldUsd: string
+  availableUsd: string
+}
+
+export interface KeyView {
+  key: string
+  prefix: string
+  label: string
+  role: string
+  state: 'active' | 'expired' | 'revoked'
+  createdAtMs: number
+  expiresAtMs: number | null
+  budget: { period: string; usd: string | null; staking: string | null; usedUsd: string } | null
+}
+
+export interface ActView {
+  number: number
+  atMs: number
+  actor: string
+  act: string
+  customer: string | null
+  name: string | null
+  subject: string | null
+  reason: string | null
+  before: unknown
+  after: unknown
+}
+
+export interface LimitView extends Named {
+  type: string
+  model: string
+  tier: string
+  hits: number
+  lastAtMs: number
+}
+
+export interface CustomerPage {
+  customer: CustomerView
+  from: string
+  to: string
+  totals: Sums
+  byDay: DaySums[]
+  byModel: ModelSums[]
+  wallets: string[]
+  keys: KeyView[]
+  limits: LimitView[]
+  acts: ActView[]
+}
+
+export const paymentStages = ['claimed', 'settling', 'unknown', 'credited', 'rejected', 'expired'] as const
+
+export interface PaymentView {
+  payment: string
+  stage: (typeof paymentStages)[number]
+  isStuck: boolean
+  advice: string
+  network: string | null
+  payer: string | null
+  customer: string | null
+  amountUsd: string | null
+  transaction: string | null
+  createdAtMs: number
+  updatedAtMs: number
+}
+
+export const jobStates = ['queued', 'running', 'completed', 'failed', 'deleted'] as const
+
+export interface JobView extends Named {
+  job: string
+  state: (typeof jobStates)[number]
+  model: string
+  request: string
+  chargedUsd: string
+  isRefunded: boolean
+  failure: string | null
+  createdAtMs: number
+  updatedAtMs: number
+}
+
+export const entryKinds = ['TOP_UP', 'CHARGE', 'REFUND', 'GRANT', 'STAKING', 'WRITE_OFF'] as const
+
+export interface EntryView extends Named {
+  number: number
+  atMs: number
+  kind: (typeof entryKinds)[number]
+  amountUsd: string
+  balanceAfterUsd: string
+  request: string | null
+  model: string | null
+  sku: string | null
+  units: string | null
+  key: string | null
+  reason: string | null
+  ref: string
+}
+
+export interface RequestView {
+  request: string
+  customer: string | null
+  name: string | null
+  model: string | null
+  chargedUsd: string
+  refundedUsd: string
+  writtenOffUsd: string
+  isRefunded: boolean
+  hold: { heldUsd: string; sinceMs: number } | null
+  entries: EntryView[]
+  job: JobView | null
+}
+
+export interface Limits {
+  hits: LimitView[]
+  blocks: { subject: string; untilMs: number }[]
+}
+
+export interface OperatorView {
+  name: string
+  role: OperatorRole
+  passkeys: number
+  createdAtMs: number
+}
+
+/** What each question answers. */
+export interface OperatorReads {
+  overview: Overview
+  customers: ListPage<CustomerView & Sums>
+  customer: CustomerPage
+  payments: ListPage<PaymentView>
+  jobs: ListPage<JobView>
+  entries: ListPage<EntryView>
+  request: RequestView
+  limits: Limits
+  acts: ListPage<ActView>
+  operators: { operators: OperatorView[] }
+}
+
+/** `POST /api/settings`: what the configuration's file says now, as `farebox serve --check` does. No secret is in it. */
+export interface SettingsView {
+  faults: { line: number; column: number; field: string; sentence: string }[]
+  /** Null where there are faults. */
+  facts: {
+    publicUrl: string
+    listen: string
+    rails: string[]
+    proxies: string | null
+    otherFeatures: string[]
+    models: { id: string; type: string; engines: string[] }[]
+  } | null
+  /** Settings that differ from those of the start, and need another one. */
+  waitForRestart: string[]
+}

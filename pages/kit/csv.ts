@@ -1,0 +1,26 @@
+/** What makes a spreadsheet read a text as a formula, its full-width doubles included. */
+const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/
+const amount = /^-?\d+\.\d{6}$/
+
+/** A word in a CSV file (RFC 4180); an apostrophe before it where a spreadsheet would calculate. */
+function field(value: string): string {
+  const harmless = formulaStart.test(value) && !amount.test(value) ? `'${value}` : value
+  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
+}
+
+export const csvText = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, ...rows].map(row => `${row.map(field).join(',')}\r\n`).join('')
+
+/** Saves a text as a file of the browser's, without asking the server. */
+export const saveFile = (name: string, text: string, type = 'text/csv'): void =>
+  saveBlob(name, new Blob([text], { type }))
+
+export function saveBlob(name: string, blob: Blob): void {
+  const url = URL.createObjectURL(blob)
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  link.click()
+  // The browser has taken it by the next turn.
+  setTimeout(() => URL.revokeObjectURL(url), 1_000)
+}

@@ -1,0 +1,70 @@
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren, JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { refusedOf } from './api.ts'
+import { Words } from './text.tsx'
+import type { Refused } from './wire.ts'
+
+interface DialogFormProps {
+  title: string
+  /** What the button does. */
+  action: string
+  /** Throws what the server refused, which the dialog shows; closes it otherwise. */
+  submit(form: FormData): Promise<void>
+  close(): void
+  children: ComponentChildren
+}
+
+/** A form in a dialog. It has the focus until it is closed, and gives it back to what opened it. */
+export function DialogForm({ title, action, submit, close, children }: DialogFormProps): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const refused = useSignal<Refused | null>(null)
+  const isBusy = useSignal(false)
+  useEffect(() => {
+    const opener = document.activeElement
+    dialog.current?.showModal()
+    return () => {
+      if (opener instanceof HTMLElement) opener.focus()
+    }
+  }, [])
+  const onSubmit = async (event: SubmitEvent) => {
+    event.preventDefault()
+    if (isBusy.value) return
+    isBusy.value = true
+    try {
+      await submit(new FormData(event.currentTarget as HTMLFormElement))
+      close()
+    } catch (error) {
+      refused.value = refusedOf(error)
+    } finally {
+      isBusy.value = false
+    }
+  }
+  return (
+    <dialog ref={dialog} aria-labelledby="dialog-title" onClose={close}>
+      <form onSubmit={onSubmit}>
+        <h2 id="dialog-title">{title}</h2>
+        {children}
+        <RefusedNote refused={refused.value} />
+        <p class="buttons">
+          <button type="button" onClick={close}>
+            Cancel
+          </button>
+          <button type="submit" class="main" disabled={isBusy.value}>
+            {action}
+          </button>
+        </p>
+      </form>
+    </dialog>
+  )
+}
+
+/** What is wrong, and what to do. */
+export function RefusedNote({ refused }: { refused: Refused | null }): JSX.Element | null {
+  if (!refused) return null
+  return (
+    <p class="refused" role="alert">
+      <Words text={`${refused.happened} ${refused.next}`} />
+    </p>
+  )
+}

@@ -1,0 +1,34 @@
+const microPerUsd = 1_000_000n
+
+/** A text of micro-USD with all six decimals: `4.230000`. */
+export function exactUsd(microUsd: string): string {
+  const amount = BigInt(microUsd)
+  const magnitude = amount < 0n ? -amount : amount
+  const fraction = (magnitude % microPerUsd).toString().padStart(6, '0')
+  return `${amount < 0n ? '-' : ''}${magnitude / microPerUsd}.${fraction}`
+}
+
+/** Two decimals at least, no trailing zeros beyond them: `4.23 USD`. Nothing is rounded. */
+export const usd = (microUsd: string): string => `${exactUsd(microUsd).replace(/(\.\d\d\d*?)0+$/, '$1')} USD`
+
+/** `10,000` */
+export const count = (number: number): string => number.toLocaleString('en')
+
+/** For the height of a bar alone. */
+export const barLength = (microUsd: string): number => Number(BigInt(microUsd))
+
+/** `2026-11-22 21:41 UTC` */
+export const utcTime = (atMs: number): string => `${new Date(atMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+
+/** Of a moment to come: `in 9 minutes`. */
+export function inTime(atMs: number, nowMs: number): string {
+  const minutes = Math.max(0, Math.round((atMs - nowMs) / 60_000))
+  if (minutes < 1) return 'in less than a minute'
+  if (minutes === 1) return 'in a minute'
+  return minutes < 120 ? `in ${minutes} minutes` : `in ${Math.round(minutes / 60)} hours`
+}
+
+export function fileSize(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} bytes`
+  return bytes < 1_000_000 ? `${Math.round(bytes / 1_000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
+}

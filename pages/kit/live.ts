@@ -1,0 +1,58 @@
+import { type ReadonlySignal, signal } from '@preact/signals'
+import { RefusedError, refusedOf } from './api.ts'
+import type { Refused } from './wire.ts'
+
+/** A value of the server that is read again while the page is seen. */
+export interface Live<T> {
+  value: ReadonlySignal<T | null>
+  /** Why it could not be read the last time; what was read before stays. */
+  problem: ReadonlySignal<Refused | null>
+  /** Reads it at once. */
+  refresh(): Promise<void>
+  /** Reads it no more. */
+  stop(): void
+}
+
+/** Set once the session is over: nothing is asked any more. */
+export const pageEnd = signal<Refused | null>(null)
+
+/** The server is gone, or the session is over. */
+const isEnd = (error: unknown): error is RefusedError =>
+  error instanceof RefusedError && [0, 401].includes(error.status)
+
+/** Reads a value now and again every `everyMs`; a page that nobody sees asks for nothing. */
+export function live<T>(load: () => Promise<T>, everyMs: number): Live<T> {
+  const value = signal<T | null>(null)
+  const problem = signal<Refused | null>(null)
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let newest = 0
+  const refresh = async () => {
+    clearTimeout(timer)
+    const mine = ++newest
+    try {
+      const read = await load()
+      // A later look has begun with other terms.
+      if (mine !== newest) return
+      value.value = read
+      problem.value = null
+    } catch (error) {
+      if (isEnd(error)) pageEnd.value = refusedOf(error)
+      if (mine === newest) problem.value = refusedOf(error)
+    }
+    if (mine === newest && pageEnd.value === null) timer = setTimeout(next, everyMs)
+  }
+  const next = () => {
+    if (!document.hidden) void refresh()
+  }
+  const seenAgain = () => {
+    if (pageEnd.value === null) next()
+  }
+  const stop = () => {
+    newest = Number.POSITIVE_INFINITY
+    clearTimeout(timer)
+    document.removeEventListener('visibilitychange', seenAgain)
+  }
+  document.addEventListener('visibilitychange', seenAgain)
+  void refresh()
+  return { value, problem, refresh, stop }
+}

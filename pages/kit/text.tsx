@@ -1,0 +1,32 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+
+/** A sentence of the server's, with its commands as code: they stand between backticks, as in a terminal. */
+export function Words({ text }: { text: string }): JSX.Element {
+  const parts = text.split('`')
+  // A single backtick is one of the text's own.
+  if (parts.length % 2 === 0) return <>{text}</>
+  return <>{parts.map((part, index) => (index % 2 === 0 ? part : <code key={index}>{part}</code>))}</>
+}
+
+/** A text to take along, such as an address. */
+export function CopyText({ text, what }: { text: string; what: string }): JSX.Element {
+  const said = useSignal('')
+  const copy = async () => {
+    said.value = await navigator.clipboard.writeText(text).then(
+      () => 'Copied.',
+      () => 'The browser allows no copying here: select the text.',
+    )
+  }
+  return (
+    <span class="copy">
+      <code>{text}</code>{' '}
+      <button type="button" class="small" aria-label={`Copy ${what}`} onClick={copy}>
+        Copy
+      </button>{' '}
+      <span class="quiet" role="status">
+        {said.value}
+      </span>
+    </span>
+  )
+}

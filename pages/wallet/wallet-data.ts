@@ -1,0 +1,47 @@
+import { signal } from '@preact/signals'
+import { postJson, readJson } from '../kit/api.ts'
+import { live } from '../kit/live.ts'
+import {
+  type HoldingsView,
+  type PageForms,
+  type ReceiptFilter,
+  type ReceiptList,
+  type Spending,
+  spendingDays,
+  type Told,
+  type WalletState,
+} from './wire.ts'
+
+/** How often each is read while the page is seen: a journal is at hand, a chain and a service are asked. */
+const everyMs = { wallet: 2_000, holdings: 20_000, spending: 10_000, receipts: 10_000 }
+
+/** All that the page shows, read from its server. */
+export function walletData() {
+  const days = signal<number>(spendingDays[1])
+  const filter = signal<ReceiptFilter & { from: number }>({ from: 0 })
+  const wallet = live(() => readJson<WalletState>('/api/wallet'), everyMs.wallet)
+  const holdings = live(() => readJson<HoldingsView>('/api/holdings'), everyMs.holdings)
+  const spending = live(() => readJson<Spending>(`/api/spending?days=${days.value}`), everyMs.spending)
+  const receipts = live(() => readReceipts(filter.value), everyMs.receipts)
+  return {
+    ...{ wallet, holdings, spending, receipts, days, filter },
+    /** What came of the last form. */
+    said: signal(''),
+    async send<Name extends keyof PageForms>(name: Name, form: PageForms[Name]): Promise<void> {
+      const { said } = await postJson<Told>(name.slice('POST '.length), form)
+      this.said.value = said
+      await wallet.refresh()
+    },
+  }
+}
+
+export type WalletData = ReturnType<typeof walletData>
+
+/** `rows` at most, or a page of them. */
+export const readReceipts = (
+  { from, ...filter }: ReceiptFilter & { from: number },
+  rows?: number,
+): Promise<ReceiptList> => {
+  const part = { from: String(from), ...(rows === undefined ? {} : { rows: String(rows) }) }
+  return readJson(`/api/receipts?${new URLSearchParams({ ...filter, ...part })}`)
+}

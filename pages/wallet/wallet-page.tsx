@@ -1,0 +1,83 @@
+import { useSignalEffect } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useMemo } from 'preact/hooks'
+import { RefusedNote } from '../kit/dialog.tsx'
+import { pageEnd } from '../kit/live.ts'
+import { Words } from '../kit/text.tsx'
+import { Approvals } from './approvals.tsx'
+import { Balances } from './balances.tsx'
+import { Caps } from './caps.tsx'
+import { Receipts } from './receipts.tsx'
+import { SpendingReport } from './spending.tsx'
+import { StopNotice, StopSwitch } from './stop-switch.tsx'
+import { walletData } from './wallet-data.ts'
+
+/** The whole page: what waits for the owner comes first. A further act of the owner is one more section. */
+export function WalletPage(): JSX.Element {
+  const data = useMemo(walletData, [])
+  const wallet = data.wallet.value.value
+  useSignalEffect(() => {
+    const waiting = data.wallet.value.value?.approvals.length ?? 0
+    document.title = waiting > 0 ? `(${waiting}) farebox wallet` : 'farebox wallet'
+  })
+  return (
+    <>
+      <header class="top">
+        <h1>farebox wallet</h1>
+        <nav aria-label="Sections">
+          {sections.map(([id, title]) => (
+            <a key={id} href={`#${id}`}>
+              {title}
+              {id === 'approvals' && wallet && wallet.approvals.length > 0 ? ` (${wallet.approvals.length})` : ''}
+            </a>
+          ))}
+        </nav>
+        {wallet && <StopSwitch wallet={wallet} data={data} />}
+      </header>
+      <main>
+        <p class="said" role="status">
+          <Words text={data.said.value} />
+        </p>
+        <RefusedNote refused={pageEnd.value ?? data.wallet.problem.value} />
+        {wallet ? (
+          <>
+            <StopNotice stop={wallet.stop} />
+            <Attention sentences={wallet.attention} />
+            <Approvals wallet={wallet} data={data} />
+            <Balances wallet={wallet} data={data} />
+            <Caps wallet={wallet} data={data} />
+            <SpendingReport data={data} />
+            <Receipts data={data} />
+            <footer class="quiet">
+              {wallet.service} · {wallet.folder}
+              {wallet.isDryRun ? ' · dry run: no payment is signed' : ''}
+            </footer>
+          </>
+        ) : (
+          <p class="quiet">Reading the wallet…</p>
+        )}
+      </main>
+    </>
+  )
+}
+
+const sections = [
+  ['approvals', 'Approvals'],
+  ['balances', 'Balances'],
+  ['caps', 'Caps'],
+  ['spending', 'Spending'],
+  ['receipts', 'Receipts'],
+] as const
+
+function Attention({ sentences }: { sentences: readonly string[] }): JSX.Element | null {
+  if (sentences.length === 0) return null
+  return (
+    <section class="card attention" aria-label="Needs a look">
+      {sentences.map(sentence => (
+        <p key={sentence}>
+          <Words text={sentence} />
+        </p>
+      ))}
+    </section>
+  )
+}

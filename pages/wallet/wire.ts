@@ -1,0 +1,227 @@
+/**
+ * What the wallet's page and its server say to each other. Amounts are texts of whole micro-USD, times are Unix
+ * milliseconds, and days are UTC. Nothing is imported, so that the page's types need none of Node's.
+ */
+
+/** The wallet as its journal and its files have it. It is read again every few seconds. */
+export interface WalletState {
+  atMs: number
+  service: string
+  folder: string
+  /** The service and its money are of this machine. */
+  isLocal: boolean
+  addresses: readonly WalletAddress[]
+  smallestTopUp: string
+  isDryRun: boolean
+  stop: StopState
+  caps: readonly CapState[]
+  /** The least that the caps of a day and in total leave. */
+  left: string
+  /** When the oldest payment stops counting against the cap of 24 hours; null where nothing was paid. */
+  moreFromMs: number | null
+  refill: RefillState | null
+  payees: readonly { chain: string; payTo: string }[]
+  /** What needs a look, a sentence each, with the command for it. */
+  attention: readonly string[]
+  approvals: readonly PendingApproval[]
+  /** Whether lifting the stop takes the wallet's passphrase. */
+  needsPassphrase: boolean
+}
+
+export interface WalletAddress {
+  address: string
+  chain: string
+  /** The one whose account at the service is used, where that is decided. */
+  isPayer: boolean
+  /** Null for test money, which no telephone should send. */
+  qr: QrCode | null
+}
+
+/** A path of one by one squares, for an SVG with a view box of `size`. */
+export interface QrCode {
+  uri: string
+  size: number
+  path: string
+}
+
+export interface StopState {
+  isStopped: boolean
+  by: string | null
+  atMs: number | null
+  /** The file in the data folder that stops too, which no page removes; null where there is none. */
+  file: string | null
+}
+
+export interface CapState {
+  /** As `policy.json` names it, and a form of this page. */
+  name: string
+  title: string
+  /** What it limits, in a few words. */
+  limits: string
+  amount: string
+  /** What counts against it; null for one that holds for each call or payment alone. */
+  used: string | null
+  left: string | null
+  /** The variable or the file that sets it; null for the default. */
+  setBy: string | null
+  /** Where it can be raised, a sentence. */
+  raising: string
+}
+
+export interface RefillState {
+  below: string
+  by: string
+  /** Why it does not refill now. */
+  note: string | null
+  isHalted: boolean
+}
+
+export interface PendingApproval {
+  id: string
+  kind: 'spend' | 'payee' | 'consent'
+  asks: string
+  why: string
+  details: readonly { name: string; value: string }[]
+  /** Of a consent: the policy as the service sent it, and what the user states by agreeing. */
+  policyText: string | null
+  statements: readonly { name: string; text: string }[]
+  files: readonly AskedFileView[]
+  onYes: string
+  onNo: string
+  expiresAtMs: number
+}
+
+export interface AskedFileView {
+  name: string | null
+  bytes: number | null
+  /** Whether its bytes were those of a file, so that the page may be able to show them. */
+  isFile: boolean
+}
+
+/** What was asked for at the chains and the service. */
+export interface HoldingsView {
+  credit: SeenView
+  balances: readonly HeldView[]
+}
+
+export interface HeldView extends SeenView {
+  address: string
+  chain: string
+  /** Where the service proposes to buy USDC. */
+  onRamp: { url: string; host: string } | null
+}
+
+export interface SeenView {
+  amount: string | null
+  atMs: number | null
+  /** Why the amount is not known. */
+  unknown: string | null
+}
+
+export const spendingDays = [7, 30, 90, 365] as const
+
+/** Charges less refunds, as the kept receipts have them, and payments as the journal has them. */
+export interface Spending {
+  days: number
+  total: string
+  /** Payments that were confirmed in these days. */
+  paid: string
+  charges: number
+  /** Charges whose amount nobody said, which no sum holds. */
+  unknown: number
+  /** Older rows of these days are not kept, or more than are read at once. */
+  isPartial: boolean
+  /** Every day, the oldest first, those without a charge too. */
+  byDay: readonly { day: string; spent: string; paid: string }[]
+  byModel: readonly SpentOn[]
+  byTool: readonly SpentOn[]
+}
+
+export interface SpentOn {
+  name: string
+  spent: string
+  charges: number
+}
+
+export const receiptKinds = ['top-up', 'send', 'charge', 'refund'] as const
+export type ReceiptKind = (typeof receiptKinds)[number]
+
+/** A receipt of a charge has one of the first five, a payment one of the others. */
+export const receiptStates = [
+  'verified',
+  'differs',
+  'unverified',
+  'unchecked',
+  'unsigned',
+  'confirmed',
+  'unknown',
+  'dead',
+] as const
+
+export interface ReceiptFilter {
+  kind?: string
+  state?: string
+  /** In the id, the model, the tool or the words for what was bought. */
+  text?: string
+}
+
+export interface ReceiptList {
+  rows: readonly ListedReceiptView[]
+  /** Of all that match. */
+  total: number
+  from: number
+  pageRows: number
+}
+
+export interface ListedReceiptView {
+  id: string
+  kind: ReceiptKind
+  atMs: number
+  amount: string | null
+  state: string
+  service: string
+  what: string
+  model: string | null
+  tool: string | null
+  usage: string
+  transaction: string | null
+  problem: string | null
+  /** The signed receipt itself. */
+  receipt: string | null
+}
+
+/** What a form of the page gives. */
+export interface PageForms {
+  'POST /api/approvals': { id: string; isApproved: boolean; statements: readonly string[] }
+  'POST /api/caps': { name: string; usd: string }
+  'POST /api/stop': Record<string, never>
+  'POST /api/start': { passphrase: string }
+  'POST /api/send/plan': { to: string; amount: string; facilitator: string }
+  'POST /api/send': { to: string; usd: string; facilitator: string; ending: string; passphrase: string }
+}
+
+/** Money back as it would be sent, for the owner to compare and confirm. */
+export interface PlannedSend {
+  /** The same transfer is open: this takes it up again, and sends no second one. */
+  isRepeated: boolean
+  from: string
+  to: string
+  chain: string
+  amount: string
+  /** The same amount as the form sends it. */
+  usd: string
+  balance: string
+  /** Reserved for payments that may still be collected. */
+  held: string
+  /** Who settles it. */
+  through: string
+  facilitator: string
+  notes: readonly string[]
+  /** How many characters of the address the owner repeats. */
+  lastCharacters: number
+}
+
+/** What came of a form, in a sentence. */
+export interface Told {
+  said: string
+}
