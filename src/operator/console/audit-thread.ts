@@ -1,0 +1,19 @@
+import { answerTasks } from '#host/workers/thread-entry.ts'
+import { audit } from '#ledger/audit/audit.ts'
+import { postgresAuditReader, sqliteAuditReader } from '#ledger/audit/audit-reader.ts'
+import type { AuditAnswer, AuditTask } from './audits.ts'
+
+/** Audits apart from requests: reading a million rows from SQLite would stop everything else on the thread. */
+answerTasks(async ({ engine, at }: AuditTask): Promise<AuditAnswer> => {
+  try {
+    const reader = engine === 'postgres' ? await postgresAuditReader(at) : sqliteAuditReader(at)
+    try {
+      return { report: await audit(reader) }
+    } finally {
+      await reader.close()
+    }
+  } catch (error) {
+    // The driver's own words may repeat the address with its password.
+    return { failed: (error as NodeJS.ErrnoException).code ?? 'unknown' }
+  }
+})

@@ -1,0 +1,44 @@
+import { minuteMs } from '#contract/time.ts'
+import { TaskThread } from '#host/workers/task-thread.ts'
+import { threadUrl } from '#host/workers/thread-entry.ts'
+import type { AuditReport } from '#ledger/audit/audit.ts'
+import { databasePlace } from '#ledger/store/open-store.ts'
+import { ConsoleRefusal } from './console-route.ts'
+
+export interface AuditTask {
+  engine: 'sqlite' | 'postgres'
+  /** A path or an address. */
+  at: string
+}
+
+export type AuditAnswer = { report: AuditReport } | { failed: string }
+
+/** Ten million entries take half of it. */
+const auditMs = 10 * minuteMs
+
+/** A second operator waits for the first one's audit; a third is told to come back. */
+const waitingAudits = 2
+
+/** Audits of the ledger on a thread of their own. */
+export class Audits {
+  readonly #thread: TaskThread<AuditTask, AuditAnswer>
+  readonly #task: AuditTask
+
+  /** `database` as it is configured. */
+  constructor(database: string) {
+    const place = databasePlace(database)
+    this.#task = { engine: place.engine, at: place.engine === 'sqlite' ? place.path : place.url }
+    const url = threadUrl('audit-thread', import.meta.url)
+    this.#thread = new TaskThread({ name: 'audit', url, timeoutMs: auditMs, waiting: waitingAudits })
+  }
+
+  async run(): Promise<AuditReport> {
+    const answer = await this.#thread.run(this.#task)
+    if ('report' in answer) return answer.report
+    throw new ConsoleRefusal(503, `The ledger could not be read (${answer.failed}).`, 'Run `farebox ledger audit`.')
+  }
+
+  close(): Promise<void> {
+    return this.#thread.close()
+  }
+}

@@ -1,0 +1,69 @@
+import type { Clock } from '#contract/time.ts'
+import { onceLoaded } from '#host/packages.ts'
+import type { AskedBeside } from '../queries/operator-context.ts'
+import type { Questions } from '../queries/questions.ts'
+import type { LinkOrder } from '../sign-in/operator-sessions.ts'
+import type { Audits } from './audits.ts'
+import type { ConsoleParts } from './console-route.ts'
+import { RecentRequests } from './recent-requests.ts'
+
+type Answer = (request: Request, bindings: object) => Promise<Response>
+
+/**
+ * What a running service does for operators. Its code is loaded with the first request, link or question, because most starts
+ * serve none.
+ */
+export class ConsoleBeside {
+  readonly recent = new RecentRequests()
+  /** Answers questions apart from requests; null where the service was not told where its ledger is. */
+  readonly questions: AskedBeside | null
+  readonly #database: string | undefined
+  #asked: Questions | null = null
+  #audits: Audits | null = null
+  #links: { link(order: LinkOrder): Promise<string>; signOutAll(): Promise<number> } | null = null
+
+  /** `database` as it is configured. */
+  constructor(database: string | undefined, clock: Clock) {
+    this.#database = database
+    this.questions = database === undefined ? null : this.#openQuestions(database, clock)
+  }
+
+  /** Lets operators in; null until the console has an address. */
+  get links() {
+    return this.#links
+  }
+
+  /** Answers operators at these addresses, of which links name the first. */
+  open(origins: readonly [string, ...string[]], parts: Omit<ConsoleParts, 'recent' | 'audits' | 'beside'>): Answer {
+    const opened = onceLoaded(async () => {
+      const [{ OperatorConsole }, { Audits }] = await Promise.all([
+        import('./operator-console.ts'),
+        import('./audits.ts'),
+      ])
+      this.#audits = this.#database === undefined ? null : new Audits(this.#database)
+      const beside = this.questions ? { beside: this.questions } : {}
+      return new OperatorConsole({ ...parts, ...beside, recent: this.recent, audits: this.#audits }, origins)
+    })
+    this.#links = {
+      link: async order => (await opened()).link(order),
+      signOutAll: async () => (await opened()).signOutAll(),
+    }
+    return async (request, bindings) => (await opened()).fetch(request, bindings)
+  }
+
+  #openQuestions(database: string, clock: Clock): AskedBeside {
+    const opened = onceLoaded(async () => {
+      const { Questions } = await import('../queries/questions.ts')
+      this.#asked = new Questions(database, { clock })
+      return this.#asked
+    })
+    return {
+      ask: async (...asked) => (await opened()).ask(...asked),
+      csvPage: async (...asked) => (await opened()).csvPage(...asked),
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#audits?.close(), this.#asked?.close()])
+  }
+}

@@ -1,0 +1,184 @@
+import { minuteMs } from '#contract/time.ts'
+import { cookieOf, guarded, isFromItself, readJsonObject, sendJson, sendText } from '#host/page-guards.ts'
+import { RecentMap } from '#host/recent-map.ts'
+import { awayReason } from '#ledger/store/store.ts'
+import { operatorRoles } from '#pages/console/wire.ts'
+import { apiPath, pageKeyHeader, type Refused, type Session, sessionPath } from '#pages/kit/wire.ts'
+import { challengeMs } from '../sign-in/challenges.ts'
+import type { SessionSecrets } from '../sign-in/operator-sessions.ts'
+import {
+  type Asked,
+  ConsoleRefusal,
+  type ConsoleRoute,
+  type ConsoleRoutes,
+  type RouteContext,
+} from './console-route.ts'
+import { type Entry, entryRoutes, nextStep } from './entry-routes.ts'
+import { type ConsoleFile, consoleFiles } from './page-files.ts'
+
+/** A form is a few fields, a note of some sentences among them. */
+const bodyBytes = 16_384
+/** Wrong links from one address before it has to wait: nobody types one, so each is a program. */
+const wrongLinks = { most: 20, inMs: minuteMs }
+/** Addresses that are counted; each is one of this machine, or a proxy's. */
+const countedAddresses = 1_000
+
+/**
+ * Answers requests at the operators' address: the page, and the API behind it. A request counts only with the session's
+ * cookie and the page's key, because browsers send a cookie to every port of a host; what customers have counts nothing here.
+ */
+export class ConsoleDoor {
+  readonly #routes: ConsoleRoutes
+  readonly #context: RouteContext
+  readonly #wrong = new RecentMap<{ sinceMs: number; count: number }>(countedAddresses)
+  #files: Readonly<Record<string, ConsoleFile>> | null = null
+
+  constructor(routes: ConsoleRoutes, context: RouteContext) {
+    this.#routes = routes
+    this.#context = context
+  }
+
+  async answer(request: Request, address: string): Promise<Response> {
+    try {
+      return await this.#answer(request, address)
+    } catch (error) {
+      if (error instanceof ConsoleRefusal)
+        return refused(error.status, error.happened, error.next, error.retryAfterSeconds)
+      const away = awayReason(error)
+      this.#context.log.error({ err: error }, 'A request of the console failed.')
+      return away
+        ? refused(503, 'The ledger’s database does not answer.', 'Try again in a moment.')
+        : refused(500, 'The service could not do this.', 'Try again; its log says why it failed.')
+    }
+  }
+
+  async #answer(request: Request, address: string): Promise<Response> {
+    const host = request.headers.get('host') ?? ''
+    // A name whose DNS points here is another origin to a browser, and not ours.
+    const origin = this.#context.origins.find(each => new URL(each).host === host)
+    if (origin === undefined)
+      return refused(403, 'The console has another address.', 'Open the link that `farebox console` prints.')
+    const { pathname, searchParams: query } = new URL(request.url)
+    if (!pathname.startsWith(apiPath)) return this.#sendFile(request, pathname)
+    if (!isFromItself(request, this.#context.origins))
+      return refused(403, 'This request came from another page.', 'Use the console’s own page.')
+    const name = `${request.method} ${pathname}`
+    const body = request.method === 'POST' ? await readJsonObject(request, bodyBytes) : {}
+    if (body === null) return refused(400, 'The body is not a short JSON object.', 'Send it as application/json.')
+    if (name === `POST ${sessionPath}`) return this.#begin(request, body, address)
+    const entry = Object.hasOwn(entryRoutes, name) ? entryRoutes[name] : undefined
+    const browser = cookieOf(request, this.#cookieName(host, 'browser'))
+    if (entry) return this.#enter(host, await entry({ body, origin, address, browser }, this.#context))
+    const secrets = { cookie: cookieOf(request, this.#cookieName(host)), key: request.headers.get(pageKeyHeader) ?? '' }
+    const session = secrets.cookie && secrets.key ? await this.#context.sessions.find(secrets) : null
+    if (!session) return refused(401, 'You are not signed in, or your session has ended.', nextStep)
+    const route = Object.hasOwn(this.#routes, name) ? this.#routes[name] : undefined
+    if (!route) return refused(404, `There is no ${name}.`, 'Reload the page.')
+    if (!mayUse(session.role, route))
+      return refused(403, `The role ${session.role} may not do this.`, `It needs ${route.role}.`)
+    const asked = { query, body, session, origin, address }
+    if (await this.#lacksProof(route, asked)) return proofNeeded()
+    const answered = await route.run(asked, this.#context)
+    return answered instanceof Response ? guarded(answered) : sendJson(200, answered)
+  }
+
+  async #sendFile(request: Request, pathname: string): Promise<Response> {
+    if (request.method !== 'GET') return refused(405, 'A page is only read.', 'Use GET.')
+    this.#files ??= await consoleFiles()
+    // The page's own paths are read by its script, so a reload of one of them gets the page.
+    const file = this.#files[pathname] ?? (/\.\w+$/.test(pathname) ? undefined : this.#files['/'])
+    return file ? sendText(200, file.type, file.text) : refused(404, 'There is no such page.', nextStep)
+  }
+
+  async #begin(request: Request, body: object, address: string): Promise<Response> {
+    if (this.#mustWait(address)) {
+      const seconds = wrongLinks.inMs / 1_000
+      return refused(
+        ...([429, 'Too many wrong links came from this address.', 'Wait a minute, then use a new link.'] as const),
+        seconds,
+      )
+    }
+    const begun = await this.#context.sessions.spend((body as { token?: unknown }).token)
+    if (!begun) {
+      this.#countWrong(address)
+      return refused(410, 'This link was already used, or is too old.', nextStep)
+    }
+    return this.#signedIn(request.headers.get('host') ?? '', begun)
+  }
+
+  /** Answers what was asked without a session. */
+  #enter(host: string, entered: Awaited<ReturnType<Entry>>): Response {
+    if ('begun' in entered) return this.#signedIn(host, entered.begun)
+    if ('waitMs' in entered) {
+      const seconds = Math.ceil(entered.waitMs / 1_000)
+      const answer = refused(429, 'Too many tries failed.', `Wait ${seconds} seconds, then try again.`)
+      answer.headers.set('retry-after', `${seconds}`)
+      return answer
+    }
+    const response = sendJson(200, entered.shown)
+    const cookie = this.#cookie(host, entered.browser, 'browser')
+    response.headers.set('set-cookie', `${cookie}; Max-Age=${challengeMs / 1_000}`)
+    return response
+  }
+
+  #signedIn(host: string, { cookie, key }: SessionSecrets): Response {
+    const response = sendJson(200, { key } satisfies Session)
+    response.headers.set('set-cookie', this.#cookie(host, cookie))
+    return response
+  }
+
+  /** Whether the act needs a proof of the last minutes, and there is none. */
+  async #lacksProof({ proof }: ConsoleRoute, asked: Asked): Promise<boolean> {
+    const isNeeded = typeof proof === 'function' ? await proof(asked, this.#context) : proof === true
+    return isNeeded && !(await this.#context.sessions.isProven(asked.session.hash))
+  }
+
+  #cookie(host: string, value: string, kind: CookieKind = 'console'): string {
+    // `__Host-` demands the path of the whole host.
+    const secure = this.#isSecure(host) ? '; Secure' : ''
+    return `${this.#cookieName(host, kind)}=${value}; HttpOnly; SameSite=Strict; Path=/${secure}`
+  }
+
+  #isSecure(host: string): boolean {
+    return this.#context.origins.includes(`https://${host}`)
+  }
+
+  /** Browsers keep a `__Host-` cookie only over TLS. */
+  #cookieName(host: string, kind: CookieKind = 'console'): string {
+    return `${this.#isSecure(host) ? '__Host-' : ''}farebox_${kind}`
+  }
+
+  #mustWait(address: string): boolean {
+    const wrong = this.#wrong.get(address)
+    return wrong !== undefined && wrong.count >= wrongLinks.most && this.#now() - wrong.sinceMs < wrongLinks.inMs
+  }
+
+  #countWrong(address: string): void {
+    const wrong = this.#wrong.get(address)
+    const isOver = !wrong || this.#now() - wrong.sinceMs >= wrongLinks.inMs
+    this.#wrong.set(address, isOver ? { sinceMs: this.#now(), count: 1 } : { ...wrong, count: wrong.count + 1 })
+  }
+
+  #now(): number {
+    return this.#context.clock.now()
+  }
+}
+
+/** The session's, and the one of a browser that is about to sign in. */
+type CookieKind = 'console' | 'browser'
+
+const mayUse = (role: (typeof operatorRoles)[number], route: ConsoleRoute): boolean =>
+  operatorRoles.indexOf(role) >= operatorRoles.indexOf(route.role)
+
+function refused(status: number, happened: string, next: string, retryAfterSeconds: number | null = null): Response {
+  const answer = sendJson(status, { happened, next } satisfies Refused)
+  if (retryAfterSeconds !== null) answer.headers.set('retry-after', `${retryAfterSeconds}`)
+  return answer
+}
+
+const proofNeeded = (): Response =>
+  sendJson(403, {
+    happened: 'This needs a proof of the last five minutes that it is you.',
+    next: 'Confirm with your passkey, or open a new link from `farebox console`.',
+    needs: 'proof',
+  } satisfies Refused)

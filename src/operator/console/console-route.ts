@@ -1,0 +1,89 @@
+import type { Clock } from '#contract/time.ts'
+import type { Log } from '#host/log.ts'
+import type { ChargeReceipts } from '#ledger/charges/receipts.ts'
+import type { LedgerWatch } from '#ledger/ledger-watch.ts'
+import type { Store } from '#ledger/store/store.ts'
+import type { ModelRow, OperatorRole, SettingsView } from '#pages/console/wire.ts'
+import type { OperatorContext } from '../queries/operator-context.ts'
+import type { OperatorSession, OperatorSessions } from '../sign-in/operator-sessions.ts'
+import type { ServiceSecrets } from '../sign-in/sealed.ts'
+import type { SignIn } from '../sign-in/sign-in.ts'
+import type { Audits } from './audits.ts'
+import type { RecentRequests } from './recent-requests.ts'
+
+/** A model as the service sells it, with the servers that run it; none if it runs on a single engine. */
+interface SoldModel {
+  id: string
+  type: string
+  upstreams?: { waiting(): number; states(): readonly UpstreamOfModel[] }
+}
+
+interface UpstreamOfModel extends Omit<ModelRow['upstreams'][number], 'failures'> {
+  failures: Readonly<Record<string, number>>
+}
+
+/** What the console shows and acts on: a part of the running service. */
+export interface ConsoleParts {
+  store: Store
+  clock: Clock
+  log: Log
+  secrets: ServiceSecrets
+  ledger: Pick<LedgerWatch, 'state'>
+  catalogue: { readonly models: readonly SoldModel[] }
+  settings: { publicUrl: string }
+  recent: Pick<RecentRequests, 'summary' | 'find'>
+  /** Signs what the ledger has of a request. */
+  receipts: Pick<ChargeReceipts, 'of'>
+  /** Null where the service was not told where its ledger is. */
+  audits: Pick<Audits, 'run' | 'close'> | null
+  blocks?: OperatorContext['blocks']
+  beside?: OperatorContext['beside']
+  /** Reads the configuration's file again; absent where the service has none. */
+  checkSettings?: () => Promise<SettingsView>
+}
+
+export interface RouteContext extends ConsoleParts {
+  sessions: OperatorSessions
+  signIn: SignIn
+  /** All addresses of the console. */
+  origins: readonly string[]
+}
+
+export interface Asked {
+  query: URLSearchParams
+  body: object
+  session: OperatorSession
+  /** The console's address that the browser shows. */
+  origin: string
+  /** Of the network. */
+  address: string
+}
+
+/** One operation of the operators' API. */
+export interface ConsoleRoute {
+  /** The least that may use it. */
+  role: OperatorRole
+  /** Whether the operator must have proven again within the last minutes who it is: always, or by what is asked. */
+  proof?: true | ((asked: Asked, context: RouteContext) => Promise<boolean>)
+  /** Returns what is sent as JSON, or a whole answer. Throws `ConsoleRefusal` for what the operator can read. */
+  run(asked: Asked, context: RouteContext): Promise<unknown>
+}
+
+/** By method and path, such as `GET /api/me`. */
+export type ConsoleRoutes = Readonly<Record<string, ConsoleRoute>>
+
+/** What was wrong with a request, and what to do. */
+export class ConsoleRefusal extends Error {
+  readonly status: number
+  readonly happened: string
+  readonly next: string
+  readonly retryAfterSeconds: number | null
+
+  constructor(status: number, happened: string, next: string, retryAfterSeconds: number | null = null) {
+    super(`${happened} ${next}`)
+    this.status = status
+    this.happened = happened
+    this.next = next
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+}

@@ -1,0 +1,72 @@
+import { newPageSecret } from '#host/page-guards.ts'
+import type { SignInWays } from '#pages/console/wire.ts'
+import type { Operator, SessionSecrets } from '../sign-in/operator-sessions.ts'
+import { rpIdOf } from '../sign-in/passkeys.ts'
+import type { PasskeyPlace } from '../sign-in/sign-in.ts'
+import { ConsoleRefusal, type RouteContext } from './console-route.ts'
+
+/** What is asked without a session. */
+export interface EntryAsked {
+  body: object
+  /** The console's address that the browser shows. */
+  origin: string
+  /** Of the network. */
+  address: string
+  /** A secret of this browser alone, in a cookie that lives as long as a challenge; empty if there is none. */
+  browser: string
+}
+
+/** A session that has begun, what a page without one shows, or why not. */
+export type Entered = { begun: SessionSecrets & Operator } | { shown: object; browser: string } | { waitMs: number }
+
+export type Entry = (asked: EntryAsked, context: RouteContext) => Promise<Entered>
+
+export const nextStep = 'Run `farebox console` on the service’s machine for a new link.'
+
+/** Where passkeys work: here, or else at another address of this console. */
+export function passkeyPlaces(
+  origin: string,
+  origins: readonly string[],
+): { here: PasskeyPlace | null; elsewhere: string | null } {
+  const rpId = rpIdOf(origin)
+  if (rpId !== null) return { here: { origin, rpId }, elsewhere: null }
+  return { here: null, elsewhere: origins.find(other => rpIdOf(other) !== null) ?? null }
+}
+
+/** What asks for a secret counts as a try of the network's address, and of whoever it names. */
+async function tried(
+  { address }: EntryAsked,
+  { signIn, sessions }: RouteContext,
+  names: readonly string[],
+  prove: () => ReturnType<RouteContext['signIn']['byPasskey']>,
+  how: 'passkey',
+): Promise<Entered> {
+  const begun = await signIn.tries.begin(`address ${address}`, ...names)
+  if (typeof begun === 'number') return { waitMs: begun }
+  const operator = await prove()
+  const session = operator && (await sessions.begin(operator, how))
+  if (!session) throw new ConsoleRefusal(401, 'This did not sign you in.', `Try again, or: ${nextStep}`)
+  await begun.right()
+  return { begun: session }
+}
+
+/** What may be asked without a session, by method and path. */
+export const entryRoutes: Readonly<Record<string, Entry>> = {
+  'POST /api/sign-in': async ({ origin, browser }, { signIn, origins }) => {
+    const { here, elsewhere } = passkeyPlaces(origin, origins)
+    const own = browser || newPageSecret()
+    const shown: SignInWays = { passkey: here && signIn.passkeyRequest(here, own), passkeysAt: elsewhere }
+    return { shown, browser: own }
+  },
+  'POST /api/sign-in/passkey': async (asked, context) => {
+    const { here } = passkeyPlaces(asked.origin, context.origins)
+    const { credential } = asked.body as { credential?: unknown }
+    return tried(
+      asked,
+      context,
+      [],
+      async () => (here && asked.browser ? context.signIn.byPasskey(credential, here, asked.browser) : null),
+      'passkey',
+    )
+  },
+}

@@ -1,0 +1,46 @@
+import type { IncomingMessage } from 'node:http'
+import { type LinkOrder, OperatorSessions } from '../sign-in/operator-sessions.ts'
+import { SignIn } from '../sign-in/sign-in.ts'
+import { ConsoleDoor } from './console-door.ts'
+import type { ConsoleParts, ConsoleRoutes } from './console-route.ts'
+import { operatorRoutes } from './operator-routes.ts'
+import { serviceRoutes } from './service-routes.ts'
+import { sessionRoutes } from './session-routes.ts'
+import { yourSignInRoutes } from './your-sign-in-routes.ts'
+
+/** Everything that the console answers; a test asks each of them in each role. */
+export const consoleRoutes: ConsoleRoutes = {
+  ...sessionRoutes,
+  ...yourSignInRoutes,
+  ...operatorRoutes,
+  ...serviceRoutes,
+}
+
+/** The console at its own address, once that is known. */
+export class OperatorConsole {
+  readonly #sessions: OperatorSessions
+  readonly #door: ConsoleDoor
+  readonly #url: string
+
+  /** The first origin is the one of links; it may be a TLS proxy's. */
+  constructor(parts: ConsoleParts, origins: readonly [string, ...string[]]) {
+    this.#sessions = new OperatorSessions(parts)
+    const context = { ...parts, sessions: this.#sessions, signIn: new SignIn(parts), origins }
+    this.#door = new ConsoleDoor(consoleRoutes, context)
+    this.#url = origins[0]
+  }
+
+  /** Without Node's own messages, every browser has one address. */
+  fetch(request: Request, { incoming }: { incoming?: Pick<IncomingMessage, 'socket'> }): Promise<Response> {
+    return this.#door.answer(request, incoming?.socket.remoteAddress ?? '')
+  }
+
+  /** What follows the mark is never sent to a server by a browser, so it is in no log of one. */
+  async link(order: LinkOrder): Promise<string> {
+    return `${this.#url}/#${await this.#sessions.newLink(order)}`
+  }
+
+  signOutAll(): Promise<number> {
+    return this.#sessions.endAll()
+  }
+}

@@ -1,0 +1,94 @@
+import { OperatorRefused } from '../operator-refused.ts'
+import { callOperator, isOperatorOperation } from '../queries/call-operator.ts'
+import { type CsvTable, csvOf } from '../queries/entries.ts'
+import { NotAnswered, type OperatorContext } from '../queries/operator-context.ts'
+import { type OperatorOperation, type operatorActs, operatorOperations } from '../queries/wire.ts'
+import { ConsoleRefusal, type ConsoleRoute, type ConsoleRoutes, type RouteContext } from './console-route.ts'
+import { isMuchCredit } from './much-credit.ts'
+
+type ActName = keyof typeof operatorActs
+
+/** What each act needs: the least role, and for what cannot be taken back a proof of who does it. */
+const acts: Readonly<Record<ActName, Pick<ConsoleRoute, 'role' | 'proof'>>> = {
+  'customer.create': { role: 'support' },
+  'customer.change': { role: 'support' },
+  'customer.credit': { role: 'owner', proof: isMuchCredit },
+  'customer.refund': { role: 'support' },
+  'customer.suspend': { role: 'support' },
+  'customer.resume': { role: 'support' },
+  'customer.limit': { role: 'owner' },
+  'job.refund': { role: 'support' },
+  'limit.unblock': { role: 'support' },
+  'operator.create': { role: 'owner', proof: true },
+  'operator.role': { role: 'owner', proof: true },
+  'operator.remove': { role: 'owner', proof: true },
+  'operator.reset': { role: 'owner', proof: true },
+}
+
+/** Who else may sign in is for owners to know; the other questions are for every role. */
+const ownersQuestions: readonly OperatorOperation[] = ['operators']
+
+const needsOf = (name: OperatorOperation): Pick<ConsoleRoute, 'role' | 'proof'> => {
+  if (Object.hasOwn(acts, name)) return acts[name as ActName]
+  return { role: ownersQuestions.includes(name) ? 'owner' : 'read' }
+}
+
+const operatorContext = ({ store, clock, ledger, blocks, beside }: RouteContext): OperatorContext => ({
+  ...{ store, clock, ledger },
+  ...(blocks ? { blocks } : {}),
+  ...(beside ? { beside } : {}),
+})
+
+/** Says what was wrong with a question or an act; nothing was changed. */
+async function orRefused<Value>(run: () => Promise<Value>): Promise<Value> {
+  try {
+    return await run()
+  } catch (error) {
+    if (error instanceof OperatorRefused) throw new ConsoleRefusal(409, error.message, 'Change it, then try again.')
+    if (error instanceof NotAnswered) throw new ConsoleRefusal(503, error.happened, error.next, error.retryAfterSeconds)
+    throw error
+  }
+}
+
+/** One of the operator's questions or acts, in the name of the session. */
+const operationRoute = (name: OperatorOperation): ConsoleRoute => ({
+  ...needsOf(name),
+  run: ({ body, session }, context) =>
+    orRefused(() => callOperator(operatorContext(context), name, body as never, `console: ${session.by}`)),
+})
+
+/** A whole list as a file, row by row as it is read. */
+const csvRoute = (name: CsvTable): ConsoleRoute => ({
+  role: 'read',
+  async run({ body }, context) {
+    const order = operatorOperations[name].input.safeParse(body)
+    if (!order.success) throw new ConsoleRefusal(400, 'The filter of the file is invalid.', 'Reload the page.')
+    const rows = csvOf(operatorContext(context), name, order.data as never)
+    // The first rows are read now, so that a refused filter is an answer and not half a file.
+    const first = await orRefused(() => rows.next())
+    const texts = ReadableStream.from(
+      (async function* () {
+        if (!first.done) yield first.value
+        yield* rows
+      })(),
+    )
+    return new Response(texts.pipeThrough(new TextEncoderStream()), {
+      headers: {
+        'content-type': 'text/csv; charset=utf-8',
+        'content-disposition': `attachment; filename="${name}.csv"`,
+      },
+    })
+  },
+})
+
+/** `POST /api/operator/NAME` for each of the operator's operations, and two lists as files. */
+export const operatorRoutes: ConsoleRoutes = {
+  ...Object.fromEntries(
+    Object.keys(operatorOperations)
+      .filter(isOperatorOperation)
+      .map(name => [`POST /api/operator/${name}`, operationRoute(name)]),
+  ),
+  ...Object.fromEntries(
+    (['entries', 'usage'] as const).map(name => [`POST /api/operator/${name}.csv`, csvRoute(name)]),
+  ),
+}

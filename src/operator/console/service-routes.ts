@@ -1,0 +1,87 @@
+import { ServiceError } from '#contract/errors/service-error.ts'
+import type { AuditResult, LiveFigures, ModelRow, Recent, SettingsView, SignedReceipt } from '#pages/console/wire.ts'
+import { ConsoleRefusal, type ConsoleRoutes, type RouteContext } from './console-route.ts'
+import { liveFigures } from './recent-requests.ts'
+
+/** What this process knows of itself, and the audit. */
+export const serviceRoutes: ConsoleRoutes = {
+  'POST /api/live': {
+    role: 'read',
+    async run(_, context): Promise<LiveFigures> {
+      const { recent, clock } = context
+      return withNames(context, liveFigures([recent.summary(clock.now())], 1))
+    },
+  },
+  'POST /api/recent': {
+    role: 'read',
+    run: async ({ body }, { recent }): Promise<Recent> => ({ request: recent.find(textOf(body, 'request')) }),
+  },
+  'POST /api/receipt': {
+    role: 'read',
+    async run({ body }, { receipts }): Promise<SignedReceipt> {
+      try {
+        return await receipts.of(textOf(body, 'customer'), textOf(body, 'request'))
+      } catch (error) {
+        if (!(error instanceof ServiceError)) throw error
+        throw new ConsoleRefusal(404, 'The ledger has no receipt of this request.', 'Look at its entries.')
+      }
+    },
+  },
+  'POST /api/models': {
+    role: 'read',
+    run: async (_, { catalogue }): Promise<ModelRow[]> =>
+      catalogue.models.map(({ id, type, upstreams }) => ({
+        ...{ model: id, type, waiting: upstreams?.waiting() ?? 0 },
+        upstreams: (upstreams?.states() ?? []).map(({ name, state, running, calls, failures }) => ({
+          ...{ name, state, running, calls },
+          failures: Object.values(failures).reduce((sum, count) => sum + count, 0),
+        })),
+      })),
+  },
+  'POST /api/settings': {
+    role: 'owner',
+    async run(_, { checkSettings }): Promise<SettingsView> {
+      if (checkSettings) return checkSettings()
+      throw new ConsoleRefusal(
+        409,
+        'This service was not started from a configuration.',
+        'Start it with `farebox serve`.',
+      )
+    },
+  },
+  'POST /api/audit': {
+    role: 'read',
+    async run(_, { audits, clock }): Promise<AuditResult> {
+      if (!audits)
+        throw new ConsoleRefusal(409, 'This service cannot audit its ledger here.', 'Run `farebox ledger audit`.')
+      const beganMs = clock.now()
+      const report = await audits.run()
+      const { ok, counts, findings, findingsLeftOff, driftMicroUsd } = report
+      return {
+        ...{ ok, atMs: clock.now(), tookMs: clock.now() - beganMs },
+        counts: Object.entries(counts).map(([name, count]) => ({ name, count })),
+        driftMicroUsd: `${driftMicroUsd}`,
+        findings: findings.slice(0, shownFindings),
+        findingsLeftOff: findingsLeftOff + Math.max(0, findings.length - shownFindings),
+      }
+    },
+  },
+}
+
+/** Findings that a page shows; the command lists more. */
+const shownFindings = 100
+
+/** A member of the body; no id is empty, so nothing is found by one that is missing. */
+function textOf(body: object, name: string): string {
+  const value: unknown = Reflect.get(body, name)
+  return typeof value === 'string' ? value : ''
+}
+
+/** A handful of rows by their key: cheaper here than on another thread. */
+async function withNames({ store }: RouteContext, live: LiveFigures): Promise<LiveFigures> {
+  const ids = live.byCustomer.map(({ customer }) => customer)
+  if (ids.length === 0) return live
+  const rows = await store.read.selectFrom('customer').select(['account', 'name']).where('account', 'in', ids).execute()
+  const names = new Map(rows.map(({ account, name }) => [account, name]))
+  return { ...live, byCustomer: live.byCustomer.map(row => ({ ...row, name: names.get(row.customer) ?? null })) }
+}

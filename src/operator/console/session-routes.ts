@@ -1,0 +1,26 @@
+import type { Me, Told } from '#pages/console/wire.ts'
+import type { ConsoleRoutes } from './console-route.ts'
+
+/** The operator's own session, and everyone's. */
+export const sessionRoutes: ConsoleRoutes = {
+  'GET /api/me': {
+    role: 'read',
+    async run({ session: { role, by, untilMs } }, { settings: { publicUrl }, ledger }): Promise<Me> {
+      return { role, by, untilMs, publicUrl, ledger: await ledger.state() }
+    },
+  },
+  'POST /api/sign-out': {
+    role: 'read',
+    async run({ session }, { sessions }): Promise<Told> {
+      await sessions.end(session)
+      return { said: 'Signed out.' }
+    },
+  },
+  'POST /api/sign-out-all': {
+    role: 'owner',
+    async run(_, { sessions }): Promise<Told> {
+      const ended = await sessions.endAll()
+      return { said: `Ended ${ended} ${ended === 1 ? 'session' : 'sessions'}, this one included.` }
+    },
+  },
+}

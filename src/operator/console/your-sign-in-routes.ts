@@ -1,0 +1,108 @@
+import { z } from 'zod'
+import type { PasskeyCreation, ProofWays, SessionView, Told, YourSignIn } from '#pages/console/wire.ts'
+import { OperatorRefused } from '../operator-refused.ts'
+import { type OperatorSession, sessionMs } from '../sign-in/operator-sessions.ts'
+import { ConsoleRefusal, type ConsoleRoute, type ConsoleRoutes, type RouteContext } from './console-route.ts'
+import { passkeyPlaces } from './entry-routes.ts'
+
+const label = z.string().trim().min(1).max(60)
+
+function parsed<Shape extends z.ZodRawShape>(shape: Shape, body: object) {
+  const read = z.object(shape).safeParse(body)
+  if (read.success) return read.data
+  throw new ConsoleRefusal(400, 'What this page sent is invalid.', 'Reload the page.')
+}
+
+const placeHere = (origin: string, { origins }: RouteContext) => {
+  const { here, elsewhere } = passkeyPlaces(origin, origins)
+  if (here) return here
+  throw new ConsoleRefusal(
+    409,
+    'Browsers make no passkey for an address in numbers.',
+    elsewhere ? `Open the console at ${elsewhere}.` : 'Open the console by a host name.',
+  )
+}
+
+const sessionView = (
+  { hash, by, role, how, untilMs, usedAtMs }: OperatorSession & { usedAtMs: number },
+  own: OperatorSession,
+): SessionView => ({
+  ...{ session: hash.slice(0, shownHash), by, role, how, usedAtMs },
+  ...{ beganAtMs: untilMs - sessionMs, isThis: hash === own.hash },
+})
+
+/** Enough to tell sessions apart. */
+const shownHash = 12
+
+/** Sessions that somebody sees and may end: their own, and all for owners. */
+const seenBy = async (me: OperatorSession, { sessions }: RouteContext) =>
+  (await sessions.list()).filter(({ by }) => me.role === 'owner' || by === me.by)
+
+/** What the operator signs in with, and the proof that it is still the same one. Each role may. */
+const own = (run: ConsoleRoute['run'], proof?: true): ConsoleRoute => ({
+  role: 'read',
+  ...(proof ? { proof } : {}),
+  async run(asked, context) {
+    try {
+      return await run(asked, context)
+    } catch (error) {
+      if (error instanceof OperatorRefused) throw new ConsoleRefusal(409, error.message, 'Nothing was changed.')
+      throw error
+    }
+  },
+})
+
+export const yourSignInRoutes: ConsoleRoutes = {
+  'POST /api/your-sign-in': own(async ({ session, origin }, context): Promise<YourSignIn> => {
+    const { here, elsewhere } = passkeyPlaces(origin, context.origins)
+    const passkeys = await context.signIn.passkeysOf(session)
+    return {
+      passkeys: passkeys.map(({ id, rpId: host, ...rest }) => ({
+        ...{ id, host, label: rest.label, addedAtMs: rest.addedAtMs, usedAtMs: rest.usedAtMs },
+      })),
+      ...{ passkeyHost: here?.rpId ?? null, passkeysAt: elsewhere },
+      sessions: (await seenBy(session, context)).map(each => sessionView(each, session)),
+    }
+  }),
+  'POST /api/your-sign-in/passkey-request': own(
+    ({ session, origin }, context): Promise<PasskeyCreation> =>
+      context.signIn.creation(session, placeHere(origin, context)),
+    true,
+  ),
+  'POST /api/your-sign-in/add-passkey': own(async ({ session, origin, body }, context): Promise<Told> => {
+    const sent = parsed({ label, credential: z.unknown() }, body)
+    await context.signIn.addPasskey(session, sent.credential, sent.label, placeHere(origin, context))
+    return { said: `The passkey ${sent.label} was added; it signs you in from now on.` }
+  }, true),
+  'POST /api/your-sign-in/remove-passkey': own(async ({ session, body }, { signIn }): Promise<Told> => {
+    await signIn.removePasskey(session, parsed({ id: z.string() }, body).id)
+    return { said: 'The passkey was removed.' }
+  }, true),
+  'POST /api/your-sign-in/end-session': own(async ({ session: me, body }, context): Promise<Told> => {
+    const { session } = parsed({ session: z.string().length(shownHash) }, body)
+    const found = (await seenBy(me, context)).find(({ hash }) => hash.startsWith(session))
+    if (!found) throw new ConsoleRefusal(409, 'This session has ended already.', 'Reload the page.')
+    await context.sessions.end(found)
+    return { said: `The session of ${found.by} has ended.` }
+  }),
+  'POST /api/prove/ways': own(async ({ session, origin }, context): Promise<ProofWays> => {
+    const { here } = passkeyPlaces(origin, context.origins)
+    return { passkey: here && (await context.signIn.proofRequest(session, here)) }
+  }),
+  'POST /api/prove': own(async ({ session, origin, body, address }, context): Promise<Told> => {
+    const { credential } = parsed({ credential: z.unknown() }, body)
+    const { signIn, sessions } = context
+    const begun = await signIn.tries.begin(`address ${address}`, `operator ${session.by}`)
+    if (typeof begun === 'number')
+      throw new ConsoleRefusal(
+        429,
+        'Too many tries failed.',
+        `Wait ${Math.ceil(begun / 1_000)} seconds, then try again.`,
+      )
+    if (!(await signIn.provesByPasskey(session, credential, placeHere(origin, context))))
+      throw new ConsoleRefusal(409, 'This did not prove that it is you.', 'Try again with a passkey of yours.')
+    await begun.right()
+    await sessions.prove(session.hash)
+    return { said: 'Proven for five minutes.' }
+  }),
+}

@@ -1,0 +1,83 @@
+import { sql } from 'kysely'
+import { type Act, noteAct } from '#ledger/accounts/operator-acts.ts'
+import { commitSurely, type Refusal } from '#ledger/store/store.ts'
+import type { Op } from '#ledger/store/units.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
+import { refuse } from '../operator-refused.ts'
+import type { OperatorContext } from './operator-context.ts'
+import type { OperatorAnswer, OperatorOrder } from './wire.ts'
+
+/** The audit log of operators' acts: written with each act, in its transaction, and read newest first. */
+
+/** Why the ledger refuses an operator's act, in words. */
+const sentences: Partial<Record<Refusal, string>> = {
+  no_account: 'There is no such customer.',
+  nothing_to_refund: 'There is nothing to refund: no charge of this request is in the ledger.',
+  refunded: 'This was refunded before.',
+  job_moved: 'The job has just changed; look at it again.',
+}
+
+/** Writes what is done and its row of the log in one unit. Throws `OperatorRefused`; then neither is written. */
+export async function commitAct(context: OperatorContext, act: Act, ops: readonly Op[]): Promise<void> {
+  const why = await tryAct(context, act, ops)
+  if (why !== null) throw refuse(sentences[why] ?? `The ledger refused this: ${why}.`)
+}
+
+/** Answers why the ledger refused; null if it did not. */
+export async function tryAct({ store, clock }: OperatorContext, act: Act, ops: readonly Op[]): Promise<Refusal | null> {
+  const atMs = clock.now()
+  const outcome = await commitSurely(store, { id: `${uuidV7(atMs)}/act`, ops: [...ops, noteAct(act, atMs)] })
+  return outcome.ok ? null : outcome.why
+}
+
+/** The row of a list's last page is a number; anything else belongs to another list. */
+export function numberOf(after: string): number {
+  if (/^\d{1,15}$/.test(after)) return Number(after)
+  throw refuse('`after` is no `next` of this list.')
+}
+
+type Asked = Pick<OperatorOrder<'acts'>, 'actor' | 'act' | 'customer' | 'after'> & { limit: number }
+
+export async function actsOf({ store: { read } }: OperatorContext, asked: Asked): Promise<OperatorAnswer<'acts'>> {
+  const { actor, act, customer, after, limit } = asked
+  const terms = [
+    sql`1 = 1`,
+    ...(actor === undefined ? [] : [sql`o.actor = ${actor}`]),
+    ...(act === undefined ? [] : [sql`o.act = ${act}`]),
+    ...(customer === undefined ? [] : [sql`o.account = ${customer}`]),
+  ]
+  const where = sql.join(terms, sql` AND `)
+  const before = after === undefined ? sql`` : sql` AND o.seq < ${numberOf(after)}`
+  const { rows } =
+    await sql<StoredAct>`SELECT o.*, c.name FROM operator_act o LEFT JOIN customer c ON c.account = o.account
+    WHERE ${where}${before} ORDER BY o.seq DESC LIMIT ${limit + 1}`.execute(read)
+  const counted = await sql<{
+    n: number
+  }>`SELECT CAST(count(*) AS bigint) AS n FROM operator_act o WHERE ${where}`.execute(read)
+  const shown = rows.slice(0, limit)
+  return {
+    rows: shown.map(row => ({
+      ...{ number: row.seq, atMs: row.at_ms, actor: row.actor, act: row.act, customer: row.account, name: row.name },
+      ...{ subject: row.subject, reason: row.reason },
+      before: changeOf(row.before_change),
+      after: changeOf(row.after_change),
+    })),
+    total: counted.rows[0]?.n ?? 0,
+    next: rows.length > limit ? `${shown.at(-1)?.seq}` : null,
+  }
+}
+
+interface StoredAct {
+  seq: number
+  at_ms: number
+  actor: string
+  act: string
+  account: string | null
+  name: string | null
+  subject: string | null
+  reason: string | null
+  before_change: string | null
+  after_change: string | null
+}
+
+const changeOf = (text: string | null): unknown => (text === null ? null : JSON.parse(text))

@@ -1,0 +1,101 @@
+import type { z } from 'zod'
+import { issueSentence } from '#contract/errors/issue-sentence.ts'
+import { type OperatorRefused, refuse } from '../operator-refused.ts'
+import { actsOf } from './acts.ts'
+import {
+  changeCustomer,
+  createCustomer,
+  creditCustomer,
+  limitCustomer,
+  refundRequest,
+  resumeCustomer,
+  suspendCustomer,
+} from './customer-acts.ts'
+import { customer, customerNamed, customers } from './customers.ts'
+import { entries } from './entries.ts'
+import { limits, unblock } from './limits.ts'
+import { jobs, payments, refundJob } from './movements.ts'
+import { changeRole, createOperator, operators, removeOperator, resetOperator } from './operator-acts.ts'
+import type { OperatorContext } from './operator-context.ts'
+import { request } from './requests.ts'
+import { overview, usage } from './sums.ts'
+import {
+  type OperatorAnswer,
+  type OperatorInput,
+  type OperatorOperation,
+  type OperatorOrder,
+  type OperatorRead,
+  operatorOperations,
+  operatorReads,
+} from './wire.ts'
+
+type Runs = {
+  [Name in OperatorOperation]: (
+    context: OperatorContext,
+    order: OperatorOrder<Name>,
+    actor: string,
+  ) => Promise<OperatorAnswer<Name>>
+}
+
+const runs: Runs = {
+  overview,
+  customers,
+  customer,
+  payments,
+  jobs,
+  entries,
+  request,
+  limits,
+  usage: async (context, order) => usage(context, await withId(context, order)),
+  acts: async (context, order) => actsOf(context, await withId(context, order)),
+  'customer.create': createCustomer,
+  'customer.change': changeCustomer,
+  'customer.credit': creditCustomer,
+  'customer.refund': refundRequest,
+  'customer.suspend': suspendCustomer,
+  'customer.resume': resumeCustomer,
+  'customer.limit': limitCustomer,
+  'job.refund': refundJob,
+  'limit.unblock': unblock,
+  operators,
+  'operator.create': createOperator,
+  'operator.role': changeRole,
+  'operator.remove': removeOperator,
+  'operator.reset': resetOperator,
+}
+
+/** A filter takes whatever names a customer. */
+async function withId<Asked extends { customer?: string | undefined }>(
+  context: OperatorContext,
+  asked: Asked,
+): Promise<Asked> {
+  if (asked.customer === undefined) return asked
+  return { ...asked, customer: (await customerNamed(context.store, asked.customer)).id }
+}
+
+const isRead = (name: OperatorOperation): name is OperatorRead => Object.hasOwn(operatorReads, name)
+
+export const isOperatorOperation = (name: string): name is OperatorOperation => Object.hasOwn(operatorOperations, name)
+
+/**
+ * Answers one of the operator's questions, or does one of the acts in the name of `actor`. Throws `OperatorRefused`, also for
+ * an input that is wrong, and `NotAnswered`. The one way in for the console, the admin API and the commands.
+ */
+export async function callOperator<Name extends OperatorOperation>(
+  context: OperatorContext,
+  name: Name,
+  input: OperatorInput<Name>,
+  actor: string,
+): Promise<OperatorAnswer<Name>> {
+  if (context.beside && isRead(name))
+    return context.beside.ask(name, input as never, context.blocks) as Promise<OperatorAnswer<Name>>
+  const order = operatorOperations[name].input.safeParse(input)
+  if (!order.success) throw wrongInput(order.error.issues)
+  return runs[name](context, order.data as OperatorOrder<Name>, actor)
+}
+
+/** Names each wrong member with what it takes. */
+const wrongInput = (issues: readonly z.core.$ZodIssue[]): OperatorRefused =>
+  refuse(
+    `${issues.map(issue => `\`${issue.path.map(String).join('.') || 'input'}\`: ${issueSentence(issue)}`).join('; ')}.`,
+  )

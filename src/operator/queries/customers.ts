@@ -1,0 +1,200 @@
+import { type RawBuilder, sql } from 'kysely'
+import { keyPrefix } from '#access/keys/server-secret.ts'
+import { planNamed } from '#contract/limits.ts'
+import { formatUsd } from '#contract/money.ts'
+import { textOfDay } from '#contract/time.ts'
+import { periodStarts } from '#ledger/accounts/keys.ts'
+import type { Store } from '#ledger/store/store.ts'
+import { refuse } from '../operator-refused.ts'
+import { actsOf } from './acts.ts'
+import { hitsOf } from './limits.ts'
+import type { OperatorContext } from './operator-context.ts'
+import { countOf, placeOf, rangeOf, shownSums, sumColumns, sumsWithin } from './sums.ts'
+import type { CustomerRow, OperatorAnswer, OperatorOrder } from './wire.ts'
+
+type Reading = Pick<Store, 'read'>
+
+interface StoredCustomer {
+  id: string
+  kind: 'wallet' | 'customer'
+  name: string | null
+  email: string | null
+  note: string | null
+  plan: string | null
+  suspended_at_ms: number | null
+  suspended_reason: string | null
+  created_at_ms: number
+  posted: bigint
+  held: bigint
+}
+
+const columns = sql.raw(`a.id, a.kind, c.name, c.email, c.note, c.plan, a.suspended_at_ms, a.suspended_reason,
+  a.created_at_ms, a.posted, a.held`)
+
+const shown = (row: StoredCustomer): CustomerRow => ({
+  customer: row.id,
+  name: row.name,
+  kind: row.kind,
+  email: row.email,
+  note: row.note,
+  plan: planNamed(row.plan),
+  state: row.suspended_at_ms === null ? 'active' : 'suspended',
+  suspendedAtMs: row.suspended_at_ms,
+  suspendedReason: row.suspended_reason,
+  createdAtMs: row.created_at_ms,
+  balanceUsd: formatUsd(row.posted),
+  heldUsd: formatUsd(row.held),
+  availableUsd: formatUsd(row.posted - row.held),
+})
+
+const orders = { created: 'a.created_at_ms', name: "lower(coalesce(c.name, ''))", balance: 'a.posted' } as const
+
+export async function customers(
+  context: OperatorContext,
+  order: OperatorOrder<'customers'>,
+): Promise<OperatorAnswer<'customers'>> {
+  const { sort, limit, after } = order
+  const { fromMs, toMs } = rangeOf(order, context.clock.now())
+  const first = placeOf(after)
+  const found = sql`account a LEFT JOIN customer c ON c.account = a.id WHERE ${matching(order)}`
+  const sums = sql`SELECT account, ${sumColumns} FROM day_sum WHERE day_ms >= ${fromMs} AND day_ms < ${toMs}`
+  const way = sql.raw(order.order === 'up' ? 'ASC' : 'DESC')
+  const paged = sql`LIMIT ${limit + 1} OFFSET ${first}`
+  // Only an order by charges needs the sums of all customers.
+  const rows =
+    sort === 'charged'
+      ? sql`SELECT p.*, s.* FROM (SELECT ${columns} FROM ${found}) p LEFT JOIN (${sums} GROUP BY account) s
+          ON s.account = p.id ORDER BY coalesce(s.charged_usd, 0) ${way}, p.id ${way} ${paged}`
+      : sql`SELECT p.*, s.* FROM (SELECT ${columns}, ${sql.raw(orders[sort])} AS place FROM ${found}
+          ORDER BY place ${way}, a.id ${way} ${paged}) p LEFT JOIN (${sums} AND account IN
+            (SELECT a.id FROM ${found} ORDER BY ${sql.raw(orders[sort])} ${way}, a.id ${way} ${paged}) GROUP BY account) s
+          ON s.account = p.id ORDER BY p.place ${way}, p.id ${way}`
+  const [listed, total] = await Promise.all([
+    (rows as RawBuilder<StoredCustomer & Parameters<typeof shownSums>[0]>).execute(context.store.read),
+    countOf(context.store, sql`SELECT 1 FROM ${found}`),
+  ])
+  return {
+    rows: listed.rows.slice(0, limit).map(row => ({ ...shown(row), ...shownSums(row) })),
+    total,
+    next: listed.rows.length > limit ? `${first + limit}` : null,
+  }
+}
+
+/** Characters that LIKE would interpret. */
+const escaped = (text: string): string => text.replace(/[\\%_]/g, character => `\\${character}`)
+
+function matching({ search = '', state }: OperatorOrder<'customers'>): RawBuilder<unknown> {
+  const terms = [sql`1 = 1`]
+  if (state !== undefined) terms.push(sql.raw(`a.suspended_at_ms IS ${state === 'active' ? '' : 'NOT '}NULL`) as never)
+  const text = search.trim()
+  if (text !== '') {
+    const part = `%${escaped(text.toLowerCase())}%`
+    const named = ['c.name', 'c.email', 'c.note', 'a.id'].map(
+      column => sql`lower(coalesce(${sql.raw(column)}, '')) LIKE ${part} ESCAPE '\\'`,
+    )
+    const wallets = sql`SELECT account FROM wallet WHERE id IN (${text}, ${text.toLowerCase()})`
+    // The beginning of a key is shown in lists, so a whole one finds its owner too, and is never part of an answer.
+    const keys = sql`SELECT account FROM api_key WHERE id = ${text} OR prefix = ${keyPrefix(text)}`
+    terms.push(sql`(${sql.join(named, sql` OR `)} OR a.id IN (${wallets}) OR a.id IN (${keys}))`)
+  }
+  return sql.join(terms, sql` AND `)
+}
+
+/** Finds a customer by id, wallet, key id, name or e-mail; refuses what names none or several. */
+export async function customerNamed({ read }: Reading, text: string): Promise<StoredCustomer> {
+  const [exact] = (await customersWhere(read, sql`a.id = ${text}`)).rows
+  // Acts name an id, which is found without a look at every name.
+  if (exact) return exact
+  const small = text.toLowerCase()
+  const { rows } = await customersWhere(
+    read,
+    sql`lower(coalesce(c.name, '')) = ${small} OR lower(coalesce(c.email, '')) = ${small}
+      OR a.id IN (SELECT account FROM wallet WHERE id IN (${text}, ${small}))
+      OR a.id IN (SELECT account FROM api_key WHERE id = ${text})`,
+  )
+  const [only, other] = rows
+  if (!only)
+    throw refuse(`There is no customer \`${text}\`: give an id, a name, an e-mail, a wallet or the id of a key.`)
+  if (other)
+    throw refuse(`Several customers are named \`${text}\`; give an id: ${rows.map(({ id }) => id).join(', ')}.`)
+  return only
+}
+
+const customersWhere = (read: Store['read'], where: RawBuilder<unknown>) =>
+  sql<StoredCustomer>`SELECT ${columns} FROM account a LEFT JOIN customer c ON c.account = a.id
+    WHERE ${where} ORDER BY a.id LIMIT ${shownNamesakes}`.execute(read)
+
+const shownNamesakes = 5
+
+/** Models, wallets and acts on a customer's page. */
+const shownOnPage = 50
+
+export async function customer(
+  context: OperatorContext,
+  order: OperatorOrder<'customer'>,
+): Promise<OperatorAnswer<'customer'>> {
+  const { store } = context
+  const nowMs = context.clock.now()
+  const row = await customerNamed(store, order.customer)
+  const range = rangeOf(order, nowMs)
+  const filter = { ...range, customer: row.id }
+  const [sums, wallets, keys, limits, acts] = await Promise.all([
+    sumsWithin(store, filter, shownOnPage),
+    store.read
+      .selectFrom('wallet')
+      .select('id')
+      .where('account', '=', row.id)
+      .orderBy('id')
+      .limit(shownOnPage)
+      .execute(),
+    keysOf(store, row.id, nowMs),
+    hitsOf(store, { sinceMs: range.fromMs, customer: row.id }),
+    actsOf(context, { customer: row.id, limit: shownOnPage }),
+  ])
+  const days = { from: textOfDay(range.fromMs), to: textOfDay(range.toMs) }
+  return {
+    ...{ customer: shown(row), ...days, ...sums, limits },
+    wallets: wallets.map(({ id }) => id),
+    keys,
+    acts: acts.rows,
+  }
+}
+
+/** Keys on a customer's page. */
+const shownKeys = 500
+
+async function keysOf({ read }: Reading, account: string, nowMs: number) {
+  const { epochStartMs, monthStartMs } = periodStarts(nowMs)
+  const rows = await read
+    .selectFrom('api_key')
+    .selectAll('api_key')
+    .select(
+      sql<
+        bigint | null
+      >`(SELECT u.spent_usd FROM key_use u WHERE u.key = api_key.id AND u.period = api_key.budget_period
+        AND u.start_ms = CASE api_key.budget_period WHEN 'epoch' THEN CAST(${epochStartMs} AS bigint)
+          WHEN 'month' THEN CAST(${monthStartMs} AS bigint) ELSE 0 END)`.as('used_usd'),
+    )
+    .where('account', '=', account)
+    .orderBy('id', 'desc')
+    .limit(shownKeys)
+    .execute()
+  const usd = (amount: bigint | null) => (amount === null ? null : formatUsd(amount))
+  return rows.map(row => ({
+    ...{ key: row.id, prefix: row.prefix, label: row.label, role: row.role },
+    state: stateOf(row, nowMs),
+    ...{ createdAtMs: row.created_at_ms, expiresAtMs: row.expires_at_ms },
+    budget:
+      row.budget_period === null
+        ? null
+        : {
+            ...{ period: row.budget_period, usd: usd(row.budget_usd), staking: usd(row.budget_staking_usd) },
+            usedUsd: formatUsd(row.used_usd ?? 0n),
+          },
+  }))
+}
+
+function stateOf(row: { revoked_at_ms: number | null; expires_at_ms: number | null }, nowMs: number) {
+  if (row.revoked_at_ms !== null) return 'revoked' as const
+  return row.expires_at_ms !== null && row.expires_at_ms <= nowMs ? ('expired' as const) : ('active' as const)
+}

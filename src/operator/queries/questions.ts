@@ -1,0 +1,102 @@
+import { type Clock, minuteMs } from '#contract/time.ts'
+import { TaskFailed, TaskThread } from '#host/workers/task-thread.ts'
+import { threadUrl } from '#host/workers/thread-entry.ts'
+import { type DatabasePlace, databasePlace } from '#ledger/store/open-store.ts'
+import { StoreError } from '#ledger/store/store.ts'
+import { refuse } from '../operator-refused.ts'
+import type { CsvTable } from './entries.ts'
+import { type AskedBeside, type CsvPage, NotAnswered, type OperatorContext } from './operator-context.ts'
+import type { OperatorAnswer, OperatorInput, OperatorOrder, OperatorRead } from './wire.ts'
+
+export interface QuestionTask {
+  database: DatabasePlace
+  /** Of the tables in PostgreSQL. */
+  schema: string
+  /** Of the service's clock. */
+  nowMs: number
+  asked: { name: OperatorRead; input: unknown; blocked: Blocked } | { csv: CsvTable; order: unknown }
+}
+
+type Blocked = ReturnType<NonNullable<OperatorContext['blocks']>['blocked']>
+
+/** Errors are data, because an exception would end the thread. A driver's own words may contain an address. */
+export type QuestionAnswer =
+  | { answer: unknown }
+  | { refused: string }
+  | { failed: 'away' | 'late' | 'broken'; code: string }
+
+/** Each takes tenths of a second at most; the database itself ends one of PostgreSQL before. */
+const questionMs = 30_000
+
+/** Those of some consoles with all their sections; further ones are told to come back. */
+const waitingQuestions = 32
+
+/** How long the thread stays after its last question: a page asks again after 10 s. */
+const idleMs = minuteMs
+
+/** Of the rows of one question; more than two years of fifty models need. Collected often, so that the service stays small. */
+const heapMb = 256
+const youngMb = 4
+
+const busySeconds = 2
+const lateSeconds = 10
+
+/**
+ * Answers operators' questions on a thread with connections of its own, so that none of them keeps a paying caller waiting:
+ * SQLite reads on the thread that asks, and PostgreSQL's connections are few.
+ */
+export class Questions implements AskedBeside {
+  readonly #thread: TaskThread<QuestionTask, QuestionAnswer>
+  readonly #database: DatabasePlace
+  readonly #clock: Clock
+  readonly #schema: string
+
+  /** `database` as it is configured. */
+  constructor(database: string, { clock, schema = 'farebox' }: { clock: Clock; schema?: string }) {
+    this.#database = databasePlace(database)
+    this.#clock = clock
+    this.#schema = schema
+    const url = threadUrl('question-thread', import.meta.url)
+    this.#thread = new TaskThread({
+      ...{ name: 'questions', url, timeoutMs: questionMs, waiting: waitingQuestions, idleMs, heapMb, youngMb },
+    })
+  }
+
+  ask<Name extends OperatorRead>(
+    name: Name,
+    input: OperatorInput<Name>,
+    blocks?: OperatorContext['blocks'],
+  ): Promise<OperatorAnswer<Name>> {
+    const blocked = name === 'limits' ? (blocks?.blocked() ?? []) : []
+    return this.#run({ name, input, blocked }) as Promise<OperatorAnswer<Name>>
+  }
+
+  csvPage<Name extends CsvTable>(csv: Name, order: OperatorOrder<Name>): Promise<CsvPage> {
+    return this.#run({ csv, order }) as Promise<CsvPage>
+  }
+
+  close(): Promise<void> {
+    return this.#thread.close()
+  }
+
+  async #run(asked: QuestionTask['asked']): Promise<unknown> {
+    const task = { database: this.#database, schema: this.#schema, nowMs: this.#clock.now(), asked }
+    const answer = await this.#thread.run(task).catch(error => {
+      throw notRun(error)
+    })
+    if ('answer' in answer) return answer.answer
+    if ('refused' in answer) throw refuse(answer.refused)
+    const { failed, code } = answer
+    if (failed === 'late') throw tooLate()
+    if (failed === 'away') throw new StoreError('unreachable', `The ledger cannot be read (${code}).`)
+    throw new Error(`A question of an operator failed (${code}).`)
+  }
+}
+
+function notRun(error: unknown): unknown {
+  if (error instanceof TaskFailed) return error.reason === 'late' ? tooLate(error) : error
+  return new NotAnswered('Too many questions of operators wait.', 'Try again in some seconds.', busySeconds)
+}
+
+const tooLate = (cause?: unknown): NotAnswered =>
+  new NotAnswered('This takes too long to answer.', 'Ask for fewer days, or for one customer.', lateSeconds, { cause })

@@ -1,0 +1,41 @@
+import { formatUsd } from '#contract/money.ts'
+import { entries } from './entries.ts'
+import { jobs } from './movements.ts'
+import type { OperatorContext } from './operator-context.ts'
+import { type EntryRow, mostRows, type OperatorAnswer, type OperatorOrder } from './wire.ts'
+
+/** All that the ledger has of one request: what it charged, gave back and holds, and its job. */
+export async function request(
+  context: OperatorContext,
+  { request: id }: OperatorOrder<'request'>,
+): Promise<OperatorAnswer<'request'>> {
+  const { read } = context.store
+  const [{ rows }, found, hold] = await Promise.all([
+    entries(context, { request: id, limit: mostRows }),
+    jobs(context, { request: id, limit: 1 }),
+    read.selectFrom('hold').select(['account', 'amount', 'created_at_ms']).where('id', '=', id).executeTakeFirst(),
+  ])
+  const [job = null] = found.rows
+  const account = rows[0]?.customer ?? job?.customer ?? hold?.account ?? null
+  const customer =
+    account === null
+      ? null
+      : await read.selectFrom('customer').select('name').where('account', '=', account).executeTakeFirst()
+  return {
+    request: id,
+    customer: account,
+    name: customer?.name ?? null,
+    model: rows.find(({ model }) => model !== null)?.model ?? job?.model ?? null,
+    chargedUsd: formatUsd(-sumOf(rows, 'CHARGE')),
+    refundedUsd: formatUsd(sumOf(rows, 'REFUND')),
+    writtenOffUsd: formatUsd(sumOf(rows, 'WRITE_OFF')),
+    isRefunded: rows.some(({ kind }) => kind === 'REFUND'),
+    hold: hold ? { heldUsd: formatUsd(hold.amount), sinceMs: hold.created_at_ms } : null,
+    // As they were written, lines of a charge in their order.
+    entries: rows.toReversed(),
+    job,
+  }
+}
+
+const sumOf = (rows: readonly EntryRow[], wanted: EntryRow['kind']): bigint =>
+  rows.reduce((sum, { kind, amountUsd }) => (kind === wanted ? sum + BigInt(amountUsd.replace('.', '')) : sum), 0n)

@@ -1,0 +1,44 @@
+import type { Clock } from '#contract/time.ts'
+import { commitSurely, type Store } from '#ledger/store/store.ts'
+import type { UseNonce } from '#ledger/store/units.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
+
+/** What is written once and expires. Its key holds hashes, never a secret. */
+export type Mark = Omit<UseNonce, 'op'>
+
+export interface FoundMark {
+  /** What follows the beginning that was asked for. */
+  rest: string
+  untilMs: number
+}
+
+/** Marks of the console in the ledger's store, which every process of a service shares. */
+export class Marks {
+  readonly #store: Store
+  readonly #clock: Clock
+
+  constructor({ store, clock }: { store: Store; clock: Clock }) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  /** Those that begin so, with a colon at the end; only those that have not expired, unless all are asked for. */
+  async begin(start: string, { expiredToo = false } = {}): Promise<FoundMark[]> {
+    const rows = await this.#store.read
+      .selectFrom('nonce')
+      .select(['id', 'expires_at_ms'])
+      .where('id', '>=', start)
+      // The character after the colon, with which every beginning ends.
+      .where('id', '<', `${start.slice(0, -1)};`)
+      .where('expires_at_ms', '>', expiredToo ? -1 : this.#clock.now())
+      .execute()
+    return rows.map(row => ({ rest: row.id.slice(start.length), untilMs: row.expires_at_ms }))
+  }
+
+  /** Writes all or none; false if one of them was there. */
+  async write(...marks: readonly Mark[]): Promise<boolean> {
+    const ops = marks.map(mark => ({ op: 'nonce' as const, ...mark }))
+    const outcome = await commitSurely(this.#store, { id: `${uuidV7(this.#clock.now())}/console`, ops })
+    return outcome.ok
+  }
+}

@@ -1,0 +1,173 @@
+import type { Clock } from '#contract/time.ts'
+import type { Store } from '#ledger/store/store.ts'
+import type { PasskeyCreation, PasskeyRequest } from '#pages/console/wire.ts'
+import { refuse } from '../operator-refused.ts'
+import { Challenges } from './challenges.ts'
+import { Marks } from './marks.ts'
+import {
+  moveOperator,
+  type NamedOperator,
+  newEpoch,
+  noProofs,
+  orRefuse,
+  type Passkey,
+  type Proofs,
+  proofsOf,
+  readOperator,
+  readOperators,
+} from './operator-rows.ts'
+import type { OperatorSession } from './operator-sessions.ts'
+import {
+  type Asserted,
+  assertedOf,
+  creationFor,
+  isCountedOn,
+  mostPasskeys,
+  provenCounter,
+  registeredPasskey,
+  requestFor,
+} from './passkeys.ts'
+import type { ServiceSecrets } from './sealed.ts'
+import { Tries } from './tries.ts'
+
+/** Where a browser is: an origin of the console at which passkeys work. */
+export interface PasskeyPlace {
+  origin: string
+  rpId: string
+}
+
+/** Moves that another request may win: each is tried so often. */
+const moves = 5
+
+type Me = Pick<OperatorSession, 'by' | 'role' | 'hash'>
+
+/** How named operators prove who they are, and register what they prove it with. */
+export class SignIn {
+  readonly #parts: { store: Store; clock: Clock }
+  readonly #challenges: Challenges
+  readonly tries: Tries
+
+  constructor({ store, clock, secrets }: { store: Store; clock: Clock; secrets: ServiceSecrets }) {
+    this.#parts = { store, clock }
+    const marks = new Marks({ store, clock })
+    this.#challenges = new Challenges({ marks, clock, secrets })
+    this.tries = new Tries({ marks, clock })
+  }
+
+  /** What the browser asks its authenticators; they know which operators they have passkeys of. */
+  passkeyRequest({ rpId }: PasskeyPlace, browser: string): PasskeyRequest {
+    return requestFor(rpId, this.#challenges.give('sign-in', browser))
+  }
+
+  /** The operator whose passkey signed, or null. */
+  async byPasskey(credential: unknown, place: PasskeyPlace, browser: string): Promise<NamedOperator | null> {
+    const sent = assertedOf(credential)
+    if (!sent) return null
+    const known = await readOperators(this.#parts.store)
+    const owner = known.find(({ proofs }) => proofs.passkeys.some(({ id }) => id === sent.id))
+    return owner ? this.#usePasskey(owner, sent, { ...place, purpose: 'sign-in', browser }) : null
+  }
+
+  /** The session's own passkeys at this place; null if there are none. */
+  async proofRequest(me: Me, { rpId }: PasskeyPlace): Promise<PasskeyRequest | null> {
+    const passkeys = (await this.#find(me.by))?.proofs.passkeys.filter(passkey => passkey.rpId === rpId) ?? []
+    return passkeys.length > 0 ? requestFor(rpId, this.#challenges.give('prove', me.hash), passkeys) : null
+  }
+
+  /** Whether a passkey of the session's own operator signed. */
+  async provesByPasskey(me: Me, credential: unknown, place: PasskeyPlace): Promise<boolean> {
+    const [sent, operator] = [assertedOf(credential), await this.#find(me.by)]
+    if (!sent || !operator) return false
+    return (await this.#usePasskey(operator, sent, { ...place, purpose: 'prove', browser: me.hash })) !== null
+  }
+
+  async passkeysOf(me: Me): Promise<readonly Passkey[]> {
+    return (await this.#find(me.by))?.proofs.passkeys ?? []
+  }
+
+  async creation(me: Me, { rpId }: PasskeyPlace): Promise<PasskeyCreation> {
+    const operator = await this.#own(me)
+    if (operator.proofs.passkeys.length >= mostPasskeys)
+      throw refuse(`An operator has at most ${mostPasskeys} passkeys; remove one first.`)
+    return creationFor(operator, rpId, this.#challenges.give('register', me.hash))
+  }
+
+  async addPasskey(me: Me, credential: unknown, label: string, place: PasskeyPlace): Promise<void> {
+    const spend = (challenge: string) => this.#challenges.spend(challenge, 'register', me.hash)
+    const made = await registeredPasskey(credential, { ...place, spend })
+    if (!made) throw refuse('This is no new passkey for this console, or it came too late.')
+    if ((await readOperators(this.#parts.store)).some(({ proofs }) => proofs.passkeys.some(({ id }) => id === made.id)))
+      throw refuse('This passkey is registered already.')
+    const added = { ...made, label, addedAtMs: this.#parts.clock.now(), usedAtMs: null }
+    await this.#change(me, proofs => {
+      if (proofs.passkeys.length >= mostPasskeys) throw refuse('There are too many passkeys; remove one first.')
+      return { ...proofs, passkeys: [...proofs.passkeys, added] }
+    })
+  }
+
+  async removePasskey(me: Me, id: string): Promise<void> {
+    await this.#change(me, proofs => {
+      const passkeys = proofs.passkeys.filter(passkey => passkey.id !== id)
+      if (passkeys.length === proofs.passkeys.length) throw refuse('There is no such passkey.')
+      return { ...proofs, passkeys }
+    })
+  }
+
+  #find(name: string): Promise<NamedOperator | null> {
+    return readOperator(this.#parts.store, name)
+  }
+
+  /**
+   * The operator of a session that may change what this operator signs in with: an owner whose link named nobody becomes
+   * one with a name. A link that gave less than the operator's role does not, because a passkey would give all of it.
+   */
+  async #own({ by, role }: Me): Promise<NamedOperator & { isNew?: boolean }> {
+    const found = await this.#find(by)
+    if (found?.role === role) return found
+    if (!found && role === 'owner') {
+      const { clock } = this.#parts
+      const fresh = { name: by, role, epoch: newEpoch(), proofs: noProofs(), fence: 0, createdAtMs: clock.now() }
+      return { ...fresh, isNew: true }
+    }
+    throw refuse(
+      found
+        ? `This session has less than the role of ${by}; sign in as ${by} first.`
+        : 'The link of this session names no operator; an owner makes one with `farebox console operators add`.',
+    )
+  }
+
+  /** Writes what the session's operator signs in with, and the row of the log. */
+  async #change(me: Me, change: (proofs: Proofs) => Proofs): Promise<void> {
+    for (let move = 1; ; move++) {
+      const operator = await this.#own(me)
+      const after = { ...operator, proofs: change(operator.proofs) }
+      const act = { actor: `console: ${me.by}`, act: operator.isNew ? 'operator.create' : 'operator.proof' } as const
+      const noted = { ...act, before: proofsOf(operator), after: proofsOf(after) }
+      const why = await moveOperator(this.#parts, operator, after, noted)
+      if (why !== 'operator_moved' || move >= moves) return orRefuse(why)
+    }
+  }
+
+  /** Answers the operator with the use noted, or null if nothing was proven. */
+  async #usePasskey(
+    operator: NamedOperator,
+    sent: Asserted,
+    { purpose, browser, ...place }: PasskeyPlace & { purpose: string; browser: string },
+  ): Promise<NamedOperator | null> {
+    const passkey = operator.proofs.passkeys.find(({ id }) => id === sent.id)
+    const spend = (challenge: string) => this.#challenges.spend(challenge, purpose, browser)
+    const counter = passkey ? await provenCounter(sent, passkey, { ...place, spend }) : null
+    if (counter === null) return null
+    const usedAtMs = this.#parts.clock.now()
+    for (let move = 1, seen: NamedOperator | null = operator; seen && move <= moves; move++) {
+      const { proofs } = seen
+      const before = proofs.passkeys.find(({ id }) => id === sent.id)
+      if (!before || !isCountedOn(counter, before.counter)) return null
+      const passkeys = proofs.passkeys.map(each => (each === before ? { ...each, counter, usedAtMs } : each))
+      const why = await moveOperator(this.#parts, seen, { ...seen, proofs: { ...proofs, passkeys } })
+      if (why === null) return seen
+      seen = await this.#find(operator.name)
+    }
+    return null
+  }
+}

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { systemClock } from '#contract/time.ts'
+import { Questions } from '#operator/queries/questions.ts'
+import { query } from '../../postgres/cluster.ts'
+import { openSchemaStore } from '../../postgres/postgres-store.ts'
+import { withPostgres } from '../../postgres/with-postgres.ts'
+import { oddInputsContract } from './odd-inputs-contract.ts'
+import { operatorContract } from './operator-contract.ts'
+
+withPostgres('on a server of its own', cluster => {
+  operatorContract('operators on PostgreSQL', () => openSchemaStore(cluster()))
+
+  operatorContract('operators on PostgreSQL, beside requests', async () => {
+    const opened = await openSchemaStore(cluster())
+    const { url, schema } = opened
+    return { ...opened, beside: clock => new Questions(url, { clock, schema }) }
+  })
+
+  test('questions take two connections at most, however many are asked', async () => {
+    const { url, schema, dispose } = await openSchemaStore(cluster())
+    const questions = new Questions(url, { clock: systemClock, schema })
+    try {
+      const ofOperators = `SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'farebox operators'`
+      await Promise.all(Array.from({ length: 20 }, () => questions.ask('overview', {})))
+      expect(await query(url, ofOperators)).toEqual([{ n: 2 }])
+    } finally {
+      await questions.close()
+      await dispose()
+    }
+  })
+  oddInputsContract('odd inputs on PostgreSQL', () => openSchemaStore(cluster()))
+})

@@ -1,0 +1,12 @@
+import { Questions } from '#operator/queries/questions.ts'
+import { openTemporaryStore } from '../../ledger/store/sqlite-folder.ts'
+import { oddInputsContract } from './odd-inputs-contract.ts'
+import { operatorContract } from './operator-contract.ts'
+
+operatorContract('operators on SQLite', openTemporaryStore)
+
+operatorContract('operators on SQLite, beside requests', async () => {
+  const opened = await openTemporaryStore()
+  return { ...opened, beside: clock => new Questions(`sqlite:${opened.path}`, { clock }) }
+})
+oddInputsContract('odd inputs on SQLite', openTemporaryStore)
