@@ -1,0 +1,169 @@
+import { addressSubject } from '#access/limits/guards.ts'
+import { ServiceError } from '#contract/errors/service-error.ts'
+import { minuteMs } from '#contract/time.ts'
+import { cookieOf, guarded, isFromItself, readJsonObject, sendJson, sendText } from '#host/page-guards.ts'
+import { Throttle } from '#host/throttle.ts'
+import type { Principal } from '#ledger/accounts/principal.ts'
+import { awayReason } from '#ledger/store/store.ts'
+import { accountApiPath, accountPath, keySessionPath } from '#pages/account/wire.ts'
+import { pageKeyHeader, type Refused, type Session } from '#pages/kit/wire.ts'
+import { AccountRefusal, type AccountRoutes, type RouteContext } from './account-route.ts'
+import { type AccountSession, seesAccount } from './account-sessions.ts'
+import { accountFiles, type PageFile } from './page-files.ts'
+
+/** A form is a few fields; a signed payment of a wallet is some kilobytes. */
+const bodyBytes = 32_768
+/** Wrong keys, and sessions that are none, from one address before it has to wait: a user mistypes a few. */
+const wrongTries = { most: 20, inMs: minuteMs, subjects: 50_000 }
+/** Sign-ins of one account: each writes rows that stay for the session's time. */
+const signIns = { most: 20, inMs: minuteMs, subjects: 10_000 }
+/** Requests of one account: a page asks for about six at once, and each reads the ledger. */
+const requests = { most: 300, inMs: minuteMs, subjects: 10_000 }
+
+/** Proves who signs in by the body of a request; null if it proves nothing. */
+export type Proof = (body: object, context: RouteContext) => Promise<Principal | null>
+
+/** The ways to sign in, by the path of each. */
+const proofs: Readonly<Record<string, Proof>> = {
+  [keySessionPath]: async (body, { sessions }) => {
+    const { key } = body as { key?: unknown }
+    return typeof key === 'string' ? sessions.ofKey(key.trim()) : null
+  },
+}
+
+/**
+ * Answers requests at `/account`: the page, and the API behind it. A request counts only with the session's cookie and the
+ * page's key, because browsers send a cookie to every port of a host; what operators have counts nothing here.
+ */
+export class AccountDoor {
+  readonly #routes: AccountRoutes
+  readonly #context: RouteContext
+  readonly #origin: string
+  readonly #wrong = new Throttle(wrongTries)
+  readonly #signIns = new Throttle(signIns)
+  readonly #requests = new Throttle(requests)
+  #files: Readonly<Record<string, PageFile>> | null = null
+
+  constructor(routes: AccountRoutes, context: RouteContext) {
+    this.#routes = routes
+    this.#context = context
+    this.#origin = new URL(context.settings.publicUrl).origin
+  }
+
+  async answer(request: Request, address: string): Promise<Response> {
+    try {
+      return await this.#answer(request, addressSubject(address))
+    } catch (error) {
+      if (error instanceof AccountRefusal) return refused(error.status, error.happened, error.next)
+      if (error instanceof ServiceError) return refused(error.status, ...sentencesOf(error))
+      const away = awayReason(error)
+      this.#context.log.error({ err: error }, 'A request of the account’s page failed.')
+      return away
+        ? refused(503, 'The service’s ledger does not answer.', 'Try again in a moment.')
+        : refused(500, 'The service could not do this.', 'Try again; its operator finds the reason in its log.')
+    }
+  }
+
+  async #answer(request: Request, address: string): Promise<Response> {
+    // A name whose DNS points here is another origin to a browser, and not ours.
+    if (request.headers.get('host') !== new URL(this.#origin).host)
+      return refused(403, `This page is at ${this.#origin}${accountPath}.`, 'A proxy must pass the Host header on.')
+    const { pathname } = new URL(request.url)
+    if (!pathname.startsWith(accountApiPath)) return this.#sendFile(request, pathname)
+    if (!isFromItself(request, [this.#origin]))
+      return refused(403, 'This request came from another page.', `Use the page at ${this.#origin}${accountPath}.`)
+    const body = request.method === 'POST' ? await readJsonObject(request, bodyBytes) : {}
+    if (body === null) return refused(400, 'The body is not a short JSON object.', 'Send it as application/json.')
+    const wrongWait = this.#wrong.waitSeconds(address, this.#now())
+    if (wrongWait > 0) return mustWait(wrongWait, 'Too many wrong sign-ins came from this address.')
+    const name = `${request.method} ${pathname}`
+    const proof = request.method === 'POST' && Object.hasOwn(proofs, pathname) ? proofs[pathname] : undefined
+    const session = await this.#sessionOf(request, address)
+    if (proof) return this.#begin(proof, { body, address, former: session })
+    if (!session) return refused(401, 'You are not signed in, or your session has ended.', 'Sign in again.')
+    return this.#run(name, body, session)
+  }
+
+  async #run(name: string, body: object, session: AccountSession): Promise<Response> {
+    const { account } = session.principal
+    const wait = this.#requests.waitSeconds(account, this.#now())
+    if (wait > 0) return mustWait(wait, 'This page asked for too much.')
+    this.#requests.count(account, this.#now())
+    const route = Object.hasOwn(this.#routes, name) ? this.#routes[name] : undefined
+    if (!route) return refused(404, `There is no ${name}.`, 'Reload the page.')
+    if (route.isForAccount && !seesAccount(session.principal))
+      return refused(403, 'An INFERENCE key sees only what it did itself.', 'Sign in with an ADMIN key or a wallet.')
+    const answered = await route.run({ body, session }, this.#context)
+    return answered instanceof Response ? guarded(answered) : sendJson(200, answered)
+  }
+
+  async #sendFile(request: Request, pathname: string): Promise<Response> {
+    if (request.method !== 'GET') return refused(405, 'A page is only read.', 'Use GET.')
+    this.#files ??= await accountFiles()
+    // The page's own paths are read by its script, so a reload of one of them gets the page.
+    const file = this.#files[pathname] ?? (/\.\w+$/.test(pathname) ? undefined : this.#files[accountPath])
+    return file
+      ? sendText(200, file.type, file.text)
+      : refused(404, 'There is no such page.', `Open ${this.#origin}${accountPath}.`)
+  }
+
+  /** Secrets of no session count as a wrong try, so that guessing them is no cheaper than guessing a key. */
+  async #sessionOf(request: Request, address: string): Promise<AccountSession | null> {
+    const secrets = { cookie: cookieOf(request, this.#cookieName), key: request.headers.get(pageKeyHeader) ?? '' }
+    if (!secrets.cookie || !secrets.key) return null
+    const session = await this.#context.sessions.find(secrets)
+    if (!session) this.#wrong.count(address, this.#now())
+    return session
+  }
+
+  async #begin(
+    proof: Proof,
+    { body, address, former }: { body: object; address: string; former: AccountSession | null },
+  ): Promise<Response> {
+    const principal = await proof(body, this.#context)
+    if (!principal) {
+      this.#wrong.count(address, this.#now())
+      return refused(401, 'This is no key of this service, or it was revoked or has expired.', 'Try another one.')
+    }
+    const wait = this.#signIns.waitSeconds(principal.account, this.#now())
+    if (wait > 0) return mustWait(wait, 'This account signed in too often.')
+    this.#signIns.count(principal.account, this.#now())
+    const { sessions } = this.#context
+    if (former) await sessions.end(former)
+    const { cookie, key } = await sessions.begin(principal)
+    const response = sendJson(200, { key } satisfies Session)
+    // `__Host-` demands the path of the whole host; over plain HTTP the API need not see the cookie.
+    const scope = this.#isSecure ? 'Path=/; Secure' : `Path=${accountPath}`
+    response.headers.set('set-cookie', `${this.#cookieName}=${cookie}; HttpOnly; SameSite=Strict; ${scope}`)
+    return response
+  }
+
+  get #isSecure(): boolean {
+    return this.#origin.startsWith('https:')
+  }
+
+  /** Browsers keep a `__Host-` cookie only over TLS. */
+  get #cookieName(): string {
+    return this.#isSecure ? '__Host-farebox_account' : 'farebox_account'
+  }
+
+  #now(): number {
+    return this.#context.clock.now()
+  }
+}
+
+const refused = (status: number, happened: string, next: string): Response =>
+  sendJson(status, { happened, next } satisfies Refused)
+
+function mustWait(seconds: number, happened: string): Response {
+  const answer = refused(429, happened, `Wait ${seconds} ${seconds === 1 ? 'second' : 'seconds'}, then try again.`)
+  answer.headers.set('retry-after', `${seconds}`)
+  return answer
+}
+
+/** An error of the API in the page's words. */
+function sentencesOf({ body }: ServiceError): [happened: string, next: string] {
+  const { error, issues = [] } = body as { error?: unknown; issues?: { path?: unknown[]; message?: unknown }[] }
+  const said = issues.map(({ path = [], message }) => `${path.join('.')}: ${message}`).join('; ')
+  return [`${said || error || 'The service refused this'}`.replace(/[.]?$/, '.'), 'Change it, then try again.']
+}

@@ -1,0 +1,119 @@
+import { BrowserSessions, type SessionMark, type SessionSecrets } from '#access/identity/browser-sessions.ts'
+import { type ApiKeyRecord, type ApiKeys, counts } from '#access/keys/api-keys.ts'
+import { planOf } from '#access/limits/limit-rules.ts'
+import type { AccessSettings } from '#access/payment-required.ts'
+import { type Clock, hourMs, minuteMs } from '#contract/time.ts'
+import { hashOfSecret } from '#host/page-guards.ts'
+import { CustomerPlans } from '#ledger/accounts/customers.ts'
+import { type KeyPrincipal, type Principal, subjectOf, type WalletPrincipal } from '#ledger/accounts/principal.ts'
+import { WalletAccounts, walletAccountId } from '#ledger/accounts/wallet-accounts.ts'
+import type { Store } from '#ledger/store/store.ts'
+
+/** How a customer signed in: by an API key, or by a wallet that proved itself. */
+type SignedInBy = { kind: 'key'; key: string } | { kind: 'wallet'; wallet: string }
+
+export interface AccountSession extends SessionMark {
+  /** As its key or wallet is at this moment. */
+  principal: Principal
+  /** The key that signed in; null for a wallet. */
+  key: ApiKeyRecord | null
+}
+
+interface SessionParts {
+  store: Store
+  clock: Clock
+  settings: Pick<AccessSettings, 'plan' | 'limits'>
+  keys: Pick<ApiKeys, 'find' | 'keptOne'>
+}
+
+/** A page that is hidden asks for nothing; its session ends after this. */
+export const idleMs = 30 * minuteMs
+/** However busy it is: a forgotten one ends with the day. */
+export const sessionMs = 12 * hourMs
+const useMs = 5 * minuteMs
+
+/**
+ * Sessions of customers. What one may do is read again with each request, so that it ends with its key, and a wallet that
+ * gets its account meanwhile sees it.
+ */
+export class AccountSessions {
+  readonly #parts: SessionParts
+  readonly #sessions: BrowserSessions
+  readonly #wallets: WalletAccounts
+  readonly #plans: CustomerPlans
+
+  constructor(parts: SessionParts) {
+    this.#parts = parts
+    this.#sessions = new BrowserSessions(parts, { prefix: 'account-', idleMs, wholeMs: sessionMs, useMs })
+    this.#wallets = new WalletAccounts(parts.store)
+    this.#plans = new CustomerPlans(parts.store)
+  }
+
+  /** Whose key this is; null if it is none that counts. The key itself is kept nowhere. */
+  async ofKey(secret: string): Promise<KeyPrincipal | null> {
+    const found = await this.#parts.keys.find(secret)
+    const key = found && (await this.#currentKey(found.id))
+    return key && this.#keyPrincipal(key)
+  }
+
+  /** Begins a session for a caller that has just proved itself. */
+  begin(principal: Principal): Promise<SessionSecrets> {
+    return this.#sessions.begin(subjectOf(principal), groupOf(principal))
+  }
+
+  /** Null for a session that has ended, or whose key was revoked or has expired; otherwise this counts as a use. */
+  async find(secrets: SessionSecrets): Promise<AccountSession | null> {
+    const found = await this.#sessions.find(secrets)
+    if (!found) return null
+    const { hash, untilMs, subject } = found
+    const by = signedInBy(subject)
+    if (by.kind === 'wallet') return { hash, untilMs, key: null, principal: await this.ofWallet(by.wallet) }
+    const key = await this.#currentKey(by.key)
+    return key && { hash, untilMs, key, principal: await this.#keyPrincipal(key) }
+  }
+
+  /** What a wallet that has proved itself may see; it need not have an account yet. */
+  async ofWallet(wallet: string): Promise<WalletPrincipal> {
+    const known = await this.#wallets.find(wallet)
+    const account = known ?? walletAccountId(wallet)
+    return { kind: 'wallet', account, wallet, isNew: known === null, ...(await this.#planned(account)) }
+  }
+
+  end(session: SessionMark): Promise<void> {
+    return this.#sessions.end(session)
+  }
+
+  /** Ends all sessions of the account, or those of its own key for one that does not see the account. */
+  endAll({ principal }: AccountSession): Promise<number> {
+    return this.#sessions.endGroup(seesAccount(principal) ? accountGroup(principal) : groupOf(principal))
+  }
+
+  async #currentKey(id: string): Promise<ApiKeyRecord | null> {
+    const { store, keys, clock } = this.#parts
+    const row = await store.read.selectFrom('api_key').select('account').where('id', '=', id).executeTakeFirst()
+    const key = row ? await keys.keptOne(row.account, id) : null
+    return key && counts(key, clock.now()) ? key : null
+  }
+
+  async #keyPrincipal({ account, id: keyId, role, budget }: ApiKeyRecord): Promise<KeyPrincipal> {
+    return { kind: 'key', account, keyId, role, budget, ...(await this.#planned(account)) }
+  }
+
+  async #planned(account: string) {
+    const { settings, clock } = this.#parts
+    const plan = await this.#plans.of(account, clock.now())
+    return plan ? { plan, hasOwnPlan: true } : { plan: planOf(settings.limits, account, settings.plan) }
+  }
+}
+
+/** A wallet and an ADMIN key see the whole account and manage its keys; another key sees what itself did. */
+export const seesAccount = (principal: Principal): boolean => principal.kind === 'wallet' || principal.role === 'ADMIN'
+
+function signedInBy(subject: string): SignedInBy {
+  const [kind, name = ''] = subject.split(':')
+  return kind === 'wallet' ? { kind, wallet: name } : { kind: 'key', key: name }
+}
+
+const accountGroup = ({ account }: Principal): string => `${hashOfSecret(account)}:`
+
+const groupOf = (principal: Principal): string => `${accountGroup(principal)}${hashOfSecret(subjectOf(principal))}:`
