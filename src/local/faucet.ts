@@ -8,7 +8,7 @@ import { connectChain, mintUsdc, readBalance } from './evm/token.ts'
 import { mintLocalUsdc, solana } from './solana/chain.ts'
 
 export interface FaucetRequest {
-  /** The folder that `farebox up` was given. */
+  /** The folder passed to `farebox up`. */
   dataDir: string
   address: string
   amountMicroUsd: bigint
@@ -20,7 +20,9 @@ export interface Funded {
   balanceMicroUsd: MicroUsd
 }
 
-/** Test dollars on the running local chains of a data folder, while another process owns them. Throws `LocalChainError`. */
+/**
+ * Mints test dollars on a data folder's running local chains while another process owns them. Throws `LocalChainError`.
+ */
 export async function fundFromFaucet(request: FaucetRequest): Promise<Funded> {
   const { address } = request
   if (address.startsWith('0x')) return fundOnEvm(request)
@@ -30,7 +32,7 @@ export async function fundFromFaucet(request: FaucetRequest): Promise<Funded> {
   )
 }
 
-/** The words that `up` prints once it serves. */
+/** The words that `up` prints once it is serving. */
 const whichFolder = 'use --data with the folder of the running farebox up, which it printed ("Everything is kept in").'
 
 const SOLANA_ADDRESS_BYTES = 32

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { decodeBase58, encodeBase58 } from '#contract/wire/base58.ts'
 import { chainFolderOf, LocalChainError, makeChainFolder, solanaFolderOf } from './chain/folder.ts'
 
-/** A key of the local chain. It holds test money only, so it lies in the data folder as it is. */
+/** A key on the local chain. It holds only test money, so it is stored unencrypted in the data folder. */
 export interface LocalKey {
   privateKey: Hex
   address: Address
@@ -24,7 +24,10 @@ export interface LocalKeys {
 const PrivateKey = z.custom<Hex>(value => isHex(value) && value.length === 66)
 const KeysFile = z.strictObject({ payee: PrivateKey, facilitator: PrivateKey, wallet: PrivateKey })
 
-/** The keys of the local chain of a data folder, made at the first call. Throws `LocalChainError` for a broken file. */
+/**
+ * Returns the keys of a data folder's local chain, created on the first call. Throws `LocalChainError` for a broken
+ * file.
+ */
 export async function loadLocalKeys(dataDir: string): Promise<LocalKeys> {
   const folder = chainFolderOf(dataDir)
   await makeChainFolder(folder)
@@ -34,19 +37,19 @@ export async function loadLocalKeys(dataDir: string): Promise<LocalKeys> {
     const { payee, facilitator, wallet } = KeysFile.parse(JSON.parse(text))
     return { payee: toKey(payee), facilitator: toKey(facilitator), wallet: toKey(wallet) }
   } catch {
-    // Without a cause: what could not be read may be a key.
+    // Without a cause, because the unreadable text may be a key.
     throw new LocalChainError(`The test keys in ${folder.keys} cannot be read; restore the file or remove it.`)
   }
 }
 
 const toKey = (privateKey: Hex): LocalKey => ({ privateKey, address: privateKeyToAddress(privateKey) })
 
-/** 32 random bytes are a valid key except once in 2¹²⁸ draws, which reading the key back would refuse. */
+/** 32 random bytes are a valid key except with probability 2⁻¹²⁸, and then reading it back would fail. */
 const newPrivateKey = (): Hex => `0x${randomBytes(32).toString('hex')}`
 
-/** A key of the local chain. It holds test money only, so it lies in the data folder as it is. */
+/** A key on the local chain. It holds only test money, so it is stored unencrypted in the data folder. */
 export interface LocalSolanaKey {
-  /** Base58 of 64 bytes, as wallets export a key: the secret half, then the public one. */
+  /** Base58 of 64 bytes, as wallets export a key: first the secret half, then the public one. */
   secretKey: string
   address: string
 }
@@ -63,7 +66,7 @@ export interface LocalSolanaKeys {
 const seedBytes = 32
 const keypairBytes = 64
 
-/** Everything in PKCS #8 of an Ed25519 key before its 32 bytes. */
+/** The PKCS #8 prefix of an Ed25519 key, before its 32 bytes. */
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 const SecretKey = z.string().refine(text => {
@@ -72,7 +75,7 @@ const SecretKey = z.string().refine(text => {
 })
 const SolanaKeysFile = z.strictObject({ payee: SecretKey, feePayer: SecretKey, wallet: SecretKey })
 
-/** The Solana keys of a data folder, made at the first call. Throws `LocalChainError` for a broken file. */
+/** Returns the Solana keys of a data folder, created on the first call. Throws `LocalChainError` for a broken file. */
 export async function loadLocalSolanaKeys(dataDir: string): Promise<LocalSolanaKeys> {
   const folder = solanaFolderOf(dataDir)
   await makeChainFolder(folder)
@@ -81,7 +84,7 @@ export async function loadLocalSolanaKeys(dataDir: string): Promise<LocalSolanaK
     const { payee, feePayer, wallet } = SolanaKeysFile.parse(JSON.parse(text))
     return { payee: toSolanaKey(payee), feePayer: toSolanaKey(feePayer), wallet: toSolanaKey(wallet) }
   } catch {
-    // Without a cause: what could not be read may be a key.
+    // Without a cause, because the unreadable text may be a key.
     throw new LocalChainError(`The test keys in ${folder.keys} cannot be read; restore the file or remove it.`)
   }
 }
@@ -99,7 +102,10 @@ function toSolanaKey(secretKey: string): LocalSolanaKey {
   return { secretKey, address: encodeBase58(bytes.subarray(seedBytes)) }
 }
 
-/** The text of a key file, which is made where there is none. Of two processes that begin at once both get the first one's. */
+/**
+ * Returns the text of a key file, which is created if missing. If two processes start at once, both get the first
+ * one's.
+ */
 export async function readOrCreateKeys(path: string, newKeys: () => object): Promise<string> {
   return (await read(path)) ?? create(path, newKeys())
 }
@@ -113,7 +119,7 @@ async function read(path: string): Promise<string | null> {
   }
 }
 
-/** Linked into place whole. */
+/** Linked into place, so that the file is always complete. */
 async function create(path: string, keys: object): Promise<string> {
   const draft = `${path}.${randomBytes(8).toString('hex')}`
   await writeFile(draft, `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600, flag: 'wx' })

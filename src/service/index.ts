@@ -1,4 +1,4 @@
-/** The door `farebox/service`: what is needed to run the metered API before models of one's own. */
+/** `farebox/service`: what is needed to run the metered API with one's own models. */
 
 export { JsonRpcNode, type JsonRpcNodeOptions } from '#engines/chain/json-rpc-node.ts'
 export { ComfyImages, type ComfyOptions } from '#engines/comfy/images.ts'

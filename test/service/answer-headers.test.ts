@@ -67,7 +67,7 @@ const chat = (model = 'demo-chat', more: object = {}): Asked => ({
   path: '/chat/completions',
   body: { model, messages: [{ role: 'user', content: 'hi' }], ...more },
 })
-const picture: Asked = {
+const image: Asked = {
   path: '/image/generate',
   body: { model: 'demo-image', prompt: 'a boat', width: 64, height: 64 },
 }
@@ -137,8 +137,8 @@ const rows: [header: string, when: string, asked: Asked, value: RegExp | string 
   ['x-ratelimit-limit-requests', 'a stranger', { ...models200, isStranger: true }, null],
   ['x-service-balance-usd', 'authenticated', chat(), money],
   ['x-service-balance-usd', 'a stranger', { ...models200, isStranger: true }, null],
-  ['x-service-is-blurred', 'an image that nobody looked at', picture, null],
-  ['x-service-is-content-violation', 'an image that nobody looked at', picture, null],
+  ['x-service-is-blurred', 'an image that nobody looked at', image, null],
+  ['x-service-is-content-violation', 'an image that nobody looked at', image, null],
   [
     'x-service-request-timestamp-ms',
     'given',

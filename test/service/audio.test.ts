@@ -8,7 +8,7 @@ import type { Model, SpeechModel, TranscriptionModel } from '#service/models/mod
 import { drawn, made, played } from '../media/made-media.ts'
 import { tracksOf } from '../media/tracks-of.ts'
 import { type OpenedService, openService } from './open-service.ts'
-import { ScriptedSpeech, ScriptedTranscription } from './scripted-sound.ts'
+import { ScriptedSpeech, ScriptedTranscription } from './scripted-audio.ts'
 import { wavOfChunks } from './wav-of-chunks.ts'
 
 const speech = new ScriptedSpeech()

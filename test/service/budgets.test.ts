@@ -5,7 +5,7 @@ import type { StakeReader } from '#ledger/accounts/stake-reader.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import type { Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
-import { type ChatDesk, type Customer, eventsOf, openDesk } from './chat-desk.ts'
+import { type ChatFixture, type Customer, eventsOf, openFixture } from './chat-fixture.ts'
 import { used, words } from './chat-script.ts'
 import { adminToken, TestClock } from './open-service.ts'
 
@@ -13,26 +13,26 @@ const hour = 60 * 60 * 1000
 const day = 24 * hour
 
 let clock: TestClock
-let desk: ChatDesk
+let fixture: ChatFixture
 beforeEach(async () => {
   // A Saturday, nine days before the month ends.
   clock = new TestClock(Date.parse('2026-11-21T22:00:00Z'))
   const stakes: StakeReader = { stakeOf: async () => 1_000_000n }
-  desk = await openDesk({ clock, stakes })
+  fixture = await openFixture({ clock, stakes })
   // 20 tokens of the prompt and 30 of the answer: 320 micro-USD; with `max_tokens` 30 some 650 are held.
-  desk.engine.play([...words('one', ' two'), { usage: used(20, 30) }])
+  fixture.engine.play([...words('one', ' two'), { usage: used(20, 30) }])
 })
 afterEach(async () => {
-  expect(await desk.openHolds()).toBe(0)
-  const report = await audit(desk.service.database)
+  expect(await fixture.openHolds()).toBe(0)
+  const report = await audit(fixture.service.database)
   expect([report.findings, report.driftMicroUsd]).toEqual([[], 0n])
-  expect(desk.service.logged.filter(line => line.level === 'error')).toEqual([])
-  await desk.service.close()
+  expect(fixture.service.logged.filter(line => line.level === 'error')).toEqual([])
+  await fixture.service.close()
 })
 
 const order = async (command: string, body: unknown) => {
   const headers = { authorization: `Bearer ${adminToken}` }
-  return desk.service.request(`/admin/v1/${command}`, { method: 'POST', headers, body: JSON.stringify(body) })
+  return fixture.service.request(`/admin/v1/${command}`, { method: 'POST', headers, body: JSON.stringify(body) })
 }
 
 interface Keyed extends Customer {
@@ -45,7 +45,7 @@ async function keyWith(budget: object | undefined, more: object = {}): Promise<K
   return (await answer.json()) as Keyed
 }
 
-const call = (customer: Customer, body: object = { max_tokens: 30 }) => desk.chat(customer, body)
+const call = (customer: Customer, body: object = { max_tokens: 30 }) => fixture.chat(customer, body)
 
 /** Calls until one is refused; how many were answered. */
 async function callsUntilRefused(customer: Customer, most = 20): Promise<number> {
@@ -73,7 +73,7 @@ describe('a key with a budget', () => {
     const body = { error: expect.stringMatching(new RegExp(`^${usdLimit} .+ ${said}$`)), budget }
     expect([refused.status, await refused.json()]).toEqual([402, body])
     expect(paymentRequired.parse(refused.headers.get('payment-required') ?? '')?.accepts).toEqual([])
-    expect((await desk.books(customer.account)).charged).toBe(960n)
+    expect((await fixture.ledger(customer.account)).charged).toBe(960n)
   })
 
   test('another key of the same account is not held back by it', async () => {
@@ -126,18 +126,18 @@ describe('a key with a budget', () => {
     const customer = await keyWith({ period: 'month', usd: '0.0015' })
     const statuses = (await Promise.all(Array.from({ length: 20 }, () => call(customer)))).map(({ status }) => status)
     expect(statuses.filter(status => status === 200).length).toBeGreaterThan(0)
-    expect((await desk.books(customer.account)).charged).toBeLessThanOrEqual(1_500n)
+    expect((await fixture.ledger(customer.account)).charged).toBeLessThanOrEqual(1_500n)
   })
 
   test('without a maximum a call goes by what the key may still spend, not by what the account has', async () => {
     const customer = await keyWith({ period: 'epoch', usd: '0.01' })
     await (await call(customer, { stream: true })).text()
-    expect(desk.engine.calls[0]?.maxCompletionTokens).toBeLessThan(1_000)
+    expect(fixture.engine.calls[0]?.maxCompletionTokens).toBeLessThan(1_000)
   })
 
   test('a stream that meets it while it runs ends, and says so', async () => {
     const many = words(...Array.from({ length: 3_000 }, () => ' word'))
-    desk.engine.play([...many, 'silence'])
+    fixture.engine.play([...many, 'silence'])
     const customer = await keyWith({ period: 'epoch', usd: '0.02' })
     const answer = await call(customer, { stream: true })
     await order('keys/budget', { key: customer.keyId, budget: { period: 'epoch', usd: '0.006' } })
@@ -146,13 +146,13 @@ describe('a key with a budget', () => {
       message: expect.stringContaining(usdLimit),
       code: 'API_KEY_USD_SPEND_LIMIT_EXCEEDED',
     })
-    expect((await desk.books(customer.account)).charged).toBeLessThanOrEqual(6_000n)
+    expect((await fixture.ledger(customer.account)).charged).toBeLessThanOrEqual(6_000n)
   })
 
   test('a refund gives its period back what it spent', async () => {
     const customer = await keyWith({ period: 'lifetime', usd: '0.0009' })
     expect(await callsUntilRefused(customer)).toBe(1)
-    const { store } = desk.service
+    const { store } = fixture.service
     const { request } = await store.read
       .selectFrom('entry')
       .select('request')
@@ -180,7 +180,7 @@ describe('a key with a budget', () => {
   ])('shows the smaller of its budget and its account’s balance: %s', async (_which, usd, shown) => {
     const customer = await keyWith({ period: 'epoch', usd })
     const headers = { authorization: `Bearer ${customer.key}` }
-    const answer = await desk.service.request('/api/v1/api_keys/rate_limits', { headers })
+    const answer = await fixture.service.request('/api/v1/api_keys/rate_limits', { headers })
     expect(RateLimits.parse(await answer.json()).data).toMatchObject(shown)
   })
 })
@@ -229,7 +229,7 @@ test.each([
   ['another member', { period: 'epoch', usd: '1', vcu: '1' }],
 ])('%s is a 400, and no key is made', async (_what, budget) => {
   expect((await order('keys', { usd: '1', label: '', budget })).status).toBe(400)
-  expect(await desk.service.store.read.selectFrom('api_key').selectAll().execute()).toEqual([])
+  expect(await fixture.service.store.read.selectFrom('api_key').selectAll().execute()).toEqual([])
 })
 
 test('the budget of a key that is not there is a 400', async () => {
@@ -237,6 +237,6 @@ test('the budget of a key that is not there is a 400', async () => {
 })
 
 async function commit(op: Op): Promise<void> {
-  const [outcome] = await desk.service.store.commit([{ id: uuidV7(clock.now()), ops: [op] }])
+  const [outcome] = await fixture.service.store.commit([{ id: uuidV7(clock.now()), ops: [op] }])
   expect(outcome?.ok).toBe(true)
 }

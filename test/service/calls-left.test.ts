@@ -4,10 +4,10 @@ import { unreadCalls } from '#access/limits/limit-rules.ts'
 import { wavOf } from '#engines/audio/recording.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { demoModels } from '#service/models/demo-models.ts'
-import { openDesk } from './chat-desk.ts'
+import { openFixture } from './chat-fixture.ts'
 import { used, words } from './chat-script.ts'
+import { colouredPng } from './image-models.ts'
 import { type OpenedService, openService, TestClock } from './open-service.ts'
-import { colouredPng } from './picture-models.ts'
 import { ScriptedWeb } from './scripted-web.ts'
 
 /** Between each engine and its answer: a test waits until one was asked, lets its caller leave, and then lets it answer. */
@@ -147,32 +147,32 @@ async function charged(key: string): Promise<number> {
 }
 
 test('an account that left too many calls begins none until some have ended, and others do', async () => {
-  const desk = await openDesk()
+  const fixture = await openFixture()
   try {
     const answered = Promise.withResolvers<void>()
-    desk.engine.play([{ until: answered.promise }, ...words('one'), { usage: used(20, 1) }])
-    const [customer, other] = [await desk.customer(10), await desk.customer(10)]
+    fixture.engine.play([{ until: answered.promise }, ...words('one'), { usage: used(20, 1) }])
+    const [customer, other] = [await fixture.customer(10), await fixture.customer(10)]
     const client = new AbortController()
-    const send = (init: RequestInit = {}) => desk.chat(customer, { max_tokens: 1 }, init)
+    const send = (init: RequestInit = {}) => fixture.chat(customer, { max_tokens: 1 }, init)
     const calls = Array.from({ length: unreadCalls.perAccount }, () =>
       send({ signal: client.signal }).catch(() => null),
     )
-    await expect.poll(() => desk.engine.calls.length).toBe(unreadCalls.perAccount)
+    await expect.poll(() => fixture.engine.calls.length).toBe(unreadCalls.perAccount)
     client.abort()
     const refused = await send()
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '5'])
     expect(await refused.json()).toMatchObject({ code: 'TOO_MANY_UNREAD_CALLS' })
-    const others = desk.chat(other, { max_tokens: 1 })
+    const others = fixture.chat(other, { max_tokens: 1 })
     answered.resolve()
     expect((await others).status).toBe(200)
     await Promise.all(calls)
-    await expect.poll(() => desk.openHolds()).toBe(0)
-    desk.service.clock.pass(60_000)
+    await expect.poll(() => fixture.openHolds()).toBe(0)
+    fixture.service.clock.pass(60_000)
     expect((await send()).status).toBe(200)
-    const { charged } = await desk.books(customer.account)
+    const { charged } = await fixture.ledger(customer.account)
     expect(charged).toBe(30n * BigInt(unreadCalls.perAccount + 1))
   } finally {
-    await desk.service.close()
+    await fixture.service.close()
   }
 })
 

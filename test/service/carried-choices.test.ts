@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { VideoQueueRequest } from '#contract/operations/video.ts'
 import { wavOf } from '#engines/audio/recording.ts'
 import { readConfig } from '#service/config/read-config.ts'
+import { colouredPng } from './image-models.ts'
 import { type OpenedService, openService } from './open-service.ts'
-import { colouredPng } from './picture-models.ts'
 
 /** A choice that an engine would drop is refused before money is held, and quoted no price either. */
 let service: OpenedService

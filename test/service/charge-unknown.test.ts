@@ -1,10 +1,10 @@
-/** Work that was done while its books went away: nobody may be invited to buy it twice. */
+/** Work that was done while its ledger went away: nobody may be invited to buy it twice. */
 import OpenAI from 'openai'
 import { afterEach, expect, test } from 'vitest'
 import { chargeUnknown } from '#contract/errors/errors.ts'
 import { type Store, StoreError } from '#ledger/store/store.ts'
 import type { Op } from '#ledger/store/units.ts'
-import { type ChatDesk, eventsOf, openDesk } from './chat-desk.ts'
+import { type ChatFixture, eventsOf, openFixture } from './chat-fixture.ts'
 import { used, words } from './chat-script.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
@@ -28,8 +28,8 @@ function losing(op: Op['op'], isWritten: boolean): (real: Store) => Store {
   })
 }
 
-async function desk(isWritten: boolean): Promise<ChatDesk> {
-  const opened = await openDesk({ storeBefore: losing('capture', isWritten) })
+async function fixture(isWritten: boolean): Promise<ChatFixture> {
+  const opened = await openFixture({ storeBefore: losing('capture', isWritten) })
   closing.push(opened.service)
   opened.engine.play([...words('one', ' two'), { usage: used(10, 2) }])
   return opened
@@ -41,7 +41,7 @@ test.each([
 ])(
   'a chat whose charge %s says that nobody knows, and is not to be repeated unseen',
   async (_what, isWritten, charges) => {
-    const { service, chat, customer, books } = await desk(isWritten)
+    const { service, chat, customer, ledger } = await fixture(isWritten)
     const ada = await customer(1)
     const answer = await chat(ada)
     expect([answer.status, answer.headers.get('x-should-retry'), answer.headers.get('retry-after')]).toEqual([
@@ -52,7 +52,7 @@ test.each([
     const body = await answer.json()
     expect(body).toEqual(chargeUnknown().body)
     expect(body).toMatchObject({ code: 'CHARGE_UNKNOWN' })
-    expect((await books(ada.account)).skus.length > 0).toBe(charges === 1)
+    expect((await ledger(ada.account)).skus.length > 0).toBe(charges === 1)
     const told = service.logged.filter(({ level }) => level === 'error').map(({ facts }) => facts)
     const cause = expect.objectContaining({ name: 'StoreError', message: 'away' })
     expect(told).toMatchObject([{ err: { name: 'ChargeUnknown', kind: 'outcome_unknown', cause } }])
@@ -60,7 +60,7 @@ test.each([
 )
 
 test('a stream whose charge nobody knows ends with an event that says so, and one line of the log', async () => {
-  const { service, chat, customer } = await desk(true)
+  const { service, chat, customer } = await fixture(true)
   const events = eventsOf(await (await chat(await customer(1), { stream: true })).text())
   expect(JSON.parse(events.at(-2) ?? '')).toMatchObject({
     choices: [{ finish_reason: 'error' }],
@@ -77,7 +77,7 @@ test('a stream whose charge nobody knows ends with an event that says so, and on
 })
 
 test('the stock client asks once', async () => {
-  const opened = await desk(true)
+  const opened = await fixture(true)
   const { key } = await opened.customer(1)
   let asked = 0
   const client = new OpenAI({
@@ -98,7 +98,7 @@ test('the stock client asks once', async () => {
 test.each([
   ['was written', true, 500, 1],
   ['was not', false, 503, 0],
-])('a video that %s before the books went', async (_what, isWritten, status, jobs) => {
+])('a video that %s before the ledger went', async (_what, isWritten, status, jobs) => {
   const service = await openService({ storeBefore: losing('job', isWritten) })
   closing.push(service)
   const body = { model: 'demo-video', prompt: 'a cat', duration: '5s' }

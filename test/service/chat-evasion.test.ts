@@ -3,18 +3,18 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { countPromptTokens, countTokens, RunningCount, tokenizedCharacters } from '#engines/tokens/count-tokens.ts'
 import { audit } from '#ledger/audit/audit.ts'
-import { type ChatDesk, openDesk } from './chat-desk.ts'
+import { type ChatFixture, openFixture } from './chat-fixture.ts'
 import { type Beat, used } from './chat-script.ts'
 import { textModel } from './models/example-models.ts'
 
 const sees = textModel().capabilities
-let desk: ChatDesk
+let fixture: ChatFixture
 beforeAll(async () => {
-  desk = await openDesk({ model: { capabilities: { ...sees, supportsVision: true, supportsAudioInput: true } } })
+  fixture = await openFixture({ model: { capabilities: { ...sees, supportsVision: true, supportsAudioInput: true } } })
 })
 afterAll(async () => {
-  expect((await audit(desk.service.database)).findings).toEqual([])
-  await desk.service.close()
+  expect((await audit(fixture.service.database)).findings).toEqual([])
+  await fixture.service.close()
 })
 
 const thought = 'Step by step I work out the answer, which is forty-two. '
@@ -29,35 +29,35 @@ describe('whatever an engine calls what it generated, who leaves has had it and 
     ['refusal', { refusal: thought }],
     ['a name of its own', { inner_voice: thought }],
   ])('%s', async (_member, delta) => {
-    desk.engine.play([{ role: true }, { delta }, { delta }, 'silence'] satisfies Beat[])
-    const customer = await desk.customer(1)
-    const reader = (await desk.chat(customer, { stream: true })).body?.getReader()
+    fixture.engine.play([{ role: true }, { delta }, { delta }, 'silence'] satisfies Beat[])
+    const customer = await fixture.customer(1)
+    const reader = (await fixture.chat(customer, { stream: true })).body?.getReader()
     for (let read = 0; read < 3; read++) await reader?.read()
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const over = reader?.cancel()
     await vi.advanceTimersByTimeAsync(36_000)
     vi.useRealTimers()
     await over
-    expect((await desk.books(customer.account)).charged).toBeGreaterThanOrEqual((2n * tokens - 1n) * 10n)
+    expect((await fixture.ledger(customer.account)).charged).toBeGreaterThanOrEqual((2n * tokens - 1n) * 10n)
   })
 
   test('the same reasoning under two names is one reasoning', async () => {
     const charges: bigint[] = []
     for (const delta of [{ reasoning: thought }, { reasoning: thought, reasoning_content: thought }]) {
-      desk.engine.play([{ delta }])
-      const customer = await desk.customer(1)
-      await (await desk.chat(customer, { stream: true })).text()
-      charges.push((await desk.books(customer.account)).charged)
+      fixture.engine.play([{ delta }])
+      const customer = await fixture.customer(1)
+      await (await fixture.chat(customer, { stream: true })).text()
+      charges.push((await fixture.ledger(customer.account)).charged)
     }
     expect(charges[1]).toBe(charges[0])
   })
 
   test('holds grow with it: two streams on credit for one end where the credit does', async () => {
-    desk.engine.play(Array.from({ length: 250 }, () => ({ delta: { reasoning: thought } })))
-    const customer = await desk.customer(0.04)
-    const streams = await Promise.all([1, 2].map(() => desk.chat(customer, { stream: true })))
+    fixture.engine.play(Array.from({ length: 250 }, () => ({ delta: { reasoning: thought } })))
+    const customer = await fixture.customer(0.04)
+    const streams = await Promise.all([1, 2].map(() => fixture.chat(customer, { stream: true })))
     await Promise.all(streams.map(answer => answer.text()))
-    const { charged, writtenOff } = await desk.books(customer.account)
+    const { charged, writtenOff } = await fixture.ledger(customer.account)
     expect(charged).toBeGreaterThan(30_000n)
     expect(writtenOff).toBe(0n)
   })
@@ -102,30 +102,30 @@ describe('a cheap beginning makes nothing after it cheap', () => {
 
 describe('what an engine honestly reports is paid while there is credit, and not written off', () => {
   test('an hour of near-silence, which is far more tokens than its bytes look like', async () => {
-    desk.engine.play([{ text: 'nothing' }, { usage: used(115_200, 1) }])
-    const customer = await desk.customer(10)
+    fixture.engine.play([{ text: 'nothing' }, { usage: used(115_200, 1) }])
+    const customer = await fixture.customer(10)
     // Frames of 24 bytes, 8,000 bits a second.
     const frame = Buffer.concat([Buffer.from('fff314c4', 'hex'), Buffer.alloc(20)])
     const data = Buffer.concat(Array<Buffer>(2_000).fill(frame)).toString('base64')
     const audio = { type: 'input_audio', input_audio: { data, format: 'mp3' } }
-    const answer = await desk.chat(customer, { max_tokens: 1, messages: [{ role: 'user', content: [audio] }] })
+    const answer = await fixture.chat(customer, { max_tokens: 1, messages: [{ role: 'user', content: [audio] }] })
     expect(answer.status).toBe(200)
-    expect(await desk.books(customer.account)).toMatchObject({ charged: 115_210n, writtenOff: 0n })
+    expect(await fixture.ledger(customer.account)).toMatchObject({ charged: 115_210n, writtenOff: 0n })
   })
 
   test('members that nobody knows are part of what is held', async () => {
     const functions = [{ name: 'f', description: 'a long text to be summed up '.repeat(2_000) }]
-    desk.engine.play([{ text: 'ok' }, { usage: used(12_000, 1) }])
-    const customer = await desk.customer(10)
-    expect((await desk.chat(customer, { max_tokens: 1, functions })).status).toBe(200)
-    expect(await desk.books(customer.account)).toMatchObject({ charged: 12_010n, writtenOff: 0n })
+    fixture.engine.play([{ text: 'ok' }, { usage: used(12_000, 1) }])
+    const customer = await fixture.customer(10)
+    expect((await fixture.chat(customer, { max_tokens: 1, functions })).status).toBe(200)
+    expect(await fixture.ledger(customer.account)).toMatchObject({ charged: 12_010n, writtenOff: 0n })
   })
 
   test('beyond a hold that only text bounds it is a loss of the service', async () => {
-    desk.engine.play([{ text: 'ok' }, { usage: used(12_000, 1) }])
-    const customer = await desk.customer(10)
-    await desk.chat(customer, { max_tokens: 1 })
-    const { charged, writtenOff } = await desk.books(customer.account)
+    fixture.engine.play([{ text: 'ok' }, { usage: used(12_000, 1) }])
+    const customer = await fixture.customer(10)
+    await fixture.chat(customer, { max_tokens: 1 })
+    const { charged, writtenOff } = await fixture.ledger(customer.account)
     expect([charged + writtenOff, charged < 1_000n]).toEqual([12_010n, true])
   })
 })

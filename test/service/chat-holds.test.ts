@@ -4,28 +4,28 @@ import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import type { Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
-import { type ChatDesk, type Customer, eventsOf, openDesk } from './chat-desk.ts'
+import { type ChatFixture, type Customer, eventsOf, openFixture } from './chat-fixture.ts'
 import { type Beat, used, words } from './chat-script.ts'
 
 /** A micro-USD a prompt token, ten a completion token. */
 const prompt = BigInt(countPromptTokens({ model: 'scripted', messages: [{ role: 'user', content: 'hello' }] }))
 const manyWords = (count: number): Beat[] => words(...Array.from({ length: count }, () => ' word'))
 
-let desk: ChatDesk
+let fixture: ChatFixture
 beforeAll(async () => {
-  desk = await openDesk()
+  fixture = await openFixture()
 })
 afterEach(async () => {
-  await expect.poll(() => desk.openHolds()).toBe(0)
-  const report = await audit(desk.service.database)
+  await expect.poll(() => fixture.openHolds()).toBe(0)
+  const report = await audit(fixture.service.database)
   expect([report.findings, report.driftMicroUsd]).toEqual([[], 0n])
-  expect(desk.service.logged.filter(line => line.level === 'error')).toEqual([])
+  expect(fixture.service.logged.filter(line => line.level === 'error')).toEqual([])
 })
-afterAll(() => desk.service.close())
+afterAll(() => fixture.service.close())
 
 const heldBy = async ({ account }: Customer): Promise<bigint> =>
   (
-    await desk.service.store.read
+    await fixture.service.store.read
       .selectFrom('account')
       .select('held')
       .where('id', '=', account)
@@ -34,7 +34,7 @@ const heldBy = async ({ account }: Customer): Promise<bigint> =>
 
 /** Reads a stream to its end and notes what is held after each event. */
 async function heldThroughout(customer: Customer): Promise<{ held: bigint[]; events: string[] }> {
-  const answer = await desk.chat(customer, { stream: true, stream_options: { include_usage: true } })
+  const answer = await fixture.chat(customer, { stream: true, stream_options: { include_usage: true } })
   const reader = answer.body?.getReader()
   const held: bigint[] = []
   let text = ''
@@ -49,8 +49,8 @@ async function heldThroughout(customer: Customer): Promise<{ held: bigint[]; eve
 const rises = (held: readonly bigint[]): bigint[] => [...new Set(held.filter(each => each > 0n))]
 
 test('without a maximum a stream holds a fifth of the credit, and more of it ahead of need', async () => {
-  desk.engine.play([...manyWords(700), { usage: used(20, 700) }])
-  const customer = await desk.customer(0.02)
+  fixture.engine.play([...manyWords(700), { usage: used(20, 700) }])
+  const customer = await fixture.customer(0.02)
   const { held, events } = await heldThroughout(customer)
   expect(held[0]).toBeLessThanOrEqual(4_000n)
   expect(held[0]).toBeGreaterThan(3_900n)
@@ -60,16 +60,16 @@ test('without a maximum a stream holds a fifth of the credit, and more of it ahe
   for (const [index, each] of held.entries())
     if (each > 0n) expect(each).toBeGreaterThanOrEqual(10n * BigInt(index + 1))
   expect(JSON.parse(events.at(-2) ?? '').cost.usd).toBe(0.00702)
-  expect((await desk.books(customer.account)).charged).toBe(7_020n)
+  expect((await fixture.ledger(customer.account)).charged).toBe(7_020n)
 })
 
 test('the engine is told all that the credit pays for, as it cannot be told again', async () => {
-  desk.engine.play([...manyWords(3), { usage: used(20, 3) }])
-  const [some, plenty] = [await desk.customer(0.02), await desk.customer(100)]
-  await (await desk.chat(some, { stream: true })).text()
-  await (await desk.chat(plenty, { stream: true })).text()
-  await (await desk.chat(some)).text()
-  const [streamed, unbounded, whole] = desk.engine.calls.map(call => call.maxCompletionTokens)
+  fixture.engine.play([...manyWords(3), { usage: used(20, 3) }])
+  const [some, plenty] = [await fixture.customer(0.02), await fixture.customer(100)]
+  await (await fixture.chat(some, { stream: true })).text()
+  await (await fixture.chat(plenty, { stream: true })).text()
+  await (await fixture.chat(some)).text()
+  const [streamed, unbounded, whole] = fixture.engine.calls.map(call => call.maxCompletionTokens)
   expect(streamed).toBeGreaterThan(1_900)
   expect(streamed).toBeLessThan(2_000)
   expect(unbounded).toBe(16_384)
@@ -78,19 +78,19 @@ test('the engine is told all that the credit pays for, as it cannot be told agai
 })
 
 test('a maximum that was given is held whole from the beginning, and never more', async () => {
-  desk.engine.play([...manyWords(400), { usage: used(20, 400) }])
-  const customer = await desk.customer(1)
-  const answer = await desk.chat(customer, { stream: true, max_tokens: 500 })
+  fixture.engine.play([...manyWords(400), { usage: used(20, 400) }])
+  const customer = await fixture.customer(1)
+  const answer = await fixture.chat(customer, { stream: true, max_tokens: 500 })
   const first = await heldBy(customer)
   expect(first).toBeGreaterThan(5_000n)
   await answer.text()
-  expect((await desk.books(customer.account)).charged).toBe(4_020n)
+  expect((await fixture.ledger(customer.account)).charged).toBe(4_020n)
 })
 
 test('where nothing is left to extend with, the stream ends with an error event and what was delivered is charged', async () => {
-  desk.engine.play([...manyWords(5_000), 'silence'])
-  const customer = await desk.customer(0.02)
-  const answer = await desk.chat(customer, { stream: true })
+  fixture.engine.play([...manyWords(5_000), 'silence'])
+  const customer = await fixture.customer(0.02)
+  const answer = await fixture.chat(customer, { stream: true })
   // Another call takes the rest of the credit while this one runs.
   const rest = 20_000n - (await heldBy(customer))
   const other = await takeCredit(customer, rest)
@@ -106,8 +106,8 @@ test('where nothing is left to extend with, the stream ends with an error event 
     },
   })
   expect(events.at(-1)).toBe('[DONE]')
-  expect(desk.engine.calls[0]?.signal.aborted).toBe(true)
-  const { charged, writtenOff } = await desk.books(customer.account)
+  expect(fixture.engine.calls[0]?.signal.aborted).toBe(true)
+  const { charged, writtenOff } = await fixture.ledger(customer.account)
   const delivered = BigInt(events.length - 2)
   expect([charged, writtenOff]).toEqual([prompt + 10n * delivered, 0n])
   expect(charged).toBeGreaterThan(3_500n)
@@ -116,13 +116,13 @@ test('where nothing is left to extend with, the stream ends with an error event 
 })
 
 test('what is left is taken where it is less than a step', async () => {
-  desk.engine.play([...manyWords(5_000), 'silence'])
-  const customer = await desk.customer(0.02)
-  const answer = await desk.chat(customer, { stream: true })
+  fixture.engine.play([...manyWords(5_000), 'silence'])
+  const customer = await fixture.customer(0.02)
+  const answer = await fixture.chat(customer, { stream: true })
   const other = await takeCredit(customer, 20_000n - (await heldBy(customer)) - 1_000n)
   const events = eventsOf(await answer.text())
   expect(JSON.parse(events.at(-2) ?? '').error.code).toBe('INSUFFICIENT_BALANCE')
-  const { charged } = await desk.books(customer.account)
+  const { charged } = await fixture.ledger(customer.account)
   expect(charged).toBeGreaterThan(4_500n)
   expect(charged).toBeLessThanOrEqual(5_000n)
   await other()
@@ -130,9 +130,9 @@ test('what is left is taken where it is less than a step', async () => {
 
 test('credit that comes back in time is used', async () => {
   const full = Promise.withResolvers<void>()
-  desk.engine.play([...manyWords(320), { until: full.promise }, ...manyWords(300), { usage: used(20, 620) }])
-  const customer = await desk.customer(0.02)
-  const answer = await desk.chat(customer, { stream: true })
+  fixture.engine.play([...manyWords(320), { until: full.promise }, ...manyWords(300), { usage: used(20, 620) }])
+  const customer = await fixture.customer(0.02)
+  const answer = await fixture.chat(customer, { stream: true })
   const other = await takeCredit(customer, 20_000n - (await heldBy(customer)))
   const reader = answer.body?.getReader()
   for (let read = 0; read < 320; read++) await reader?.read()
@@ -142,22 +142,22 @@ test('credit that comes back in time is used', async () => {
   for (let step = await reader?.read(); step && !step.done; step = await reader?.read())
     last = new TextDecoder().decode(step.value)
   expect(last).toContain('[DONE]')
-  expect((await desk.books(customer.account)).charged).toBe(6_220n)
+  expect((await fixture.ledger(customer.account)).charged).toBe(6_220n)
 })
 
 test('tokens that are never shown are paid from the credit too, as far as the engine was told to go', async () => {
-  desk.engine.play([...manyWords(3), { usage: used(20, 1_500) }])
-  const customer = await desk.customer(0.02)
-  await (await desk.chat(customer, { stream: true })).text()
-  const { charged, writtenOff } = await desk.books(customer.account)
+  fixture.engine.play([...manyWords(3), { usage: used(20, 1_500) }])
+  const customer = await fixture.customer(0.02)
+  await (await fixture.chat(customer, { stream: true })).text()
+  const { charged, writtenOff } = await fixture.ledger(customer.account)
   expect([charged, writtenOff]).toEqual([15_020n, 0n])
 })
 
 test('and what is beyond that is the loss of the service', async () => {
-  desk.engine.play([...manyWords(3), { usage: used(20, 5_000) }])
-  const customer = await desk.customer(0.02)
-  await (await desk.chat(customer, { stream: true })).text()
-  const { charged, writtenOff } = await desk.books(customer.account)
+  fixture.engine.play([...manyWords(3), { usage: used(20, 5_000) }])
+  const customer = await fixture.customer(0.02)
+  await (await fixture.chat(customer, { stream: true })).text()
+  const { charged, writtenOff } = await fixture.ledger(customer.account)
   expect(charged + writtenOff).toBe(50_020n)
   expect(charged).toBeLessThanOrEqual(20_000n)
   expect(charged).toBeGreaterThan(19_900n)
@@ -165,7 +165,7 @@ test('and what is beyond that is the loss of the service', async () => {
 
 /** Holds so much of a customer's credit; the result gives it back. */
 async function takeCredit({ account }: Customer, amount: bigint): Promise<() => Promise<void>> {
-  const { store, clock } = desk.service
+  const { store, clock } = fixture.service
   const hold = uuidV7(clock.now())
   const lease = { owner: 'another process', untilMs: clock.now() + 60_000 }
   const commit = async (op: Op) => {

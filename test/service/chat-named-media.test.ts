@@ -2,10 +2,10 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { FetchRefused } from '#engines/fetch/fetcher.ts'
 import type { FetchedFile, FetchOrder } from '#engines/fetch/guarded-fetcher.ts'
-import { videoBytes } from '#engines/video-media/request-media.ts'
+import { videoBytes } from '#engines/video-media/media-limits.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import type { TextModel } from '#service/models/model.ts'
-import { type ChatDesk, openDesk } from './chat-desk.ts'
+import { type ChatFixture, openFixture } from './chat-fixture.ts'
 import { used } from './chat-script.ts'
 import { textModel } from './models/example-models.ts'
 
@@ -22,37 +22,37 @@ const html = Buffer.from('<!doctype html><p>The fare is <b>two</b> crowns.</p>')
 
 let found: Partial<FetchedFile> | FetchRefused = {}
 let orders: FetchOrder[] = []
-const desks: ChatDesk[] = []
+const fixtures: ChatFixture[] = []
 
-async function deskFor(model: Partial<TextModel>): Promise<ChatDesk> {
+async function fixtureFor(model: Partial<TextModel>): Promise<ChatFixture> {
   const fetch = async (order: FetchOrder): Promise<FetchedFile> => {
     orders.push(order)
     if (found instanceof FetchRefused) throw found
     return { url: order.url, mimeType: 'video/mp4', charset: null, bytes: mp4, ...found }
   }
-  const desk = await openDesk({ fetcher: { fetch }, model })
-  desks.push(desk)
-  return desk
+  const fixture = await openFixture({ fetcher: { fetch }, model })
+  fixtures.push(fixture)
+  return fixture
 }
 
-let videos: ChatDesk
-let texts: ChatDesk
-let engines: ChatDesk
+let videos: ChatFixture
+let texts: ChatFixture
+let engines: ChatFixture
 beforeAll(async () => {
   const { capabilities } = textModel()
-  videos = await deskFor({ capabilities: { ...capabilities, supportsVideoInput: true } })
-  texts = await deskFor({ files: 'text' })
-  engines = await deskFor({ files: 'engine' })
+  videos = await fixtureFor({ capabilities: { ...capabilities, supportsVideoInput: true } })
+  texts = await fixtureFor({ files: 'text' })
+  engines = await fixtureFor({ files: 'engine' })
 })
 afterEach(() => {
-  for (const { service } of desks) service.clock.pass(60_000)
+  for (const { service } of fixtures) service.clock.pass(60_000)
   found = {}
   orders = []
 })
 afterAll(async () => {
-  for (const desk of desks) {
-    expect((await audit(desk.service.database)).findings).toEqual([])
-    await desk.service.close()
+  for (const fixture of fixtures) {
+    expect((await audit(fixture.service.database)).findings).toEqual([])
+    await fixture.service.close()
   }
 })
 
@@ -64,18 +64,18 @@ const file = (data = address, filename?: string) => ({
 })
 const dataUrl = (type: string, bytes: Buffer) => `data:${type};base64,${bytes.toString('base64')}`
 
-async function send(desk: ChatDesk, parts: object[], usd = 10) {
-  desk.engine.play([{ text: 'A tram' }, { usage: used(20, 2) }])
+async function send(fixture: ChatFixture, parts: object[], usd = 10) {
+  fixture.engine.play([{ text: 'A tram' }, { usage: used(20, 2) }])
   const content = [{ type: 'text', text: 'What is this?' }, ...parts]
-  const customer = await desk.customer(usd)
-  const response = await desk.chat(customer, { max_tokens: 4, messages: [{ role: 'user', content }] })
+  const customer = await fixture.customer(usd)
+  const response = await fixture.chat(customer, { max_tokens: 4, messages: [{ role: 'user', content }] })
   const text = await response.text()
-  const shown = desk.engine.calls.at(-1)?.request.messages[0]?.content as unknown[] | undefined
+  const shown = fixture.engine.calls.at(-1)?.request.messages[0]?.content as unknown[] | undefined
   return {
     status: response.status,
     text,
     shown: shown?.slice(1),
-    charged: (await desk.books(customer.account)).charged,
+    charged: (await fixture.ledger(customer.account)).charged,
   }
 }
 
@@ -134,7 +134,7 @@ test('a file for an engine that reads files is handed on, fetched where it is na
   expect([status, shown]).toEqual([200, [file(dataUrl('text/html', html), 'a.html'), file(given)]])
 })
 
-test.each<[rule: string, desk: () => ChatDesk, part: object, says: RegExp]>([
+test.each<[rule: string, fixture: () => ChatFixture, part: object, says: RegExp]>([
   [
     'for a model that does not say so',
     () => videos,
@@ -144,8 +144,8 @@ test.each<[rule: string, desk: () => ChatDesk, part: object, says: RegExp]>([
   ['that is no document', () => texts, file(dataUrl('application/zip', Buffer.from('PK\x03\x04'))), /is not a PDF/],
   ['that is no base64', () => texts, file('data:text/plain;base64,%%%'), /not valid base64/],
   ['at a place of this machine', () => texts, file('file:///etc/passwd'), /must be a URL or a data URL/],
-])('a file %s is a 400, and free', async (_rule, desk, part, says) => {
-  const { status, text, charged } = await send(desk(), [part])
+])('a file %s is a 400, and free', async (_rule, fixture, part, says) => {
+  const { status, text, charged } = await send(fixture(), [part])
   expect([status, text, charged]).toEqual([400, expect.stringMatching(says), 0n])
 })
 

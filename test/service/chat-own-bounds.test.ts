@@ -5,7 +5,7 @@ import { OpenAiChat } from '#engines/openai/chat.ts'
 import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { asEvents, asJson, chunk, completion, event, type Upstream, upstream } from '../engines/openai/upstream.ts'
-import { type ChatDesk, openDesk } from './chat-desk.ts'
+import { type ChatFixture, openFixture } from './chat-fixture.ts'
 import { used } from './chat-script.ts'
 import { textModel } from './models/example-models.ts'
 
@@ -14,13 +14,13 @@ const prompt = BigInt(countPromptTokens({ model: 'scripted', messages: [{ role: 
 const thoughtMs = 100_000
 const thought = 10n * 2_000n
 
-let open: { desk: ChatDesk; server: Upstream } | null = null
+let open: { fixture: ChatFixture; server: Upstream } | null = null
 afterEach(async () => {
   if (!open) return
-  const { desk, server } = open
-  await expect.poll(() => desk.openHolds()).toBe(0)
-  expect((await audit(desk.service.database)).findings).toEqual([])
-  await desk.service.close()
+  const { fixture, server } = open
+  await expect.poll(() => fixture.openHolds()).toBe(0)
+  expect((await audit(fixture.service.database)).findings).toEqual([])
+  await fixture.service.close()
   await server.close()
 })
 
@@ -30,67 +30,67 @@ async function against(answer: (response: ServerResponse) => unknown, answerMs =
   const timeouts = { answerMs, firstByteMs: 400, silenceMs: 400 }
   const engine = new OpenAiChat({ baseUrl: server.baseUrl, timeouts })
   const { capabilities } = textModel()
-  const desk = await openDesk({ model: { engine, capabilities: { ...capabilities, supportsReasoning: true } } })
-  open = { desk, server }
-  const customer = await desk.customer(100)
+  const fixture = await openFixture({ model: { engine, capabilities: { ...capabilities, supportsReasoning: true } } })
+  open = { fixture, server }
+  const customer = await fixture.customer(100)
   const asked = () => expect.poll(() => server.seen.length).toBe(1)
   const charged = async () => {
-    await expect.poll(() => desk.openHolds()).toBe(0)
-    return (await desk.books(customer.account)).charged
+    await expect.poll(() => fixture.openHolds()).toBe(0)
+    return (await fixture.ledger(customer.account)).charged
   }
-  return { desk, customer, server, asked, charged }
+  return { fixture, customer, server, asked, charged }
 }
 
 const oneWord = asEvents([event(chunk('one'))], { end: false })
 
 describe('an answer that a limit of ours has cut', () => {
   test('whole, because it took too long: the prompt, and what its model can have thought', async () => {
-    const { desk, customer, asked, charged } = await against(() => undefined)
-    const answer = desk.chat(customer)
+    const { fixture, customer, asked, charged } = await against(() => undefined)
+    const answer = fixture.chat(customer)
     await asked()
-    desk.service.clock.pass(thoughtMs)
+    fixture.service.clock.pass(thoughtMs)
     expect([(await answer).status, await charged()]).toEqual([504, prompt + thought])
   })
 
   test('whole, because it is too large: the prompt, and the least tokens of that', async () => {
     const blanks = ' '.repeat(33 * 1024 * 1024)
     const choices = [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: blanks } }]
-    const { desk, customer, charged } = await against(asJson({ ...completion, choices }), 20_000)
-    expect((await desk.chat(customer, { max_tokens: 5_000 })).status).toBe(500)
+    const { fixture, customer, charged } = await against(asJson({ ...completion, choices }), 20_000)
+    expect((await fixture.chat(customer, { max_tokens: 5_000 })).status).toBe(500)
     expect(await charged()).toBe(prompt + 50_000n)
   })
 
   test('streamed, because it was silent for too long: what it delivered too', async () => {
-    const { desk, customer, charged } = await against(oneWord)
-    const answer = await desk.chat(customer, { stream: true })
+    const { fixture, customer, charged } = await against(oneWord)
+    const answer = await fixture.chat(customer, { stream: true })
     const reader = answer.body?.getReader()
     await reader?.read()
-    desk.service.clock.pass(thoughtMs)
+    fixture.service.clock.pass(thoughtMs)
     for (let step = await reader?.read(); step && !step.done; step = await reader?.read());
     expect(await charged()).toBe(prompt + 10n + thought)
   })
 
   test('streamed, after its reader has left', async () => {
-    const { desk, customer, charged } = await against(oneWord)
-    const reader = (await desk.chat(customer, { stream: true })).body?.getReader()
+    const { fixture, customer, charged } = await against(oneWord)
+    const reader = (await fixture.chat(customer, { stream: true })).body?.getReader()
     await reader?.read()
-    desk.service.clock.pass(thoughtMs)
+    fixture.service.clock.pass(thoughtMs)
     await reader?.cancel()
     expect(await charged()).toBe(prompt + 10n + thought)
   })
 
   test('under an Idempotency-Key, once', async () => {
-    const { desk, customer, asked, charged, server } = await against(() => undefined)
+    const { fixture, customer, asked, charged, server } = await against(() => undefined)
     const headers = {
       'content-type': 'application/json',
       authorization: `Bearer ${customer.key}`,
       'idempotency-key': 'a-slow-one',
     }
-    const answer = desk.chat(customer, {}, { headers })
+    const answer = fixture.chat(customer, {}, { headers })
     await asked()
-    desk.service.clock.pass(thoughtMs)
+    fixture.service.clock.pass(thoughtMs)
     expect((await answer).status).toBe(504)
-    expect([(await desk.chat(customer, {}, { headers })).status, server.seen.length]).toEqual([504, 1])
+    expect([(await fixture.chat(customer, {}, { headers })).status, server.seen.length]).toEqual([504, 1])
     expect(await charged()).toBe(prompt + thought)
   })
 })
@@ -108,8 +108,8 @@ describe('an engine that fails by itself is free', () => {
       true,
     ],
   ])('%s', async (_how, answer, stream) => {
-    const { desk, customer, charged } = await against(answer)
-    const response = await desk.chat(customer, { stream })
+    const { fixture, customer, charged } = await against(answer)
+    const response = await fixture.chat(customer, { stream })
     expect(response.status).toBeGreaterThanOrEqual(500)
     expect(await charged()).toBe(0n)
   })
@@ -125,8 +125,8 @@ describe('a request for an answer that is larger than one may be', () => {
     ['of one choice', { ...listed, n: 1, max_tokens: 16_000 }, 'max_tokens'],
     ['with more log probabilities than any fits', { logprobs: true, top_logprobs: 1_000_000 }, 'top_logprobs'],
   ])('is refused by its name before anything is held: %s', async (_what, body, field) => {
-    const { desk, customer, server, charged } = await against(sent())
-    const answer = await desk.chat(customer, body)
+    const { fixture, customer, server, charged } = await against(sent())
+    const answer = await fixture.chat(customer, body)
     const text = await answer.text()
     expect([answer.status, JSON.parse(text).issues?.[0]?.path ?? text]).toEqual([400, [field]])
     expect(text).toMatch(/allowed values: up to \d+ tokens/)
@@ -138,17 +138,17 @@ describe('a request for an answer that is larger than one may be', () => {
     ['no log probabilities', { n: 4, max_tokens: 6_000 }],
     ['a stream of it', { ...listed, max_tokens: 6_000, stream: true }],
   ])('is taken with %s', async (_what, body) => {
-    const { desk, customer } = await against(
+    const { fixture, customer } = await against(
       'stream' in body ? asEvents([event(chunk('one')), 'data: [DONE]\n\n']) : sent(),
     )
-    const answer = await desk.chat(customer, body)
+    const answer = await fixture.chat(customer, body)
     await answer.text()
     expect(answer.status).toBe(200)
   })
 
   test('without a maximum it gets one that fits', async () => {
-    const { desk, customer, server } = await against(sent())
-    expect((await desk.chat(customer, listed)).status).toBe(200)
+    const { fixture, customer, server } = await against(sent())
+    expect((await fixture.chat(customer, listed)).status).toBe(200)
     const { max_tokens: most, n } = server.seen[0]?.body ?? {}
     expect(Number(most) * Number(n)).toBeLessThan(12_600)
     expect(Number(most)).toBeGreaterThan(2_000)

@@ -14,7 +14,7 @@ import {
   upstream,
   usage,
 } from '../engines/openai/upstream.ts'
-import { eventsOf } from './chat-desk.ts'
+import { eventsOf } from './chat-fixture.ts'
 import { type OpenedService, openService, TestClock } from './open-service.ts'
 import { ScriptedWeb } from './scripted-web.ts'
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { pricePerMillion } from '#contract/money.ts'
-import { type ChatDesk, openDesk } from './chat-desk.ts'
+import { type ChatFixture, openFixture } from './chat-fixture.ts'
 import { used, words } from './chat-script.ts'
 
-let desk: ChatDesk
+let fixture: ChatFixture
 beforeAll(async () => {
-  desk = await openDesk({
+  fixture = await openFixture({
     model: {
       price: {
         inputPicoUsd: pricePerMillion('1') ?? 0n,
@@ -16,10 +16,10 @@ beforeAll(async () => {
     },
   })
 })
-beforeEach(() => desk.engine.play([...words('An answer'), { usage: used(100, 10) }]))
-afterAll(() => desk.service.close())
+beforeEach(() => fixture.engine.play([...words('An answer'), { usage: used(100, 10) }]))
+afterAll(() => fixture.service.close())
 
-const picture =
+const image =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNg+M9QDwADgQGAo1s0VgAAAABJRU5ErkJggg=='
 const f = { type: 'function', function: { name: 'f', description: 'd', parameters: { type: 'object' }, strict: true } }
 const calls = [{ id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } }]
@@ -95,7 +95,7 @@ const taken: [field: string, values: object[]][] = [
     [
       parts(
         { type: 'text', text: 't', cache_control: { type: 'ephemeral' } },
-        { type: 'image_url', image_url: { url: picture } },
+        { type: 'image_url', image_url: { url: image } },
       ),
     ],
   ],
@@ -103,17 +103,17 @@ const taken: [field: string, values: object[]][] = [
 const takenRows = taken.flatMap(([field, values]) => values.map(value => [field, value] as const))
 
 test.each(takenRows)('§5.1 takes %s: %o', async (_field, body) => {
-  const response = await desk.chat(await desk.customer(1), { ...body })
+  const response = await fixture.chat(await fixture.customer(1), { ...body })
   expect([response.status, await response.text()]).toEqual([200, expect.any(String)])
-  expect(desk.engine.calls.at(-1)?.request).toMatchObject(body)
+  expect(fixture.engine.calls.at(-1)?.request).toMatchObject(body)
 })
 
 test.each([
   ['ten fallbacks', { fallbacks: Array(10).fill({ model: 'm' }) }],
   ['a member that nobody knows', { speed: { warp: 9 } }],
 ])('§1.4 tolerates %s, and tells no engine of it', async (_field, body) => {
-  expect((await desk.chat(await desk.customer(1), body)).status).toBe(200)
-  for (const name of Object.keys(body)) expect(desk.engine.calls.at(-1)?.request).not.toHaveProperty(name)
+  expect((await fixture.chat(await fixture.customer(1), body)).status).toBe(200)
+  for (const name of Object.keys(body)) expect(fixture.engine.calls.at(-1)?.request).not.toHaveProperty(name)
 })
 
 const refused: [body: object, names: string][] = [
@@ -150,7 +150,7 @@ const refused: [body: object, names: string][] = [
   [{ messages: [] }, 'messages'],
   [after({ role: 'robot', content: 'x' }), 'role'],
   [after({ role: 'tool', content: 'x' }), 'tool_call_id'],
-  [after({ role: 'assistant', content: [{ type: 'image_url', image_url: { url: picture } }] }), 'content'],
+  [after({ role: 'assistant', content: [{ type: 'image_url', image_url: { url: image } }] }), 'content'],
   [parts({ type: 'text', text: '' }), 'text'],
   [parts({ type: 'text', text: 'a', cache_control: { type: 'forever' } }), 'cache_control'],
   [parts({ type: 'image_url', image_url: {} }), 'url'],
@@ -161,18 +161,18 @@ const refused: [body: object, names: string][] = [
 ]
 
 test.each(refused)('§5.1 refuses %o, by its name and for nothing', async (body, names) => {
-  const customer = await desk.customer(1)
-  const response = await desk.chat(customer, body)
+  const customer = await fixture.customer(1)
+  const response = await fixture.chat(customer, body)
   expect([response.status, await response.text()]).toEqual([400, expect.stringContaining(names)])
-  expect([desk.engine.calls.length, (await desk.books(customer.account)).charged]).toEqual([0, 0n])
+  expect([fixture.engine.calls.length, (await fixture.ledger(customer.account)).charged]).toEqual([0, 0n])
 })
 
 test.each([false, true])('what is read from a cache or written into it has its own price; stream: %s', async stream => {
   const usage = { ...used(100, 10), prompt_tokens_details: { cached_tokens: 60, cache_creation_input_tokens: 20 } }
-  desk.engine.play([...words('An answer'), { usage }])
-  const customer = await desk.customer(1)
-  await (await desk.chat(customer, { stream, prompt_cache_key: 'k' })).text()
-  expect(await desk.books(customer.account)).toMatchObject({
+  fixture.engine.play([...words('An answer'), { usage }])
+  const customer = await fixture.customer(1)
+  await (await fixture.chat(customer, { stream, prompt_cache_key: 'k' })).text()
+  expect(await fixture.ledger(customer.account)).toMatchObject({
     skus: ['chat.input', 'chat.input.cached', 'chat.input.cache_write', 'chat.output'],
     units: [20n, 60n, 20n, 10n],
     // 20 at 1, 60 at 0.1, 20 at 1.25, 10 at 10 micro-USD.

@@ -3,22 +3,22 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { audit } from '#ledger/audit/audit.ts'
 import { clip } from '../engines/video-media/example-clips.ts'
 import { nestedBoxes } from '../media/hostile-media.ts'
-import { type ChatDesk, openDesk } from './chat-desk.ts'
+import { type ChatFixture, openFixture } from './chat-fixture.ts'
 import { used } from './chat-script.ts'
 import { textModel } from './models/example-models.ts'
 
 const clips: Record<string, Buffer> = {}
-let desk: ChatDesk
+let fixture: ChatFixture
 beforeAll(async () => {
   const { capabilities } = textModel()
   const model = { capabilities: { ...capabilities, supportsAudioInput: true, supportsVideoInput: true } }
-  desk = await openDesk({ model })
+  fixture = await openFixture({ model })
   for (const format of ['wav', 'mp3', 'mp4', 'mov', 'webm'] as const) clips[format] = await clip(format, 1)
 }, 60_000)
-afterEach(() => desk.service.clock.pass(60_000))
+afterEach(() => fixture.service.clock.pass(60_000))
 afterAll(async () => {
-  expect((await audit(desk.service.database)).findings).toEqual([])
-  await desk.service.close()
+  expect((await audit(fixture.service.database)).findings).toEqual([])
+  await fixture.service.close()
 })
 
 const file = (name: string): Buffer => clips[name] ?? Buffer.alloc(0)
@@ -33,13 +33,13 @@ const video = (bytes: Buffer, type = 'video/mp4') => ({
 })
 
 async function send(part: object, usd = 10) {
-  desk.engine.play([{ text: 'A tram' }, { usage: used(20, 2) }])
-  const customer = await desk.customer(usd)
-  const asked = desk.engine.calls.length
+  fixture.engine.play([{ text: 'A tram' }, { usage: used(20, 2) }])
+  const customer = await fixture.customer(usd)
+  const asked = fixture.engine.calls.length
   const content = [{ type: 'text', text: 'What is this?' }, part]
-  const response = await desk.chat(customer, { max_tokens: 4, messages: [{ role: 'user', content }] })
-  const { charged } = await desk.books(customer.account)
-  return { status: response.status, text: await response.text(), charged, asked: desk.engine.calls.length - asked }
+  const response = await fixture.chat(customer, { max_tokens: 4, messages: [{ role: 'user', content }] })
+  const { charged } = await fixture.ledger(customer.account)
+  return { status: response.status, text: await response.text(), charged, asked: fixture.engine.calls.length - asked }
 }
 
 const aiff = (bytes: number, says = bytes) => {
@@ -61,7 +61,7 @@ test.each<[medium: string, part: () => object]>([
 ])('%s that is whole reaches the engine as it was sent', async (_medium, part) => {
   const given = part()
   expect(await send(given)).toMatchObject({ status: 200, charged: 40n, asked: 1 })
-  expect(desk.engine.calls.at(-1)?.request.messages[0]?.content?.[1]).toEqual(given)
+  expect(fixture.engine.calls.at(-1)?.request.messages[0]?.content?.[1]).toEqual(given)
 })
 
 const data = /"path":\["messages",0,"content",1,"input_audio","data"\]/
@@ -82,7 +82,7 @@ test.each<[medium: string, part: () => object, field: RegExp, says: string]>([
   const { status, text, charged, asked } = await send(part())
   expect([status, text, charged, asked]).toEqual([400, expect.stringMatching(field), 0n, 0])
   expect(text).toContain(says)
-  expect(await desk.openHolds()).toBe(0)
+  expect(await fixture.openHolds()).toBe(0)
 })
 
 test('nothing is read for a caller who could not pay for the chat', async () => {

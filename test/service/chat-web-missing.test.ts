@@ -3,7 +3,7 @@ import { modelOffline } from '#contract/errors/errors.ts'
 import { addressCharacters } from '#engines/fetch/fetcher.ts'
 import { PageUnread } from '#engines/ports/engine.ts'
 import { audit } from '#ledger/audit/audit.ts'
-import { type ChatDesk, inputMicroUsd, openDesk, outputMicroUsd } from './chat-desk.ts'
+import { type ChatFixture, inputMicroUsd, openFixture, outputMicroUsd } from './chat-fixture.ts'
 import { used, words } from './chat-script.ts'
 
 const searched: string[] = []
@@ -23,27 +23,27 @@ const web = {
 const contextTokens = 8_192
 const contextBytes = 2_048
 
-let desk: ChatDesk
+let fixture: ChatFixture
 beforeAll(async () => {
-  desk = await openDesk({ search: web, pages: web, model: { contextTokens, maximumCompletionTokens: 1_000 } })
-  desk.engine.play([...words('An', ' answer'), { usage: used(100, 10) }])
+  fixture = await openFixture({ search: web, pages: web, model: { contextTokens, maximumCompletionTokens: 1_000 } })
+  fixture.engine.play([...words('An', ' answer'), { usage: used(100, 10) }])
 })
 afterEach(() => vi.restoreAllMocks())
 afterAll(async () => {
-  expect((await audit(desk.service.database)).findings).toEqual([])
-  expect(desk.service.logged.filter(line => line.level === 'error')).toEqual([])
-  await desk.service.close()
+  expect((await audit(fixture.service.database)).findings).toEqual([])
+  expect(fixture.service.logged.filter(line => line.level === 'error')).toEqual([])
+  await fixture.service.close()
 })
 
 test.each([false, true])(
   'auto: a model that does not decide costs nothing for it, and the chat goes on; stream: %s',
   async stream => {
-    vi.spyOn(desk.engine, 'complete').mockRejectedValueOnce(modelOffline())
-    const customer = await desk.customer(1)
-    const answer = await desk.chat(customer, { service_parameters: { enable_web_search: 'auto' }, stream })
+    vi.spyOn(fixture.engine, 'complete').mockRejectedValueOnce(modelOffline())
+    const customer = await fixture.customer(1)
+    const answer = await fixture.chat(customer, { service_parameters: { enable_web_search: 'auto' }, stream })
     expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('answer')])
-    expect(JSON.stringify(desk.engine.calls.at(-1)?.request.messages)).toContain('search for the newest message')
-    expect([searched, await desk.books(customer.account)]).toEqual([
+    expect(JSON.stringify(fixture.engine.calls.at(-1)?.request.messages)).toContain('search for the newest message')
+    expect([searched, await fixture.ledger(customer.account)]).toEqual([
       [],
       expect.objectContaining({
         charged: 100n * inputMicroUsd + 10n * outputMicroUsd,
@@ -58,11 +58,11 @@ test('addresses that cannot be read take no more of the context than what is fou
   const tooLong = `https://example.com/${'x'.repeat(addressCharacters)}`
   const content = [tooLong, ...fit].join(' ')
   const options = { enable_web_scraping: true, enable_web_search: 'off' }
-  const customer = await desk.customer(1)
+  const customer = await fixture.customer(1)
   const messages = [{ role: 'user', content }]
-  expect((await desk.chat(customer, { service_parameters: options, messages, max_tokens: 50 })).status).toBe(200)
+  expect((await fixture.chat(customer, { service_parameters: options, messages, max_tokens: 50 })).status).toBe(200)
   expect(read).toEqual(fit)
-  const told = desk.engine.calls.at(-1)?.request.messages.filter(({ role }) => role === 'system') ?? []
+  const told = fixture.engine.calls.at(-1)?.request.messages.filter(({ role }) => role === 'system') ?? []
   const note = String(told[0]?.content)
   expect(told).toHaveLength(1)
   expect(note).toContain('https://example.com/0')

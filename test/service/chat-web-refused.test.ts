@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type ChatDesk, openDesk } from './chat-desk.ts'
+import { type ChatFixture, openFixture } from './chat-fixture.ts'
 import { textModel } from './models/example-models.ts'
 import { ScriptedWeb } from './scripted-web.ts'
 
@@ -16,15 +16,15 @@ describe('what cannot be done is refused by its name, for nothing', () => {
       'enable_web_search: scripted does not support search results',
     ],
   ])('%s', async (_what, options, model, text) => {
-    const other = await openDesk({ search: web, pages: web, model })
+    const other = await openFixture({ search: web, pages: web, model })
     const response = await other.chat(await other.customer(1), { service_parameters: options })
     expect([response.status, JSON.stringify(await response.json())]).toEqual([400, expect.stringContaining(text)])
     await other.service.close()
   })
 
   test('what is not set up, and a record that does not claim it', async () => {
-    const bare = await openDesk()
-    const desk = await openDesk({ search: web, pages: web })
+    const bare = await openFixture()
+    const fixture = await openFixture({ search: web, pages: web })
     for (const options of [{ enable_web_search: 'auto' }, { enable_web_scraping: true }]) {
       const response = await bare.chat(await bare.customer(1), { service_parameters: options })
       expect([response.status, await response.text()]).toEqual([
@@ -32,15 +32,15 @@ describe('what cannot be done is refused by its name, for nothing', () => {
         expect.stringContaining('is not available at this service'),
       ])
     }
-    const claims = async ({ service }: ChatDesk) => {
+    const claims = async ({ service }: ChatFixture) => {
       const list = (await (await service.request('/api/v1/models')).json()) as {
         data: { model_spec: { capabilities: object } }[]
       }
       return list.data.map(({ model_spec: spec }) => spec.capabilities)
     }
     expect(await claims(bare)).toMatchObject([{ supportsWebSearch: false }])
-    expect(await claims(desk)).toMatchObject([{ supportsWebSearch: true }])
+    expect(await claims(fixture)).toMatchObject([{ supportsWebSearch: true }])
     await bare.service.close()
-    await desk.service.close()
+    await fixture.service.close()
   })
 })

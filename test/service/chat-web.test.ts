@@ -2,7 +2,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { inferenceFailed } from '#contract/errors/errors.ts'
 import { PageUnread } from '#engines/ports/engine.ts'
 import { audit } from '#ledger/audit/audit.ts'
-import { type ChatDesk, type Customer, eventsOf, inputMicroUsd, openDesk, outputMicroUsd } from './chat-desk.ts'
+import {
+  type ChatFixture,
+  type Customer,
+  eventsOf,
+  inputMicroUsd,
+  openFixture,
+  outputMicroUsd,
+} from './chat-fixture.ts'
 import { used, words } from './chat-script.ts'
 import { found, ScriptedWeb } from './scripted-web.ts'
 
@@ -11,9 +18,9 @@ const answered = [...words('An', ' answer'), { usage: used(100, 10) }]
 const tokens = 100n * inputMicroUsd + 10n * outputMicroUsd
 const cent = 10_000n
 
-let desk: ChatDesk
+let fixture: ChatFixture
 beforeAll(async () => {
-  desk = await openDesk({
+  fixture = await openFixture({
     search: web,
     pages: web,
     characters: [ada],
@@ -22,14 +29,14 @@ beforeAll(async () => {
 })
 beforeEach(() => {
   Object.assign(web, { searched: [], read_: [], failure: null, results: found })
-  desk.engine.play(answered)
+  fixture.engine.play(answered)
 })
 // Whatever became of the call, nothing stays held.
-afterEach(() => expect.poll(() => desk.openHolds()).toBe(0))
+afterEach(() => expect.poll(() => fixture.openHolds()).toBe(0))
 afterAll(async () => {
-  expect((await audit(desk.service.database)).findings).toEqual([])
-  expect(desk.service.logged.filter(line => line.level === 'error')).toEqual([])
-  await desk.service.close()
+  expect((await audit(fixture.service.database)).findings).toEqual([])
+  expect(fixture.service.logged.filter(line => line.level === 'error')).toEqual([])
+  await fixture.service.close()
 })
 
 const ada = {
@@ -52,8 +59,8 @@ interface Sent {
 }
 
 async function send(options: object, rest: object = {}, usd = 1): Promise<Sent> {
-  const customer = await desk.customer(usd)
-  const response = await desk.chat(customer, { service_parameters: options, max_tokens: 50, ...rest })
+  const customer = await fixture.customer(usd)
+  const response = await fixture.chat(customer, { service_parameters: options, max_tokens: 50, ...rest })
   const text = await response.text()
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
   const events = isStream
@@ -64,7 +71,7 @@ async function send(options: object, rest: object = {}, usd = 1): Promise<Sent> 
   return { status: response.status, body: isStream ? {} : JSON.parse(text), events, customer } as Sent
 }
 
-const asked = () => desk.engine.calls.at(-1)?.request.messages ?? []
+const asked = () => fixture.engine.calls.at(-1)?.request.messages ?? []
 const systems = () =>
   asked()
     .filter(({ role }) => role === 'system')
@@ -88,7 +95,7 @@ describe('§2.8 enable_web_search: on', () => {
         { title: 'Zones', url: 'https://example.com/zones', content: 'There are two zones.' },
       ],
     })
-    expect(await desk.books(customer.account)).toMatchObject({
+    expect(await fixture.ledger(customer.account)).toMatchObject({
       charged: tokens + cent,
       skus: ['chat.input', 'chat.output', 'web.search'],
       writtenOff: 0n,
@@ -107,15 +114,18 @@ describe('§2.8 enable_web_search: on', () => {
     expect(status).toBe(200)
     expect(systems()[1]).toContain('failed')
     expect(JSON.stringify([body, events, systems()])).not.toContain('a word of the engine')
-    expect(await desk.books(customer.account)).toMatchObject({ charged: tokens, skus: ['chat.input', 'chat.output'] })
+    expect(await fixture.ledger(customer.account)).toMatchObject({
+      charged: tokens,
+      skus: ['chat.input', 'chat.output'],
+    })
   })
 
   test.each([false, true])('an engine that fails charges nothing for the search either; stream: %s', async stream => {
-    desk.engine.play([{ fail: inferenceFailed() }])
+    fixture.engine.play([{ fail: inferenceFailed() }])
     const { status, customer } = await send({ enable_web_search: 'on' }, { stream })
     expect(status).toBe(500)
     expect(web.searched).toHaveLength(1)
-    expect((await desk.books(customer.account)).charged).toBe(0n)
+    expect((await fixture.ledger(customer.account)).charged).toBe(0n)
   })
 
   test('D8: what strangers wrote ends no line of what the model is told, and begins none', async () => {
@@ -147,12 +157,12 @@ describe('§2.8 enable_web_search: on', () => {
   test('credit has to cover the search too, and none is made without', async () => {
     const usd = 0.009
     const { status, customer } = await send({ enable_web_search: 'on' }, { max_tokens: 1 }, usd)
-    expect([status, web.searched, (await desk.books(customer.account)).charged]).toEqual([402, [], 0n])
+    expect([status, web.searched, (await fixture.ledger(customer.account)).charged]).toEqual([402, [], 0n])
   })
 })
 
 describe('§2.8 enable_web_search: auto', () => {
-  const decides = (answer: string) => desk.engine.play([{ text: answer }, { usage: used(20, 3) }])
+  const decides = (answer: string) => fixture.engine.play([{ text: answer }, { usage: used(20, 3) }])
   const decision = 20n * inputMicroUsd + 3n * outputMicroUsd
 
   test.each([
@@ -165,10 +175,10 @@ describe('§2.8 enable_web_search: auto', () => {
     decides(answer)
     const { status, customer } = await send({ enable_web_search: 'auto' })
     expect([status, web.searched.map(({ query }) => query)]).toEqual([200, Array(searches).fill('fare of zone A')])
-    expect(desk.engine.calls).toHaveLength(2)
-    expect(desk.engine.calls[0]?.request.max_tokens).toBe(96)
+    expect(fixture.engine.calls).toHaveLength(2)
+    expect(fixture.engine.calls[0]?.request.max_tokens).toBe(96)
     const search = searches ? ['web.search'] : []
-    expect(await desk.books(customer.account)).toMatchObject({
+    expect(await fixture.ledger(customer.account)).toMatchObject({
       charged: 2n * decision + BigInt(searches) * cent,
       skus: ['chat.input', 'chat.output', 'chat.search.input', 'chat.search.output', ...search],
     })
@@ -178,7 +188,7 @@ describe('§2.8 enable_web_search: auto', () => {
     decides('NO')
     const { body } = await send({}, { tools: [{ type: 'web_search' }] })
     expect(body.service_parameters.enable_web_search).toBe('auto')
-    expect(desk.engine.calls.map(({ request }) => request.tools)).toEqual([undefined, undefined])
+    expect(fixture.engine.calls.map(({ request }) => request.tools)).toEqual([undefined, undefined])
   })
 })
 
@@ -195,8 +205,8 @@ describe('§2.8 enable_web_scraping', () => {
       expect(web.read_).toEqual(['https://example.com/a', 'https://example.com/broken', 'http://example.com/b'])
       expect(systems()[1]).toContain('"content":"Text of https://example.com/a"')
       expect(systems()[1]).toContain('["https://example.com/broken"]')
-      const books = await desk.books(customer.account)
-      expect([books.charged, books.skus, books.units.at(-1)]).toEqual([
+      const ledger = await fixture.ledger(customer.account)
+      expect([ledger.charged, ledger.skus, ledger.units.at(-1)]).toEqual([
         tokens + 2n * cent,
         ['chat.input', 'chat.output', 'web.scrape'],
         2n,
@@ -218,7 +228,7 @@ describe('§2.8 enable_web_scraping', () => {
   test('without an address there is nothing to read, and a search is what it is', async () => {
     const { customer } = await send({ enable_web_scraping: true }, say('no address'))
     expect([web.read_, web.searched]).toEqual([[], []])
-    expect((await desk.books(customer.account)).charged).toBe(tokens)
+    expect((await fixture.ledger(customer.account)).charged).toBe(tokens)
     await send({ enable_web_scraping: true, enable_web_search: 'on' }, say('no address'))
     expect(web.searched).toHaveLength(1)
   })
@@ -226,7 +236,7 @@ describe('§2.8 enable_web_scraping', () => {
   test('all that fail are free', async () => {
     web.failure = new PageUnread('could not be read')
     const { customer } = await send({ enable_web_scraping: true }, say('https://example.com/a'))
-    expect((await desk.books(customer.account)).charged).toBe(tokens)
+    expect((await fixture.ledger(customer.account)).charged).toBe(tokens)
   })
 })
 
@@ -248,7 +258,7 @@ describe('§2.8 what is found, in the answer', () => {
       choices: [],
       service_parameters: { web_search_citations: [{ title: 'Fares' }, { title: 'Zones' }] },
     })
-    expect((await desk.books(customer.account)).charged).toBe(tokens + cent)
+    expect((await fixture.ledger(customer.account)).charged).toBe(tokens + cent)
   })
 
   test('not where nothing was looked for', async () => {
@@ -269,7 +279,7 @@ describe('§2.8 what is found, in the answer', () => {
     const { body } = await send(documents)
     expect(body.choices[0]?.message).toMatchObject({ content: 'An answer', tool_calls: [call] })
     const own = { index: 0, id: 'c1', type: 'function', function: { name: 'mine', arguments: '{}' } }
-    desk.engine.play([{ delta: { tool_calls: [own] } }, { usage: used(100, 10) }])
+    fixture.engine.play([{ delta: { tool_calls: [own] } }, { usage: used(100, 10) }])
     const { events } = await send(documents, { stream: true })
     const calls = events.flatMap(event =>
       (event.choices as { delta: { tool_calls?: { index: number }[] } }[]).flatMap(
@@ -280,10 +290,10 @@ describe('§2.8 what is found, in the answer', () => {
   })
 
   test('whoever has seen it owes the search, even where the model then fails', async () => {
-    desk.engine.play([{ role: true }, { fail: inferenceFailed() }])
+    fixture.engine.play([{ role: true }, { fail: inferenceFailed() }])
     const { status, customer } = await send(options, { stream: true })
     expect(status).toBe(200)
-    expect(await desk.books(customer.account)).toMatchObject({ charged: cent, skus: ['web.search'] })
+    expect(await fixture.ledger(customer.account)).toMatchObject({ charged: cent, skus: ['web.search'] })
   })
 })
 
@@ -307,7 +317,7 @@ describe('§2.8 who speaks', () => {
   test('a character that nobody knows', async () => {
     const { status, body, customer } = await send({ character_slug: 'nobody' })
     expect([status, body]).toEqual([404, { error: 'No character could be found from the provided character_slug' }])
-    expect((await desk.books(customer.account)).charged).toBe(0n)
+    expect((await fixture.ledger(customer.account)).charged).toBe(0n)
   })
 
   test('all of it as a suffix of the model’s name, which wins over the body', async () => {
@@ -325,7 +335,7 @@ describe('§2.8 who speaks', () => {
   test('what marks a cache goes to the engine as it is', async () => {
     const content = [{ type: 'text', text: 'hello', cache_control: { type: 'ephemeral', ttl: '5m' } }]
     await send({}, { messages: [{ role: 'user', content }], prompt_cache_key: 'k', prompt_cache_retention: '24h' })
-    expect(desk.engine.calls[0]?.request).toMatchObject({ prompt_cache_key: 'k', prompt_cache_retention: '24h' })
+    expect(fixture.engine.calls[0]?.request).toMatchObject({ prompt_cache_key: 'k', prompt_cache_retention: '24h' })
     expect(asked().at(-1)?.content).toEqual(content)
   })
 })

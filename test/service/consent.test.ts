@@ -3,8 +3,8 @@ import type { FaceDetector, FaceMedium, VideoEngine } from '#engines/ports/media
 import type { Store } from '#ledger/store/store.ts'
 import type { VideoModel } from '#service/models/model.ts'
 import { asDataUrl, clip } from '../engines/video-media/example-clips.ts'
+import { dataUrl, png } from './models/example-images.ts'
 import { videoModel } from './models/example-models.ts'
-import { dataUrl, png } from './models/example-pictures.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 const running = { state: 'running' as const, engineState: {} }
@@ -23,7 +23,7 @@ const every = [
 const asking = (change: Partial<VideoModel> = {}): VideoModel =>
   videoModel({ engine, consent, constraints: { ...videoModel().constraints, media: [...every] }, ...change })
 
-/** Pictures wider than 20 pixels, and all videos, show a face. */
+/** Images wider than 20 pixels, and all videos, show a face. */
 class WideFaces implements FaceDetector {
   readonly asked: FaceMedium[] = []
   async hasFace(medium: FaceMedium) {
@@ -39,10 +39,10 @@ const agreed = {
 }
 const nobody = dataUrl('png', png(8, 8))
 let shade = 30
-/** A picture with a face that no other test has used. */
+/** An image with a face that no other test has used. */
 const face = (): string => dataUrl('png', png(shade++, 8))
 
-/** As books do whose last credit goes to another call meanwhile. */
+/** As ledger does whose last credit goes to another call meanwhile. */
 let isRefusing = false
 const refusing = (real: Store): Store => ({
   read: real.read,
@@ -60,10 +60,10 @@ const refusing = (real: Store): Store => ({
 const faces = new WideFaces()
 let service: OpenedService
 let video = ''
-let sound = ''
+let audio = ''
 beforeAll(async () => {
   video = asDataUrl('video/mp4', await clip('mp4', 3))
-  sound = asDataUrl('audio/wav', await clip('wav', 3))
+  audio = asDataUrl('audio/wav', await clip('wav', 3))
   service = await openService({
     faces,
     storeBefore: refusing,
@@ -86,7 +86,7 @@ describe('§3.2 who is asked', () => {
   const rules: [rule: string, body: () => object, roles: string[] | null][] = [
     ['text alone', () => ({}), null],
     ['a picture of nobody', () => ({ image_url: nobody }), null],
-    ['sound', () => ({ audio_url: sound }), null],
+    ['sound', () => ({ audio_url: audio }), null],
     ['a first frame', () => ({ image_url: face() }), ['image']],
     ['a last frame', () => ({ image_url: nobody, end_image_url: face() }), ['end_image']],
     ['a video', () => ({ video_url: video }), ['video']],
@@ -116,7 +116,7 @@ describe('§3.2 who is asked', () => {
         consent_flow: 'seedance',
         face_media_roles: ['image'],
         consent: { consent_version: 'v2.0', policy_text: 'The likeness is your own.' },
-        docs_url: expect.stringMatching(/^http/),
+        docs_url: 'http://127.0.0.1:8402/policies/seedance',
       },
     ])
   })

@@ -196,12 +196,12 @@ test('§11.4 the 101st call of a minute is refused with the published headers', 
   expect([response.status, ...limitsOf(response)]).toEqual([429, '100', '0', `${endSeconds}`])
 })
 
-test('§11.4 an account has 10,000,000 credits within 24 hours, by the books', async () => {
+test('§11.4 an account has 10,000,000 credits within 24 hours, by the ledger', async () => {
   const key = await service.key(10)
   const trace = () => post(call('trace_block'), key, {}, 'dear-chain')
   for (let sent = 0; sent < 25; sent++) expect((await trace()).response.status).toBe(200)
   expect((await trace()).response.status).toBe(429)
-  // What this process has counted is forgotten, and read from the books.
+  // What this process has counted is forgotten, and read from the ledger.
   service.clock.pass(60_000)
   const { response } = await trace()
   expect([response.status, limitsOf(response)[0]]).toEqual([429, '10000000'])

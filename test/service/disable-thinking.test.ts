@@ -12,7 +12,7 @@ import {
   upstream,
   usage,
 } from '../engines/openai/upstream.ts'
-import { eventsOf } from './chat-desk.ts'
+import { eventsOf } from './chat-fixture.ts'
 import { type OpenedService, openService, TestClock } from './open-service.ts'
 
 type Answer = Parameters<typeof upstream>[0]

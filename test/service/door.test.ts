@@ -115,13 +115,13 @@ test('with prepaid keys alone: no payment is offered or taken, and keys work', a
   }
 })
 
-test('a credit that a rule of the tables refuses makes the books read-only, though no call was charged', async () => {
+test('a credit that a rule of the tables refuses makes the ledger read-only, though no call was charged', async () => {
   const readiness = async () => (await service.fetch(new Request('https://api.example.com/readyz'))).status
   expect(await readiness()).toBe(200)
-  const books = new DatabaseSync(join(folder, 'farebox.db'))
-  books.exec(`CREATE TRIGGER damaged BEFORE INSERT ON entry_row
+  const ledger = new DatabaseSync(join(folder, 'farebox.db'))
+  ledger.exec(`CREATE TRIGGER damaged BEFORE INSERT ON entry_row
     BEGIN SELECT RAISE(ABORT, 'entries are append-only'); END`)
-  books.close()
+  ledger.close()
   await expect(service.createKey({ usd: '1' })).rejects.toMatchObject({ kind: 'broken_rule' })
   await expect.poll(readiness).toBe(503)
 })

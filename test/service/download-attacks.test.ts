@@ -1,7 +1,7 @@
 /** A download address is all that its bearer has to show, so it says one job until one moment, and nothing else. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { VideoQueued } from '#contract/operations/video.ts'
-import { DownloadLinks } from '#service/jobs/media-store.ts'
+import { DownloadLinks } from '#service/jobs/finished-media.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 const ask = { model: 'demo-video-url', prompt: 'A lighthouse', duration: '2s', resolution: '360p', audio: false }
@@ -92,7 +92,7 @@ test('G15: it serves no other job, and one of another secret serves none', async
   for (const method of ['POST', 'PUT', 'PATCH']) expect((await fetched(mine, { method })).status).toBe(404)
 })
 
-test('G15: what comes is a film to be saved, by a name of ours, and leads nowhere', async () => {
+test('G15: what comes is a video to be saved, by a name of ours, and leads nowhere', async () => {
   const { status, headers } = await fetched(changed({ redirect: 'http://evil.example/', filename: 'evil.html' }))
   expect([status, headers.get('content-type'), headers.get('x-content-type-options'), headers.get('location')]).toEqual(
     [...[200, 'video/mp4', 'nosniff', null]],

@@ -35,13 +35,13 @@ beforeEach(() => {
   service.clock.pass(60_000)
 })
 
-interface Film {
+interface TestVideo {
   path: string
   key: string
   ask: { model: string; queue_id: string }
 }
 
-async function queued(): Promise<Film> {
+async function queued(): Promise<TestVideo> {
   const key = await service.key(5)
   const response = await service.post('/video/queue', { model: 'film', prompt: 'a boat', duration: '2s' }, key)
   const { model, queue_id, download_url = '' } = VideoQueued.parse(await response.json())
@@ -49,13 +49,14 @@ async function queued(): Promise<Film> {
   return { path: pathname + search, key, ask: { model, queue_id } }
 }
 
-const retrieve = ({ ask, key }: Film, more: object = {}) => service.post('/video/retrieve', { ...ask, ...more }, key)
+const retrieve = ({ ask, key }: TestVideo, more: object = {}) =>
+  service.post('/video/retrieve', { ...ask, ...more }, key)
 
-async function finished(): Promise<Film> {
-  const film = await queued()
-  const status = async () => ((await (await retrieve(film)).json()) as { status: string }).status
+async function finished(): Promise<TestVideo> {
+  const video = await queued()
+  const status = async () => ((await (await retrieve(video)).json()) as { status: string }).status
   await expect.poll(status, { timeout: 10_000 }).toBe('COMPLETED')
-  return film
+  return video
 }
 
 const got = async (path: string, headers: Record<string, string> = {}) => {
@@ -64,13 +65,13 @@ const got = async (path: string, headers: Record<string, string> = {}) => {
 }
 
 describe('a range (RFC 9110)', () => {
-  let film: Film | null = null
+  let video: TestVideo | null = null
   let etag = ''
   /** One for all rows; a poll needs a test around it. */
-  const theFilm = async () => {
-    film ??= await finished()
-    etag ||= (await got(film.path)).headers.get('etag') ?? ''
-    return film
+  const theVideo = async () => {
+    video ??= await finished()
+    etag ||= (await got(video.path)).headers.get('etag') ?? ''
+    return video
   }
   const whole = bytes.toString()
   const rules: [
@@ -94,7 +95,7 @@ describe('a range (RFC 9110)', () => {
     ['nothing said', () => ({ range: 'bytes=-' }), 200, whole, null],
   ]
   test.each(rules)('%s', async (_rule, headers, status, text, range) => {
-    const { path } = await theFilm()
+    const { path } = await theVideo()
     const answer = await got(path, headers())
     expect([answer.status, answer.text, answer.headers.get('content-range')]).toEqual([status, text, range])
     expect(answer.headers.get('etag')).toBe(etag)
@@ -106,7 +107,7 @@ describe('a range (RFC 9110)', () => {
     ['backwards', 'bytes=7-4'],
     ['none of the end', 'bytes=-0'],
   ])('refused: %s', async (_rule, range) => {
-    const answer = await got((await theFilm()).path, { range })
+    const answer = await got((await theVideo()).path, { range })
     expect([answer.status, answer.headers.get('content-range')]).toEqual([416, `bytes */${size}`])
   })
 })
@@ -114,9 +115,9 @@ describe('a range (RFC 9110)', () => {
 describe('an address (§2.7)', () => {
   test('before the video is finished there is nothing to fetch or revoke', async () => {
     isReady = false
-    const film = await queued()
-    expect((await got(film.path)).status).toBe(404)
-    expect((await service.request(film.path, { method: 'DELETE' })).status).toBe(404)
+    const video = await queued()
+    expect((await got(video.path)).status).toBe(404)
+    expect((await service.request(video.path, { method: 'DELETE' })).status).toBe(404)
   })
 
   test('no byte of it may differ', async () => {
@@ -134,29 +135,29 @@ describe('an address (§2.7)', () => {
   })
 
   test('revoked it is gone, for whoever retrieves too, and revoking again is the same', async () => {
-    const film = await finished()
+    const video = await finished()
     for (const status of [204, 204]) {
-      expect((await service.request(film.path, { method: 'DELETE' })).status).toBe(status)
+      expect((await service.request(video.path, { method: 'DELETE' })).status).toBe(status)
     }
-    expect((await got(film.path)).status).toBe(410)
-    expect((await retrieve(film)).status).toBe(404)
+    expect((await got(video.path)).status).toBe(410)
+    expect((await retrieve(video)).status).toBe(404)
   })
 
   test('asked for without end it is 429 with the time to try again in a moment, and not for others', async () => {
-    const film = await finished()
+    const video = await finished()
     const statuses: number[] = []
-    for (let asked = 0; asked < 61; asked++) statuses.push((await got(film.path, { range: 'bytes=0-0' })).status)
+    for (let asked = 0; asked < 61; asked++) statuses.push((await got(video.path, { range: 'bytes=0-0' })).status)
     expect(new Set(statuses.slice(0, 60))).toEqual(new Set([206]))
-    const refused = await got(film.path)
+    const refused = await got(video.path)
     expect([statuses[60], refused.status, Number(refused.headers.get('retry-after'))]).toEqual([429, 429, 60])
     expect((await got((await finished()).path)).status).toBe(200)
     service.clock.pass(60_000)
-    expect((await got(film.path)).status).toBe(200)
+    expect((await got(video.path)).status).toBe(200)
   })
 })
 
 describe('delete_media_on_completion with an address', () => {
-  const gone = (film: Film) => async () => (await got(film.path, { range: 'bytes=0-0' })).status
+  const gone = (video: TestVideo) => async () => (await got(video.path, { range: 'bytes=0-0' })).status
   const last = size - 1
   const orders: [rule: string, rounds: string[][]][] = [
     ['in one answer', [['']]],
@@ -168,30 +169,30 @@ describe('delete_media_on_completion with an address', () => {
     ['the last range, and then all of it', [['bytes=-1'], ['']]],
   ]
   test.each(orders)('the file goes once all of it has left, and not before: %s', async (_rule, rounds) => {
-    const film = await finished()
-    expect((await retrieve(film, { delete_media_on_completion: true })).status).toBe(200)
+    const video = await finished()
+    expect((await retrieve(video, { delete_media_on_completion: true })).status).toBe(200)
     for (const round of rounds) {
-      const answers = await Promise.all(round.map(range => got(film.path, range ? { range } : {})))
+      const answers = await Promise.all(round.map(range => got(video.path, range ? { range } : {})))
       // Whatever went before, nothing that is still missing is lost.
       expect(answers.map(({ status }) => status)).toEqual(round.map(range => (range ? 206 : 200)))
     }
-    await expect.poll(gone(film)).toBe(410)
+    await expect.poll(gone(video)).toBe(410)
   })
 
   test('a reader that left early has had nothing', async () => {
-    const film = await finished()
-    await retrieve(film, { delete_media_on_completion: true })
-    const left = await service.request(film.path)
+    const video = await finished()
+    await retrieve(video, { delete_media_on_completion: true })
+    const left = await service.request(video.path)
     await left.body?.cancel()
-    expect((await got(film.path, { range: 'bytes=-1' })).status).toBe(206)
-    expect((await got(film.path)).text).toBe(bytes.toString())
+    expect((await got(video.path, { range: 'bytes=-1' })).status).toBe(206)
+    expect((await got(video.path)).text).toBe(bytes.toString())
   })
 
   test('said twice it is the same, and nobody else’s file goes', async () => {
-    const [film, other] = [await finished(), await finished()]
-    await Promise.all([1, 2].map(() => retrieve(film, { delete_media_on_completion: true })))
-    expect((await got(film.path)).status).toBe(200)
-    await expect.poll(gone(film)).toBe(410)
+    const [video, other] = [await finished(), await finished()]
+    await Promise.all([1, 2].map(() => retrieve(video, { delete_media_on_completion: true })))
+    expect((await got(video.path)).status).toBe(200)
+    await expect.poll(gone(video)).toBe(410)
     expect([(await got(other.path)).status, (await got(other.path)).status]).toEqual([200, 200])
   })
 })

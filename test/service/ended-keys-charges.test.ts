@@ -4,7 +4,7 @@ import { unreadCalls } from '#access/limits/limit-rules.ts'
 import { inferenceFailed } from '#contract/errors/errors.ts'
 import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
 import { audit } from '#ledger/audit/audit.ts'
-import { type ChatDesk, type Customer, eventsOf, openDesk } from './chat-desk.ts'
+import { type ChatFixture, type Customer, eventsOf, openFixture } from './chat-fixture.ts'
 import { type Beat, used, words } from './chat-script.ts'
 import { textModel } from './models/example-models.ts'
 
@@ -12,43 +12,45 @@ const prompt = BigInt(countPromptTokens({ model: 'scripted', messages: [{ role: 
 const role: Beat = { role: true }
 const fourWords = words('The', ' answer', ' is', ' 42')
 
-let desk: ChatDesk
+let fixture: ChatFixture
 beforeAll(async () => {
   const { capabilities } = textModel()
-  desk = await openDesk({ model: { capabilities: { ...capabilities, supportsReasoning: true } } })
+  fixture = await openFixture({ model: { capabilities: { ...capabilities, supportsReasoning: true } } })
 })
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
 })
 afterEach(async () => {
   vi.useRealTimers()
-  await expect.poll(() => desk.openHolds()).toBe(0)
-  const report = await audit(desk.service.database)
+  await expect.poll(() => fixture.openHolds()).toBe(0)
+  const report = await audit(fixture.service.database)
   expect([report.findings, report.driftMicroUsd]).toEqual([[], 0n])
-  expect(desk.service.logged.filter(line => line.level === 'error')).toEqual([])
+  expect(fixture.service.logged.filter(line => line.level === 'error')).toEqual([])
 })
-afterAll(() => desk.service.close())
+afterAll(() => fixture.service.close())
 
 /** A way for a key to end within two seconds. */
 type End = (customer: Customer) => Promise<unknown>
 
 const idOf = async ({ account }: Customer) =>
-  (await desk.service.service.keys.list(account)).find(({ label }) => label !== 'other')?.id ?? ''
+  (await fixture.service.service.keys.list(account)).find(({ label }) => label !== 'other')?.id ?? ''
 
 /** Another key of the same account. */
 async function otherKey({ account }: Customer): Promise<Customer> {
-  const { secret } = await desk.service.service.keys.create({ account, label: 'other', expiresAtMs: null })
+  const { secret } = await fixture.service.service.keys.create({ account, label: 'other', expiresAtMs: null })
   return { key: secret, account }
 }
 
-const revoke: End = async customer => desk.service.service.keys.revoke(await idOf(customer))
+const revoke: End = async customer => fixture.service.service.keys.revoke(await idOf(customer))
 const expire: End = async customer =>
-  desk.service.service.keys.setBudget(await idOf(customer), null, { expiresAtMs: desk.service.clock.now() + 1_000 })
+  fixture.service.service.keys.setBudget(await idOf(customer), null, {
+    expiresAtMs: fixture.service.clock.now() + 1_000,
+  })
 
 /** After so long a key is looked at again. */
-const look = () => desk.service.clock.pass(2_000)
+const look = () => fixture.service.clock.pass(2_000)
 
-const chargedTo = async ({ account }: Customer) => (await desk.books(account)).charged
+const chargedTo = async ({ account }: Customer) => (await fixture.ledger(account)).charged
 
 async function allTimePasses(): Promise<void> {
   await vi.advanceTimersByTimeAsync(36_000)
@@ -56,8 +58,8 @@ async function allTimePasses(): Promise<void> {
 
 /** Reads so many events, then its key ends. */
 async function endsAfter(events: number, end: End, init: RequestInit = {}) {
-  const customer = await desk.customer(10)
-  const answer = await desk.chat(customer, { stream: true }, init)
+  const customer = await fixture.customer(10)
+  const answer = await fixture.chat(customer, { stream: true }, init)
   const reader = answer.body?.getReader()
   for (let read = 0; read < events; read++) await reader?.read()
   await end(customer)
@@ -66,8 +68,8 @@ async function endsAfter(events: number, end: End, init: RequestInit = {}) {
 }
 
 async function leavesAfter(events: number) {
-  const customer = await desk.customer(10)
-  const reader = (await desk.chat(customer, { stream: true })).body?.getReader()
+  const customer = await fixture.customer(10)
+  const reader = (await fixture.chat(customer, { stream: true })).body?.getReader()
   for (let read = 0; read < events; read++) await reader?.read()
   const over = reader?.cancel()
   await allTimePasses()
@@ -85,13 +87,13 @@ describe.each<[how: string, end: End]>([
     ['after some words, before a hidden thought', [role, ...fourWords, 'silence'], 5],
     ['in a hidden thought before the first word', [role, 'silence'], 1],
   ])('%s owes the usage that its engine says', async (_where, beats, events) => {
-    desk.engine.play(beats, saysWhenAborted)
+    fixture.engine.play(beats, saysWhenAborted)
     const left = await leavesAfter(events)
-    desk.engine.play(beats, saysWhenAborted)
+    fixture.engine.play(beats, saysWhenAborted)
     const { customer, reader } = await endsAfter(events, end)
     await toEnd(reader)
     await allTimePasses()
-    await expect.poll(() => desk.openHolds()).toBe(0)
+    await expect.poll(() => fixture.openHolds()).toBe(0)
     expect([left, await chargedTo(customer)]).toEqual([90_020n, 90_020n])
   })
 })
@@ -104,7 +106,7 @@ const toEnd = async (reader: ReadableStreamDefaultReader<Uint8Array> | undefined
 
 test('its reader is told at once, and nothing more of the answer, while the engine goes on', async () => {
   const more = Promise.withResolvers<void>()
-  desk.engine.play([...fourWords, { until: more.promise }, { text: ' secret' }, { usage: used(20, 9_000) }])
+  fixture.engine.play([...fourWords, { until: more.promise }, { text: ' secret' }, { usage: used(20, 9_000) }])
   const { customer, reader } = await endsAfter(4, revoke)
   const text = await toEnd(reader)
   expect(JSON.parse(eventsOf(text)[0] ?? '')).toMatchObject({
@@ -112,43 +114,43 @@ test('its reader is told at once, and nothing more of the answer, while the engi
     error: { type: 'authentication_error', code: 'AUTHENTICATION_FAILED' },
   })
   expect(eventsOf(text).slice(1)).toEqual(['[DONE]'])
-  expect([desk.engine.calls[0]?.signal.aborted, await desk.openHolds()]).toEqual([false, 1])
+  expect([fixture.engine.calls[0]?.signal.aborted, await fixture.openHolds()]).toEqual([false, 1])
   more.resolve()
-  await expect.poll(() => desk.openHolds()).toBe(0)
+  await expect.poll(() => fixture.openHolds()).toBe(0)
   expect(await chargedTo(customer)).toBe(90_020n)
 })
 
 test('streams that go on unread count as left, so an account cannot begin any number of them', async () => {
-  desk.engine.play([...fourWords, 'silence'])
-  const customer = await desk.customer(100)
+  fixture.engine.play([...fourWords, 'silence'])
+  const customer = await fixture.customer(100)
   const other = await otherKey(customer)
-  const begin = async () => (await desk.chat(customer, { stream: true, max_tokens: 10 })).body?.getReader()
+  const begin = async () => (await fixture.chat(customer, { stream: true, max_tokens: 10 })).body?.getReader()
   const readers = await Promise.all(Array.from({ length: unreadCalls.perAccount }, begin))
   await revoke(customer)
   look()
   await Promise.all(readers.map(toEnd))
-  const refused = await desk.chat(other, { max_tokens: 10 })
+  const refused = await fixture.chat(other, { max_tokens: 10 })
   expect([refused.status, await refused.json()]).toEqual([
     429,
     expect.objectContaining({ code: 'TOO_MANY_UNREAD_CALLS' }),
   ])
   await allTimePasses()
-  await expect.poll(() => desk.openHolds()).toBe(0)
-  desk.service.clock.pass(60_000)
-  desk.engine.play(words('one'))
-  expect((await desk.chat(other, { max_tokens: 10 })).status).toBe(200)
+  await expect.poll(() => fixture.openHolds()).toBe(0)
+  fixture.service.clock.pass(60_000)
+  fixture.engine.play(words('one'))
+  expect((await fixture.chat(other, { max_tokens: 10 })).status).toBe(200)
 })
 
 test('before the first event it is a status, at once', async () => {
-  desk.engine.play(['silence'], saysWhenAborted)
-  const customer = await desk.customer(10)
-  const answer = desk.chat(customer, { stream: true })
-  await expect.poll(() => desk.engine.calls.length).toBe(1)
+  fixture.engine.play(['silence'], saysWhenAborted)
+  const customer = await fixture.customer(10)
+  const answer = fixture.chat(customer, { stream: true })
+  await expect.poll(() => fixture.engine.calls.length).toBe(1)
   await revoke(customer)
   look()
-  expect([(await answer).status, await desk.openHolds()]).toEqual([401, 1])
+  expect([(await answer).status, await fixture.openHolds()]).toEqual([401, 1])
   await allTimePasses()
-  await expect.poll(() => desk.openHolds()).toBe(0)
+  await expect.poll(() => fixture.openHolds()).toBe(0)
   expect(await chargedTo(customer)).toBe(90_020n)
 })
 
@@ -158,23 +160,23 @@ test('an engine that fails by itself meanwhile owes what was delivered, and noth
     [fourWords, 4, prompt + 40n],
   ] as const) {
     const failed = Promise.withResolvers<void>()
-    desk.engine.play([...beats, { until: failed.promise }, { fail: inferenceFailed() }])
+    fixture.engine.play([...beats, { until: failed.promise }, { fail: inferenceFailed() }])
     const { customer, reader } = await endsAfter(events, revoke)
     await toEnd(reader)
     failed.resolve()
-    await expect.poll(() => desk.openHolds()).toBe(0)
+    await expect.poll(() => fixture.openHolds()).toBe(0)
     expect(await chargedTo(customer)).toBe(owed)
   }
 })
 
 test('under an Idempotency-Key the same is owed, and its key brings what was told', async () => {
-  desk.engine.play([...fourWords, 'silence'], saysWhenAborted)
-  const owner = await desk.customer(10)
+  fixture.engine.play([...fourWords, 'silence'], saysWhenAborted)
+  const owner = await fixture.customer(10)
   const other = await otherKey(owner)
   const headers = (key: string) => ({
     headers: { 'content-type': 'application/json', authorization: `Bearer ${key}`, 'idempotency-key': 'an-ended-key' },
   })
-  const reader = (await desk.chat(owner, { stream: true }, headers(owner.key))).body?.getReader()
+  const reader = (await fixture.chat(owner, { stream: true }, headers(owner.key))).body?.getReader()
   for (let read = 0; read < 4; read++) await reader?.read()
   await revoke(owner)
   look()
@@ -184,8 +186,8 @@ test('under an Idempotency-Key the same is owed, and its key brings what was tol
   const told = toEnd(reader)
   await allTimePasses()
   expect(await told).toBe('data: [DONE]\n\n')
-  await expect.poll(() => desk.openHolds()).toBe(0)
-  const again = await desk.chat(owner, { stream: true }, headers(other.key))
+  await expect.poll(() => fixture.openHolds()).toBe(0)
+  const again = await fixture.chat(owner, { stream: true }, headers(other.key))
   expect(await again.text()).toMatch(/ 42.*AUTHENTICATION_FAILED/s)
-  expect([desk.engine.calls.length, await chargedTo(owner)]).toEqual([1, 90_020n])
+  expect([fixture.engine.calls.length, await chargedTo(owner)]).toEqual([1, 90_020n])
 })

@@ -1,15 +1,15 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
 import { demoModels } from '#service/models/demo-models.ts'
-import { type ChatDesk, type Customer, eventsOf, openDesk } from './chat-desk.ts'
+import { type ChatFixture, type Customer, eventsOf, openFixture } from './chat-fixture.ts'
 import { words } from './chat-script.ts'
 import { openService } from './open-service.ts'
 
 const prompt = BigInt(countPromptTokens({ model: 'scripted', messages: [{ role: 'user', content: 'hello' }] }))
 
-let desk: ChatDesk
+let fixture: ChatFixture
 beforeAll(async () => {
-  desk = await openDesk()
+  fixture = await openFixture()
 })
 const { setTimeout: realTimeout } = globalThis
 beforeEach(() => {
@@ -19,28 +19,28 @@ afterEach(async () => {
   // What goes on unread is over by then.
   await vi.advanceTimersByTimeAsync(36_000)
   vi.useRealTimers()
-  await expect.poll(() => desk.openHolds()).toBe(0)
+  await expect.poll(() => fixture.openHolds()).toBe(0)
 })
-afterAll(() => desk.service.close())
+afterAll(() => fixture.service.close())
 
-const keyOf = async ({ account }: Customer, at = desk) =>
+const keyOf = async ({ account }: Customer, at = fixture) =>
   (await at.service.service.keys.list(account)).map(({ id }) => id)[0] ?? ''
 
 const lastEvent = (text: string) => JSON.parse(eventsOf(text).at(-2) ?? '')
 
 /** A stream that has said two words and goes on being silent. */
 async function begun(customer: Customer, body: object = {}) {
-  const answer = await desk.chat(customer, { stream: true, ...body })
+  const answer = await fixture.chat(customer, { stream: true, ...body })
   expect(answer.status).toBe(200)
   return answer
 }
 
 test('a stream ends within a renewal once its key is revoked, and what its engine made is charged', async () => {
-  desk.engine.play([...words('one', ' two'), 'silence'])
-  const customer = await desk.customer(1)
+  fixture.engine.play([...words('one', ' two'), 'silence'])
+  const customer = await fixture.customer(1)
   const answer = await begun(customer)
-  await desk.service.service.keys.revoke(await keyOf(customer))
-  desk.service.clock.pass(2_000)
+  await fixture.service.service.keys.revoke(await keyOf(customer))
+  fixture.service.clock.pass(2_000)
   const text = await answer.text()
   expect(text).toContain(' two')
   expect(lastEvent(text)).toMatchObject({
@@ -48,60 +48,60 @@ test('a stream ends within a renewal once its key is revoked, and what its engin
     error: { type: 'authentication_error', code: 'AUTHENTICATION_FAILED' },
   })
   await vi.advanceTimersByTimeAsync(36_000)
-  await expect.poll(() => desk.openHolds()).toBe(0)
-  expect(desk.engine.calls[0]?.signal.aborted).toBe(true)
-  expect((await desk.books(customer.account)).charged).toBe(prompt + 20n)
+  await expect.poll(() => fixture.openHolds()).toBe(0)
+  expect(fixture.engine.calls[0]?.signal.aborted).toBe(true)
+  expect((await fixture.ledger(customer.account)).charged).toBe(prompt + 20n)
 })
 
 test('so does one whose key has expired', async () => {
-  desk.engine.play([...words('one', ' two'), 'silence'])
-  const customer = await desk.customer(1)
-  await desk.service.service.keys.setBudget(await keyOf(customer), null, {
-    expiresAtMs: desk.service.clock.now() + 3_000,
+  fixture.engine.play([...words('one', ' two'), 'silence'])
+  const customer = await fixture.customer(1)
+  await fixture.service.service.keys.setBudget(await keyOf(customer), null, {
+    expiresAtMs: fixture.service.clock.now() + 3_000,
   })
   const answer = await begun(customer)
-  desk.service.clock.pass(4_000)
+  fixture.service.clock.pass(4_000)
   expect(lastEvent(await answer.text()).error.code).toBe('AUTHENTICATION_FAILED')
 })
 
 test('no hold is extended for a key that was revoked, however soon', async () => {
   const revoked = Promise.withResolvers<void>()
-  desk.engine.play([
+  fixture.engine.play([
     { text: 'one' },
     { until: revoked.promise },
     ...words(...Array.from({ length: 9_000 }, () => ' more')),
   ])
   // A fifth of it is held at first.
-  const customer = await desk.customer(0.1)
+  const customer = await fixture.customer(0.1)
   const answer = await begun(customer)
-  await desk.service.service.keys.revoke(await keyOf(customer))
+  await fixture.service.service.keys.revoke(await keyOf(customer))
   revoked.resolve()
   expect(lastEvent(await answer.text()).error.code).toBe('AUTHENTICATION_FAILED')
-  await expect.poll(() => desk.openHolds()).toBe(0)
-  const { charged, writtenOff } = await desk.books(customer.account)
+  await expect.poll(() => fixture.openHolds()).toBe(0)
+  const { charged, writtenOff } = await fixture.ledger(customer.account)
   expect(charged).toBeLessThan(25_000n)
   expect(writtenOff).toBe(0n)
 })
 
 test('a stream of the Responses shape ends as failed', async () => {
-  desk.engine.play([...words('one', ' two'), 'silence'])
-  const customer = await desk.customer(1)
-  const answer = await desk.service.post(
+  fixture.engine.play([...words('one', ' two'), 'silence'])
+  const customer = await fixture.customer(1)
+  const answer = await fixture.service.post(
     '/responses',
     { model: 'scripted', input: 'hello', stream: true },
     customer.key,
   )
-  await desk.service.service.keys.revoke(await keyOf(customer))
-  desk.service.clock.pass(2_000)
+  await fixture.service.service.keys.revoke(await keyOf(customer))
+  fixture.service.clock.pass(2_000)
   expect(await answer.text()).toMatch(/event: response\.failed\n.*revoked/)
 })
 
 test('a key that counts is looked at and left alone', async () => {
   const more = Promise.withResolvers<void>()
-  desk.engine.play([{ text: 'one' }, { until: more.promise }, { text: ' two' }])
-  const customer = await desk.customer(1)
+  fixture.engine.play([{ text: 'one' }, { until: more.promise }, { text: ' two' }])
+  const customer = await fixture.customer(1)
   const answer = await begun(customer)
-  desk.service.clock.pass(11_000)
+  fixture.service.clock.pass(11_000)
   await new Promise(resolve => realTimeout(resolve, 600))
   more.resolve()
   expect(eventsOf(await answer.text()).join('')).toContain(' two')

@@ -6,10 +6,10 @@ import { GuardedFetcher } from '#engines/fetch/guarded-fetcher.ts'
 import type { PageCall, PageReader } from '#engines/ports/engine.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { ScriptedChat, used } from './chat-script.ts'
+import { ScriptedImages, scriptedModels } from './image-models.ts'
+import { png } from './models/example-images.ts'
 import { textModel, videoModel } from './models/example-models.ts'
-import { png } from './models/example-pictures.ts'
 import { type OpenedService, openService } from './open-service.ts'
-import { ScriptedPictures, scriptedModels } from './picture-models.ts'
 
 const bodyRoom = { allBytes: 200_000, ofOneBytes: 70_000 }
 const url = 'https://files.example/a'
@@ -34,7 +34,7 @@ beforeAll(async () => {
     settings: { bodyRoom },
     models: ({ video: engine }) => [
       textModel({ id: 'scripted', engine: chat, capabilities: takesAll, files: 'engine' }),
-      ...scriptedModels(new ScriptedPictures()),
+      ...scriptedModels(new ScriptedImages()),
       { ...video, engine, constraints: { ...video.constraints, media: ['image_url'] } },
     ],
     fetcher: { fetch: async () => ({ url, mimeType: 'image/png', charset: null, bytes }) },
@@ -108,7 +108,7 @@ test('G22: what arrives counts at once, and a fetch that finds no more room is e
   const stays = await openService({
     settings: { bodyRoom },
     fetcher,
-    models: () => scriptedModels(new ScriptedPictures()),
+    models: () => scriptedModels(new ScriptedImages()),
   })
   const answer = await stays.post('/image/upscale', { model: 'upscaler', image: `http://${host}/` }, await stays.key(5))
   expect([answer.status, answer.headers.get('x-ratelimit-type')]).toEqual([429, 'user'])

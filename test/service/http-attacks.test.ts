@@ -233,8 +233,12 @@ describe('texts of a caller in headers, logs and paths', () => {
         .map(({ path, method }) => send(addressOf(path, id), '{}', { authorization: `Bearer ${admin}` }, method)),
     ]
     for (const response of await Promise.all(asked)) {
-      expect(response.status).toBeGreaterThanOrEqual(400)
-      expect(response.status).toBeLessThan(500)
+      // A name of two dots in `/downloads/..` leads to `/`, whose page is the reference.
+      if (response.status === 302) expect(new URL(response.headers.get('location') ?? '').pathname).toBe('/docs')
+      else {
+        expect(response.status).toBeGreaterThanOrEqual(400)
+        expect(response.status).toBeLessThan(500)
+      }
       expect(await response.text()).not.toMatch(/root:|SQLite format/)
     }
   })

@@ -1,45 +1,45 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { contentViolation } from '#contract/errors/errors.ts'
 import { audit } from '#ledger/audit/audit.ts'
-import { type Body, form, openPictureDesk, type PictureDesk } from './picture-desk.ts'
-import { asItIs, colouredPng, madeBytes, type PictureCall } from './picture-models.ts'
+import { type Body, form, type ImageFixture, openImageFixture } from './image-fixture.ts'
+import { asItIs, colouredPng, type ImageCall, madeBytes } from './image-models.ts'
 
-let desk: PictureDesk
+let fixture: ImageFixture
 beforeAll(async () => {
-  desk = await openPictureDesk()
+  fixture = await openImageFixture()
 })
 beforeEach(() => {
-  desk.engine.result = asItIs
-  desk.engine.asked.length = 0
+  fixture.engine.result = asItIs
+  fixture.engine.asked.length = 0
 })
 afterAll(async () => {
-  expect((await audit(desk.service.database)).findings).toEqual([])
-  expect(desk.service.logged.filter(line => line.level === 'error')).toEqual([])
-  await desk.service.close()
+  expect((await audit(fixture.service.database)).findings).toEqual([])
+  expect(fixture.service.logged.filter(line => line.level === 'error')).toEqual([])
+  await fixture.service.close()
 })
 
-const requestOf = (call: PictureCall | undefined) => (call && 'request' in call ? call.request : call)
+const requestOf = (call: ImageCall | undefined) => (call && 'request' in call ? call.request : call)
 
 describe('§7.3 POST /image/edit', () => {
   const ways: [rule: string, body: () => Body][] = [
-    ['base64', () => desk.edit()],
-    ['base64 in lines', () => desk.edit({ image: desk.base64.replaceAll(/(.{60})/g, '$1\r\n') })],
-    ['a data URL', () => desk.edit({ image: `data:image/png;base64,${desk.base64}` })],
-    ['an address', () => desk.edit({ image: 'https://files.example/a.png' })],
-    ['a file of a form', () => form({ model: 'editor', prompt: 'a red sky' }, [['image', desk.picture]])],
-    ['base64 in a form', () => form({ model: 'editor', prompt: 'a red sky', image: desk.base64 }, [])],
-    ['the older name of the model', () => desk.edit({ model: undefined, modelId: 'editor' })],
-    ['what nobody knows', () => desk.edit({ colour: 'blue' })],
+    ['base64', () => fixture.edit()],
+    ['base64 in lines', () => fixture.edit({ image: fixture.base64.replaceAll(/(.{60})/g, '$1\r\n') })],
+    ['a data URL', () => fixture.edit({ image: `data:image/png;base64,${fixture.base64}` })],
+    ['an address', () => fixture.edit({ image: 'https://files.example/a.png' })],
+    ['a file of a form', () => form({ model: 'editor', prompt: 'a red sky' }, [['image', fixture.imageFile]])],
+    ['base64 in a form', () => form({ model: 'editor', prompt: 'a red sky', image: fixture.base64 }, [])],
+    ['the older name of the model', () => fixture.edit({ model: undefined, modelId: 'editor' })],
+    ['what nobody knows', () => fixture.edit({ colour: 'blue' })],
   ]
-  test.each(ways)('a picture by %s', async (_rule, body) => {
-    const { response, lines } = await desk.send('/image/edit', body())
+  test.each(ways)('an image by %s', async (_rule, body) => {
+    const { response, lines } = await fixture.send('/image/edit', body())
     expect([response.status, response.headers.get('content-type'), lines]).toEqual([
       200,
       'image/webp',
       [['image.edit', 40_000n]],
     ])
     expect(Buffer.from(await response.arrayBuffer())).toEqual(madeBytes.webp)
-    expect(desk.engine.asked).toMatchObject([
+    expect(fixture.engine.asked).toMatchObject([
       {
         engineModel: 'inner-edit',
         request: { prompt: 'a red sky', format: 'webp', images: [{ width: 20, height: 10 }] },
@@ -57,14 +57,14 @@ describe('§7.3 POST /image/edit', () => {
       output_format: 'jpg',
       safe_mode: 'false',
     }
-    const body = form({ model: 'editor', prompt: 'x', ...choices }, [['image', desk.picture]])
-    const { response, lines } = await desk.send('/image/edit', body)
+    const body = form({ model: 'editor', prompt: 'x', ...choices }, [['image', fixture.imageFile]])
+    const { response, lines } = await fixture.send('/image/edit', body)
     expect([response.status, response.headers.get('content-type'), lines]).toEqual([
       200,
       'image/jpeg',
       [['image.edit', 120_000n]],
     ])
-    expect(requestOf(desk.engine.asked[0])).toMatchObject({
+    expect(requestOf(fixture.engine.asked[0])).toMatchObject({
       aspectRatio: '16:9',
       resolution: '2K',
       quality: 'high',
@@ -73,9 +73,9 @@ describe('§7.3 POST /image/edit', () => {
     expect(response.headers.get('x-service-is-blurred')).toBeNull()
   })
 
-  test('the picture’s own ratio is what auto means, and a resolution has its price alone', async () => {
-    const { lines } = await desk.send('/image/edit', desk.edit({ aspect_ratio: 'auto', resolution: '2K' }))
-    expect([requestOf(desk.engine.asked[0]), lines]).toEqual([
+  test('the image’s own ratio is what auto means, and a resolution has its price alone', async () => {
+    const { lines } = await fixture.send('/image/edit', fixture.edit({ aspect_ratio: 'auto', resolution: '2K' }))
+    expect([requestOf(fixture.engine.asked[0]), lines]).toEqual([
       expect.not.objectContaining({ aspectRatio: expect.anything() }),
       [['image.edit', 80_000n]],
     ])
@@ -83,18 +83,18 @@ describe('§7.3 POST /image/edit', () => {
 })
 
 describe('§7.4 POST /image/multi-edit', () => {
-  test('two pictures in their order, by any way', async () => {
+  test('two images in their order, by any way', async () => {
     const second = (await colouredPng(9, 9)).toString('base64')
     const body = { modelId: 'editor', prompt: 'both', images: ['https://files.example/a.png', second] }
-    const { response, lines } = await desk.send('/image/multi-edit', body)
+    const { response, lines } = await fixture.send('/image/multi-edit', body)
     expect([response.status, lines]).toEqual([200, [['image.edit', 40_000n]]])
-    expect(requestOf(desk.engine.asked[0])).toMatchObject({ images: [{ width: 20 }, { width: 9 }] })
+    expect(requestOf(fixture.engine.asked[0])).toMatchObject({ images: [{ width: 20 }, { width: 9 }] })
   })
 
   test.each([1, 2])('files of a form: %i', async count => {
-    const body = form({ modelId: 'editor', prompt: 'both' }, Array(count).fill(['images', desk.picture]))
-    expect((await desk.send('/image/multi-edit', body)).response.status).toBe(200)
-    expect(requestOf(desk.engine.asked[0])).toMatchObject({ images: { length: count } })
+    const body = form({ modelId: 'editor', prompt: 'both' }, Array(count).fill(['images', fixture.imageFile]))
+    expect((await fixture.send('/image/multi-edit', body)).response.status).toBe(200)
+    expect(requestOf(fixture.engine.asked[0])).toMatchObject({ images: { length: count } })
   })
 })
 
@@ -105,16 +105,20 @@ describe('§7.5 POST /image/upscale', () => {
     [{ scale: 2.01 }, 2.01, 'image.upscale.4x', 80_000n],
     [{ scale: 4 }, 4, 'image.upscale.4x', 80_000n],
   ])('%j', async (change, scale, sku, amount) => {
-    const { response, lines } = await desk.send('/image/upscale', { model: 'upscaler', image: desk.base64, ...change })
+    const { response, lines } = await fixture.send('/image/upscale', {
+      model: 'upscaler',
+      image: fixture.base64,
+      ...change,
+    })
     expect([response.status, response.headers.get('content-type'), lines]).toEqual([200, 'image/png', [[sku, amount]]])
-    expect(requestOf(desk.engine.asked[0])).toMatchObject({ scale, image: { width: 20, height: 10 } })
-    expect(requestOf(desk.engine.asked[0])).not.toHaveProperty('enhance')
+    expect(requestOf(fixture.engine.asked[0])).toMatchObject({ scale, image: { width: 20, height: 10 } })
+    expect(requestOf(fixture.engine.asked[0])).not.toHaveProperty('enhance')
   })
 
   test('a form that enhances without a change of size', async () => {
     const fields = { model: 'upscaler', scale: '1', enhance: 'true', enhanceCreativity: '0.25', enhancePrompt: 'gold' }
-    const { response } = await desk.send('/image/upscale', form(fields, [['image', desk.picture]]))
-    expect([response.status, requestOf(desk.engine.asked[0])]).toEqual([
+    const { response } = await fixture.send('/image/upscale', form(fields, [['image', fixture.imageFile]]))
+    expect([response.status, requestOf(fixture.engine.asked[0])]).toEqual([
       200,
       expect.objectContaining({ scale: 1, enhance: { creativity: 0.25, replication: 0.35, prompt: 'gold' } }),
     ])
@@ -123,51 +127,51 @@ describe('§7.5 POST /image/upscale', () => {
 
 describe('§7.6 POST /image/background-remove', () => {
   const ways: [rule: string, body: () => Body][] = [
-    ['base64', () => ({ model: 'cutter', image: desk.base64 })],
+    ['base64', () => ({ model: 'cutter', image: fixture.base64 })],
     ['an address', () => ({ model: 'cutter', image_url: 'https://files.example/a.png' })],
-    ['a file', () => form({ model: 'cutter' }, [['image', desk.picture]])],
+    ['a file', () => form({ model: 'cutter' }, [['image', fixture.imageFile]])],
   ]
-  test.each(ways)('a picture by %s', async (_rule, body) => {
-    const { response, lines } = await desk.send('/image/background-remove', body())
+  test.each(ways)('an image by %s', async (_rule, body) => {
+    const { response, lines } = await fixture.send('/image/background-remove', body())
     expect([response.status, response.headers.get('content-type'), lines]).toEqual([
       200,
       'image/png',
       [['image.background', 30_000n]],
     ])
-    expect(desk.engine.asked).toMatchObject([{ engineModel: 'inner-cut', image: { width: 20 } }])
+    expect(fixture.engine.asked).toMatchObject([{ engineModel: 'inner-cut', image: { width: 20 } }])
   })
 })
 
 const paths = [
-  ['/image/edit', () => desk.edit(), 'Image edit failed'],
-  ['/image/multi-edit', () => desk.several(), 'Image edit failed'],
-  ['/image/upscale', () => desk.upscale(), 'Image upscaling failed'],
-  ['/image/background-remove', () => ({ model: 'cutter', image: desk.base64 }), 'Inference processing failed'],
+  ['/image/edit', () => fixture.edit(), 'Image edit failed'],
+  ['/image/multi-edit', () => fixture.several(), 'Image edit failed'],
+  ['/image/upscale', () => fixture.upscale(), 'Image upscaling failed'],
+  ['/image/background-remove', () => ({ model: 'cutter', image: fixture.base64 }), 'Inference processing failed'],
 ] as const
 
 describe.each(paths)('POST %s', (path, body, failed) => {
   test.each([
-    ['no picture', () => Buffer.from('<html>')],
-    ['a picture of another format', () => Buffer.from('GIF89a')],
+    ['no image', () => Buffer.from('<html>')],
+    ['an image of another format', () => Buffer.from('GIF89a')],
     ['an error', () => Promise.reject(new Error('down'))],
   ])('%s of the engine is not sold', async (_name, result) => {
-    desk.engine.result = result
-    const { response, lines } = await desk.send(path, body())
+    fixture.engine.result = result
+    const { response, lines } = await fixture.send(path, body())
     expect([response.status, await response.json(), lines]).toEqual([500, { error: failed }, []])
-    expect(await desk.service.store.read.selectFrom('hold').selectAll().execute()).toEqual([])
-    expect(desk.service.logged.pop()?.level).toBe('warn')
+    expect(await fixture.service.store.read.selectFrom('hold').selectAll().execute()).toEqual([])
+    expect(fixture.service.logged.pop()?.level).toBe('warn')
   })
 
   test('what the engine says of the content is the answer, and free', async () => {
-    desk.engine.result = () => Promise.reject(contentViolation({ error: 'no' }))
-    const { response, lines } = await desk.send(path, body())
+    fixture.engine.result = () => Promise.reject(contentViolation({ error: 'no' }))
+    const { response, lines } = await fixture.send(path, body())
     expect([response.status, lines, response.headers.get('x-service-is-content-violation')]).toEqual([422, [], 'true'])
   })
 
-  test('the same key brings the same bytes, once charged, and another picture under it is refused', async () => {
-    const key = await desk.service.key(1)
+  test('the same key brings the same bytes, once charged, and another image under it is refused', async () => {
+    const key = await fixture.service.key(1)
     const again = (change: object = {}) =>
-      desk.send(
+      fixture.send(
         path,
         { ...body(), ...change },
         { key, headers: { 'idempotency-key': `key${path.replaceAll('/', '_')}` } },
@@ -184,29 +188,29 @@ describe.each(paths)('POST %s', (path, body, failed) => {
 
   test('nobody in particular is told how to pay, and another type of content is refused', async () => {
     const headers = { 'content-type': 'application/json' }
-    const unknown = await desk.service.request(`/api/v1${path}`, {
+    const unknown = await fixture.service.request(`/api/v1${path}`, {
       method: 'POST',
       headers,
       body: JSON.stringify(body()),
     })
     expect([unknown.status, unknown.headers.get('payment-required')]).toEqual([402, expect.any(String)])
-    const plain = await desk.send(path, body(), { headers: { 'content-type': 'text/plain' } })
+    const plain = await fixture.send(path, body(), { headers: { 'content-type': 'text/plain' } })
     expect(plain.response.status).toBe(415)
   })
 })
 
 test('brief §8.2 twenty a minute for each model', async () => {
-  const key = await desk.service.key(5)
+  const key = await fixture.service.key(5)
   const statuses: number[] = []
   for (let count = 0; count < 21; count++)
-    statuses.push((await desk.send('/image/edit', desk.edit(), { key })).response.status)
+    statuses.push((await fixture.send('/image/edit', fixture.edit(), { key })).response.status)
   expect(statuses).toEqual([...Array(20).fill(200), 429])
-  expect((await desk.send('/image/upscale', desk.upscale(), { key })).response.status).toBe(200)
+  expect((await fixture.send('/image/upscale', fixture.upscale(), { key })).response.status).toBe(200)
 })
 
-test('§6.1 models that begin with pictures state their choices and prices', async () => {
+test('§6.1 models that begin with images state their choices and prices', async () => {
   const listed = async (type: string) => {
-    const { data } = (await (await desk.service.request(`/api/v1/models?type=${type}`)).json()) as {
+    const { data } = (await (await fixture.service.request(`/api/v1/models?type=${type}`)).json()) as {
       data: { id: string }[]
     }
     return data

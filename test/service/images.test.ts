@@ -64,7 +64,7 @@ async function charged(key: string, request: object, path = '/image/generate', h
 }
 
 describe('§7.1 POST /image/generate', () => {
-  test('pictures come as base64, charged by the piece, with what the request says', async () => {
+  test('images come as base64, charged by the piece, with what the request says', async () => {
     engine.result = asIs
     const asked = {
       ...body,
@@ -115,17 +115,17 @@ describe('§7.1 POST /image/generate', () => {
     expect(second.response.headers.get('idempotent-replayed')).toBe('true')
   })
 
-  test('fewer pictures than asked for cost less', async () => {
+  test('fewer images than asked for cost less', async () => {
     engine.result = () => [png]
     const { response, lines } = await charged(await service.key(1), { ...body, variants: 4 })
     expect([response.status, lines.map(({ units }) => units)]).toEqual([200, [1n]])
   })
 
   test.each([
-    ['no picture', () => []],
-    ['more pictures', () => [png, png]],
-    ['a picture of another format', () => [jpeg]],
-    ['what is no picture', () => [Buffer.from('<html>')]],
+    ['no image', () => []],
+    ['more images', () => [png, png]],
+    ['an image of another format', () => [jpeg]],
+    ['what is no image', () => [Buffer.from('<html>')]],
     ['an error', () => Promise.reject(new Error('down'))],
   ])('%s of the engine is not sold', async (_name, result) => {
     engine.result = result
@@ -212,7 +212,7 @@ describe('§7.2 POST /images/generations', () => {
   })
 
   test.each([
-    ['two pictures', { n: 2 }, 'n'],
+    ['two images', { n: 2 }, 'n'],
     ['another size', { size: '100x100' }, '1024x1024'],
     ['a format that the model does not make', { output_format: 'webp' }, 'png, jpeg'],
     ['a long prompt', { prompt: 'x'.repeat(1_501) }, '1500'],

@@ -148,7 +148,7 @@ test('limits are read once where nothing was counted, and never where they were'
   const clock = new TestClock()
   const sharedLimits = {
     windows: counted,
-    block: { check() {}, count: async () => false },
+    block: { check() {}, count: async () => false, blocked: () => [], lift() {} },
     isFirst: async () => true,
     close() {},
   }

@@ -14,6 +14,7 @@ import type { FaceDetector, Moderator, VideoEngine, VideoTranscriber } from '#en
 import type { MediaProbe } from '#engines/video-media/video-media.ts'
 import type { Log } from '#host/log.ts'
 import type { StakeReader } from '#ledger/accounts/stake-reader.ts'
+import { LedgerCounts } from '#ledger/ledger-counts.ts'
 import { watchedLedger } from '#ledger/ledger-watch.ts'
 import { openSqliteStore } from '#ledger/store/sqlite/open.ts'
 import type { Store } from '#ledger/store/store.ts'
@@ -103,6 +104,8 @@ export interface OpenServiceOptions {
   folder?: string
   /** Makes figures, at /metrics for whoever has this token. */
   metricsToken?: string
+  /** So many customers have figures of their own. */
+  metricsCustomers?: number
   clock?: TestClock
 }
 
@@ -113,7 +116,10 @@ export async function openService(options: OpenServiceOptions = {}): Promise<Ope
   const real = await openSqliteStore({ path: database })
   const clock = options.clock ?? new TestClock()
   const { log, logged, ended } = recordedLog()
-  const { store, ledger } = watchedLedger({ store: options.storeBefore?.(real) ?? real, clock, log })
+  const counts = new LedgerCounts({ customers: options.metricsCustomers ?? 0, hasStaking: Boolean(options.stakes) })
+  const before = options.storeBefore?.(real) ?? real
+  const counted = options.metricsToken ? counts.around(before) : before
+  const { store, ledger } = watchedLedger({ store: counted, clock, log })
   const engines = {
     chat: options.chat ?? new DemoChat({ pause: async () => undefined }),
     video: options.video ?? new DemoVideo({ workFolder: join(folder, 'engines') }),
@@ -133,12 +139,13 @@ export async function openService(options: OpenServiceOptions = {}): Promise<Ope
     },
     secrets: [canarySecret],
     store,
+    database: `sqlite:${database}`,
     ledger,
     models: (options.models ?? demoModels)(engines),
     payments: typeof options.payments === 'function' ? options.payments(store) : (options.payments ?? unpaid),
     ...givenParts(options),
     adminToken,
-    ...figuresFor(options.metricsToken),
+    ...figuresFor(options.metricsToken, counts),
     clock,
     log,
   })
@@ -171,8 +178,10 @@ export async function openService(options: OpenServiceOptions = {}): Promise<Ope
   }
 }
 
-const figuresFor = (token: string | undefined) =>
-  token ? { figures: { open: (sources: MetricsSources) => new ServiceMetrics(sources), token } } : {}
+const figuresFor = (token: string | undefined, counts: LedgerCounts) =>
+  token
+    ? { figures: { open: (given: Omit<MetricsSources, 'counts'>) => new ServiceMetrics({ ...given, counts }), token } }
+    : {}
 
 function recordedLog() {
   const logged: OpenedService['logged'] = []

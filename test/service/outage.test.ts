@@ -1,4 +1,4 @@
-/** Books that are away: what callers are told, and what the log says. */
+/** Ledger that are away: what callers are told, and what the log says. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -124,7 +124,7 @@ describe('the log of an outage', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
-  test('is one line when the books go, one a minute while they are away, and one when they are back', async () => {
+  test('is one line when the ledger goes, one a minute while they are away, and one when they are back', async () => {
     const { log, lines } = recorded()
     let isAway = true
     const commit = async () => {
@@ -200,7 +200,7 @@ test.each([
   expect(failedAnswer(topUp, error).status).toBe(status)
 })
 
-test('a top-up that meets books that are away keeps its shape, and says to send the same payment', () => {
+test('a top-up that meets ledger that are away keeps its shape, and says to send the same payment', () => {
   const { body, headers, retry } = failedAnswer(topUp, storeError('unreachable'))
   expect([headers['retry-after'], retry, body]).toEqual([
     ...['5', 'same-payload'],

@@ -3,23 +3,23 @@ import { Receipts } from '#contract/operations/receipts.ts'
 import { openPostgresStore } from '#ledger/store/postgres/open.ts'
 import { openSchemaStore } from '../postgres/postgres-store.ts'
 import { withPostgres } from '../postgres/with-postgres.ts'
-import { answerMicroUsd, closeAll, type KeyDesk, openKeyDesk } from './http/idempotency/key-desk.ts'
+import { answerMicroUsd, closeAll, type KeyFixture, openKeyFixture } from './http/idempotency/key-fixture.ts'
 
 withPostgres('receipts of two processes on PostgreSQL', cluster => {
-  let first: KeyDesk
-  let second: KeyDesk
+  let first: KeyFixture
+  let second: KeyFixture
   let bearer: string
   beforeEach(async () => {
     const { store, schema, url } = await openSchemaStore(cluster())
-    first = await openKeyDesk({ store, soleOwner: false })
+    first = await openKeyFixture({ store, soleOwner: false })
     const clock = first.opened.clock
-    second = await openKeyDesk({ store: await openPostgresStore({ url, schema }), soleOwner: false, clock })
+    second = await openKeyFixture({ store: await openPostgresStore({ url, schema }), soleOwner: false, clock })
     bearer = await first.opened.key(10)
   })
   afterEach(() => closeAll([first, second]))
 
-  const read = async (desk: KeyDesk, path: string) =>
-    (await desk.opened.request(`/api/v1/farebox${path}`, { headers: { authorization: `Bearer ${bearer}` } })).json()
+  const read = async (fixture: KeyFixture, path: string) =>
+    (await fixture.opened.request(`/api/v1/farebox${path}`, { headers: { authorization: `Bearer ${bearer}` } })).json()
 
   test('are the same from either, whoever charged, and so are the keys', async () => {
     const headers = { 'x-farebox-want-receipt': 'true' }

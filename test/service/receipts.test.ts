@@ -11,32 +11,39 @@ import { recoverHolds } from '#ledger/charges/recover-holds.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { evmWallet } from '../access/identity/signed-header.ts'
 import { grant, mustCommit } from '../ledger/store/sample-ops.ts'
-import { openDesk } from './chat-desk.ts'
+import { openFixture } from './chat-fixture.ts'
 import { used, words } from './chat-script.ts'
-import { answerBeats, answerMicroUsd, closeAll, hello, type KeyDesk, openKeyDesk } from './http/idempotency/key-desk.ts'
+import {
+  answerBeats,
+  answerMicroUsd,
+  closeAll,
+  hello,
+  type KeyFixture,
+  openKeyFixture,
+} from './http/idempotency/key-fixture.ts'
 
 const want = { 'x-farebox-want-receipt': 'true' }
 
-let desk: KeyDesk
+let fixture: KeyFixture
 let bearer: string
 beforeEach(async () => {
-  desk = await openKeyDesk()
-  bearer = await desk.opened.key(1)
+  fixture = await openKeyFixture()
+  bearer = await fixture.opened.key(1)
 })
 afterEach(async () => {
-  expect((await audit(desk.opened.database)).findings).toEqual([])
-  await closeAll([desk])
+  expect((await audit(fixture.opened.database)).findings).toEqual([])
+  await closeAll([fixture])
 })
 
 const read = (path: string, key = bearer) =>
-  desk.opened.request(`/api/v1/farebox${path}`, { headers: { authorization: `Bearer ${key}` } })
+  fixture.opened.request(`/api/v1/farebox${path}`, { headers: { authorization: `Bearer ${key}` } })
 
 const requestOf = (answer: Response): string => answer.headers.get('cf-ray') ?? ''
 
 const receiptOf = async (request: string) => Receipt.parse(await (await read(`/receipts/${request}`)).json())
 
 const publishedKeys = async () => {
-  const answer = await desk.opened.request('/api/v1/farebox/receipt_keys')
+  const answer = await fixture.opened.request('/api/v1/farebox/receipt_keys')
   return ReceiptKeys.parse(await answer.json()).keys
 }
 
@@ -57,18 +64,18 @@ async function verified(receipt: string | null): Promise<ReceiptClaims> {
 }
 
 describe('a charge', () => {
-  test('has a receipt that says what the books have captured', async () => {
-    const answer = await desk.ask(bearer, { headers: want })
+  test('has a receipt that says what the ledger has captured', async () => {
+    const answer = await fixture.ask(bearer, { headers: want })
     const receipt = await receiptOf(requestOf(answer))
     expect(receipt.refund).toBeNull()
-    const { account, id } = await desk.opened.store.read
+    const { account, id } = await fixture.opened.store.read
       .selectFrom('api_key')
       .select(['account', 'id'])
       .executeTakeFirstOrThrow()
     expect(await verified(receipt.charge)).toEqual({
       iss: 'http://127.0.0.1:8402/api/v1',
       sub: account,
-      iat: Math.floor(desk.opened.clock.now() / 1000),
+      iat: Math.floor(fixture.opened.clock.now() / 1000),
       kind: 'charge',
       request: requestOf(answer),
       operation: 'createChatCompletion',
@@ -88,7 +95,7 @@ describe('a charge', () => {
   test.each([[{}], [{ 'x-farebox-want-receipt': 'false' }], [{ 'x-farebox-want-receipt': 'yes' }]])(
     'has none in its answer where the caller did not want it there: %j',
     async headers => {
-      const answer = await desk.ask(bearer, { headers })
+      const answer = await fixture.ask(bearer, { headers })
       expect(answer.headers.has('x-farebox-receipt')).toBe(false)
       expect((await receiptOf(requestOf(answer))).charge).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/)
     },
@@ -98,13 +105,13 @@ describe('a charge', () => {
     const wallet = evmWallet()
     const address = wallet.address.toLowerCase()
     const account = walletAccountId(address)
-    const atMs = desk.opened.clock.now()
-    await mustCommit(desk.opened.store, ...openWalletAccount(address, atMs), grant(1000n, 'grant:w', account))
+    const atMs = fixture.opened.clock.now()
+    await mustCommit(fixture.opened.store, ...openWalletAccount(address, atMs), grant(1000n, 'grant:w', account))
     const [request, day] = [uuidV7(atMs), atMs - (atMs % 86_400_000)]
     const lease = { owner: 'a test', untilMs: atMs }
     const line = { sku: 'chat.output', units: 50n, unitPricePicoUsd: 1_000_000n, amount: microUsd(50) }
     await mustCommit(
-      desk.opened.store,
+      fixture.opened.store,
       {
         op: 'hold',
         hold: request,
@@ -116,7 +123,7 @@ describe('a charge', () => {
       },
       { op: 'capture', hold: request, request, model: 'm', lines: [line], writeOff: microUsd(10), atMs },
     )
-    const receipts = new ChargeReceipts({ ...desk.opened, issuer: 'here', secret: 'another secret of a test' })
+    const receipts = new ChargeReceipts({ ...fixture.opened, issuer: 'here', secret: 'another secret of a test' })
     await receipts.publishKey()
     expect(await verified((await receipts.of(account, request)).charge)).toMatchObject({
       sub: address,
@@ -127,7 +134,7 @@ describe('a charge', () => {
   })
 
   test('that a process died over has one of what its last checkpoint said', async () => {
-    const { store, clock } = desk.opened
+    const { store, clock } = fixture.opened
     const { account } = await store.read.selectFrom('api_key').select('account').executeTakeFirstOrThrow()
     const [request, atMs] = [uuidV7(clock.now()), clock.now()]
     const lease = { owner: 'a dead process', untilMs: atMs }
@@ -147,8 +154,8 @@ describe('a charge', () => {
   })
 
   test('that failed for its engine is none', async () => {
-    desk.chat.play([{ fail: modelOffline() }])
-    const answer = await desk.ask(bearer, { headers: want })
+    fixture.chat.play([{ fail: modelOffline() }])
+    const answer = await fixture.ask(bearer, { headers: want })
     expect([answer.status, answer.headers.has('x-farebox-receipt')]).toEqual([503, false])
     expect((await read(`/receipts/${requestOf(answer)}`)).status).toBe(404)
   })
@@ -156,15 +163,15 @@ describe('a charge', () => {
 
 describe('a stream', () => {
   test('has its receipt once it has ended, and nothing of it in its events', async () => {
-    const answer = await desk.ask(bearer, { body: { stream: true }, headers: want })
+    const answer = await fixture.ask(bearer, { body: { stream: true }, headers: want })
     expect(answer.headers.has('x-farebox-receipt')).toBe(false)
     expect(await answer.text()).not.toContain('receipt')
     expect((await verified((await receiptOf(requestOf(answer))).charge)).amount_micro_usd).toBe(`${answerMicroUsd}`)
   })
 
   test('that its reader has left has one of what its engine made', async () => {
-    desk.chat.play([...words('one ', 'two '), 'silence'])
-    const answer = await desk.ask(bearer, { body: { stream: true } })
+    fixture.chat.play([...words('one ', 'two '), 'silence'])
+    const answer = await fixture.ask(bearer, { body: { stream: true } })
     const reader = answer.body?.getReader()
     await reader?.read()
     await reader?.read()
@@ -180,9 +187,9 @@ describe('a stream', () => {
 
 describe('a repeat under the same key', () => {
   test.each([false, true])('brings the receipt of the first charge, streamed: %s', async stream => {
-    const first = await desk.ask(bearer, { key: 'one', body: { stream }, headers: want })
+    const first = await fixture.ask(bearer, { key: 'one', body: { stream }, headers: want })
     await first.text()
-    const again = await desk.ask(bearer, { key: 'one', body: { stream }, headers: want })
+    const again = await fixture.ask(bearer, { key: 'one', body: { stream }, headers: want })
     const { charge } = await receiptOf(requestOf(first))
     expect(first.headers.get('x-farebox-receipt')).toBe(stream ? null : charge)
     expect([again.headers.get('idempotent-replayed'), again.headers.get('x-farebox-receipt')]).toEqual(['true', charge])
@@ -192,8 +199,8 @@ describe('a repeat under the same key', () => {
 
 describe('a video', () => {
   test('has a receipt of its charge, and one of its refund', async () => {
-    desk.video.start = async () => ({ state: 'failed', reason: 'It could not.' })
-    const answer = await desk.ask(bearer, { path: '/video/queue', headers: want })
+    fixture.video.start = async () => ({ state: 'failed', reason: 'It could not.' })
+    const answer = await fixture.ask(bearer, { path: '/video/queue', headers: want })
     const request = requestOf(answer)
     await expect.poll(async () => (await receiptOf(request)).refund).not.toBeNull()
     const { charge, refund } = await receiptOf(request)
@@ -219,10 +226,10 @@ describe('a video', () => {
 
 describe('whose they are', () => {
   test.each([
-    ['somebody else', async () => desk.opened.key(1), 404],
+    ['somebody else', async () => fixture.opened.key(1), 404],
     ['nobody', async () => 'fb_wrong', 401],
   ])('%s gets none, and learns nothing', async (_who, keyOf, status) => {
-    const request = requestOf(await desk.ask(bearer))
+    const request = requestOf(await fixture.ask(bearer))
     const key = await keyOf()
     const [theirs, unknown] = [await read(`/receipts/${request}`, key), await read(`/receipts/${uuidV7(0)}`, key)]
     expect([theirs.status, unknown.status]).toEqual([status, status])
@@ -245,9 +252,9 @@ describe('whose they are', () => {
   })
 })
 
-test('a list goes back page by page, and adds up to what the books have charged', async () => {
+test('a list goes back page by page, and adds up to what the ledger has charged', async () => {
   const requests: string[] = []
-  for (let call = 0; call < 5; call++) requests.unshift(requestOf(await desk.ask(bearer)))
+  for (let call = 0; call < 5; call++) requests.unshift(requestOf(await fixture.ask(bearer)))
   const found: string[] = []
   let sum = 0n
   let next: string | null = null
@@ -267,12 +274,15 @@ test('a list goes back page by page, and adds up to what the books have charged'
 
 describe('keys', () => {
   test('stay published when the secret changes, and old receipts stay good', async () => {
-    const request = requestOf(await desk.ask(bearer))
+    const request = requestOf(await fixture.ask(bearer))
     const { charge } = await receiptOf(request)
-    const { account } = await desk.opened.store.read.selectFrom('api_key').select('account').executeTakeFirstOrThrow()
-    desk.opened.clock.pass(1000)
+    const { account } = await fixture.opened.store.read
+      .selectFrom('api_key')
+      .select('account')
+      .executeTakeFirstOrThrow()
+    fixture.opened.clock.pass(1000)
     const rotated = new ChargeReceipts({
-      ...desk.opened,
+      ...fixture.opened,
       issuer: 'http://127.0.0.1:8402/api/v1',
       secret: 'the secret that follows, of 32 characters',
     })
@@ -298,7 +308,7 @@ test('the stock OpenAI client sees answers and streams as it always does', async
     apiKey: bearer,
     maxRetries: 0,
     defaultHeaders: want,
-    fetch: async (url, init) => desk.opened.request(new URL(`${url}`).pathname, init as RequestInit),
+    fetch: async (url, init) => fixture.opened.request(new URL(`${url}`).pathname, init as RequestInit),
   })
   const messages = [{ role: 'user' as const, content: 'hello' }]
   const whole = await openai.chat.completions.create({ model: hello.model, messages }).withResponse()
@@ -306,7 +316,7 @@ test('the stock OpenAI client sees answers and streams as it always does', async
   expect(await verified(whole.response.headers.get('x-farebox-receipt'))).toMatchObject({
     request: requestOf(whole.response),
   })
-  desk.chat.play(answerBeats)
+  fixture.chat.play(answerBeats)
   const { data, response } = await openai.chat.completions
     .create({ model: hello.model, messages, stream: true, stream_options: { include_usage: true } })
     .withResponse()
@@ -319,7 +329,7 @@ test('the stock OpenAI client sees answers and streams as it always does', async
 
 test('a charge is answered though its receipt cannot be made, and has it later', async () => {
   let isAway = false
-  const other = await openDesk({
+  const other = await openFixture({
     storeBefore: real => ({
       read: new Proxy(real.read, {
         get(target, name) {

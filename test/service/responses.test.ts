@@ -4,37 +4,37 @@ import { inferenceFailed } from '#contract/errors/errors.ts'
 import { ResponsesAnswer, ResponsesEvent } from '#contract/operations/responses.ts'
 import { DemoWeb } from '#engines/demo/web.ts'
 import { audit } from '#ledger/audit/audit.ts'
-import { type ChatDesk, type Customer, inputMicroUsd, openDesk, outputMicroUsd } from './chat-desk.ts'
+import { type ChatFixture, type Customer, inputMicroUsd, openFixture, outputMicroUsd } from './chat-fixture.ts'
 import { used, words } from './chat-script.ts'
 
 const web = new DemoWeb()
 const answered = [...words('An', ' answer'), { usage: used(100, 10) }]
 const tokens = 100n * inputMicroUsd + 10n * outputMicroUsd
 
-let desk: ChatDesk
+let fixture: ChatFixture
 beforeAll(async () => {
-  desk = await openDesk({ search: web, pages: web })
+  fixture = await openFixture({ search: web, pages: web })
 })
-beforeEach(() => desk.engine.play(answered))
+beforeEach(() => fixture.engine.play(answered))
 // Whatever became of the call, nothing stays held.
-afterEach(() => expect.poll(() => desk.openHolds()).toBe(0))
+afterEach(() => expect.poll(() => fixture.openHolds()).toBe(0))
 afterAll(async () => {
-  expect((await audit(desk.service.database)).findings).toEqual([])
-  expect(desk.service.logged.filter(line => line.level === 'error')).toEqual([])
-  await desk.service.close()
+  expect((await audit(fixture.service.database)).findings).toEqual([])
+  expect(fixture.service.logged.filter(line => line.level === 'error')).toEqual([])
+  await fixture.service.close()
 })
 
 const post = (customer: Customer, body: object, headers: Record<string, string> = {}) =>
-  desk.service.request('/api/v1/responses', {
+  fixture.service.request('/api/v1/responses', {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${customer.key}`, ...headers },
     body: JSON.stringify({ model: 'scripted', input: 'hello', max_output_tokens: 50, ...body }),
   })
 
-const asked = () => desk.engine.calls.at(-1)?.request
+const asked = () => fixture.engine.calls.at(-1)?.request
 
 async function events(body: object, customer?: Customer) {
-  const response = await post(customer ?? (await desk.customer(1)), { stream: true, ...body })
+  const response = await post(customer ?? (await fixture.customer(1)), { stream: true, ...body })
   const text = await response.text()
   expect([response.status, text.endsWith('data: [DONE]\n\n')]).toEqual([200, true])
   const names = text.split('\n').flatMap(line => (line.startsWith('event: ') ? [line.slice(7)] : []))
@@ -50,7 +50,7 @@ const last = (data: ResponsesEvent[]) => ResponsesAnswer.parse(data.at(-1)?.resp
 
 describe('§5.6 a whole answer', () => {
   test('has the items of the answer, what was used, and the charge of the same chat', async () => {
-    const customer = await desk.customer(1)
+    const customer = await fixture.customer(1)
     const response = await post(customer, {})
     const answer = ResponsesAnswer.parse(await response.json())
     expect(response.status).toBe(200)
@@ -65,21 +65,27 @@ describe('§5.6 a whole answer', () => {
       usage: { input_tokens: 100, output_tokens: 10, total_tokens: 110 },
       cost: { usd: Number(tokens) / 1e6, diem: 0 },
     })
-    expect(await desk.books(customer.account)).toMatchObject({ charged: tokens, skus: ['chat.input', 'chat.output'] })
+    expect(await fixture.ledger(customer.account)).toMatchObject({
+      charged: tokens,
+      skus: ['chat.input', 'chat.output'],
+    })
   })
 
   test('a search is an item of it, and costs what it costs', async () => {
-    const customer = await desk.customer(1)
+    const customer = await fixture.customer(1)
     const response = await post(customer, { input: 'caps of the wallet', web_search: true })
     const answer = ResponsesAnswer.parse(await response.json())
     expect(answer.output.map(({ type }) => type)).toEqual(['web_search_call', 'message'])
-    expect((await desk.books(customer.account)).skus).toEqual(['chat.input', 'chat.output', 'web.search'])
+    expect((await fixture.ledger(customer.account)).skus).toEqual(['chat.input', 'chat.output', 'web.search'])
   })
 
   test('marks of citations are annotations of its text', async () => {
-    desk.engine.play([{ text: 'Caps hold.[REF]0[/REF] So it is.[REF]99[/REF]' }, { usage: used(1, 1) }])
+    fixture.engine.play([{ text: 'Caps hold.[REF]0[/REF] So it is.[REF]99[/REF]' }, { usage: used(1, 1) }])
     const parameters = { enable_web_search: 'on', enable_web_citations: true }
-    const response = await post(await desk.customer(1), { input: 'caps of the wallet', service_parameters: parameters })
+    const response = await post(await fixture.customer(1), {
+      input: 'caps of the wallet',
+      service_parameters: parameters,
+    })
     const { output } = ResponsesAnswer.parse(await response.json())
     expect(output[1]).toMatchObject({
       content: [
@@ -94,11 +100,11 @@ describe('§5.6 a whole answer', () => {
 
   test('the same key brings the same bytes, once charged', async () => {
     for (const stream of [false, true]) {
-      const customer = await desk.customer(1)
+      const customer = await fixture.customer(1)
       const send = async () => (await post(customer, { stream }, { 'idempotency-key': `k${stream}` })).text()
       const first = await send()
       expect(await send()).toBe(first)
-      expect((await desk.books(customer.account)).charged).toBe(tokens)
+      expect((await fixture.ledger(customer.account)).charged).toBe(tokens)
     }
   })
 })
@@ -107,7 +113,7 @@ describe('§5.6 a stream', () => {
   const at = { output_index: 0, content_index: 0 }
 
   test('tells the answer piece by piece, and all of it at the end', async () => {
-    const customer = await desk.customer(1)
+    const customer = await fixture.customer(1)
     const data = await events({}, customer)
     expect(data.map(({ type }) => type)).toEqual([
       'response.created',
@@ -128,12 +134,12 @@ describe('§5.6 a stream', () => {
       usage: { total_tokens: 110 },
       cost: { usd: Number(tokens) / 1e6 },
     })
-    expect((await desk.books(customer.account)).charged).toBe(tokens)
+    expect((await fixture.ledger(customer.account)).charged).toBe(tokens)
   })
 
   test('reasoning, text and calls are items, whose pieces may come in turns', async () => {
     const call = (index: number, rest: object) => ({ delta: { tool_calls: [{ index, ...rest }] } })
-    desk.engine.play([
+    fixture.engine.play([
       { delta: { reasoning_content: 'Hm' } },
       { delta: { reasoning_content: ', yes' } },
       { text: 'Look' },
@@ -165,7 +171,7 @@ describe('§5.6 a stream', () => {
   })
 
   test('an engine that fails within it ends it as failed; one that fails before it is a status', async () => {
-    desk.engine.play([...words('An'), { fail: inferenceFailed() }])
+    fixture.engine.play([...words('An'), { fail: inferenceFailed() }])
     const data = await events({})
     expect(data.at(-1)?.type).toBe('response.failed')
     expect(last(data)).toMatchObject({
@@ -173,8 +179,8 @@ describe('§5.6 a stream', () => {
       error: { code: 'server_error', message: 'Inference processing failed' },
       output: [{ content: [{ text: 'An' }] }],
     })
-    desk.engine.play([{ fail: inferenceFailed() }])
-    expect((await post(await desk.customer(1), { stream: true })).status).toBe(500)
+    fixture.engine.play([{ fail: inferenceFailed() }])
+    expect((await post(await fixture.customer(1), { stream: true })).status).toBe(500)
   })
 })
 
@@ -281,14 +287,14 @@ describe('§5.6 what is asked', () => {
     ],
     ['what a chat has beside is handed on', { seed: 7, top_k: 3 }, { seed: 7, top_k: 3 }],
   ])('%s', async (_rule, body, chat) => {
-    expect((await post(await desk.customer(1), body)).status).toBe(200)
+    expect((await post(await fixture.customer(1), body)).status).toBe(200)
     expect(asked()).toMatchObject(chat)
   })
 
   test('options in a suffix of the model’s name', async () => {
-    const customer = await desk.customer(1)
+    const customer = await fixture.customer(1)
     await post(customer, { model: 'scripted:enable_web_search=on', input: 'caps of the wallet' })
-    expect((await desk.books(customer.account)).skus).toContain('web.search')
+    expect((await fixture.ledger(customer.account)).skus).toContain('web.search')
   })
 
   test.each<[rule: string, body: object, status: number, says: string]>([
@@ -311,25 +317,25 @@ describe('§5.6 what is asked', () => {
     ['a function without a name', { tools: [{ type: 'function' }] }, 400, 'name'],
     ['an unknown model', { model: 'nobody' }, 404, 'Specified model not found'],
   ])('%s is refused for nothing', async (_rule, body, status, says) => {
-    const customer = await desk.customer(1)
+    const customer = await fixture.customer(1)
     const response = await post(customer, body)
     expect([response.status, await response.text()]).toEqual([status, expect.stringContaining(says)])
-    expect((await desk.books(customer.account)).charged).toBe(0n)
+    expect((await fixture.ledger(customer.account)).charged).toBe(0n)
   })
 
   test('without credit, and without a credential', async () => {
-    expect((await post(await desk.customer(0), {})).status).toBe(402)
-    expect((await desk.service.post('/responses', { model: 'scripted', input: 'x' })).status).toBe(402)
+    expect((await post(await fixture.customer(0), {})).status).toBe(402)
+    expect((await fixture.service.post('/responses', { model: 'scripted', input: 'x' })).status).toBe(402)
   })
 })
 
 describe('the stock client of OpenAI', () => {
   const client = async () =>
     new OpenAI({
-      apiKey: (await desk.customer(1)).key,
+      apiKey: (await fixture.customer(1)).key,
       baseURL: 'http://127.0.0.1/api/v1',
       maxRetries: 0,
-      fetch: (input, init) => desk.service.request(new URL(String(input)).pathname, init as RequestInit),
+      fetch: (input, init) => fixture.service.request(new URL(String(input)).pathname, init as RequestInit),
     })
 
   test('reads an answer', async () => {

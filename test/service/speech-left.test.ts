@@ -5,7 +5,7 @@ import { audit } from '#ledger/audit/audit.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import type { SpeechModel } from '#service/models/model.ts'
 import { type OpenedService, openService } from './open-service.ts'
-import { ScriptedSpeech } from './scripted-sound.ts'
+import { ScriptedSpeech } from './scripted-audio.ts'
 
 /** One sentence of 3,999 characters, which takes an engine longer than any pause. */
 const sentence = 'word '.repeat(800).trim()

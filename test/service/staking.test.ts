@@ -9,7 +9,7 @@ import { openWalletAccount, walletAccountId } from '#ledger/accounts/wallet-acco
 import { audit } from '#ledger/audit/audit.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { evmWallet, type TestWallet } from '../access/identity/signed-header.ts'
-import { type ChatDesk, eventsOf, hello, openDesk } from './chat-desk.ts'
+import { type ChatFixture, eventsOf, hello, openFixture } from './chat-fixture.ts'
 import { used, words } from './chat-script.ts'
 import { TestClock } from './open-service.ts'
 
@@ -30,22 +30,22 @@ class Stakes implements StakeReader {
 const day = 24 * 60 * 60 * 1000
 
 let stakes: Stakes
-let desk: ChatDesk
+let fixture: ChatFixture
 let clock: TestClock
 beforeEach(async () => {
   stakes = new Stakes()
   clock = new TestClock()
-  desk = await openDesk({ stakes, clock, settings: { signInWindow: true } })
+  fixture = await openFixture({ stakes, clock, settings: { signInWindow: true } })
   // 20 tokens of the prompt and 30 of the answer: 320 micro-USD.
-  desk.engine.play([...words('one', ' two'), { usage: used(20, 30) }])
+  fixture.engine.play([...words('one', ' two'), { usage: used(20, 30) }])
 })
 afterEach(async () => {
   vi.useRealTimers()
-  expect(await desk.openHolds()).toBe(0)
-  const report = await audit(desk.service.database)
+  expect(await fixture.openHolds()).toBe(0)
+  const report = await audit(fixture.service.database)
   expect([report.findings, report.driftMicroUsd]).toEqual([[], 0n])
-  expect(desk.service.logged.filter(line => line.level === 'error')).toEqual([])
-  await desk.service.close()
+  expect(fixture.service.logged.filter(line => line.level === 'error')).toEqual([])
+  await fixture.service.close()
 })
 
 let nonces = 0
@@ -69,12 +69,12 @@ async function walletWith({ staked = 0n, usd = 0n }): Promise<TestWallet> {
   const account = walletAccountId(nameOf(wallet))
   const grant = { account, amount: microUsd(usd), source: 'system:grant', ref: `grant:${account}`, atMs } as const
   const ops = [...openWalletAccount(nameOf(wallet), atMs), { op: 'credit', ...grant } as const]
-  expect((await desk.service.store.commit([{ id: uuidV7(atMs), ops }]))[0]?.ok).toBe(true)
+  expect((await fixture.service.store.commit([{ id: uuidV7(atMs), ops }]))[0]?.ok).toBe(true)
   return wallet
 }
 
 const chat = async (wallet: TestWallet, body: object = { max_tokens: 30 }) =>
-  desk.service.request('/api/v1/chat/completions', {
+  fixture.service.request('/api/v1/chat/completions', {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'sign-in-with-x': await headerOf(wallet) },
     body: JSON.stringify({ ...hello, ...body }),
@@ -82,11 +82,11 @@ const chat = async (wallet: TestWallet, body: object = { max_tokens: 30 }) =>
 
 const balanceOf = async (wallet: TestWallet) => {
   const headers = { 'sign-in-with-x': await headerOf(wallet) }
-  const answer = await desk.service.request(`/api/v1/x402/balance/${wallet.address}`, { headers })
+  const answer = await fixture.service.request(`/api/v1/x402/balance/${wallet.address}`, { headers })
   return WalletBalance.parse(await answer.json()).data
 }
 
-const booksOf = (wallet: TestWallet) => desk.books(walletAccountId(nameOf(wallet)))
+const ledgerOf = (wallet: TestWallet) => fixture.ledger(walletAccountId(nameOf(wallet)))
 
 describe('§5.4 one token that is staked gives 1 USD a day', () => {
   test('a wallet with nothing but a stake can call, and has an account from then on', async () => {
@@ -98,7 +98,7 @@ describe('§5.4 one token that is staked gives 1 USD a day', () => {
     expect(answer.headers.get(balanceDiem.name)).toBe('1.000000')
     expect(answer.headers.get('x-balance-remaining')).toBe('0.000000')
     expect(((await answer.json()) as { cost: unknown }).cost).toEqual({ usd: 0, diem: 0.00032 })
-    expect(await booksOf(wallet)).toMatchObject({ charged: 320n, staking: 320n })
+    expect(await ledgerOf(wallet)).toMatchObject({ charged: 320n, staking: 320n })
     expect(await balanceOf(wallet)).toMatchObject({ balanceUsd: 0, diemBalanceUsd: 0.99968 })
   })
 
@@ -107,7 +107,7 @@ describe('§5.4 one token that is staked gives 1 USD a day', () => {
     const answer = await chat(wallet)
     expect(((await answer.json()) as { cost: unknown }).cost).toEqual({ usd: 0.00012, diem: 0.0002 })
     expect(answer.headers.get('x-balance-remaining')).toBe('0.999880')
-    expect(await booksOf(wallet)).toMatchObject({ charged: 320n, staking: 200n })
+    expect(await ledgerOf(wallet)).toMatchObject({ charged: 320n, staking: 200n })
     expect(((await (await chat(wallet)).json()) as { cost: unknown }).cost).toEqual({ usd: 0.00032, diem: 0 })
   })
 
@@ -141,7 +141,7 @@ describe('§5.4 one token that is staked gives 1 USD a day', () => {
   test('a wallet without a stake and without credit leaves no row behind', async () => {
     const wallet = await walletWith({})
     expect((await chat(wallet)).status).toBe(402)
-    expect(await desk.service.store.read.selectFrom('account').selectAll().execute()).toEqual([])
+    expect(await fixture.service.store.read.selectFrom('account').selectAll().execute()).toEqual([])
     expect(await balanceOf(wallet)).not.toHaveProperty('diemBalanceUsd')
   })
 
@@ -149,25 +149,25 @@ describe('§5.4 one token that is staked gives 1 USD a day', () => {
     const wallet = await walletWith({ staked: 1_000n, usd: 1_000_000n })
     const answers = await Promise.all(Array.from({ length: 5 }, () => chat(wallet)))
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
-    const { charged, staking } = await booksOf(wallet)
+    const { charged, staking } = await ledgerOf(wallet)
     expect(charged).toBe(1_600n)
     expect(staking).toBeLessThanOrEqual(1_000n)
     expect(staking).toBeGreaterThan(0n)
-    const row = await desk.service.store.read.selectFrom('staking_credit').selectAll().executeTakeFirstOrThrow()
+    const row = await fixture.service.store.read.selectFrom('staking_credit').selectAll().executeTakeFirstOrThrow()
     expect(row).toMatchObject({ granted_usd: 1_000n, spent_usd: staking, held_usd: 0n })
   })
 
   test('the limits of a caller name it', async () => {
     const wallet = await walletWith({ staked: 2_000_000n })
     const headers = { 'sign-in-with-x': await headerOf(wallet) }
-    const answer = await desk.service.request('/api/v1/api_keys/rate_limits', { headers })
+    const answer = await fixture.service.request('/api/v1/api_keys/rate_limits', { headers })
     const { data } = RateLimits.parse(await answer.json())
     expect([data.accessPermitted, data.balances]).toEqual([true, { USD: 0, DIEM: 2 }])
   })
 
   test('a customer without a wallet has none, and nobody asks the chain for them', async () => {
-    const customer = await desk.customer(1)
-    const answer = await desk.chat(customer)
+    const customer = await fixture.customer(1)
+    const answer = await fixture.chat(customer)
     expect(answer.headers.get(balanceDiem.name)).toBe('0.000000')
     expect(stakes.asked).toEqual([])
   })
@@ -188,7 +188,7 @@ describe('a chain that does not answer', () => {
     const answer = await calling
     expect(answer.status).toBe(200)
     expect(((await answer.json()) as { cost: unknown }).cost).toEqual({ usd: 0.00032, diem: 0 })
-    expect(desk.service.logged).toEqual([expect.objectContaining({ level: 'warn' })])
+    expect(fixture.service.logged).toEqual([expect.objectContaining({ level: 'warn' })])
     // Asked once, and not again for a while.
     expect(stakes.asked.length).toBe(1)
     await (await chat(wallet)).text()
@@ -208,12 +208,12 @@ describe('a chain that does not answer', () => {
     expect(((await (await chat(wallet)).json()) as { cost: unknown }).cost).toEqual({ usd: 0, diem: 0.00032 })
   })
 
-  test('a new process goes by what the books say of this day', async () => {
+  test('a new process goes by what the ledger says of this day', async () => {
     const wallet = await walletWith({ staked: 1_000_000n, usd: 1_000_000n })
     await (await chat(wallet)).text()
     const failures: unknown[] = []
     const again = new StakingCredits({
-      store: desk.service.store,
+      store: fixture.service.store,
       clock,
       reader: { stakeOf: () => Promise.reject(new Error('connection refused')) },
       onFailure: error => failures.push(error),

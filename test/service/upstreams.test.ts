@@ -238,7 +238,7 @@ describe('figures', () => {
     ])
   })
 
-  test('D5: tell of requests, upstreams, books and holds, and of no caller', async () => {
+  test('D5: tell of requests, upstreams, ledger and holds, and of no caller', async () => {
     answers[0] = down
     await chat()
     const text = await (await figures(`Bearer ${token}`)).text()

@@ -4,53 +4,53 @@ import { VideoQueued } from '#contract/operations/video.ts'
 import type { JobProgress } from '#engines/ports/media-engines.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { longestJobMs } from '#service/jobs/jobs.ts'
-import { closeAll, film, type KeyDesk, openKeyDesk } from './http/idempotency/key-desk.ts'
+import { clip, closeAll, type KeyFixture, openKeyFixture } from './http/idempotency/key-fixture.ts'
 import { TestClock } from './open-service.ts'
 
-const desks: KeyDesk[] = []
+const fixtures: KeyFixture[] = []
 afterEach(async () => {
-  const [first] = desks
+  const [first] = fixtures
   if (first) expect((await audit(first.opened.database)).findings).toEqual([])
-  await closeAll(desks.splice(0))
+  await closeAll(fixtures.splice(0))
 })
 
-async function open(options: Parameters<typeof openKeyDesk>[0] = {}): Promise<KeyDesk> {
-  const desk = await openKeyDesk(options)
-  desks.push(desk)
-  return desk
+async function open(options: Parameters<typeof openKeyFixture>[0] = {}): Promise<KeyFixture> {
+  const fixture = await openKeyFixture(options)
+  fixtures.push(fixture)
+  return fixture
 }
 
-const queue = async (desk: KeyDesk, key: string) =>
-  VideoQueued.parse(await (await desk.ask(key, { path: '/video/queue', body: film })).json())
-const refunds = (desk: KeyDesk) =>
-  desk.store.read.selectFrom('entry').select('request').where('kind', '=', 'REFUND').execute()
-const jobs = (desk: KeyDesk) => desk.store.read.selectFrom('job').select(['id', 'state']).execute()
+const queue = async (fixture: KeyFixture, key: string) =>
+  VideoQueued.parse(await (await fixture.ask(key, { path: '/video/queue', body: clip })).json())
+const refunds = (fixture: KeyFixture) =>
+  fixture.store.read.selectFrom('entry').select('request').where('kind', '=', 'REFUND').execute()
+const jobs = (fixture: KeyFixture) => fixture.store.read.selectFrom('job').select(['id', 'state']).execute()
 
 test('V2: a job that runs for three hours is neither refunded nor begun again, and then has its verdict', async () => {
-  const desk = await open()
-  const { queue_id: job } = await queue(desk, await desk.opened.key(1))
-  desk.opened.clock.pass(3 * 60 * 60 * 1000)
-  const before = desk.video.polls
-  await expect.poll(() => desk.video.polls, { timeout: 20_000 }).toBeGreaterThan(before + 1)
-  expect([await jobs(desk), await refunds(desk), desk.video.started]).toEqual([
+  const fixture = await open()
+  const { queue_id: job } = await queue(fixture, await fixture.opened.key(1))
+  fixture.opened.clock.pass(3 * 60 * 60 * 1000)
+  const before = fixture.video.polls
+  await expect.poll(() => fixture.video.polls, { timeout: 20_000 }).toBeGreaterThan(before + 1)
+  expect([await jobs(fixture), await refunds(fixture), fixture.video.started]).toEqual([
     [{ id: job, state: 'running' }],
     [],
     [job],
   ])
-  desk.video.poll = async () => ({ state: 'failed', reason: 'It could not.' })
-  await expect.poll(() => refunds(desk), { timeout: 20_000 }).toEqual([{ request: job }])
+  fixture.video.poll = async () => ({ state: 'failed', reason: 'It could not.' })
+  await expect.poll(() => refunds(fixture), { timeout: 20_000 }).toEqual([{ request: job }])
 }, 60_000)
 
 test('V3: one that runs for ever fails after a day, and is refunded once', async () => {
-  const desk = await open()
-  const key = await desk.opened.key(1)
-  const queued = await queue(desk, key)
-  await expect.poll(() => desk.video.polls, { timeout: 20_000 }).toBeGreaterThan(0)
-  desk.opened.clock.pass(longestJobMs + 1)
-  await expect.poll(() => refunds(desk), { timeout: 20_000 }).toEqual([{ request: queued.queue_id }])
+  const fixture = await open()
+  const key = await fixture.opened.key(1)
+  const queued = await queue(fixture, key)
+  await expect.poll(() => fixture.video.polls, { timeout: 20_000 }).toBeGreaterThan(0)
+  fixture.opened.clock.pass(longestJobMs + 1)
+  await expect.poll(() => refunds(fixture), { timeout: 20_000 }).toEqual([{ request: queued.queue_id }])
   const body = { model: queued.model, queue_id: queued.queue_id }
-  const { status } = await desk.ask(key, { path: '/video/retrieve', body })
-  expect([status, await jobs(desk)]).toEqual([500, [{ id: queued.queue_id, state: 'failed' }]])
+  const { status } = await fixture.ask(key, { path: '/video/retrieve', body })
+  expect([status, await jobs(fixture)]).toEqual([500, [{ id: queued.queue_id, state: 'failed' }]])
 }, 60_000)
 
 test('V5: of two processes one asks the engine, and one ends the job, whichever it is', async () => {

@@ -6,11 +6,12 @@ import { RateLimits } from '#contract/operations/rate-limits.ts'
 import { VideoQueued, VideoQuote } from '#contract/operations/video.ts'
 import type { EngineState, JobProgress, VideoCall, VideoEngine } from '#engines/ports/media-engines.ts'
 import { audit } from '#ledger/audit/audit.ts'
-import { expireMedia, FolderMediaStore, type MediaStore } from '#service/jobs/media-store.ts'
+import { FolderMediaStore } from '#media/media-store.ts'
+import { expireMedia } from '#service/jobs/finished-media.ts'
 import { tamperWith } from '../ledger/store/sqlite-folder.ts'
 import { type OpenedService, openService, TestClock } from './open-service.ts'
 
-const picture =
+const image =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
 
 const ask = { model: 'demo-video', prompt: 'A lighthouse in fog', duration: '2s', resolution: '360p', audio: false }
@@ -137,7 +138,7 @@ describe('video jobs', () => {
   test('V8 §3.2 an image needs consent, charges nothing, and passes with it', async () => {
     const service = await open()
     const key = await service.key(1)
-    const body = { ...ask, image_url: picture }
+    const body = { ...ask, image_url: image }
     const refused = await service.post('/video/queue', body, key)
     expect(refused.status).toBe(409)
     const consent = NeedsConsent.parse(await refused.json())
@@ -160,25 +161,20 @@ describe('video jobs', () => {
       400,
       'reference_audio_urls',
     ],
-    [
-      '§2.6 ten reference images',
-      { ...ask, reference_image_urls: Array(10).fill(picture) },
-      400,
-      'reference_image_urls',
-    ],
+    ['§2.6 ten reference images', { ...ask, reference_image_urls: Array(10).fill(image) }, 400, 'reference_image_urls'],
     [
       '§3.2 half a consent',
-      { ...ask, image_url: picture, consents: { demo: { ...agreed, confirmed_legal_right: false } } },
+      { ...ask, image_url: image, consents: { demo: { ...agreed, confirmed_legal_right: false } } },
       400,
       'confirmed_legal_right',
     ],
     [
       '§3.2 a consent with more in it',
-      { ...ask, image_url: picture, consents: { demo: { ...agreed, consent_version: 'v1' } } },
+      { ...ask, image_url: image, consents: { demo: { ...agreed, consent_version: 'v1' } } },
       400,
       'consent_version',
     ],
-    ['§3.2 a consent for another provider', { ...ask, image_url: picture, consents: { other: agreed } }, 400, 'demo'],
+    ['§3.2 a consent for another provider', { ...ask, image_url: image, consents: { other: agreed } }, 400, 'demo'],
     [
       'an address of this machine',
       { ...ask, image_url: 'http://127.0.0.1/picture.png', consents: { demo: agreed } },
@@ -245,7 +241,7 @@ describe('video jobs', () => {
     const inputs = (service: OpenedService) => service.store.read.selectFrom('job_input').selectAll().execute()
     const made = await open()
     const key = await made.key(1)
-    const queued = await queue(made, { ...ask, image_url: picture, consents: { demo: agreed } }, key)
+    const queued = await queue(made, { ...ask, image_url: image, consents: { demo: agreed } }, key)
     await expect
       .poll(async () => (await retrieved(made, queued, key)).response.headers.get('content-type'), { timeout: 20_000 })
       .toBe('video/mp4')
@@ -254,7 +250,7 @@ describe('video jobs', () => {
     video.verdict = async () => ({ state: 'failed', reason: 'It could not.' })
     const failed = await open({ video })
     const failedKey = await failed.key(1)
-    const lost = await queue(failed, { ...ask, image_url: picture, consents: { demo: agreed } }, failedKey)
+    const lost = await queue(failed, { ...ask, image_url: image, consents: { demo: agreed } }, failedKey)
     await expect.poll(async () => (await retrieved(failed, lost, failedKey)).response.status).toBe(500)
     expect(await inputs(failed)).toEqual([])
   })
@@ -302,7 +298,7 @@ describe('video jobs', () => {
       })
       .toBe('video/mp4')
     const media = new FolderMediaStore(join(service.folder, 'media'))
-    const broken: MediaStore = { take: media.take, find: media.find, delete: () => Promise.reject(new Error('no')) }
+    const broken = { delete: () => Promise.reject(new Error('no')) }
     service.clock.pass(25 * 60 * 60 * 1000)
     await expect(expireMedia(service.store, broken, service.clock)).rejects.toThrow('no')
     const name = `${queued.queue_id}.mp4`

@@ -3,18 +3,20 @@ import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { z } from 'zod'
 
-/** The local chain cannot do what was asked. The message is one sentence with the next step, fit for a terminal. */
+/**
+ * The local chain cannot do what was requested. The message is a sentence with the next step, suitable for a terminal.
+ */
 export class LocalChainError extends Error {
   override readonly name = 'LocalChainError'
 }
 
-/** Where a local chain of a data folder keeps its files. */
+/** The files of a local chain in a data folder. */
 export interface ChainFolder {
   path: string
   /** Which process is the chain, and where it listens. */
   record: string
   state: string
-  /** The state that the last start began with. */
+  /** The state that the last start loaded. */
   previousState: string
   log: string
   keys: string
@@ -34,7 +36,7 @@ export function chainFolderOf(dataDir: string): ChainFolder {
   }
 }
 
-/** Beside the other chain's files, and with a lock of its own. */
+/** Next to the other chain's files, with a lock of its own. */
 export function solanaFolderOf(dataDir: string): ChainFolder {
   const path = join(resolve(dataDir), 'chain')
   return {
@@ -48,7 +50,7 @@ export function solanaFolderOf(dataDir: string): ChainFolder {
   }
 }
 
-/** Test keys lie in it, so it is its owner's alone. */
+/** Readable only by its owner, because it contains test keys. */
 export async function makeChainFolder(folder: ChainFolder): Promise<void> {
   await mkdir(folder.path, { recursive: true })
   await chmod(folder.path, 0o700)
@@ -58,8 +60,9 @@ export async function makeChainFolder(folder: ChainFolder): Promise<void> {
 const SQLITE_BUSY = 5
 
 /**
- * One process at a time owns a local chain: two that start would write one state file, two that own would stop it under
- * each other. The lock is an open transaction, which the operating system drops with the process, even after a kill.
+ * Only one process owns a local chain: two that start it would write the same state file, and two owners could stop it
+ * under each other. The lock is an open transaction, which the operating system ends with the process, even after a
+ * kill.
  */
 export function lockChainFolder(folder: ChainFolder): { release(): void } {
   const lock = new DatabaseSync(folder.lock, { timeout: 0 })
@@ -76,16 +79,16 @@ export function lockChainFolder(folder: ChainFolder): { release(): void } {
   return { release: () => lock.close() }
 }
 
-/** What one process leaves in the folder so that the next one finds the running chain. */
+/** What a process leaves in the folder so that the next one finds the running chain. */
 const ChainRecord = z.object({
   pid: z.int().positive(),
   port: z.int().min(1).max(65_535),
-  /** The chain draws it at random at each start; null until it has answered for the first time. */
+  /** A random id that the chain chooses at each start; null until it has answered once. */
   instanceId: z.string().nullable(),
 })
 export type ChainRecord = z.infer<typeof ChainRecord>
 
-/** Null where there is none, or none that can be read: then no chain is known to run. */
+/** Returns null if the record is missing or unreadable: then no chain is known to be running. */
 export async function readChainRecord(folder: ChainFolder): Promise<ChainRecord | null> {
   try {
     return ChainRecord.parse(JSON.parse(await readFile(folder.record, 'utf8')))
@@ -94,7 +97,7 @@ export async function readChainRecord(folder: ChainFolder): Promise<ChainRecord 
   }
 }
 
-/** Whole or not at all, so that a kill in between leaves a record that can be read. */
+/** Written atomically, so that a kill leaves a readable record. */
 export async function writeChainRecord(folder: ChainFolder, record: ChainRecord): Promise<void> {
   const draft = `${folder.record}.${process.pid}`
   await writeFile(draft, `${JSON.stringify(record)}\n`, { mode: 0o600 })

@@ -21,20 +21,20 @@ import {
   writeChainRecord,
 } from './folder.ts'
 
-/** `running`: a chain that an earlier process had left running was found. */
+/** `running`: the chain was still running from an earlier process. */
 export type ChainOrigin = SavedState | 'running'
 
 export interface ChainProcess {
   rpcUrl: string
   pid: number
   origin: ChainOrigin
-  /** Saves the state and ends the process. Everything that was acknowledged before is in the state. */
+  /** Saves the state and stops the process. Everything that was acknowledged is in the state. */
   stop(): Promise<void>
 }
 
 /**
- * The one chain of a folder: found where it still runs, else started from the saved state. The caller holds the lock of
- * the folder. Throws `LocalChainError`.
+ * Returns the folder's chain: found running, or started from the saved state. The caller holds the folder's lock.
+ * Throws `LocalChainError`.
  */
 export async function startChain(program: ChainProgram, folder: ChainFolder, port: number): Promise<ChainProcess> {
   const found = await findChain(program, folder)
@@ -43,7 +43,7 @@ export async function startChain(program: ChainProgram, folder: ChainFolder, por
   return { rpcUrl: loopbackUrl(record.port), pid: record.pid, origin, stop: () => stopChain(program, folder, record) }
 }
 
-/** The running chain of a folder, or null. Throws `LocalChainError` where it runs but does not answer. */
+/** Returns a folder's running chain, or null. Throws `LocalChainError` if it runs but does not answer. */
 export async function findChain(program: ChainProgram, folder: ChainFolder): Promise<ChainRecord | null> {
   const record = await readChainRecord(folder)
   if (!record) return null
@@ -55,9 +55,9 @@ export async function findChain(program: ChainProgram, folder: ChainFolder): Pro
       if (record.instanceId === null) await writeChainRecord(folder, complete)
       return complete
     }
-    // A second chain beside one that hangs would overwrite its state.
+    // Starting a second chain beside one that hangs would overwrite its state.
     if (probe.is === 'silent') throw hangs(folder, record)
-    // Its parent may have died between starting it and hearing from it; it may need a moment yet.
+    // Its parent may have died between starting it and hearing from it, so it may still need a moment.
     if (record.instanceId !== null || !processExists(record.pid) || Date.now() > deadlineMs) return null
     await sleep(CHAIN_POLL_MS)
   }
@@ -74,7 +74,7 @@ async function stopChain(program: ChainProgram, folder: ChainFolder, record: Cha
   await removeChainRecord(folder)
 }
 
-/** It writes its state before it ends. The port tells more than the process number, which a zombie keeps. */
+/** It writes its state before it ends. The port is a better sign than the process id, which a zombie keeps. */
 async function untilGone(folder: ChainFolder, record: ChainRecord): Promise<void> {
   const deadlineMs = Date.now() + CHAIN_STOP_TIMEOUT_MS
   while (processExists(record.pid) && (await findFreePort(record.port)) === null) {
@@ -83,7 +83,7 @@ async function untilGone(folder: ChainFolder, record: ChainRecord): Promise<void
   }
 }
 
-/** Windows has no signal that a chain could hear, so the state that it writes at intervals is waited for. */
+/** Windows has no signal that a chain could handle, so we wait for its periodic save. */
 async function untilStateIsWritten(folder: ChainFolder): Promise<void> {
   const askedAtMs = Date.now()
   while (Date.now() < askedAtMs + CHAIN_STOP_TIMEOUT_MS) {
@@ -96,12 +96,12 @@ async function untilStateIsWritten(folder: ChainFolder): Promise<void> {
 const hangs = (folder: ChainFolder, { pid }: ChainRecord): LocalChainError =>
   new LocalChainError(`The local chain in ${folder.path} (process ${pid}) does not answer; end it and start again.`)
 
-/** `previous`: the saved state was torn, so the one before it is used, and what happened since is lost. */
+/** `previous`: the saved state was incomplete, so the one before it is used, and later changes are lost. */
 export type SavedState = 'none' | 'saved' | 'previous'
 
 /**
- * Makes sure that a chain can read what it will load. Anvil writes its state in place, so a kill at the wrong moment
- * leaves half a file; the state that the last start began with is kept beside it for that case.
+ * Makes sure that a chain can load its state. Anvil writes its state in place, so a badly timed kill leaves half a
+ * file; for that case the state that the last start loaded is kept beside it.
  */
 export async function prepareState(folder: ChainFolder): Promise<SavedState> {
   const saved = await look(folder.state)
@@ -137,7 +137,9 @@ async function look(path: string): Promise<'whole' | 'torn' | 'missing'> {
   }
 }
 
-/** Starts a chain as a process of its own, which outlives this one. `port` 0 picks a free one. Throws `LocalChainError`. */
+/**
+ * Starts a chain as a separate process, which outlives this one. `port` 0 picks a free one. Throws `LocalChainError`.
+ */
 export async function spawnChain(program: ChainProgram, folder: ChainFolder, port: number): Promise<ChainRecord> {
   for (let attempt = 1; ; attempt++) {
     const free = await findFreePort(port)
@@ -152,13 +154,13 @@ export async function spawnChain(program: ChainProgram, folder: ChainFolder, por
   }
 }
 
-/** Null where the port was taken. */
+/** Returns null if the port was taken. */
 async function tryPort(program: ChainProgram, folder: ChainFolder, port: number): Promise<ChainRecord | null> {
   const [file, ...args] = program.command(folder, port)
   const log = openSync(folder.log, 'w', 0o600)
   const child = spawn(file, args, {
     cwd: folder.path,
-    // Its own process group: the Ctrl-C of the terminal is for the parent, which then stops it in order.
+    // Its own process group: Ctrl-C in the terminal goes to the parent, which then stops it in order.
     detached: true,
     stdio: ['ignore', log, log],
     env: plainEnvironment(),
@@ -180,7 +182,10 @@ async function tryPort(program: ChainProgram, folder: ChainFolder, port: number)
   throw await cannotStart(program, folder, outcome)
 }
 
-/** Secrets of the parent's environment are no business of a process that outlives it; where its compiled code lies is. */
+/**
+ * The chain outlives its parent and must not get secrets from the parent's environment; only the location of compiled
+ * code is passed.
+ */
 function plainEnvironment(): NodeJS.ProcessEnv {
   const names = ['HOME', 'TMPDIR', 'SystemRoot', 'TEMP', 'TMP', 'USERPROFILE']
   const compiled = getCompileCacheDir()
@@ -207,7 +212,7 @@ function watch(child: ChildProcess): Outcome {
   return outcome
 }
 
-/** Null when it ended or stayed silent. */
+/** Returns null if it ended or did not answer. */
 async function untilReady(program: ChainProgram, record: ChainRecord, outcome: Outcome): Promise<ChainRecord | null> {
   const deadlineMs = Date.now() + CHAIN_START_TIMEOUT_MS
   while (!outcome.ended && Date.now() < deadlineMs) {
@@ -219,7 +224,7 @@ async function untilReady(program: ChainProgram, record: ChainRecord, outcome: O
 }
 
 async function cannotStart(program: ChainProgram, folder: ChainFolder, outcome: Outcome): Promise<LocalChainError> {
-  // The error of a spawn that failed arrives with the next turn of the event loop.
+  // The error of a failed spawn arrives with the next turn of the event loop.
   await sleep(0)
   const said = outcome.error?.message ?? readLog(folder).trim().slice(0, LOG_EXCERPT_CHARACTERS)
   return new LocalChainError(
@@ -236,8 +241,8 @@ function readLog(folder: ChainFolder): string {
 }
 
 /**
- * The port when nobody listens on it, else null; 0 picks one. Anvil, when quiet, does not tell which one it took, and
- * one that lost its port to another anvil could be mistaken for that other before it has ended.
+ * Returns the port if nothing listens on it, else null; 0 picks one. Anvil in quiet mode does not report its port, and
+ * one that lost its port to another anvil could be mistaken for that one before it ends.
  */
 export function findFreePort(port: number): Promise<number | null> {
   return new Promise((resolve, reject) => {
@@ -253,24 +258,24 @@ export function findFreePort(port: number): Promise<number | null> {
   })
 }
 
-/** A program that is a local chain: a process of its own, which outlives the one that starts it. */
+/** A program that is a local chain: a separate process, which outlives the one that starts it. */
 export interface ChainProgram {
-  /** As sentences call it. */
+  /** Its name in messages. */
   name: string
-  /** The program and its arguments. Throws `LocalChainError` where it is not installed. */
+  /** Returns the program and its arguments. Throws `LocalChainError` if it is not installed. */
   command(folder: ChainFolder, port: number): [file: string, ...args: string[]]
-  /** What it writes into its log when another program has the port. */
+  /** What it logs if another program has the port. */
   portTaken: RegExp
-  /** The id that the chain drew at its start, asked of whatever listens there; null where that is another program. */
+  /** Asks whatever listens there for the id that the chain chose at startup; null if it is another program. */
   instanceOf(url: string): Promise<string | null>
 }
 
 export const loopbackUrl = (port: number): string => `http://127.0.0.1:${port}`
 
-/** `gone`: nothing listens, or it is not the recorded chain. `silent`: something listens and does not answer. */
+/** `gone`: nothing listens, or not the recorded chain. `silent`: something listens and does not answer. */
 export type Probe = { is: 'ours'; instanceId: string } | { is: 'gone' } | { is: 'silent' }
 
-/** Asks whether the recorded chain runs. A port may have gone to another program since, so its id must match. */
+/** Checks whether the recorded chain runs. Another program may have taken the port since, so the id must match. */
 export async function probeChain(program: ChainProgram, { port, instanceId }: ChainRecord): Promise<Probe> {
   try {
     const found = await program.instanceOf(loopbackUrl(port))
@@ -282,13 +287,13 @@ export async function probeChain(program: ChainProgram, { port, instanceId }: Ch
   }
 }
 
-/** Members of a chain's answer about itself. */
+/** Returns the members of a chain's answer about itself. */
 export async function askFacts(url: string, method: string): Promise<Readonly<Record<string, unknown>>> {
   const facts = await askChain(url, method)
   return typeof facts === 'object' && facts !== null ? (facts as Record<string, unknown>) : {}
 }
 
-/** True also for a process of someone else that has got the number since. */
+/** Also true if another process has got the id since. */
 export function processExists(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -298,7 +303,10 @@ export function processExists(pid: number): boolean {
   }
 }
 
-/** Asks a chain on loopback. Rejects with the socket's error, a `TimeoutError`, or an error with the chain's own words. */
+/**
+ * Calls a chain on loopback. Rejects with the socket's error, a `TimeoutError`, or an error with the chain's own
+ * message.
+ */
 export async function askChain(url: string, method: string, params: readonly unknown[] = []): Promise<unknown> {
   const response = await fetch(url, {
     method: 'POST',
@@ -314,7 +322,7 @@ export async function askChain(url: string, method: string, params: readonly unk
   return answer.result
 }
 
-/** True where nothing listens any more, as opposed to a chain that is slow or broken. */
+/** True if nothing listens any more, as opposed to a chain that is slow or broken. */
 export function isRefusedConnection(error: unknown): boolean {
   const cause = error instanceof Error ? (error.cause as { code?: unknown } | undefined) : undefined
   return cause?.code === 'ECONNREFUSED' || cause?.code === 'ECONNRESET' || cause?.code === 'UND_ERR_SOCKET'

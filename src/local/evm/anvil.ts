@@ -28,7 +28,17 @@ function anvilArguments(folder: ChainFolder, port: number): string[] {
 
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' }
 
-/** The path of anvil's binary, which lies in a package of its own for each platform. Throws `LocalChainError`. */
+/** Whether the package is there that `findAnvilBinary` begins with. */
+export function isAnvilInstalled(): boolean {
+  try {
+    createRequire(import.meta.url).resolve('@foundry-rs/anvil/package.json')
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Returns the path of anvil's binary, which is in a separate package for each platform. Throws `LocalChainError`. */
 export function findAnvilBinary(
   resolve: (specifier: string, from: string) => string = (specifier, from) => createRequire(from).resolve(specifier),
   platform: string = process.platform,

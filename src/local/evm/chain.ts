@@ -19,14 +19,14 @@ import {
   TOKEN_VERSION,
 } from './token.ts'
 
-/** Not the name that USDC bears on Base, so that nothing signed for the local chain is valid there. */
+/** Not USDC's name on Base, so that nothing signed for the local chain is valid there. */
 export const DEFAULT_TOKEN_NAME = 'USD Coin (local)'
 
 export interface LocalEvmChainOptions {
   dataDir: string
-  /** The token's EIP-712 name; `USD Coin` only for clients that have it built in. */
+  /** The token's EIP-712 name; use `USD Coin` only for clients that have it built in. */
   tokenName?: string
-  /** Where a new chain listens; 0, the default, picks a free port. A chain that runs already keeps its own. */
+  /** The port of a new chain; 0, the default, picks a free one. A running chain keeps its own. */
   port?: number
 }
 
@@ -36,20 +36,22 @@ export interface LocalEvmChain {
   tokenAddress: typeof TOKEN_ADDRESS
   tokenName: string
   tokenVersion: typeof TOKEN_VERSION
-  /** Whose `balanceOf` says what an address has staked. */
+  /** The contract whose `balanceOf` returns what an address has staked. */
   stakes: { contract: typeof STAKES_ADDRESS; decimals: typeof STAKE_DECIMALS }
   origin: ChainOrigin
-  /** Gas money. */
+  /** Sends ETH for gas. */
   fundEth(address: Address): Promise<void>
   mintUsdc(address: Address, amountMicroUsd: bigint): Promise<void>
   balanceOf(address: Address): Promise<MicroUsd>
-  /** Ends the chain with its state saved. A process that ends without it leaves the chain running for the next. */
+  /**
+   * Stops the chain with its state saved. A process that ends without calling it leaves the chain running for the next.
+   */
   stop(): Promise<void>
 }
 
 /**
- * The local chain of a data folder, with its token in place: found running, resumed or new. One process at a time owns
- * it. Throws `LocalChainError`.
+ * Returns the local chain of a data folder, with its token installed: found running, resumed or new. Only one process
+ * owns it. Throws `LocalChainError`.
  */
 export async function startLocalEvmChain(options: LocalEvmChainOptions): Promise<LocalEvmChain> {
   const { dataDir, tokenName = DEFAULT_TOKEN_NAME, port = 0 } = options
@@ -72,7 +74,7 @@ async function prepare(client: ChainClient, chain: ChainProcess, tokenName: stri
   try {
     await installToken(client, tokenName)
     await installStakes(client)
-    // Calls see the time of the latest block, which is 1970 on a new chain and the last stop's on a resumed one.
+    // Calls see the time of the latest block, which is 1970 on a new chain and the last stop on a resumed one.
     await client.mine({ blocks: 1 })
   } catch (error) {
     if (chain.origin !== 'running') await chain.stop()
@@ -110,17 +112,17 @@ function checkTokenName(tokenName: string): void {
 }
 
 /**
- * Where stakes stand on the local chain. Its code is that of the local token, whose `balanceOf` is all that a reader of
- * stakes asks a contract for.
+ * The address of stakes on the local chain. It has the local token's code, because a reader of stakes only calls
+ * `balanceOf`.
  */
 export const STAKES_ADDRESS = '0x0000000000000000000000000000fa2eb0c57a4e'
 export const STAKE_DECIMALS = 6
 
-/** Puts the contract in place; changes nothing where that is done already. */
+/** Installs the contract; changes nothing if it is already there. */
 export const installStakes = (client: ChainClient): Promise<void> => putCode(client, STAKES_ADDRESS, usdcCode)
 
 export interface StakeRequest {
-  /** The folder that `farebox up` was given. */
+  /** The folder passed to `farebox up`. */
   dataDir: string
   address: string
   /** Millionths of a token. */
@@ -130,11 +132,11 @@ export interface StakeRequest {
 export interface Staked {
   address: Address
   transaction: string
-  /** All that the address has staked, in millionths of a token. */
+  /** The address's total stake, in millionths of a token. */
   stake: bigint
 }
 
-/** Stakes test tokens for an address on the running local chain of a data folder. Throws `LocalChainError`. */
+/** Stakes test tokens for an address on a data folder's running local chain. Throws `LocalChainError`. */
 export async function stakeLocally({ dataDir, address, amount }: StakeRequest): Promise<Staked> {
   if (!isAddress(address)) {
     throw new LocalChainError('That is not an EVM address; give 0x and 40 hexadecimal digits, copied whole.')

@@ -16,11 +16,11 @@ import { multicall3Code } from '../token/multicall3.generated.ts'
 import { usdcAbi, usdcCode } from '../token/usdc.generated.ts'
 import { LOCAL_CHAIN_ID } from './anvil.ts'
 
-/** Where USDC stands on Base, so that clients with that address built in work on the local chain. */
+/** USDC's address on Base, so that clients with that address built in work on the local chain. */
 export const TOKEN_ADDRESS = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
-/** Where payment software asks several contracts at once. */
+/** The contract through which payment software makes several calls at once. */
 const MULTICALL3_ADDRESS = '0xcA11bde05977b3631167028862bE2a173976CA11'
-/** Written in the token's source. It has no key: anvil is told to let it speak. */
+/** Fixed in the token's source. It has no key: anvil is told to impersonate it. */
 export const MINTER_ADDRESS = '0x0000000000000000000000000000FA2eB0C50001'
 export const TOKEN_VERSION = '2'
 
@@ -44,7 +44,7 @@ export function connectChain(rpcUrl: string) {
     .extend(walletActions)
 }
 
-/** Puts both contracts in place and names the token; changes nothing where that is done already. */
+/** Installs both contracts and sets the token's name; changes nothing if that is already done. */
 export async function installToken(client: ChainClient, tokenName: string): Promise<void> {
   await putCode(client, TOKEN_ADDRESS, usdcCode)
   await putCode(client, MULTICALL3_ADDRESS, multicall3Code)
@@ -62,7 +62,7 @@ export async function installToken(client: ChainClient, tokenName: string): Prom
   }
 }
 
-/** New test dollars for an address. Resolves to the transaction once it stands in a block. */
+/** Mints test dollars for an address. Resolves to the transaction once it is in a block. */
 export async function mintUsdc(client: ChainClient, to: Address, amountMicroUsd: bigint): Promise<`0x${string}`> {
   return mintTokens(client, TOKEN_ADDRESS, { to, amount: amountMicroUsd })
 }
@@ -96,20 +96,20 @@ const readTokenName = (client: ChainClient): Promise<string> =>
 export const readBalance = async (client: ChainClient, address: Address): Promise<MicroUsd> =>
   microUsd(await readTokens(client, TOKEN_ADDRESS, address))
 
-/** What an address has at a contract with the local token's code, in millionths. */
+/** Reads an address's balance at a contract with the local token's code, in millionths. */
 export const readTokens = (client: ChainClient, contract: Address, address: Address): Promise<bigint> =>
   client.readContract({ address: contract, abi: usdcAbi, functionName: 'balanceOf', args: [address] })
 
-/** Gas money, up to a fixed sum. */
+/** Tops up ETH for gas to a fixed amount. */
 export async function fundEth(client: ChainClient, address: Address): Promise<void> {
   const wanted = parseEther(String(FUNDED_ETH))
   if ((await client.getBalance({ address })) < wanted) await client.setBalance({ address, value: wanted })
 }
 
-/** The same for every transaction: one that paid more would push out another of the same number that waits. */
+/** The same for every transaction: one with a higher fee would replace a pending one with the same number. */
 const MINTER_FEES = { maxFeePerGas: parseGwei('1000'), maxPriorityFeePerGas: parseGwei('1') }
 
-/** Changes nothing where the contract has this code already. */
+/** Changes nothing if the contract already has this code. */
 export async function putCode(client: ChainClient, address: Address, bytecode: `0x${string}`): Promise<void> {
   if ((await client.getCode({ address })) !== bytecode) await client.setCode({ address, bytecode })
 }
@@ -125,7 +125,7 @@ async function asMinter(client: ChainClient, send: () => Promise<`0x${string}`>)
 
 const REFUSED_NUMBER = /nonce too low|replacement transaction underpriced|transaction already imported/i
 
-/** Anvil numbers the minter's transactions; of two that come at once it may refuse one, which was then not sent. */
+/** Anvil numbers the minter's transactions; of two concurrent ones it may refuse one, which was then not sent. */
 async function sendOnce(send: () => Promise<`0x${string}`>): Promise<`0x${string}`> {
   for (let attempt = 1; ; attempt++) {
     try {

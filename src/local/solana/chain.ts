@@ -8,27 +8,29 @@ import { FUNDED_LAMPORTS } from '../limits.ts'
 
 export interface LocalSolanaChainOptions {
   dataDir: string
-  /** Where a new chain listens; 0, the default, picks a free port. A chain that runs already keeps its own. */
+  /** The port of a new chain; 0, the default, picks a free one. A running chain keeps its own. */
   port?: number
 }
 
 export interface LocalSolanaChain {
   rpcUrl: string
   origin: ChainOrigin
-  /** For fees, up to a fixed sum. */
+  /** Tops up SOL for fees to a fixed amount. */
   fundSol(address: string): Promise<void>
-  /** The wallet's token account, so that others can pay it; nothing where it is open. */
+  /** Opens the wallet's token account, so that it can be paid; does nothing if it is open. */
   openAccount(address: string): Promise<void>
-  /** To the wallet's token account, which is opened where it has none. */
+  /** Mints to the wallet's token account, which is opened if needed. */
   mintUsdc(address: string, amountMicroUsd: bigint): Promise<void>
   balanceOf(address: string): Promise<MicroUsd>
-  /** Ends the chain with its state saved. A process that ends without it leaves the chain running for the next. */
+  /**
+   * Stops the chain with its state saved. A process that ends without calling it leaves the chain running for the next.
+   */
   stop(): Promise<void>
 }
 
 /**
- * The local Solana chain of a data folder, with USDC's mint in place: found running, resumed or new. One process at a
- * time owns it. Throws `LocalChainError`.
+ * Returns the local Solana chain of a data folder, with USDC's mint installed: found running, resumed or new. Only one
+ * process owns it. Throws `LocalChainError`.
  */
 export async function startLocalSolanaChain({ dataDir, port = 0 }: LocalSolanaChainOptions): Promise<LocalSolanaChain> {
   const folder = solanaFolderOf(dataDir)
@@ -66,7 +68,7 @@ export async function startLocalSolanaChain({ dataDir, port = 0 }: LocalSolanaCh
   }
 }
 
-/** The transaction that made the money, and what the wallet has now. Throws `LocalChainError` where the chain refuses. */
+/** Returns the minting transaction and the wallet's new balance. Throws `LocalChainError` if the chain refuses. */
 export async function mintLocalUsdc(
   rpcUrl: string,
   address: string,
@@ -84,7 +86,7 @@ export async function mintLocalUsdc(
   }
 }
 
-/** The Solana chain: this very program, running litesvm in a process of its own. */
+/** The Solana chain: this program itself, running litesvm in a separate process. */
 export const solana: ChainProgram = {
   name: 'the Solana chain',
   command(folder, port) {
@@ -100,8 +102,8 @@ export const solana: ChainProgram = {
 }
 
 /**
- * Why there can be no local Solana chain here, as a sentence; null where there can. litesvm is an optional package, and
- * its binary lies in another one for each platform, of which there is none for some.
+ * Returns why a local Solana chain is impossible here, as a sentence; null if it is possible. litesvm is an optional
+ * package whose binary is in a separate package for each supported platform.
  */
 export function solanaProblem(
   resolve: (specifier: string, from: string) => string = (specifier, from) => createRequire(from).resolve(specifier),
@@ -131,9 +133,9 @@ export function solanaProblem(
     : `litesvm has no binary for ${platform} on ${architecture} here, so there is no local Solana chain.`
 }
 
-/** What the bundle calls the file of that process; the build makes it an entry point beside the others. */
+/** The bundled file of that process; the build makes it an entry point of its own. */
 const bundledName = './solana-chain-process.js'
 
-/** The one place that knows where the chain's process starts: its source in a checkout, a file of its own in the bundle. */
+/** The entry point of the chain's process: its source in a checkout, a separate file in the bundle. */
 export const solanaProcessUrl = (): URL =>
   import.meta.url.endsWith('.ts') ? new URL('./process.ts', import.meta.url) : new URL(bundledName, import.meta.url)

@@ -14,13 +14,13 @@ const TokenBalance = z.object({
   }),
 })
 
-/** A transaction that is in a block, whether it succeeded or not. */
+/** A transaction in a block, whether or not it succeeded. */
 export const Executed = z.object({
   signature: z.string(),
   slot: z.number(),
   height: z.number(),
   atSeconds: z.number(),
-  /** Base64 of all of it. */
+  /** Base64 of the whole transaction. */
   transaction: z.string(),
   accounts: z.array(z.string()),
   err: z.union([z.null(), z.string(), z.record(z.string(), z.unknown())]),
@@ -34,7 +34,7 @@ export const Executed = z.object({
 })
 export type Executed = z.output<typeof Executed>
 
-/** How a node writes why a transaction failed. */
+/** How a node reports why a transaction failed. */
 export type TransactionError = string | Readonly<Record<string, unknown>>
 
 /** In the order of their numbers in litesvm. */
@@ -75,7 +75,7 @@ export function transactionError(failed: FailedTransactionMetadata): Transaction
   return { InstructionError: [error.index, 'code' in inner ? { Custom: inner.code } : 'BorshIoError'] }
 }
 
-/** Where a transaction got as far as its instructions its fee has been paid and its signature is spent. */
+/** If a transaction got as far as its instructions, its fee was paid and its signature is used. */
 export const hasPaidItsFee = (error: TransactionError): boolean =>
   typeof error !== 'string' && 'InstructionError' in error
 
@@ -92,7 +92,7 @@ export class NodeError extends Error {
   }
 }
 
-/** The codes that clients know. */
+/** The error codes that clients know. */
 export const nodeCodes = {
   invalidParams: -32602,
   methodNotFound: -32601,

@@ -28,7 +28,7 @@ import { type NodeAccount, readDecimals, readTokenAccount, tokenAmount } from '.
 
 type Litesvm = typeof import('litesvm')
 
-/** Transactions that are remembered; older ones are forgotten, as by a node that is no archive. */
+/** Transactions to remember; older ones are forgotten, as by any node without an archive. */
 const keptTransactions = 10_000
 
 interface Simulation {
@@ -44,24 +44,25 @@ interface Decoded {
   bytes: Uint8Array
 }
 
-/** A Solana network of one node, in this process: litesvm runs the programs, and blocks come by the clock. */
+/** A single-node Solana network in this process: litesvm runs the programs, and blocks follow the clock. */
 export class SolanaNode {
   readonly slots: Slots
-  /** May make new tokens, and has more SOL than it can spend. */
+  /** May mint tokens, and has more SOL than it can spend. */
   readonly faucet: KeyPairSigner
   readonly #litesvm: Litesvm
   readonly #svm: LiteSVM
   readonly #seed: string
   readonly #faucetKey: string
   readonly #touched: Set<Address>
-  /** In the order of their execution. */
+  /** In the order of execution. */
   readonly #executed: Map<string, Executed>
-  /** Executed messages, regardless of the signer: a message is executed once. */
+  /** Executed messages, regardless of their signatures: a message is executed once. */
   readonly #messages: Set<string>
 
   private constructor(litesvm: Litesvm, faucet: KeyPairSigner, state: ChainState) {
     this.#litesvm = litesvm
-    // Blockhashes and repeats are judged here: litesvm knows one blockhash at a time, and forgets with its process.
+    // Blockhashes and repeats are checked here: litesvm knows one blockhash at a time, and forgets everything with its
+    // process.
     this.#svm = new litesvm.LiteSVM().withBlockhashCheck(false).withTransactionHistory(0n)
     this.slots = new Slots(state)
     this.faucet = faucet
@@ -85,7 +86,7 @@ export class SolanaNode {
   state(): ChainState {
     const accounts = [...this.#touched].flatMap(at => {
       const account = this.account(at)
-      // Programs are litesvm's own, and come back with it.
+      // Programs belong to litesvm, and are restored with it.
       if (!account || account.executable) return []
       const { lamports: balance, programAddress, executable, data } = account
       const base64 = Buffer.from(data).toString('base64')
@@ -96,7 +97,7 @@ export class SolanaNode {
     return { version: 1, seed: this.#seed, height, faucet: this.#faucetKey, accounts, executed }
   }
 
-  /** Null where there is none. */
+  /** Returns null if it does not exist. */
   account(at: Address): NodeAccount | null {
     const account = this.#svm.getAccount(at)
     return account.exists ? { ...account, data: new Uint8Array(account.data) } : null
@@ -118,7 +119,7 @@ export class SolanaNode {
     return this.#svm.minimumBalanceForRentExemption(BigInt(bytes))
   }
 
-  /** Gives SOL out of nothing. */
+  /** Creates SOL out of nothing. */
   airdrop(at: Address, amount: bigint): void {
     const account = this.account(at)
     const programAddress = account?.programAddress ?? address('11111111111111111111111111111111')
@@ -131,19 +132,22 @@ export class SolanaNode {
     return this.#executed.get(signature) ?? null
   }
 
-  /** The newest first. */
+  /** Newest first. */
   executedWith(at: string): Executed[] {
     return [...this.#executed.values()].filter(({ accounts }) => accounts.includes(at)).reverse()
   }
 
-  /** `checks` tells whether signatures and the blockhash count. Throws `NodeError` where the bytes are no transaction. */
+  /**
+   * `checks` says whether signatures and the blockhash are verified. Throws `NodeError` if the bytes are not a
+   * transaction.
+   */
   simulate(bytes: Uint8Array, checks: { signatures: boolean; blockhash: boolean }): Simulation {
     return this.#simulate(this.#decode(bytes), checks)
   }
 
   /**
-   * As a node does it: with a preflight a transaction that cannot succeed is refused; without, its signature comes back
-   * whatever becomes of it. A repeat is executed once. Throws `NodeError`.
+   * Behaves like a node: with a preflight, a transaction that cannot succeed is refused; without, its signature is
+   * returned whatever happens. A repeat is executed once. Throws `NodeError`.
    */
   send(bytes: Uint8Array, preflight: boolean): string {
     const decoded = this.#decode(bytes)
@@ -255,14 +259,14 @@ export class SolanaNode {
   }
 }
 
-/** The signed part of a transaction, as a text. */
+/** Returns the signed part of a transaction, as text. */
 const messageIn = (bytes: Uint8Array): string =>
   Buffer.from(getTransactionDecoder().decode(bytes).messageBytes).toString('base64')
 
 const lamportsPerSignature = 5_000
 const microLamports = 1_000_000n
 
-/** What a transaction costs its fee payer, in lamports: a fee for each signature, and the priority fee. */
+/** Returns what a transaction costs its fee payer, in lamports: a fee per signature, plus the priority fee. */
 function feeOf(message: CompiledTransactionMessage): number {
   let [units, price] = [200_000n * BigInt(message.instructions.length), 0n]
   for (const { programAddressIndex, data } of message.instructions) {

@@ -7,7 +7,7 @@ import { serveNode, solanaMethods } from './rpc-server.ts'
 import { readState, writeState } from './state-file.ts'
 import { installUsdc } from './token.ts'
 
-/** A process that is a local Solana chain: its arguments are where its state is and the port on loopback. */
+/** The process of a local Solana chain: its arguments are its state's path and the port on loopback. */
 const [statePath = '', port = ''] = process.argv.slice(2)
 
 const node = await SolanaNode.open(readState(statePath))
@@ -19,20 +19,20 @@ const save = () => {
   due = undefined
   writeState(statePath, node.state())
 }
-/** What a kill may lose is what happened since the last save. */
+/** A kill may lose what happened since the last save. */
 const changed = () => {
   due ??= setTimeout(save, STATE_INTERVAL_S * 1_000)
 }
 
 const server = serveNode(node, solanaMethods(randomUUID(), changed))
 process.on('SIGTERM', () => {
-  // Stopping waits until the port is free, and by then the state must be on disk.
+  // A stop waits until the port is free, and by then the state must be on disk.
   save()
   process.exit(0)
 })
 server.listen(Number(port), '127.0.0.1')
 
-// A folder that was removed has nobody left who could find this chain in it, or stop it.
+// If its folder was removed, no process can find or stop this chain any more.
 setInterval(() => {
   if (!existsSync(dirname(statePath))) process.exit(0)
 }, FOLDER_LOOK_MS)

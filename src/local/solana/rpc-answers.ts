@@ -11,7 +11,7 @@ import type { SolanaNode } from './node.ts'
 import type { Slots } from './slots.ts'
 import { type NodeAccount, readDecimals, readTokenAccount, tokenAmount } from './token.ts'
 
-/** A transaction as `getTransaction` answers it. */
+/** Formats a transaction as `getTransaction` returns it. */
 export function transactionAnswer(executed: Executed, encoding: unknown) {
   const { slot, atSeconds, err, fee, units, logs } = executed
   const { preBalances, postBalances, preTokenBalances, postTokenBalances } = executed
@@ -63,7 +63,7 @@ const memoPrograms: ReadonlySet<string> = new Set([
   'Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo',
 ])
 
-/** A transaction's memos as a node lists them, each after its length; null where there is none. */
+/** Returns a transaction's memos as a node lists them, each after its length; null if there are none. */
 export function memoOf({ transaction }: Executed): string | null {
   const { messageBytes } = getTransactionDecoder().decode(Buffer.from(transaction, 'base64'))
   const { staticAccounts, instructions } = getCompiledTransactionMessageDecoder().decode(messageBytes)
@@ -73,7 +73,7 @@ export function memoOf({ transaction }: Executed): string | null {
   return memos.length === 0 ? null : memos.join('; ')
 }
 
-/** One line of `getSignatureStatuses`. */
+/** Formats one entry of `getSignatureStatuses`. */
 export function statusAnswer(executed: Executed | null, slots: Slots) {
   if (!executed) return null
   const { slot, err, height } = executed
@@ -81,7 +81,7 @@ export function statusAnswer(executed: Executed | null, slots: Slots) {
   return { slot, confirmations, err, confirmationStatus, status: err === null ? { Ok: null } : { Err: err } }
 }
 
-/** An account as a node's answers have it. */
+/** Formats an account as a node returns it. */
 export function accountAnswer(node: SolanaNode, account: NodeAccount | null, encoding: unknown) {
   if (!account) return null
   const { lamports, programAddress: owner, executable, data } = account
@@ -96,7 +96,10 @@ function dataAnswer(node: SolanaNode, account: NodeAccount, encoding: unknown) {
   return [Buffer.from(account.data).toString('base64'), 'base64']
 }
 
-/** What wallets ask for instead of reading the bytes; null for what is neither a mint nor a token account. */
+/**
+ * The parsed form that wallets request instead of bytes; null for an account that is neither a mint nor a token
+ * account.
+ */
 function parsedAccount(node: SolanaNode, account: NodeAccount) {
   const decimals = readDecimals(account)
   if (decimals !== null) {
@@ -112,14 +115,14 @@ function parsedAccount(node: SolanaNode, account: NodeAccount) {
   return { type: 'account', info: { mint, owner, tokenAmount: held, state: 'initialized', isNative: false } }
 }
 
-/** The token accounts of an owner that are of one mint, or all of them. */
+/** Returns an owner's token accounts, of one mint or all. */
 export const tokenAccountsOf = (node: SolanaNode, owner: Address, mint: string | null) =>
   node.accountsOf(TOKEN_PROGRAM_ADDRESS).filter(({ account }) => {
     const token = readTokenAccount(account)
     return token?.owner === owner && (mint === null || token.mint === mint)
   })
 
-/** Null where the account holds no tokens. */
+/** Returns null if the account holds no tokens. */
 export function tokenBalanceAnswer(node: SolanaNode, at: Address) {
   const token = readTokenAccount(node.account(at))
   return token && tokenAmount(token.amount, readDecimals(node.account(token.mint)) ?? 0)

@@ -14,7 +14,7 @@ import {
 import type { Commitment } from './slots.ts'
 import { mintUsdc, usdcBalance } from './token.ts'
 
-/** A hundred addresses, or the largest transaction, with much to spare. */
+/** Largest body: a hundred addresses, or the largest transaction, with plenty to spare. */
 const bodyBytes = 100_000
 
 const Call = z.object({
@@ -28,7 +28,7 @@ export function serveNode(node: SolanaNode, methods: Readonly<Record<string, Met
   const server = createServer((request, response) => {
     answerRequest(request, response, node, methods).catch(() => response.destroy())
   })
-  // Clients end idle connections: one that this end closes may already carry a request.
+  // Clients close idle connections: if this end closed one, it might already carry a request.
   server.keepAliveTimeout = 0
   return server
 }
@@ -51,7 +51,9 @@ async function answerRequest(
   response.setHeader('content-type', 'application/json').end(JSON.stringify(answer, numbersOfBigints))
 }
 
-/** A page in a browser can neither say this type without being asked for leave, nor name a loopback host of its own. */
+/**
+ * A page in a browser can neither send this content type without permission, nor use a loopback host name of its own.
+ */
 function isFromThisMachine({ method, headers }: IncomingMessage): boolean {
   const isJson = headers['content-type']?.startsWith('application/json') ?? false
   return method === 'POST' && isJson && /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(headers.host ?? '')
@@ -89,10 +91,13 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** No number on this chain is beyond what a double can tell. */
+/** All numbers on this chain fit into a double. */
 const numbersOfBigints = (_key: string, value: unknown): unknown => (typeof value === 'bigint' ? Number(value) : value)
 
-/** The chain that it stands in for, as 8453 does on the EVM side; nothing signed here is valid there, since no blockhash is. */
+/**
+ * The chain that it stands in for, as 8453 does on the EVM side; nothing signed here is valid there, because the
+ * blockhashes differ.
+ */
 const genesisHash = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d'
 
 const slotsInEpoch = 432_000
@@ -101,19 +106,21 @@ const mostSignatures = 256
 const mostListed = 1_000
 const mostMinted = 10n ** 15n
 
-/** What a question may say beside its first parameters. */
+/** Options of a request in addition to its first parameters. */
 type Config = Readonly<Record<string, unknown>>
 
 interface Question {
   node: SolanaNode
   params: readonly unknown[]
-  /** The last parameter where it is an object, else empty. */
+  /** The last parameter if it is an object, else empty. */
   config: Config
 }
 
 type Method = (question: Question) => unknown
 
-/** What clients, facilitators, readers of payments and wallets ask a node, and four questions more, of local chains alone. */
+/**
+ * The methods that clients, facilitators, readers of payments and wallets use, and four that only local chains have.
+ */
 export function solanaMethods(instanceId: string, changed: () => void): Readonly<Record<string, Method>> {
   return {
     ...chainMethods,
@@ -160,7 +167,7 @@ const chainMethods: Readonly<Record<string, Method>> = {
   getMinimumBalanceForRentExemption: ({ node, params }) => node.rentFor(wholeNumber(params[0])),
 }
 
-/** Accounts are read as they are after the latest transaction, whatever commitment is asked for. */
+/** Accounts are read as of the latest transaction, whatever commitment is requested. */
 const accountMethods: Readonly<Record<string, Method>> = {
   getBalance: ({ node, params }) => inContext(node, node.account(addressIn(params[0]))?.lamports ?? 0n),
   getAccountInfo: ({ node, params, config }) =>
@@ -234,7 +241,7 @@ const transactionMethods = (changed: () => void): Readonly<Record<string, Method
   requestAirdrop: ({ node, params }) => {
     node.airdrop(addressIn(params[0]), BigInt(wholeNumber(params[1])))
     changed()
-    // Nothing on this chain moves SOL out of nothing, so there is no transaction to name.
+    // No transaction on this chain creates SOL, so there is none to name.
     return '1'.repeat(64)
   },
 })
@@ -272,7 +279,7 @@ function wholeNumber(value: unknown): number {
   return value
 }
 
-/** Micro-USD as a decimal text. */
+/** Micro-USD as decimal text. */
 function amountIn(value: unknown): bigint {
   const text = textIn(value)
   if (!/^\d{1,16}$/.test(text) || BigInt(text) > mostMinted) throw invalid(`an amount up to ${mostMinted}`)

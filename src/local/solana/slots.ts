@@ -3,7 +3,7 @@ import { encodeBase58 } from '#contract/wire/base58.ts'
 
 export type Commitment = 'processed' | 'confirmed' | 'finalized'
 
-/** Blocks after which what is in one is confirmed, and finalized. A chain that drops none has 0 and 0. */
+/** After how many blocks a transaction is confirmed, and finalized. A chain that never drops blocks has 0 and 0. */
 export interface Finality {
   confirmed: number
   finalized: number
@@ -13,15 +13,15 @@ export interface Finality {
 const slotMs = 400
 export const blocksOfLife = 150
 
-/** Slots without a block, so that nobody can take a slot for a height. */
+/** Slots without a block, so that a slot is not mistaken for a height. */
 const skippedSlots = 1_000
 
-/** Heights begin above the life of a blockhash, so that the first of them are like all others. */
+/** Heights start above the life of a blockhash, so that the first ones are like all others. */
 export const firstHeight = 1_000
 
 /**
- * Blocks by the clock: one every 400 ms, counted when someone asks instead of made by a timer. A blockhash follows from
- * its height, so none has to be kept.
+ * Blocks by the clock: one every 400 ms, counted on demand instead of created by a timer. A blockhash is derived from
+ * its height, so none has to be stored.
  */
 export class Slots {
   finality: Finality = { confirmed: 0, finalized: 0 }
@@ -29,7 +29,7 @@ export class Slots {
   readonly #startMs: number
   #height: number
 
-  /** `height` is that of the last block before a stop; a chain that is stopped makes none. */
+  /** `height` is that of the last block before a stop; a stopped chain makes none. */
   constructor(options: { seed: string; height: number }) {
     this.#seed = options.seed
     this.#height = options.height
@@ -60,7 +60,7 @@ export class Slots {
     return false
   }
 
-  /** How far a block has come; null for one that is still to be made. */
+  /** Returns how far a block has come; null for a future one. */
   commitmentOf(height: number): { status: Commitment; confirmations: number | null } {
     if (height <= this.heightAt('finalized')) return { status: 'finalized', confirmations: null }
     const confirmations = this.heightAt() - height

@@ -4,13 +4,13 @@ import { z } from 'zod'
 import { Executed } from './executed.ts'
 import { firstHeight } from './slots.ts'
 
-/** All that a local chain keeps over a stop. */
+/** Everything that a local chain keeps across a stop. */
 const ChainState = z.object({
   version: z.literal(1),
-  /** Blockhashes follow from it; it is drawn again for each chain, so that no two share one. */
+  /** Blockhashes are derived from it; it is random for each chain, so that no two share one. */
   seed: z.string(),
   height: z.number(),
-  /** Hex of 32 bytes: the key that may make new test dollars here. */
+  /** Hex of 32 bytes: the key that may mint test dollars here. */
   faucet: z.string(),
   accounts: z.array(
     z.object({
@@ -25,7 +25,7 @@ const ChainState = z.object({
 })
 export type ChainState = z.output<typeof ChainState>
 
-/** A chain that has not been yet. */
+/** The state of a new chain. */
 const newState = (): ChainState => ({
   version: 1,
   seed: randomBytes(32).toString('hex'),
@@ -35,7 +35,7 @@ const newState = (): ChainState => ({
   executed: [],
 })
 
-/** Throws where the file is there and cannot be read. */
+/** Throws if the file exists but cannot be read. */
 export function readState(path: string): ChainState {
   let text: string
   try {
@@ -47,7 +47,7 @@ export function readState(path: string): ChainState {
   return ChainState.parse(JSON.parse(text))
 }
 
-/** Whole or not at all. */
+/** Writes atomically. */
 export function writeState(path: string, state: ChainState): void {
   const draft = `${path}.${process.pid}`
   const file = openSync(draft, 'w', 0o600)

@@ -23,7 +23,7 @@ import {
 import { usdcDecimals, usdcOnSolana } from '#contract/wire/networks.ts'
 import type { SolanaNode } from './node.ts'
 
-/** What a node's answers call an account that exists. */
+/** An account as a node's answers describe it. */
 export interface NodeAccount {
   lamports: bigint
   data: Uint8Array
@@ -40,7 +40,7 @@ interface TokenAccount {
   amount: bigint
 }
 
-/** Null where the account holds no tokens. */
+/** Returns null if the account holds no tokens. */
 export function readTokenAccount(account: NodeAccount | null): TokenAccount | null {
   if (account?.programAddress !== TOKEN_PROGRAM_ADDRESS || account.data.length !== tokenAccountBytes) return null
   const address = getAddressDecoder()
@@ -48,13 +48,13 @@ export function readTokenAccount(account: NodeAccount | null): TokenAccount | nu
   return { mint: address.decode(account.data, 0), owner: address.decode(account.data, 32), amount }
 }
 
-/** Null where the account is no mint. */
+/** Returns null if the account is not a mint. */
 export const readDecimals = (account: NodeAccount | null): number | null =>
   account?.programAddress === TOKEN_PROGRAM_ADDRESS && account.data.length === mintBytes
     ? (account.data[44] ?? null)
     : null
 
-/** An amount of tokens, as answers write it. */
+/** Formats an amount of tokens for answers. */
 export const tokenAmount = (amount: bigint, decimals: number) => ({
   amount: `${amount}`,
   decimals,
@@ -65,10 +65,10 @@ export const tokenAmount = (amount: bigint, decimals: number) => ({
 const mint = address(usdcOnSolana)
 const memoProgram = address('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr')
 
-/** A million SOL: what the faucet spends on fees and rent in a lifetime is far below it. */
+/** A million SOL: far more than the faucet ever spends on fees and rent. */
 const faucetLamports = 10n ** 15n
 
-/** Puts the mint where USDC has it and lets the faucet make tokens; changes nothing where that is done already. */
+/** Installs the mint at USDC's address and lets the faucet mint tokens; changes nothing if that is already done. */
 export function installUsdc(node: SolanaNode): void {
   if (node.account(mint)) return
   node.airdrop(node.faucet.address, faucetLamports)
@@ -85,12 +85,15 @@ export function installUsdc(node: SolanaNode): void {
 export const usdcAccountOf = async (owner: Address): Promise<Address> =>
   (await findAssociatedTokenPda({ mint, owner, tokenProgram: TOKEN_PROGRAM_ADDRESS }))[0]
 
-/** New test dollars for a wallet, whose token account is opened where it has none; 0 opens it alone. In a block when it resolves. */
+/**
+ * Mints test dollars for a wallet, whose token account is opened if needed; 0 only opens it. The transaction is in a
+ * block when this resolves.
+ */
 export async function mintUsdc(node: SolanaNode, owner: Address, amount: bigint): Promise<string> {
   const token = await usdcAccountOf(owner)
   const open = getCreateAssociatedTokenIdempotentInstruction({ payer: node.faucet, ata: token, owner, mint })
   const issue = getMintToInstruction({ mint, token, mintAuthority: node.faucet, amount })
-  // Two that are alike would be one transaction.
+  // Makes the transaction unique, because two equal ones would be one.
   const memo: Instruction = { programAddress: memoProgram, data: Buffer.from(randomBytes(8).toString('hex')) }
   const lifetime = node.slots.latestBlockhash('processed')
   const message = pipe(

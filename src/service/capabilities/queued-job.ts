@@ -1,11 +1,10 @@
-import { extname } from 'node:path'
 import { requestIdNotFound } from '#contract/errors/errors.ts'
 import { type Call, json, principalOf, type Reply } from '../http/route.ts'
 import type { Service } from '../http/service.ts'
 import type { JobRequest } from '../jobs/jobs.ts'
 import type { Catalogue } from '../models/catalogue.ts'
 
-/** The job that a call names. Throws `requestIdNotFound` when its model makes jobs of the other type. */
+/** Returns the job that a call names. Throws `requestIdNotFound` if its model makes jobs of the other type. */
 export function askedJob(
   call: Call,
   body: { model: string; queue_id: string },
@@ -16,7 +15,7 @@ export function askedJob(
   return { type, account: principalOf(call).account, jobId: body.queue_id, model: body.model }
 }
 
-/** A job's status, or its whole file in one answer; only download addresses can be resumed. */
+/** Returns a job's status, or its whole file in one answer; only download addresses can be resumed. */
 export async function answerFoundJob(
   { request, deletes }: { request: JobRequest; deletes: boolean },
   { jobs }: Service,
@@ -26,13 +25,13 @@ export async function answerFoundJob(
     if (deletes && found.status.status === 'COMPLETED') await jobs.deleteOnceDelivered(request)
     return json(found.status)
   }
-  const { path, bytes, mimeType } = found
+  const { name, bytes, mimeType, read } = found
   return {
     kind: 'file',
-    path,
+    read,
     bytes,
     mimeType,
-    filename: `${request.jobId}${extname(path)}`,
+    filename: name,
     onEnd: async delivered => {
       if (delivered && deletes) await jobs.complete(request)
     },

@@ -16,7 +16,7 @@ import * as rpc from './rpc/routes.ts'
 import * as video from './video/routes.ts'
 import * as web from './web/routes.ts'
 
-/** Loaded with the first chat: the tokenizer alone would cost more than half of a cold start. */
+/** Loaded with the first chat: the tokenizer alone would more than double a cold start. */
 export const loadChat = onceLoaded(async () => {
   const [{ planChat }, { completeChat }, { streamChat }] = await Promise.all([
     import('./chat/chat-plan.ts'),
@@ -26,7 +26,7 @@ export const loadChat = onceLoaded(async () => {
   return { planChat, completeChat, streamChat }
 })
 
-/** The package has both in files of their own, which are read when a text is first counted and an engine first asked. */
+/** Both are separate files in the package, loaded when text is first counted or an engine first called. */
 export const loadTokenizer = onceLoaded(async () => {
   const { countTokens } = await import('#engines/tokens/count-tokens.ts')
   countTokens('Read the tables.')
@@ -36,7 +36,7 @@ export const loadHttpClient = onceLoaded(async () => {
   upstream.loadHttpClient()
 })
 
-/** Each loads its work with the first request, because that needs the tokenizer, or what reads documents. */
+/** Each loads its code with the first request, because that needs the tokenizer, or the document readers. */
 const text = [
   route(createChatCompletion, async (call, service) => {
     const { planChat, completeChat, streamChat } = await loadChat()
@@ -74,7 +74,7 @@ const capabilities = [audio, billing, characters, images, keys, models, rpc, tex
   each => Object.values(each) as unknown as Route[],
 )
 
-/** The route of each operation of the contract, in its order; a test compares the two lists. */
+/** The route of each operation, in the contract's order; a test compares the two lists. */
 export const routes: readonly Route[] = operations.flatMap(operation =>
   capabilities.filter(route => route.operation === operation),
 )

@@ -22,6 +22,7 @@ import {
   tokensPerMinute,
 } from './config-values.ts'
 import { openAiOptions } from './engines/openai.ts'
+import { MediaConfig } from './media-config.ts'
 import { ModelConfigs } from './model-config.ts'
 import { PaymentConfig } from './payment-config.ts'
 
@@ -40,7 +41,7 @@ const changes = {
 }
 const counts = z.partialRecord(LimitName, Count).optional()
 
-/** Limits beside those of the plan; see `LimitSettings`. */
+/** Limits in addition to the plan's; see `LimitSettings`. */
 const LimitConfig = z.strictObject({
   ...changes,
   accounts: z
@@ -59,7 +60,7 @@ const isOpen = (text: string): boolean => {
 export const SearchConfig = z.discriminatedUnion('engine', [
   z.strictObject({
     engine: z.literal('searxng'),
-    /** Its settings have to list `json` under `search.formats`. */
+    /** Its settings must list `json` under `search.formats`. */
     baseUrl: HttpUrl.refine(isOpen, 'Must not contain a user name or password'),
     language: z
       .string()
@@ -75,7 +76,7 @@ export type SearchConfig = z.output<typeof SearchConfig>
 export const PagesConfig = z.discriminatedUnion('engine', [
   z.strictObject({
     engine: z.literal('web'),
-    /** Instead of those of the whole service. */
+    /** Overrides the list of the whole service. */
     fetchHosts: FetchHosts.optional(),
     convertMs: Milliseconds.optional(),
   }),
@@ -85,13 +86,13 @@ export type PagesConfig = z.output<typeof PagesConfig>
 
 const Network = z.strictObject({
   slug: z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'lower-case letters, digits and -, such as base-mainnet'),
-  /** Each is asked when the one before it is unreachable. */
+  /** Each is used when the one before it is unreachable. */
   urls: z.tuple([HttpUrl], HttpUrl).refine(urls => urls.length <= nodesOfNetwork, `At most ${nodesOfNetwork} nodes`),
   timeoutMs: Milliseconds.optional(),
   baseCredits: count(1, rpcCredits.mostBase).optional(),
 })
 
-/** Blockchains whose nodes callers may ask; which methods they may send is the same on every service. */
+/** Blockchains whose nodes callers may query; the allowed methods are the same on every service. */
 export const NetworkConfigs = z
   .array(Network)
   .max(networkCount)
@@ -103,7 +104,7 @@ export const TranscriberConfig = z.discriminatedUnion('engine', [
     engine: z.literal('openai'),
     baseUrl: openAiOptions.baseUrl,
     apiKey: openAiOptions.apiKey,
-    /** What that server calls it. */
+    /** That server's name for it. */
     model: z.string().min(1).max(1_000),
     timeouts: openAiOptions.timeouts,
   }),
@@ -112,18 +113,18 @@ export const TranscriberConfig = z.discriminatedUnion('engine', [
 ])
 export type TranscriberConfig = z.output<typeof TranscriberConfig>
 
-/** What looks at images before they are sold. */
+/** Checks images before they are sold. */
 export const ModerationConfig = z.discriminatedUnion('engine', [
   z.strictObject({
     engine: z.literal('nsfwjs'),
-    /** How certain the model must be, from 0 to 1. */
+    /** Minimum score, from 0 to 1, at which the model counts an image as sexual. */
     threshold: z.number().gt(0).lt(1).default(adultThreshold),
   }),
   z.strictObject({
     engine: z.literal('openai'),
     baseUrl: openAiOptions.baseUrl,
     apiKey: openAiOptions.apiKey,
-    /** What that server calls it. */
+    /** That server's name for it. */
     model: z.string().min(1).max(1_000).default('omni-moderation-latest'),
     timeouts: openAiOptions.timeouts,
   }),
@@ -163,7 +164,7 @@ const Character = z.strictObject({
   reviews: z.array(Review).max(reviewsOfCharacter).optional(),
 })
 
-/** Personas that a chat may be answered as. */
+/** Personas for chats. */
 const CharacterConfigs = z
   .array(Character)
   .max(charactersOfService)
@@ -190,8 +191,10 @@ const Metrics = z
   .strictObject({
     /** Required to read the metrics, except on a loopback address. */
     token: Secret.optional(),
-    /** An address for figures alone. */
+    /** An address only for metrics. */
     listen: Listen.optional(),
+    /** So many customers have metrics of their own; none by default, because each one is a series to store. */
+    customers: count(0, 10_000).default(0),
   })
   .refine(
     ({ token, listen }) => token !== undefined || listen === undefined || isLoopbackHost(listen.host),
@@ -201,25 +204,43 @@ const Metrics = z
 
 const isLoopbackHost = (host: string): boolean => isLoopback(host.includes(':') ? `[${host}]` : host)
 
+const HttpsOrigin = PublicUrl.refine(
+  text => text.startsWith('https:'),
+  'Must be an https URL: only a TLS proxy may show the console elsewhere',
+)
+
+/** The operators' own address. */
+const Admin = z.strictObject({
+  /** A loopback address; 127.0.0.1:8405 by default. */
+  listen: Listen.refine(
+    ({ host }) => isLoopbackHost(host),
+    'Must be a loopback address: the console speaks plain HTTP. Use an SSH tunnel, or a TLS proxy on this machine and `publicUrl`',
+  ).optional(),
+  /** The address of a TLS proxy on this machine in front of it. */
+  publicUrl: HttpsOrigin.optional(),
+})
+
 const logLevels = ['error', 'warn', 'info'] as const
 
-/** All that `farebox.yaml` may say. */
+/** Everything that `farebox.yaml` may contain. */
 export const ConfigFile = z.strictObject({
   /** The address that callers use, without a path: `https://api.example.com`. */
   publicUrl: PublicUrl,
   listen: Listen.default({ host: '127.0.0.1', port: 8402 }),
-  /** Proxies before the service: `X-Forwarded-For` and `Forwarded` tell where a request comes from when one of them sends it. */
+  /** Proxies in front of the service, whose `X-Forwarded-For` and `Forwarded` headers are trusted. */
   trustedProxies: TrustedNetworks.default([]),
   /** The folder of the ledger, media and secrets; relative to the file. */
   data: z.string().min(1).default('.farebox'),
-  /** PostgreSQL or a path; in the folder where absent, or where DATABASE_URL says. */
+  /** PostgreSQL or a path. By default DATABASE_URL, or a file in the folder. */
   database: z.string().min(1).optional(),
-  /** A Valkey or Redis server, by which several processes share limits; where VALKEY_URL says where absent. */
+  /** Where finished videos and music are stored; `service/media` in the folder by default. */
+  media: MediaConfig.optional(),
+  /** A Valkey or Redis server through which several processes share limits; VALKEY_URL by default. */
   valkey: z
     .string()
     .regex(/^rediss?:\/\//, 'an address such as redis://127.0.0.1:6379')
     .optional(),
-  /** The current one first; that of the folder, or of FAREBOX_SECRET, where absent. */
+  /** The current one first. By default FAREBOX_SECRET, or the folder's. */
   secrets: z.tuple([Secret], Secret).optional(),
   vendor: z
     .string()
@@ -228,22 +249,24 @@ export const ConfigFile = z.strictObject({
   plan: z.enum(['default', 'partner']).default('default'),
   limits: LimitConfig.optional(),
   systemPrompt: Text.default(''),
-  /** Looks for faces in media with `@vladmandic/human`; where absent, every media file counts as one with a face. */
+  /** Detects faces in media with `@vladmandic/human`; if absent, every media file counts as one with a face. */
   faces: z.literal('human').optional(),
-  /** Looks for sexual content in images that are made; where absent, `safe_mode` blurs nothing. */
+  /** Detects sexual content in generated images; if absent, `safe_mode` blurs nothing. */
   moderation: ModerationConfig.optional(),
-  /** Hosts that callers' addresses may lead to although they are not public, as `host:port`. */
+  /** Private hosts that callers' addresses may name, as `host:port`. */
   fetchHosts: FetchHosts.default([]),
-  /** For searches of the web, and for chats that ask for one. */
+  /** For web searches, and for chats that request one. */
   search: SearchConfig.optional(),
-  /** For pages that callers name, alone and in chats. */
+  /** For pages that callers name, by themselves or in chats. */
   pages: PagesConfig.optional(),
   networks: NetworkConfigs.default([]),
   characters: CharacterConfigs.default([]),
-  /** Writes down what is said in videos. */
+  /** Transcribes videos. */
   transcriber: TranscriberConfig.optional(),
   logLevel: z.enum(logLevels).default('info'),
   metrics: Metrics.optional(),
+  /** The operators' console, at its own address; false for none. */
+  admin: z.union([z.literal(false), Admin]).default({}),
   payments: PaymentConfig.optional(),
   staking: z
     .strictObject({

@@ -3,54 +3,54 @@ import { readNetwork } from '#access/identity/trusted-proxies.ts'
 import { parseUsd, pricePerMillion } from '#contract/money.ts'
 import { dayMs } from '#contract/time.ts'
 
-/** A configuration of a thousand models with all their texts stays below this. */
+/** Largest file; a configuration of a thousand models with all their texts stays below it. */
 export const configBytes = 4 * 1024 * 1024
 
-/** A file that a variable names as the place of its value. */
+/** Largest file that a variable names as the source of its value. */
 export const valueFileBytes = 64 * 1024
 
-/** Aliases that a file may have: enough for a server that every model names, too few to blow a file up. */
+/** YAML aliases in a file: enough for a server that every model uses, too few to blow a file up. */
 export const configAliases = 1_000
 
-/** Faults that are told at once; the rest shows once these are fixed. */
+/** Faults to report at once; the rest appear when these are fixed. */
 export const faultsTold = 20
 
-/** Of a value that was found, in a fault. */
+/** How much of a wrong value a fault quotes. */
 export const foundCharacters = 60
 
-/** Upstreams of one model. */
+/** Most upstreams of one model. */
 export const upstreamsOfModel = 64
 
-/** Signs and hashes; a word could be guessed. */
+/** Minimum length of a secret for signing and hashing; a word could be guessed. */
 export const secretCharacters = 32
 
-/** Of a system prompt, a description or a policy. */
+/** Longest system prompt, description or policy. */
 export const textCharacters = 100_000
 
-/** Requests and tokens of a minute that a setting may name: more than any machine serves, and sums stay exact. */
+/** Most requests and tokens per minute in a setting: more than any machine serves, and sums stay exact. */
 export const requestsPerMinute = 10_000_000
 export const tokensPerMinute = 100_000_000_000
 
-/** More would be a network, which callers had better not reach. */
+/** Most hosts in the list; more would be a network, which callers should not reach. */
 export const fetchHostCount = 100
 
-/** Of one blockchain, each asked where the one before it is away. */
+/** Most nodes of one blockchain, each used when the one before it is unreachable. */
 export const nodesOfNetwork = 16
 
-/** Characters of one service, and what is told of one: a list of all goes through memory at each search. */
+/** Most characters of a service, and the size of one: each search goes through a list of all in memory. */
 export const charactersOfService = 1_000
 export const labelsOfCharacter = 100
 export const labelCharacters = 200
 export const reviewsOfCharacter = 1_000
 
-/** Networks of proxies; a large provider's list has some hundred. */
+/** Most networks of proxies; a large provider's list has some hundred. */
 export const trustedProxyCount = 1_000
 
-/** Kinds of values of a configuration. */
+/** Types of values in a configuration. */
 
 export const Text = z.string().max(textCharacters)
 
-/** An amount in the words of the file, never as a float: `0.15` is read as it is printed. */
+/** An amount as written in the file, never as a float: `0.15` keeps its digits. */
 const decimal = <Value>(read: (text: string) => Value | null, example: string) =>
   z.preprocess(
     value => (typeof value === 'number' ? String(value) : value),
@@ -62,7 +62,7 @@ const decimal = <Value>(read: (text: string) => Value | null, example: string) =
     }),
   )
 
-/** USD a million tokens, as pico-USD a token. */
+/** USD per million tokens, as pico-USD per token. */
 export const PerMillionUsd = decimal(pricePerMillion, '0.15')
 
 /** USD as micro-USD. */
@@ -71,7 +71,7 @@ export const Usd = decimal(text => {
   return amount !== null && amount >= 0n ? amount : null
 }, '0.01')
 
-/** An address of a server, without a user or a password. */
+/** A server's address, without user or password. */
 export const HttpUrl = z.string().refine(isHttpUrl, 'Must be an http or https address')
 
 function isHttpUrl(text: string): boolean {
@@ -80,7 +80,7 @@ function isHttpUrl(text: string): boolean {
   return protocol === 'http:' || protocol === 'https:'
 }
 
-/** Places that callers' addresses may lead to although they are not public. */
+/** Private hosts that callers' addresses may name. */
 export const FetchHosts = z
   .array(z.string().regex(/^[^/\s]+:\d{1,5}$/, 'a host and a port: media.internal:443'))
   .max(fetchHostCount)
@@ -96,7 +96,7 @@ export const TrustedNetworks = z
 
 export const count = (least: number, most: number) => z.number().int().min(least).max(most)
 
-/** Milliseconds of a time-out. */
+/** A timeout in milliseconds. */
 export const Milliseconds = count(1, dayMs)
 
 /** ISO 8601, as a day or to the second, in UTC. */
@@ -115,7 +115,7 @@ export interface ConfigFault {
   sentence: string
 }
 
-/** Everything that was found wrong with a configuration; nothing of it is in force. */
+/** Every fault of a configuration, none of which is applied. */
 export class ConfigRefused extends Error {
   override readonly name = 'ConfigRefused'
   readonly faults: readonly ConfigFault[]

@@ -5,31 +5,31 @@ import type { UpstreamPool } from '#engines/upstreams/upstream-pool.ts'
 import type { Log } from '#host/log.ts'
 import type { Model } from '../models/model.ts'
 
-/** What a model of this type runs on. */
+/** The engine of a model of this type. */
 export type EngineOf<Type extends Model['type']> = Extract<Model, { type: Type }>['engine']
 
-/** What an engine may want beyond its options. */
+/** What an engine may need in addition to its options. */
 export interface EngineSurroundings {
-  /** Where engines may keep files. */
+  /** A folder for the engines' files. */
   folder: string
   log: Log
   /** For a log. */
   model: string
   upstream: string
-  /** The same one for every model and after each reload, for an engine that must not run twice. */
+  /** Returns the same engine for every model and after each reload, for one that must not run twice. */
   keep<Engine>(name: string, make: () => Engine): Engine
 }
 
-/** One way to run models: what an upstream of it is told in the configuration, and how each type's engine is made. */
+/** One way to run models: its options in the configuration, and how the engine of each type is created. */
 export interface EngineKind<Shape extends z.ZodRawShape = z.ZodRawShape> {
   /** The word after `engine:`. */
   name: string
   options: Shape
-  /** Options that mean nothing but for models of these types, and are refused for others. */
+  /** Options that apply only to models of these types, and are refused for others. */
   onlyFor?: { [Option in keyof Shape]?: readonly Model['type'][] }
-  /** Calls at once that it can take, where that does not depend on a server. */
+  /** Maximum concurrent calls, if that does not depend on a server. */
   concurrency?: (options: z.output<z.ZodObject<Shape>>) => number
-  /** Throws a sentence where the options cannot be meant. */
+  /** Throws a sentence for invalid options. */
   engines: {
     [Type in Model['type']]?: (options: z.output<z.ZodObject<Shape>>, around: EngineSurroundings) => EngineOf<Type>
   }
@@ -38,14 +38,14 @@ export interface EngineKind<Shape extends z.ZodRawShape = z.ZodRawShape> {
 export const defineEngineKind = <Shape extends z.ZodRawShape>(kind: EngineKind<Shape>): EngineKind =>
   kind as unknown as EngineKind
 
-/** The same engine for the same upstream over a reload, until one of these options changes; they are plain JSON. */
+/** Keeps an upstream's engine across a reload until one of these options changes; they are plain JSON. */
 export function keptByOptions<Engine>(
   kind: string,
   options: object,
   { keep, model, upstream }: EngineSurroundings,
   make: () => Engine,
 ): Engine {
-  // As a digest: a server's key belongs in no name, and a workflow may have megabytes.
+  // As a digest, because a server's key must not be part of a name, and a workflow may have megabytes.
   const digest = createHash('sha256')
     .update(JSON.stringify([options, model, upstream]))
     .digest('hex')
@@ -56,11 +56,11 @@ interface Closing {
   close?(): Promise<void>
 }
 
-/** Engines by their names, each for as long as a model uses it: an unchanged one goes on over a reload. */
+/** Engines by name, each kept as long as a model uses it: an unchanged one survives a reload. */
 export class KeptEngines {
   readonly #kept = new Map<string, { engine: unknown; uses: number }>()
 
-  /** The one of this name, made where there is none. Each call is a use of it. */
+  /** Returns the engine of this name, created if there is none. Each call counts as one use. */
   keep<Engine>(name: string, make: () => Engine): Engine {
     const kept = this.#kept.get(name) ?? { engine: make(), uses: 0 }
     kept.uses++
@@ -68,7 +68,7 @@ export class KeptEngines {
     return kept.engine as Engine
   }
 
-  /** One use of it is over; it is ended with the last. */
+  /** Ends one use; the engine is closed with the last one. */
   async drop(name: string): Promise<void> {
     const kept = this.#kept.get(name)
     if (!kept || --kept.uses > 0) return
@@ -76,7 +76,7 @@ export class KeptEngines {
     await (kept.engine as Closing).close?.()
   }
 
-  /** Ends all that is left. Throws the first error, after every end. */
+  /** Closes all remaining engines. Throws the first error after closing all. */
   async close(): Promise<void> {
     const left = [...this.#kept.values()]
     this.#kept.clear()
@@ -85,7 +85,7 @@ export class KeptEngines {
   }
 }
 
-/** Members of a model that belong to its type, without those that each has. */
+/** Members of a model that are specific to its type. */
 export type OwnMembers<Type extends Model['type']> = Omit<
   Extract<Model, { type: Type }>,
   | 'id'
@@ -106,12 +106,12 @@ export type OwnMembers<Type extends Model['type']> = Omit<
 /** One type of model in the configuration. */
 export interface ModelKind<Type extends Model['type'] = Model['type'], Shape extends z.ZodRawShape = z.ZodRawShape> {
   type: Type
-  /** What such a model is told beyond what each is. */
+  /** Options of such a model beyond the common ones. */
   shape: Shape
   members(config: z.output<z.ZodObject<Shape>>): OwnMembers<Type>
-  /** A small call of our own that tells whether such an engine works; absent where every call is dear. */
+  /** A small call of our own that tests whether such an engine works; absent if every call is expensive. */
   probe?: Probe<EngineOf<Type>>
-  /** One engine over several upstreams. */
+  /** Combines several upstreams into one engine. */
   pooled(pool: UpstreamPool<EngineOf<Type>>): EngineOf<Type>
 }
 

@@ -1,37 +1,37 @@
 import type { LocalServer } from '#engines/openai/find-local-servers.ts'
 import { type ModelConfig, ModelConfigs } from './model-config.ts'
 
-/** A chat model of a server that was found on this machine, as a configuration says it. */
+/** A chat model of a server that was found on this machine, as written to a configuration. */
 export interface FoundModel {
   id: string
   contextTokens: number
-  /** Whether the server says so; a careful guess otherwise. */
+  /** Whether the server reported it; otherwise a careful guess. */
   contextIsKnown: boolean
   baseUrl: string
-  /** What the server calls it. */
+  /** The server's name for it. */
   model: string
-  /** What usually listens there. */
+  /** The software that usually listens there. */
   server: string
 }
 
-/** Where a server does not say how long its context is: less than nearly every model has. */
+/** Context length if a server does not report it: less than nearly every model has. */
 const carefulContextTokens = 8_192
 
-/** By their names, models that answer no chats. */
+/** Names of models that are not for chats. */
 const otherWork = /embed|rerank|whisper|tts|diffusion|clip|bge-/i
 
-/** A model that a server lists and that is not taken over, with the reason as the end of a sentence. */
+/** A model on a server's list that is left out, and why, as the end of a sentence. */
 export interface LeftOutModel {
   model: string
   baseUrl: string
   why: string
 }
 
-/** The chat models of these servers by ids that can be sold, each once. */
+/** Returns the chat models of these servers, each once, with ids that can be sold. */
 export const foundModels = (servers: readonly LocalServer[], taken: readonly string[] = []): FoundModel[] =>
   lookedOver(servers, taken).found
 
-/** The same, with all that was left out: so that a missing model is explained. */
+/** The same, plus everything that was left out, so that a missing model is explained. */
 export function lookedOver(
   servers: readonly LocalServer[],
   taken: readonly string[] = [],
@@ -58,7 +58,7 @@ function whyNot(model: string, id: string, isTaken: boolean): string | null {
   return isTaken ? `another model already has the id ${id}` : null
 }
 
-/** Without a folder before it, Ollama's usual tag, and what an id cannot have. */
+/** Removes the folder, Ollama's default tag, and characters that an id cannot have. */
 const idOf = (model: string): string =>
   model
     .replace(/^.*[\\/]/, '')
@@ -67,7 +67,7 @@ const idOf = (model: string): string =>
     .replace(/^[^A-Za-z0-9]+/, '')
     .slice(0, 128)
 
-/** As configurations, at the price of the demonstrations. */
+/** As configurations, at the demonstrations' price. */
 export const localModelConfigs = (found: readonly FoundModel[]): ModelConfig[] =>
   found.length ? (ModelConfigs.parse(found.map(configOf)) as unknown as ModelConfig[]) : []
 
@@ -80,12 +80,12 @@ const configOf = ({ id, contextTokens, baseUrl, model, server }: FoundModel) => 
   upstreams: [{ engine: 'openai', baseUrl, model }],
 })
 
-/** A first configuration: the models that were found, or demonstrations. */
+/** Writes a first configuration: the models that were found, or demonstrations. */
 export function firstConfig(found: readonly FoundModel[]): string {
   const models = found.length ? found.map(modelLines) : [demoLines]
   return [
     '# The configuration of `farebox serve`. Validate it with `farebox serve --check`.',
-    '# docs/operations explains the settings, and examples/farebox.yaml shows each of them.',
+    '# docs/operations of the package explains the settings, and its examples/farebox.yaml shows each of them.',
     '',
     '# The address that callers use, without a path.',
     'publicUrl: http://127.0.0.1:8402',

@@ -14,7 +14,7 @@ import { videoKind } from './models/video.ts'
 /** Every value of `engine:`, in the order in which errors list them. */
 export const engineKinds: readonly EngineKind[] = [openAiKind, serviceKind, comfyKind, ggufKind, localKind, demoKind]
 
-/** Every word that a model's `type:` may be. */
+/** Every value of a model's `type:`. */
 export const modelKinds: readonly ModelKind[] = [
   textKind,
   embeddingKind,
@@ -30,24 +30,24 @@ export const modelKinds: readonly ModelKind[] = [
 
 const Name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/, 'letters, digits and . _ : / -, at most 128')
 
-/** What is told of each upstream, whatever its engine. */
+/** Options of each upstream, whatever its engine. */
 const upstreamShape = {
-  /** In logs and figures, and in the rows of its jobs; by its engine and place where absent. */
+  /** Used in logs, metrics and the rows of its jobs; derived from its engine and position if absent. */
   name: Name.optional(),
-  /** The engine's own name of the model; the model's id where absent. */
+  /** The engine's own name for the model; the model's id by default. */
   model: z.string().min(1).max(1_000).optional(),
   weight: count(1, 1_000).default(1),
   concurrency: count(1, 100_000).default(usualConcurrency),
-  /** Until the first piece of a stream, and between two later ones. */
+  /** Timeouts until the first piece of a stream, and between two later ones. */
   firstByteMs: Milliseconds.optional(),
   idleMs: Milliseconds.optional(),
 }
 
 const Deprecation = z.strictObject({
-  /** When it is announced in answers; at once where absent. */
+  /** When answers start to announce it; at once if absent. */
   startsAt: Moment.optional(),
   removesAt: Moment,
-  /** Answers instead from then on; without it such calls are 410. */
+  /** Answers instead from then on; without it such calls get 410. */
   replacement: Name.optional(),
 })
 
@@ -62,13 +62,13 @@ const modelShape = {
   compatibleIds: Names,
   privacy: z.enum(['private', 'anonymized']).default('anonymized'),
   deprecation: Deprecation.optional(),
-  /** Calls that wait where all upstreams are full. */
+  /** Calls that may wait while all upstreams are full. */
   queue: z
     .strictObject({ length: count(0, 100_000).default(usualWaiting), waitMs: Milliseconds.default(usualWaitMs) })
     .default({ length: usualWaiting, waitMs: usualWaitMs }),
 }
 
-/** Engines that make what such a model sells. */
+/** The engines that can run such a model. */
 function upstreamsOf({ type }: ModelKind) {
   const kinds = engineKinds.filter(({ engines }) => engines[type])
   const options = kinds.map(({ name, options }) =>
@@ -85,7 +85,7 @@ const modelOf = (kind: ModelKind) =>
 
 const options = modelKinds.map(modelOf)
 
-/** Every model that is sold, each by its type. */
+/** Every model that is sold, by its type. */
 export const ModelConfigs = z
   .array(z.discriminatedUnion('type', options as unknown as [(typeof options)[number]]))
   .min(1)

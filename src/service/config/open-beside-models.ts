@@ -10,13 +10,13 @@ import type {
   TranscriberConfig,
 } from './config-schema.ts'
 
-/** What a service offers beside its models, as `openService` takes it. */
+/** What a service offers in addition to its models, as options of `openService`. */
 export interface BesideModels {
   options: Pick<
     ServiceOptions,
     'search' | 'pages' | 'networks' | 'characters' | 'transcriber' | 'faces' | 'moderator' | 'fetchHosts'
   >
-  /** Ends its threads and connections. */
+  /** Closes its threads and connections. */
   close(): Promise<void>
 }
 
@@ -24,7 +24,7 @@ interface Closing {
   close(): Promise<void>
 }
 
-/** Each part is loaded where the file names it. Asks nothing of anyone. */
+/** Each part is loaded if the file names it. Makes no requests. */
 export async function openBesideModels(file: ConfigFile, log: Log): Promise<BesideModels> {
   const { search, pages, networks, characters, transcriber, faces, moderation, fetchHosts } = file
   const opened: Partial<Closing>[] = []

@@ -9,24 +9,27 @@ import type { EngineSurroundings } from './define-kind.ts'
 import { engineKinds, type ModelConfig, modelKinds, type UpstreamConfig } from './model-config.ts'
 
 export interface Surroundings {
-  /** Where engines may keep files. */
+  /** A folder for the engines' files. */
   folder: string
   log: Log
   clock?: Clock
   keep: EngineSurroundings['keep']
-  /** A model uses what it kept under this name no more; nothing happens where absent. */
+  /** Called when a model no longer uses what it kept under this name; optional. */
   drop?: (name: string) => Promise<void>
 }
 
 type AnyEngine = Model['engine']
 
-/** An upstream of a model, and the end of what the model alone uses of it. */
+/** An upstream of a model, and how to close what only the model uses. */
 interface OpenedUpstream {
   upstream: Upstream<AnyEngine>
   close(): Promise<void>
 }
 
-/** The model of a configuration, with one engine over its upstreams. Asks nothing of them. Throws a sentence that says what cannot be meant. */
+/**
+ * Creates the model of a configuration, with one engine over its upstreams. Makes no requests. Throws a sentence for an
+ * invalid configuration.
+ */
 export function openModel(config: ModelConfig, around: Surroundings): Model {
   const kind = modelKinds.find(({ type }) => type === config.type)
   if (!kind) throw new Error(`There is no type ${config.type}.`)
@@ -46,7 +49,7 @@ export function openModel(config: ModelConfig, around: Surroundings): Model {
   }
 }
 
-/** A model may offer only what each of its upstreams can do: a call may go to any of them. */
+/** A model may offer only what each of its upstreams supports, because a call may go to any of them. */
 function requireKept(model: Model, upstream: string, engine: AnyEngine): void {
   const broken = brokenPromise(model, engine)
   if (broken === null) return
@@ -111,12 +114,12 @@ function openUpstream(
   return {
     upstream: {
       ...{ name, engine: made, engineModel: model, weight, concurrency: atOnce },
-      // Figures go on, also where the model comes back later: nobody drops them.
+      // Metrics continue, even if the model is removed and returns later, because its counts are never dropped.
       counts: keep(`counts of ${name} for ${id}`, () => new UpstreamCounts()),
       ...(firstByteMs ? { firstByteMs } : {}),
       ...(idleMs ? { idleMs } : {}),
     },
-    // What is kept may be another model's too, so the last one that drops it ends it.
+    // What is kept may be shared with another model, so the last one that drops it closes it.
     async close() {
       if (kept.length) await Promise.all(kept.map(key => drop?.(key)))
       else await (made as { close?(): Promise<void> }).close?.()
@@ -132,7 +135,7 @@ function commonOf({ type, id, name, description, created, traits, compatibleIds,
   }
 }
 
-/** What a model is told because of its type, so that nothing else it was told as written becomes a member of it. */
+/** Picks the options that belong to the model's type, so that no other option becomes a member of it. */
 const ownMembersOf = ({ shape }: (typeof modelKinds)[number], config: object): Record<string, unknown> =>
   Object.fromEntries(Object.entries(config).filter(([name]) => Object.hasOwn(shape, name)))
 

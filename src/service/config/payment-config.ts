@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { evmNetwork, smallestTopUpMicroUsd, usdcNameOnEvm, usdcOnEvm } from '#contract/wire/networks.ts'
+import { onRampAt, onRampLength } from '#contract/wire/on-ramp.ts'
 import type { RemoteFacilitatorSettings } from '#payments/facilitators/remote-facilitator.ts'
 import type { PaymentSettings } from '#payments/rails/rails.ts'
 import { count, HttpUrl } from './config-values.ts'
@@ -17,7 +18,7 @@ const Facilitator = z.strictObject({
 
 const Evm = z
   .strictObject({
-    /** CAIP-2; Base where absent. */
+    /** CAIP-2; Base by default. */
     network: z
       .string()
       .regex(/^eip155:\d{1,18}$/, 'a network such as eip155:8453')
@@ -57,10 +58,24 @@ const Solana = z
     'Either feePayerKey or facilitator settles; set one of them',
   )
 
-export const PaymentConfig = z.strictObject({ evm: Evm, solana: Solana.optional() })
+const anyWallet = { address: '0', network: evmNetwork }
 
-/** What `openService` takes. */
-export function paymentSettings({ evm, solana }: z.output<typeof PaymentConfig>): PaymentSettings {
+const OnRampTemplate = z
+  .string()
+  .refine(
+    text => onRampAt(text, anyWallet) !== null,
+    `an https address of at most ${onRampLength} characters, without a name and password; {address} and {network} stand for the wallet's`,
+  )
+
+export const PaymentConfig = z.strictObject({
+  evm: Evm,
+  solana: Solana.optional(),
+  /** Where a wallet's owner can buy USDC. */
+  onRamp: OnRampTemplate.optional(),
+})
+
+/** Returns the settings for `openService`. */
+export function paymentSettings({ evm, solana, onRamp }: z.output<typeof PaymentConfig>): PaymentSettings {
   const { network, token, payTo, facilitatorKey, facilitator, feesPerHourWei, ...rest } = evm
   return {
     ...rest,
@@ -79,6 +94,7 @@ export function paymentSettings({ evm, solana }: z.output<typeof PaymentConfig>)
     ...(facilitator ? { facilitator: facilitatorSettings(facilitator) } : {}),
     ...(feesPerHourWei === undefined ? {} : { feesPerHourWei: BigInt(feesPerHourWei) }),
     ...(solana ? { solana: solanaSettings(solana) } : {}),
+    ...(onRamp === undefined ? {} : { onRamp }),
   }
 }
 

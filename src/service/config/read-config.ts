@@ -21,22 +21,22 @@ import { YamlFile } from './yaml-file.ts'
 
 export interface Config {
   file: ConfigFile
-  /** What variables gave, to be kept out of logs. */
+  /** Values of variables that must be kept out of logs. */
   secrets: ReadonlySet<string>
-  /** Makes the models with their engines. Throws `ConfigRefused` where they cannot be meant. */
+  /** Creates the models with their engines. Throws `ConfigRefused` if they are invalid. */
   openModels(around: Surroundings): Model[]
-  /** Throws `ConfigRefused` where a key of payments cannot be read. */
+  /** Throws `ConfigRefused` if a payment key cannot be read. */
   checkPayments(): void
 }
 
-/** A configuration from its text. Throws `ConfigRefused` with every fault and its place. */
+/** Parses a configuration. Throws `ConfigRefused` with every fault and its place. */
 export function readConfig(text: string, environment: Environment): Config {
   const yaml = new YamlFile(text)
   const filled = fillIn(yaml.value ?? {}, environment)
   const early = filled.faults.map(({ path, sentence }) => yaml.fault(path, sentence))
   const parsed = ConfigFile.safeParse(filled.value)
   const late = parsed.success ? [] : schemaFaults(yaml, parsed.error, filled)
-  // What a variable did not give is no value of the wrong kind as well.
+  // A missing variable is not also reported as a value of the wrong kind.
   const told = new Set(early.map(({ field }) => field))
   const faults = [...early, ...late.filter(({ field }) => !told.has(field))].sort(inOrder)
   if (faults.length || !parsed.success) throw new ConfigRefused(faults.slice(0, faultsTold))
@@ -98,7 +98,7 @@ function schemaFaults(yaml: YamlFile, error: z.ZodError, { value, given }: Fille
   return [...unknown, ...others]
 }
 
-/** A list or a map is told by its kind alone, and what a variable gave not at all: it may be a secret. */
+/** Describes a list or map only by its kind, and a variable's value not at all, because it may be a secret. */
 function shown(found: unknown, given: ReadonlySet<string>): string {
   if (Array.isArray(found)) return 'a list'
   if (found === null) return 'nothing'
@@ -121,7 +121,7 @@ function valueAt(value: unknown, path: ConfigPath): unknown {
   return inside
 }
 
-/** The names that there are in the map of a path, by the schema. */
+/** Returns the known names in the map at a path, according to the schema. */
 function namesAt(path: ConfigPath, value: unknown): readonly string[] {
   let schema: AnySchema | undefined = ConfigFile as unknown as AnySchema
   let inside: unknown = value
@@ -138,7 +138,7 @@ interface AnySchema {
   def: {
     shape?: Record<string, AnySchema>
     element?: AnySchema
-    /** Of a record: its names, where they are given, and its values. */
+    /** For a record: its names, if given, and its values. */
     keyType?: AnySchema
     entries?: object
     valueType?: AnySchema
@@ -150,7 +150,7 @@ interface AnySchema {
   }
 }
 
-/** Without what stands around it, and of several the one that the value chooses. */
+/** Unwraps a schema, and picks the option of a union that the value selects. */
 function optionOf(schema: AnySchema | undefined, value: unknown): AnySchema | undefined {
   let plain = schema
   while (plain && !plain.def.shape && !plain.def.element && !plain.def.valueType && !plain.def.options) {
@@ -166,7 +166,7 @@ function optionOf(schema: AnySchema | undefined, value: unknown): AnySchema | un
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** What is at fault, where. */
+/** What is wrong, and where. */
 interface Found {
   path: ConfigPath
   sentence: string
@@ -175,19 +175,19 @@ interface Found {
 export interface FilledIn {
   value: unknown
   faults: readonly Found[]
-  /** What variables gave. */
+  /** Values from variables. */
   given: ReadonlySet<string>
-  /** What of it is to be kept out of logs: secrets, and addresses, which often hold a key. */
+  /** Those of them to keep out of logs: secrets, and addresses, which often contain a key. */
   secrets: ReadonlySet<string>
 }
 
 const reference = /\$\{([^}]*)\}/g
 const variableName = /^[A-Z_][A-Z0-9_]*$/
 
-/** Names of members that hold a secret: `apiKey`, `token`, `authorization`, `secrets`. */
+/** Names of members with a secret: `apiKey`, `token`, `authorization`, `secrets`. */
 const secretName = /(Key|Token|Secret|Password|Authorization)$|^(key|token|secrets?|password|authorization)$/
 
-/** Puts the environment's values in the place of `${NAME}`; a secret may stand in the file in no other way. */
+/** Replaces `${NAME}` with values from the environment; a secret may be in the file in no other way. */
 export function fillIn(value: unknown, environment: Environment): FilledIn {
   const faults: Found[] = []
   const given = new Set<string>()
@@ -216,7 +216,7 @@ export function fillIn(value: unknown, environment: Environment): FilledIn {
     return inside.replaceAll(reference, (whole, name: string) => {
       const found = valueOfVariable(name, environment)
       if ('sentence' in found) faults.push({ path, sentence: found.sentence })
-      // As it is written, so that a rule about several settings takes this one for set.
+      // Left as written, so that a rule about several settings treats this one as set.
       if (!('value' in found)) return whole
       given.add(found.value)
       if (isSecret || URL.canParse(found.value)) secrets.add(found.value)
@@ -228,7 +228,7 @@ export function fillIn(value: unknown, environment: Environment): FilledIn {
 
 const hasPassword = (text: string): boolean => URL.canParse(text) && new URL(text).password !== ''
 
-/** Of the variable, or of the file that `NAME_FILE` names: that one is read again at each reload. */
+/** Reads the variable, or the file that `NAME_FILE` names, which is reread at each reload. */
 function valueOfVariable(name: string, environment: Environment): { value: string } | { sentence: string } {
   if (!variableName.test(name)) {
     return { sentence: `\${${name}} is not a variable name; use capitals, such as \${OPENAI_API_KEY}.` }

@@ -26,7 +26,7 @@ const oneLine =
 
 const unexpected = `This character is not expected here; a quotation mark or bracket before it may be missing. Within brackets and braces, put a variable in quotation marks: '\${NAME}'.`
 
-/** What to do where a file is no YAML; the library's sentences speak of its grammar. */
+/** What to do about invalid YAML; the library's own messages describe its grammar. */
 const sentences: Readonly<Record<ErrorCode, string>> = {
   ALIAS_PROPS: names,
   BAD_ALIAS: names,
@@ -57,13 +57,13 @@ const sentences: Readonly<Record<ErrorCode, string>> = {
 const yamlSentence = (code: ErrorCode): string =>
   Object.hasOwn(sentences, code) ? sentences[code] : 'This is not YAML.'
 
-/** A parsed file that still knows where everything stood. */
+/** A parsed file that still knows the position of everything. */
 export class YamlFile {
   readonly value: unknown
   readonly #document: Document
   readonly #lines = new LineCounter()
 
-  /** Throws `ConfigRefused` where it is no YAML. */
+  /** Throws `ConfigRefused` if it is not valid YAML. */
   constructor(text: string) {
     if (text.length > configBytes) throw new ConfigRefused([atStart(`The file is larger than ${configBytes} bytes.`)])
     this.#document = parseDocument(text, { lineCounter: this.#lines, merge: true, prettyErrors: false })
@@ -75,7 +75,7 @@ export class YamlFile {
     }
   }
 
-  /** A bracket that is never closed is the fault where it opens; what seems to be set in wrongly follows from it. */
+  /** An unclosed bracket is reported where it opens; apparent errors of indentation follow from it. */
   #grammarFaults(text: string): ConfigFault[] {
     const open = openBrackets(text)
     const first = Math.min(...open.map(({ offset }) => offset))
@@ -89,12 +89,12 @@ export class YamlFile {
       .map(({ offset, sentence }) => ({ ...this.#place(offset), field: '', sentence }))
   }
 
-  /** A fault at the value of a path, or at the nearest one around it that is there. */
+  /** Returns a fault at the value of a path, or at the nearest existing parent. */
   fault(path: ConfigPath, sentence: string): ConfigFault {
     return { ...this.#place(this.#offset(path)), field: fieldOf(path), sentence }
   }
 
-  /** A fault at a name within the map of a path. */
+  /** Returns a fault at a name within the map of a path. */
   faultOfKey(path: ConfigPath, key: string, sentence: string): ConfigFault {
     const pair = this.#pair(this.#node(path), key)
     const offset = (pair?.key as Ranged)?.range?.[0] ?? this.#offset(path)
@@ -142,7 +142,7 @@ type Opening = keyof typeof closing
 const unclosed = (sign: Opening): string =>
   `The bracket ${sign} that opens here is never closed; end it with ${closing[sign]}.`
 
-/** The brackets of lists and maps that nothing closes, as the parser met them. */
+/** Finds brackets of lists and maps that are never closed, as the parser saw them. */
 function openBrackets(text: string): { sign: Opening; offset: number }[] {
   const waiting: (CST.Token | null | undefined)[] = [...new Parser().parse(text)]
   const found: { sign: Opening; offset: number }[] = []

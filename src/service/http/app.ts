@@ -2,8 +2,9 @@ import { Hono } from 'hono'
 import { methodNotAllowed, routeNotFound } from '#contract/errors/errors.ts'
 import type { ServiceError } from '#contract/errors/service-error.ts'
 import { operations } from '#contract/operations/operations.ts'
-import { basePath } from '#contract/wire/base-url.ts'
+import { basePath, docsUrl } from '#contract/wire/base-url.ts'
 import { onceLoaded } from '#host/packages.ts'
+import type { Reference } from '../reference/reference.ts'
 import { sendJson, sendText } from './body/send.ts'
 import { readDownload, revokeDownload } from './downloads.ts'
 import { type Exchange, requireSingleHeaders, setCommonHeaders } from './exchange.ts'
@@ -21,27 +22,28 @@ import { type AppContext, exchangeOf, mount, type ServiceEnvironment, told } fro
 import type { Route } from './route.ts'
 import type { Service } from './service.ts'
 
-/** What is open beside the API, where its operator wants it. */
+/** What is served in addition to the API, if its operator wants it. */
 export interface Doors {
   admin?: Admin
+  /** The customers' page. */
+  account?: { answer(request: Request, address: string): Promise<Response> }
   figures?: Figures
 }
 
-/** Builds the API from the operations table. */
+/** Builds the API from the table of operations. */
 export function createApp(
   service: Service,
   routes: readonly Route[],
-  { admin, figures }: Doors = {},
+  { admin, figures, account }: Doors = {},
 ): Hono<ServiceEnvironment> {
   const app = new Hono<ServiceEnvironment>()
   for (const route of routes) mount(app, route, service)
-  const get = (
-    path: string,
-    run: (exchange: Exchange, context: AppContext) => Promise<Response>,
-    block: Block = 'refuses',
-  ) => app.get(path, context => plain({ name: path, block }, context, service, exchange => run(exchange, context)))
+  const get: Get = (path, run, block = 'refuses') => {
+    app.get(path, context => plain({ name: path, block }, context, service, exchange => run(exchange, context)))
+  }
   const describe = onceLoaded(() => description(service))
   get(`${basePath}/openapi.yaml`, async exchange => sendText(exchange, await describe(), yamlType))
+  mountPages(get, service)
   const probes = new Probes(service)
   const probed = (probe: () => Promise<Probe>) => async (exchange: Exchange) => {
     const { status, body } = await probe()
@@ -68,6 +70,13 @@ export function createApp(
       )
     for (const path of adminPaths) app.post(path, answer)
   }
+  if (account) {
+    const answer = (context: AppContext) =>
+      plain({ name: '/account' }, context, service, async exchange =>
+        sendPage(exchange, await account.answer(context.req.raw, exchange.address)),
+      )
+    for (const path of ['/account', '/account/*']) app.all(path, answer)
+  }
   if (figures) get('/metrics', exchange => answerFigures(exchange, figures), 'refuses wrong tokens')
   app.notFound(context =>
     plain({ name: 'unknown' }, context, service, () => Promise.reject(unknownPath(context.req.path))),
@@ -75,7 +84,51 @@ export function createApp(
   return app
 }
 
-/** A path of the contract with another method is a 405 that names the right one. */
+type Get = (path: string, run: (exchange: Exchange, context: AppContext) => Promise<Response>, block?: Block) => void
+
+/** The documentation for people. It is loaded with the first page, and its models are those of the moment. */
+function mountPages(get: Get, service: Service): void {
+  const { settings, catalogue } = service
+  const pages = onceLoaded(async () => {
+    const [{ Reference }, { contentSecurityPolicy }] = await Promise.all([
+      import('../reference/reference.ts'),
+      import('../reference/html.ts'),
+    ])
+    const { publicUrl, vendor } = settings
+    const source = { publicUrl, vendor, records: catalogue.records.bind(catalogue), models: () => catalogue.models }
+    return { reference: new Reference(source), contentSecurityPolicy }
+  })
+  const send = async (exchange: Exchange, pageOf: (reference: Reference) => string | null) => {
+    const { reference, contentSecurityPolicy } = await pages()
+    const text = pageOf(reference)
+    if (text === null) throw routeNotFound({ error: `There is no such page; ${docsUrl(settings)} lists all.` })
+    exchange.answerHeaders.set('content-security-policy', contentSecurityPolicy)
+    exchange.answerHeaders.set('x-content-type-options', 'nosniff')
+    return sendText(exchange, text, 'text/html; charset=utf-8')
+  }
+  get('/docs', exchange => send(exchange, reference => reference.index()))
+  get('/docs/:id', (exchange, context) =>
+    send(exchange, reference => reference.operation(context.req.param('id') ?? '')),
+  )
+  get('/policies/:provider', (exchange, context) =>
+    send(exchange, reference => reference.policy(context.req.param('provider') ?? '')),
+  )
+  get('/', async exchange => {
+    exchange.answerHeaders.set('location', docsUrl(settings))
+    return exchange.wholeResponse('', 302)
+  })
+}
+
+/** Sends an answer of the customers' page, which brings its own headers. */
+async function sendPage(exchange: Exchange, { headers, status, body }: Response): Promise<Response> {
+  for (const [name, value] of headers) exchange.answerHeaders.set(name, value)
+  const type = headers.get('content-type') ?? ''
+  // A file grows with the ledger, so it is sent as it is read.
+  if (headers.has('content-disposition')) return exchange.response(body, status)
+  return sendText(exchange, await new Response(body).text(), type, status)
+}
+
+/** A known path with another method is a 405 that names the right one. */
 function unknownPath(path: string): ServiceError {
   const known = operations.filter(operation =>
     [operation.path, 'aliasPath' in operation ? operation.aliasPath : undefined].some(
@@ -84,7 +137,7 @@ function unknownPath(path: string): ServiceError {
   )
   if (!known.length)
     return routeNotFound({
-      error: `There is no such path; the API is described at ${basePath}/openapi.yaml.`,
+      error: `There is no such path; the API is described at /docs and ${basePath}/openapi.yaml.`,
     })
   const methods = [...new Set(known.map(operation => operation.method))].join(', ')
   return methodNotAllowed({ error: `This path supports only ${methods}.` }, { allow: methods })
@@ -95,10 +148,13 @@ const isPath = (pattern: string, path: string): boolean => {
   return parts.length === given.length && parts.every((part, at) => part.startsWith('{') || part === given[at])
 }
 
-/** What an abuse block of the caller's address does: a right token is known only once the request is read. */
+/**
+ * The effect of an abuse block on the caller's address: whether a token is correct is known only once the request is
+ * read.
+ */
 type Block = 'refuses' | 'refuses wrong tokens' | 'spares'
 
-/** The error that a check throws, or the given one. */
+/** Returns the error that a check throws, or the given one. */
 function errorOf(error: unknown, check: () => void): unknown {
   try {
     check()
@@ -108,7 +164,7 @@ function errorOf(error: unknown, check: () => void): unknown {
   }
 }
 
-/** Addresses outside the operations table: the same request id, headers and errors, no credentials. */
+/** Handles addresses outside the table of operations: the same request id, headers and errors, but no credentials. */
 async function plain(
   { name, block = 'refuses' }: { name: string; block?: Block },
   context: AppContext,
@@ -138,7 +194,7 @@ async function plain(
 
 const yamlType = 'application/yaml; charset=utf-8'
 
-/** Printed on first use from the same table as everything else. */
+/** Generated on first use from the same table as everything else. */
 async function description(service: Service): Promise<string> {
   const [{ describeApi, yamlOptions }, { stringify }] = await Promise.all([
     import('#contract/openapi/openapi.ts'),

@@ -13,7 +13,10 @@ import { tellDeprecation } from '../models/model-record.ts'
 import type { Exchange } from './exchange.ts'
 import type { Service } from './service.ts'
 
-/** Counts a call towards its limits, and tells its model and how its limits stand. Throws `rateLimitExceeded`, `modelNotFound`. */
+/**
+ * Counts a call towards its limits, and sets the headers of its model and limits. Throws `rateLimitExceeded`,
+ * `modelNotFound`.
+ */
 export async function takeLimits(
   { operation, body, countedFor }: { operation: Operation; body: unknown; countedFor: CountedFor | undefined },
   exchange: Exchange,
@@ -32,8 +35,9 @@ export async function takeLimits(
 }
 
 /**
- * Brief §8.4 on an answer of a request that nothing counted: limits are read. One that was counted told them then. A text
- * request whose model is unread has none yet: limits of another tier would slow the caller down for a minute.
+ * Sets the limit headers (brief §8.4) of a request that was not counted, by reading its limits; counting sets them
+ * otherwise. A text request whose model is unknown yet gets none, because limits of another tier would slow the caller
+ * down for a minute.
  */
 export async function tellLimits(exchange: Exchange, { guards }: Pick<Service, 'guards'>): Promise<void> {
   const { principal, demand, signal } = exchange
@@ -43,7 +47,7 @@ export async function tellLimits(exchange: Exchange, { guards }: Pick<Service, '
   exchange.setAll(await guards.limitsOf(exchange, demand))
 }
 
-/** Callers of a deprecated model are told so, even if its replacement answers. */
+/** Tells callers that a model is deprecated, even if its replacement answers. */
 function tellDeprecationOf(type: Model['type'], body: unknown, exchange: Exchange, service: Service): void {
   const name = askedModelName(type, body as { model?: unknown })
   const asked = name === null ? null : service.catalogue.asked(type, name)
@@ -56,7 +60,7 @@ function askedModelName(type: Model['type'], body: { model?: unknown; modelId?: 
   return type === 'inpaint' ? editModelName({ ...body, model }) : parseModelSuffix(model).model
 }
 
-/** What English costs on average; the reservation is corrected by the real count. */
+/** The average for English; the reservation is corrected by the actual count. */
 const bytesPerToken = 4
 
 /** Reserved for an answer whose length the caller leaves open. */
@@ -66,13 +70,16 @@ interface ModelDemand extends Demand {
   model: Model | null
 }
 
-/** What a request asks of the limiter. Throws `modelNotFound`: a limit belongs to a model. */
+/** Returns what a request needs from the limiter. Throws `modelNotFound`, because a limit belongs to a model. */
 function demandOf(operation: Operation, body: unknown, { catalogue }: Pick<Service, 'catalogue'>): ModelDemand {
   const model = modelOf(operation, body as NamesModel, catalogue)
   return { operation, model, tokens: model?.type === 'text' ? tokensOf(operation, body, model) : 0 }
 }
 
-/** The same of a request that is not counted, as far as its body can be read: an unknown model has the limit of its type. */
+/**
+ * The same for a request that is not counted, as far as its body can be read: an unknown model has the limit of its
+ * type.
+ */
 export function readDemand(
   operation: Operation,
   body: unknown,
@@ -93,7 +100,7 @@ interface NamesModel {
   modelId?: string
 }
 
-/** Null where the limit of the operation belongs to no model. */
+/** Returns null if the operation's limit does not depend on a model. */
 function modelOf(operation: Operation, body: NamesModel, catalogue: Service['catalogue']): Model | null {
   switch (operation.limit) {
     case 'text':
@@ -119,7 +126,7 @@ function tokensOf(operation: Operation, body: unknown, model: TextModel): number
   return promptTokens + Math.min(asked ?? openAnswerTokens, model.maximumCompletionTokens) * answers
 }
 
-/** What decides over the tokens of a request, under the names of its operation. */
+/** Returns the members that determine a request's tokens, under the names of its operation. */
 function sizesOf(operation: Operation, body: unknown) {
   if (operation.id === createResponse.id) {
     const { input, max_output_tokens: asked } = body as ResponsesRequest
@@ -129,11 +136,11 @@ function sizesOf(operation: Operation, body: unknown) {
   return { prompt: request.messages, asked: askedTokens(request), answers: request.n ?? 1 }
 }
 
-/** The name under which a request for an edit asks for its model: the older member counts where the newer is absent. */
+/** Returns the model name in an edit request: the older member is used if the newer is absent. */
 export const editModelName = ({ model, modelId }: NamesModel): string =>
   model === 'default' && modelId !== undefined ? modelId : model
 
-/** The model whose limit a request about images counts towards. Throws `modelNotFound`. */
+/** Returns the model whose limit an image request counts towards. Throws `modelNotFound`. */
 function imageModelOf(
   { id }: Pick<Operation, 'id'>,
   body: NamesModel,

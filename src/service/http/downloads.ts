@@ -3,6 +3,8 @@ import { mediaGone, mediaNotFound, rangeNotSatisfiable, rateLimitExceeded } from
 import type { Clock } from '#contract/time.ts'
 import { contentDisposition, retryAfter } from '#contract/wire/headers.ts'
 import { RecentMap } from '#host/recent-map.ts'
+import type { ByteRange } from '#media/media-store.ts'
+import type { MediaFile } from '../jobs/jobs.ts'
 import { fileBody } from './body/send.ts'
 import type { Exchange } from './exchange.ts'
 import type { Service } from './service.ts'
@@ -20,7 +22,10 @@ function grantOf(context: Context, service: Service): string {
 
 const gone = () => mediaGone({ error: 'This link has expired or was revoked; queue the video again.' })
 
-/** The whole file, or the one range that a resumed download asks for; the ETag is strong, since a file never changes. */
+/**
+ * Sends the whole file, or the one range that a resumed download requests; the ETag is strong, since a file never
+ * changes.
+ */
 export async function readDownload(exchange: Exchange, context: Context, service: Service): Promise<Response> {
   const jobId = grantOf(context, service)
   service.downloadStarts.take(jobId)
@@ -40,12 +45,12 @@ export async function readDownload(exchange: Exchange, context: Context, service
     const isWhole = delivered && service.deliveredRanges.add(jobId, sent, file.bytes)
     if (isWhole) await service.jobs.delivered(jobId)
   }
-  if (!range) return streamed(exchange, file.path, { start: 0, end: file.bytes - 1 }, { status: 200, onEnd })
+  if (!range) return streamed(exchange, file, { start: 0, end: file.bytes - 1 }, { status: 200, onEnd })
   exchange.setAll({ 'content-range': `bytes ${range.start}-${range.end}/${file.bytes}` })
-  return streamed(exchange, file.path, range, { status: 206, onEnd })
+  return streamed(exchange, file, range, { status: 206, onEnd })
 }
 
-/** Null means the whole file: no range, several ranges, or one for another file. */
+/** Returns null for the whole file: no range, several ranges, or one for another file. */
 function rangeOf(exchange: Exchange, etag: string, bytes: number): ByteRange | null {
   const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(exchange.header('range')[0] ?? '')
   const condition = exchange.header('if-range')[0]
@@ -66,32 +71,29 @@ interface Delivery {
   onEnd: (range: ByteRange, delivered: boolean) => Promise<void>
 }
 
-function streamed(exchange: Exchange, path: string, range: ByteRange, { status, onEnd }: Delivery): Response {
+function streamed(exchange: Exchange, file: MediaFile, range: ByteRange, { status, onEnd }: Delivery): Response {
   exchange.setAll({ 'content-length': (range.end - range.start + 1).toString() })
-  const body = fileBody(path, range, { onEnd: delivered => onEnd(range, delivered), cut: () => exchange.cut() })
+  const body = fileBody(signal => file.read({ range, signal }), {
+    onEnd: delivered => onEnd(range, delivered),
+    cut: () => exchange.cut(),
+  })
   return exchange.response(body, status)
 }
 
-/** Revoking deletes the file; doing it twice is the same. Before the video is finished there is nothing to delete. */
+/** Deletes the file; repeating it is harmless. Before the video is finished there is nothing to delete. */
 export async function revokeDownload(exchange: Exchange, context: Context, service: Service): Promise<Response> {
   if (!(await service.jobs.revoke(grantOf(context, service)))) throw mediaNotFound()
   return exchange.response(null, 204)
 }
 
-/** Bytes of a file, both ends included. */
-interface ByteRange {
-  start: number
-  end: number
-}
-
 /**
- * Which bytes of a downloaded file have left this process, so that one is not deleted for its last bytes alone. What is
- * forgotten here, or was delivered by another process, only keeps the file until its time is over.
+ * Tracks which bytes of a file have been sent, so that it is not deleted after only its last bytes. If this is
+ * forgotten, or another process sent them, the file is just kept until it expires.
  */
 export class DeliveredRanges {
   readonly #known = new RecentMap<readonly ByteRange[]>(deliveredRanges.files)
 
-  /** Notes a range that has been delivered; true where the file is whole by now. */
+  /** Records a range that has been delivered; true if the file is now complete. */
   add(jobId: string, range: ByteRange, bytes: number): boolean {
     const joined = [...(this.#known.get(jobId) ?? []), range]
       .sort((one, other) => one.start - other.start)
@@ -103,7 +105,7 @@ export class DeliveredRanges {
   }
 }
 
-/** Of ranges in the order of their starts: the next one continues the last, or stands for itself. */
+/** Merges ranges that are sorted by their start: the next one continues the last, or begins a new one. */
 function join(joined: ByteRange[], { start, end }: ByteRange): ByteRange[] {
   const last = joined.at(-1)
   if (!last || start > last.end + 1) return [...joined, { start, end }]
@@ -113,8 +115,7 @@ function join(joined: ByteRange[], { start, end }: ByteRange): ByteRange[] {
 const minuteMs = 60_000
 
 /**
- * Counts how often each download address is asked for, in minutes of UTC: anyone with the link may use it, so the link
- * is what is counted.
+ * Counts requests per download address and UTC minute: anyone with the link may use it, so the link is what is counted.
  */
 export class DownloadStarts {
   readonly #clock: Clock
@@ -137,8 +138,11 @@ export class DownloadStarts {
   }
 }
 
-/** Of one download address: a player that seeks asks often, a loop asks without end. Addresses that are counted at once. */
+/**
+ * Requests per minute of one download address: a seeking player sends many, a loop sends them endlessly. And how many
+ * addresses are counted.
+ */
 const downloadStarts = { perMinute: 60, addresses: 10_000 }
 
-/** Files of which delivered parts are remembered, and parts that do not touch; a download in parallel has some ten. */
+/** Files whose delivered parts are remembered, and separate parts per file; a parallel download has some ten. */
 const deliveredRanges = { files: 1_000, perFile: 64 }

@@ -10,7 +10,7 @@ import type { RequestContext } from '#host/tracing/tracing.ts'
 import type { Principal } from '#ledger/accounts/principal.ts'
 import { type PulledBody, pulledBody } from './body/pulled-body.ts'
 
-/** Writes an answer to the socket that its request came by: whole, or in the pieces of a body. */
+/** Writes an answer to the socket of its request, whole or in pieces. */
 export type WriteAnswer = (
   status: number,
   headers: Record<string, string>,
@@ -20,42 +20,45 @@ export type WriteAnswer = (
 /** One request and what its answer will carry, from the first header to the last byte. */
 export class Exchange {
   readonly requestId: string
-  /** The caller's, as far as proxies are trusted. */
+  /** The caller's address, as far as proxies are trusted. */
   readonly address: string
-  /** Whether a proxy says that it passed the request on. */
+  /** Whether a proxy says that it forwarded the request. */
   get isForwarded(): boolean {
     return ['x-forwarded-for', 'forwarded'].some(name => this.header(name).length > 0)
   }
-  /** Probes, and figures and operators' commands with their token: no block refuses them, and their failures start none. */
+  /**
+   * Probes, and requests for metrics and operators' commands with their token: no block refuses them, and their
+   * failures start none.
+   */
   isExempt = false
   readonly signal: AbortSignal
   readonly #vendor: string
   readonly #requestHeaders: (name: string) => readonly string[]
-  /** By their names in lower case. No `Headers`: twenty of them cost 40 µs there. */
+  /** By lower-case name. Not a `Headers` object, in which twenty of them would cost 40 µs. */
   readonly #answerHeaders = new Map<string, string>()
   readonly #write: WriteAnswer | null
   readonly #cut: (() => void) | null
   readonly #whenEnded: (() => void)[] = []
   readonly #startedMs = performance.now()
   #isOver = false
-  /** Of the answer; 0 while there is none. */
+  /** Status of the answer; 0 while there is none. */
   status = 0
   principal: Principal | null = null
   context: RequestContext | null = null
-  /** Whose limits the answer tells; null outside of the operations table. */
+  /** Whose limits the answer reports; null outside the table of operations. */
   demand: LimitedDemand | null = null
-  /** Work under an `Idempotency-Key` goes on when its caller leaves, and what it holds is kept until its end. */
+  /** Work with an `Idempotency-Key` continues when its caller leaves, and what it holds is kept until it ends. */
   outlivesCaller = false
-  /** Nor has it ended with the last byte of its answer while its work goes on unread. */
+  /** The exchange does not end with the last byte of its answer while its work continues unread. */
   outlivesAnswer = false
 
   constructor(options: {
     requestId: string
     address: string
     signal: AbortSignal
-    /** Absent where all answers go out as a web `Response`. */
+    /** Absent if all answers are sent as a web `Response`. */
     write?: WriteAnswer | null
-    /** Breaks the connection off; absent where the answer has no socket of its own. */
+    /** Closes the connection; absent if the answer has no socket of its own. */
     cut?: (() => void) | null
     vendor: string
     requestHeaders: (name: string) => readonly string[]
@@ -69,7 +72,7 @@ export class Exchange {
     this.#requestHeaders = options.requestHeaders
   }
 
-  /** Every value of a request header, in the words of the contract. */
+  /** Returns every value of a request header, by its name in the contract's words. */
   header(name: string): readonly string[] {
     return this.#requestHeaders(vendorHeader(name, this.#vendor))
   }
@@ -83,18 +86,18 @@ export class Exchange {
       this.#answerHeaders.set(vendorHeader(name, this.#vendor), value)
   }
 
-  /** Runs when the last byte of the answer has left, or the caller has and nothing goes on; once. */
+  /** Runs once, when the last byte of the answer has left, or the caller has left and no work continues. */
   onEnd(run: () => void): void {
     this.#whenEnded.push(run)
   }
 
-  /** The same for what has to be told even of an answer that is over by now. */
+  /** The same, but also runs if the answer is already over. */
   whenOver(run: () => void): void {
     if (this.#isOver) run()
     else this.onEnd(run)
   }
 
-  /** Whole milliseconds since it came. */
+  /** Whole milliseconds since the request arrived. */
   ageMs(): number {
     return Math.round(performance.now() - this.#startedMs)
   }
@@ -109,7 +112,7 @@ export class Exchange {
     if (!this.outlivesCaller) this.ended()
   }
 
-  /** Breaks the connection off, for an answer that has no proper end; false where there is none. */
+  /** Closes the connection of an answer that has no proper end; false if there is none. */
   cut(): boolean {
     this.#cut?.()
     return this.#cut !== null
@@ -119,20 +122,20 @@ export class Exchange {
     return this.#answerHeaders
   }
 
-  /** The answer with a body that may come in pieces. */
+  /** Returns the answer with a body that may come in pieces. */
   response(body: ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> | string | null, status = 200): Response {
     this.status = status
     return new Response(body, { status, headers: [...this.#answerHeaders] })
   }
 
-  /** The answer with a body that is there. Where the socket is ours it is written at once, which is far cheaper. */
+  /** Returns the answer with a complete body. On a socket of ours it is written at once, which is far cheaper. */
   wholeResponse(body: Uint8Array<ArrayBuffer> | string, status: number): Response {
     if (!this.#write) return this.response(body, status)
     this.status = status
     return this.#write(status, Object.fromEntries(this.#answerHeaders), body)
   }
 
-  /** A 200 in the pieces of a body. */
+  /** Returns a 200 with a body in pieces. */
   streamed(body: PulledBody): Response {
     if (!this.#write) return this.response(pulledBody(body))
     this.status = 200
@@ -140,7 +143,7 @@ export class Exchange {
   }
 }
 
-/** What every answer has (brief §9), whatever it is. */
+/** Sets the headers that every answer has (brief §9). */
 export function setCommonHeaders(exchange: Exchange, { clock }: { clock: Clock }): void {
   exchange.set(requestId, exchange.requestId)
   exchange.set(version, apiVersion)
@@ -155,12 +158,12 @@ export function setCommonHeaders(exchange: Exchange, { clock }: { clock: Clock }
 }
 
 /**
- * Headers that say where a request goes and what it is. Sent twice, a proxy may go by one and this service by the other.
- * Credentials, payments and keys are looked at where they are read.
+ * Headers that decide where a request goes and what it is. If one is sent twice, a proxy may use one value and this
+ * service the other. Credentials, payments and keys are checked where they are read.
  */
 const singleHeaders = ['host', 'content-type'] as const
 
-/** Throws 400 where one of them came more than once. */
+/** Throws 400 if one of them came more than once. */
 export function requireSingleHeaders(exchange: Pick<Exchange, 'header'>): void {
   const name = singleHeaders.find(each => exchange.header(each).length > 1)
   if (name === undefined) return
@@ -168,23 +171,27 @@ export function requireSingleHeaders(exchange: Pick<Exchange, 'header'>): void {
   throw fieldError([name], message)
 }
 
-/** What is told of a request once its last byte has left; no key, prompt or address. */
+/** Reported about a request once its last byte has left; no key, prompt or address. */
 export interface EndedRequest {
   requestId: string
-  /** The operation's id, or what else was asked. */
+  /** The operation's id, or another name outside the table. */
   operation: string
-  /** 0 where the caller left before there was an answer. */
+  /** 0 if the caller left before there was an answer. */
   status: number
   ms: number
-  /** Its last characters; null for strangers. */
+  /** Its last characters; null for unidentified callers. */
   account: string | null
+  /** Its whole id, the model and the engine: for the operators' console, and not in the log. */
+  customer: string | null
+  model: string | null
+  engine: string | null
   traceId: string | null
   retries: number
   /** Whether the caller left before the end. */
   left: boolean
 }
 
-/** Enough to find an account in the ledger, too little to be one. */
+/** Enough to find an account in the ledger, too little to identify it. */
 const accountCharacters = 8
 
 export function endedRequest(operation: string, exchange: Exchange, context: RequestContext): EndedRequest {
@@ -195,17 +202,21 @@ export function endedRequest(operation: string, exchange: Exchange, context: Req
     status: exchange.status,
     ms: exchange.ageMs(),
     account: account === undefined ? null : `…${account.slice(-accountCharacters)}`,
+    customer: account ?? null,
+    model: exchange.demand?.model?.id ?? null,
+    engine: context.upstream ?? null,
     traceId: context.traceId ?? context.trace?.id ?? null,
     retries: context.retries,
     left: exchange.signal.aborted,
   }
 }
 
-/** Asked every few seconds; only their failures are news. */
+/** Polled every few seconds, so only failures are logged. */
 const probes: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
 
-/** One line a request, without what there is nothing to say of. */
-export function logRequest(log: Log, { traceId, retries, left, account, ...facts }: EndedRequest): void {
+/** Logs one line per request, without empty members. */
+export function logRequest(log: Log, ended: EndedRequest): void {
+  const { traceId, retries, left, account, customer: _, model: __, engine: ___, ...facts } = ended
   if (facts.status < 400 && probes.has(facts.operation)) return
   const more = { ...(account ? { account } : {}), ...(traceId ? { traceId } : {}), ...(retries ? { retries } : {}) }
   log.info({ ...facts, ...more, ...(left ? { left } : {}) }, 'A request ended.')

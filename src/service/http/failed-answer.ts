@@ -1,5 +1,6 @@
 import { keyCreditRequired, keyLimitReached, walletCredit } from '#access/payment-required.ts'
 import {
+  accessDisabled,
   chargeUnknown,
   invalidContentType,
   invalidPayment,
@@ -25,7 +26,7 @@ const samePayment = 'the payment itself may be valid. Send the same payment agai
 
 const useNoBody = 'Send no body, or {}, and put the payment into the header PAYMENT-SIGNATURE.'
 
-/** What any operation may refuse of a request, in the shapes of a top-up (brief §2.4, §7). */
+/** Converts a refusal that any operation may give to the shape of a top-up (brief §2.4, §7). */
 function topUpAnswer(error: ServiceError): ServiceError {
   const { kind, status, body, headers } = error
   if (status === 402 || status === 429 || TopUpError.safeParse(body).success) return error
@@ -37,7 +38,7 @@ function topUpAnswer(error: ServiceError): ServiceError {
 
 const comeBack = `${samePayment}.`
 
-/** Its sentences about the whole body where it has some. */
+/** Returns its sentences about the whole body, if it has any. */
 function saidOf(body: unknown): string {
   const detailed = DetailedError.safeParse(body)
   const sentences = detailed.success ? (detailed.data.details?._errors ?? []) : []
@@ -46,7 +47,7 @@ function saidOf(body: unknown): string {
   return said.success ? said.data.error : 'This is not a valid top-up request.'
 }
 
-/** The answer to an error of ours: it tells the caller whether to retry, and no more. */
+/** Returns the answer to one of our errors: it tells the caller whether to retry, and no more. */
 export function failedAnswer(operation: Operation | undefined, thrown: unknown): ServiceError {
   const isTopUp = operation?.charge === 'payment'
   if (awayReason(thrown) === null) {
@@ -61,13 +62,15 @@ export function failedAnswer(operation: Operation | undefined, thrown: unknown):
   return topUpUnavailable({ error: 'X402_TOP_UP_UNAVAILABLE', message }, headers)
 }
 
-/** Attempts at the model's upstreams beyond the first (brief §9). */
+/** Reports attempts at the model's upstreams beyond the first (brief §9). */
 export function tellRetries(exchange: Exchange): void {
   const retries = exchange.context?.retries
   if (retries) exchange.set(retryCount, retries)
 }
 
-/** The one place where an error goes on the wire. `route` is null for addresses outside the operations table. */
+/**
+ * The only place where an error is written to the wire. `route` is null for addresses outside the table of operations.
+ */
 export async function fail(
   route: Route | null,
   exchange: Exchange,
@@ -78,7 +81,7 @@ export async function fail(
   const error = await answerOf(route, exchange, service, thrown).catch(another =>
     unforeseen(route, exchange, service, another),
   )
-  // The block's own answers must not renew the block; who has left was given no answer at all.
+  // The block's own answers must not renew the block, and a caller who has left got no answer.
   if (!exchange.isExempt && !isBlameless(error) && !exchange.signal.aborted) service.guards.failed(exchange)
   if (exchange.demand) service.guards.refused(exchange, exchange.demand, error)
   tellRetries(exchange)
@@ -88,7 +91,7 @@ export async function fail(
   return sendJson(exchange, error.status, error.body)
 }
 
-/** What an error says on the wire. */
+/** Returns the error as it is sent. */
 async function answerOf(
   route: Route | null,
   exchange: Exchange,
@@ -99,6 +102,8 @@ async function answerOf(
   const { principal } = exchange
   const isMoney = thrown instanceof InsufficientCredit || thrown instanceof OverBudget
   if (!isMoney || !principal || !route) return unforeseen(route, exchange, service, thrown)
+  // More credit would not help.
+  if (await service.funding.isSuspended(principal.account)) return accessDisabled()
   const asked = [service.settings, route.operation, service.identity.challenge()] as const
   if (thrown instanceof OverBudget)
     return keyLimitReached(...asked, thrown, await service.funding.keyLimit(principal, thrown.limit))
@@ -119,5 +124,5 @@ function unforeseen(route: Route | null, exchange: Exchange, service: Service, t
   return failedAnswer(route?.operation, thrown)
 }
 
-/** When a caller may retry while the ledger is unreachable: a restart of a database takes some seconds. */
+/** Retry delay while the ledger is unreachable: restarting a database takes some seconds. */
 const awayRetryMs = 5_000

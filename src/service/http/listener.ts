@@ -15,14 +15,17 @@ import { writePulled } from './body/pulled-body.ts'
 import { sendJson } from './body/send.ts'
 import { Exchange, setCommonHeaders, type WriteAnswer } from './exchange.ts'
 
-/** Node's own messages, and what a web `Response` cannot do: write an answer without a web stream, and break one off. */
+/**
+ * Node's own messages, and what a web `Response` cannot do: write an answer without a web stream, and close a
+ * connection midway.
+ */
 export interface SocketBindings extends HttpBindings {
   write: WriteAnswer
-  /** Breaks the connection off. */
+  /** Closes the connection. */
   cut: () => void
 }
 
-/** What answers requests that arrive on a socket. */
+/** Answers requests that arrive on a socket. */
 export type Fetch = (request: Request, bindings: SocketBindings) => Promise<Response> | Response
 
 export interface ListenerOptions {
@@ -33,14 +36,17 @@ export interface ListenerOptions {
   starting?: Fetch
 }
 
-/** A listening socket that gets its application later: the public address holds the port, which the system may choose. */
+/**
+ * A listening socket that gets its application later, because the public address contains the port, which the system
+ * may choose.
+ */
 export class Listener {
   readonly host: string
   readonly port: number
   readonly #server: Server
-  /** The newest answer of each connection that has one in flight. */
+  /** The newest answer on each connection that has one in flight. */
   readonly #newest = new Map<Socket, ServerResponse>()
-  /** Connections that begin nothing more. */
+  /** Connections that accept no further request. */
   readonly #ending = new WeakSet<Socket>()
   #closed: Promise<void> | null = null
   #fetch: Fetch
@@ -52,7 +58,7 @@ export class Listener {
     this.port = (server.address() as AddressInfo).port
   }
 
-  /** Port 0 lets the system choose. Rejects with Node's own error (`EADDRINUSE`) when the port is taken. */
+  /** Port 0 lets the system choose. Rejects with Node's own error (`EADDRINUSE`) if the port is taken. */
   static async open({
     host,
     port,
@@ -69,6 +75,7 @@ export class Listener {
         maxHeaderSize: limits.headerBytes,
         keepAliveTimeout: limits.idleMs,
         connectionsCheckingInterval: limits.checkMs,
+        highWaterMark: limits.aheadBytes,
       },
     }) as Server
     server.maxConnections = limits.connections
@@ -84,9 +91,9 @@ export class Listener {
 
   #answer(request: Request, bindings: HttpBindings): Promise<Response> | Response {
     const { socket } = bindings.incoming
-    // Its connection ends with the answer before this one, so it could only be bought, never delivered.
+    // Its connection ends with the previous answer, so this one could be paid for but never delivered.
     if (this.#ending.has(socket)) return RESPONSE_ALREADY_SENT
-    // This server speaks HTTP/1.1 alone.
+    // This server speaks only HTTP/1.1.
     const response = bindings.outgoing as ServerResponse
     this.#newest.set(socket, response)
     response.once('close', () => this.#answered(socket, response))
@@ -106,8 +113,8 @@ export class Listener {
   }
 
   /**
-   * Takes no new connections, lets running answers end, and cuts off what has not ended by then. A connection that was
-   * promised to stay open may have a request on its way, so it gets one more answer, which ends it.
+   * Accepts no new connections, lets answers in flight end, and closes those that have not ended by then. A connection
+   * that was promised to stay open may have a request on its way, so it gets one more answer, which ends it.
    */
   close(graceMs = drainMs): Promise<void> {
     this.#closed ??= this.#close(graceMs)
@@ -146,7 +153,9 @@ export interface StartingOptions {
   clock?: Clock
 }
 
-/** Answers requests that arrive before the service can: 503 in the shape and with the headers that every refusal has. */
+/**
+ * Answers requests that arrive before the service is ready: a 503 in the shape and with the headers of every refusal.
+ */
 export const answerStarting =
   ({ vendor = defaultVendor, clock = systemClock }: StartingOptions = {}) =>
   (request: Request): Promise<Response> => {
@@ -179,26 +188,30 @@ export interface ConnectionLimits {
   headerBytes: number
   idleMs: number
   connections: number
+  /** Bytes of an answer, and of a request, that may wait in a socket before its sender is held back. */
+  aheadBytes: number
 }
 
 /** Slow senders must not keep sockets: headers within 15 s, a whole request (35 MB of video input) within 60 s. */
 export const connectionLimits: ConnectionLimits = {
   headersTimeoutMs: 15_000,
   requestTimeoutMs: 60_000,
-  /** How often both are looked at; Node's own 30 s would make fifteen seconds forty-five. */
+  /** How often both are checked; with Node's own 30 s, fifteen seconds could become forty-five. */
   checkMs: 5_000,
-  /** A sign-in and a payment header side by side fit twice. */
+  /** Twice the size of a sign-in and a payment header together. */
   headerBytes: 32 * 1024,
   /**
-   * An idle connection stays open longer than common proxies and clients keep theirs (60 s): where this end closes first,
-   * a request may be on its way already, and its sender cannot know whether it was begun.
+   * Idle connections stay open longer than common proxies and clients keep theirs (60 s): if this end closes first, a
+   * request may already be on its way, and its sender cannot know whether it was started.
    */
   idleMs: 65_000,
   connections: 10_000,
+  /** With Node's own 64 KB a reader that stops would take more than the 256 KB that it may. */
+  aheadBytes: 16 * 1024,
 }
 
-/** When a caller of a service that is starting may retry: it starts within a second or two. */
+/** Retry delay while a service is starting, which takes a second or two. */
 export const startingRetrySeconds = 2
 
-/** How long a stopping service waits for running answers. */
+/** How long a stopping service waits for answers in flight. */
 export const drainMs = 30_000

@@ -7,24 +7,30 @@ import { type ApiKeys, createKey, KeyRefused, mostGrantUsd } from '#access/keys/
 import { WrongSecret } from '#access/keys/server-secret.ts'
 import { listedKey, refusalSentence } from '#access/keys/shown-key.ts'
 import { authenticationFailed, forbidden, invalidRequest } from '#contract/errors/errors.ts'
+import { StandardError } from '#contract/errors/failures.ts'
 import { describeIssues } from '#contract/errors/issues.ts'
+import { ServiceError } from '#contract/errors/service-error.ts'
 import { jsonDepth } from '#contract/limits.ts'
 import { formatUsd, parseUsd } from '#contract/money.ts'
 import { keyRoles } from '#contract/operations/keys.ts'
+import { retryAfter } from '#contract/wire/headers.ts'
 import { parseJson } from '#contract/wire/json.ts'
-import { isSameSecret } from '#host/signatures.ts'
+import { isSameSecret } from '#host/signatures/signatures.ts'
 import { amountMicroUsd, nameCharacters } from '#ledger/bounds.ts'
 import type { Charges } from '#ledger/charges/charges.ts'
 import type { LedgerState, LedgerWatch } from '#ledger/ledger-watch.ts'
 import type { KeyBudget } from '#ledger/store/account-ops.ts'
 import type { Store } from '#ledger/store/store.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
+import { OperatorRefused } from '#operator/operator-refused.ts'
+import { NotAnswered, type OperatorContext } from '#operator/queries/operator-context.ts'
+import { type OperatorRole, operatorRoles } from '#pages/console/wire.ts'
 import { sendJson, sendText } from './body/send.ts'
 import type { Exchange } from './exchange.ts'
 import type { Service } from './service.ts'
 import type { ServiceMetrics } from './service-metrics.ts'
 
-/** What a probe answers: a status and its body. */
+/** A probe's answer: a status and its body. */
 export interface Probe {
   status: number
   body: { status: string; ledger: LedgerState['state'] | 'unknown'; reason?: string }
@@ -36,7 +42,7 @@ interface ProbedParts extends Pick<Service, 'ledger' | 'store' | 'clock'> {
   settings: { mediaFolder: string }
 }
 
-/** What `/healthz` and `/readyz` answer. A prober has no patience, so neither waits longer than `waitMs`. */
+/** Answers `/healthz` and `/readyz`. Probers are impatient, so neither waits longer than `waitMs`. */
 export class Probes {
   readonly #parts: ProbedParts
   readonly #waitMs: number
@@ -47,13 +53,13 @@ export class Probes {
     this.#waitMs = waitMs
   }
 
-  /** Whether the process lives: a restart would fix neither its database nor its disk. */
+  /** Whether the process is alive. Failing would cause a restart, which fixes neither its database nor its disk. */
   async liveness(): Promise<Probe> {
     const { state } = await this.#state()
     return { status: 200, body: { status: 'ok', ledger: state } }
   }
 
-  /** Whether new calls should come here: the ledger is open, and a charge could be written now. */
+  /** Whether this process should get new calls: the ledger is open, and a charge could be written now. */
   async readiness(): Promise<Probe> {
     const { state, reason } = await this.#state()
     const problem =
@@ -69,7 +75,7 @@ export class Probes {
     )
   }
 
-  /** Asked by a write, because a full or read-only disk can still be read. Many probers share one write. */
+  /** Tests with a write, because a full or read-only disk can still be read. Concurrent probes share one write. */
   #writes(): Promise<string | null> {
     const atMs = this.#parts.clock.now()
     if (!this.#written || atMs - this.#written.atMs >= probeWriteEveryMs) {
@@ -103,7 +109,7 @@ export class Probes {
   }
 }
 
-/** Why finished media could not be kept in the folder that this one lies in; null where they can. */
+/** Returns why the media folder could not be written; null if it could. */
 async function diskProblem(mediaFolder: string): Promise<string | null> {
   const folder = dirname(mediaFolder)
   try {
@@ -113,13 +119,13 @@ async function diskProblem(mediaFolder: string): Promise<string | null> {
     return null
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    // A service on PostgreSQL makes its folder with its first file.
+    // A service on PostgreSQL creates its folder with its first file.
     if (code === 'ENOENT') return null
     return code === 'EROFS' ? 'The disk of the data folder is read-only.' : 'The data folder cannot be written to.'
   }
 }
 
-/** A probe of liveness or readiness waits no longer for the database: probers give up after one to five seconds. */
+/** How long a probe waits for the database: probers give up after one to five seconds. */
 const probePatienceMs = 1_000
 
 /** Probers come every second or so, several at once; each write costs a sync of the disk. */
@@ -129,20 +135,32 @@ export const probeWriteEveryMs = 1_000
 const leastFreeBytes = 16 * 1024 * 1024
 
 /**
- * What an operator's commands ask of a running service, because one process owns a SQLite folder.
- * Loopback only, with a token that lies beside the data, readable by its owner alone.
+ * Lets an operator's commands reach a running service, because only one process may own a SQLite folder. Loopback only,
+ * with a token next to the data that only its owner can read.
  */
 export interface Admin {
   token: string
   store: Store
   keys: ApiKeys
   ledger: LedgerWatch
+  /** What operators ask and do. */
+  operator: OperatorContext
+  /** Null while the console has no address. */
+  openedConsole: () => ConsoleLinks | null
   /** What has been written off since the service started. */
   writeOffs: () => Charges['writeOffs']
   now: () => number
 }
 
-/** A body of the admin API; it comes from our own commands. */
+/** Lets operators into the console. */
+export interface ConsoleLinks {
+  /** Returns a link that works once. */
+  link(operator: { role?: OperatorRole | undefined; by: string; named?: boolean | undefined }): Promise<string>
+  /** Returns how many sessions there were. */
+  signOutAll(): Promise<number>
+}
+
+/** Largest body of the admin API; it comes from our own commands. */
 const adminBytes = 16 * 1024
 
 const isGrant = (text: string): boolean => {
@@ -157,7 +175,7 @@ const isLimit = (text: string): boolean => {
 
 const Limit = z.string().refine(isLimit, 'an amount of USD such as 5 or 0.25').nullable()
 
-/** What a key may spend in each period; null is without a limit. */
+/** What a key may spend in each period; null is unlimited. */
 const Budget = z.strictObject({
   period: z.enum(['epoch', 'month', 'lifetime']),
   usd: Limit.default(null),
@@ -166,7 +184,10 @@ const Budget = z.strictObject({
 
 const name = z.string().min(1).max(nameCharacters)
 
-/** What may be asked, by the end of its path. */
+/** Who runs the command, for the audit log; commands of an earlier release do not say. */
+const actor = name.default('operator')
+
+/** The commands, by the end of their path. */
 const commands = {
   keys: z.strictObject({
     usd: z.string().refine(isGrant, `an amount of USD such as 5 or 0.25, at most ${mostGrantUsd}`),
@@ -174,12 +195,16 @@ const commands = {
     role: z.enum(keyRoles).optional(),
     account: name.optional(),
     budget: Budget.optional(),
+    actor,
   }),
-  'keys/budget': z.strictObject({ key: name, budget: Budget.nullable() }),
+  'keys/budget': z.strictObject({ key: name, budget: Budget.nullable(), actor }),
+  'console/link': z.strictObject({ role: z.enum(operatorRoles).optional(), by: name, named: z.boolean().optional() }),
+  'console/sign-out': z.strictObject({}),
   'keys/list': z.strictObject({ account: name.optional() }),
-  'keys/revoke': z.strictObject({ key: name }),
+  'keys/revoke': z.strictObject({ key: name, actor }),
+  operator: z.strictObject({ operation: name, input: z.unknown(), actor: name }),
   ledger: z.strictObject({}),
-  'ledger/reopen': z.strictObject({}),
+  'ledger/reopen': z.strictObject({ actor }),
 } as const
 
 type CommandName = keyof typeof commands
@@ -188,9 +213,11 @@ type Body<Name extends CommandName> = z.output<(typeof commands)[Name]>
 const adminPath = '/admin/v1/'
 export const adminPaths = Object.keys(commands).map(command => `${adminPath}${command}`)
 
-/** One command of the operator. Throws `ServiceError`s; wrong tokens count towards the block of their address. */
+/**
+ * Runs one of the operator's commands. Throws `ServiceError`s; wrong tokens count towards the block of their address.
+ */
 export async function answerAdmin(exchange: Exchange, request: Request, admin: Admin): Promise<Response> {
-  // A proxy on this machine has its address, and no command comes through one.
+  // A proxy on this machine has its address, and no command comes through a proxy.
   if (exchange.isForwarded || !isLoopback(exchange.address)) throw forbidden()
   if (!isSameSecret(request.headers.get('authorization') ?? '', `Bearer ${admin.token}`)) throw authenticationFailed()
   exchange.isExempt = true
@@ -200,40 +227,68 @@ export async function answerAdmin(exchange: Exchange, request: Request, admin: A
   } catch (error) {
     if (error instanceof WrongSecret) throw invalidRequest({ error: error.message })
     if (error instanceof KeyRefused) throw invalidRequest({ error: refusalSentence(error) })
+    if (error instanceof OperatorRefused) throw invalidRequest({ error: error.message })
+    if (error instanceof NotAnswered) throw operatorsWait(error)
     throw error
   }
 }
 
+const operatorsWait = ({ message, retryAfterSeconds }: NotAnswered): ServiceError =>
+  new ServiceError(
+    { kind: 'OPERATORS_WAIT', status: 503, body: StandardError, retry: 'later' },
+    { error: message },
+    { [retryAfter.name]: retryAfter.format(retryAfterSeconds) },
+  )
+
 async function run(command: CommandName, body: string, admin: Admin): Promise<unknown> {
   switch (command) {
+    case 'console/link':
+      return { link: await openConsole(admin).link(read(command, body)) }
+    case 'console/sign-out':
+      return { sessions: await openConsole(admin).signOutAll() }
     case 'keys': {
-      const { usd, label, role, account, budget } = read(command, body)
+      const { usd, label, role, account, budget, actor } = read(command, body)
       const more = {
         ...(account === undefined ? {} : { account }),
         ...(budget ? { budget: budgetOf(budget) } : {}),
         ...(role ? { role } : {}),
       }
-      return createKey(admin, { amountMicroUsd: parseUsd(usd) ?? 0n, label, ...more })
+      return createKey(admin, { amountMicroUsd: parseUsd(usd) ?? 0n, label, ...more, by: { actor } })
     }
     case 'keys/budget': {
-      const { key, budget } = read(command, body)
-      await admin.keys.setBudget(key, budget && budgetOf(budget))
+      const { key, budget, actor } = read(command, body)
+      await admin.keys.setBudget(key, budget && budgetOf(budget), { by: { actor } })
       return { changed: true }
     }
     case 'keys/list':
       return admin.keys.list(read(command, body).account).then(keys => keys.map(listedKey))
-    case 'keys/revoke':
-      return admin.keys.revoke(read(command, body).key).then(() => ({ revoked: true }))
+    case 'keys/revoke': {
+      const { key, actor } = read(command, body)
+      await admin.keys.revoke(key, { actor })
+      return { revoked: true }
+    }
+    case 'operator': {
+      const { operation, input, actor } = read(command, body)
+      const { callOperator, isOperatorOperation } = await import('#operator/queries/call-operator.ts')
+      if (!isOperatorOperation(operation)) throw invalidRequest({ error: 'This service does not know that operation.' })
+      return callOperator(admin.operator, operation, input as never, actor)
+    }
     case 'ledger': {
       const { charges, microUsd } = admin.writeOffs()
       return { ...(await admin.ledger.state()), writeOffs: { charges, usd: formatUsd(microUsd) } }
     }
     case 'ledger/reopen': {
-      const { state, reason } = await admin.ledger.reopen()
+      const { state, reason } = await admin.ledger.reopen(read(command, body).actor)
       if (state === 'read_only') throw invalidRequest({ error: `The ledger stays read-only: ${reason}` })
       return { state }
     }
   }
+}
+
+function openConsole(admin: Admin): ConsoleLinks {
+  const links = admin.openedConsole()
+  if (!links) throw invalidRequest({ error: 'This service has no console; `admin` in its configuration is false.' })
+  return links
 }
 
 function budgetOf({ period, usd, staking }: z.output<typeof Budget>): KeyBudget {
@@ -256,7 +311,7 @@ export interface Figures {
   token: string
 }
 
-/** The metrics, for requests with the token: behind a proxy every caller seems to come from this machine. */
+/** Sends the metrics to requests with the token: behind a proxy every caller seems to come from this machine. */
 export async function answerFigures(exchange: Exchange, { metrics, token }: Figures): Promise<Response> {
   if (!isSameSecret(exchange.header('authorization')[0] ?? '', `Bearer ${token}`)) throw authenticationFailed()
   exchange.isExempt = true

@@ -26,8 +26,8 @@ import { send } from './body/send.ts'
 import { readDemand, takeLimits, tellLimits } from './call-limits.ts'
 import { Exchange, endedRequest, requireSingleHeaders, setCommonHeaders } from './exchange.ts'
 import { fail, tellRetries } from './failed-answer.ts'
-import type { KeyedRequest } from './idempotency/kept-answer.ts'
 import { keyOf, oncePerKey } from './idempotency/once-per-key.ts'
+import type { KeyedRequest } from './idempotency/replayed-answer.ts'
 import type { SocketBindings } from './listener.ts'
 import { type Call, type Reply, type Route, UnkeyedWork, type Work } from './route.ts'
 import { answerWithReceipt } from './sell.ts'
@@ -41,9 +41,8 @@ interface Incoming {
 }
 
 /**
- * The order of every request: guard by address, identify, guard by principal, body, validation, what was answered to
- * the same key before, rate limit, route.
- * Whatever is thrown on the way becomes its answer here and nowhere else.
+ * The order of every request: guard by address, identify, guard by principal, body, validation, replay for its key,
+ * rate limit, route. Every error becomes a response here.
  */
 function answer(route: Route, incoming: Incoming, service: Service): Promise<Response> {
   const { exchange } = incoming
@@ -59,7 +58,7 @@ function answer(route: Route, incoming: Incoming, service: Service): Promise<Res
   })
 }
 
-/** Runs what answers a request with its context, and tells of it once its last byte has left. */
+/** Runs a request's handler with its context, and reports the request once its last byte has left. */
 export function told(
   operation: string,
   exchange: Exchange,
@@ -111,7 +110,7 @@ async function succeed(route: Route, incoming: Incoming, service: Service): Prom
   const run = async (work: Work) => {
     const take = (countedFor?: CountedFor) =>
       takeLimits({ operation: route.operation, body: request.body, countedFor }, exchange, service)
-    // A top-up counts itself, because only it can tell a payment that has come before.
+    // A top-up counts itself, because only it can recognize a payment that came before.
     const grant = route.operation.charge === 'payment' ? null : await take()
     const fetcher = service.fetcherFor(room)
     const call = callOf({ exchange, request, spendable, fetcher, grant, take, work })
@@ -134,7 +133,7 @@ async function answerUnkeyed(
   const work = new UnkeyedWork(exchange, service.unread)
   try {
     const reply = await run(work)
-    // A stream that costs something says itself when its work has ended.
+    // A paid stream reports itself when its work has ended.
     if (reply.kind !== 'events' && reply.kind !== 'pieces') work.over()
     return send(exchange, reply, service.settings.vendor)
   } catch (error) {
@@ -143,10 +142,7 @@ async function answerUnkeyed(
   }
 }
 
-/**
- * An answer that was paid for is given again, regardless of the credit; a caller without credit may send a body for
- * nothing else.
- */
+/** A paid answer is replayed regardless of the credit; otherwise a caller without credit may not send a body. */
 async function requireCreditOrKnownKey(
   requireCredit: () => void,
   operation: Operation,
@@ -162,12 +158,14 @@ async function requireCreditOrKnownKey(
 }
 
 interface Admission {
-  /** Throws `InsufficientCredit` where a new call would. */
+  /** Throws `InsufficientCredit` if a new call would. */
   requireCredit(): void
   spendable: Call['spendable']
 }
 
-/** Who calls, and may they: a block by address answers only those who do not identify themselves. */
+/**
+ * Identifies the caller and checks for blocks: a block by address applies only to those who do not identify themselves.
+ */
 async function admit(route: Route, exchange: Exchange, service: Service): Promise<Admission> {
   const { operation } = route
   exchange.principal = await identified(operation, exchange, service)
@@ -175,7 +173,7 @@ async function admit(route: Route, exchange: Exchange, service: Service): Promis
   const { principal } = exchange
   if (exchange.context) exchange.context.account = principal?.account ?? null
   if (!operation.auth.length) {
-    // A public operation answers while the ledger is away, without balances then.
+    // A public operation answers even while the ledger is unreachable, but then without balances.
     if (principal) await tellBalance(principal, exchange, service).catch(() => undefined)
     return anybody
   }
@@ -209,7 +207,7 @@ const anybody: Admission = {
   spendable: () => Promise.reject(new Error('A call without a principal has nothing to pay with.')),
 }
 
-/** A wrong credential from a blocked address is answered by the block; it proves nobody. */
+/** A wrong credential from a blocked address gets the block's answer, because it proves no identity. */
 async function identified(operation: Operation, exchange: Exchange, service: Service) {
   try {
     return await service.identity.identify(operation, name => exchange.header(name))
@@ -252,7 +250,7 @@ const callOf = ({ exchange, request, spendable, fetcher, grant, take, work }: Ca
     count: async countedFor => void (await take(countedFor)),
   }) as Call
 
-/** With Node's own messages when it runs on a socket, without them when a client meets it in process. */
+/** Has Node's own messages when it runs on a socket, and none when a client calls it in process. */
 export interface ServiceEnvironment {
   Bindings: Partial<SocketBindings>
 }
@@ -276,7 +274,7 @@ function incomingOf(context: AppContext, service: Service): Incoming {
   return { exchange, params: context.req.param() as Record<string, string>, query: queryOf(context), body }
 }
 
-/** A member that comes several times is all of its values. */
+/** A repeated member has all of its values. */
 const queryOf = (context: AppContext): Incoming['query'] =>
   Object.fromEntries(
     Object.entries(context.req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
@@ -284,7 +282,7 @@ const queryOf = (context: AppContext): Incoming['query'] =>
 
 export function exchangeOf(context: AppContext, service: Service): Exchange {
   const incoming = context.env?.incoming
-  // Node joins repeated headers or drops them silently; a credential that is sent twice has to be seen twice.
+  // Node joins repeated headers or drops them silently; a credential that is sent twice must be seen twice.
   const header = incoming
     ? (name: string) => incoming.headersDistinct[name] ?? []
     : (name: string) => [context.req.raw.headers.get(name) ?? []].flat()
@@ -297,12 +295,12 @@ export function exchangeOf(context: AppContext, service: Service): Exchange {
     vendor: service.settings.vendor,
     requestHeaders: header,
   })
-  // A body that nobody reads any more is never cancelled by some runtimes; leaving ends the request all the same.
+  // Some runtimes never cancel a body that is no longer read; leaving ends the request anyway.
   exchange.signal.addEventListener('abort', () => exchange.left(), { once: true })
   return exchange
 }
 
-/** Runs a call that was counted. One that is refused gets its tokens back, and its answer says so. */
+/** Runs a call that was counted. A refused one gets its tokens back, and its answer says so. */
 async function withinLimits<Value>(
   grant: Grant | null,
   { exchange, signal }: { exchange: Exchange; signal: AbortSignal },
@@ -311,7 +309,7 @@ async function withinLimits<Value>(
   try {
     return await run()
   } catch (error) {
-    // The engine's tokens of a caller who left, or of a charge in doubt, were made.
+    // If the caller left, or the charge is in doubt, the engine's tokens were generated.
     if (grant && !signal.aborted && !(error instanceof ChargeUnknown)) exchange.setAll(grant.giveBack())
     throw error
   }

@@ -8,63 +8,69 @@ import type { FetchedFile, FetchOrder } from '#engines/fetch/guarded-fetcher.ts'
 import type { Principal } from '#ledger/accounts/principal.ts'
 import type { Spendable } from '#ledger/charges/funding.ts'
 import type { Op } from '#ledger/store/units.ts'
+import type { MediaFile } from '../jobs/jobs.ts'
 import type { Exchange } from './exchange.ts'
 import type { Service } from './service.ts'
 
-/** One request as a route sees it: parsed, identified, within its limits. */
+/** A request as a route sees it: parsed, identified, within its limits. */
 export interface Call<O extends Operation = Operation> extends RequestOf<O>, Work {
   /** Null only on operations that anyone may call. */
   principal: Principal | null
-  /** What the caller can pay with, as of this request; only for who has a principal. */
+  /** What the caller can pay with, as of this request; only with a principal. */
   spendable(): Promise<Spendable>
-  /** The caller's address, for what has no principal. */
+  /** The caller's address, for requests without a principal. */
   address: string
-  /** The only way to what the caller names by an address; what comes counts with the body of the request. */
+  /** The only way to fetch a caller's addresses; what arrives counts with the body of the request. */
   fetcher: CountedFetcher
-  /** Every value that a request header was sent with. */
+  /** Returns every value of a request header. */
   header(name: string): readonly string[]
   /** Sets a response header. */
   set<Value>(codec: HeaderCodec<Value>, value: Value): void
   /** Corrects the tokens that the limiter reserved. */
   tokensUsed(tokens: number): void
-  /** Counts the request towards its limit. Only a top-up has to: the others have been counted before. */
+  /** Counts the request towards its limit. Only a top-up calls it: the others have been counted before. */
   count(countedFor: CountedFor): Promise<void>
 }
 
-/** What a request's work is done under, and what makes its answer last where the caller gave an `Idempotency-Key`. */
+/** The ids of a request's work, and what stores its answer if the caller sent an `Idempotency-Key`. */
 export interface Work {
-  /** UUIDv7; what is charged, once, however often the work is taken up again under the same key. */
+  /** UUIDv7; charged once, however often the work is resumed with the same key. */
   requestId: string
-  /** UUIDv7; names the hold, which is another one each time the work is taken up. */
+  /** UUIDv7; names the hold, which is new each time the work is resumed. */
   holdId: string
-  /** Aborted when nobody wants the answer any more: the caller has left, or long after that where the work goes on unread. */
+  /**
+   * Aborted when the answer is no longer wanted: when the caller has left, or long after that if the work continues
+   * unread.
+   */
   signal: AbortSignal
   /**
-   * From now on this work costs us something, so it goes on when its caller leaves, and is charged. For an answer that
-   * comes whole. Throws where the caller has left already.
+   * From now on this work costs us something, so it continues when its caller leaves, and is charged. For a whole
+   * answer. Throws if the caller has already left.
    */
   goOn(): void
   /**
-   * For a stream, which hears of its reader's leaving and ends by itself: until the result is called, the call keeps its
-   * place among those of its caller.
+   * For a stream, which notices that its reader left and ends by itself: the call counts among its caller's until the
+   * returned function is called.
    */
   stay(): () => void
   /** Whether its caller has left. */
   hasLeft(): boolean
-  /** Nobody reads this stream any more, though its caller may still be there: it counts as left until it has ended. */
+  /**
+   * The stream has no reader any more, though its caller may still be connected: it counts as left until it has ended.
+   */
   unread(): void
-  /** Whether the same key brings the answer again: then one that is not kept must not look whole. */
+  /** Whether the same key brings the answer again: then a partial one must not look complete. */
   hasKey: boolean
-  /** Operations that keep this answer, for the commit that charges it; none without a key. */
+  /** Returns the operations that store this answer, for the commit that charges it; none without a key. */
   keep(reply: () => WholeReply): Promise<readonly Op[]>
-  /** The same for a stream: what has gone out so far, then these events, then its end. */
+  /** The same for a stream: what was sent so far, then these events, then its end. */
   keepStream(lastEvents: () => readonly unknown[]): Promise<readonly Op[]>
 }
 
-/** What a route answers: JSON as it is, or one of the others said so. */
+/** A route's answer: plain JSON, or one of the other kinds. */
 export type Reply = WholeReply | EventsReply | PiecesReply | FileReply
 
-/** What is there as a whole, and can be kept for a repeat. */
+/** A complete answer, which can be kept for a repeat. */
 export type WholeReply = JsonReply | BytesReply
 
 export interface JsonReply {
@@ -73,22 +79,22 @@ export interface JsonReply {
   body: unknown
 }
 
-/** A 200 that is a file, small enough to be in memory. */
+/** A 200 with a file that is small enough to be in memory. */
 export interface BytesReply {
   kind: 'bytes'
   mimeType: string
   bytes: Buffer
 }
 
-/** Events of a stream, each already an object; `[DONE]` follows by itself. */
+/** Events of a stream, each an object; `[DONE]` is added automatically. */
 export interface EventsReply {
   kind: 'events'
   events: AsyncIterable<unknown>
-  /** What tells a reader, in the words of this stream, that it breaks off here; throws nothing. */
+  /** Returns the events that tell a reader of this stream that it breaks off here; never throws. */
   brokenOff(): readonly unknown[]
 }
 
-/** A 200 whose bytes are made as they are read. Never under a key, whose answer has to be kept. */
+/** A 200 whose bytes are produced as they are read. Never with a key, whose answer must be kept. */
 export interface PiecesReply {
   kind: 'pieces'
   mimeType: string
@@ -97,23 +103,23 @@ export interface PiecesReply {
 
 export interface FileReply {
   kind: 'file'
-  path: string
+  read: MediaFile['read']
   bytes: number
   mimeType: string
   filename: string
-  /** After the whole file has left, or with `false` when it did not. */
+  /** Called after the whole file has left, or with `false` if it did not. */
   onEnd?: (delivered: boolean) => Promise<void>
 }
 
 export const json = (body: unknown, status = 200): JsonReply => ({ kind: 'json', status, body })
 
-/** A paid route has a principal by its operation's `auth`; this says so to the compiler. */
+/** A paid route always has a principal through its operation's `auth`; this tells the compiler. */
 export function principalOf(call: Call): Principal {
   if (!call.principal) throw new Error(`Request ${call.requestId} reached a paid route without a principal.`)
   return call.principal
 }
 
-/** What answers one operation. Throws `ServiceError`s and lets them pass; knows no status code and no framework. */
+/** Handles one operation. Throws `ServiceError`s; knows no status code and no framework. */
 export interface Route<O extends Operation = Operation> {
   operation: O
   answer(call: Call<O>, service: Service): Promise<Reply>
@@ -124,12 +130,12 @@ export const route = <O extends Operation>(operation: O, answer: Route<O>['answe
   answer,
 })
 
-/** What is fetched is kept as base64 for its engine. */
+/** Fetched bytes are kept as base64 for the engine. */
 const keptPerByte = 4 / 3
 
 /**
- * Fetches for one call. What comes stays in memory until the call has ended, so it counts with the call's body, from the
- * first piece on: a few bytes of a request would otherwise bring in many megabytes that nothing bounds.
+ * Fetches for one call. What arrives stays in memory until the call has ended, so it counts with the call's body, from
+ * the first piece on: otherwise a few bytes of a request could bring in many megabytes without limit.
  */
 export class CountedFetcher implements Fetcher {
   readonly #fetcher: Fetcher
@@ -140,10 +146,10 @@ export class CountedFetcher implements Fetcher {
     this.#room = room
   }
 
-  /** Counts bytes that came another way. Throws `bodiesFull`. */
+  /** Counts bytes that arrived another way. Throws `bodiesFull`. */
   readonly count = (bytes: number): void => this.#room.add(Math.ceil(bytes * keptPerByte))
 
-  /** Throws `bodiesFull` where no room is left, and what the fetcher throws. */
+  /** Throws `bodiesFull` if no room is left, and what the fetcher throws. */
   async fetch(order: FetchOrder): Promise<FetchedFile> {
     let counted = 0
     const arrived = (bytes: number) => {
@@ -157,12 +163,14 @@ export class CountedFetcher implements Fetcher {
 }
 
 /**
- * Work goes on this long for a caller who has left: longer than any engine may take for an answer (the slowest has 30
- * minutes for a recording), so that nobody ends work that is charged at its end by leaving it.
+ * How long work continues for a caller who has left: longer than any engine may take for an answer (30 minutes for a
+ * recording), so that nobody avoids a charge by leaving.
  */
 export const workAfterLeavingMs = 45 * minuteMs
 
-/** One piece of work without a key. Once it costs something it ends as if its caller were there, and is charged. */
+/**
+ * One piece of work without a key. Once it costs something, it ends as if its caller were still there, and is charged.
+ */
 export class UnkeyedWork implements Work {
   readonly requestId: string
   readonly holdId: string
@@ -212,7 +220,10 @@ export class UnkeyedWork implements Work {
 
   keepStream = async () => []
 
-  /** The work has ended, unless it goes on unread; a caller who leaves from now on leaves an answer that is on its way. */
+  /**
+   * The work has ended, unless it continues unread; a caller who leaves from now on only misses an answer that is being
+   * sent.
+   */
   over(): void {
     if (!this.#exchange.outlivesAnswer) this.#end()
   }

@@ -8,14 +8,17 @@ import type { Exchange } from './exchange.ts'
 import { type Call, principalOf } from './route.ts'
 import type { Service } from './service.ts'
 
-/** What is sold whole, and the most that it may cost. */
+/** Something that is sold whole, and the most that it may cost. */
 interface Sale {
-  /** Null for what no model is asked for. */
+  /** Null if it needs no model. */
   model: string | null
   amount: MicroUsd
 }
 
-/** A call whose most is known before its engine is asked: it is held, done and charged. Throws what is missing to pay for it. */
+/**
+ * Runs a call whose maximum cost is known in advance: holds it, does the work and charges. Throws what is missing to
+ * pay for it.
+ */
 export async function sell<Value>(
   call: Call,
   { model, amount }: Sale,
@@ -33,20 +36,20 @@ export async function sell<Value>(
   return value
 }
 
-/** Before work that costs us something: throws what is missing to pay for it. */
+/** Called before work that costs us something: throws what is missing to pay for it. */
 export async function requireFunds(call: Call, amount: MicroUsd): Promise<void> {
   const spendable = await call.spendable()
   if (amount > totalOf(spendable)) throw shortage(spendable, amount)
 }
 
-/** A wallet is told what it has left, where it is known; a key is not (brief §9). */
+/** Reports what a wallet has left, if known; a key gets no such header (brief §9). */
 export function tellRemaining(call: Call, availableMicroUsd: MicroUsd | null): void {
   if (call.principal?.kind === 'wallet' && availableMicroUsd !== null) call.set(balanceRemaining, availableMicroUsd)
 }
 
 /**
- * Puts the receipt of a charge on its answer, where the caller wants it there. What keeps us from it keeps nobody from
- * the answer: it has been paid for, and the receipt can be fetched later.
+ * Adds the receipt of a charge to its answer, if the caller wants it. A failure does not withhold the answer, which is
+ * paid for; the receipt can be fetched later.
  */
 export async function answerWithReceipt(
   { operation, exchange, service }: { operation: Operation; exchange: Exchange; service: Pick<Service, 'receipts'> },

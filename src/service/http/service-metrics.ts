@@ -4,14 +4,15 @@ import type { LedgerState } from '#ledger/ledger-watch.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { Catalogue } from '../models/catalogue.ts'
 import type { EndedRequest } from './exchange.ts'
+import { MoneyMetrics, type MoneySources } from './money-metrics.ts'
 
 /** How long a scrape waits for the ledger; scrapers give up after ten seconds. */
 export const ledgerPatienceMs = 2_000
 
-/** Of how long requests take, in seconds: from a read to a long chat. */
+/** Buckets of request durations, in seconds: from a read to a long chat. */
 export const secondsBuckets = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 
-export interface MetricsSources {
+export interface MetricsSources extends MoneySources {
   catalogue: Pick<Catalogue, 'models'>
   store: Pick<Store, 'read'>
   ledger: { state(): Promise<LedgerState> }
@@ -19,7 +20,10 @@ export interface MetricsSources {
 
 const healthStates: readonly HealthState[] = ['up', 'trial', 'down']
 
-/** The service's figures in Prometheus' text format. None has a caller, a key or a prompt in its labels. */
+/**
+ * The service's metrics in Prometheus' text format. No label contains a key or a prompt, and none a customer unless the
+ * operator asks for it.
+ */
 export class ServiceMetrics {
   readonly #registry = new Registry()
   readonly #sources: MetricsSources
@@ -27,6 +31,7 @@ export class ServiceMetrics {
   readonly #seconds: Histogram<'operation'>
   readonly #retries: Counter<'operation'>
   readonly #gauges: ReturnType<typeof gaugesOf>
+  readonly #money: MoneyMetrics
 
   constructor(sources: MetricsSources) {
     const registers = [this.#registry]
@@ -44,6 +49,7 @@ export class ServiceMetrics {
       labelNames: ['operation'],
     })
     this.#gauges = gaugesOf(registers)
+    this.#money = new MoneyMetrics(sources, registers)
     collectDefaultMetrics({ register: this.#registry })
   }
 
@@ -55,7 +61,7 @@ export class ServiceMetrics {
     if (retries) this.#retries.inc({ operation }, retries)
   }
 
-  /** As of now. A ledger that does not answer is reported as such, and its figures are left out. */
+  /** Returns the current metrics. A ledger that does not answer is reported as such, and its metrics are left out. */
   async text(): Promise<string> {
     this.#readUpstreams()
     await this.#readBooks()
@@ -81,7 +87,10 @@ export class ServiceMetrics {
   async #readBooks(): Promise<void> {
     const { ledgerUp, ledgerOpen, holds, heldUsd, payments, jobs } = this.#gauges
     for (const each of [ledgerOpen, holds, heldUsd, payments, jobs]) each.reset()
-    const figures = await within(this.#figures(), ledgerPatienceMs)
+    const [figures] = await Promise.all([
+      within(this.#figures(), ledgerPatienceMs),
+      within(this.#money.read(), ledgerPatienceMs),
+    ])
     ledgerUp.set(figures ? 1 : 0)
     if (!figures) return
     ledgerOpen.set(figures.ledger === 'open' ? 1 : 0)
@@ -113,7 +122,7 @@ export class ServiceMetrics {
     return {
       ledger: state,
       holds: Number(held?.count ?? 0),
-      // A figure for a chart, never for the ledger: there a float is precise enough.
+      // For a chart, never for the ledger, so a float is precise enough.
       heldUsd: Number(held?.amount ?? 0) / 1e6,
       payments: counted(payments),
       jobs: counted(jobs),
@@ -145,7 +154,7 @@ function gaugesOf(registers: Registry[]) {
   }
 }
 
-/** Null where it fails, or takes longer than a scrape waits. */
+/** Returns null if it fails, or takes longer than a scrape waits. */
 async function within<Value>(work: Promise<Value>, timeoutMs: number): Promise<Value | null> {
   const { promise: late, resolve } = Promise.withResolvers<null>()
   const timer = setTimeout(() => resolve(null), timeoutMs)

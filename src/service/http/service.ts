@@ -1,7 +1,7 @@
 import type { Identity } from '#access/identity/caller-identity.ts'
 import type { TrustedProxies } from '#access/identity/trusted-proxies.ts'
-import type { Web3Keys } from '#access/identity/web3-keys.ts'
 import type { ApiKeys } from '#access/keys/api-keys.ts'
+import type { Web3Keys } from '#access/keys/web3-keys.ts'
 import type { BodyStay, UnreadCalls } from '#access/limits/concurrency.ts'
 import type { Guards } from '#access/limits/guards.ts'
 import type { LimitLog } from '#access/limits/limit-log.ts'
@@ -30,7 +30,7 @@ import type { EndedRequest } from './exchange.ts'
 import type { Claims } from './idempotency/claims.ts'
 import type { CountedFetcher } from './route.ts'
 
-/** Everything that answers requests, put together once at start. A route gets it whole and takes what it needs. */
+/** Everything that answers requests, assembled once at startup. A route gets the whole and takes what it needs. */
 export interface Service {
   settings: ServiceSettings
   clock: Clock
@@ -41,15 +41,15 @@ export interface Service {
   keys: Pick<ApiKeys, 'kept' | 'keptOne' | 'create' | 'setBudget' | 'revoke' | 'requireSecret'>
   guards: Guards
   proxies: Pick<TrustedProxies, 'callerOf'>
-  /** Requests that met a limit. */
+  /** Requests that hit a limit. */
   limitLog: Pick<LimitLog, 'read'>
   charges: Charges
   funding: Funding
-  /** Whether the ledger takes new debits. */
+  /** Whether the ledger accepts new debits. */
   ledger: Pick<LedgerWatch, 'state'>
-  /** Calls that go on after their callers have left. */
+  /** Calls that continue after their callers have left. */
   unread: UnreadCalls
-  /** Work under an `Idempotency-Key`. */
+  /** Work with an `Idempotency-Key`. */
   claims: Claims
   web3Keys: Pick<Web3Keys, 'token' | 'create'>
   usage: Usage
@@ -61,27 +61,27 @@ export interface Service {
   links: Links
   downloadStarts: Pick<DownloadStarts, 'take'>
   deliveredRanges: Pick<DeliveredRanges, 'add'>
-  /** Voices that were made of recordings. */
+  /** Voices cloned from recordings. */
   voices: Voices
-  /** Fetches for a call, whose room it counts in; there is no other way to what a caller names by an address. */
+  /** Returns the fetcher of a call, which counts in its room; callers' addresses are fetched in no other way. */
   fetcherFor(room: BodyStay): CountedFetcher
   web: Web
   documents: DocumentReader
-  /** Null where the operator set none up. */
+  /** Null if the operator has configured none. */
   transcriber: VideoTranscriber | null
-  /** Blockchains whose nodes callers may ask. */
+  /** Blockchains whose nodes callers may query. */
   networks: readonly ChainNetwork[]
   rpcGate: RpcGate
   characters: Characters
-  /** Looks at images before they are sold; null where the operator set none up. */
+  /** Checks images before they are sold; null if the operator has configured none. */
   moderator: Moderator | null
-  /** Every request and every question after a job: a model is looked up and used within one. */
+  /** Every request and every poll of a job, because each may use a model until it ends. */
   underway: Pick<InFlight, 'begin'>
-  /** Called once for each request, when its last byte has left. */
+  /** Called once per request, when its last byte has left. */
   requestEnded(request: EndedRequest): void
 }
 
-/** Days of UTC, both included, by their first millisecond. */
+/** UTC days, both inclusive, by their first millisecond. */
 export interface DayRange {
   /** As the answer names it. */
   lookback: string
@@ -89,7 +89,7 @@ export interface DayRange {
   lastDayMs: number
 }
 
-/** Whose voice it is, and of which model: a handle is good for nobody else. */
+/** A voice's owner and model: its id works for no other. */
 export interface VoiceOwner {
   account: string
   model: string
@@ -99,10 +99,10 @@ interface Usage {
   of(account: string, days: DayRange): Promise<UsageAnalytics>
 }
 
-/** Ids of voices that were made of recordings. */
+/** Ids of voices cloned from recordings. */
 export interface Voices {
   write(voice: string, owner: VoiceOwner): string
-  /** Null for a handle of another owner, or an expired one. */
+  /** Returns null for an id of another owner, or an expired one. */
   read(id: string, owner: VoiceOwner): string | null
 }
 
@@ -115,7 +115,10 @@ interface Characters {
 }
 
 interface RpcGate {
-  /** Runs what costs at most so many credits, and returns its value. Throws 429 `rpcInFlight`, `rpcCreditsUsed`. */
+  /**
+   * Runs something that costs at most this many credits, and returns its value. Throws 429 `rpcInFlight`,
+   * `rpcCreditsUsed`.
+   */
   pass<Value>(account: string, most: number, run: () => Promise<{ value: Value; credits: number }>): Promise<Value>
 }
 
@@ -128,19 +131,22 @@ export interface ConsentOrder {
 }
 
 interface Consent {
-  /** Throws `needsConsent` where a person's word is missing. Nothing has been held or charged by then. Answers what keeps a word that was given now. */
+  /**
+   * Throws `needsConsent` if a user's consent is missing; nothing has been held or charged by then. Returns the
+   * operations that store a consent that was given now.
+   */
   require(order: ConsentOrder): Promise<UseNonce[]>
 }
 
-/** Everything an operator decides, read once at start; nothing in here is a secret. */
+/** Everything that an operator configures, read once at startup; none of it is secret. */
 export interface ServiceSettings extends AccessSettings {
   vendor: string
-  /** What `x-service-host-name` says. */
+  /** The value of `x-service-host-name`. */
   hostName: string
-  /** Comes before the caller's own system prompts unless they say no; empty for none. */
+  /** Precedes the caller's own system prompts unless they opt out; empty for none. */
   systemPrompt: string
-  /** Where finished media lie. */
+  /** The folder of finished media. */
   mediaFolder: string
-  /** Hosts, as `host:port`, that callers' addresses may lead to although they are not public. */
+  /** Private hosts, as `host:port`, that callers' addresses may name. */
   fetchHosts?: readonly string[]
 }

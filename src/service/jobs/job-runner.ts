@@ -6,11 +6,13 @@ import type { EngineState, JobProgress, MusicRequest } from '#engines/ports/medi
 import { boundedWait, type InFlight } from '#host/async.ts'
 import type { Log } from '#host/log.ts'
 import { isClockShared, type Store } from '#ledger/store/store.ts'
+import type { MediaStore } from '#media/media-store.ts'
 import type { Catalogue } from '../models/catalogue.ts'
 import type { MusicModel, VideoModel } from '../models/model.ts'
 import {
   engineAnswerMs,
   type JobResult,
+  jobRenewalMs,
   jobsAtOnce,
   longestJobMs,
   mediaName,
@@ -21,7 +23,6 @@ import {
   searchIntervalMs,
 } from './jobs.ts'
 import { freeDeadJobs, LeasedJob, LeaseLost, leasedColumns } from './lease.ts'
-import type { MediaStore } from './media-store.ts'
 
 interface JobRunnerOptions {
   store: Store
@@ -35,10 +36,16 @@ interface JobRunnerOptions {
 
 const unreadable = { state: 'failed', reason: 'The stored request can no longer be read.' } as const
 
-/** What an engine says, or that it has not started yet. */
+/** The engine's progress, or that it has not started yet. */
 type Look = Exclude<JobProgress, { state: 'running' }> | { state: 'running'; engineState: EngineState | null }
 
-/** Follows queued jobs to their end. Several processes may run one each: a lease says whose a job is, a fence that it still is. */
+/** A finished file in the media store. */
+type Stored = Pick<JobResult, 'name' | 'bytes' | 'mimeType'>
+
+/**
+ * Runs queued jobs to their end. Several processes may each have a runner: a lease says which one has a job, and a
+ * fence that it still does.
+ */
 export class JobRunner {
   readonly #options: JobRunnerOptions
   readonly #following = new Map<string, Promise<void>>()
@@ -55,13 +62,13 @@ export class JobRunner {
     this.nudge()
   }
 
-  /** Looks for work now. */
+  /** Searches for work now. */
   nudge(): void {
     if (this.#stopping.signal.aborted) return
     this.#claimDue().catch(error => this.#options.log.error({ err: error }, 'Looking for queued jobs failed.'))
   }
 
-  /** Leaves running jobs to their leases: the engine's work goes on, and the next start finds it. */
+  /** Leaves running jobs to their leases: the engine's work continues, and the next start finds it. */
   async stop(): Promise<void> {
     if (this.#search) clearInterval(this.#search)
     this.#stopping.abort()
@@ -80,7 +87,7 @@ export class JobRunner {
       .orderBy('id')
       .limit(room)
       .execute()
-    // A clock that has jumped makes the jobs of others look left, and their engines would be asked twice.
+    // After a clock jump, other processes' jobs may look abandoned, and their engines would be polled twice.
     const isOthers = (row: (typeof due)[number]) => row.lease_owner !== null && row.lease_owner !== owner
     const mayTake = !due.some(isOthers) || (await isClockShared(store))
     for (const row of due) {
@@ -108,9 +115,11 @@ export class JobRunner {
 
   async #untilVerdict(job: LeasedJob): Promise<void> {
     const { signal } = this.#stopping
+    const left = await this.#stored(job)
+    if (left) return this.#finish(job, left)
     for (let waitMs = pollFirstMs; ; waitMs = Math.min(waitMs * pollGrowth, pollMostMs)) {
       const progress = await this.#look(job)
-      if (progress.state === 'completed') return this.#finish(job, progress)
+      if (progress.state === 'completed') return this.#finish(job, await this.#taken(job, progress))
       if (progress.state === 'failed') {
         return this.#fail(job, progress)
       }
@@ -119,14 +128,48 @@ export class JobRunner {
     }
   }
 
-  /** An engine that throws gave no verdict; only a job's greatest age turns that into a failure. */
-  async #look(job: LeasedJob): Promise<Look> {
-    const { catalogue, media, clock, log, store } = this.#options
-    for (const { name, mimeType } of mediaNames(job.id)) {
-      const stored = await media.find(name)
-      if (stored) return { state: 'completed', path: stored.path, mimeType }
+  /** What a process stored that was killed before it could say so; its engine may no longer have it. */
+  async #stored(job: LeasedJob): Promise<Stored | null> {
+    try {
+      for (const { name, mimeType } of mediaNames(job.id)) {
+        const stored = await this.#options.media.find(name)
+        if (stored) return { name, mimeType, bytes: stored.bytes }
+      }
+    } catch (error) {
+      // Whether the file is there is unknown; the customer waits no longer for that than for an engine.
+      if (!(await this.#isTooOld(job))) throw error
     }
-    if (clock.now() - job.createdAtMs > longestJobMs && (await isClockShared(store))) {
+    return null
+  }
+
+  async #isTooOld(job: LeasedJob): Promise<boolean> {
+    const { clock, store } = this.#options
+    return clock.now() - job.createdAtMs > longestJobMs && (await isClockShared(store))
+  }
+
+  /** Stores the engine's file. That may take longer than a lease, and is given up when the lease is lost. */
+  async #taken(job: LeasedJob, { path, mimeType }: { path: string; mimeType: string }): Promise<Stored> {
+    const name = mediaName(job.id, mimeType)
+    const lost = new AbortController()
+    const signal = AbortSignal.any([this.#stopping.signal, lost.signal])
+    let renewed = Promise.resolve()
+    const renew = () => {
+      renewed = renewed.then(() => job.keep(null)).catch(error => lost.abort(error))
+    }
+    const renewal = setInterval(renew, jobRenewalMs).unref()
+    try {
+      const { bytes } = await this.#options.media.take(path, name, { mimeType, signal })
+      return { name, mimeType, bytes }
+    } finally {
+      clearInterval(renewal)
+      await renewed
+    }
+  }
+
+  /** An engine that throws gave no result; only a job's maximum age turns that into a failure. */
+  async #look(job: LeasedJob): Promise<Look> {
+    const { catalogue, log } = this.#options
+    if (await this.#isTooOld(job)) {
       return { state: 'failed', reason: 'The engine reported no outcome in time.' }
     }
     const input = await job.input()
@@ -140,11 +183,11 @@ export class JobRunner {
       if (!answer) return unreadable
       return await boundedWait(answer, { signal, timeoutMs: engineAnswerMs })
     } catch (error) {
-      // It is asked again, and what nobody waits for any more would go on beside that.
+      // The engine will be polled again, so the abandoned poll must not continue beside it.
       left.abort(error)
       if (this.#stopping.signal.aborted) throw error
       log.warn({ jobId: job.id, err: error }, 'An engine could not be polled for a job; it is polled again.')
-      // Null where it has not started: then the next look starts it, and does not ask after what is not there.
+      // Null if it has not started: then the next poll starts it, instead of asking about a job that does not exist.
       return { state: 'running', engineState: job.engineState }
     } finally {
       over()
@@ -156,23 +199,24 @@ export class JobRunner {
     this.#options.log.error({ jobId: job.id }, 'A failed job had nothing to refund; check its request in the ledger.')
   }
 
-  async #finish(job: LeasedJob, progress: { path: string; mimeType: string }): Promise<void> {
-    const name = mediaName(job.id, progress.mimeType)
-    const stored = (await this.#options.media.find(name)) ?? (await this.#options.media.take(progress.path, name))
+  async #finish(job: LeasedJob, { name, bytes, mimeType }: Stored): Promise<void> {
     const model = this.#options.catalogue.models.find(({ id }) => id === job.model)
     const delivery = model?.type === 'video' ? model.delivery : 'inline'
-    const result: JobResult = { name, bytes: stored.bytes, mimeType: progress.mimeType, delivery }
+    const result: JobResult = { name, bytes, mimeType, delivery }
     await job.move('completed', { result: JSON.stringify(result), input: null, lease: null })
   }
 }
 
 interface Asked {
   id: string
-  /** Null where the engine has not started. */
+  /** Null if the engine has not started. */
   engineState: EngineState | null
 }
 
-/** What the engine of a job says; null where what was asked cannot be read, as by a release with other rules. */
+/**
+ * Returns the engine's progress; null if the stored request cannot be read, for example from a release with other
+ * rules.
+ */
 function engineAnswer(
   model: VideoModel | MusicModel,
   { id: jobId, engineState }: Asked,
@@ -198,7 +242,7 @@ interface Engine<Call> {
 const follow = <Call>(engine: Engine<Call>, call: Call, engineState: EngineState | null): Promise<JobProgress> =>
   engineState ? engine.poll(call, engineState) : engine.start(call)
 
-/** What a request comes to once the model's defaults stand in for what it leaves out. It has passed `checkMusic`. */
+/** Returns the request with the model's defaults filled in. It has passed `checkMusic`. */
 function musicRequest(model: MusicModel, asked: AudioQueueRequest): MusicRequest {
   const { prompt, lyrics_prompt: lyrics, language_code: languageCode, speed } = asked
   const voice = asked.voice ?? model.voices[0]

@@ -6,27 +6,31 @@ import { dayMs, minuteMs } from '#contract/time.ts'
 import type { Principal } from '#ledger/accounts/principal.ts'
 import type { JobTable } from '#ledger/store/tables.ts'
 import type { Line, Op, UseNonce } from '#ledger/store/units.ts'
+import type { ReadPart } from '#media/media-store.ts'
 import type { MusicModel, VideoModel } from '../models/model.ts'
 
 export interface Jobs {
-  /** The charge and the job in one unit. Throws as `Charges.open` does. */
+  /** Charges and stores the job in one unit of work. Throws like `Charges.open`. */
   accept(order: JobOrder): Promise<AcceptedJob>
   /** Throws `requestIdNotFound`, `mediaNotFound`, or why the job failed. */
   retrieve(request: JobRequest): Promise<RetrievedJob>
-  /** Deletes the stored media; deleting twice is the same. False while there is none yet. Throws `requestIdNotFound`. */
+  /**
+   * Deletes the stored media; repeating it is harmless. Returns false while there is none yet. Throws
+   * `requestIdNotFound`.
+   */
   complete(request: JobRequest): Promise<boolean>
-  /** Deletes a finished file when its download address has delivered it. Throws `requestIdNotFound`. */
+  /** Deletes a finished file once its download address has delivered it. Throws `requestIdNotFound`. */
   deleteOnceDelivered(request: JobRequest): Promise<void>
-  /** Tells that the last byte of a file has left by its download address. */
+  /** Records that the last byte of a file has left through its download address. */
   delivered(jobId: string): Promise<void>
   /** For a signed address. Null while there is no file yet. */
   openMedia(jobId: string): Promise<MediaFile | 'deleted' | null>
-  /** Deletes what a signed address points to. False while there is nothing yet. */
+  /** Deletes the file of a signed address. Returns false while there is none yet. */
   revoke(jobId: string): Promise<boolean>
 }
 
 export interface Links {
-  /** Whether we signed this; its time is for the clock. */
+  /** Whether we signed this; does not check its expiry. */
   isSigned(grant: { jobId: string; expiresAtMs: number }, signature: string): boolean
 }
 
@@ -36,13 +40,13 @@ export interface JobOrder {
   model: VideoModel | MusicModel
   request: VideoQueueRequest | AudioQueueRequest
   price: { total: MicroUsd; lines: readonly Line[] }
-  /** Marks for the same commit, each of which may be there already. */
+  /** Marks for the same commit, each of which may already exist. */
   marks?: readonly UseNonce[]
   /** Operations for the commit that accepts the job. */
   alsoCommit?: (job: QueuedJob) => Promise<readonly Op[]>
 }
 
-/** What a caller is told of a job that was taken on. */
+/** What a caller learns about an accepted job. */
 export interface QueuedJob {
   jobId: string
   downloadUrl: string | null
@@ -63,19 +67,21 @@ export interface JobRequest {
 export type RetrievedJob = { state: 'status'; status: VideoStatus } | ({ state: 'file' } & MediaFile)
 
 export interface MediaFile {
-  path: string
+  name: string
   bytes: number
+  /** Opens nothing before the first read. */
+  read(part?: ReadPart): AsyncIterable<Uint8Array>
   mimeType: string
 }
 
 export type JobRow = Selectable<JobTable>
 
-/** What a finished job left. */
+/** The result of a finished job. */
 export interface JobResult {
   name: string
   bytes: number
   mimeType: string
-  /** As its model delivered when it finished: a model may leave the catalogue before its videos do. */
+  /** The model's delivery when the job finished: a model may leave the catalogue before its videos do. */
   delivery: VideoModel['delivery']
 }
 
@@ -88,10 +94,10 @@ export interface JobFailure {
 export const jobResult = (row: JobRow): JobResult | null => (row.result === null ? null : JSON.parse(row.result))
 export const jobFailure = (row: JobRow): JobFailure | null => (row.failure === null ? null : JSON.parse(row.failure))
 
-/** What a job's result says once its file is gone for certain. */
+/** A job's result once its file is certainly gone. */
 export const noFile = 'null'
 
-/** What the files of jobs are, by the ending of their names. */
+/** Media types of jobs' files, by extension. */
 const fileTypes: Readonly<Record<string, string>> = {
   mp4: 'video/mp4',
   mp3: 'audio/mpeg',
@@ -99,11 +105,14 @@ const fileTypes: Readonly<Record<string, string>> = {
   flac: 'audio/flac',
 }
 
-/** Every name that a job's file may have in the media store, each with its type: before it is finished, nobody knows which. */
+/**
+ * Every name that a job's file may have in the media store, each with its type, because the type is unknown before the
+ * job is finished.
+ */
 export const mediaNames = (jobId: string): readonly { name: string; mimeType: string }[] =>
   Object.entries(fileTypes).map(([ending, mimeType]) => ({ name: `${jobId}.${ending}`, mimeType }))
 
-/** The name of a finished job's file. */
+/** Returns the name of a finished job's file. */
 export function mediaName(jobId: string, mimeType: string): string {
   const found = mediaNames(jobId).find(each => each.mimeType === mimeType)
   if (!found) throw new Error(`The engine of job ${jobId} made a file of a type that no job has.`)
@@ -113,41 +122,44 @@ export function mediaName(jobId: string, mimeType: string): string {
 /** How long a job stays with a process that died. */
 export const jobLeaseMs = 30_000
 
-/** A live job's lease is renewed this often. */
+/** How often a live job's lease is renewed. */
 export const jobRenewalMs = 10_000
 
-/** Engines are asked after their work this often at first, and less often as it takes longer. */
+/** How often engines are polled at first; less often as a job takes longer. */
 export const pollFirstMs = 250
 export const pollMostMs = 5_000
 export const pollGrowth = 1.3
 
 /**
- * An engine that is asked after its work answers within this, even where it takes in a video with the question. One that
- * does not is asked again, until the job is too old.
+ * Timeout of one poll, even if it sends the engine a video. After a timeout the engine is polled again, until the job
+ * is too old.
  */
 export const engineAnswerMs = 5 * minuteMs
 
-/** Jobs that one process looks after at once; the engines bound their own work further. */
+/** Jobs that one process runs at once; the engines limit their own work further. */
 export const jobsAtOnce = 64
 
-/** How often the table is searched for jobs that nobody looks after. */
+/** How often the table is searched for jobs that no process runs. */
 export const searchIntervalMs = 1_000
 
-/** Without a verdict for this long a job fails and its charge is given back. */
+/** A job without a result for this long fails and is refunded. */
 export const longestJobMs = dayMs
 
-/** Finished media stay this long; a download address is never good for longer (brief §2.7). */
+/** How long finished media are kept; a download address is never valid for longer (brief §2.7). */
 export const mediaRetentionMs = dayMs
 
-/** The typical time of a model is taken from this many of its last finished jobs. */
+/** How many of a model's last finished jobs determine its typical time. */
 export const timedJobs = 100
 
-/** What a model's typical time is said to be before it has finished a job. */
+/** The reported typical time of a model before its first finished job. */
 export const typicalMsBeforeHistory = 30_000
 
-/** Jobs of a dead process that are freed in one commit at a start. */
+/** Jobs of a dead process to free in one commit at startup. */
 export const freedJobs = 500
 
-/** Jobs whose media are deleted one after the other before the next are read, and how often that is done in one sweep. */
+/** Jobs whose media are deleted before the next are read, and how often that is repeated in one sweep. */
 export const expirySliceJobs = 100
 export const expirySlices = 1_000
+
+/** Jobs that a sweep of the media store asks the ledger about in one statement. */
+export const sweptJobs = 500

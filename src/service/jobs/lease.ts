@@ -7,7 +7,7 @@ import type { JobFields, JobState, Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { freedJobs, type JobFailure, jobLeaseMs, jobRenewalMs } from './jobs.ts'
 
-/** Why the ledger may have nothing to refund: it has been refunded, or nothing was charged. */
+/** Why the ledger may have nothing to refund: it was refunded before, or nothing was charged. */
 const settledBefore: readonly Refusal[] = ['refunded', 'nothing_to_refund']
 
 /** The ledger refused a move for a reason that a retry does not change. */
@@ -21,15 +21,15 @@ class MoveRefused extends Error {
   }
 }
 
-/** The row that this process holds moved under it: another one took it over after a pause of ours. */
+/** The row's lease was lost: another process took it over while this one was paused. */
 export class LeaseLost extends Error {}
 
-/** Columns that following a job needs; its input is read only once the lease is ours. */
+/** Columns needed to run a job; its input is read only once the lease is ours. */
 export const leasedColumns = ['id', 'model', 'request', 'state', 'fence', 'engine_state', 'created_at_ms'] as const
 
 type LeasedRow = Pick<Selectable<JobTable>, (typeof leasedColumns)[number]>
 
-/** A job under this process's lease. Every move names the fence it saw, so a move after losing the lease is refused. */
+/** A job under this process's lease. Every move compares the fence, so a move after losing the lease is refused. */
 export class LeasedJob {
   readonly id: string
   readonly model: string
@@ -61,7 +61,7 @@ export class LeasedJob {
     return this.#engineState === null ? null : JSON.parse(this.#engineState)
   }
 
-  /** As it was written; null where it is gone. */
+  /** Returns the input as it was stored; null if it is gone. */
   async input(): Promise<unknown> {
     this.#input ??= await this.#readInput()
     return this.#input
@@ -76,10 +76,10 @@ export class LeasedJob {
     return row ? JSON.parse(row.input) : null
   }
 
-  /** False when another process was faster. */
+  /** Returns false if another process was faster. */
   async claim(): Promise<boolean> {
     try {
-      await this.move('running', { lease: this.#newLease() })
+      await this.#run({})
       return true
     } catch (error) {
       if (error instanceof LeaseLost) return false
@@ -87,18 +87,29 @@ export class LeasedJob {
     }
   }
 
-  /** Writes only what has changed, or a lease that is growing old. */
+  /** Writes only changes, or an extension of a lease that is growing old. */
   async keep(engineState: EngineState | null): Promise<void> {
     const text = engineState === null ? this.#engineState : JSON.stringify(engineState)
     const old = this.#leaseUntilMs - this.#clock.now() < jobLeaseMs - jobRenewalMs
     if (text === this.#engineState && !old) return
-    await this.move('running', { lease: this.#newLease(), ...(text === null ? {} : { engineState: text }) })
+    await this.#run(text === null ? {} : { engineState: text })
     this.#engineState = text
   }
 
+  /** Takes or renews the lease. The job of a suspended account fails instead, and is refunded. */
+  async #run(set: JobFields): Promise<void> {
+    try {
+      await this.move('running', { lease: this.#newLease(), ...set })
+    } catch (error) {
+      if (!(error instanceof MoveRefused) || error.why !== 'suspended') throw error
+      await this.fail({ reason: 'API access has been disabled for this account.', contentPolicy: false })
+      throw new LeaseLost(`The account of job ${this.id} is suspended.`)
+    }
+  }
+
   /**
-   * The verdict and the money are one unit, and what was asked goes with it. False where there was nothing to give back
-   * any more: the verdict stands all the same, or it would be tried again for ever.
+   * Stores the failure and refunds the charge in one unit of work, and deletes the input. Returns false if there was
+   * nothing left to refund: the failure is stored anyway, or it would be tried again for ever.
    */
   async fail(failure: JobFailure): Promise<boolean> {
     const refund: Op = { op: 'refund', request: this.#request, reason: failure.reason, atMs: this.#clock.now() }
@@ -132,8 +143,8 @@ export class LeasedJob {
 }
 
 /**
- * At a start, where no other process writes, leases of another owner are those of a dead process: frees them at once. The
- * fence refuses the move of a job that has changed since it was read.
+ * At startup, if no other process writes, leases of another owner belong to a dead process and are freed at once. The
+ * fence refuses to move a job that has changed since it was read.
  */
 export async function freeDeadJobs({ store, clock, owner }: { store: Store; clock: Clock; owner: string }) {
   while (store.soleOwner) {

@@ -14,7 +14,9 @@ import { ChargeUnknown, type Funding } from '#ledger/charges/funding.ts'
 import { commitSurely, type Outcome, type Store, StoreError } from '#ledger/store/store.ts'
 import type { Op, Unit, UseNonce } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
+import type { MediaStore } from '#media/media-store.ts'
 import type { Catalogue } from '../models/catalogue.ts'
+import { type DownloadLinks, deleteMedia } from './finished-media.ts'
 import {
   type AcceptedJob,
   type JobOrder,
@@ -24,13 +26,13 @@ import {
   jobFailure,
   jobResult,
   type MediaFile,
+  mediaName,
   mediaRetentionMs,
   type QueuedJob,
   type RetrievedJob,
   timedJobs,
   typicalMsBeforeHistory,
 } from './jobs.ts'
-import { type DownloadLinks, deleteMedia, type MediaStore } from './media-store.ts'
 
 const jobIdPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
@@ -42,7 +44,7 @@ interface StoredJobsOptions {
   links: DownloadLinks
   funding: Funding
   owner: string
-  /** Told of every accepted job, so that nobody waits for the next search of the table. */
+  /** Called for every accepted job, so that it need not wait for the next search of the table. */
   onAccepted: (jobId: string) => void
 }
 
@@ -56,7 +58,10 @@ export class StoredJobs implements Jobs {
     this.#wanted = new WantedDeletions(options)
   }
 
-  /** One unit: the charge, the job and the answer exist together or not at all. Throws as `Charges.open` does, and `AlsoCommitRefused`. */
+  /**
+   * In one unit of work: the charge, the job and the answer exist together or not at all. Throws like `Charges.open`,
+   * and `AlsoCommitRefused`.
+   */
   async accept(order: JobOrder): Promise<AcceptedJob> {
     const { store, clock, funding } = this.#options
     const atMs = clock.now()
@@ -64,7 +69,7 @@ export class StoredJobs implements Jobs {
       jobId: order.requestId,
       downloadUrl:
         order.model.type === 'video' && order.model.delivery === 'download_url'
-          ? this.#downloadUrl(order.requestId, atMs)
+          ? await this.#downloadUrl(order.requestId, atMs)
           : null,
     }
     const held = { hold: order.requestId, principal: order.principal, amount: order.price.total }
@@ -86,7 +91,11 @@ export class StoredJobs implements Jobs {
     return { ...queued, availableMicroUsd: availableOf(outcome.balances, order.principal.account) }
   }
 
-  #downloadUrl(jobId: string, atMs: number): string {
+  /** Of the bucket where its operator wants that; a queued job has the address of its file already. */
+  async #downloadUrl(jobId: string, atMs: number): Promise<string> {
+    const name = mediaName(jobId, 'video/mp4')
+    const ofBucket = await this.#options.media.downloadUrl(name, { expiresInMs: downloadUrlMs, fileName: name })
+    if (ofBucket !== null) return ofBucket
     return this.#options.links.url({ jobId, expiresAtMs: atMs + downloadUrlMs })
   }
 
@@ -116,10 +125,12 @@ export class StoredJobs implements Jobs {
   async #media(row: JobRow): Promise<MediaFile | null> {
     const result = jobResult(row)
     const stored = result && (await this.#options.media.find(result.name))
-    return stored ? { ...stored, mimeType: result.mimeType } : null
+    if (!stored) return null
+    const { name, mimeType } = result
+    return { name, mimeType, bytes: stored.bytes, read: part => this.#options.media.read(name, part) }
   }
 
-  /** False while there is nothing to delete yet. */
+  /** Returns false while there is nothing to delete yet. */
   async complete(request: JobRequest): Promise<boolean> {
     return this.#delete(await this.#find(request))
   }
@@ -149,7 +160,7 @@ export class StoredJobs implements Jobs {
     return true
   }
 
-  /** Another account's job is answered like one that does not exist. */
+  /** Another account's job is answered like a missing one. */
   async #find({ account, jobId, model }: JobRequest): Promise<JobRow> {
     const row = await this.#row(jobId)
     if (!row || row.account !== account || row.model !== model) throw requestIdNotFound()
@@ -166,7 +177,7 @@ export class StoredJobs implements Jobs {
   }
 }
 
-/** A unit with marks after its operations; one that is there by now is left out, because it says the same. */
+/** Commits a unit with marks after its operations; a mark that already exists is left out, because it says the same. */
 async function commitMarked(store: Store, { id, ops }: Unit, marks: readonly UseNonce[]): Promise<Outcome> {
   const outcome = await commitSurely(store, { id, ops: [...ops, ...marks] })
   const there = outcome.ok ? -1 : outcome.op - ops.length
@@ -181,7 +192,7 @@ function acceptOps({ requestId, principal, model, request, price }: JobOrder, at
   ]
 }
 
-/** The charge has been given back in the same unit that failed the job; music has no member that says so. */
+/** The charge was refunded in the same unit that failed the job; music has no member that says so. */
 function whyFailed(row: JobRow, type: JobRequest['type']) {
   const failure = jobFailure(row)
   if (!failure?.contentPolicy) return inferenceFailed()
@@ -191,7 +202,7 @@ function whyFailed(row: JobRow, type: JobRequest['type']) {
   })
 }
 
-/** The 80th percentile of a model's last jobs, in milliseconds (published contract §4.4). */
+/** Returns the 80th percentile of a model's last jobs, in milliseconds (published contract §4.4). */
 async function typicalMs(store: Store, model: string): Promise<number> {
   const rows = await store.read
     .selectFrom('job')
@@ -206,8 +217,8 @@ async function typicalMs(store: Store, model: string): Promise<number> {
 }
 
 /**
- * Jobs whose file is deleted once its download address has delivered it (`delete_media_on_completion`). Kept as a nonce for
- * as long as the file would be: every process sees it, and it expires by itself.
+ * Jobs whose file is deleted once its download address has delivered it (`delete_media_on_completion`). Stored as a
+ * nonce for as long as the file would be kept: every process sees it, and it expires by itself.
  */
 class WantedDeletions {
   readonly #store: Store
@@ -221,7 +232,7 @@ class WantedDeletions {
   async add(jobId: string): Promise<void> {
     if (await this.has(jobId)) return
     const atMs = this.#clock.now()
-    // Refused where another retrieve was faster, and then it is there all the same.
+    // Refused if another retrieve was faster, and then the entry exists anyway.
     await commitSurely(this.#store, {
       id: `${uuidV7(atMs)}/delivered`,
       ops: [{ op: 'nonce', key: keyOf(jobId), expiresAtMs: atMs + mediaRetentionMs }],

@@ -23,22 +23,22 @@ import {
 } from './model.ts'
 import { checkDeprecation, isRemoved, modelRecord, replacementOf } from './model-record.ts'
 
-/** What records say of the service itself. */
+/** What records say about the service itself. */
 interface ShownAs {
   ownedBy: string
-  /** Whether it has what it searches the web with; a record claims nothing that nobody can have. */
+  /** Whether web search is available, so that no record claims it otherwise. */
   hasSearch: boolean
 }
 
-/** Models as they are sold until others take their place. */
+/** The current models, until others replace them. */
 interface Listed {
   models: readonly Model[]
   records: ReadonlyMap<string, ModelRecord>
-  /** By type and id or trait, so that a trait can serve for each type. */
+  /** By type and by id or trait, so that each type can have the same trait. */
   named: ReadonlyMap<string, Model>
 }
 
-/** The models that the service sells. Throws a plain sentence where a model contradicts itself or another. */
+/** The models that the service sells. Throws a sentence if a model is inconsistent or conflicts with another. */
 export class Catalogue {
   readonly #shown: ShownAs
   readonly #clock: Clock
@@ -50,57 +50,60 @@ export class Catalogue {
     this.#listed = listed(models, this.#shown)
   }
 
-  /** Sells these from now on; calls that have their model go on with it. Throws as the constructor does, and changes nothing then. */
+  /**
+   * Sells these models from now on; calls that already have a model continue with it. Throws like the constructor, and
+   * then changes nothing.
+   */
   replace(models: readonly Model[]): void {
     this.#listed = listed(models, this.#shown)
   }
 
-  /** By id, trait (`default`) or another provider's id. Throws `modelNotFound`, for a video model too. */
+  /** Finds by id, trait (`default`) or another provider's id. Throws `modelNotFound`, also for a video model. */
   text(name: string): TextModel {
     return this.#find('text', name)
   }
 
-  /** By id, trait or another provider's id. Throws `modelNotFound`, for a text model too. */
+  /** Finds by id, trait or another provider's id. Throws `modelNotFound`, also for a text model. */
   video(name: string): VideoModel {
     return this.#find('video', name)
   }
 
-  /** By id, trait or another provider's id. Throws `modelNotFound`, for a model of another type too. */
+  /** Finds by id, trait or another provider's id. Throws `modelNotFound`, also for a model of another type. */
   embedding(name: string): EmbeddingModel {
     return this.#find('embedding', name)
   }
 
-  /** By id, trait or another provider's id. Throws `modelNotFound`, for a model of another type too. */
+  /** Finds by id, trait or another provider's id. Throws `modelNotFound`, also for a model of another type. */
   image(name: string): ImageModel {
     return this.#find('image', name)
   }
 
-  /** One that changes images. By id, trait or another provider's id. Throws `modelNotFound`. */
+  /** Finds a model that changes images, by id, trait or another provider's id. Throws `modelNotFound`. */
   edit(name: string): EditModel {
     return this.#find('inpaint', name)
   }
 
-  /** By id, trait or another provider's id. Throws `modelNotFound`. */
+  /** Finds by id, trait or another provider's id. Throws `modelNotFound`. */
   upscale(name: string): UpscaleModel {
     return this.#find('upscale', name)
   }
 
-  /** One that removes backgrounds. By id, trait or another provider's id. Throws `modelNotFound`. */
+  /** Finds a model that removes backgrounds, by id, trait or another provider's id. Throws `modelNotFound`. */
   background(name: string): BackgroundModel {
     return this.#find('background', name)
   }
 
-  /** A model of speech, as the others are found. */
+  /** Finds a speech model, like the others. */
   speech(name: string): SpeechModel {
     return this.#find('tts', name)
   }
 
-  /** A model that transcribes, as the others are found. */
+  /** Finds a transcription model, like the others. */
   transcription(name: string): TranscriptionModel {
     return this.#find('asr', name)
   }
 
-  /** A model of music, as the others are found. */
+  /** Finds a music model, like the others. */
   music(name: string): MusicModel {
     return this.#find('music', name)
   }
@@ -111,19 +114,19 @@ export class Catalogue {
     return this.#current(asked) as Extract<Model, { type: Type }>
   }
 
-  /** The model of a name, also where another one answers for it by now. */
+  /** Finds the named model itself, even if a replacement now answers for it. */
   asked(type: Model['type'], name: string): Model | null {
     return this.#listed.named.get(`${type} ${name}`) ?? null
   }
 
-  /** The model of a job, whatever has become of it since the job was taken on. Throws `modelNotFound`. */
+  /** Finds the model of a job, whatever has changed since the job was accepted. Throws `modelNotFound`. */
   ofJob(id: string): VideoModel | MusicModel {
     const model = this.asked('video', id) ?? this.asked('music', id)
     if (model?.type !== 'video' && model?.type !== 'music') throw modelNotFound()
     return model
   }
 
-  /** Throws `modelGone` where it was removed and nothing stands in for it. */
+  /** Throws `modelGone` if it was removed and has no replacement. */
   #current(model: Model): Model {
     if (!isRemoved(model, this.#clock.now())) return model
     const replacement = this.asked(model.type, replacementOf(model) ?? '')
@@ -146,17 +149,17 @@ export class Catalogue {
       .flatMap(model => records.get(model.id) ?? [])
   }
 
-  /** Trait to model id. */
+  /** Returns trait to model id. */
   traits(type: ModelType): Record<string, string> {
     return this.#names(type, model => model.traits)
   }
 
-  /** Another provider's id to model id. */
+  /** Returns another provider's id to model id. */
   compatibleIds(type: ModelType): Record<string, string> {
     return this.#names(type, model => model.compatibleIds ?? [])
   }
 
-  /** Names of a removed model are those of what stands in for it. */
+  /** Names of a removed model point to its replacement. */
   #names(type: ModelType, namesOf: (model: Model) => readonly string[]): Record<string, string> {
     const now = this.#clock.now()
     const models = this.#listed.models.filter(
@@ -198,8 +201,8 @@ function isOfType(model: Model, type: ModelType | 'all' | 'code'): boolean {
 }
 
 /**
- * The 404 of a name that no model of this type has, with the ids that are meant perhaps and where all of them are
- * listed. It repeats nothing of what was sent: a name that is found under another type is one of ours.
+ * The 404 for an unknown name of this type, with similar ids and where all of them are listed. It repeats nothing from
+ * the request: a name that is found under another type is one of ours.
  */
 function noSuchModel(type: Model['type'], name: string, models: readonly Model[]): ServiceError {
   const ids = models.filter(model => model.type === type).map(({ id }) => id)
@@ -212,7 +215,7 @@ function noSuchModel(type: Model['type'], name: string, models: readonly Model[]
   return modelNotFound(undefined, `${what}. ${which}: ${shown.join(', ')}; GET /models?type=${type} lists them all.`)
 }
 
-/** Closes models that were replaced, once the last call that may use them has ended. */
+/** Closes replaced models, once the last call that may use them has ended. */
 export class ReplacedModels {
   readonly #underway: InFlight
   readonly #log: Log
@@ -223,14 +226,14 @@ export class ReplacedModels {
     this.#log = log
   }
 
-  /** Ends what they run on after all that is in flight now: from now on nobody begins with them. */
+  /** Closes their engines after everything that is in flight now; from now on no call starts with them. */
   async end(models: readonly Model[]): Promise<void> {
     for (const model of models) this.#waiting.add(model)
     await this.#underway.settled()
     await this.#close(models)
   }
 
-  /** Ends those that still wait, for a service that has drained. */
+  /** Closes those that still wait, for a service that has drained. */
   close(): Promise<void> {
     return this.#close([...this.#waiting])
   }

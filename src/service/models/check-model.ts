@@ -19,12 +19,12 @@ import {
 } from './model.ts'
 import { qualitiesOf } from './model-record.ts'
 
-/** Ids stand in URLs, headers and a path's segment of logs; `=` would read as a suffix of options. */
+/** Ids appear in URLs, headers and logs; `=` would read as a suffix of options. */
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/
 
 export const otherNames = ({ traits, compatibleIds = [] }: Model): readonly string[] => [...traits, ...compatibleIds]
 
-/** Throws a sentence when a model contradicts itself, or offers what its engine cannot carry out. */
+/** Throws a sentence if a model is inconsistent, or offers what its engine does not support. */
 export function checkModel(model: Model): void {
   for (const name of [model.id, ...otherNames(model)]) {
     if (!idPattern.test(name)) throw new Error(`${JSON.stringify(name)} cannot be a model's id.`)
@@ -136,12 +136,15 @@ function checkMusicModel({ id, price, durations, formats }: MusicModel): void {
   if (!formats.length) throw new Error(`Model ${id} must have a format.`)
 }
 
-/** A value of a field that a model's record offers to callers. */
+/** A field's value that a model's record offers to callers. */
 type PromisedChoice = readonly [field: string, value: unknown]
 
-/** The first thing that a model promises and this engine cannot carry, as `resolution 720p`; null where there is none. */
+/**
+ * Returns the first offer of a model that this engine does not support, such as `resolution 720p`; null if there is
+ * none.
+ */
 export function brokenPromise(model: Model, engine: Model['engine']): string | null {
-  // Of an engine of text its search alone is a choice: its requests have an allowlist of members.
+  // For a text engine only its search is a choice: its requests have an allowlist of members.
   if (model.type === 'text') {
     const searches = 'hasXSearch' in engine && engine.hasXSearch === true
     return model.capabilities.supportsXSearch && !searches ? 'supportsXSearch' : null
@@ -154,7 +157,7 @@ export function brokenPromise(model: Model, engine: Model['engine']): string | n
   return typeof value === 'string' || typeof value === 'number' ? `${field} ${value}` : field
 }
 
-/** A single value is no choice: what makes the result may have it built in. */
+/** A single value is not a choice: the engine may have it built in. */
 const choicesOf = (field: string, values: readonly unknown[]): PromisedChoice[] =>
   values.length > 1 ? values.map(value => [field, value]) : []
 
@@ -213,7 +216,7 @@ const ofEdits = (model: EditModel): PromisedChoice[] => [
   ['prompt', true],
   ['images', model.mostImages],
   ...model.formats.map((format): PromisedChoice => ['output_format', format]),
-  // A ratio is always a choice, because an image keeps its own where none is asked for.
+  // A ratio is always a choice, because an image keeps its own by default.
   ...model.aspectRatios.map((ratio): PromisedChoice => ['aspect_ratio', ratio]),
   ...choicesOf('resolution', Object.keys(model.price.resolutions ?? {})),
   ...qualitiesOf(model.price).map((quality): PromisedChoice => ['quality', quality]),
@@ -246,13 +249,13 @@ interface Carrier<Choice extends string> {
   engine: { carries: Carries<Choice> }
 }
 
-/** What a request leaves out, or says without asking for anything. */
+/** Values that request nothing. */
 const isNothing = (value: unknown): boolean =>
   value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
 
 /**
- * Every choice of a request must reach what makes the result. Leave schema defaults out of `chosen`: nobody chose those.
- * Throws `invalidRequest` with the first field that would be dropped.
+ * Every choice in a request must reach the engine. Leave schema defaults out of `chosen`, because no caller chose
+ * those. Throws `invalidRequest` with the first field that would be dropped.
  */
 export function requireCarried<Choice extends string>(
   { id, engine }: Carrier<Choice>,
@@ -264,7 +267,7 @@ export function requireCarried<Choice extends string>(
   }
 }
 
-/** Short values are shown: another one may be carried. */
+/** Shows short values, because another one may be supported. */
 function refusal(name: string, value: unknown): string {
   const isShown =
     (typeof value === 'string' && value.length <= 32 && !/^(data|https?):/i.test(value)) || isNumber(value)

@@ -31,7 +31,7 @@ import type {
 
 export interface DemoEngines {
   chat: ChatEngine
-  /** These need nothing, and are there where absent. */
+  /** These need nothing, and are always included. */
   embeddings?: EmbeddingEngine
   images?: ImageEngine
   pictures?: DemoImageEdits
@@ -43,7 +43,7 @@ export interface DemoEngines {
 /** 2026-11-01, when these models were first offered. */
 const createdAt = 1_793_491_200
 
-/** The models of a service that has no engine of its own yet; each says that it is a demonstration. */
+/** The models of a service without engines of its own; the text of each says that it is a demonstration. */
 export function demoModels({ chat, embeddings, images, pictures, video, music }: DemoEngines): Model[] {
   const worker = demoImageWorker()
   return [
@@ -175,7 +175,7 @@ const demoVideo = (engine: VideoEngine, id: string, delivery: VideoModel['delive
   engine,
 })
 
-/** Beside the others, because every media file that it takes asks for a consent where it may show a face. */
+/** Separate from the others, because every media file that it accepts may show a face and then needs consent. */
 const demoStudio = (engine: VideoEngine): VideoModel => {
   const model = demoVideo(engine, 'demo-video-studio', 'inline')
   return {
@@ -260,7 +260,7 @@ export const demoSpeech = (): SpeechModel => ({
   hasSpeed: true,
   hasStyle: false,
   hasSampling: false,
-  // 10 USD a million characters.
+  // 10 USD per million characters.
   price: { perCharacterPicoUsd: 10_000_000n },
   engine: new DemoSpeech(),
 })
@@ -274,7 +274,7 @@ export const demoTranscription = (): TranscriptionModel => ({
   engineModel: 'demo-asr',
   hasTimestamps: false,
   longestSeconds: 3_600,
-  // 0.0001 USD a second.
+  // 0.0001 USD per second.
   price: { perSecondPicoUsd: 100_000_000n },
   engine: new DemoTranscription(),
 })
@@ -307,7 +307,7 @@ const shared = {
   mostPixels: 16_777_216,
 } as const
 
-/** Demonstrations of what begins with an image; each says that it is one. */
+/** Demonstrations that start from an image; the text of each says that it is one. */
 export const demoImageInputModels = (engine: EditEngine & UpscaleEngine & BackgroundEngine): ImageInputModel[] => [
   demoEdit(engine),
   demoUpscale(engine),

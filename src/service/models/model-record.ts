@@ -19,7 +19,7 @@ import {
   voiceRetentionMs,
 } from './model.ts'
 
-/** The public record of a model; strict, so that a member that the contract does not know is found at start. */
+/** Returns the public record of a model. Strict, so that a member unknown to the contract is found at startup. */
 export function modelRecord(model: Model, ownedBy: string): ModelRecord {
   return ModelRecord.parse({
     id: model.id,
@@ -71,7 +71,7 @@ const textSpec = (model: TextModel) => ({
   pricing: pricing(model.price),
 })
 
-/** A vector has no tokens of its own, so its price is nothing. */
+/** A vector has no output tokens, so their price is zero. */
 const embeddingSpec = ({ dimensions, hasDimensions, maximumInputTokens, price }: EmbeddingModel) => ({
   embeddingDimensions: dimensions,
   supportsCustomDimensions: hasDimensions,
@@ -87,7 +87,7 @@ const imageSpec = ({ promptCharacters, steps, sideDivisor, price }: ImageModel) 
   }
 }
 
-/** Video models have no price in their record: ask for a quote. */
+/** Video models have no price in their record, because a quote depends on the request. */
 const videoSpec = (model: VideoModel) => ({ constraints: model.constraints })
 
 function pricing({ inputPicoUsd, outputPicoUsd, cachedInputPicoUsd, cacheWritePicoUsd }: TextPrice) {
@@ -99,13 +99,13 @@ function pricing({ inputPicoUsd, outputPicoUsd, cachedInputPicoUsd, cacheWritePi
   }
 }
 
-/** A million tokens at 1 pico-USD are a micro-USD; a staking credit is worth a USD (brief §5.4). */
+/** A million tokens at 1 pico-USD cost a micro-USD; a staking credit is worth one USD (brief §5.4). */
 function perMillion(picoUsd: bigint) {
   const usd = Number(picoUsd) / 1_000_000
   return { usd, diem: usd }
 }
 
-/** What the record of a model that changes images says of it (published contract §6.1, `inpaint`). */
+/** Returns the part of the record specific to models that change images (published contract §6.1, `inpaint`). */
 function editSpec({ promptCharacters, aspectRatios, mostImages, price }: EditModel) {
   const resolutions = Object.keys(price.resolutions ?? {})
   const qualities = qualitiesOf(price)
@@ -127,7 +127,7 @@ function editSpec({ promptCharacters, aspectRatios, mostImages, price }: EditMod
   }
 }
 
-/** Qualities that a request may ask for, at any resolution. */
+/** Returns the qualities that a request may ask for, at any resolution. */
 export function qualitiesOf({ quality = {} }: EditModel['price']): ('low' | 'medium' | 'high')[] {
   const named = new Set(Object.values(quality).flatMap(Object.keys))
   return (['low', 'medium', 'high'] as const).filter(each => named.has(each))
@@ -141,7 +141,7 @@ const backgroundSpec = ({ price }: BackgroundModel) => ({
   pricing: { generation: pair(price.perImageMicroUsd) },
 })
 
-/** A staking credit is worth a USD (brief §5.4). */
+/** A staking credit is worth one USD (brief §5.4). */
 function pair(amount: MicroUsd) {
   const usd = toUsdNumber(amount)
   return { usd, diem: usd }
@@ -150,9 +150,9 @@ function pair(amount: MicroUsd) {
 const pairs = (prices: Readonly<Record<string, MicroUsd>>) =>
   Object.fromEntries(Object.entries(prices).map(([name, amount]) => [name, pair(amount)]))
 
-/** What only models of audio say of themselves (published contract §6.1). */
+/** Members of the record that only audio models have (published contract §6.1). */
 
-/** A million characters at 1 pico-USD are a micro-USD; a staking credit is worth a USD (brief §5.4). */
+/** A million characters at 1 pico-USD cost a micro-USD; a staking credit is worth one USD (brief §5.4). */
 const priced = (picoUsd: bigint, perUnits: number) => {
   const usd = (Number(picoUsd) * perUnits) / 1e12
   return { usd, diem: usd }
@@ -217,16 +217,16 @@ function musicPricing({ price }: MusicModel) {
   }
 }
 
-/** Published contract §12: a model that will be removed says so, and what answers for it afterwards. */
+/** Published contract §12: a model to be removed announces it, and what replaces it. */
 
 export const isRemoved = ({ deprecation }: Model, nowMs: number): boolean =>
   deprecation !== undefined && nowMs >= Date.parse(deprecation.removesAt)
 
-/** The id of what stands in for it once it is removed; null where nothing does. */
+/** Returns the id of its replacement after removal; null if there is none. */
 export const replacementOf = ({ deprecation }: Model): string | null =>
   deprecation?.autoRemap ? (deprecation.replacementModelId ?? null) : null
 
-/** Sets the headers of an answer for callers of such a model. */
+/** Sets the headers that tell callers of such a model. */
 export function tellDeprecation(
   set: <Value>(codec: HeaderCodec<Value>, value: Value) => void,
   { id, deprecation }: Model,
@@ -242,7 +242,7 @@ export function tellDeprecation(
   if (replacement !== undefined) set(deprecatedReplacement, replacement)
 }
 
-/** Throws a sentence where what stands in for a model could not, or would cost its callers more. */
+/** Throws a sentence if a model's replacement is unsuitable, or would cost its callers more. */
 export function checkDeprecation(model: Model, models: readonly Model[]): void {
   const { id, type, deprecation } = model
   if (!deprecation) return
@@ -267,7 +267,9 @@ export function checkDeprecation(model: Model, models: readonly Model[]): void {
 
 type Prices = ReadonlyMap<string, bigint>
 
-/** Every amount of a price by its name; what a cache gives or takes costs as input where it has no price of its own. */
+/**
+ * Returns every amount of a price by name; cache reads and writes without a price of their own cost as much as input.
+ */
 function priceOf(model: Model): Prices {
   const { price } = model as { price?: object }
   const amounts = new Map(amountsOf(price ?? {}, ''))
@@ -284,7 +286,7 @@ const amountsOf = (price: object, before: string): [string, bigint][] =>
     return typeof value === 'object' && value !== null ? amountsOf(value, `${before}${name} `) : []
   })
 
-/** The first amount that is higher, or that is asked for by one alone. */
+/** Returns the first amount that is higher, or that only one of them charges. */
 function dearerMember(former: Prices, next: Prices): string | null {
   for (const [name, amount] of next) if ((former.get(name) ?? -1n) < amount) return name
   return [...former.keys()].find(name => !next.has(name)) ?? null

@@ -19,7 +19,7 @@ import type {
 } from '#engines/ports/media-engines.ts'
 import type { UpstreamState } from '#engines/upstreams/upstream.ts'
 
-/** A model as the service sells it: its public record, its price and the engine behind it. */
+/** A model as the service sells it: its public record, its price and its engine. */
 export type Model =
   | TextModel
   | EmbeddingModel
@@ -30,27 +30,27 @@ export type Model =
   | MusicModel
   | VideoModel
 
-/** What every model says of itself. */
+/** Members of every model. */
 interface AnyModel {
   id: string
   name: string
   description: string
   /** Unix seconds. */
   createdAt: number
-  /** For `default` and its like. */
+  /** Traits such as `default`. */
   traits: readonly string[]
-  /** Other providers' ids that this model answers to, so that a client need not change its own. */
+  /** Other providers' ids that this model answers to, so that clients need not change theirs. */
   compatibleIds?: readonly string[]
-  /** Names the engine in `x-service-model-router`. */
+  /** The engine's name in `x-service-model-router`. */
   engineName: string
-  /** The engine's own name of the model. */
+  /** The engine's own name for the model. */
   engineModel: string
-  /** What its record claims; the weaker `anonymized` unless said otherwise. */
+  /** What its record claims; the weaker `anonymized` by default. */
   privacy?: ModelRecord['model_spec']['privacy']
   deprecation?: NonNullable<ModelRecord['model_spec']['deprecation']>
-  /** How what it runs on stands, for figures; absent where it runs on one engine alone. */
+  /** State of its upstreams, for metrics; absent if it runs on a single engine. */
   upstreams?: { states(): readonly UpstreamState[]; waiting(): number }
-  /** Ends what it runs on, once it is replaced and its last call has ended; absent where the engine's owner does. */
+  /** Closes its engines, once it is replaced and its last call has ended; absent if the engine's owner does so. */
   close?: () => Promise<void>
 }
 
@@ -61,12 +61,12 @@ export interface TextModel extends AnyModel {
   maximumCompletionTokens: number
   price: TextPrice
   capabilities: NonNullable<ModelRecord['model_spec']['capabilities']>
-  /** Takes files in a conversation: its engine reads them, or gets the text that is in them. */
+  /** Accepts files in a conversation: its engine reads them, or gets their text. */
   files?: 'engine' | 'text'
   engine: ChatEngine
 }
 
-/** A token's price; one that is read from a cache or written into it costs the input price where it has none of its own. */
+/** Price per token; cache reads and writes without a price of their own cost as much as input. */
 export interface TextPrice {
   inputPicoUsd: bigint
   outputPicoUsd: bigint
@@ -76,11 +76,11 @@ export interface TextPrice {
 
 export interface EmbeddingModel extends AnyModel {
   type: 'embedding'
-  /** Of a vector, where the request does not choose fewer. */
+  /** Length of a vector, unless the request chooses fewer. */
   dimensions: number
   /** Whether a request may choose fewer. */
   hasDimensions: boolean
-  /** Of each text. */
+  /** For each text. */
   maximumInputTokens: number
   price: EmbeddingPrice
   engine: EmbeddingEngine
@@ -90,15 +90,15 @@ export type EmbeddingPrice = Pick<TextPrice, 'inputPicoUsd'>
 
 export interface ImageModel extends AnyModel {
   type: 'image'
-  /** Of a prompt. */
+  /** Longest prompt. */
   promptCharacters: number
-  /** The first is what a request gets that asks for none. */
+  /** The first is the default. */
   formats: readonly [ImageFormat, ...ImageFormat[]]
-  /** Width and height are multiples of it. */
+  /** Width and height must be multiples of it. */
   sideDivisor: number
   longestSide: number
   steps: { default: number; max: number }
-  /** Names for `style_preset`. */
+  /** Values of `style_preset`. */
   styles: readonly string[]
   hasNegativePrompt: boolean
   hasSeed: boolean
@@ -110,7 +110,7 @@ export interface VideoModel extends AnyModel {
   type: 'video'
   constraints: VideoConstraints
   price: VideoPrice
-  /** Whose consent policy applies to images with a face; null where none does. */
+  /** The consent policy for images with a face; null if there is none. */
   consent: ConsentPolicy | null
   /** `inline` sends the file through retrieve; `download_url` gives a signed address when the job is queued (brief §2.7). */
   delivery: 'inline' | 'download_url'
@@ -118,11 +118,14 @@ export interface VideoModel extends AnyModel {
 }
 
 export interface VideoPrice {
-  /** A second of video at each resolution that the model has, or at each factor of an upscaler (`2x`); `''` where it has no choice. */
+  /**
+   * Price per second of video at each of the model's resolutions, or at each factor of an upscaler (`2x`); `''` if it
+   * has no choice.
+   */
   perSecondMicroUsd: Readonly<Record<string, MicroUsd>>
-  /** What a second with audio costs beyond that. */
+  /** Surcharge for a second with audio. */
   audioPerSecondMicroUsd: MicroUsd
-  /** What a second of all reference videos together costs; nothing where absent. */
+  /** Price per second of all reference videos together; free if absent. */
   referencePerSecondMicroUsd?: MicroUsd
 }
 
@@ -139,9 +142,9 @@ export interface ConsentPolicy {
 export type ImageInputModel = EditModel | UpscaleModel | BackgroundModel
 
 interface TakesImages extends AnyModel {
-  /** Shortest side of an image that it takes. */
+  /** Shortest side of an accepted image. */
   shortestSide: number
-  /** Width times height of an image that it takes. */
+  /** Most pixels of an accepted image. */
   mostPixels: number
 }
 
@@ -150,13 +153,13 @@ type Quality = NonNullable<EditRequest['quality']>
 export interface EditModel extends TakesImages {
   /** The published word for models that change images. */
   type: 'inpaint'
-  /** Of a prompt. */
+  /** Longest prompt. */
   promptCharacters: number
-  /** The first is what a request gets that asks for none. */
+  /** The first is the default. */
   formats: readonly [ImageFormat, ...ImageFormat[]]
-  /** Empty where an image always keeps its own. */
+  /** Empty if an image always keeps its own. */
   aspectRatios: readonly string[]
-  /** Images of one request, up to three. */
+  /** Images per request, up to three. */
   mostImages: number
   price: EditPrice
   engine: EditEngine
@@ -164,28 +167,28 @@ export interface EditModel extends TakesImages {
 
 export interface EditPrice {
   perImageMicroUsd: MicroUsd
-  /** By resolution, where a request may choose one; the first is what it gets otherwise. */
+  /** By resolution, if a request may choose one; the first is the default. */
   resolutions?: Readonly<Record<string, MicroUsd>>
-  /** By resolution and quality, where a request may choose that too. */
+  /** By resolution and quality, if a request may choose that too. */
   quality?: Readonly<Record<string, Readonly<Partial<Record<Quality, MicroUsd>>>>>
 }
 
 export interface UpscaleModel extends TakesImages {
   type: 'upscale'
-  /** Width times height of what it makes. */
+  /** Most pixels of its result. */
   mostMadePixels: number
-  /** Whether it can enhance, and so be asked to keep the size. */
+  /** Whether it can enhance, and so may be asked to keep the size. */
   hasEnhance: boolean
   price: {
-    /** For a scale of 2 and less. */
+    /** For a scale up to 2. */
     twiceMicroUsd: MicroUsd
-    /** For a larger one. */
+    /** For a larger scale. */
     fourTimesMicroUsd: MicroUsd
   }
   engine: UpscaleEngine
 }
 
-/** Farebox's own type: the published contract has none for what removes backgrounds. */
+/** Farebox's own type: the published contract has none for removing backgrounds. */
 export interface BackgroundModel extends TakesImages {
   type: 'background'
   price: { perImageMicroUsd: MicroUsd }
@@ -197,18 +200,18 @@ export const isImageInputModel = (model: Model): model is ImageInputModel =>
 
 export interface SpeechModel extends AnyModel {
   type: 'tts'
-  /** The first is what a request gets that asks for none. */
+  /** The first is the default. */
   voices: readonly [string, ...string[]]
-  /** A request that asks for none gets mp3, or the first. */
+  /** The default is mp3, or the first. */
   formats: readonly [SpeechFormat, ...SpeechFormat[]]
   hasSpeed: boolean
-  /** Whether it takes a word on how to speak. */
+  /** Whether it accepts instructions on how to speak. */
   hasStyle: boolean
-  /** Languages that may be named; any where absent, none where empty. */
+  /** Languages that may be named; any if absent, none if empty. */
   languages?: readonly string[]
-  /** Whether it takes `temperature` and `top_p`. */
+  /** Whether it accepts `temperature` and `top_p`. */
   hasSampling: boolean
-  /** Absent where it makes no voices of recordings. */
+  /** Absent if it cannot clone voices. */
   voiceCloning?: VoiceCloning
   price: { perCharacterPicoUsd: bigint }
   engine: SpeechEngine
@@ -229,23 +232,23 @@ export interface TranscriptionModel extends AnyModel {
   engine: TranscriptionEngine
 }
 
-/** Music and sounds, made by jobs. */
+/** Music and sound effects, made by jobs. */
 export interface MusicModel extends AnyModel {
   type: 'music'
-  /** Seconds: each that there is, or any from one to another; the default is made where a request says none. */
+  /** In seconds: a list of options, or a range; the default applies if a request names none. */
   durations: { default: number } & ({ options: readonly number[] } | { least: number; most: number })
   promptCharacters: { least: number; most: number }
-  /** Of lyrics; absent where it takes none. */
+  /** Limits of lyrics; absent if it accepts none. */
   lyrics?: { characters: number; areRequired: boolean }
   hasInstrumental: boolean
-  /** Whether it can write lyrics by itself. */
+  /** Whether it can write lyrics itself. */
   hasLyricsOptimizer: boolean
-  /** The first is the default; empty where there is no choice. */
+  /** The first is the default; empty if there is no choice. */
   voices: readonly string[]
   hasLanguageCode: boolean
-  /** Absent where it cannot be chosen. */
+  /** Absent if it cannot be chosen. */
   speed?: { least: number; most: number; default: number }
-  /** What its files are; the first is the usual one. */
+  /** Formats of its files; the first is the usual one. */
   formats: readonly ('mp3' | 'wav' | 'flac')[]
   price: { per: 'generation' | 'second' | 'thousand-characters'; microUsd: MicroUsd }
   engine: MusicEngine
@@ -253,49 +256,49 @@ export interface MusicModel extends AnyModel {
 
 type Constrained = Pick<VideoModel, 'constraints'>
 
-/** A model whose result is a given video, larger: its record lists the factors. */
+/** Whether the model enlarges a given video: its record lists the factors. */
 export const isUpscaler = ({ constraints }: Constrained): boolean => constraints.upscale_factors !== undefined
 
-/** Doubling is what an upscaler does unless told otherwise (brief §2.6). */
+/** An upscaler doubles by default (brief §2.6). */
 export function upscaleFactor({ constraints }: Constrained, asked: UpscaleFactor | undefined): UpscaleFactor | null {
   const { upscale_factors: factors } = constraints
   if (!factors) return null
   return asked ?? (factors.includes(2) ? 2 : (factors[0] ?? null))
 }
 
-/** The media that a model takes, as its record says or leaves to be understood. */
+/** Returns the media that a model accepts, as its record states or implies. */
 export function takenMedia({ constraints }: Constrained): readonly VideoMediaField[] {
   if (constraints.media) return constraints.media
   if (constraints.upscale_factors) return ['video_url']
   return constraints.model_type === 'text-to-video' ? [] : ['image_url']
 }
 
-/** Brief §2.6: a prompt's length on a model that says nothing else. */
+/** Brief §2.6: longest prompt of a model that sets no other limit. */
 export const promptCharacters = 2_500
 
-/** Models of one service; the list is one answer. */
+/** Most models of one service; the list is a single answer. */
 export const modelCount = 1_000
 
-/** Ids that an answer about a model that there is not names; all of them are a list of its own. */
+/** How many similar ids the answer about an unknown model names; the full list is an operation of its own. */
 export const namedModels = 3
 
-/** A voice made of a recording is good for seven days (published contract §8.3). */
+/** A cloned voice is valid for seven days (published contract §8.3). */
 export const voiceRetentionMs = 7 * dayMs
 
-/** What chat templates add of their own before the first message: a date, a default instruction, a frame for tools. */
+/** Tokens that chat templates add before the first message: a date, a default instruction, an introduction of tools. */
 export const templateTokens = 256
 
-/** What chat templates add round every message, beyond the bytes of its JSON. */
+/** Tokens that chat templates add around every message, beyond the bytes of its JSON. */
 export const messageFrameTokens = 16
 
-/** Without a maximum of its own a call holds at most this part of the available credit. */
+/** Without a maximum of its own, a call holds at most this fraction of the available credit. */
 export const creditParts = 5n
 
-/** Tokens of an answer below which a call without a maximum is not worth starting. */
+/** A call without a maximum is not worth starting with fewer answer tokens than this. */
 export const usefulCompletionTokens = 256
 
-/** Tokens that an engine may report of one call; more is a fault of its counter, and the text is counted here instead. */
+/** Most tokens that an engine may report for one call; a larger number is wrong, and we count the text instead. */
 export const reportedTokens = 1_000_000_000
 
-/** What a model adds to each text that it embeds: a beginning, an end, a word on what it is for. */
+/** Tokens that a model adds to each text that it embeds: a beginning, an end, an instruction. */
 export const embeddingFrameTokens = 16

@@ -9,7 +9,10 @@ import type { FaceDetector, Moderator, VideoTranscriber } from '#engines/ports/m
 import { once } from '#host/async.ts'
 import type { Log } from '#host/log.ts'
 import { openTracing } from '#host/tracing/tracing.ts'
+import type { LedgerCounts } from '#ledger/ledger-counts.ts'
 import type { Store } from '#ledger/store/store.ts'
+import type { MediaOptions } from '#media/media-options.ts'
+import type { SettingsView } from '#pages/console/wire.ts'
 import type { EvmStakeOptions } from '#payments/evm/evm-stake-reader.ts'
 import type { PaymentSettings } from '#payments/rails/rails.ts'
 import type { Character } from '../capabilities/characters/characters.ts'
@@ -20,85 +23,106 @@ import { OutageLog } from './outage-log.ts'
 export interface ServiceOptions {
   /** The address that callers use, without a path: `https://api.example.com`. */
   publicUrl: string
-  /** For finished media, and for the database where that is SQLite: then one process owns the folder until `close`. */
+  /** For finished media, and for the database if that is SQLite: then one process owns the folder until `close`. */
   folder: string
-  /** `sqlite:PATH`, a path, or `postgres://…`, which several processes may share; `farebox.db` in the folder where absent. */
+  /** Where finished media go: another folder, or an S3 bucket, which several processes share; `folder` by default. */
+  media?: MediaOptions
+  /**
+   * `sqlite:PATH`, a path, or `postgres://…`, which several processes may share; `farebox.db` in the folder by default.
+   */
   database?: string
   /** Hash keys and sign links, at least 32 random bytes each; former ones follow while a secret is being replaced. */
   secrets: readonly [string, ...string[]]
   models: readonly Model[]
-  /** Absent where credit comes with keys alone: then a top-up offers nothing to sign. */
+  /** Absent if credit is only granted with keys: then a top-up offers nothing to sign. */
   payments?: PaymentSettings
-  /** The contract whose staked tokens give their wallet 1 USD of credit each a day; nobody has such credit where absent. */
+  /** The contract whose staked tokens give their wallet 1 USD of credit each per day; no such credit if absent. */
   staking?: EvmStakeOptions
-  /** For searches of the web, and for chats that ask for one; both are refused where absent. */
+  /** For web searches, and for chats that request one; both are refused if absent. */
   search?: SearchEngine
-  /** For pages that callers name, alone and in chats; both are refused where absent. */
+  /** For pages that callers name, by themselves or in chats; both are refused if absent. */
   pages?: PageReader
-  /** Blockchains whose nodes callers may ask, each by a `JsonRpcNode` or another node; none where absent. */
+  /** Blockchains whose nodes callers may query, each through a `JsonRpcNode` or another node; none by default. */
   networks?: readonly ChainNetwork[]
-  /** Personas that a chat may be answered as. */
+  /** Personas for chats. */
   characters?: readonly Character[]
-  /** Writes down what is said in videos; refused where absent. */
+  /** Transcribes videos; refused if absent. */
   transcriber?: VideoTranscriber
-  /** Looks at images before they are sold, such as `NsfwModerator`: then `safe_mode` blurs. Nobody looks where absent. */
+  /**
+   * Checks images before they are sold, such as `NsfwModerator`: then `safe_mode` blurs. No image is checked if absent.
+   */
   moderator?: Moderator
-  /** Comes before the callers' own system prompts unless they say no. */
+  /** Precedes the callers' own system prompts unless they opt out. */
   systemPrompt?: string
-  /** Stands in the names of headers and members; `service` where absent. */
+  /** The vendor word in the names of headers and members; `service` by default. */
   vendor?: string
-  /** Tells whether media show a face, such as `HumanFaces`; every one counts as if it did where absent. */
+  /** Detects faces in media, such as `HumanFaces`; if absent, every media file counts as one with a face. */
   faces?: FaceDetector
-  /** Hosts that callers' addresses may lead to although they are not public, as `host:port`; none where absent. */
+  /** Private hosts that callers' addresses may name, as `host:port`; none by default. */
   fetchHosts?: readonly string[]
   plan?: PlanName
-  /** Proxies before the service, as addresses or networks (`10.0.0.0/8`): `X-Forwarded-For` and `Forwarded` count from them alone. */
+  /**
+   * Proxies in front of the service, as addresses or networks (`10.0.0.0/8`): `X-Forwarded-For` and `Forwarded` are
+   * trusted only from them.
+   */
   trustedProxies?: readonly string[]
-  /** Limits beside those of the plan: of types, of models, of accounts. */
+  /** Limits in addition to the plan's: per type, model and account. */
   limits?: LimitSettings
-  /** `redis://…` of a Valkey or Redis server, by which the processes of a service share limits and blocks. */
+  /** `redis://…` of a Valkey or Redis server, through which the processes of a service share limits and blocks. */
   valkey?: string
-  /** Opens the loopback API of operators' commands, for requests with this token. */
+  /** Opens the loopback API for operators' commands, for requests with this token. */
   adminToken?: string
-  /** Counts what the service does, for Prometheus: at `/metrics` for requests with the token, and in `figures()`. */
-  metrics?: { token?: string }
-  /** Nothing is logged where absent. */
+  /** Collects metrics for Prometheus: at `/metrics` for requests with the token, and in `figures()`. */
+  metrics?: MetricsOptions
+  /** Nothing is logged if absent. */
   log?: Log
+}
+
+interface MetricsOptions {
+  token?: string
+  /** So many customers have series of their own, by the ids of their accounts; the others have one together. */
+  customers?: number
 }
 
 export interface OpenService {
   /**
-   * The API from `/api/v1` on. Without Node's own messages, which a server hands over as `bindings`, every caller has
-   * this machine's address.
+   * The API from `/api/v1` on. Unless a server passes Node's own messages as `bindings`, every caller has this
+   * machine's address.
    */
   fetch: (request: Request, bindings?: object) => Response | Promise<Response>
-  /** The same on a socket; port 0 lets the system choose. Rejects with Node's own error where the port is taken. */
+  /** Listens on a socket; port 0 lets the system choose. Rejects with Node's own error if the port is taken. */
   listen(at: { host: string; port: number }): Promise<{ port: number }>
   /** Loads what the first chat and the first wallet would wait for. */
   warm(): Promise<void>
-  /** A customer with so much credit, a decimal amount of USD. The key is shown this once. */
+  /** Creates a customer with this credit, a decimal amount of USD. The key is shown only here. */
   createKey(order: { usd: string; label?: string }): Promise<{ key: string; keyId: string; account: string }>
   /**
-   * Sells other models from now on, at other prices and through other engines, and puts another system prompt before
-   * theirs. Plan and limits stay as they are where absent; what callers used of this minute counts towards new ones. What
-   * runs goes on as it began; a replaced model is ended by its `close` after that. Throws a sentence where a model
-   * contradicts itself, and changes nothing then.
+   * Sells other models from now on, at other prices and through other engines, with another system prompt. If absent,
+   * plan and limits stay as they are; what callers used in this minute counts towards new ones. Calls in flight
+   * continue unchanged, and a replaced model is closed after them. Throws a sentence if a model is inconsistent, and
+   * then changes nothing.
    */
   reload(changed: { models: readonly Model[]; systemPrompt?: string; plan?: PlanName; limits?: LimitSettings }): void
-  /** In Prometheus' text format; null without `metrics`. */
+  /** Answers operators at these addresses; links name the first. To be listened to apart from the API. */
+  openConsole(
+    origins: readonly [string, ...string[]],
+    checkSettings?: () => Promise<SettingsView>,
+  ): (request: Request, bindings: object) => Response | Promise<Response>
+  /** Metrics in Prometheus' text format; null without `metrics`. */
   figures(): Promise<{ contentType: string; text: string } | null>
-  /** Takes no more requests, lets running ones end, and frees the folder. */
+  /** Stops accepting requests, lets running ones end, and frees the folder. */
   close(): Promise<void>
 }
 
 /** Opens the folder, finishes what a crash left, and answers requests until it is closed. */
 export async function openService(options: ServiceOptions): Promise<OpenService> {
-  // Loaded while the store's thread starts, which is on another core.
+  // Loads while the store's thread starts on another core.
   const loading = loadMeanwhile()
   await openTracing()
   const { openStore } = await import('#ledger/store/open-store.ts')
   let outage: OutageLog | null = null
-  const opened = await openStore(options.database ?? `sqlite:${join(options.folder, 'farebox.db')}`, {
+  const database = options.database ?? `sqlite:${join(options.folder, 'farebox.db')}`
+  const opened = await openStore(database, {
     onTrouble: (error, forMs) => outage?.noticed(error, forMs),
   })
   const ends = [() => opened.close()]
@@ -109,9 +133,12 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
     ends.push(async () => log.close())
     const around = { log, clock: systemClock }
     const { watchedLedger } = await import('#ledger/ledger-watch.ts')
-    const ledger = watchedLedger({ ...around, store: opened })
+    const counts = await openCounts(options)
+    const ledger = watchedLedger({ ...around, store: counts?.around(opened) ?? opened })
     await noteSecretOf(options, ledger.store)
-    const parts = { ...options, ...around, ...ledger, settings: await settingsOf(options) }
+    const settings = await settingsOf(options)
+    const media = await openMedia(options, { ...around, store: ledger.store, folder: settings.mediaFolder })
+    const parts = { ...options, ...around, ...ledger, database, settings, media }
     const payments = await openPayments(parts)
     ends.push(() => payments.close())
     const shared = await openShared(options, around)
@@ -119,19 +146,24 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
     const service = new (await loading.RunningService)({
       ...parts,
       ...shared,
-      ...{ payments, ...(await openStakes(options)), ...(await openFigures(options)) },
+      ...{ payments, ...(await openStakes(options)), ...(await openFigures(options, counts)) },
     })
     ends.push(() => service.close())
     await service.start()
     return {
       fetch: service.app.fetch,
       warm: () => service.warm(),
+      openConsole: (origins, checkSettings) => service.openConsole(origins, { checkSettings }),
       async figures() {
         const { metrics } = service
         return metrics && { contentType: metrics.contentType, text: await metrics.text() }
       },
-      reload: ({ models, systemPrompt = '', plan, limits }) =>
-        service.reload({ models, systemPrompt, ...(plan ? { plan } : {}), ...(limits ? { limits } : {}) }),
+      reload({ models, systemPrompt = '', plan, limits }) {
+        if (!ledger.store.soleOwner && !options.models.some(leavesFiles) && models.some(leavesFiles)) {
+          throw new Error('A first model of video or music needs a restart, which checks where its files are stored.')
+        }
+        service.reload({ models, systemPrompt, ...(plan ? { plan } : {}), ...(limits ? { limits } : {}) })
+      },
       async listen(at) {
         const listener = await (await loading.Listener).open(at)
         ends.push(() => listener.close())
@@ -154,7 +186,7 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
   }
 }
 
-/** What is needed in any case. Awaiting it throws its error; until then the error is not reported. */
+/** Loads what is always needed. Awaiting the result throws its error; until then the error is not reported. */
 function loadMeanwhile() {
   const RunningService = import('./running-service.ts').then(module => module.RunningService)
   const Listener = import('../http/listener.ts').then(module => module.Listener)
@@ -162,7 +194,7 @@ function loadMeanwhile() {
   return { RunningService, Listener }
 }
 
-/** Before anything is served: keys and links of a service with another secret would be worth nothing. */
+/** Runs before anything is served: with another secret, keys and links would not work. */
 async function noteSecretOf({ secrets, folder }: ServiceOptions, store: Store): Promise<void> {
   const { marksOf, noteSecret, placeOf } = await import('#access/keys/server-secret.ts')
   await noteSecret(store, marksOf(secrets), placeOf(folder), systemClock.now())
@@ -194,7 +226,7 @@ async function openPayments({ payments, ...parts }: Parts & Pick<ServiceOptions,
   return open(payments, parts)
 }
 
-/** What a 402 offers; a service without payments loads none of the code. */
+/** Returns what a 402 offers; a service without payments loads none of that code. */
 async function paymentOptions({ payments }: ServiceOptions) {
   if (!payments) return []
   const { paymentOptionsOf } = await import('#payments/rails/rails.ts')
@@ -207,20 +239,40 @@ async function openStakes({ staking }: ServiceOptions) {
   return { stakes: await openEvmStakeReader(staking) }
 }
 
+/** Whether a model leaves files for its callers to fetch later. */
+const leavesFiles = ({ type }: Model): boolean => type === 'video' || type === 'music'
+
+async function openMedia({ media, models }: ServiceOptions, around: OpenMedia) {
+  const { openMediaStore } = await import('#media/open-media-store.ts')
+  return openMediaStore(media, { ...around, isNeeded: models.some(leavesFiles) })
+}
+
+type OpenMedia = { folder: string; store: Store; clock: Clock; log: Log }
+
 async function openShared({ valkey, publicUrl }: ServiceOptions, around: { clock: Clock; log: Log }) {
   if (!valkey) return {}
   const { openSharedLimits } = await import('#access/limits/shared/shared-limits.ts')
   return { sharedLimits: await openSharedLimits({ url: valkey, publicUrl, ...around }) }
 }
 
-async function openFigures({ metrics }: ServiceOptions) {
-  if (!metrics) return {}
-  const { ServiceMetrics } = await import('../http/service-metrics.ts')
-  const { token } = metrics
-  return { figures: { open: (sources: MetricsSources) => new ServiceMetrics(sources), ...(token ? { token } : {}) } }
+async function openCounts({ metrics, staking }: ServiceOptions) {
+  if (!metrics) return null
+  const { LedgerCounts } = await import('#ledger/ledger-counts.ts')
+  return new LedgerCounts({ customers: metrics.customers ?? 0, hasStaking: staking !== undefined })
 }
 
-/** One end that fails must not keep the others from theirs: the folder has to be free afterwards. Throws the first error. */
+async function openFigures({ metrics }: ServiceOptions, counts: LedgerCounts | null) {
+  if (!metrics || !counts) return {}
+  const { ServiceMetrics } = await import('../http/service-metrics.ts')
+  const { token } = metrics
+  const open = (sources: Omit<MetricsSources, 'counts'>) => new ServiceMetrics({ ...sources, counts })
+  return { figures: { open, ...(token ? { token } : {}) } }
+}
+
+/**
+ * A failing part must not keep the others from closing, because the folder must be free afterwards. Throws the first
+ * error.
+ */
 async function endAll(ends: readonly (() => Promise<void>)[]): Promise<void> {
   const failures: unknown[] = []
   for (const end of ends) await end().catch(error => failures.push(error))

@@ -11,8 +11,8 @@ interface Outage {
 }
 
 /**
- * A log in which an unreachable ledger is one line when it goes, at most one a minute while it is away, and one when it is
- * back: each call, timer and payment that meets them would be a long line of its own.
+ * A log in which an unreachable ledger takes one line when it goes, at most one a minute while it is away, and one when
+ * it is back. Otherwise each call, timer and payment that meets it would log a long line.
  */
 export class OutageLog implements Log {
   readonly #options: { store: Pick<Store, 'commit'>; clock: Clock; log: Log }
@@ -35,7 +35,9 @@ export class OutageLog implements Log {
     if (!this.#isOutage(facts)) this.#options.log.error(facts, message)
   }
 
-  /** Told while calls still wait for a ledger that has not answered for so long: the outage has begun that long ago. */
+  /**
+   * Called while calls still wait for a ledger that has not answered for this long, so the outage began that long ago.
+   */
   noticed(error: unknown, forMs: number): void {
     const reason = awayReason(new StoreError('unreachable', 'The ledger does not answer.', { cause: error })) ?? ''
     this.#begin(reason, this.#options.clock.now() - forMs)
@@ -45,7 +47,7 @@ export class OutageLog implements Log {
     clearTimeout(this.#timer)
   }
 
-  /** Whether a line is of the outage, which then has been told. */
+  /** Whether a line is about the outage, which is then already reported. */
   #isOutage(facts: object): boolean {
     const reason = Object.values(facts)
       .map(awayReason)
@@ -64,7 +66,7 @@ export class OutageLog implements Log {
     this.#options.log.error({ reason, ...told(outage, nowMs) }, 'The ledger still cannot be reached.')
   }
 
-  /** The outage of this moment, which is told once. */
+  /** Starts the current outage, which is reported once. */
   #begin(reason: string, sinceMs: number): Outage {
     const nowMs = this.#options.clock.now()
     if (!this.#outage) {
@@ -91,7 +93,7 @@ export class OutageLog implements Log {
     log.warn(told(outage, clock.now()), 'The ledger can be reached again.')
   }
 
-  /** Asked by a write, because a full disk can still be read; the row is pruned with the nonces. */
+  /** Tests with a write, because a full disk can still be read; the row is pruned with the nonces. */
   async #takesUnits(): Promise<boolean> {
     const { clock, store } = this.#options
     const id = `${uuidV7(clock.now())}/outage`
@@ -108,8 +110,8 @@ const told = ({ sinceMs, failures }: Outage, nowMs: number) => ({
   failures,
 })
 
-/** An unreachable ledger is asked again after this, and so long after the last failure. */
+/** An unreachable ledger is tested again this long after the last failure. */
 const awayAskMs = 1_000
 
-/** How often the log repeats that it still is. */
+/** How often the log repeats that it is still unreachable. */
 const awayTellMs = 60_000

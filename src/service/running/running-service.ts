@@ -4,8 +4,8 @@ import type { Hono } from 'hono'
 import { CallerIdentity } from '#access/identity/caller-identity.ts'
 import { TrustedProxies } from '#access/identity/trusted-proxies.ts'
 import type { SignerOf } from '#access/identity/wallet-sign-in.ts'
-import { Web3Keys, Web3Tokens } from '#access/identity/web3-keys.ts'
 import { ApiKeys } from '#access/keys/api-keys.ts'
+import { Web3Keys, Web3Tokens } from '#access/keys/web3-keys.ts'
 import { AbuseBlock } from '#access/limits/abuse-block.ts'
 import { BodyRoom, UnreadCalls, WalletSlots } from '#access/limits/concurrency.ts'
 import { RequestGuards } from '#access/limits/guards.ts'
@@ -13,8 +13,10 @@ import { LimitLog } from '#access/limits/limit-log.ts'
 import { Limiter } from '#access/limits/limiter.ts'
 import type { SharedLimits } from '#access/limits/shared/shared-limits.ts'
 import { Windows } from '#access/limits/windows.ts'
-import type { Clock } from '#contract/time.ts'
-import { baseUrl, docsUrl } from '#contract/wire/base-url.ts'
+import { AccountPage } from '#account/account-page.ts'
+import type { AccountPageSettings } from '#account/account-route.ts'
+import { type Clock, minuteMs } from '#contract/time.ts'
+import { baseUrl, policyUrl } from '#contract/wire/base-url.ts'
 import { DocumentFiles } from '#engines/documents/document-files.ts'
 import { type Fetcher, FirstUseFetcher } from '#engines/fetch/fetcher.ts'
 import type { ChainNetwork, PageReader, SearchEngine } from '#engines/ports/engine.ts'
@@ -27,6 +29,7 @@ import {
 import { type MediaProbe, PacketProbe, VideoMedia } from '#engines/video-media/video-media.ts'
 import { InFlight } from '#host/async.ts'
 import type { Log } from '#host/log.ts'
+import type { Principal } from '#ledger/accounts/principal.ts'
 import type { StakeReader } from '#ledger/accounts/stake-reader.ts'
 import { StakingCredits } from '#ledger/accounts/staking.ts'
 import { WalletAccounts } from '#ledger/accounts/wallet-accounts.ts'
@@ -37,24 +40,28 @@ import { ChargeReceipts } from '#ledger/charges/receipts.ts'
 import { LapsedHolds, recoverHolds, recoverHoldsAtStart } from '#ledger/charges/recover-holds.ts'
 import { ClockWatch, type LedgerWatch } from '#ledger/ledger-watch.ts'
 import { pruneStore, type Store } from '#ledger/store/store.ts'
+import { FolderMediaStore, type MediaStore } from '#media/media-store.ts'
+import { ConsoleBeside } from '#operator/console/console-beside.ts'
+import type { SettingsView } from '#pages/console/wire.ts'
 import type { Payments } from '#payments/top-ups/top-up-offer.ts'
 import { VoiceHandles } from '../capabilities/audio/recordings.ts'
 import { UsageAnalyticsService } from '../capabilities/billing/usage-analytics.ts'
 import { type Character, Characters } from '../capabilities/characters/characters.ts'
+import { rateLimitsOf } from '../capabilities/keys/routes.ts'
 import { loadChat, loadHttpClient, loadTokenizer, routes } from '../capabilities/routes.ts'
 import { checkNetworks, RpcGate } from '../capabilities/rpc/routes.ts'
 import { Attestations, requireConsent } from '../capabilities/video/consent.ts'
 import { createApp, type Doors } from '../http/app.ts'
 import { DeliveredRanges, DownloadStarts } from '../http/downloads.ts'
-import { logRequest } from '../http/exchange.ts'
+import { type EndedRequest, logRequest } from '../http/exchange.ts'
 import { Claims } from '../http/idempotency/claims.ts'
 import { drainMs } from '../http/listener.ts'
 import type { ServiceEnvironment } from '../http/pipeline.ts'
 import { CountedFetcher } from '../http/route.ts'
 import type { Service, ServiceSettings } from '../http/service.ts'
 import type { MetricsSources, ServiceMetrics } from '../http/service-metrics.ts'
+import { DownloadLinks, expireMedia, sweepMedia } from '../jobs/finished-media.ts'
 import { JobRunner } from '../jobs/job-runner.ts'
-import { DownloadLinks, expireMedia, FolderMediaStore } from '../jobs/media-store.ts'
 import { StoredJobs } from '../jobs/stored-jobs.ts'
 import { Catalogue, ReplacedModels } from '../models/catalogue.ts'
 import type { Model } from '../models/model.ts'
@@ -63,43 +70,49 @@ export interface ServiceParts {
   settings: ServiceSettings
   /** The first signs and hashes; former ones are accepted while a secret is being replaced. */
   secrets: readonly [string, ...string[]]
-  /** Watched, and with its watch: `watchedLedger`. */
+  /** The watched store, and its watch: `watchedLedger`. */
   store: Store
+  /** Where it is, as configured: then operators' questions and audits are answered beside requests. */
+  database?: string
   ledger: LedgerWatch
   models: readonly Model[]
   payments: Payments
-  /** Gives staking credit each day; none where absent. */
+  /** Gives staking credit each day; none if absent. */
   stakes?: StakeReader
-  /** The guarded one where absent. */
+  /** Defaults to the guarded one. */
   fetcher?: Fetcher
-  /** Searches the web, and reads its pages; each is refused by its name where absent. */
+  /** Web search and pages; each is refused by name if absent. */
   search?: SearchEngine
   pages?: PageReader
-  /** Tells whether media show a face; every one counts as if it did where absent. */
+  /** Detects faces in media; if absent, every media file counts as one with a face. */
   faces?: FaceDetector
-  /** Measures media; by their packets where absent. */
+  /** Of finished jobs; a folder at `mediaFolder` of the settings by default. */
+  media?: MediaStore
+  /** Measures media; by their packets by default. */
   probe?: MediaProbe
-  /** None where absent. */
+  /** None if absent. */
   networks?: readonly ChainNetwork[]
   characters?: readonly Character[]
   transcriber?: VideoTranscriber
-  /** Nothing is looked for in images where absent. */
+  /** Images are not checked if absent. */
   moderator?: Moderator
-  /** Whose key signed a text; by the curve's arithmetic where absent. */
+  /** Returns whose key signed a text; computed here by default. */
   signerOf?: SignerOf
-  /** Counts that other processes of the service have as well; in this process alone where absent. The caller closes them. */
+  /** Counts shared with the service's other processes; only this process if absent. The caller closes them. */
   sharedLimits?: SharedLimits
   clock: Clock
   log: Log
-  /** Opens the loopback API of the operator's commands. */
+  /** Opens the loopback API for the operator's commands. */
   adminToken?: string
-  /** Makes figures of what the service does; nothing is counted where absent. */
-  figures?: { open: (sources: MetricsSources) => ServiceMetrics; token?: string }
+  /** The customers' page at `/account`; false for none. */
+  account?: AccountPageSettings | false
+  /** Collects metrics; none if absent. */
+  figures?: { open: (sources: Omit<MetricsSources, 'counts'>) => ServiceMetrics; token?: string }
 }
 
 type ReloadedSettings = Pick<ServiceSettings, 'systemPrompt' | 'plan' | 'limits'>
 
-/** A service that answers requests and looks after its own work until it is closed. */
+/** A service that answers requests and does its own background work until it is closed. */
 export class RunningService {
   readonly app: Hono<ServiceEnvironment>
   readonly keys: ApiKeys
@@ -107,39 +120,44 @@ export class RunningService {
   readonly #service: Service & { charges: Charges }
   readonly #identity: CallerIdentity
   readonly #runner: JobRunner
-  readonly #media: FolderMediaStore
+  readonly #media: MediaStore
   readonly #fetcher: FirstUseFetcher
   readonly #documents = new DocumentFiles()
   readonly #ledger: LedgerWatch
   readonly #receipts: ChargeReceipts
   readonly #limitLog: LimitLog
+  readonly #block: SharedLimits['block']
   readonly #underway = new InFlight()
   readonly #replaced: ReplacedModels
   readonly #timers: NodeJS.Timeout[] = []
-  /** Names this service in leases; another one after every start. */
+  readonly #console: ConsoleBeside
+  readonly #secrets: ServiceParts['secrets']
+  /** Identifies this service in leases; changes with every start. */
   readonly #owner = randomUUID()
 
   constructor(given: ServiceParts) {
-    // One object that every part reads at each request, so that a reload is theirs at once.
+    // One object that every part reads at each request, so that a reload applies everywhere at once.
     const settings = { ...given.settings }
     const parts = { ...given, settings }
     const { store, ledger, clock, log } = parts
     this.#ledger = ledger
-    const owner = this.#owner
+    this.#console = new ConsoleBeside(parts.database, clock)
+    this.#secrets = parts.secrets
+    const [owner, underway] = [this.#owner, this.#underway]
     const catalogue = new Catalogue(parts.models, { ownedBy: settings.vendor, clock, hasSearch: Boolean(parts.search) })
     const serverSecrets = parts.secrets.map(secret => Buffer.from(secret)) as [Buffer, ...Buffer[]]
     this.keys = new ApiKeys({ store, clock, serverSecrets })
     this.#identity = identityOf(parts, this.keys)
-    this.#media = new FolderMediaStore(settings.mediaFolder)
+    this.#media = parts.media ?? new FolderMediaStore(settings.mediaFolder)
     this.#fetcher = new FirstUseFetcher({ privateHosts: settings.fetchHosts ?? [] })
     const fetcher = parts.fetcher ?? this.#fetcher
-    const underway = this.#underway
     this.#replaced = new ReplacedModels({ underway, log })
     this.#runner = new JobRunner({ store, clock, catalogue, media: this.#media, log, owner, underway })
     const looks = { faces: parts.faces ?? everyMediumHasAFace, attestations: new Attestations({ store, clock }) }
     const links = new DownloadLinks(settings.publicUrl, parts.secrets)
     const funding = fundingOf(parts)
     this.#limitLog = limitLogOf(parts)
+    this.#block = parts.sharedLimits?.block ?? new AbuseBlock(clock)
     this.#receipts = new ChargeReceipts({ store, clock, issuer: baseUrl(settings), secret: parts.secrets[0] })
     this.#service = {
       settings,
@@ -149,7 +167,7 @@ export class RunningService {
       catalogue,
       identity: this.#identity,
       keys: this.keys,
-      ...limitsOf(parts, this.#limitLog),
+      ...limitsOf(parts, this.#limitLog, this.#block),
       charges: chargesOf(parts, funding, owner),
       funding,
       ledger,
@@ -160,7 +178,7 @@ export class RunningService {
       receipts: this.#receipts,
       payments: parts.payments,
       consent: {
-        require: order => requireConsent(order, { ...looks, docsUrl: docsUrl(settings) }),
+        require: order => requireConsent(order, { ...looks, policyUrl: provider => policyUrl(settings, provider) }),
       },
       media: new VideoMedia({ probe: parts.probe ?? new PacketProbe(), log }),
       jobs: new StoredJobs({
@@ -181,26 +199,55 @@ export class RunningService {
       documents: this.#documents,
       ...besideModels(parts),
       underway,
-      requestEnded: ended => {
-        logRequest(log, ended)
-        this.metrics?.observe(ended)
-      },
+      requestEnded: ended => this.#requestEnded(ended),
     }
     this.metrics = parts.figures?.open({ catalogue, store, ledger }) ?? null
     this.app = createApp(this.#service, routes, this.#doors(parts))
   }
 
-  /** What is open beside the API. */
-  #doors({ adminToken: token, figures, store, ledger, clock }: ServiceParts): Doors {
+  #requestEnded(ended: EndedRequest): void {
+    const { log, clock } = this.#service
+    logRequest(log, ended)
+    this.#console.recent.add(ended, clock.now())
+    this.metrics?.observe(ended)
+  }
+
+  /** What is served in addition to the API. */
+  #doors({ adminToken: token, figures, store, ledger, clock, account }: ServiceParts): Doors {
     const { charges } = this.#service
-    const admin = { store, keys: this.keys, ledger, writeOffs: () => charges.writeOffs, now: () => clock.now() }
+    const admin = {
+      ...{ store, keys: this.keys, ledger, now: () => clock.now() },
+      operator: { store, clock, ledger, blocks: this.#block, ...this.#questions() },
+      writeOffs: () => charges.writeOffs,
+      openedConsole: () => this.#console.links,
+    }
     return {
       ...(token ? { admin: { token, ...admin } } : {}),
+      ...(account === false ? {} : { account: this.#accountPage(account ?? {}) }),
       ...(this.metrics && figures?.token ? { figures: { metrics: this.metrics, token: figures.token } } : {}),
     }
   }
 
-  /** Frees what a crash left, then follows jobs and sweeps until `close`. */
+  #questions() {
+    const { questions } = this.#console
+    return questions ? { beside: questions } : {}
+  }
+
+  #accountPage(page: AccountPageSettings): AccountPage {
+    const rateLimits = (principal: Principal) => rateLimitsOf(principal, this.#service)
+    return new AccountPage({ ...this.#service, page, keys: this.keys, rateLimits })
+  }
+
+  /** Answers operators at these addresses, of which links name the first. */
+  openConsole(
+    origins: readonly [string, ...string[]],
+    { checkSettings }: { checkSettings?: (() => Promise<SettingsView>) | undefined } = {},
+  ) {
+    const parts = { ...this.#service, ledger: this.#ledger, blocks: this.#block, secrets: this.#secrets }
+    return this.#console.open(origins, { ...parts, ...(checkSettings ? { checkSettings } : {}) })
+  }
+
+  /** Frees what a crash left, then runs jobs and sweeps until `close`. */
   async start(): Promise<void> {
     const { store, clock, charges } = this.#service
     await this.#receipts.publishKey()
@@ -213,7 +260,7 @@ export class RunningService {
       isDue: (...told: Parameters<LapsedHolds['isDue']>) => lapsed.isDue(...told),
     }
     const look = () => lapsed.look(clock, () => recoverHolds(store, clock, spared))
-    // From now on holds that someone left here have their time to be renewed.
+    // From now on, holds left by other processes have their time to be renewed.
     if (!store.soleOwner) await look()
     this.#every(recoveryIntervalMs, 'Freeing lapsed holds', look)
     const clockWatch = new ClockWatch(this.#service)
@@ -221,9 +268,10 @@ export class RunningService {
     this.#every(watchIntervalMs, 'Checking the ledger', () => this.#ledger.lookOver())
     this.#every(sweepIntervalMs, 'Pruning the store', () => pruneStore(store, clock.now()))
     this.#every(sweepIntervalMs, 'Deleting old media', () => expireMedia(store, this.#media, clock))
+    this.#every(mediaSweepIntervalMs, 'Sweeping the media store', () => sweepMedia(store, this.#media))
   }
 
-  /** Loads what the first chat and the first wallet would wait for; requests get their turns in between. */
+  /** Loads what the first chat and the first wallet would wait for; requests are served in between. */
   async warm(): Promise<void> {
     for (const load of [loadChat, loadHttpClient, loadTokenizer, () => this.#identity.warm()]) {
       await load()
@@ -232,9 +280,9 @@ export class RunningService {
   }
 
   /**
-   * Sells other models from now on, with another prompt before theirs and within other limits; what runs goes on as it
-   * began, and so does what callers used of this minute. What replaced models run on is ended after the last call that may
-   * use it. Throws where a model contradicts itself, and changes nothing then.
+   * Sells other models from now on, with another system prompt and other limits. Calls in flight continue unchanged,
+   * and what callers used in this minute still counts. Replaced models are closed after the last call that may use
+   * them. Throws if a model is inconsistent, and then changes nothing.
    */
   reload({ models, ...changed }: { models: readonly Model[] } & Partial<ReloadedSettings>): void {
     const { catalogue, settings } = this.#service
@@ -256,7 +304,7 @@ export class RunningService {
     }
     waited.abort()
     await this.#limitLog.flush()
-    const parts = [this.#fetcher, this.#documents, this.#replaced]
+    const parts = [this.#fetcher, this.#documents, this.#replaced, this.#console]
     await Promise.all(parts.map(part => part.close()))
   }
 
@@ -268,7 +316,7 @@ export class RunningService {
   }
 }
 
-/** What is sold beside the models; each is refused by its name where nobody set it up. */
+/** What is sold in addition to the models; each is refused by name if it is not configured. */
 const besideModels = ({ store, clock, search, pages, transcriber, moderator, networks, characters }: ServiceParts) => ({
   web: { search: search ?? null, pages: pages ?? null },
   transcriber: transcriber ?? null,
@@ -317,9 +365,9 @@ const chargesOf = ({ store, clock, log }: ServiceParts, funding: Funding, owner:
       log.error({ err: error }, 'The cost of a call could not be computed, or its hold could not be renewed.'),
   })
 
-/** Whom a request counts for, and what it counts against. */
-const limitsOf = (parts: ServiceParts, limitLog: LimitLog) => ({
-  guards: guardsOf(parts, limitLog),
+/** Whom a request counts for, and which limits apply. */
+const limitsOf = (parts: ServiceParts, limitLog: LimitLog, block: SharedLimits['block']) => ({
+  guards: guardsOf(parts, limitLog, block),
   proxies: new TrustedProxies(parts.settings.trustedProxies ?? []),
   limitLog,
 })
@@ -331,9 +379,13 @@ const limitLogOf = ({ store, clock, log }: ServiceParts): LimitLog =>
     onFailure: error => log.warn({ err: error }, 'Rows of the limit log were lost.'),
   })
 
-function guardsOf({ clock, settings, sharedLimits: shared }: ServiceParts, limitLog: LimitLog): RequestGuards {
+function guardsOf(
+  { clock, settings, sharedLimits: shared }: ServiceParts,
+  limitLog: LimitLog,
+  block: SharedLimits['block'],
+): RequestGuards {
   return new RequestGuards({
-    block: shared?.block ?? new AbuseBlock(clock),
+    block,
     slots: new WalletSlots(clock),
     bodies: new BodyRoom(clock, settings.bodyRoom),
     limiter: new Limiter({ store: shared?.windows ?? new Windows(), clock, settings: () => settings.limits }),
@@ -341,5 +393,8 @@ function guardsOf({ clock, settings, sharedLimits: shared }: ServiceParts, limit
   })
 }
 
-/** How often lapsed rows, old media and old nonces are swept. */
+/** How often expired rows, old media and old nonces are swept. */
 export const sweepIntervalMs = 60_000
+
+/** How often the media store is searched for what crashes left; a bucket lists a thousand files in each request. */
+const mediaSweepIntervalMs = 15 * minuteMs

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BillingBalance, type UsageRow } from '#contract/operations/billing.ts'
 import { openWalletAccount, walletAccountId } from '#ledger/accounts/wallet-accounts.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
-import type { AccountDesk, OpenProcesses, Owner, Processes } from './account-desk.ts'
+import type { AccountFixture, OpenProcesses, Owner, Processes } from './account-fixture.ts'
 
 const minute = 60_000
 const day = 24 * 60 * minute
@@ -49,15 +49,15 @@ const wrong: [query: string, names: string][] = [
 /** What holds on either store for what an account is told of its money. */
 export function billingRules(open: OpenProcesses): void {
   let processes: Processes
-  let desk: AccountDesk
+  let fixture: AccountFixture
   beforeAll(async () => {
     processes = await open({ stakes: { stakeOf: async () => stakedMicroUsd } })
-    desk = processes.first
+    fixture = processes.first
   }, 60_000)
   afterAll(() => processes.close())
 
   const get = async (path: string, key: string, headers = {}) => {
-    const answer = await desk.request('GET', path, { key, headers })
+    const answer = await fixture.request('GET', path, { key, headers })
     expect(answer.status).toBe(200)
     return answer
   }
@@ -67,44 +67,44 @@ export function billingRules(open: OpenProcesses): void {
     (await (await get(`/billing/usage-history${query}`, owner.admin)).json()) as HistoryPage
   const chats = async (key: string, count: number) => {
     for (let sent = 0; sent < count; sent++) {
-      desk.clock.pass(minute)
-      expect((await desk.chat(key)).status).toBe(200)
+      fixture.clock.pass(minute)
+      expect((await fixture.chat(key)).status).toBe(200)
     }
   }
   let wallets = 0
   const staker = async (usd: string): Promise<Owner> => {
     const wallet = `0x${(++wallets).toString(16).padStart(40, '0')}`
-    const atMs = desk.clock.now()
-    await desk.chats.service.store.commit([{ id: uuidV7(atMs), ops: openWalletAccount(wallet, atMs) }])
+    const atMs = fixture.clock.now()
+    await fixture.chats.service.store.commit([{ id: uuidV7(atMs), ops: openWalletAccount(wallet, atMs) }])
     const account = walletAccountId(wallet)
-    const made = await desk.order({ usd, label: 'prod', account })
-    const { key: admin } = await desk.order({ usd: '0', label: '', account, role: 'ADMIN' })
+    const made = await fixture.order({ usd, label: 'prod', account })
+    const { key: admin } = await fixture.order({ usd: '0', label: '', account, role: 'ADMIN' })
     return { account, admin, key: made.key, keyId: made.keyId }
   }
 
   test.each(routes)('%s wants an ADMIN key', async path => {
-    const { key } = await desk.owner()
-    const answer = await desk.request('GET', path, { key })
+    const { key } = await fixture.owner()
+    const answer = await fixture.request('GET', path, { key })
     expect([answer.status, await answer.json()]).toEqual([401, { error: 'Admin API key required' }])
-    expect((await desk.request('GET', path)).status).toBe(401)
+    expect((await fixture.request('GET', path)).status).toBe(401)
   })
 
   test.each(wrong)('%s is a 400 that names %s', async (path, names) => {
-    const { admin: key } = await desk.owner()
-    const answer = await desk.request('GET', path, { key })
+    const { admin: key } = await fixture.owner()
+    const answer = await fixture.request('GET', path, { key })
     expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining(names)])
   })
 
   test('the balance says what the next call is paid with', async () => {
     const balanceOf = async ({ admin }: Owner) =>
       BillingBalance.parse(await (await get('/billing/balance', admin)).json())
-    expect(await balanceOf(await desk.owner(2.5))).toEqual({
+    expect(await balanceOf(await fixture.owner(2.5))).toEqual({
       canConsume: true,
       consumptionCurrency: 'USD',
       balances: { diem: 0, usd: 2.5 },
       diemEpochAllocation: 0,
     })
-    expect(await balanceOf(await desk.owner(0))).toMatchObject({ canConsume: false, consumptionCurrency: null })
+    expect(await balanceOf(await fixture.owner(0))).toMatchObject({ canConsume: false, consumptionCurrency: null })
     const owner = await staker('1')
     const before = { canConsume: true, consumptionCurrency: 'DIEM', diemEpochAllocation: 0.0005 }
     expect(await balanceOf(owner)).toEqual({ ...before, balances: { diem: 0.0005, usd: 1 } })
@@ -114,7 +114,7 @@ export function billingRules(open: OpenProcesses): void {
   })
 
   test('every line of a charge is a row, newest first, and its headers say which page it is', async () => {
-    const owner = await desk.owner()
+    const owner = await fixture.owner()
     await chats(owner.key, 3)
     const answer = await get('/billing/usage?limit=4', owner.admin)
     const { data, pagination } = (await answer.json()) as Page
@@ -122,7 +122,7 @@ export function billingRules(open: OpenProcesses): void {
     const headers = ['limit', 'page', 'total', 'total-pages'].map(name => answer.headers.get(`x-pagination-${name}`))
     expect(headers).toEqual(['4', '1', '6', '2'])
     expect(data[0]).toEqual({
-      timestamp: new Date(desk.clock.now()).toISOString(),
+      timestamp: new Date(fixture.clock.now()).toISOString(),
       sku: 'scripted:chat.output',
       units: 30,
       pricePerUnitUsd: 0.00001,
@@ -140,10 +140,10 @@ export function billingRules(open: OpenProcesses): void {
     expect([...data, ...second.data]).toEqual((await usage(owner)).data)
     expect((await usage(owner, '?sortOrder=asc')).data).toEqual((await usage(owner)).data.toReversed())
     expect((await usage(owner, '?limit=4&page=3')).data).toEqual([])
-    const from = new Date(desk.clock.now() - minute).toISOString()
+    const from = new Date(fixture.clock.now() - minute).toISOString()
     expect((await usage(owner, `?startDate=${from}`)).pagination.total).toBe(4)
     expect((await usage(owner, `?startDate=${from}&endDate=${from}`)).pagination.total).toBe(2)
-    expect((await usage(await desk.owner())).data).toEqual([])
+    expect((await usage(await fixture.owner())).data).toEqual([])
   })
 
   test('rows add up to what was paid in each currency, refunds taken off', async () => {
@@ -156,8 +156,8 @@ export function billingRules(open: OpenProcesses): void {
     expect((await usage(owner, '?currency=DIEM')).pagination.total).toBe(2)
     expect((await usage(owner, '?currency=VCU')).data).toEqual([])
     const request = data[0]?.inferenceDetails?.requestId ?? ''
-    const atMs = desk.clock.now()
-    await desk.chats.service.store.commit([
+    const atMs = fixture.clock.now()
+    await fixture.chats.service.store.commit([
       { id: uuidV7(atMs), ops: [{ op: 'refund', request, reason: 'it failed', atMs }] },
     ])
     const after = (await usage(owner)).data
@@ -166,7 +166,7 @@ export function billingRules(open: OpenProcesses): void {
   })
 
   test('as CSV it is a file with exact amounts', async () => {
-    const owner = await desk.owner()
+    const owner = await fixture.owner()
     await chats(owner.key, 1)
     const [, { inferenceDetails } = { inferenceDetails: null }] = (await usage(owner)).data
     const answer = await get('/billing/usage?limit=1&page=2', owner.admin, { accept: 'text/csv' })
@@ -176,7 +176,7 @@ export function billingRules(open: OpenProcesses): void {
     const row = `scripted:chat.input,20,0.000001000000,0.000020,USD,API Inference,${inferenceDetails?.requestId},20,`
     expect((await answer.text()).split('\r\n')).toEqual([
       'timestamp,sku,units,pricePerUnitUsd,amount,currency,notes,requestId,promptTokens,completionTokens',
-      `${new Date(desk.clock.now()).toISOString()},${row}`,
+      `${new Date(fixture.clock.now()).toISOString()},${row}`,
       '',
     ])
     for (const accept of ['application/json, text/csv', '*/*', 'text/html'])
@@ -206,14 +206,14 @@ export function billingRules(open: OpenProcesses): void {
     expect((await csv.text()).split('\r\n')).toHaveLength(12)
     const next = csv.headers.get('x-next-cursor')
     expect((await history(owner, `?pageSize=10&cursor=${next}`)).data).toEqual((await usage(owner)).data.slice(10, 20))
-    expect((await history(await desk.owner(), `?cursor=${next}`)).data).toEqual([])
+    expect((await history(await fixture.owner(), `?cursor=${next}`)).data).toEqual([])
   })
 
-  describe('analytics', () => analyticsRules(() => ({ desk, staker, chats, get })))
+  describe('analytics', () => analyticsRules(() => ({ fixture, staker, chats, get })))
 }
 
 interface Helpers {
-  desk: AccountDesk
+  fixture: AccountFixture
   staker(usd: string): Promise<Owner>
   chats(key: string, count: number): Promise<void>
   get(path: string, key: string): Promise<Response>
@@ -225,13 +225,13 @@ function analyticsRules(helpers: () => Helpers): void {
   const dateOf = (atMs: number) => new Date(atMs).toISOString().slice(0, 10)
 
   test('tell by day, model and key what was paid, and add up', async () => {
-    const { desk, staker, chats } = helpers()
+    const { fixture, staker, chats } = helpers()
     const owner = await staker('1')
-    const { key: other, keyId } = await desk.order({ usd: '0', label: 'prod', account: owner.account })
+    const { key: other, keyId } = await fixture.order({ usd: '0', label: 'prod', account: owner.account })
     await chats(owner.key, 2)
-    desk.clock.pass(2 * day)
+    fixture.clock.pass(2 * day)
     await chats(other, 3)
-    const todayMs = desk.clock.now() - (desk.clock.now() % day)
+    const todayMs = fixture.clock.now() - (fixture.clock.now() % day)
     // On the first day 500 of 640 are staking credit, on the third 500 of 960.
     expect(await analytics(owner, '?lookback=3d')).toEqual({
       lookback: '3d',
@@ -281,16 +281,16 @@ function analyticsRules(helpers: () => Helpers): void {
   })
 
   test('are looked up once in ten minutes, for each account its own', async () => {
-    const { desk, chats } = helpers()
-    const [owner, stranger] = [await desk.owner(), await desk.owner()]
-    desk.clock.pass(day - (desk.clock.now() % day))
+    const { fixture, chats } = helpers()
+    const [owner, stranger] = [await fixture.owner(), await fixture.owner()]
+    fixture.clock.pass(day - (fixture.clock.now() % day))
     await chats(owner.key, 1)
     const before = await analytics(owner)
     expect(before).toMatchObject({ lookback: '7d', byKey: [{ totalUsd: 0.00032 }] })
     expect(await analytics(stranger)).toMatchObject({ byModel: [], byKey: [] })
     await chats(owner.key, 9)
     expect(await analytics(owner)).toEqual(before)
-    desk.clock.pass(minute)
+    fixture.clock.pass(minute)
     expect(await analytics(owner)).toMatchObject({ byKey: [{ totalUsd: 0.0032 }] })
   })
 }

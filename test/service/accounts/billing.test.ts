@@ -1,6 +1,6 @@
 import { describe } from 'vitest'
 import { withPostgres } from '../../postgres/with-postgres.ts'
-import { openOnPostgres, openOnSqlite } from './account-desk.ts'
+import { openOnPostgres, openOnSqlite } from './account-fixture.ts'
 import { billingRules } from './billing-rules.ts'
 
 describe('what an account is told of its money on SQLite', () => billingRules(openOnSqlite))

@@ -2,15 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { activeKeys } from '#contract/limits.ts'
 import type { ApiKey } from '#contract/operations/keys.ts'
 import { words } from '../chat-script.ts'
-import { type AccountDesk, openOnSqlite, type Processes } from './account-desk.ts'
+import { type AccountFixture, openOnSqlite, type Processes } from './account-fixture.ts'
 
 /** A key with a budget makes nothing more spendable than that budget. */
 
 let processes: Processes
-let desk: AccountDesk
+let fixture: AccountFixture
 beforeAll(async () => {
   processes = await openOnSqlite()
-  desk = processes.first
+  fixture = processes.first
 })
 afterAll(() => processes.close())
 
@@ -24,23 +24,23 @@ const hour = 60 * 60 * 1000
 
 /** An ADMIN key with a budget, of an account with 10 USD. */
 async function admin(budget: object = { period: 'month', usd: '5' }): Promise<Admin> {
-  desk.clock.pass(60_000)
-  const { account } = await desk.order({ usd: '10', label: 'owner' })
-  return { ...(await desk.order({ usd: '0', label: 'admin', account, role: 'ADMIN', budget })), account }
+  fixture.clock.pass(60_000)
+  const { account } = await fixture.order({ usd: '10', label: 'owner' })
+  return { ...(await fixture.order({ usd: '0', label: 'admin', account, role: 'ADMIN', budget })), account }
 }
 
 /** An ADMIN key of the same account without a budget. */
 async function ownerOf({ account }: Admin): Promise<Admin> {
-  return { ...(await desk.order({ usd: '0', label: 'root', account, role: 'ADMIN' })), account }
+  return { ...(await fixture.order({ usd: '0', label: 'root', account, role: 'ADMIN' })), account }
 }
 
-const change = (by: Admin, body: object) => desk.request('PATCH', '/api_keys', { key: by.key, body })
+const change = (by: Admin, body: object) => fixture.request('PATCH', '/api_keys', { key: by.key, body })
 const create = (by: Admin, more: object) => {
   const body = { apiKeyType: 'INFERENCE', description: 'made', ...more }
-  return desk.request('POST', '/api_keys', { key: by.key, body })
+  return fixture.request('POST', '/api_keys', { key: by.key, body })
 }
 const shown = async (by: Admin, id = by.keyId) => {
-  const answer = await desk.request('GET', `/api_keys/${id}`, { key: by.key })
+  const answer = await fixture.request('GET', `/api_keys/${id}`, { key: by.key })
   return ((await answer.json()) as { data: ApiKey }).data
 }
 const limitsOf = async (by: Admin, id = by.keyId) => {
@@ -65,13 +65,13 @@ describe('raises no budget', () => {
 
   test('and no change of its period lets it spend the same budget again', async () => {
     const by = await admin({ period: 'epoch', usd: '0.0007' })
-    const chats = async () => [(await desk.chat(by.key)).status, (await desk.chat(by.key)).status]
+    const chats = async () => [(await fixture.chat(by.key)).status, (await fixture.chat(by.key)).status]
     expect(await chats()).toEqual([200, 402])
     for (const limitPeriod of ['MONTH', 'LIFETIME', 'EPOCH']) {
       await change(by, { id: by.keyId, limitPeriod })
       expect([limitPeriod, ...(await chats())]).toEqual([limitPeriod, 402, 402])
     }
-    expect((await desk.chats.books(by.account)).charged).toBe(320n)
+    expect((await fixture.chats.ledger(by.account)).charged).toBe(320n)
   })
 
   test('but lowers its own, and changes what is no budget', async () => {
@@ -90,19 +90,19 @@ describe('streams in flight spend no more than the budget that they began with, 
     ['takes the budget away', null],
   ])('%s', async (_rule, budget) => {
     const by = await admin({ period: 'epoch', usd: '0.1' })
-    const { beats } = desk.chats.engine
+    const { beats } = fixture.chats.engine
     const more = Promise.withResolvers<void>()
     // Each could spend 0.09 USD, out of the same 0.1.
-    desk.chats.engine.play([{ text: 'one' }, { until: more.promise }, ...words(...Array(9_000).fill(' more'))])
+    fixture.chats.engine.play([{ text: 'one' }, { until: more.promise }, ...words(...Array(9_000).fill(' more'))])
     const caller = { key: by.key, account: by.account }
-    const answers = await Promise.all([1, 2, 3].map(() => desk.chats.chat(caller, { stream: true })))
+    const answers = await Promise.all([1, 2, 3].map(() => fixture.chats.chat(caller, { stream: true })))
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
-    expect((await desk.operator('keys/budget', { key: by.keyId, budget })).status).toBe(200)
+    expect((await fixture.operator('keys/budget', { key: by.keyId, budget })).status).toBe(200)
     more.resolve()
     await Promise.all(answers.map(answer => answer.text()))
-    desk.chats.engine.play(beats)
-    await expect.poll(() => desk.chats.openHolds()).toBe(0)
-    expect((await desk.chats.books(by.account)).charged).toBeLessThanOrEqual(100_000n)
+    fixture.chats.engine.play(beats)
+    await expect.poll(() => fixture.chats.openHolds()).toBe(0)
+    expect((await fixture.chats.ledger(by.account)).charged).toBeLessThanOrEqual(100_000n)
   })
 })
 
@@ -110,7 +110,7 @@ describe('lengthens no life', () => {
   /** One that ends in an hour. */
   async function temporary(): Promise<{ by: Admin; endsAt: string }> {
     const by = await admin()
-    const endsAt = new Date(desk.clock.now() + hour).toISOString()
+    const endsAt = new Date(fixture.clock.now() + hour).toISOString()
     expect((await change(await ownerOf(by), { id: by.keyId, expiresAt: endsAt })).status).toBe(200)
     return { by, endsAt }
   }
@@ -149,7 +149,7 @@ describe('lengthens no life', () => {
 
   test('one without an end gives itself one, and cannot take it back', async () => {
     const by = await admin()
-    const expiresAt = new Date(desk.clock.now() + hour).toISOString()
+    const expiresAt = new Date(fixture.clock.now() + hour).toISOString()
     expect((await change(by, { id: by.keyId, expiresAt })).status).toBe(200)
     expect((await change(by, { id: by.keyId, expiresAt: null })).status).toBe(400)
   })
@@ -158,16 +158,16 @@ describe('lengthens no life', () => {
 describe('touches no key but itself', () => {
   const others: [which: string, make: (by: Admin) => Promise<string>][] = [
     ['an ADMIN key without a budget', async by => (await ownerOf(by)).keyId],
-    ['a key of the operator', async ({ account }) => (await desk.order({ usd: '0', label: '', account })).keyId],
+    ['a key of the operator', async ({ account }) => (await fixture.order({ usd: '0', label: '', account })).keyId],
     [
       'a key that it made',
       async by => ((await (await create(by, monthly(1))).json()) as { data: { id: string } }).data.id,
     ],
   ]
   const touches: [how: string, touch: (by: Admin, id: string) => Promise<Response>][] = [
-    ['ends', (by, id) => desk.request('DELETE', `/api_keys?id=${id}`, { key: by.key })],
+    ['ends', (by, id) => fixture.request('DELETE', `/api_keys?id=${id}`, { key: by.key })],
     ['sets the budget of', (by, id) => change(by, { id, ...monthly(0) })],
-    ['sets the end of', (by, id) => change(by, { id, expiresAt: new Date(desk.clock.now() + hour).toISOString() })],
+    ['sets the end of', (by, id) => change(by, { id, expiresAt: new Date(fixture.clock.now() + hour).toISOString() })],
     ['describes', (by, id) => change(by, { id, description: 'mine' })],
   ]
   const cases = others.flatMap(([which, make]) => touches.map(([how, touch]) => ({ which, make, how, touch })))
@@ -186,25 +186,25 @@ describe('touches no key but itself', () => {
 
   test('but sees them all, and ends itself', async () => {
     const by = await admin()
-    const listed = await desk.request('GET', '/api_keys', { key: by.key })
+    const listed = await fixture.request('GET', '/api_keys', { key: by.key })
     expect(((await listed.json()) as { data: ApiKey[] }).data.map(({ description }) => description)).toEqual([
       'admin',
       'owner',
     ])
-    expect((await desk.request('DELETE', `/api_keys?id=${by.keyId}`, { key: by.key })).status).toBe(200)
+    expect((await fixture.request('DELETE', `/api_keys?id=${by.keyId}`, { key: by.key })).status).toBe(200)
     expect((await create(by, monthly(1))).status).toBe(401)
   })
 
   test('a key that another process has ended a moment ago makes, changes and ends none', async () => {
     const by = await admin()
     const again = { ...by, key: by.key }
-    expect((await desk.request('GET', '/api_keys', { key: by.key })).status).toBe(200)
+    expect((await fixture.request('GET', '/api_keys', { key: by.key })).status).toBe(200)
     const end = `/api_keys?id=${by.keyId}`
     expect((await processes.second.request('DELETE', end, { key: (await ownerOf(by)).key })).status).toBe(200)
     expect((await create(again, { apiKeyType: 'ADMIN' })).status).toBe(401)
     expect((await change(again, { id: by.keyId, description: 'mine' })).status).toBe(401)
-    expect((await desk.request('DELETE', end, { key: by.key })).status).toBe(401)
-    expect(await desk.chats.service.service.keys.kept(by.account)).toHaveLength(2)
+    expect((await fixture.request('DELETE', end, { key: by.key })).status).toBe(401)
+    expect(await fixture.chats.service.service.keys.kept(by.account)).toHaveLength(2)
   })
 })
 
@@ -232,7 +232,7 @@ describe('creates no key beyond what it has left', () => {
 
   test('what it has spent is not left', async () => {
     const by = await admin({ period: 'month', usd: '0.001' })
-    expect((await desk.chat(by.key)).status).toBe(200)
+    expect((await fixture.chat(by.key)).status).toBe(200)
     expect((await create(by, monthly(0.0009))).status).toBe(400)
     expect((await create(by, monthly(0.0005))).status).toBe(200)
   })
@@ -246,7 +246,7 @@ describe('creates no key beyond what it has left', () => {
 
   test('a key that is refused takes nothing from it, whatever else is created at the same time', async () => {
     const by = await admin()
-    const { keys } = desk.chats.service.service
+    const { keys } = fixture.chats.service.service
     for (let made = 2; made < activeKeys - 2; made++)
       await keys.create({ account: by.account, label: '', expiresAtMs: null })
     const answers = await Promise.all(Array.from({ length: 8 }, () => create(by, monthly(0.5))))
@@ -256,7 +256,7 @@ describe('creates no key beyond what it has left', () => {
 })
 
 test('an ADMIN key without a budget does as it likes', async () => {
-  const owner = await desk.owner(5)
+  const owner = await fixture.owner(5)
   const by = { key: owner.admin, keyId: owner.keyId, account: owner.account }
   expect((await create(by, {})).status).toBe(200)
   expect((await change(by, { id: owner.keyId, ...monthly(2) })).status).toBe(200)

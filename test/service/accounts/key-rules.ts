@@ -3,7 +3,7 @@ import { activeKeys } from '#contract/limits.ts'
 import { ApiKey, ChangedKey, CreatedKey } from '#contract/operations/keys.ts'
 import type { Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
-import type { AccountDesk, OpenProcesses, Owner, Processes } from './account-desk.ts'
+import type { AccountFixture, OpenProcesses, Owner, Processes } from './account-fixture.ts'
 
 const day = 24 * 60 * 60 * 1000
 const minute = 60_000
@@ -33,28 +33,28 @@ const wrongMembers = [
 /** What holds for keys on either store. */
 export function keyRules(open: OpenProcesses): void {
   let processes: Processes
-  let desk: AccountDesk
-  let second: AccountDesk
+  let fixture: AccountFixture
+  let second: AccountFixture
   beforeAll(async () => {
     processes = await open()
-    desk = processes.first
+    fixture = processes.first
     second = processes.second
   }, 60_000)
   afterAll(() => processes.close())
 
   const created = async (owner: Owner, more: object = {}) => {
-    desk.clock.pass(minute)
+    fixture.clock.pass(minute)
     const body = { apiKeyType: 'INFERENCE', description: 'made', ...more }
-    const answer = await desk.request('POST', '/api_keys', { key: owner.admin, body })
+    const answer = await fixture.request('POST', '/api_keys', { key: owner.admin, body })
     expect(answer.status).toBe(200)
     return CreatedKey.parse(await answer.json()).data
   }
   const shown = async (owner: Owner, id: string) => {
-    const answer = await desk.request('GET', `/api_keys/${id}`, { key: owner.admin })
+    const answer = await fixture.request('GET', `/api_keys/${id}`, { key: owner.admin })
     return ApiKey.parse(((await answer.json()) as { data: unknown }).data)
   }
   const change = async (owner: Owner, body: object) => {
-    const answer = await desk.request('PATCH', '/api_keys', { key: owner.admin, body })
+    const answer = await fixture.request('PATCH', '/api_keys', { key: owner.admin, body })
     expect(answer.status).toBe(200)
     const { success, data } = (await answer.json()) as { success: boolean; data: unknown }
     expect(success).toBe(true)
@@ -62,7 +62,7 @@ export function keyRules(open: OpenProcesses): void {
   }
 
   test('a key is made, shown once, listed newest first, and works', async () => {
-    const owner = await desk.owner()
+    const owner = await fixture.owner()
     const limits = { consumptionLimit: { usd: 2.5, diem: null }, limitPeriod: 'MONTH' }
     const made = await created(owner, { ...limits, expiresAt: '2027-01-31' })
     expect(made).toMatchObject({
@@ -72,37 +72,37 @@ export function keyRules(open: OpenProcesses): void {
       limitPeriod: 'MONTH',
       expiresAt: '2027-01-31T00:00:00.000Z',
     })
-    expect((await desk.chat(made.apiKey)).status).toBe(200)
-    const listed = await (await desk.request('GET', '/api_keys', { key: owner.admin })).text()
+    expect((await fixture.chat(made.apiKey)).status).toBe(200)
+    const listed = await (await fixture.request('GET', '/api_keys', { key: owner.admin })).text()
     expect(listed).not.toContain(made.apiKey)
     const { object, data } = JSON.parse(listed) as { object: string; data: ApiKey[] }
     expect([object, data.map(({ description }) => description)]).toEqual(['list', ['made', 'the admin', 'the first']])
     expect(data[0]).toEqual(await shown(owner, made.id))
     expect(data[0]).toMatchObject({
       last6Chars: made.apiKey.slice(-6),
-      createdAt: new Date(desk.clock.now()).toISOString(),
-      lastUsedAt: new Date(desk.clock.now()).toISOString(),
+      createdAt: new Date(fixture.clock.now()).toISOString(),
+      lastUsedAt: new Date(fixture.clock.now()).toISOString(),
       usage: { trailingSevenDays: { usd: '0.000320', diem: '0.000000', vcu: '0.000000' } },
       currentPeriodUsage: { usd: '0.000320', diem: '0.000000' },
     })
     expect(data[1]).toMatchObject({ apiKeyType: 'ADMIN', lastUsedAt: null })
     expect(data[1]).not.toHaveProperty('currentPeriodUsage')
-    desk.clock.pass(8 * day)
+    fixture.clock.pass(8 * day)
     expect((await shown(owner, made.id)).usage?.trailingSevenDays.usd).toBe('0.000000')
   })
 
   test('an ADMIN key that was made over the API makes keys itself', async () => {
-    const owner = await desk.owner()
+    const owner = await fixture.owner()
     const admin = await created(owner, { apiKeyType: 'ADMIN' })
     await created({ ...owner, admin: admin.apiKey })
   })
 
   test.each(routes)('%s %s wants an ADMIN key', async (method, path, body) => {
-    const { key } = await desk.owner()
+    const { key } = await fixture.owner()
     const call = body ? { body } : {}
-    const inference = await desk.request(method, path, { key, ...call })
+    const inference = await fixture.request(method, path, { key, ...call })
     expect([inference.status, await inference.json()]).toEqual([401, { error: 'Admin API key required' }])
-    const nobody = await desk.request(method, path, call)
+    const nobody = await fixture.request(method, path, call)
     expect([nobody.status, await nobody.json()]).toEqual([401, { error: 'Authentication failed' }])
   })
 
@@ -124,57 +124,57 @@ export function keyRules(open: OpenProcesses): void {
     ['a key that there is', 'DELETE', '/api_keys?id=x', 404, 'no such API key'],
     ['a key that there is', 'GET', '/api_keys/x', 404, 'no such API key'],
   ])('%s: %s %s is a %i', async (_rule, method, path, status, names, body) => {
-    const owner = await desk.owner()
-    const answer = await desk.request(method, path, { key: owner.admin, body })
+    const owner = await fixture.owner()
+    const answer = await fixture.request(method, path, { key: owner.admin, body })
     expect([answer.status, await answer.text()]).toEqual([status, expect.stringContaining(names)])
-    expect(await desk.chats.service.service.keys.kept(owner.account)).toHaveLength(2)
+    expect(await fixture.chats.service.service.keys.kept(owner.account)).toHaveLength(2)
   })
 
   test("D3: another account's key is never seen, changed or ended", async () => {
-    const [owner, stranger] = [await desk.owner(), await desk.owner()]
+    const [owner, stranger] = [await fixture.owner(), await fixture.owner()]
     const call = { key: stranger.admin }
     const answers = [
-      await desk.request('GET', `/api_keys/${owner.keyId}`, call),
-      await desk.request('PATCH', '/api_keys', { ...call, body: { id: owner.keyId, description: 'mine' } }),
-      await desk.request('DELETE', `/api_keys?id=${owner.keyId}`, call),
+      await fixture.request('GET', `/api_keys/${owner.keyId}`, call),
+      await fixture.request('PATCH', '/api_keys', { ...call, body: { id: owner.keyId, description: 'mine' } }),
+      await fixture.request('DELETE', `/api_keys?id=${owner.keyId}`, call),
     ]
     expect(answers.map(({ status }) => status)).toEqual([404, 404, 404])
-    const list = await (await desk.request('GET', '/api_keys', call)).text()
+    const list = await (await fixture.request('GET', '/api_keys', call)).text()
     expect(list).not.toContain(owner.keyId)
-    expect((await desk.chat(owner.key)).status).toBe(200)
+    expect((await fixture.chat(owner.key)).status).toBe(200)
     expect((await shown(owner, owner.keyId)).description).toBe('the first')
   })
 
   test('what a change leaves out stays, and null takes a limit away', async () => {
-    const owner = await desk.owner()
+    const owner = await fixture.owner()
     const { id, apiKey } = await created(owner, { consumptionLimit: { usd: 0, diem: 3 }, limitPeriod: 'LIFETIME' })
-    expect((await desk.chat(apiKey)).status).toBe(402)
+    expect((await fixture.chat(apiKey)).status).toBe(402)
     const described = await change(owner, { id, description: 'told' })
     expect(described).toMatchObject({ description: 'told', consumptionLimits: { usd: 0, diem: 3 } })
     const raised = await change(owner, { id, consumptionLimit: { usd: 0.001 } })
     expect(raised).toMatchObject({ consumptionLimits: { usd: 0.001, diem: 3 }, limitPeriod: 'LIFETIME' })
-    expect((await desk.chat(apiKey)).status).toBe(200)
-    expect((await desk.chat(apiKey)).status).toBe(200)
-    expect((await desk.chat(apiKey)).status).toBe(402)
+    expect((await fixture.chat(apiKey)).status).toBe(200)
+    expect((await fixture.chat(apiKey)).status).toBe(200)
+    expect((await fixture.chat(apiKey)).status).toBe(402)
     const open = await change(owner, { id, consumptionLimit: { usd: null, vcu: null } })
     expect(open).toMatchObject({ description: 'told', consumptionLimits: { usd: null, diem: null } })
-    expect((await desk.chat(apiKey)).status).toBe(200)
+    expect((await fixture.chat(apiKey)).status).toBe(200)
   })
 
   test('a period without a limit stays where something else is changed', async () => {
-    const owner = await desk.owner()
+    const owner = await fixture.owner()
     const { id } = await created(owner, { limitPeriod: 'MONTH' })
     expect(await change(owner, { id, description: 'told' })).toMatchObject({ limitPeriod: 'MONTH' })
     expect(await change(owner, { id, expiresAt: '' })).toMatchObject({ limitPeriod: 'MONTH' })
   })
 
   test('changes that come at once in two processes all stay', async () => {
-    const owner = await desk.owner()
+    const owner = await fixture.owner()
     const { id } = await created(owner, { limitPeriod: 'EPOCH' })
     const changes = [{ consumptionLimit: { usd: 1 } }, { consumptionLimit: { diem: 2 } }, { limitPeriod: 'MONTH' }]
     const answers = await Promise.all(
       [...changes, { description: 'told' }].map((body, index) =>
-        (index % 2 ? second : desk).request('PATCH', '/api_keys', { key: owner.admin, body: { id, ...body } }),
+        (index % 2 ? second : fixture).request('PATCH', '/api_keys', { key: owner.admin, body: { id, ...body } }),
       ),
     )
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
@@ -186,35 +186,35 @@ export function keyRules(open: OpenProcesses): void {
   })
 
   test('a key ends with its time, counts no more, and can be given a longer one', async () => {
-    const owner = await desk.owner()
-    const expiresAt = new Date(desk.clock.now() + day).toISOString()
+    const owner = await fixture.owner()
+    const expiresAt = new Date(fixture.clock.now() + day).toISOString()
     const { id, apiKey } = await created(owner, { expiresAt })
-    desk.clock.pass(day)
-    expect((await desk.chat(apiKey)).status).toBe(401)
+    fixture.clock.pass(day)
+    expect((await fixture.chat(apiKey)).status).toBe(401)
     expect((await change(owner, { id, expiresAt: '' })).expiresAt).toBeNull()
-    expect((await desk.chat(apiKey)).status).toBe(200)
+    expect((await fixture.chat(apiKey)).status).toBe(200)
     expect((await change(owner, { id, description: 'still' })).expiresAt).toBeNull()
   })
 
   describe('D3: a key that is deleted', () => {
     test('is charged no more by any process, and is in no list', async () => {
-      const owner = await desk.owner()
+      const owner = await fixture.owner()
       const { id, apiKey } = await created(owner)
       expect((await second.chat(apiKey)).status).toBe(200)
-      const answer = await desk.request('DELETE', `/api_keys?id=${id}`, { key: owner.admin })
+      const answer = await fixture.request('DELETE', `/api_keys?id=${id}`, { key: owner.admin })
       expect([answer.status, await answer.json()]).toEqual([200, { success: true }])
-      expect([(await desk.chat(apiKey)).status, (await second.chat(apiKey)).status]).toEqual([401, 401])
-      desk.clock.pass(1_000)
+      expect([(await fixture.chat(apiKey)).status, (await second.chat(apiKey)).status]).toEqual([401, 401])
+      fixture.clock.pass(1_000)
       expect((await second.request('GET', '/api_keys/rate_limits', { key: apiKey })).status).toBe(401)
-      expect(await (await desk.request('GET', '/api_keys', { key: owner.admin })).text()).not.toContain(id)
-      expect((await desk.request('GET', `/api_keys/${id}`, { key: owner.admin })).status).toBe(404)
+      expect(await (await fixture.request('GET', '/api_keys', { key: owner.admin })).text()).not.toContain(id)
+      expect((await fixture.request('GET', `/api_keys/${id}`, { key: owner.admin })).status).toBe(404)
     })
 
     test('may be the one that asks', async () => {
-      const owner = await desk.owner()
+      const owner = await fixture.owner()
       const { id, apiKey: key } = await created(owner, { apiKeyType: 'ADMIN' })
-      expect((await desk.request('DELETE', `/api_keys?id=${id}`, { key })).status).toBe(200)
-      expect((await desk.request('GET', '/api_keys', { key })).status).toBe(401)
+      expect((await fixture.request('DELETE', `/api_keys?id=${id}`, { key })).status).toBe(200)
+      expect((await fixture.request('GET', '/api_keys', { key })).status).toBe(401)
     })
   })
 }
@@ -222,32 +222,32 @@ export function keyRules(open: OpenProcesses): void {
 /** How many keys there may be, and how fast. */
 export function keyCountRules(open: OpenProcesses): void {
   let processes: Processes
-  let desk: AccountDesk
-  let second: AccountDesk
+  let fixture: AccountFixture
+  let second: AccountFixture
   beforeAll(async () => {
     processes = await open()
-    desk = processes.first
+    fixture = processes.first
     second = processes.second
   }, 60_000)
   afterAll(() => processes.close())
 
   test('twenty keys a minute', async () => {
-    desk.clock.pass(minute)
-    const { admin: key } = await desk.owner()
-    const make = () => desk.request('POST', '/api_keys', { key, body: { apiKeyType: 'ADMIN', description: '' } })
+    fixture.clock.pass(minute)
+    const { admin: key } = await fixture.owner()
+    const make = () => fixture.request('POST', '/api_keys', { key, body: { apiKeyType: 'ADMIN', description: '' } })
     for (let made = 0; made < 20; made++) expect((await make()).status).toBe(200)
     const refused = await make()
     expect([refused.status, await refused.json()]).toEqual([429, { error: 'Rate limit exceeded' }])
     expect(refused.headers.get('x-ratelimit-limit-requests')).toBe('20')
     expect(refused.headers.get('x-ratelimit-remaining-requests')).toBe('0')
-    desk.clock.pass(minute)
+    fixture.clock.pass(minute)
     expect((await make()).status).toBe(200)
   })
 
   test(`an account has ${activeKeys} keys that count at most, whichever process makes them`, async () => {
-    desk.clock.pass(minute)
-    const { account, admin: key } = await desk.owner()
-    const atMs = desk.clock.now()
+    fixture.clock.pass(minute)
+    const { account, admin: key } = await fixture.owner()
+    const atMs = fixture.clock.now()
     // Two are there; these make 499, and two more that do not count.
     const keys = Array.from({ length: activeKeys - 1 }, (_, index): Op => {
       const id = uuidV7(atMs)
@@ -255,12 +255,12 @@ export function keyCountRules(open: OpenProcesses): void {
       return { op: 'key', key: id, account, hash: `hash of ${id}`, prefix: '', label: '', expiresAtMs, atMs }
     })
     while (keys.length > 0) {
-      const [outcome] = await desk.chats.service.store.commit([{ id: uuidV7(atMs), ops: keys.splice(0, 60) }])
+      const [outcome] = await fixture.chats.service.store.commit([{ id: uuidV7(atMs), ops: keys.splice(0, 60) }])
       expect(outcome?.ok).toBe(true)
     }
     const call = { key, body: { apiKeyType: 'INFERENCE', description: '' } }
     const answers = await Promise.all([
-      desk.request('POST', '/api_keys', call),
+      fixture.request('POST', '/api_keys', call),
       second.request('POST', '/api_keys', call),
     ])
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 400])

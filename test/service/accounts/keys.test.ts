@@ -1,6 +1,6 @@
 import { describe } from 'vitest'
 import { withPostgres } from '../../postgres/with-postgres.ts'
-import { openOnPostgres, openOnSqlite } from './account-desk.ts'
+import { openOnPostgres, openOnSqlite } from './account-fixture.ts'
 import { keyCountRules, keyRules } from './key-rules.ts'
 
 describe('keys of an account on SQLite', () => {

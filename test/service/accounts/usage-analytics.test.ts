@@ -24,18 +24,18 @@ const dayMs = 24 * 60 * 60 * 1000
 test('a look that takes too long is a 504 that says to ask for less, and the next one looks anew', async () => {
   let nowMs = 100 * dayMs
   let lateMs = 9_000
-  const desk = new UsageAnalyticsService({
+  const fixture = new UsageAnalyticsService({
     store: opened.store,
     catalogue: { models: [] },
     clock: { now: () => (nowMs += lateMs) },
   })
   const days = { lookback: '7d', firstDayMs: 93 * dayMs, lastDayMs: 99 * dayMs }
-  await expect(desk.of('ada', days)).rejects.toMatchObject({
+  await expect(fixture.of('ada', days)).rejects.toMatchObject({
     status: 504,
     body: { error: 'Query timed out - try reducing the lookback period' },
   })
   lateMs = 0
-  expect((await desk.of('ada', days)).byDate).toHaveLength(7)
+  expect((await fixture.of('ada', days)).byDate).toHaveLength(7)
 })
 
 test.each([

@@ -1,13 +1,13 @@
 import { createHmac, hkdfSync } from 'node:crypto'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { Web3Tokens } from '#access/identity/web3-keys.ts'
+import { Web3Tokens } from '#access/keys/web3-keys.ts'
 import { microUsd } from '#contract/money.ts'
 import { CreatedKey } from '#contract/operations/keys.ts'
 import { openWalletAccount, walletAccountId } from '#ledger/accounts/wallet-accounts.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { canarySecret } from '../../canary/canaries.ts'
-import { type AccountDesk, openOnSqlite, type Processes } from './account-desk.ts'
+import { type AccountFixture, openOnSqlite, type Processes } from './account-fixture.ts'
 
 const minute = 60_000
 const path = '/api_keys/generate_web3_key'
@@ -19,14 +19,14 @@ const stakes = {
 }
 
 let processes: Processes
-let desk: AccountDesk
+let fixture: AccountFixture
 beforeAll(async () => {
   processes = await openOnSqlite({ stakes })
-  desk = processes.first
+  fixture = processes.first
 })
 afterAll(() => processes.close())
 // So that neither the limit of an address nor its block lasts from one test to the next.
-beforeEach(() => desk.clock.pass(2 * minute))
+beforeEach(() => fixture.clock.pass(2 * minute))
 
 type Wallet = ReturnType<typeof privateKeyToAccount>
 
@@ -35,14 +35,14 @@ async function wallet(has: 'credit' | 'stake' | 'nothing' = 'credit'): Promise<W
   const name = made.address.toLowerCase()
   if (has === 'stake') stakers.add(name)
   if (has !== 'credit') return made
-  const [atMs, account] = [desk.clock.now(), walletAccountId(name)]
+  const [atMs, account] = [fixture.clock.now(), walletAccountId(name)]
   const grant = { op: 'credit', account, amount: microUsd(5_000_000), source: 'system:usdc', ref: name, atMs } as const
-  await desk.chats.service.store.commit([{ id: uuidV7(atMs), ops: [...openWalletAccount(name, atMs), grant] }])
+  await fixture.chats.service.store.commit([{ id: uuidV7(atMs), ops: [...openWalletAccount(name, atMs), grant] }])
   return made
 }
 
 async function token(): Promise<string> {
-  const answer = await desk.request('GET', path)
+  const answer = await fixture.request('GET', path)
   expect(answer.status).toBe(200)
   const { success, data } = (await answer.json()) as { success: boolean; data: { token: string } }
   expect(success).toBe(true)
@@ -56,7 +56,7 @@ interface Order {
   more?: object
 }
 
-async function order(by: Wallet, { token: given, more, ...changed }: Order = {}, at = desk): Promise<Response> {
+async function order(by: Wallet, { token: given, more, ...changed }: Order = {}, at = fixture): Promise<Response> {
   const signed = given ?? (await token())
   const signature = await by.signMessage({ message: signed })
   const made = { apiKeyType: 'INFERENCE', description: 'an agent', address: by.address, signature, token: signed }
@@ -69,17 +69,17 @@ test('a wallet with credit gets a key of its account, with the limits that it as
   const answer = await order(by, { more })
   const { data } = CreatedKey.parse(await answer.json())
   expect(data).toMatchObject({ apiKeyType: 'ADMIN', description: 'an agent', limitPeriod: 'LIFETIME' })
-  expect((await desk.chat(data.apiKey)).status).toBe(200)
-  const balance = await desk.request('GET', '/billing/balance', { key: data.apiKey })
+  expect((await fixture.chat(data.apiKey)).status).toBe(200)
+  const balance = await fixture.request('GET', '/billing/balance', { key: data.apiKey })
   expect(await balance.json()).toMatchObject({ balances: { usd: 4.99968 } })
-  const listed = (await (await desk.request('GET', '/api_keys', { key: data.apiKey })).json()) as { data: unknown[] }
+  const listed = (await (await fixture.request('GET', '/api_keys', { key: data.apiKey })).json()) as { data: unknown[] }
   expect(listed.data).toMatchObject([{ id: data.id, consumptionLimits: { usd: 0.001 } }])
 })
 
 test('a wallet that has only staked gets its account with the key', async () => {
   const by = await wallet('stake')
   const { data } = CreatedKey.parse(await (await order(by)).json())
-  expect((await desk.chat(data.apiKey)).status).toBe(200)
+  expect((await fixture.chat(data.apiKey)).status).toBe(200)
   expect((await order(by)).status).toBe(200)
 })
 
@@ -87,17 +87,17 @@ test('a token makes one key, whoever sends it again to whichever process', async
   const by = await wallet()
   const given = await token()
   const statuses = await Promise.all(
-    [desk, processes.second, desk].map(async at => (await order(by, { token: given }, at)).status),
+    [fixture, processes.second, fixture].map(async at => (await order(by, { token: given }, at)).status),
   )
   expect(statuses.toSorted()).toEqual([200, 400, 400])
   expect(await (await order(by, { token: given })).text()).toContain('was already used')
-  expect(await desk.chats.service.service.keys.kept(walletAccountId(by.address.toLowerCase()))).toHaveLength(1)
+  expect(await fixture.chats.service.service.keys.kept(walletAccountId(by.address.toLowerCase()))).toHaveLength(1)
 })
 
 const secret = canarySecret
 const issuer = 'http://127.0.0.1:8402/api/v1'
 const foreign = (change: { issuer?: string; secrets?: [string] }) =>
-  new Web3Tokens({ issuer, secrets: [secret], ...change }).make(desk.clock.now())
+  new Web3Tokens({ issuer, secrets: [secret], ...change }).make(fixture.clock.now())
 
 /** Signed with our key, whatever it says. */
 function forged(head: object, claims: object): string {
@@ -135,7 +135,7 @@ test.each<[error: string, rule: string, change: () => Order | Promise<Order>]>([
 test('a token ends after fifteen minutes', async () => {
   const by = await wallet()
   const given = await token()
-  desk.clock.pass(15 * minute)
+  fixture.clock.pass(15 * minute)
   const answer = await order(by, { token: given })
   expect([answer.status, await answer.json()]).toEqual([400, { error: 'JWT has expired' }])
 })
@@ -144,7 +144,7 @@ test('a wallet that neither paid nor staked is told what to do, and leaves nothi
   const by = await wallet('nothing')
   const answer = await order(by)
   expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('Wallet has no staked tokens')])
-  const { read } = desk.chats.service.store
+  const { read } = fixture.chats.service.store
   const account = walletAccountId(by.address.toLowerCase())
   expect(await read.selectFrom('account').select('id').where('id', '=', account).execute()).toEqual([])
 })

@@ -67,9 +67,9 @@ test.each([
   expect(await answered(path, body)).toEqual([200, expect.stringContaining(text)])
 })
 
-/** One second of a picture with a tone, or without one. */
-const clip = (hasSound: boolean): Promise<Buffer> =>
-  made('mp4', [drawn('color=c=red:s=64x64:d=1,format=yuv420p'), ...(hasSound ? [played('sine=f=440:d=1')] : [])])
+/** One second of an image with a tone, or without one. */
+const clip = (hasAudio: boolean): Promise<Buffer> =>
+  made('mp4', [drawn('color=c=red:s=64x64:d=1,format=yuv420p'), ...(hasAudio ? [played('sine=f=440:d=1')] : [])])
 
 test('a file sets up words of videos: their server gets the sound alone', { timeout: 60_000 }, async () => {
   video = await clip(true)
@@ -78,8 +78,8 @@ test('a file sets up words of videos: their server gets the sound alone', { time
   const { body = {}, headers } = server.seen.at(-1) ?? {}
   expect([body.model, headers?.authorization]).toEqual(['whisper', 'Bearer key-of-the-server'])
   const file = body.file as File
-  const sound = Buffer.from(await file.arrayBuffer())
-  expect([file.name, sound.length > 1_000, sound.includes('ftyp')]).toEqual(['audio.mp3', true, false])
+  const audio = Buffer.from(await file.arrayBuffer())
+  expect([file.name, audio.length > 1_000, audio.includes('ftyp')]).toEqual(['audio.mp3', true, false])
   video = await clip(false)
   expect(await answered('/video/transcriptions', { url: 'https://files.example/b.mp4' })).toEqual([
     400,

@@ -317,6 +317,15 @@ test('D5: an address of figures that others reach needs a token', () => {
   expect(metrics(`{ listen: '0.0.0.0:9402', token: '\${SECRET}' }`)).toBe('')
 })
 
+test('O10: the console listens on loopback alone', () => {
+  const admin = (line: string) => faultsOf(whole.replace('payments:', `admin: ${line}\npayments:`)).join()
+  for (const host of ['0.0.0.0', '192.168.1.5', '[::]', 'console.example'])
+    expect(admin(`{ listen: '${host}:8405' }`)).toContain('Must be a loopback address')
+  for (const line of ["{ listen: '127.0.0.1:9405' }", "{ listen: '[::1]:8405' }", 'false']) expect(admin(line)).toBe('')
+  expect(admin("{ publicUrl: 'http://console.example' }")).toContain('Must be an https URL')
+  expect(admin("{ publicUrl: 'https://console.example' }")).toBe('')
+})
+
 test('whatever stands in a file, only faults come of it', () => {
   const value = fc.oneof(
     fc.string(),

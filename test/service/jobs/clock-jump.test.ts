@@ -1,27 +1,27 @@
 /** A process whose clock has jumped takes no job from those who follow it, and gives up none for its age. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { jobLeaseMs, longestJobMs, searchIntervalMs } from '#service/jobs/jobs.ts'
-import { closeAll, type KeyDesk, openKeyDesk } from '../http/idempotency/key-desk.ts'
+import { closeAll, type KeyFixture, openKeyFixture } from '../http/idempotency/key-fixture.ts'
 import { TestClock } from '../open-service.ts'
 
-let desks: KeyDesk[]
+let fixtures: KeyFixture[]
 beforeEach(() => {
-  desks = []
+  fixtures = []
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
 })
 afterEach(async () => {
   vi.useRealTimers()
-  await closeAll(desks)
+  await closeAll(fixtures)
 })
 
-async function open(options: Parameters<typeof openKeyDesk>[0]): Promise<KeyDesk> {
-  const desk = await openKeyDesk({ soleOwner: false, ...options })
-  desks.push(desk)
-  return desk
+async function open(options: Parameters<typeof openKeyFixture>[0]): Promise<KeyFixture> {
+  const fixture = await openKeyFixture({ soleOwner: false, ...options })
+  fixtures.push(fixture)
+  return fixture
 }
 
 /** One process that follows a job, which was paid. */
-async function following(): Promise<KeyDesk> {
+async function following(): Promise<KeyFixture> {
   const first = await open({})
   const queued = await first.ask(await first.opened.key(10), { path: '/video/queue' })
   expect(queued.status).toBe(200)
@@ -29,8 +29,8 @@ async function following(): Promise<KeyDesk> {
   return first
 }
 
-const job = (desk: KeyDesk) =>
-  desk.store.read.selectFrom('job').select(['state', 'lease_owner']).executeTakeFirstOrThrow()
+const job = (fixture: KeyFixture) =>
+  fixture.store.read.selectFrom('job').select(['state', 'lease_owner']).executeTakeFirstOrThrow()
 
 test('the lease of another has not lapsed by a clock that jumped', async () => {
   const first = await following()

@@ -1,4 +1,4 @@
-/** How payments of the books and transfers of a chain find each other; the chains themselves are in `audit-chain.test.ts`. */
+/** How payments of the ledger and transfers of a chain find each other; the chains themselves are in `audit-chain.test.ts`. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { auditChain } from '#ledger/audit/audit-chain.ts'
 import { sqliteAuditReader } from '#ledger/audit/audit-reader.ts'
@@ -90,7 +90,7 @@ describe('a credit and its transfer', () => {
     expect(findings.map(([kind]) => kind)).toEqual(['credit_without_transfer'])
   })
 
-  test('of which the books do not know the transaction is one without a transfer', async () => {
+  test('of which the ledger does not know the transaction is one without a transfer', async () => {
     await write('one', {})
     opened.tamper('UPDATE payment SET transaction_id = NULL')
     expect((await audited()).findings).toEqual([

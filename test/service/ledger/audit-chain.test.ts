@@ -17,7 +17,7 @@ import { openSvmWorld, payingFetch as payOnSvm, svmPayer } from '../../payments/
 import { newAccount, startTestChain } from '../../payments/test-chain.ts'
 import { openWorld, payingFetch as payOnEvm, topUpUrl } from '../../payments/top-up-world.ts'
 
-/** Books of one rail with three payments, and a chain that has these and a stranger's gift. */
+/** Ledger of one rail with three payments, and a chain that has these and a stranger's gift. */
 interface PaidRail {
   database: string
   url: string
@@ -60,7 +60,7 @@ async function paidOnSolana(): Promise<PaidRail> {
 const unlocked = 'DROP TRIGGER entry_is_never_updated; DROP TRIGGER entry_is_never_deleted; '
 const first = `(SELECT min(id) FROM payment)`
 
-/** What is done to the books, the findings and notes that it makes, and how many credits still have their transfer. */
+/** What is done to the ledger, the findings and notes that it makes, and how many credits still have their transfer. */
 const damages: [rule: string, sql: string, findings: FindingKind[], notes: FindingKind[], matched: number][] = [
   ['nothing', '', [], [], 3],
   [

@@ -1,4 +1,4 @@
-/** Where sound books end: what lies just within is no finding, what lies just beyond is one. */
+/** Where sound ledger end: what lies just within is no finding, what lies just beyond is one. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { audit } from '#ledger/audit/audit.ts'

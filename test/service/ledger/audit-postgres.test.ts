@@ -5,7 +5,7 @@ import { openPostgresStore } from '#ledger/store/postgres/open.ts'
 import { nowMs } from '../../ledger/store/sample-ops.ts'
 import { query } from '../../postgres/cluster.ts'
 import { withPostgres } from '../../postgres/with-postgres.ts'
-import { damages, writeSoundBooks } from './damaged-books.ts'
+import { damages, writeIntactLedger } from './damaged-ledger.ts'
 
 const clock = { now: () => nowMs }
 
@@ -26,12 +26,12 @@ withPostgres('the audit of a PostgreSQL database', cluster => {
   beforeAll(async () => {
     await cluster().asSuperuser('CREATE DATABASE sound OWNER farebox', 'postgres')
     const store = await openPostgresStore({ url: cluster().urlOf('farebox', 'sound') })
-    await writeSoundBooks(store)
+    await writeIntactLedger(store)
     await store.close()
     await query(cluster().urlOf('postgres', 'sound'), unlock)
   }, 60_000)
 
-  /** A copy of the sound books after these statements. */
+  /** A copy of the sound ledger after these statements. */
   async function auditAfter(sql: string) {
     const name = `damaged_${++copies}`
     await cluster().asSuperuser(`CREATE DATABASE ${name} TEMPLATE sound`, 'postgres')
@@ -45,7 +45,7 @@ withPostgres('the audit of a PostgreSQL database', cluster => {
     }
   }
 
-  test('sound books: no finding, and all of them counted', async () => {
+  test('sound ledger: no finding, and all of them counted', async () => {
     expect(await auditAfter('SELECT 1')).toMatchObject({
       ...{ ok: true, findings: [], driftMicroUsd: 0n },
       counts: {
@@ -56,10 +56,17 @@ withPostgres('the audit of a PostgreSQL database', cluster => {
     })
   })
 
-  describe('each damage to the books is found', () => {
+  test('a sum by day that was changed is found', async () => {
+    const { findings, ok } = await auditAfter("UPDATE day_sum SET effect_usd = effect_usd + 1 WHERE kind = 'TOP_UP'")
+    expect([ok, findings.map(({ kind }) => kind)]).toEqual([false, ['day_sum_differs']])
+  })
+
+  describe('each damage to the ledger is found', () => {
     test.each(damages)('%s', async (_rule, sql, finds, driftMicroUsd) => {
       const report = await auditAfter(sql)
-      expect([...new Set(report.findings.map(finding => finding.kind))]).toEqual(finds)
+      // The session of the damage has no triggers, so sums by day may differ where they do not elsewhere, and the other way.
+      const others = (kinds: readonly string[]) => kinds.filter(kind => kind !== 'day_sum_differs')
+      expect(others([...new Set(report.findings.map(finding => finding.kind))])).toEqual(others(finds))
       expect(report).toMatchObject({ ok: finds.length === 0, driftMicroUsd })
     })
   })

@@ -17,7 +17,7 @@ async function read<Row>(reader: AuditReader, sql: string, ...parameters: (strin
 const biggest = 9_223_372_036_854_775_807n
 
 describe('of a file', () => {
-  function openBooks() {
+  function openLedger() {
     const { path, remove } = temporaryFolder()
     const writer = new DatabaseSync(path)
     writer.exec('PRAGMA journal_mode = WAL; CREATE TABLE entry (name TEXT, amount INTEGER)')
@@ -33,7 +33,7 @@ describe('of a file', () => {
   }
 
   test('whole numbers come as they are, however large, and values stand where their marks are', async () => {
-    const { path, add } = openBooks()
+    const { path, add } = openLedger()
     add('a', biggest)
     add('b', 1n)
     const sql = 'SELECT name, amount FROM entry WHERE name = ? AND amount > ?'
@@ -41,7 +41,7 @@ describe('of a file', () => {
   })
 
   test('what is written meanwhile is not seen: a commit between two looks would be taken for drift', async () => {
-    const { path, add } = openBooks()
+    const { path, add } = openLedger()
     add('a', 1n)
     const reader = openReader(path)
     const before = await read(reader, 'SELECT amount FROM entry')
@@ -51,12 +51,12 @@ describe('of a file', () => {
   })
 
   test('nothing can be written by it', async () => {
-    const { path } = openBooks()
+    const { path } = openLedger()
     await expect(read(openReader(path), "INSERT INTO entry VALUES ('c', 3)")).rejects.toThrow(/readonly/)
   })
 
   test('closed, it lets the file go', async () => {
-    const { path } = openBooks()
+    const { path } = openLedger()
     const reader = sqliteAuditReader(path)
     reader.close()
     await expect(read(reader, 'SELECT 1')).rejects.toThrow(/not open/)
@@ -73,7 +73,7 @@ describe('of a file', () => {
 withPostgres('of a PostgreSQL database', cluster => {
   let schemas = 0
 
-  async function openBooks(rows: number) {
+  async function openLedger(rows: number) {
     const schema = `audited_${++schemas}`
     const url = cluster().url
     await query(
@@ -87,7 +87,7 @@ withPostgres('of a PostgreSQL database', cluster => {
   }
 
   test('whole numbers of every width are bigints, sums of them too, and everything else is text', async () => {
-    const { reader } = await openBooks(2)
+    const { reader } = await openLedger(2)
     expect(await read(reader, 'SELECT * FROM entry WHERE place = ?', 2n)).toEqual([
       { place: 2n, small: 1n, amount: biggest, name: 'row 2' },
     ])
@@ -95,19 +95,19 @@ withPostgres('of a PostgreSQL database', cluster => {
   })
 
   test('several values stand where their marks are', async () => {
-    const { reader } = await openBooks(3)
+    const { reader } = await openLedger(3)
     const sql = 'SELECT place FROM entry WHERE place > ? AND name <> ? ORDER BY place'
     expect(await read(reader, sql, 1n, 'row 3')).toEqual([{ place: 2n }])
   })
 
   test.each([0, 999, 1_000, 1_001, 2_500])('%i rows come all, in their order, and once', async count => {
-    const { reader } = await openBooks(count)
+    const { reader } = await openLedger(count)
     const rows = await read<{ place: bigint }>(reader, 'SELECT place FROM entry ORDER BY place')
     expect(rows.map(({ place }) => Number(place))).toEqual(Array.from({ length: count }, (_, index) => index + 1))
   })
 
   test('two looks may be under way at once', async () => {
-    const { reader } = await openBooks(1_500)
+    const { reader } = await openLedger(1_500)
     const counts: number[] = []
     for await (const { place } of reader.rows<{ place: bigint }>('SELECT place FROM entry WHERE place < ?', 3n)) {
       counts.push((await read(reader, 'SELECT 1 FROM entry WHERE place <= ?', place)).length)
@@ -116,7 +116,7 @@ withPostgres('of a PostgreSQL database', cluster => {
   })
 
   test('what is written meanwhile is not seen, and nothing can be written by it', async () => {
-    const { reader, schema, url } = await openBooks(1)
+    const { reader, schema, url } = await openLedger(1)
     expect(await read(reader, 'SELECT 1 FROM entry')).toHaveLength(1)
     await query(url, `INSERT INTO ${schema}.entry VALUES (2, 1, 1, 'later')`)
     expect(await read(reader, 'SELECT 1 FROM entry')).toHaveLength(1)

@@ -6,31 +6,31 @@ import { audit } from '#ledger/audit/audit.ts'
 import { openSqliteStore } from '#ledger/store/sqlite/open.ts'
 import { nowMs } from '../../ledger/store/sample-ops.ts'
 import { tamperWith, temporaryFolder } from '../../ledger/store/sqlite-folder.ts'
-import { damages, tokens, writeSoundBooks } from './damaged-books.ts'
+import { damages, tokens, writeIntactLedger } from './damaged-ledger.ts'
 
 const clock = { now: () => nowMs }
 
 let folder: ReturnType<typeof temporaryFolder>
-/** Sound books with one of everything. */
-let sound: string
+/** Sound ledger with one of everything. */
+let audio: string
 /** A copy of them, to be damaged. */
 let path: string
 let copies = 0
 
 beforeAll(async () => {
   folder = temporaryFolder()
-  sound = folder.path
-  const store = await openSqliteStore({ path: sound })
-  await writeSoundBooks(store)
+  audio = folder.path
+  const store = await openSqliteStore({ path: audio })
+  await writeIntactLedger(store)
   await store.close()
 })
 afterAll(() => folder.remove())
 beforeEach(() => {
   path = join(folder.folder, `copy-${copies++}.db`)
-  copyFileSync(sound, path)
+  copyFileSync(audio, path)
 })
 
-test('sound books: no finding, and all of them counted', async () => {
+test('sound ledger: no finding, and all of them counted', async () => {
   const report = await audit(path, { clock })
   expect(report).toMatchObject({ ok: true, findings: [], findingsLeftOff: 0, driftMicroUsd: 0n })
   expect(report.counts).toEqual({
@@ -44,7 +44,7 @@ test('sound books: no finding, and all of them counted', async () => {
   })
 })
 
-test('books without anything count nothing', async () => {
+test('ledger without anything count nothing', async () => {
   const empty = temporaryFolder()
   await (await openSqliteStore({ path: empty.path })).close()
   const report = await audit(empty.path, { clock })
@@ -59,13 +59,19 @@ test('books without anything count nothing', async () => {
 /** Takes the guards away that would stop the damage. */
 const unlocked = `DROP TRIGGER entry_is_never_updated; DROP TRIGGER entry_is_never_deleted; DROP INDEX entry_once;
   PRAGMA ignore_check_constraints = 1; PRAGMA foreign_keys = 0;`
-describe('each damage to the books is found', () => {
+describe('each damage to the ledger is found', () => {
   test.each(damages)('%s', async (_rule, sql, finds, driftMicroUsd) => {
     tamperWith(path, unlocked + sql)
     const report = await audit(path, { clock })
     expect([...new Set(report.findings.map(finding => finding.kind))]).toEqual(finds)
     expect(report).toMatchObject({ ok: finds.length === 0, driftMicroUsd })
   })
+})
+
+test('a sum by day that was changed is found', async () => {
+  tamperWith(path, "UPDATE day_sum_row SET effect_usd = effect_usd + 1 WHERE kind = 'TOP_UP'")
+  const { findings, ok } = await audit(path, { clock })
+  expect([ok, findings.map(({ kind }) => kind)]).toEqual([false, ['day_sum_differs']])
 })
 
 test('an entry of a kind that nobody knows is one of the entries, and of no kind', async () => {

@@ -17,13 +17,13 @@ import {
   release,
   revokeKey,
 } from '../../ledger/store/sample-ops.ts'
-import { type ChargeDesk, openChargeDesk } from './charge-desk.ts'
+import { type ChargeFixture, openChargeFixture } from './charge-fixture.ts'
 
-let desk: ChargeDesk
+let fixture: ChargeFixture
 beforeAll(async () => {
-  desk = await openChargeDesk()
+  fixture = await openChargeFixture()
 })
-afterAll(() => desk.dispose())
+afterAll(() => fixture.dispose())
 
 /** A call of 30 and 40 under a hold of 100 that is gone, while other calls of its account hold some. */
 async function lost({
@@ -31,23 +31,23 @@ async function lost({
   others = 0n,
   limits = null as KeyBudget | null,
   stake = 0n,
-  store = desk.store,
+  store = fixture.store as Store,
 } = {}) {
   const told: string[] = []
-  const principal = stake ? await desk.wallet(credit, stake) : await desk.customer(credit, limits)
-  const charges = desk.charges({
+  const principal = stake ? await fixture.wallet(credit, stake) : await fixture.customer(credit, limits)
+  const charges = fixture.charges({
     store,
-    funding: new Funding({ store: desk.store, clock: desk.clock, staking: stake ? desk.staking : null }),
+    funding: new Funding({ store: fixture.store, clock: fixture.clock, staking: stake ? fixture.staking : null }),
     onHoldLost: (_, { totalMicroUsd, lostMicroUsd }) => told.push(`lost ${lostMicroUsd} of ${totalMicroUsd}`),
     onWriteOff: (_, amount) => told.push(`written off ${amount}`),
   })
-  const charge = await charges.open(desk.order(principal, 100n))
+  const charge = await charges.open(fixture.order(principal, 100n))
   charge.meter(() => linesOf([30n, 40n]))
-  await mustCommit(desk.store, release(charge.holdId))
-  const other = others ? await charges.open(desk.order(principal, others)) : null
+  await mustCommit(fixture.store, release(charge.holdId))
+  const other = others ? await charges.open(fixture.order(principal, others)) : null
   const ended = async () => {
     await other?.release()
-    return { entries: await desk.entriesOf(principal.account), held: await desk.held(principal.account), told }
+    return { entries: await fixture.entriesOf(principal.account), held: await fixture.held(principal.account), told }
   }
   return { principal, charges, charge, ended }
 }
@@ -116,10 +116,10 @@ describe.each(['settle', 'capture'] as const)('a call that ends by %s after its 
   ])('is told what its last checkpoint was charged %s, and charged nothing more', async (...row) => {
     const [, world, terms, cost, entries, told] = row
     const { charges, principal, ended } = await lost(world)
-    const charge = await charges.open(desk.order(principal, 100n))
+    const charge = await charges.open(fixture.order(principal, 100n))
     charge.meter(() => linesOf([30n, 40n]))
     const { holdId: hold, order } = charge
-    await mustCommit(desk.store, { ...(capture(hold, [30n], order.request) as Capture), ...terms })
+    await mustCommit(fixture.store, { ...(capture(hold, [30n], order.request) as Capture), ...terms })
     const costs: object[] = []
     const beside = (of: object) => {
       costs.push(of)
@@ -128,25 +128,25 @@ describe.each(['settle', 'capture'] as const)('a call that ends by %s after its 
     expect(await end(charge, beside)).toMatchObject({ ...cost, availableMicroUsd: null })
     expect(costs.at(-1)).toEqual(cost)
     expect(await ended()).toEqual({ entries, held: [], told: [told] })
-    await expect(mustCommit(desk.store, nonce(`kept ${hold}`))).rejects.toThrow()
+    await expect(mustCommit(fixture.store, nonce(`kept ${hold}`))).rejects.toThrow()
   })
 
   test('commits what belongs to it, once', async () => {
     const { charge } = await lost()
     await end(charge, () => [nonce(`beside ${charge.holdId}`)])
-    await expect(mustCommit(desk.store, nonce(`beside ${charge.holdId}`))).rejects.toThrow()
+    await expect(mustCommit(fixture.store, nonce(`beside ${charge.holdId}`))).rejects.toThrow()
   })
 
   test('takes no place among the calls of a wallet', async () => {
     const { charge, charges, principal } = await lost({ stake: 1n })
-    const others = await Promise.all(Array.from({ length: 5 }, () => charges.open(desk.order(principal, 1n))))
+    const others = await Promise.all(Array.from({ length: 5 }, () => charges.open(fixture.order(principal, 1n))))
     expect(await end(charge)).toMatchObject({ usd: 70n })
     for (const other of others) await other.release()
   })
 })
 
 test('where others have what belongs to the end, only what was delivered is charged', async () => {
-  await mustCommit(desk.store, nonce('of others'))
+  await mustCommit(fixture.store, nonce('of others'))
   const beside = () => [nonce('of others')]
   const delivered = await lost()
   await expect(delivered.charge.settle(beside)).rejects.toThrow(AlsoCommitRefused)
@@ -158,13 +158,13 @@ test('where others have what belongs to the end, only what was delivered is char
 
 test.each([
   ['its key was revoked', (keyId: string) => revokeKey(keyId), 401],
-  ['the books are read-only', () => ledger('read_only'), 503],
+  ['the ledger is read-only', () => ledger('read_only'), 503],
 ])(
   'where %s, an answer that is not out is refused, and what was delivered is lost and told',
   async (_why, op, status) => {
     const [late, delivered] = [await lost(), await lost()]
     for (const { principal } of [late, delivered]) {
-      if (principal.kind === 'key') await mustCommit(desk.store, op(principal.keyId))
+      if (principal.kind === 'key') await mustCommit(fixture.store, op(principal.keyId))
     }
     await expect(late.charge.capture(linesOf([30n, 40n]))).rejects.toMatchObject({ status })
     expect(await delivered.charge.settle()).toMatchObject({ usd: 0n })
@@ -172,7 +172,7 @@ test.each([
       { entries: [], held: [], told: [] },
       { entries: [], held: [], told: ['lost 70 of 70'] },
     ])
-    await mustCommit(desk.store, ledger('open'))
+    await mustCommit(fixture.store, ledger('open'))
   },
 )
 
@@ -187,18 +187,18 @@ describe('where other calls take the credit after it was seen', () => {
   async function raced(...amounts: bigint[]) {
     let [of, attempts] = ['', 0]
     const store: Store = {
-      ...desk.store,
+      ...fixture.store,
       async commit(units) {
         if (units.some(({ id }) => id.endsWith('/anew'))) {
           const amount = amounts[attempts++]
-          if (amount) await mustCommit(desk.store, hold(`${of} ${attempts}`, amount, of))
+          if (amount) await mustCommit(fixture.store, hold(`${of} ${attempts}`, amount, of))
         }
-        return desk.store.commit(units)
+        return fixture.store.commit(units)
       },
     }
     const world = await lost({ credit: 100n, store })
     of = world.principal.account
-    const entries = () => desk.entriesOf(of)
+    const entries = () => fixture.entriesOf(of)
     return { ...world, entries, attempts: () => attempts }
   }
 

@@ -9,59 +9,59 @@ import type { Store } from '#ledger/store/store.ts'
 import { readOwed, type Unit } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { capture, hold, linesOf, mustCommit, release, unit } from '../../ledger/store/sample-ops.ts'
-import { type ChargeDesk, openChargeDesk } from './charge-desk.ts'
+import { type ChargeFixture, openChargeFixture } from './charge-fixture.ts'
 
-let desk: ChargeDesk
+let fixture: ChargeFixture
 let charges: Charges
 beforeAll(async () => {
-  desk = await openChargeDesk()
+  fixture = await openChargeFixture()
 })
-afterAll(() => desk.dispose())
+afterAll(() => fixture.dispose())
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-  charges = desk.charges()
+  charges = fixture.charges()
 })
 afterEach(async () => {
   vi.clearAllTimers()
   vi.useRealTimers()
-  for (const { id } of await desk.store.read.selectFrom('hold').select('id').execute())
-    await mustCommit(desk.store, release(id))
+  for (const { id } of await fixture.store.read.selectFrom('hold').select('id').execute())
+    await mustCommit(fixture.store, release(id))
 })
 
 const owedOf = async (of: string) => {
-  const [row] = await desk.held(of)
+  const [row] = await fixture.held(of)
   return row?.owed ? readOwed(row.owed).lines.map(({ amount }) => amount) : null
 }
 
 async function opened(credit = 1_000n, amount = 100n) {
-  const principal = await desk.customer(credit)
-  return { principal, charge: await charges.open(desk.order(principal, amount)) }
+  const principal = await fixture.customer(credit)
+  return { principal, charge: await charges.open(fixture.order(principal, amount)) }
 }
 
 describe('a lease', () => {
   test('is thirty seconds long, and is moved once it is ten seconds old', async () => {
     const { principal } = await opened()
-    const until = async () => (await desk.held(principal.account))[0]?.lease_until_ms
-    const first = desk.clock.now() + 30_000
+    const until = async () => (await fixture.held(principal.account))[0]?.lease_until_ms
+    const first = fixture.clock.now() + 30_000
     expect(await until()).toBe(first)
-    desk.clock.pass(9_999)
+    fixture.clock.pass(9_999)
     await charges.renew()
     expect(await until()).toBe(first)
-    desk.clock.pass(1)
+    fixture.clock.pass(1)
     await charges.renew()
     expect(await until()).toBe(first + 10_000)
-    desk.clock.pass(9_999)
+    fixture.clock.pass(9_999)
     await charges.renew()
     expect(await until()).toBe(first + 10_000)
   })
 
   test('is moved by itself, while anything is open', async () => {
     const { principal, charge } = await opened()
-    desk.clock.pass(10_000)
+    fixture.clock.pass(10_000)
     await vi.advanceTimersByTimeAsync(250)
     await expect
-      .poll(async () => (await desk.held(principal.account))[0]?.lease_until_ms)
-      .toBe(desk.clock.now() + 30_000)
+      .poll(async () => (await fixture.held(principal.account))[0]?.lease_until_ms)
+      .toBe(fixture.clock.now() + 30_000)
     await charge.release()
     expect(vi.getTimerCount()).toBe(1)
     await charges.drain()
@@ -70,8 +70,8 @@ describe('a lease', () => {
 
   test('of a hold that others have ended tells its work that it is lost', async () => {
     const { charge } = await opened()
-    await mustCommit(desk.store, release(charge.holdId))
-    desk.clock.pass(10_000)
+    await mustCommit(fixture.store, release(charge.holdId))
+    fixture.clock.pass(10_000)
     expect(charge.isLost).toBe(false)
     await charges.renew()
     expect(charge.isLost).toBe(true)
@@ -99,9 +99,9 @@ describe('a lease', () => {
   })
 
   test('that an extension finds gone is lost as well', async () => {
-    const principal = await desk.customer(1_000n)
-    const charge = await charges.open(desk.order(principal, 100n, 200n))
-    await mustCommit(desk.store, release(charge.holdId))
+    const principal = await fixture.customer(1_000n)
+    const charge = await charges.open(fixture.order(principal, 100n, 200n))
+    await mustCommit(fixture.store, release(charge.holdId))
     expect([await charge.extend(microUsd(1)), charge.isLost]).toEqual(['no_hold', true])
   })
 })
@@ -111,17 +111,17 @@ describe('what is owed', () => {
     const { principal, charge } = await opened()
     let owed = linesOf([7n])
     charge.meter(() => owed)
-    desk.clock.pass(1_999)
+    fixture.clock.pass(1_999)
     await charges.renew()
     expect(await owedOf(principal.account)).toBeNull()
-    desk.clock.pass(1)
+    fixture.clock.pass(1)
     await charges.renew()
     expect(await owedOf(principal.account)).toEqual([7n])
     owed = linesOf([7n, 5n])
-    desk.clock.pass(1_999)
+    fixture.clock.pass(1_999)
     await charges.renew()
     expect(await owedOf(principal.account)).toEqual([7n])
-    desk.clock.pass(1)
+    fixture.clock.pass(1)
     await charges.renew()
     expect(await owedOf(principal.account)).toEqual([7n, 5n])
     await charge.release()
@@ -131,31 +131,31 @@ describe('what is owed', () => {
     const { principal, charge } = await opened()
     charge.meter(() => linesOf([7n]))
     await charge.checkpoint()
-    const [row] = await desk.held(principal.account)
+    const [row] = await fixture.held(principal.account)
     expect(readOwed(row?.owed ?? '')).toMatchObject({ request: charge.order.request, model: 'demo-chat' })
   })
 
   const counted = (units: Unit[][]): Store => ({
-    ...desk.store,
+    ...fixture.store,
     commit: async all => {
       units.push([...all])
-      return desk.store.commit(all)
+      return fixture.store.commit(all)
     },
   })
 
   test('and has not grown is not written again, until its lease is old', async () => {
     const units: Unit[][] = []
     const store = counted(units)
-    charges = desk.charges({ store })
+    charges = fixture.charges({ store })
     const { charge } = await opened()
     charge.meter(() => linesOf([7n]))
     await charge.checkpoint()
     units.length = 0
-    desk.clock.pass(2_000)
+    fixture.clock.pass(2_000)
     await charges.renew()
     await charge.checkpoint()
     expect(units).toEqual([])
-    desk.clock.pass(8_000)
+    fixture.clock.pass(8_000)
     await charges.renew()
     expect(units.flat().map(({ ops }) => ops)).toMatchObject([[{ op: 'renew', hold: charge.holdId }]])
     expect(units.flat()[0]?.ops[0]).not.toHaveProperty('owed')
@@ -163,16 +163,16 @@ describe('what is owed', () => {
 
   test('of many streams is written in turns, thirty-two at once', async () => {
     const units: Unit[][] = []
-    charges = desk.charges({ store: counted(units) })
-    const principal = await desk.customer(10_000n)
+    charges = fixture.charges({ store: counted(units) })
+    const principal = await fixture.customer(10_000n)
     const open: Charge[] = []
     for (let count = 0; count < 40; count++) {
-      const charge = await charges.open({ ...desk.order(principal, 10n), holdId: uuidV7(desk.clock.now()) })
+      const charge = await charges.open({ ...fixture.order(principal, 10n), holdId: uuidV7(fixture.clock.now()) })
       charge.meter(() => linesOf([1n]))
       open.push(charge)
     }
     units.length = 0
-    desk.clock.pass(2_000)
+    fixture.clock.pass(2_000)
     await charges.renew()
     await charges.renew()
     await charges.renew()
@@ -183,12 +183,12 @@ describe('what is owed', () => {
 
   test('keeps the leases of all the others moving meanwhile, each once', async () => {
     const units: Unit[][] = []
-    charges = desk.charges({ store: counted(units) })
+    charges = fixture.charges({ store: counted(units) })
     const one = await opened()
     const other = await opened()
     one.charge.meter(() => linesOf([1n]))
     units.length = 0
-    desk.clock.pass(10_000)
+    fixture.clock.pass(10_000)
     await charges.renew()
     const renewed = units.flat().map(({ ops: [op] }) => (op?.op === 'renew' ? op.hold : ''))
     expect(renewed).toEqual([one.charge.holdId, other.charge.holdId])
@@ -196,19 +196,19 @@ describe('what is owed', () => {
 
   test('and may not have arrived is written with the next one, and nobody is lost', async () => {
     let fails = true
-    charges = desk.charges({
+    charges = fixture.charges({
       store: {
-        ...desk.store,
+        ...fixture.store,
         commit: units =>
           fails && units.some(({ ops: [op] }) => op?.op === 'renew')
             ? Promise.reject(new Error('the disk is full'))
-            : desk.store.commit(units),
+            : fixture.store.commit(units),
       },
     })
     const { principal, charge } = await opened()
     charge.meter(() => linesOf([7n]))
     await charge.checkpoint()
-    desk.clock.pass(2_000)
+    fixture.clock.pass(2_000)
     await charges.renew()
     expect([await owedOf(principal.account), charge.isLost]).toEqual([null, false])
     fails = false
@@ -218,7 +218,7 @@ describe('what is owed', () => {
 
   test('is written one at a time', async () => {
     const units: Unit[][] = []
-    charges = desk.charges({ store: counted(units) })
+    charges = fixture.charges({ store: counted(units) })
     const { charge } = await opened()
     let owed = 1n
     charge.meter(() => linesOf([owed++]))
@@ -250,25 +250,25 @@ describe('a hold whose process died', () => {
     const { principal, charge } = await opened(1_000n, amount)
     return { account: principal.account, charge }
   }
-  const kinds = (of: string) => desk.entriesOf(of)
+  const kinds = (of: string) => fixture.entriesOf(of)
 
   test('is freed once its lease has run out, and not a millisecond before', async () => {
     const { account } = await dead()
-    desk.clock.pass(30_000)
-    expect([await recoverHolds(desk.store, desk.clock), (await desk.held(account)).length]).toEqual([0, 1])
-    desk.clock.pass(1)
-    expect([await recoverHolds(desk.store, desk.clock), (await desk.held(account)).length]).toEqual([1, 0])
-    expect([await kinds(account), await recoverHolds(desk.store, desk.clock)]).toEqual([[], 0])
+    fixture.clock.pass(30_000)
+    expect([await recoverHolds(fixture.store, fixture.clock), (await fixture.held(account)).length]).toEqual([0, 1])
+    fixture.clock.pass(1)
+    expect([await recoverHolds(fixture.store, fixture.clock), (await fixture.held(account)).length]).toEqual([1, 0])
+    expect([await kinds(account), await recoverHolds(fixture.store, fixture.clock)]).toEqual([[], 0])
   })
 
   test('is charged what its last checkpoint says', async () => {
     const { account, charge } = await dead()
     charge.meter(() => linesOf([30n, 40n]))
     await charge.checkpoint()
-    desk.clock.pass(30_001)
-    expect(await recoverHolds(desk.store, desk.clock)).toBe(1)
+    fixture.clock.pass(30_001)
+    expect(await recoverHolds(fixture.store, fixture.clock)).toBe(1)
     expect(await kinds(account)).toEqual(['CHARGE 30', 'CHARGE 40'])
-    const request = desk.store.read.selectFrom('entry').select(['request', 'model']).where('account', '=', account)
+    const request = fixture.store.read.selectFrom('entry').select(['request', 'model']).where('account', '=', account)
     expect(await request.where('kind', '=', 'CHARGE').limit(1).execute()).toEqual([
       { request: charge.order.request, model: 'demo-chat' },
     ])
@@ -282,8 +282,8 @@ describe('a hold whose process died', () => {
     const { account, charge } = await dead()
     charge.meter(() => linesOf([amount]))
     await charge.checkpoint()
-    desk.clock.pass(30_001)
-    await recoverHolds(desk.store, desk.clock)
+    fixture.clock.pass(30_001)
+    await recoverHolds(fixture.store, fixture.clock)
     expect(await kinds(account)).toEqual(entries)
   })
 
@@ -291,45 +291,45 @@ describe('a hold whose process died', () => {
     const { account, charge } = await dead()
     charge.meter(() => linesOf([30n]))
     await charge.checkpoint()
-    await mustCommit(desk.store, hold(`again ${account}`, 30n, account))
-    await mustCommit(desk.store, capture(`again ${account}`, [30n], charge.order.request))
-    desk.clock.pass(30_001)
-    expect(await recoverHolds(desk.store, desk.clock)).toBe(1)
-    expect([await kinds(account), await desk.held(account)]).toEqual([['CHARGE 30'], []])
+    await mustCommit(fixture.store, hold(`again ${account}`, 30n, account))
+    await mustCommit(fixture.store, capture(`again ${account}`, [30n], charge.order.request))
+    fixture.clock.pass(30_001)
+    expect(await recoverHolds(fixture.store, fixture.clock)).toBe(1)
+    expect([await kinds(account), await fixture.held(account)]).toEqual([['CHARGE 30'], []])
   })
 
   test('is found among those that this process works under', async () => {
     const own = await dead()
     const other = await dead()
-    desk.clock.pass(30_001)
+    fixture.clock.pass(30_001)
     const isOpenHere = (id: string) => id === own.charge.holdId
-    expect(await recoverHolds(desk.store, desk.clock, { isOpenHere, isDue: () => true })).toBe(1)
-    expect([(await desk.held(own.account)).length, (await desk.held(other.account)).length]).toEqual([1, 0])
+    expect(await recoverHolds(fixture.store, fixture.clock, { isOpenHere, isDue: () => true })).toBe(1)
+    expect([(await fixture.held(own.account)).length, (await fixture.held(other.account)).length]).toEqual([1, 0])
   })
 
   test('is one of more than a slice: all of them are ended', async () => {
-    const principal = await desk.customer(10_000n)
+    const principal = await fixture.customer(10_000n)
     const dead = { owner: 'one', untilMs: 1 }
     const holds = Array.from({ length: 501 }, (_, count) => hold(`of many ${count}`, 1n, principal.account, dead))
-    await desk.store.commit(holds.map(op => unit(op)))
-    expect(await recoverHolds(desk.store, desk.clock)).toBe(501)
-    expect(await desk.held(principal.account)).toEqual([])
+    await fixture.store.commit(holds.map(op => unit(op)))
+    expect(await recoverHolds(fixture.store, fixture.clock)).toBe(501)
+    expect(await fixture.held(principal.account)).toEqual([])
   })
 
   test('and is alive again by the time it would be ended is left alone', async () => {
     const { account, charge } = await dead()
-    desk.clock.pass(30_001)
+    fixture.clock.pass(30_001)
     let looks = 0
     const reviving: Store = {
-      ...desk.store,
+      ...fixture.store,
       commit: async units => {
         looks++
-        await mustCommit(desk.store, ...charge.renewal().ops)
-        return desk.store.commit(units)
+        await mustCommit(fixture.store, ...charge.renewal().ops)
+        return fixture.store.commit(units)
       },
     }
-    expect(await recoverHolds(reviving, desk.clock)).toBe(0)
-    expect([looks > 0, (await desk.held(account)).length]).toEqual([true, 1])
+    expect(await recoverHolds(reviving, fixture.clock)).toBe(0)
+    expect([looks > 0, (await fixture.held(account)).length]).toEqual([true, 1])
   })
 
   test.each([
@@ -337,42 +337,42 @@ describe('a hold whose process died', () => {
     ['more than is allowed', 5_001, 0],
   ])('is ended where the clock differs by %s: %i ms', async (_rule, differenceMs, ended) => {
     await dead()
-    desk.clock.pass(30_001)
-    const shared: Store = { ...desk.store, clockDifferenceMs: async () => differenceMs }
-    expect(await recoverHolds(shared, desk.clock)).toBe(ended)
+    fixture.clock.pass(30_001)
+    const shared: Store = { ...fixture.store, clockDifferenceMs: async () => differenceMs }
+    expect(await recoverHolds(shared, fixture.clock)).toBe(ended)
   })
 
   test('is ended at a start, whatever its lease says, where nobody else writes; and what is the process’s own is not', async () => {
     const { account } = await dead()
     const own = await dead()
     const { charge } = own
-    await mustCommit(desk.store, release(charge.holdId))
+    await mustCommit(fixture.store, release(charge.holdId))
     await mustCommit(
-      desk.store,
-      hold(`own of ${own.account}`, 5n, own.account, { owner: 'the next one', untilMs: desk.clock.now() }),
+      fixture.store,
+      hold(`own of ${own.account}`, 5n, own.account, { owner: 'the next one', untilMs: fixture.clock.now() }),
     )
-    expect(await recoverHoldsAtStart({ ...desk.store, soleOwner: true }, desk.clock, 'the next one')).toBe(1)
-    expect([(await desk.held(account)).length, (await desk.held(own.account)).length]).toEqual([0, 1])
+    expect(await recoverHoldsAtStart({ ...fixture.store, soleOwner: true }, fixture.clock, 'the next one')).toBe(1)
+    expect([(await fixture.held(account)).length, (await fixture.held(own.account)).length]).toEqual([0, 1])
   })
 
   test('is left at a start where others write too, who may be about to renew it', async () => {
     const { account } = await dead()
-    const shared: Store = { ...desk.store, soleOwner: false }
-    expect(await recoverHoldsAtStart(shared, desk.clock, 'the next one')).toBe(0)
-    desk.clock.pass(30_001)
-    expect(await recoverHoldsAtStart(shared, desk.clock, 'the next one')).toBe(0)
-    expect([await recoverHolds(shared, desk.clock), await desk.held(account)]).toEqual([1, []])
+    const shared: Store = { ...fixture.store, soleOwner: false }
+    expect(await recoverHoldsAtStart(shared, fixture.clock, 'the next one')).toBe(0)
+    fixture.clock.pass(30_001)
+    expect(await recoverHoldsAtStart(shared, fixture.clock, 'the next one')).toBe(0)
+    expect([await recoverHolds(shared, fixture.clock), await fixture.held(account)]).toEqual([1, []])
   })
 })
 
 test('a process that opens a charge names itself in the lease', async () => {
   await new Charges({
-    store: desk.store,
-    clock: desk.clock,
+    store: fixture.store,
+    clock: fixture.clock,
     owner: 'a process of this name',
-    funding: new Funding({ store: desk.store, clock: desk.clock }),
-  }).open(desk.order(await desk.customer(10n), 10n))
-  expect(await desk.store.read.selectFrom('hold').select('lease_owner').execute()).toEqual([
+    funding: new Funding({ store: fixture.store, clock: fixture.clock }),
+  }).open(fixture.order(await fixture.customer(10n), 10n))
+  expect(await fixture.store.read.selectFrom('hold').select('lease_owner').execute()).toEqual([
     { lease_owner: 'a process of this name' },
   ])
 })

@@ -12,7 +12,7 @@ import { recoverHolds, recoverHoldsAtStart } from '#ledger/charges/recover-holds
 import type { Outcome, Store } from '#ledger/store/store.ts'
 import type { Line, Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
-import { type ChatDesk, type Customer, openDesk } from '../chat-desk.ts'
+import { type ChatFixture, type Customer, openFixture } from '../chat-fixture.ts'
 import { type Beat, words } from '../chat-script.ts'
 import { TestClock } from '../open-service.ts'
 
@@ -21,29 +21,29 @@ const manyWords = (count: number): Beat[] => words(...Array.from({ length: count
 
 let folder: string
 let clock: TestClock
-let desk: ChatDesk
+let fixture: ChatFixture
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'farebox-kill-'))
   clock = new TestClock()
-  desk = await openDesk({ folder, clock })
+  fixture = await openFixture({ folder, clock })
 })
 afterEach(async () => {
   vi.useRealTimers()
-  const report = await audit(desk.service.database)
+  const report = await audit(fixture.service.database)
   expect([report.findings, report.driftMicroUsd]).toEqual([[], 0n])
-  await desk.service.close()
+  await fixture.service.close()
   await rm(folder, { recursive: true, force: true })
 })
 
 /** As a kill leaves it: the store ends between two commits, nothing else is told. Then the folder is opened again. */
 async function killAndRestart(): Promise<void> {
-  await desk.service.store.close()
+  await fixture.service.store.close()
   clock.pass(1_000)
-  desk = await openDesk({ folder, clock })
+  fixture = await openFixture({ folder, clock })
 }
 
 async function readEvents(customer: Customer, count: number): Promise<void> {
-  const answer = await desk.chat(customer, { stream: true })
+  const answer = await fixture.chat(customer, { stream: true })
   const reader = answer.body?.getReader()
   for (let read = 0; read < count; read++) await reader?.read()
 }
@@ -53,23 +53,23 @@ const owedOf = async (store: Store) =>
 
 describe('a kill within a call', () => {
   test('before anything was written down: the hold is freed, and the loss is that of the service', async () => {
-    const customer = await desk.customer(1)
-    desk.engine.play([...manyWords(100), 'silence'])
+    const customer = await fixture.customer(1)
+    fixture.engine.play([...manyWords(100), 'silence'])
     await readEvents(customer, 100)
-    expect(await owedOf(desk.service.store)).toEqual([null])
+    expect(await owedOf(fixture.service.store)).toEqual([null])
     await killAndRestart()
-    expect(await desk.openHolds()).toBe(0)
-    expect((await desk.books(customer.account)).charged).toBe(0n)
+    expect(await fixture.openHolds()).toBe(0)
+    expect((await fixture.ledger(customer.account)).charged).toBe(0n)
   })
 
   test('after 256 tokens: they were written down, and are charged at the next start', async () => {
-    const customer = await desk.customer(1)
-    desk.engine.play([...manyWords(400), 'silence'])
+    const customer = await fixture.customer(1)
+    fixture.engine.play([...manyWords(400), 'silence'])
     await readEvents(customer, 400)
-    await expect.poll(() => owedOf(desk.service.store)).not.toEqual([null])
+    await expect.poll(() => owedOf(fixture.service.store)).not.toEqual([null])
     await killAndRestart()
-    expect(await desk.openHolds()).toBe(0)
-    const { charged, skus } = await desk.books(customer.account)
+    expect(await fixture.openHolds()).toBe(0)
+    const { charged, skus } = await fixture.ledger(customer.account)
     expect(charged).toBeGreaterThanOrEqual(prompt + 2_500n)
     expect(charged).toBeLessThanOrEqual(prompt + 4_000n)
     expect(skus).toEqual(['chat.input.estimated', 'chat.output.estimated'])
@@ -77,26 +77,26 @@ describe('a kill within a call', () => {
 
   test('two seconds into a slow answer: what had come was written down, and is charged', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-    const customer = await desk.customer(1)
-    desk.engine.play([...manyWords(20), 'silence'])
+    const customer = await fixture.customer(1)
+    fixture.engine.play([...manyWords(20), 'silence'])
     await readEvents(customer, 20)
     clock.pass(1_999)
     await vi.advanceTimersByTimeAsync(250)
-    expect(await owedOf(desk.service.store)).toEqual([null])
+    expect(await owedOf(fixture.service.store)).toEqual([null])
     clock.pass(1)
     await vi.advanceTimersByTimeAsync(250)
     vi.useRealTimers()
-    await expect.poll(() => owedOf(desk.service.store)).not.toEqual([null])
+    await expect.poll(() => owedOf(fixture.service.store)).not.toEqual([null])
     await killAndRestart()
-    expect((await desk.books(customer.account)).charged).toBe(prompt + 200n)
+    expect((await fixture.ledger(customer.account)).charged).toBe(prompt + 200n)
   })
 
   test('after the charge and before the answer: it is charged, once', async () => {
-    const customer = await desk.customer(1)
-    desk.engine.play(manyWords(5))
-    await (await desk.chat(customer)).text()
+    const customer = await fixture.customer(1)
+    fixture.engine.play(manyWords(5))
+    await (await fixture.chat(customer)).text()
     await killAndRestart()
-    expect((await desk.books(customer.account)).charged).toBe(prompt + 50n)
+    expect((await fixture.ledger(customer.account)).charged).toBe(prompt + 50n)
   })
 })
 
@@ -110,8 +110,8 @@ describe('many calls at once', () => {
   })
 
   async function openCharges(count: number, owed: () => Line[]): Promise<Charges> {
-    const { account } = await desk.customer(1)
-    const { store } = desk.service
+    const { account } = await fixture.customer(1)
+    const { store } = fixture.service
     const { id } = await store.read.selectFrom('api_key').select('id').executeTakeFirstOrThrow()
     const principal = { kind: 'key', account, keyId: id, plan: 'default' } as const
     const charges = new Charges({ store, clock, owner: 'test', funding: new Funding({ store, clock }) })
@@ -124,9 +124,11 @@ describe('many calls at once', () => {
     return charges
   }
 
-  const written = async () => (await owedOf(desk.service.store)).filter(owed => owed !== null).length
+  const written = async () => (await owedOf(fixture.service.store)).filter(owed => owed !== null).length
   const leases = async () =>
-    (await desk.service.store.read.selectFrom('hold').select('lease_until_ms').execute()).map(row => row.lease_until_ms)
+    (await fixture.service.store.read.selectFrom('hold').select('lease_until_ms').execute()).map(
+      row => row.lease_until_ms,
+    )
 
   test('each has its turn to be written down, some at a time', async () => {
     const charges = await openCharges(70, () => [lineOf(5n)])
@@ -170,7 +172,7 @@ const lineOf = (amount: bigint): Line => ({
 
 describe('ends of dead holds', () => {
   async function commit(...ops: Op[]): Promise<Outcome[]> {
-    const outcomes = await desk.service.store.commit(ops.map(op => ({ id: uuidV7(clock.now()), ops: [op] })))
+    const outcomes = await fixture.service.store.commit(ops.map(op => ({ id: uuidV7(clock.now()), ops: [op] })))
     expect(outcomes.filter(outcome => !outcome.ok)).toEqual([])
     return outcomes
   }
@@ -191,41 +193,41 @@ describe('ends of dead holds', () => {
     ['a checkpoint within the hold: charged at it', 700n, 700n, 0n],
     ['a checkpoint beyond the hold: the rest is written off', 1_300n, 1_000n, 300n],
   ])('%s', async (_rule, owed, charged, writtenOff) => {
-    const { account } = await desk.customer(1)
+    const { account } = await fixture.customer(1)
     await dead(account, owed)
-    expect(await recoverHolds(desk.service.store, clock)).toBe(0)
+    expect(await recoverHolds(fixture.service.store, clock)).toBe(0)
     clock.pass(30_001)
-    expect(await recoverHolds(desk.service.store, clock)).toBe(1)
-    expect(await desk.books(account)).toMatchObject({ charged, writtenOff })
-    expect(await desk.openHolds()).toBe(0)
+    expect(await recoverHolds(fixture.service.store, clock)).toBe(1)
+    expect(await fixture.ledger(account)).toMatchObject({ charged, writtenOff })
+    expect(await fixture.openHolds()).toBe(0)
   })
 
   test('a request that was charged under another hold owes nothing under this one', async () => {
-    const { account } = await desk.customer(1)
+    const { account } = await fixture.customer(1)
     const request = await dead(account, 700n)
     await dead(account, 900n, request)
     clock.pass(30_001)
-    expect(await recoverHolds(desk.service.store, clock)).toBe(2)
-    expect((await desk.books(account)).charged).toBe(700n)
-    expect(await desk.openHolds()).toBe(0)
+    expect(await recoverHolds(fixture.service.store, clock)).toBe(2)
+    expect((await fixture.ledger(account)).charged).toBe(700n)
+    expect(await fixture.openHolds()).toBe(0)
   })
 
   test('a start ends them together, and one that owes nothing any more keeps none of the others', async () => {
-    const { account } = await desk.customer(1)
+    const { account } = await fixture.customer(1)
     const request = await dead(account, 700n)
     await dead(account, 900n, request)
     await dead(account, 30n)
     await dead(account, null)
-    expect(await recoverHoldsAtStart(desk.service.store, clock, 'the next process')).toBe(4)
-    expect((await desk.books(account)).charged).toBe(730n)
-    expect(await desk.openHolds()).toBe(0)
+    expect(await recoverHoldsAtStart(fixture.service.store, clock, 'the next process')).toBe(4)
+    expect((await fixture.ledger(account)).charged).toBe(730n)
+    expect(await fixture.openHolds()).toBe(0)
   })
 
   test('a lease that was renewed between the look and the commit is left alone', async () => {
-    const { account } = await desk.customer(1)
+    const { account } = await fixture.customer(1)
     await dead(account, 700n)
     clock.pass(30_001)
-    const { store } = desk.service
+    const { store } = fixture.service
     const renewing: Store = {
       ...store,
       async commit(units) {
@@ -236,7 +238,7 @@ describe('ends of dead holds', () => {
       },
     }
     expect(await recoverHolds(renewing, clock)).toBe(0)
-    expect(await desk.openHolds()).toBe(1)
+    expect(await fixture.openHolds()).toBe(1)
     clock.pass(30_001)
     await recoverHolds(store, clock)
   })

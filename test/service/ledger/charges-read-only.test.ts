@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import type { Store } from '#ledger/store/store.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
-import { type ChatDesk, type Customer, eventsOf, openDesk } from '../chat-desk.ts'
+import { type ChatFixture, type Customer, eventsOf, openFixture } from '../chat-fixture.ts'
 import { type Beat, used, words } from '../chat-script.ts'
 import { adminToken, type OpenServiceOptions, TestClock } from '../open-service.ts'
 
@@ -14,7 +14,7 @@ const answerOfTwo: Beat[] = [...words('one', ' two'), { usage: used(20, 2) }]
 
 let folder: string
 let clock: TestClock
-let desk: ChatDesk
+let fixture: ChatFixture
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'farebox-read-only-'))
   clock = new TestClock()
@@ -23,24 +23,24 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   vi.useRealTimers()
-  await desk.service.close()
+  await fixture.service.close()
   await rm(folder, { recursive: true, force: true })
 })
 
 async function open(options: OpenServiceOptions = {}): Promise<void> {
-  desk = await openDesk({ folder, clock, ...options })
-  desk.engine.play(answerOfTwo)
+  fixture = await openFixture({ folder, clock, ...options })
+  fixture.engine.play(answerOfTwo)
 }
 
 async function restart(): Promise<void> {
-  await desk.service.service.close()
-  await desk.service.store.close()
+  await fixture.service.service.close()
+  await fixture.service.store.close()
   await open()
 }
 
 /** Somebody writes past the service, into its file. */
 function tamper(sql: string): void {
-  const database = new DatabaseSync(desk.service.database)
+  const database = new DatabaseSync(fixture.service.database)
   database.exec(sql)
   database.close()
 }
@@ -48,7 +48,7 @@ function tamper(sql: string): void {
 const look = () => vi.advanceTimersByTimeAsync(30_000)
 
 const ready = async () => {
-  const answer = await desk.service.request('/readyz')
+  const answer = await fixture.service.request('/readyz')
   return { status: answer.status, body: await answer.json() }
 }
 
@@ -56,18 +56,18 @@ const isReadOnly = { status: 503, body: { status: 'not ready', ledger: 'read_onl
 
 const admin = async (command: string) => {
   const headers = { authorization: `Bearer ${adminToken}` }
-  const answer = await desk.service.request(`/admin/v1/${command}`, { method: 'POST', headers, body: '{}' })
+  const answer = await fixture.service.request(`/admin/v1/${command}`, { method: 'POST', headers, body: '{}' })
   return { status: answer.status, body: await answer.json() }
 }
 
 /** A customer with an entry of each kind that a call makes. */
 async function knownCustomer(): Promise<Customer> {
-  const customer = await desk.customer(1)
-  await (await desk.chat(customer)).text()
+  const customer = await fixture.customer(1)
+  await (await fixture.chat(customer)).text()
   return customer
 }
 
-describe('books that do not add up take no new debits', () => {
+describe('ledger that do not add up take no new debits', () => {
   const tampered: [rule: string, sql: string][] = [
     ['a balance that was raised', 'UPDATE account SET posted = posted + 1000000'],
     ['credit that is held for nobody', 'UPDATE account SET held = held + 1'],
@@ -95,12 +95,12 @@ describe('books that do not add up take no new debits', () => {
       lease,
       atMs: clock.now(),
     } as const
-    await desk.service.store.commit([{ id: uuidV7(clock.now()), ops: [hold] }])
+    await fixture.service.store.commit([{ id: uuidV7(clock.now()), ops: [hold] }])
     expect((await ready()).status).toBe(200)
     tamper(sql)
     await look()
     await expect.poll(ready).toEqual(isReadOnly)
-    const refused = await desk.chat(customer)
+    const refused = await fixture.chat(customer)
     expect([refused.status, await refused.json()]).toEqual([
       503,
       { error: expect.stringContaining('nothing was charged') },
@@ -114,25 +114,25 @@ describe('books that do not add up take no new debits', () => {
     tamper(sql)
     await restart()
     expect(await ready()).toEqual(isReadOnly)
-    expect((await desk.chat(customer)).status).toBe(503)
+    expect((await fixture.chat(customer)).status).toBe(503)
   })
 
-  test('sound books stay open, however long they are looked over', async () => {
+  test('sound ledger stays open, however long they are looked over', async () => {
     const customer = await knownCustomer()
     for (let looks = 0; looks < 5; looks++) {
-      await (await desk.chat(customer)).text()
+      await (await fixture.chat(customer)).text()
       await look()
     }
     expect(await ready()).toEqual({ status: 200, body: { status: 'ready', ledger: 'open' } })
-    expect(desk.service.logged).toEqual([])
+    expect(fixture.service.logged).toEqual([])
   })
 
   test('a change that a rule of the tables refuses', async () => {
     const wait = Promise.withResolvers<void>()
-    desk.engine.play([{ until: wait.promise }, ...answerOfTwo])
-    const customer = await desk.customer(1)
-    const answer = desk.chat(customer)
-    await expect.poll(() => desk.openHolds()).toBe(1)
+    fixture.engine.play([{ until: wait.promise }, ...answerOfTwo])
+    const customer = await fixture.customer(1)
+    const answer = fixture.chat(customer)
+    await expect.poll(() => fixture.openHolds()).toBe(1)
     // What is held is made less than the hold, so that its end would leave less than nothing.
     tamper('UPDATE account SET held = 1')
     wait.resolve()
@@ -141,8 +141,8 @@ describe('books that do not add up take no new debits', () => {
   })
 
   test('a charge that the ledger finds larger than its hold', async () => {
-    await desk.service.service.close()
-    await desk.service.store.close()
+    await fixture.service.service.close()
+    await fixture.service.store.close()
     const shrinking = (real: Store): Store => ({
       ...real,
       commit: units =>
@@ -154,40 +154,40 @@ describe('books that do not add up take no new debits', () => {
         ),
     })
     await open({ storeBefore: shrinking })
-    expect((await desk.chat(await desk.customer(1), { max_tokens: 10 })).status).toBe(500)
+    expect((await fixture.chat(await fixture.customer(1), { max_tokens: 10 })).status).toBe(500)
     await expect.poll(ready).toEqual(isReadOnly)
   })
 })
 
-describe('while the books are read-only', () => {
+describe('while the ledger is read-only', () => {
   async function close(): Promise<void> {
     const set = { op: 'ledger', state: 'read_only', reason: 'By hand.', atMs: clock.now() } as const
-    await desk.service.store.commit([{ id: uuidV7(clock.now()), ops: [set] }])
+    await fixture.service.store.commit([{ id: uuidV7(clock.now()), ops: [set] }])
   }
 
   test('what has begun ends and is charged, credits come in, and the process is well', async () => {
     const wait = Promise.withResolvers<void>()
-    desk.engine.play([{ until: wait.promise }, ...answerOfTwo])
-    const customer = await desk.customer(1)
-    const answer = desk.chat(customer)
-    await expect.poll(() => desk.openHolds()).toBe(1)
+    fixture.engine.play([{ until: wait.promise }, ...answerOfTwo])
+    const customer = await fixture.customer(1)
+    const answer = fixture.chat(customer)
+    await expect.poll(() => fixture.openHolds()).toBe(1)
     await close()
     wait.resolve()
     expect((await answer).status).toBe(200)
-    expect((await desk.books(customer.account)).charged).toBe(40n)
-    await desk.customer(2)
-    const health = await desk.service.request('/healthz')
+    expect((await fixture.ledger(customer.account)).charged).toBe(40n)
+    await fixture.customer(2)
+    const health = await fixture.service.request('/healthz')
     expect([health.status, await health.json()]).toEqual([200, { status: 'ok', ledger: 'read_only' }])
   })
 
   test('a stream that would have to extend ends, and says why', async () => {
-    desk.engine.play([...words(...Array.from({ length: 2_000 }, () => ' word')), 'silence'])
-    const customer = await desk.customer(0.02)
-    const answer = await desk.chat(customer, { stream: true })
+    fixture.engine.play([...words(...Array.from({ length: 2_000 }, () => ' word')), 'silence'])
+    const customer = await fixture.customer(0.02)
+    const answer = await fixture.chat(customer, { stream: true })
     await close()
     const events = eventsOf(await answer.text())
     expect(JSON.parse(events.at(-2) ?? '').error.message).toContain('ledger of this service is checked')
-    expect((await desk.books(customer.account)).charged).toBeGreaterThan(3_000n)
+    expect((await fixture.ledger(customer.account)).charged).toBeGreaterThan(3_000n)
   })
 
   test('they open again once they add up, by the operator alone', async () => {
@@ -206,14 +206,14 @@ describe('while the books are read-only', () => {
     expect(await ready()).toEqual(isReadOnly)
     expect(await admin('ledger/reopen')).toEqual({ status: 200, body: { state: 'open' } })
     expect((await ready()).status).toBe(200)
-    expect((await desk.chat(customer)).status).toBe(200)
+    expect((await fixture.chat(customer)).status).toBe(200)
   })
 
   test('the operator is told the state, and what was written off', async () => {
-    desk.engine.play([...words('one'), { usage: used(20, 1_000) }])
-    const customer = await desk.customer(1)
-    await (await desk.chat(customer, { max_tokens: 10 })).text()
-    const { writtenOff } = await desk.books(customer.account)
+    fixture.engine.play([...words('one'), { usage: used(20, 1_000) }])
+    const customer = await fixture.customer(1)
+    await (await fixture.chat(customer, { max_tokens: 10 })).text()
+    const { writtenOff } = await fixture.ledger(customer.account)
     await close()
     expect((await admin('ledger')).body).toEqual({
       state: 'read_only',

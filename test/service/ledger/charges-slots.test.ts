@@ -4,31 +4,31 @@ import { openWalletAccount, walletAccountId } from '#ledger/accounts/wallet-acco
 import type { Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { evmWallet, type TestWallet } from '../../access/identity/signed-header.ts'
-import { type ChatDesk, hello, openDesk } from '../chat-desk.ts'
+import { type ChatFixture, hello, openFixture } from '../chat-fixture.ts'
 import { used, words } from '../chat-script.ts'
 
-let desk: ChatDesk
+let fixture: ChatFixture
 let wallet: TestWallet
 let account: string
 beforeEach(async () => {
-  desk = await openDesk({ settings: { signInWindow: true } })
-  desk.engine.play([...words('one'), { usage: used(20, 1) }])
+  fixture = await openFixture({ settings: { signInWindow: true } })
+  fixture.engine.play([...words('one'), { usage: used(20, 1) }])
   wallet = evmWallet()
   account = walletAccountId(wallet.address.toLowerCase())
-  const atMs = desk.service.clock.now()
+  const atMs = fixture.service.clock.now()
   const grant = { account, amount: microUsd(1_000_000), source: 'system:grant', ref: 'grant:slots', atMs } as const
   await commit(...openWalletAccount(wallet.address.toLowerCase(), atMs), { op: 'credit', ...grant })
 })
-afterEach(() => desk.service.close())
+afterEach(() => fixture.service.close())
 
 async function commit(...ops: Op[]): Promise<void> {
-  const [outcome] = await desk.service.store.commit([{ id: uuidV7(desk.service.clock.now()), ops }])
+  const [outcome] = await fixture.service.store.commit([{ id: uuidV7(fixture.service.clock.now()), ops }])
   expect(outcome?.ok).toBe(true)
 }
 
 /** A call of the same wallet that runs in another process. */
 async function elsewhere(): Promise<() => Promise<void>> {
-  const { clock } = desk.service
+  const { clock } = fixture.service
   const hold = uuidV7(clock.now())
   const lease = { owner: 'another process', untilMs: clock.now() + 60_000 }
   await commit({ op: 'hold', hold, account, amount: microUsd(100), lease, atMs: clock.now() })
@@ -41,9 +41,9 @@ const chat = async () => {
     uri: 'http://127.0.0.1:8402/api/v1/chat/completions',
     chain: '8453',
     nonce: '00000000000000a1',
-    issuedAt: new Date(desk.service.clock.now()).toISOString(),
+    issuedAt: new Date(fixture.service.clock.now()).toISOString(),
   })
-  return desk.service.request('/api/v1/chat/completions', {
+  return fixture.service.request('/api/v1/chat/completions', {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'sign-in-with-x': header },
     body: JSON.stringify(hello),
@@ -59,17 +59,17 @@ test('five calls of a wallet at once, over all processes together: the sixth is 
     { error: 'Too many concurrent requests', code: 'X402_CONCURRENCY_LIMIT' },
   ])
   expect(sixth.headers.get('retry-after')).toBe('1')
-  expect(desk.engine.calls).toEqual([])
+  expect(fixture.engine.calls).toEqual([])
   await ends[0]?.()
   expect((await chat()).status).toBe(200)
 })
 
 test('an API key has no such limit, as the published contract has none', async () => {
-  const customer = await desk.customer(1)
+  const customer = await fixture.customer(1)
   const wait = Promise.withResolvers<void>()
-  desk.engine.play([{ until: wait.promise }, ...words('one'), { usage: used(20, 1) }])
-  const calls = Array.from({ length: 8 }, () => desk.chat(customer, { max_tokens: 5 }))
-  await expect.poll(() => desk.openHolds()).toBe(8)
+  fixture.engine.play([{ until: wait.promise }, ...words('one'), { usage: used(20, 1) }])
+  const calls = Array.from({ length: 8 }, () => fixture.chat(customer, { max_tokens: 5 }))
+  await expect.poll(() => fixture.openHolds()).toBe(8)
   wait.resolve()
   expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 200))
 })

@@ -4,18 +4,18 @@ import { microUsd } from '#contract/money.ts'
 import { holdLeaseMs } from '#ledger/bounds.ts'
 import { type Charges, streamWithCharge, withCharge } from '#ledger/charges/charges.ts'
 import { linesOf } from '../../ledger/store/sample-ops.ts'
-import { type ChargeDesk, openChargeDesk } from './charge-desk.ts'
+import { type ChargeFixture, openChargeFixture } from './charge-fixture.ts'
 
-let desk: ChargeDesk
+let fixture: ChargeFixture
 beforeAll(async () => {
-  desk = await openChargeDesk()
+  fixture = await openChargeFixture()
 })
-afterAll(() => desk.dispose())
+afterAll(() => fixture.dispose())
 
 /** Three events, of which each that was sent is owed 10. */
 async function stream({ fails = false, reader = new AbortController() } = {}) {
-  const principal = await desk.customer(1_000n)
-  const charges = desk.charges()
+  const principal = await fixture.customer(1_000n)
+  const charges = fixture.charges()
   let sent = 0
   let left = 0
   async function* events() {
@@ -26,11 +26,11 @@ async function stream({ fails = false, reader = new AbortController() } = {}) {
     }
   }
   const begin = () => ({ events: events(), owed: () => linesOf([BigInt(10 * sent)]), leave: () => void left++ })
-  const opened = await streamWithCharge(charges, desk.order(principal, 100n), reader.signal, begin)
+  const opened = await streamWithCharge(charges, fixture.order(principal, 100n), reader.signal, begin)
   const ended = async () => {
     await charges.drain()
     return {
-      ...{ entries: await desk.entriesOf(principal.account), held: await desk.held(principal.account) },
+      ...{ entries: await fixture.entriesOf(principal.account), held: await fixture.held(principal.account) },
       ...{ left, open: charges.isOpen(opened.charge.holdId) },
     }
   }
@@ -102,9 +102,9 @@ describe('a stream', () => {
 
 describe('a stream that fails to say what it owes', () => {
   async function unsaid() {
-    const principal = await desk.customer(1_000n)
+    const principal = await fixture.customer(1_000n)
     const failures: unknown[] = []
-    const charges = desk.charges({ onFailure: error => failures.push(error) })
+    const charges = fixture.charges({ onFailure: error => failures.push(error) })
     const broken = new Error('It cannot be counted.')
     let isBroken = false
     const owed = () => {
@@ -116,8 +116,8 @@ describe('a stream that fails to say what it owes', () => {
     }
     const begin = () => ({ events: events(), owed, leave: () => undefined })
     const never = new AbortController().signal
-    const opened = await streamWithCharge(charges, desk.order(principal, 100n), never, begin)
-    desk.clock.pass(2_000)
+    const opened = await streamWithCharge(charges, fixture.order(principal, 100n), never, begin)
+    fixture.clock.pass(2_000)
     await charges.renew()
     isBroken = true
     return { ...opened, charges, failures, broken, account: principal.account }
@@ -125,11 +125,13 @@ describe('a stream that fails to say what it owes', () => {
 
   test('is renewed, and its checkpoint says what was owed last', async () => {
     const { charges, charge, failures, broken, account } = await unsaid()
-    desk.clock.pass(11_000)
+    fixture.clock.pass(11_000)
     await charges.renew()
     await charge.checkpoint()
     expect([failures.length > 0, failures[0]]).toEqual([true, broken])
-    expect(await desk.held(account)).toMatchObject([{ lease_until_ms: desk.clock.now() + holdLeaseMs, amount: 100n }])
+    expect(await fixture.held(account)).toMatchObject([
+      { lease_until_ms: fixture.clock.now() + holdLeaseMs, amount: 100n },
+    ])
     await charge.release()
   })
 
@@ -139,39 +141,39 @@ describe('a stream that fails to say what it owes', () => {
     expect((await events.next()).done).toBe(true)
     await charges.drain()
     expect(charge.open).toBe(false)
-    expect([await desk.entriesOf(account), await desk.held(account)]).toEqual([['CHARGE 20'], []])
+    expect([await fixture.entriesOf(account), await fixture.held(account)]).toEqual([['CHARGE 20'], []])
   })
 })
 
 describe('a paid call', () => {
   const call = async (charges: Charges, run: () => Promise<bigint>) => {
-    const principal = await desk.customer(1_000n)
+    const principal = await fixture.customer(1_000n)
     const work = async () => ({ value: 'done', lines: linesOf([await run()]) })
-    const result = await withCharge(charges, desk.order(principal, 100n), work).catch((error: Error) => error)
-    const after = [await desk.entriesOf(principal.account), await desk.held(principal.account)]
+    const result = await withCharge(charges, fixture.order(principal, 100n), work).catch((error: Error) => error)
+    const after = [await fixture.entriesOf(principal.account), await fixture.held(principal.account)]
     return { result, after }
   }
 
   test('is charged with its lines, and answers its value', async () => {
-    const { result, after } = await call(desk.charges(), async () => 70n)
+    const { result, after } = await call(fixture.charges(), async () => 70n)
     expect(result).toMatchObject({ value: 'done', charged: { usd: 70n } })
     expect(after).toEqual([['CHARGE 70'], []])
   })
 
   test('that fails is free', async () => {
-    const { result, after } = await call(desk.charges(), () => Promise.reject(new Error('no')))
+    const { result, after } = await call(fixture.charges(), () => Promise.reject(new Error('no')))
     expect([result, after]).toEqual([new Error('no'), [[], []]])
   })
 })
 
 describe('a service that stops', () => {
   test('waits for every charge that is open, and for none where none is', async () => {
-    const charges = desk.charges()
+    const charges = fixture.charges()
     await charges.drain()
-    const principal = await desk.customer(1_000n)
+    const principal = await fixture.customer(1_000n)
     const [one, other] = [
-      await charges.open(desk.order(principal, 10n)),
-      await charges.open(desk.order(principal, 10n)),
+      await charges.open(fixture.order(principal, 10n)),
+      await charges.open(fixture.order(principal, 10n)),
     ]
     let isDrained = false
     const drained = charges.drain().then(() => {

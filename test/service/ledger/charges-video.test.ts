@@ -9,7 +9,7 @@ import type { Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { type OpenedService, openService } from '../open-service.ts'
 
-const picture =
+const image =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
 const ask = { model: 'demo-video', prompt: 'A lighthouse in fog', duration: '2s', resolution: '360p', audio: false }
 
@@ -99,7 +99,7 @@ test('one whose engine gives no verdict keeps its charge for a day, and is refun
 }, 20_000)
 
 test.each<[rule: string, body: object, status: number]>([
-  ['a picture of a person without consent', { image_url: picture }, 409],
+  ['an image of a person without consent', { image_url: image }, 409],
   ['a resolution that has no price', { resolution: '2160p' }, 400],
   ['a length that has no price', { duration: '30s' }, 400],
   ['an option that would change the price and is not built', { upscale_factor: 2 }, 400],
@@ -110,7 +110,7 @@ test.each<[rule: string, body: object, status: number]>([
   expect(await service.store.read.selectFrom('ended_hold').selectAll().execute()).toEqual([])
 })
 
-test('a key without the budget, and books that are read-only, queue nothing', async () => {
+test('a key without the budget, and ledger that are read-only, queue nothing', async () => {
   const { key } = await customer({ period: 'lifetime', usd: microUsd(1_000), staking: null })
   const refused = await service.post('/video/queue', ask, key)
   expect([refused.status, await refused.json()]).toMatchObject([

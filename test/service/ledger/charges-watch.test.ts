@@ -22,7 +22,7 @@ const line = (amount: bigint): Line => ({
 })
 
 /** A customer with 1 USD, a key with a budget and a wallet with a stake of 300 millionths of a token. */
-async function booksOf({ store }: OpenedStore) {
+async function ledgerOf({ store }: OpenedStore) {
   const clock = new TestClock()
   const account = 'customer:watched'
   const atMs = clock.now()
@@ -49,7 +49,7 @@ async function booksOf({ store }: OpenedStore) {
 }
 
 const engines = (open: () => Promise<OpenedStore>) => {
-  const onBooks = (name: string, run: (opened: OpenedStore) => Promise<void>) =>
+  const onLedger = (name: string, run: (opened: OpenedStore) => Promise<void>) =>
     test(name, async () => {
       const opened = await open()
       try {
@@ -59,8 +59,8 @@ const engines = (open: () => Promise<OpenedStore>) => {
       }
     })
 
-  onBooks('sound books are looked over without a word, tampered ones are closed, mended ones opened', async opened => {
-    const { watch, charges, order, errors } = await booksOf(opened)
+  onLedger('sound books are looked over without a word, tampered ones are closed, mended ones opened', async opened => {
+    const { watch, charges, order, errors } = await ledgerOf(opened)
     await watch.lookOverAtStart()
     const held = await charges.open(order(500n))
     await (await charges.open(order(100n))).capture([line(40n), line(50n)])
@@ -78,8 +78,8 @@ const engines = (open: () => Promise<OpenedStore>) => {
     await (await charges.open(order(1n))).release()
   })
 
-  onBooks('a charge draws on staking credit, then on USD, and both are said', async opened => {
-    const { funding, principal, charges, order } = await booksOf(opened)
+  onLedger('a charge draws on staking credit, then on USD, and both are said', async opened => {
+    const { funding, principal, charges, order } = await ledgerOf(opened)
     expect(await funding.spendable(principal)).toEqual({
       usd: 1_000_000n,
       staking: 300n,
@@ -95,8 +95,8 @@ const engines = (open: () => Promise<OpenedStore>) => {
     })
   })
 
-  onBooks('a rule of the tables that refuses a change is told', async opened => {
-    const { charges, order, clock } = await booksOf(opened)
+  onLedger('a rule of the tables that refuses a change is told', async opened => {
+    const { charges, order, clock } = await ledgerOf(opened)
     const charge = await charges.open(order(1_000n))
     await opened.tamper('UPDATE account SET held = 1')
     const told: string[] = []
@@ -106,8 +106,8 @@ const engines = (open: () => Promise<OpenedStore>) => {
     expect(told).toEqual(['A ledger change was refused by a database constraint.'])
   })
 
-  onBooks('a dead hold is charged at its checkpoint, and its end charges nothing more', async opened => {
-    const { clock, charges, order, funding, principal } = await booksOf(opened)
+  onLedger('a dead hold is charged at its checkpoint, and its end charges nothing more', async opened => {
+    const { clock, charges, order, funding, principal } = await ledgerOf(opened)
     const charge = await charges.open(order(1_000n))
     charge.meter(() => [line(700n)])
     await charge.checkpoint()

@@ -11,15 +11,16 @@ const row = {
   ...{ seq: 7n, id: 'unit.0', kind: 'CHARGE', account: 'ada', debit: 'ada', credit: 'system:revenue' },
   ...{ amount: 1_234_567n, posted_after: 9_000_000_000_000_000n, ref: 'charge:r', line: 1n, request: 'r' },
   ...{ model: 'demo-chat', sku: 'output', units: 77n, price: 600_007n, api_key: 'k', reason: null },
+  ...{ budget_period: 'month', budget_start_ms: 1_798_761_600_000n, staking_day_ms: null },
   created_at_ms: 1_800_000_000_000n,
 }
 
-/** Books with these rows, whatever is asked. */
-const booksOf = (...rows: object[]): AuditReader => ({ rows: () => rows as never, close: () => undefined })
+/** Ledger with these rows, whatever is asked. */
+const ledgerOf = (...rows: object[]): AuditReader => ({ rows: () => rows as never, close: () => undefined })
 
 async function linesOf(...changes: object[]): Promise<string[][]> {
   let csv = ''
-  for await (const chunk of exportCsv(booksOf(...changes.map(change => ({ ...row, ...change }))))) csv += chunk
+  for await (const chunk of exportCsv(ledgerOf(...changes.map(change => ({ ...row, ...change }))))) csv += chunk
   return parseCsv(csv)
 }
 
@@ -39,12 +40,13 @@ function parseCsv(csv: string): string[][] {
 
 test('every amount is exact, and a charge is below zero', async () => {
   expect(await linesOf({})).toEqual([
-    'number time account kind amount_usd balance_after_usd debit credit ref line request model sku units unit_price_usd api_key reason id'.split(
+    'number time account kind amount_usd balance_after_usd debit credit ref line request model sku units unit_price_usd api_key reason id budget_period budget_start staking_day'.split(
       ' ',
     ),
     [
       ...['7', '2027-01-15T08:00:00.000Z', 'ada', 'CHARGE', '-1.234567', '9000000000.000000', 'ada', 'system:revenue'],
       ...['charge:r', '1', 'r', 'demo-chat', 'output', '77', '0.000000600007', 'k', '', 'unit.0'],
+      ...['month', '2027-01-01T00:00:00.000Z', ''],
     ],
   ])
 })
@@ -84,7 +86,7 @@ test('any text comes back as it was, in a field of its own', async () => {
       async (one, other) => {
         const reason = one + other
         const lines = await linesOf({ reason }, {})
-        expect(lines.map(line => line.length)).toEqual([18, 18, 18])
+        expect(lines.map(line => line.length)).toEqual([21, 21, 21])
         expect([reason, `'${reason}`]).toContain(lines[1]?.[16])
         expect(/^[=+\-@\t\r\n]/.test(lines[1]?.[16] ?? '')).toBe(false)
       },
@@ -107,7 +109,7 @@ test('a million rows are written piece by piece, while they are read', async () 
 test('few rows come in one piece, and no piece is empty', async () => {
   const piecesOf = async (...rows: object[]) => {
     const pieces: string[] = []
-    for await (const piece of exportCsv(booksOf(...rows))) pieces.push(piece)
+    for await (const piece of exportCsv(ledgerOf(...rows))) pieces.push(piece)
     return pieces.map(piece => piece.split('\r\n').length - 1)
   }
   const large = { ...row, reason: 'x'.repeat(64 * 1024) }

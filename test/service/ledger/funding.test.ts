@@ -8,23 +8,23 @@ import { Funding, InsufficientCredit, OverBudget, type Spendable, shortage, tota
 import type { BudgetPeriod } from '#ledger/store/account-ops.ts'
 import type { Refusal } from '#ledger/store/store.ts'
 import { budget, capture, hold, linesOf, mustCommit, refund, topUp } from '../../ledger/store/sample-ops.ts'
-import { type ChargeDesk, openChargeDesk } from './charge-desk.ts'
+import { type ChargeFixture, openChargeFixture } from './charge-fixture.ts'
 
-let desk: ChargeDesk
+let fixture: ChargeFixture
 let funding: Funding
 beforeAll(async () => {
-  desk = await openChargeDesk()
-  funding = new Funding({ store: desk.store, clock: desk.clock, staking: desk.staking })
+  fixture = await openChargeFixture()
+  funding = new Funding({ store: fixture.store, clock: fixture.clock, staking: fixture.staking })
 })
-afterAll(() => desk.dispose())
+afterAll(() => fixture.dispose())
 
-const lease = () => ({ owner: 'this process', untilMs: desk.clock.now() + 1 })
+const lease = () => ({ owner: 'this process', untilMs: fixture.clock.now() + 1 })
 
 describe('what a caller can spend', () => {
   test('is its account’s credit that nobody holds; without staking credit that part is not there', async () => {
-    const principal = await desk.customer(100n)
-    await mustCommit(desk.store, hold(`of ${principal.account}`, 30n, principal.account))
-    const plain = new Funding({ store: desk.store, clock: desk.clock })
+    const principal = await fixture.customer(100n)
+    await mustCommit(fixture.store, hold(`of ${principal.account}`, 30n, principal.account))
+    const plain = new Funding({ store: fixture.store, clock: fixture.clock })
     expect([plain.hasStaking, await plain.spendable(principal)]).toEqual([
       false,
       { usd: 70n, staking: null, within: { usd: 70n, staking: 0n } },
@@ -32,7 +32,7 @@ describe('what a caller can spend', () => {
   })
 
   test('is its stake’s credit of the day as well', async () => {
-    const principal = await desk.wallet(100n, 50n)
+    const principal = await fixture.wallet(100n, 50n)
     expect([funding.hasStaking, await funding.spendable(principal)]).toEqual([
       true,
       { usd: 100n, staking: 50n, within: { usd: 100n, staking: 50n } },
@@ -47,19 +47,19 @@ describe('what a caller can spend', () => {
     ['nothing, where the limit is nothing', 0n, 0n, { usd: 0n, staking: 0n }],
   ]
   test.each(limits)('is %s', async (_rule, usd, staking, within) => {
-    const principal = await desk.customer(100n, budget(usd, staking))
-    await desk.link(principal, 50n)
+    const principal = await fixture.customer(100n, budget(usd, staking))
+    await fixture.link(principal, 50n)
     expect(await funding.spendable(principal)).toEqual({ usd: 100n, staking: 50n, within })
   })
 
   test('falls with what is held and what was spent, of either', async () => {
-    const principal = await desk.customer(1_000n, budget(300n, 20n))
-    await desk.link(principal, 50n)
-    const charges = desk.charges({ funding })
-    const one = await charges.open(desk.order(principal, 15n))
+    const principal = await fixture.customer(1_000n, budget(300n, 20n))
+    await fixture.link(principal, 50n)
+    const charges = fixture.charges({ funding })
+    const one = await charges.open(fixture.order(principal, 15n))
     expect(await funding.spendable(principal)).toMatchObject({ within: { usd: 300n, staking: 5n } })
     await one.capture([])
-    const two = await charges.open(desk.order(principal, 120n))
+    const two = await charges.open(fixture.order(principal, 120n))
     expect(await funding.spendable(principal)).toMatchObject({
       usd: 900n,
       staking: 30n,
@@ -71,18 +71,18 @@ describe('what a caller can spend', () => {
 
 describe('the operations of a hold', () => {
   test('name the key and the periods that it counts in, and set no limit of open ones', async () => {
-    const principal = await desk.customer(100n)
+    const principal = await fixture.customer(100n)
     expect(await funding.holdOps({ hold: 'h', principal, amount: microUsd(5) }, lease())).toEqual([
       {
         ...{ op: 'hold', hold: 'h', account: principal.account, amount: 5n, lease: lease(), staking: null },
-        ...{ mostOpen: null, atMs: desk.clock.now() },
-        key: { key: principal.keyId, ...periodStarts(desk.clock.now()) },
+        ...{ mostOpen: null, atMs: fixture.clock.now() },
+        key: { key: principal.keyId, ...periodStarts(fixture.clock.now()) },
       },
     ])
   })
 
   test('of a wallet let so many be open at once, and draw on its day', async () => {
-    const principal = await desk.wallet(100n, 50n)
+    const principal = await fixture.wallet(100n, 50n)
     const dayMs = Date.parse('2026-11-21T00:00:00Z')
     expect(await funding.holdOps({ hold: 'h', principal, amount: microUsd(5) }, lease())).toMatchObject([
       { op: 'hold', key: null, staking: { dayMs, granted: 50n }, mostOpen: 5 },
@@ -95,14 +95,14 @@ describe('the operations of a hold', () => {
     ['nor does one that has its account', false, 50n, ['hold']],
   ]
   test.each(opened)('%s', async (_rule, isNew, stake, ops) => {
-    const principal = { ...(await desk.wallet(0n, stake)), isNew }
+    const principal = { ...(await fixture.wallet(0n, stake)), isNew }
     const built = await funding.holdOps({ hold: 'h', principal, amount: microUsd(5) }, lease())
     expect(built.map(({ op }) => op)).toEqual(ops)
   })
 
   test('of a service that gives no staking credit draw on none, and open nobody’s account', async () => {
-    const principal = { ...(await desk.wallet(0n, 50n)), isNew: true }
-    const plain = new Funding({ store: desk.store, clock: desk.clock, staking: null })
+    const principal = { ...(await fixture.wallet(0n, 50n)), isNew: true }
+    const plain = new Funding({ store: fixture.store, clock: fixture.clock, staking: null })
     const built = await plain.holdOps({ hold: 'h', principal, amount: microUsd(5) }, lease())
     expect(built).toMatchObject([{ op: 'hold', staking: null }])
   })
@@ -119,7 +119,7 @@ describe('a hold that was refused is', () => {
     ['hold_exists', { message: 'The ledger refused hold h: hold_exists.' }],
   ]
   test.each(said)('said as it is: %s', async (why, error) => {
-    const principal = await desk.customer(100n)
+    const principal = await fixture.customer(100n)
     expect(await funding.refusal({ hold: 'h', principal, amount: microUsd(200) }, why)).toMatchObject(error)
   })
 })
@@ -157,14 +157,14 @@ describe('a budget’s period', () => {
     async (period, startMs) => {
       expect(periodStarts(atMs)).toEqual({ epochStartMs: starts[0]?.[1], monthStartMs: starts[1]?.[1] })
       const limit = budget(100n, 40n, period)
-      const principal = await desk.customer(1_000n, limit)
-      await desk.link(principal, 10n)
-      const charges = desk.charges({ funding })
-      await (await charges.open(desk.order(principal, 40n))).capture([
+      const principal = await fixture.customer(1_000n, limit)
+      await fixture.link(principal, 10n)
+      const charges = fixture.charges({ funding })
+      await (await charges.open(fixture.order(principal, 40n))).capture([
         { sku: 'test', units: 40n, unitPricePicoUsd: 1_000_000n, amount: microUsd(40) },
       ])
-      await charges.open(desk.order(principal, 20n))
-      const left = (of: typeof limit, nowMs = atMs) => budgetLeft(desk.store, principal.keyId, of, nowMs)
+      await charges.open(fixture.order(principal, 20n))
+      const left = (of: typeof limit, nowMs = atMs) => budgetLeft(fixture.store, principal.keyId, of, nowMs)
       expect(await left(limit)).toEqual({ usd: 50n, staking: 30n })
       expect(await left(budget(50n, 10n, period))).toEqual({ usd: 0n, staking: 0n })
       expect(await left(budget(49n, 9n, period))).toEqual({ usd: 0n, staking: 0n })
@@ -186,8 +186,8 @@ describe('a limit of a key', () => {
   ]
   test.each(renewals)('of a period %s starts anew, asked at %s, at %s', async (period, at, startsAnewAt) => {
     const clock = { now: () => Date.parse(at) }
-    const principal = await desk.customer(0n, budget(2_500_000n, 1_000_000n, period))
-    const asked = new Funding({ store: desk.store, clock })
+    const principal = await fixture.customer(0n, budget(2_500_000n, 1_000_000n, period))
+    const asked = new Funding({ store: fixture.store, clock })
     expect([await asked.keyLimit(principal, 'usd'), await asked.keyLimit(principal, 'staking')]).toEqual([
       { currency: 'USD', period, limit: 2.5, left: 2.5, startsAnewAt },
       { currency: 'DIEM', period, limit: 1, left: 1, startsAnewAt },
@@ -195,16 +195,16 @@ describe('a limit of a key', () => {
   })
 
   test('is nothing where the key has none, and nothing of a wallet', async () => {
-    const limited = await desk.customer(0n, budget(null, 1n))
+    const limited = await fixture.customer(0n, budget(null, 1n))
     expect(await funding.keyLimit(limited, 'usd')).toBeUndefined()
-    expect(await funding.keyLimit(await desk.customer(0n), 'usd')).toBeUndefined()
-    expect(await funding.keyLimit(await desk.wallet(0n, 5n), 'staking')).toBeUndefined()
+    expect(await funding.keyLimit(await fixture.customer(0n), 'usd')).toBeUndefined()
+    expect(await funding.keyLimit(await fixture.wallet(0n, 5n), 'staking')).toBeUndefined()
   })
 })
 
 describe('an account', () => {
   test('that does not exist has nothing', async () => {
-    expect(await balanceOf(desk.store, 'nobody')).toEqual({
+    expect(await balanceOf(fixture.store, 'nobody')).toEqual({
       postedMicroUsd: 0n,
       heldMicroUsd: 0n,
       availableMicroUsd: 0n,
@@ -212,9 +212,9 @@ describe('an account', () => {
   })
 
   test('has what was posted, what is held of it, and the rest', async () => {
-    const { account: id } = await desk.customer(100n)
-    await mustCommit(desk.store, hold(`held of ${id}`, 30n, id))
-    expect(await balanceOf(desk.store, id)).toEqual({
+    const { account: id } = await fixture.customer(100n)
+    await mustCommit(fixture.store, hold(`held of ${id}`, 30n, id))
+    expect(await balanceOf(fixture.store, id)).toEqual({
       postedMicroUsd: 100n,
       heldMicroUsd: 30n,
       availableMicroUsd: 70n,
@@ -222,11 +222,11 @@ describe('an account', () => {
   })
 
   test('shows its entries, the newest first, page by page', async () => {
-    const { account } = await desk.customer(100n)
+    const { account } = await fixture.customer(100n)
     const request = `request of ${account}`
-    await mustCommit(desk.store, hold(`of ${account}`, 30n, account))
-    await mustCommit(desk.store, capture(`of ${account}`, [7n], request))
-    await mustCommit(desk.store, topUp(5n, `payment of ${account}`, account))
+    await mustCommit(fixture.store, hold(`of ${account}`, 30n, account))
+    await mustCommit(fixture.store, capture(`of ${account}`, [7n], request))
+    await mustCommit(fixture.store, topUp(5n, `payment of ${account}`, account))
     const entry = { id: expect.any(String), createdAtMs: 1_800_000_000_000, requestId: null, modelId: null }
     const shown = [
       { ...entry, type: 'TOP_UP', amountMicroUsd: 5n, balanceAfterMicroUsd: 98n },
@@ -236,16 +236,16 @@ describe('an account', () => {
       },
       { ...entry, type: 'TOP_UP', amountMicroUsd: 100n, balanceAfterMicroUsd: 100n },
     ]
-    expect(await entriesOf(desk.store, account, 10, 0)).toEqual(shown)
-    expect(await entriesOf(desk.store, account, 1, 1)).toEqual(shown.slice(1, 2))
+    expect(await entriesOf(fixture.store, account, 10, 0)).toEqual(shown)
+    expect(await entriesOf(fixture.store, account, 1, 1)).toEqual(shown.slice(1, 2))
   })
 
   test('shows what others pay of a charge as money back, and what they get of a refund as a charge', async () => {
-    const principal = await desk.wallet(100n, 10n)
-    const charge = await desk.charges({ funding }).open(desk.order(principal, 25n))
+    const principal = await fixture.wallet(100n, 10n)
+    const charge = await fixture.charges({ funding }).open(fixture.order(principal, 25n))
     await charge.capture(linesOf([30n]))
-    await mustCommit(desk.store, refund(charge.order.request))
-    const shown = await entriesOf(desk.store, principal.account, 10, 0)
+    await mustCommit(fixture.store, refund(charge.order.request))
+    const shown = await entriesOf(fixture.store, principal.account, 10, 0)
     expect(shown.map(({ type, amountMicroUsd }) => [type, amountMicroUsd])).toEqual([
       ['CHARGE', -10n],
       ['REFUND', 25n],
@@ -260,9 +260,9 @@ describe('an account', () => {
 test('a stake that cannot be read leaves USD to spend', async () => {
   const failures: unknown[] = []
   const reader = { stakeOf: () => Promise.reject(new Error('the chain is away')) }
-  const { store, clock } = desk
+  const { store, clock } = fixture
   const staking = new StakingCredits({ store, clock, reader, onFailure: error => failures.push(error) })
-  const principal = await desk.wallet(100n, 50n)
+  const principal = await fixture.wallet(100n, 50n)
   expect(await new Funding({ store, clock, staking }).spendable(principal)).toMatchObject({ usd: 100n, staking: 0n })
   expect(failures).toHaveLength(1)
 })

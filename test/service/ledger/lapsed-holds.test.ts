@@ -76,7 +76,7 @@ test('a look that takes long is over when it ends, not when it began', async () 
   expect(due).toEqual([false, true])
 })
 
-test('books that were away for a while begin it anew, because nobody could renew', async () => {
+test('ledger that were away for a while begin it anew, because nobody could renew', async () => {
   const back = start + recoveryIntervalMs + 600_000
   const due = await dueAt([...looks(start, start + recoveryIntervalMs), ...looks(back, back + lapsedForMs)])
   expect(due).toEqual([back + lapsedForMs])
@@ -94,7 +94,7 @@ test('a look that fails is not one', async () => {
   await look(async () => expect(lapsed.isDue('hold', 0, nowMs)).toBe(false))
 })
 
-test('a look that failed while the books went away says nothing once they are back', async () => {
+test('a look that failed while the ledger went away says nothing once they are back', async () => {
   const lapsed = new LapsedHolds()
   let nowMs = start
   const isDue = () => lapsed.isDue('hold', 0, nowMs)

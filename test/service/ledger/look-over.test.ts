@@ -1,4 +1,4 @@
-/** What the books are looked over for, slice by slice, and what of an audit its counts and its limits say. */
+/** What the ledger is looked over for, slice by slice, and what of an audit its counts and its limits say. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { audit, Findings } from '#ledger/audit/audit.ts'
@@ -102,7 +102,7 @@ describe('a watch', () => {
   }
   const closed = 'The ledger does not add up; new paid calls are refused until it does.'
 
-  test('of books of which nothing was said yet says that they are open', async () => {
+  test('of ledger of which nothing was said yet says that they are open', async () => {
     expect(await watchOf().watch.state()).toEqual({ state: 'open', reason: '' })
   })
 
@@ -176,14 +176,14 @@ describe('a watch', () => {
     expect([await watch.state(), told]).toEqual([{ state: 'read_only', reason: 'One reason.' }, [closed]])
   })
 
-  test('that starts over closed books says so, and that they are to be opened by hand', async () => {
+  test('that starts over closed ledger says so, and that they are to be opened by hand', async () => {
     await mustCommit(opened.store, ledger('read_only'))
     const { watch, told } = watchOf()
     await watch.lookOverAtStart()
     expect(told).toEqual(['The ledger is read-only; once it adds up, `farebox ledger reopen` reopens it.'])
   })
 
-  test('opens only where all of the books add up, however far it had seen', async () => {
+  test('opens only where all of the ledger adds up, however far it had seen', async () => {
     await people(501)
     const { watch } = watchOf()
     await watch.lookOver()
@@ -202,14 +202,14 @@ describe('a watch', () => {
 })
 
 describe('an audit', () => {
-  const sound = { ok: true, findings: [], findingsLeftOff: 0, driftMicroUsd: 0n }
+  const audio = { ok: true, findings: [], findingsLeftOff: 0, driftMicroUsd: 0n }
 
   test('counts what there is, of each kind', async () => {
     await mustCommit(opened.store, account('ada'), grant(100n), hold('h', 10n), hold('open', 1n))
     await mustCommit(opened.store, capture('h', [12n], 'r', { writeOff: 2n }))
     const clock = new TestClock(1_800_000_000_000)
     expect(await audit(opened.path, { clock })).toEqual({
-      ...sound,
+      ...audio,
       counts: {
         ...{ accounts: 1, entries: 3, topUps: 0, grants: 1, charges: 1, refunds: 0, staking: 0, writeOffs: 1 },
         ...{ openHolds: 1, payments: 0, jobs: 0, claims: 0 },
@@ -237,8 +237,8 @@ describe('an audit', () => {
   test('leaves a reader open that somebody else opened', async () => {
     await mustCommit(opened.store, account('ada'), grant(100n))
     const reader = sqliteAuditReader(opened.path)
-    expect(await audit(reader)).toMatchObject(sound)
-    expect(await audit(reader)).toMatchObject(sound)
+    expect(await audit(reader)).toMatchObject(audio)
+    expect(await audit(reader)).toMatchObject(audio)
     await reader.close()
   })
 

@@ -1,23 +1,24 @@
-/** What the service is told of its own store: a clock that has gone off, and what sound books never answer. */
+/** What the service is told of its own store: a clock that has gone off, and what sound ledger never answer. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ClockWatch, watchedLedger, watchedStore } from '#ledger/ledger-watch.ts'
+import { LearntBalances } from '#ledger/store/known-balances.ts'
 import { type Store, StoreError } from '#ledger/store/store.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
-import { capture, hold, mustCommit, ledger as openBooks, release, unit } from '../../ledger/store/sample-ops.ts'
-import { type ChargeDesk, openChargeDesk } from './charge-desk.ts'
+import { capture, hold, mustCommit, ledger as openLedger, release, unit } from '../../ledger/store/sample-ops.ts'
+import { type ChargeFixture, openChargeFixture } from './charge-fixture.ts'
 
-let desk: ChargeDesk
+let fixture: ChargeFixture
 beforeAll(async () => {
-  desk = await openChargeDesk()
+  fixture = await openChargeFixture()
 })
-afterAll(() => desk.dispose())
+afterAll(() => fixture.dispose())
 
 describe('a clock that has gone off', () => {
   test('is told once, and once more when it is back', async () => {
     const told: string[] = []
     const tell = (kind: string) => (_: object, message: string) => void told.push(`${kind}: ${message}`)
     let differenceMs = 0
-    const store: Store = { ...desk.store, clockDifferenceMs: async () => differenceMs }
+    const store: Store = { ...fixture.store, clockDifferenceMs: async () => differenceMs }
     const watch = new ClockWatch({ store, log: { info: tell('info'), warn: tell('warn'), error: tell('error') } })
     await watch.look()
     expect(told).toEqual([])
@@ -41,27 +42,31 @@ describe('a watched store', () => {
   test('is the same store to whoever uses it', async () => {
     const asked: unknown[] = []
     const real: Store = {
-      ...desk.store,
+      ...fixture.store,
       soleOwner: false,
       clockDifferenceMs: async () => 7,
+      balances: new LearntBalances(),
+      endHoldsOfOthers: async (...order) => asked.push(...order),
       prune: async (slice, rows) => asked.push(slice, rows),
       close: async () => void asked.push('closed'),
     }
     const { store, told } = watched(real)
-    expect([store.read, store.soleOwner, await store.clockDifferenceMs?.()]).toEqual([desk.store.read, false, 7])
+    expect([store.read, store.soleOwner, await store.clockDifferenceMs?.()]).toEqual([fixture.store.read, false, 7])
+    expect(store.balances).toBe(real.balances)
+    expect(await store.endHoldsOfOthers?.('me', 5)).toBe(2)
     const slice = { table: 'unit', beforeId: 'x' } as const
-    expect(await store.prune(slice, 3)).toBe(2)
+    expect(await store.prune(slice, 3)).toBe(4)
     await store.close()
-    expect([asked, told]).toEqual([[slice, 3, 'closed'], []])
+    expect([asked, told]).toEqual([['me', 5, slice, 3, 'closed'], []])
     const { clockDifferenceMs: _, ...alone } = real
     expect(await watched(alone).store.clockDifferenceMs?.()).toBe(0)
   })
 
   test('tells of a charge beyond its hold, by the unit that it stood in, and of no other refusal', async () => {
-    const { store, told } = watched(desk.store)
-    const principal = await desk.customer(100n)
+    const { store, told } = watched(fixture.store)
+    const principal = await fixture.customer(100n)
     const small = `small of ${principal.account}`
-    await mustCommit(desk.store, hold(small, 5n, principal.account))
+    await mustCommit(fixture.store, hold(small, 5n, principal.account))
     const units = [
       { id: uuidV7(1), ops: [release('nobody’s')] },
       { id: uuidV7(2), ops: [capture(small, [6n])] },
@@ -71,7 +76,7 @@ describe('a watched store', () => {
   })
 
   test('tells of a rule that refused a change, and of no other failure; both are passed on', async () => {
-    const failure = (error: Error) => watched({ ...desk.store, commit: () => Promise.reject(error) })
+    const failure = (error: Error) => watched({ ...fixture.store, commit: () => Promise.reject(error) })
     const broken = new StoreError('broken_rule', 'A rule refused.')
     const full = new StoreError('unit_failed', 'Not now.')
     const other = new Error('something else')
@@ -89,7 +94,7 @@ describe('a watched store', () => {
   })
 })
 
-describe('watched books', () => {
+describe('watched ledger', () => {
   const refused = new StoreError('broken_rule', 'A rule refused.')
 
   /** A rule of the tables refuses every release; what else the store does is up to the test. */
@@ -97,15 +102,15 @@ describe('watched books', () => {
     const told: [string, object][] = []
     const tell = (facts: object, message: string) => void told.push([message, facts])
     const store: Store = {
-      ...desk.store,
+      ...fixture.store,
       commit: async units => {
         if (units.some(({ ops }) => ops.some(({ op }) => op === 'release'))) throw refused
-        return desk.store.commit(units)
+        return fixture.store.commit(units)
       },
       ...parts,
     }
     const log = { info: tell, warn: tell, error: tell }
-    return { ...watchedLedger({ store, clock: desk.clock, log }), told }
+    return { ...watchedLedger({ store, clock: fixture.clock, log }), told }
   }
 
   test('become read-only once a rule has refused a change, and the log says why', async () => {
@@ -114,7 +119,7 @@ describe('watched books', () => {
     const reason = 'A ledger change was refused by a database constraint.'
     await expect.poll(() => ledger.state()).toEqual({ state: 'read_only', reason })
     expect(told).toEqual([[expect.stringMatching(/^The ledger does not add up/), { err: refused, reason }]])
-    await mustCommit(desk.store, openBooks('open'))
+    await mustCommit(fixture.store, openLedger('open'))
   })
 
   test('that cannot be made read-only are told as well', async () => {
@@ -122,7 +127,7 @@ describe('watched books', () => {
     const selectFrom = () => {
       throw away
     }
-    const { store, told } = watched({ read: { ...desk.store.read, selectFrom } as unknown as Store['read'] })
+    const { store, told } = watched({ read: { ...fixture.store.read, selectFrom } as unknown as Store['read'] })
     await expect(store.commit([unit(release('any'))])).rejects.toBe(refused)
     await expect.poll(() => told).toEqual([['The ledger could not be made read-only.', { err: away }]])
   })

@@ -1,27 +1,27 @@
 import { expect, test } from 'vitest'
 import { ChatCompletionRequest } from '#contract/operations/chat.ts'
 import { checkChat } from '#service/capabilities/chat/chat-options.ts'
+import { dataUrl, png } from './example-images.ts'
 import { textModel } from './example-models.ts'
-import { dataUrl, png } from './example-pictures.ts'
 
-const picture = { type: 'image_url', image_url: { url: dataUrl('png', png(4, 4)) } }
+const image = { type: 'image_url', image_url: { url: dataUrl('png', png(4, 4)) } }
 const say = (...content: object[]) =>
   ChatCompletionRequest.parse({ model: 'demo-chat', messages: [{ role: 'user', content }] })
 const capable = (change: object) => textModel({ capabilities: { ...textModel().capabilities, ...change } })
 
-test('text and pictures pass', () => {
-  expect(checkChat(textModel(), say({ type: 'text', text: 'two' }, picture, picture))).toBeUndefined()
+test('text and images pass', () => {
+  expect(checkChat(textModel(), say({ type: 'text', text: 'two' }, image, image))).toBeUndefined()
 })
 
 test.each([
   [
-    'a picture of this machine',
+    'an image of this machine',
     textModel(),
     [{ type: 'image_url', image_url: { url: 'file:///a.png' } }],
     /must be a data URL/,
   ],
-  ['a picture for a blind model', capable({ supportsVision: false }), [picture], /allowed values: text"/],
-  ['two pictures for a model of one', capable({ supportsMultipleImages: false }), [picture, picture], /one image/],
+  ['an image for a blind model', capable({ supportsVision: false }), [image], /allowed values: text"/],
+  ['two images for a model of one', capable({ supportsMultipleImages: false }), [image, image], /one image/],
   ['sound', textModel(), [{ type: 'input_audio', input_audio: { data: 'AAAA' } }], /does not accept input_audio/],
   [
     'a file of this machine',

@@ -8,8 +8,8 @@ import { GuardedFetcher } from '#engines/fetch/guarded-fetcher.ts'
 import { imageFileBytes, readImage } from '#engines/images/image-file.ts'
 import { PacketProbe, VideoMedia } from '#engines/video-media/video-media.ts'
 import { checkVideo, checkVideoPrice, settledRequest } from '#service/capabilities/video/quote-video.ts'
+import { dataUrl, gifFile, jpegFile, png, webpFile } from './example-images.ts'
 import { videoModel } from './example-models.ts'
-import { dataUrl, gifFile, jpegFile, png, webpFile } from './example-pictures.ts'
 
 const model = videoModel()
 const request = (change: object = {}): VideoQueueRequest =>
@@ -40,7 +40,7 @@ async function problemOf(run: () => unknown): Promise<{ field: string; message: 
   throw new Error('Nothing was refused.')
 }
 
-const picture = dataUrl('png', png(16, 8))
+const imageFile = dataUrl('png', png(16, 8))
 const refused: [rule: string, change: object, field: string, message: RegExp, model?: ReturnType<typeof videoModel>][] =
   [
     ['duration', { duration: '7s' }, 'duration', /allowed values: 2s, 3s, 4s, 5s, 6s, 8s, 10s, Auto, 1 gen/],
@@ -63,16 +63,16 @@ const refused: [rule: string, change: object, field: string, message: RegExp, mo
     ],
     ['a long prompt', { prompt: 'x'.repeat(2_501) }, 'prompt', /2501 characters; demo-video accepts 2500/],
     ['a long negative prompt', { negative_prompt: 'x'.repeat(2_501) }, 'negative_prompt', /2500 at most/],
-    ['an end picture', { end_image_url: picture }, 'end_image_url', /does not support/],
+    ['an end picture', { end_image_url: imageFile }, 'end_image_url', /does not support/],
     ['music', { audio_url: 'https://example.com/a.mp3' }, 'audio_url', /does not support/],
     ['a video', { video_url: 'https://example.com/a.mp4' }, 'video_url', /does not support/],
-    ['references', { reference_image_urls: [picture] }, 'reference_image_urls', /does not support/],
+    ['references', { reference_image_urls: [imageFile] }, 'reference_image_urls', /does not support/],
     ['elements', { elements: [{}] }, 'elements', /does not support/],
-    ['scenes', { scene_image_urls: [picture] }, 'scene_image_urls', /does not support/],
+    ['scenes', { scene_image_urls: [imageFile] }, 'scene_image_urls', /does not support/],
     ['a picture that is missing', {}, 'image_url', /needs an image/, only({ model_type: 'image-to-video' })],
     [
       'a picture too many',
-      { image_url: picture },
+      { image_url: imageFile },
       'image_url',
       /does not support/,
       only({ model_type: 'text-to-video' }),
@@ -150,8 +150,8 @@ test('the engine is told the defaults that were priced', () => {
   expect(settledRequest(model, request())).toMatchObject({ resolution: '480p', aspect_ratio: '16:9', audio: true })
 })
 
-test('no picture, however broken, gives anything but an answer', () => {
-  const anyPicture = fc.oneof(
+test('no image, however broken, gives anything but an answer', () => {
+  const anyImage = fc.oneof(
     fc.uint8Array({ maxLength: 60 }),
     fc.tuple(fc.constantFrom(png(4, 4), jpegFile, gifFile, webpFile), fc.nat(60), fc.nat(255)).map(([from, at, to]) => {
       const bytes = Buffer.from(from)
@@ -160,7 +160,7 @@ test('no picture, however broken, gives anything but an answer', () => {
     }),
   )
   fc.assert(
-    fc.property(fc.constantFrom('png', 'jpeg', 'webp', 'gif'), anyPicture, (type, bytes) => {
+    fc.property(fc.constantFrom('png', 'jpeg', 'webp', 'gif'), anyImage, (type, bytes) => {
       expect(readImage(dataUrl(type, Buffer.from(bytes)))).toHaveProperty('ok')
     }),
     { numRuns: 500 },

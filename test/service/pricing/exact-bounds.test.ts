@@ -33,7 +33,7 @@ const estimate = (available: number, change: object = {}, of = model) =>
 
 const tools = [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }]
 const format = { type: 'json_object' }
-const picture = { type: 'image_url', image_url: { url: 'https://pictures.example/a.png' } }
+const image = { type: 'image_url', image_url: { url: 'https://pictures.example/a.png' } }
 
 const prompts: [what: string, change: object, more: number][] = [
   ['a text', {}, 0],
@@ -41,7 +41,7 @@ const prompts: [what: string, change: object, more: number][] = [
   ['an answer’s format counts its bytes', { response_format: format }, Buffer.byteLength(JSON.stringify(format))],
   [
     'parts count each for itself',
-    { messages: [{ role: 'user', content: [{ type: 'text', text: 'hello' }, picture] }] },
+    { messages: [{ role: 'user', content: [{ type: 'text', text: 'hello' }, image] }] },
     imageTokens,
   ],
   ['bytes count, not letters', { messages: [{ role: 'user', content: 'hellö' }] }, 1],
@@ -134,7 +134,7 @@ test.each(maxima)('a caller’s maximum: %s', (_what, given, tokens) => {
 })
 
 const media: [part: object, tokens: number][] = [
-  [picture, imageTokens],
+  [image, imageTokens],
   [{ type: 'input_audio', input_audio: { data: 'a'.repeat(64), format: 'mp3' } }, imageTokens + 2],
   [{ type: 'input_audio', input_audio: { data: 'a'.repeat(65), format: 'mp3' } }, imageTokens + 3],
   [{ type: 'video_url', video_url: { url: 'a'.repeat(33) } }, imageTokens + 2],

@@ -16,7 +16,7 @@ const model = textModel({
 const held = { hold: microUsd(140n), maxPromptTokens: 100, maxCompletionTokens: 20 }
 
 const text = { type: 'text', text: 'hello' }
-const picture = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } }
+const image = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } }
 const user = (content: unknown) => ({ role: 'user', content })
 
 test.each([
@@ -27,15 +27,15 @@ test.each([
     [user('hello'), { role: 'assistant', content: null, tool_calls: [] }],
     140n,
   ],
-  ['a picture alone may grow to a prompt that fills the context', [user([picture])], 10_040n],
-  ['one picture among texts is enough', [user('hello'), user([text, picture]), user('hello')], 10_040n],
+  ['an image alone may grow to a prompt that fills the context', [user([image])], 10_040n],
+  ['one image among texts is enough', [user('hello'), user([text, image]), user('hello')], 10_040n],
 ])('%s', (_rule, messages, most) => {
   expect(mostWithMedia(model, request({ messages }), held)).toBe(most)
 })
 
-test('a prompt that is held for above the context is not held for less because of a picture', () => {
+test('a prompt that is held for above the context is not held for less because of an image', () => {
   const above = { hold: microUsd(12_040n), maxPromptTokens: 12_000, maxCompletionTokens: 20 }
-  expect(mostWithMedia(model, request({ messages: [user([picture])] }), above)).toBe(12_040n)
+  expect(mostWithMedia(model, request({ messages: [user([image])] }), above)).toBe(12_040n)
 })
 
 test('a maximum above the model’s own is held for as the model’s own', () => {

@@ -25,8 +25,7 @@ import { type SpeechModel, type TranscriptionModel, voiceRetentionMs } from '../
 import { transcriptionLines, transcriptionPrice } from './speech.ts'
 
 /**
- * What is said in a recording, by its begun seconds. The engine gets the samples that were measured, and no file of the
- * caller's.
+ * Transcribes a recording, charged by started seconds. The engine gets the measured samples, never the caller's file.
  */
 export async function answerTranscription(
   call: Call,
@@ -39,7 +38,7 @@ export async function answerTranscription(
   }
   requireCarried(model, { language: body.language })
   const uploaded = await uploadedRecording(body.file)
-  // Measuring costs a run of a program: it is for those who can pay for the first second.
+  // Measuring runs a subprocess, so it is only for callers who can pay for the first second.
   await requireFunds(call, transcriptionPrice(model, 1))
   const taking = { rate: spokenRate, atMostSeconds: model.longestSeconds, signal: call.signal }
   const { recording, seconds } = readable(await takeLongRecording(uploaded, taking))
@@ -54,7 +53,7 @@ export async function answerTranscription(
   })
 }
 
-/** An upload that is audio. Throws a 413 for one that is too large, a 400 for one of another kind. */
+/** Reads an upload that is audio. Throws a 413 if it is too large, a 400 if it is of another kind. */
 async function uploadedRecording(file: File): Promise<Recording> {
   if (file.size > uploadBytes) {
     throw payloadTooLarge({
@@ -67,7 +66,7 @@ async function uploadedRecording(file: File): Promise<Recording> {
   return recording
 }
 
-/** Throws `invalidRequest` for what could not be taken. */
+/** Throws `invalidRequest` for a recording that could not be read. */
 function readable(taken: TakenRecording | 'broken' | 'unknown'): TakenRecording {
   if (taken === 'broken') throw fieldError(['file'], 'has no readable audio; check that the file is complete')
   if (taken === 'unknown') throw fieldError(['file'], 'this service reads only uncompressed WAV files; send one')
@@ -99,10 +98,10 @@ function replyOf(body: TranscriptionRequest, said: TranscribedSpeech, seconds: n
   } satisfies Transcription)
 }
 
-/** How long an engine may take to make a voice of a recording. */
+/** How long an engine may take to clone a voice from a recording. */
 export const voiceMs = 300_000
 
-/** A voice of a recording, for a model whose engine can make one (published contract §8.3). */
+/** Clones a voice from a recording, for a model whose engine supports it (published contract §8.3). */
 export async function answerVoice(call: Call, body: VoiceRequest, service: Service): Promise<JsonReply> {
   const model = service.catalogue.speech(body.model)
   const { voiceCloning, engine } = model
@@ -111,7 +110,7 @@ export async function answerVoice(call: Call, body: VoiceRequest, service: Servi
   if (!voiceCloning.acceptedFormats.includes(uploaded.type)) {
     throw fieldError(['file'], `is ${uploaded.type}; ${model.id} accepts ${voiceCloning.acceptedFormats.join(', ')}`)
   }
-  // The engine may have its price: this is free only for those who could pay for what they then speak with it.
+  // The engine may charge for this, so it is free only for callers who could pay for speech with the voice.
   await requireFunds(call, admissionFloor)
   const least = voiceCloning.minimumSampleSeconds
   const taking = {
@@ -129,7 +128,7 @@ export async function answerVoice(call: Call, body: VoiceRequest, service: Servi
   })
 }
 
-/** Throws `requestTimeout` where the engine takes too long. */
+/** Throws `requestTimeout` if the engine takes too long. */
 async function cloned(
   { engine, engineModel, id }: SpeechModel,
   sample: Recording,
@@ -153,12 +152,12 @@ function cannotClone({ id }: SpeechModel, { catalogue }: Service): string {
 
 const Handle = z.strictObject({ voice: z.string(), expiresAtMs: z.number() })
 
-/** Of a SHA-256 in base64url. */
+/** Length of a SHA-256 in base64url. */
 const signatureCharacters = 43
 
 /**
- * Ids of voices that were made of recordings: what the engine calls them and until when, signed for their owner. Nothing
- * is stored, so a handle outlives a restart and a change of ledger.
+ * Ids of cloned voices: the engine's name and an expiry time, signed for their owner. Nothing is stored, so an id
+ * survives a restart and a change of ledger.
  */
 export class VoiceHandles {
   readonly #clock: Clock
@@ -177,10 +176,13 @@ export class VoiceHandles {
     return `vv_${said}${signature(said, owner, secret)}`
   }
 
-  /** The engine's name of a voice; null for a handle of someone else, of another model, or from more than seven days ago. */
+  /**
+   * Returns the engine's name of a voice; null if the id belongs to another owner or model, or is older than seven
+   * days.
+   */
   read(id: string, owner: VoiceOwner): string | null {
     const said = id.slice('vv_'.length, -signatureCharacters)
-    // As text: the last character has bits that decode to nothing, and there is one spelling.
+    // Compared as text: the last character has unused bits, so several spellings would decode to the same bytes.
     const given = Buffer.from(id.slice(-signatureCharacters))
     const isSigned = this.#secrets.some(secret => {
       const expected = Buffer.from(signature(said, owner, secret))

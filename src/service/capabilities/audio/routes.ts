@@ -26,7 +26,7 @@ export const createTranscriptionRoute = route(createTranscription, (call, servic
 
 export const createVoiceRoute = route(createVoice, (call, service) => answerVoice(call, call.body, service))
 
-/** The same function that prices the charge, so a quote cannot differ from it. */
+/** Uses the function that prices the charge, so a quote cannot differ from it. */
 export const quoteAudioRoute = route(quoteAudio, async ({ body }, service) => {
   const model = service.catalogue.music(body.model)
   const { duration_seconds: seconds, character_count: characters } = body
@@ -34,7 +34,10 @@ export const quoteAudioRoute = route(quoteAudio, async ({ body }, service) => {
   return json({ quote: toUsdNumber(quoteMusic(model, { seconds, characters }).total) })
 })
 
-/** As for a video: checks come before the charge, and what the engine is given says all that was priced. */
+/**
+ * As for a video: everything is checked before the charge, and the engine gets explicit values for everything that was
+ * priced.
+ */
 export const queueAudioRoute = route(queueAudio, async (call, service) => {
   const model = service.catalogue.music(call.body.model)
   checkMusic(model, call.body)
@@ -64,7 +67,7 @@ export const completeAudioRoute = route(completeAudio, async (call, service) => 
   return json({ success })
 })
 
-/** What a quote depends on, too. Throws `invalidRequest` with the allowed values. */
+/** Checks what a quote also depends on. Throws `invalidRequest` with the allowed values. */
 function checkDuration({ id, durations }: MusicModel, seconds: number | undefined): void {
   if (seconds === undefined) return
   if ('options' in durations) {
@@ -76,7 +79,7 @@ function checkDuration({ id, durations }: MusicModel, seconds: number | undefine
   throw fieldError(['duration_seconds'], `${id} supports ${least} to ${most} seconds`)
 }
 
-/** All of a queue request against the model's record. Throws `invalidRequest`. */
+/** Checks a whole queue request against the model's record. Throws `invalidRequest`. */
 function checkMusic(model: MusicModel, request: AudioQueueRequest): void {
   checkDuration(model, request.duration_seconds)
   checkLength(model, 'prompt', request.prompt, model.promptCharacters)

@@ -15,7 +15,7 @@ import type { Service, Voices } from '../../http/service.ts'
 import { requireCarried } from '../../models/check-model.ts'
 import type { MusicModel, SpeechModel, TranscriptionModel } from '../../models/model.ts'
 
-/** All of the text in one answer, or sentence by sentence. What is kept for a key is always whole. */
+/** Speaks the text in one answer, or sentence by sentence. An answer that is kept for a key is always complete. */
 export async function answerSpeech(
   call: Call,
   body: SpeechRequest,
@@ -43,12 +43,12 @@ async function wholeSpeech(call: Call, speech: Speech, service: Service): Promis
 interface SpeechSettings {
   model: SpeechModel
   account: string
-  /** Those that the engine can make here and now. */
+  /** The formats that the engine can make on this machine now. */
   formats: readonly SpeechFormat[]
   voices: Voices
 }
 
-/** What the engine is asked for. Throws `invalidRequest` with the allowed values. */
+/** Returns the request for the engine. Throws `invalidRequest` with the allowed values. */
 function spokenText(request: SpeechRequest, settings: SpeechSettings): SpokenText {
   const { model } = settings
   const { input: text, speed, language, prompt, temperature, top_p: topP } = request
@@ -68,7 +68,7 @@ function spokenText(request: SpeechRequest, settings: SpeechSettings): SpokenTex
   }
 }
 
-/** The published sentence of a voice that a model does not have. */
+/** The published sentence for a voice that a model does not have. */
 function voiceOf(asked: string | undefined, { model, account, voices }: SpeechSettings): string {
   if (asked === undefined) return model.voices[0]
   if (model.voices.includes(asked)) return asked
@@ -80,7 +80,7 @@ function voiceOf(asked: string | undefined, { model, account, voices }: SpeechSe
   })
 }
 
-/** The formats whose parts, one after the other, are a file again. */
+/** Formats whose parts, concatenated, are a valid file. */
 const streamable: ReadonlySet<SpeechFormat> = new Set(['mp3', 'opus', 'aac', 'wav', 'pcm'])
 
 function formatOf(request: SpeechRequest, { model, formats }: SpeechSettings): SpeechFormat {
@@ -106,8 +106,8 @@ const notTaken = (model: SpeechModel, field: string) =>
   fieldError([field], `${model.id} does not support ${field}; leave it out`)
 
 /**
- * Each sentence as soon as it is spoken. The whole text is held; the sentences that were spoken are charged, the one that
- * was begun when its caller left included: like a whole answer it is spoken to its end.
+ * Streams each sentence as soon as it is spoken. The whole text is held; the spoken sentences are charged, including
+ * the one in progress when the caller left, which is spoken to its end like a whole answer.
  */
 async function streamSpeech(call: Call, speech: Speech, service: Service): Promise<PiecesReply> {
   const { model, request } = speech
@@ -143,7 +143,7 @@ function metered(call: Call, speech: Speech, charge: Charge): Metered<Buffer> {
 }
 
 async function* sentences({ model, request }: Speech, signal: AbortSignal, sold: (characters: number) => void) {
-  // Parts of a WAV are its samples: its header goes out once.
+  // Parts of a WAV are its samples; the header is sent once.
   const format: SpeechFormat = request.format === 'wav' ? 'pcm' : request.format
   let before = request.format === 'wav' ? wavHeader(pcmRate) : Buffer.alloc(0)
   for (const text of sentencesOf(request.text)) {
@@ -174,13 +174,13 @@ function after(first: IteratorResult<Buffer>, rest: AsyncIterableIterator<Buffer
   }
 }
 
-/** One text to speak, and with what. */
+/** A text to speak, and its settings. */
 interface Speech {
   model: SpeechModel
   request: SpokenText
 }
 
-/** The audio of a text. Throws the engine's error, and `inferenceFailed` for audio that cannot be sold. */
+/** Returns the audio of a text. Throws the engine's error, and `inferenceFailed` for audio that cannot be sold. */
 async function spoken({ model, request }: Speech, signal: AbortSignal): Promise<Buffer> {
   const { engine, engineModel } = model
   const bytes = await boundedWait(engine.speak({ request, engineModel, signal }), { signal })
@@ -190,7 +190,10 @@ async function spoken({ model, request }: Speech, signal: AbortSignal): Promise<
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' })
 
-/** Splits a text into the pieces that are spoken one by one. A piece without a letter or digit stays with the one before. */
+/**
+ * Splits a text into the pieces that are spoken one by one. A piece without a letter or digit is joined to the previous
+ * one.
+ */
 function sentencesOf(text: string): string[] {
   const sentences: string[] = []
   for (const { segment } of segmenter.segment(text)) {
@@ -201,17 +204,17 @@ function sentencesOf(text: string): string[] {
   return sentences
 }
 
-/** Characters as people count them, not as the language of the program does. */
+/** Counts code points, as people count characters, instead of JavaScript's UTF-16 units. */
 export const charactersOf = (text: string): number => [...text].length
 
-/** One line for all characters; the amount is what is held before as well. */
+/** One line for all characters; the hold is the same amount. */
 const speechLines = ({ price }: Pick<SpeechModel, 'price'>, characters: number): Line[] =>
   lineOf('speech.character', characters, price.perCharacterPicoUsd)
 
 const speechPrice = (model: Pick<SpeechModel, 'price'>, characters: number): MicroUsd =>
   addUsd(...speechLines(model, characters).map(({ amount }) => amount))
 
-/** Begun seconds. */
+/** One line for the started seconds. */
 export const transcriptionLines = ({ price }: Pick<TranscriptionModel, 'price'>, seconds: number): Line[] =>
   lineOf('transcription.second', Math.max(1, Math.ceil(seconds)), price.perSecondPicoUsd)
 
@@ -223,7 +226,7 @@ function lineOf(sku: string, count: number, unitPricePicoUsd: bigint): Line[] {
   return priceLines([line]).map(amount => ({ ...line, amount }))
 }
 
-/** What a price may depend on. */
+/** What the price may depend on. */
 interface MusicSize {
   seconds: number | undefined
   characters: number | undefined
@@ -231,7 +234,7 @@ interface MusicSize {
 
 const picoPerMicro = 1_000_000n
 
-/** What a piece of music costs: the answer of a quote and, by the same lines, the charge. Throws `invalidRequest` where the size says too little. */
+/** Prices a piece of music, for the quote and for the charge. Throws `invalidRequest` if a needed size is missing. */
 export function quoteMusic(model: MusicModel, size: MusicSize): { total: MicroUsd; lines: Line[] } {
   const line = pricedUnit(model, size)
   const lines = priceLines([line]).map(amount => ({ ...line, amount }))

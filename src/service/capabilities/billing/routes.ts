@@ -37,7 +37,10 @@ import {
   wantsCsv,
 } from './usage-rows.ts'
 
-/** Without a payment the requirements, with one its credit; a resend gets the same bytes, as printing is stable. */
+/**
+ * Returns the requirements without a payment, and its credit with one; a resend gets the same bytes, because
+ * serialization is stable.
+ */
 export const topUpRoute = route(topUp, async (call, service) => {
   const { body, settlement } = await service.payments.topUp({
     header: name => call.header(name),
@@ -48,7 +51,7 @@ export const topUpRoute = route(topUp, async (call, service) => {
   return json(JSON.parse(body))
 })
 
-/** A wallet sees its own records only (reliability of other people's privacy). Returns the normalised address. */
+/** A wallet sees only its own records. Returns the normalized address. */
 function ownWallet(call: Call, walletAddress: string): string {
   const principal = principalOf(call)
   const wallet = normalizeWallet(walletAddress)
@@ -77,7 +80,7 @@ export const getWalletTransactionsRoute = route(getWalletTransactions, async (ca
   const walletAddress = ownWallet(call, call.params.walletAddress)
   const { limit, offset } = call.query
   const { account } = principalOf(call)
-  // One more than asked for tells whether there is another page.
+  // Reads one more than requested, to know whether there is another page.
   const entries = await entriesOf(service.store, account, limit + 1, offset)
   const balance = await balanceOf(service.store, account)
   return json({
@@ -133,7 +136,7 @@ export const getBillingUsageRoute = route(getBillingUsage, async (call, { store 
 const timeOf = (moment: string | undefined): number | undefined =>
   moment === undefined ? undefined : Date.parse(moment)
 
-/** A file to keep, as it is published. */
+/** Sends a file to download, as published. */
 function csvReply({ set }: Pick<Parameters<Parameters<typeof route>[1]>[0], 'set'>, text: string) {
   set(contentDisposition, 'attachment; filename=billing_usage.csv')
   return { kind: 'bytes' as const, mimeType: 'text/csv; charset=utf-8', bytes: Buffer.from(text) }
@@ -148,7 +151,7 @@ export const getBillingUsageHistoryRoute = route(getBillingUsageHistory, async (
     toMs: timeOf(endTimestamp),
   }
   const after = cursor === undefined ? null : readCursor(cursor)
-  // One more than asked for tells whether there is another page.
+  // Reads one more than requested, to know whether there is another page.
   const rows = await usagePage(store, filter, { order: 'desc', limit: pageSize + 1, after })
   const shown = rows.slice(0, pageSize)
   const last = rows.length > pageSize ? shown.at(-1) : undefined
@@ -162,7 +165,7 @@ export const getBillingUsageAnalyticsRoute = route(getBillingUsageAnalytics, asy
   json(await usage.of(principalOf(call).account, askedDays(call.query, clock.now()))),
 )
 
-/** Which days are asked for: the last so many, today among them, or from one date to another. Throws 400. */
+/** Returns the requested days: the last few including today, or from one date to another. Throws 400. */
 function askedDays(
   { lookback, startDate, endDate }: { lookback: string; startDate?: string | undefined; endDate?: string | undefined },
   nowMs: number,

@@ -10,21 +10,21 @@ import type { DayRange } from '../../http/service.ts'
 import type { Catalogue } from '../../models/catalogue.ts'
 import type { Model } from '../../models/model.ts'
 
-/** Every limit of what tells an account's use, with its unit. */
+/** Every limit of usage analytics, with its unit. */
 
-/** How long an account gets the same analytics again (published contract §10.3). */
+/** How long an account gets the same analytics from the cache (published contract §10.3). */
 const analyticsFreshMs = 10 * minuteMs
 
-/** Analytics that are kept: each some 100 KB for an account with hundreds of keys. */
+/** Cached analytics; each takes some 100 KB for an account with hundreds of keys. */
 const keptAnalytics = 200
 
-/** Days of one look, as published. */
+/** Days that one query may cover, as published. */
 export const analyticsDays = 90
 
-/** How long one may take before its caller is told to ask for less: far below what proxies wait. */
+/** How long a query may take before its caller is told to ask for less: well below the timeouts of proxies. */
 const analyticsMs = 20_000
 
-/** Names of a chart, as published. */
+/** Names in a chart, as published. */
 const chartNames = 8
 
 interface Kept {
@@ -37,7 +37,7 @@ interface NamedTotal {
   total: Total
 }
 
-/** What an account used by day, model and key; looked up once in ten minutes. */
+/** Reports what an account used by day, model and key; computed once in ten minutes. */
 export class UsageAnalyticsService {
   readonly #store: Pick<Store, 'read'>
   readonly #clock: Clock
@@ -50,7 +50,7 @@ export class UsageAnalyticsService {
     this.#catalogue = options.catalogue
   }
 
-  /** Throws 504 when the ledger takes too long. Who asks meanwhile waits for the same query. */
+  /** Throws 504 if the ledger takes too long. Concurrent callers wait for the same query. */
   async of(account: string, days: DayRange): Promise<UsageAnalytics> {
     const name = JSON.stringify([account, days])
     const nowMs = this.#clock.now()
@@ -136,7 +136,7 @@ const shownTotals = ({ usd, diem, units }: Total) => ({
 
 const topOf = <Row extends NamedTotal>(rows: readonly Row[]): Row[] => rows.slice(0, chartNames)
 
-/** Names of a chart stand for one thing each; what else tells two apart follows the second. */
+/** Makes the names in a chart unique: the second of two equal ones gets a suffix. */
 function uniqueNames(): (name: string, other: string) => string {
   const taken = new Set(['date'])
   return (name, other) => {
@@ -160,21 +160,21 @@ interface Total {
   usd: bigint
   diem: bigint
   units: bigint
-  /** What was paid each day in both, by the first millisecond of the day. */
+  /** The amount paid each day in USD and staking credit together, by the first millisecond of the day. */
   byDay: Map<number, bigint>
 }
 
 interface ModelTotal extends Total {
   model: string | null
-  /** Prices and units of its lines by their product. */
+  /** Prices and units of its lines, by product. */
   bySku: Map<string, { price: bigint; units: bigint }>
 }
 
-/** Sums of a time, filled day by day; memory grows with models and keys times days, not with calls. */
+/** Totals of a period, added day by day; memory grows with models and keys times days, not with calls. */
 class UsageTotals {
   readonly byDay = new Map<number, { usd: bigint; diem: bigint }>()
   readonly byModel = new Map<string, ModelTotal>()
-  /** The empty name is of calls without a key. */
+  /** The empty name is for calls without a key. */
   readonly byKey = new Map<string, Total>()
 
   add(dayMs: number, uses: readonly DailyUse[]): void {
@@ -211,7 +211,7 @@ class UsageTotals {
 
 const nothing = (): Total => ({ usd: 0n, diem: 0n, units: 0n, byDay: new Map() })
 
-/** What staking credit paid left the account's USD as it was. */
+/** An amount that staking credit paid did not change the account's USD. */
 const paidOf = ({ kind, effect_usd: effect }: DailyUse) => ({ usd: -effect, diem: kind === 'STAKING' ? effect : 0n })
 
 function addLine({ bySku }: ModelTotal, sku: string, { price, units }: { price: bigint; units: bigint }): void {
@@ -219,7 +219,7 @@ function addLine({ bySku }: ModelTotal, sku: string, { price, units }: { price: 
   bySku.set(sku, { price: known.price + price, units: known.units + units })
 }
 
-/** Dearest first; by name where they are the same, so that an answer does not depend on the order of rows. */
+/** Most expensive first, then by name, so that an answer does not depend on the order of rows. */
 const dearestFirst = <Row extends Total>(totals: ReadonlyMap<string, Row>): [name: string, total: Row][] =>
   [...totals].sort(([nameA, a], [nameB, b]) => {
     const difference = b.usd + b.diem - (a.usd + a.diem)
@@ -227,7 +227,7 @@ const dearestFirst = <Row extends Total>(totals: ReadonlyMap<string, Row>): [nam
     return nameA < nameB ? -1 : 1
   })
 
-/** An amount in the proportion of the weights, whole micro-USD that add up to it. */
+/** Splits an amount in proportion to the weights, into whole micro-USD with the same sum. */
 export function inProportion(amount: bigint, weights: readonly bigint[]): bigint[] {
   const whole = weights.reduce((sum, weight) => sum + weight, 0n)
   let weight = 0n
@@ -241,22 +241,22 @@ export function inProportion(amount: bigint, weights: readonly bigint[]): bigint
   })
 }
 
-/** What an account used on a day, of one model, product and key. */
+/** What an account used on a day, per model, product and key. */
 interface DailyUse {
-  /** The model; the product of what has none. */
+  /** The model; the product if there is none. */
   what: string
   model: string | null
   sku: string | null
   api_key: string | null
   kind: EntryTable['kind']
-  /** Signed, as the account's USD saw it. */
+  /** Signed, as the change of the account's USD. */
   effect_usd: bigint
   units: bigint
 }
 
 /**
- * One day at a time: what it costs is bounded by what the account did on that day, and others are answered in between. A
- * row without model and product (staking credit, a refund) belongs to what its request was charged for.
+ * Reads one day at a time: its cost is limited by the account's activity on that day, and other requests are served in
+ * between. A row without model and product (staking credit, a refund) belongs to what its request was charged for.
  */
 async function dailyUse(
   { read }: Pick<Store, 'read'>,
@@ -272,7 +272,7 @@ async function dailyUse(
   return rows
 }
 
-/** What a product is counted in, by the words of its name; the first that fits. */
+/** The unit of a product, by words in its name; the first match counts. */
 const unitWords: readonly [words: RegExp, unit: string][] = [
   [/^(chat|embedding|response)/, 'tokens'],
   [/^image/, 'images'],
@@ -281,7 +281,7 @@ const unitWords: readonly [words: RegExp, unit: string][] = [
   [/char/, 'chars'],
 ]
 
-/** Of a model with several products, what most of them are counted in is what the first is. */
+/** For a model with several products, the first one's unit is used, as most share it. */
 const unitTypeOf = ([sku = '']: readonly string[]): string =>
   unitWords.find(([words]) => words.test(sku))?.[1] ?? 'requests'
 
@@ -296,7 +296,9 @@ const typeWords: Readonly<Record<string, string>> = {
   video: 'VIDEO',
 }
 
-/** Null where the published contract has no word for it. A model that is gone is told by what it was charged for. */
+/**
+ * Returns null if the published contract has no word for it. The type of a removed model is derived from its products.
+ */
 export function modelTypeOf(type: Model['type'] | undefined, [sku = '']: readonly string[]): string | null {
   if (type) return typeWords[type] ?? null
   if (sku.startsWith('chat')) return 'LLM'
@@ -314,7 +316,7 @@ const lineWords: readonly [words: RegExp, type: string][] = [
 
 const lineType = (sku: string): string => lineWords.find(([words]) => words.test(sku))?.[1] ?? sku
 
-/** By the kind of line. What was paid is split as the prices of the lines are, because it was paid for them together. */
+/** Splits what was paid by kind of line, in proportion to the lines' prices, because it was paid for them together. */
 export function breakdownOf({ usd, diem, bySku }: ModelTotal) {
   const types = new Map<string, { price: bigint; units: bigint }>()
   for (const [sku, { price, units }] of bySku) {

@@ -7,8 +7,8 @@ import type { Store } from '#ledger/store/store.ts'
 import type { EntryTable } from '#ledger/store/tables.ts'
 
 /**
- * An entry of the ledger as an account sees its use: its effect on the USD of the account, and for what staking credit paid
- * a second row, of that credit. So the rows of a currency add up to what was paid in it.
+ * A ledger entry as an account sees its use: its effect on the account's USD, and a second row for what staking credit
+ * paid. So the rows of each currency add up to what was paid in it.
  */
 interface UsageEntry {
   seq: number
@@ -27,7 +27,7 @@ interface UsageEntry {
 
 export interface UsageFilter {
   account: string
-  /** Which rows; both where absent. Other currencies have none. */
+  /** Which rows to include; both if absent. Other currencies have none. */
   currency?: string | undefined
   /** From this moment on, and up to this one. */
   fromMs?: number | undefined
@@ -44,12 +44,12 @@ interface UsagePage {
   order: 'asc' | 'desc'
   limit: number
   offset?: number
-  /** Newest first alone: what follows this row. */
+  /** Only for newest first: rows after this one. */
   after?: UsagePlace | null
 }
 
 const parts = [
-  // Said with the words of the indexes `entry_of_use` and `entry_of_staking`, so that they serve.
+  // Worded like the conditions of the indexes `entry_of_use` and `entry_of_staking`, so that they are used.
   { part: 0, currency: 'USD', kinds: "kind <> 'TOP_UP' AND kind <> 'GRANT'" },
   { part: 1, currency: 'DIEM', kinds: "kind = 'STAKING'" },
 ] as const
@@ -59,7 +59,7 @@ type Part = (typeof parts)[number]
 const wanted = ({ currency }: UsageFilter): readonly Part[] =>
   parts.filter(each => currency === undefined || each.currency === currency)
 
-/** One page, in order of time and then of the ledger. */
+/** Returns one page, ordered by time and then by ledger position. */
 export async function usagePage({ read }: Pick<Store, 'read'>, filter: UsageFilter, page: UsagePage) {
   const asked = wanted(filter)
   if (asked.length === 0) return []
@@ -74,7 +74,7 @@ export async function usagePage({ read }: Pick<Store, 'read'>, filter: UsageFilt
   return (await rows.execute(read)).rows
 }
 
-/** All rows of a filter, counted in its index. */
+/** Counts the rows of a filter in its index. */
 export async function usageCount({ read }: Pick<Store, 'read'>, filter: UsageFilter): Promise<number> {
   const counts = await Promise.all(
     wanted(filter).map(each =>
@@ -92,7 +92,7 @@ function conditions({ account, fromMs, toMs }: UsageFilter, { kinds }: Part): Ra
   return sql`account = ${account} AND ${sql.raw(kinds)}${from}${to}`
 }
 
-/** The row itself is over; of the same entry the first row follows the second, newest first. */
+/** The row itself is excluded. Within an entry, newest first, the first row follows the second. */
 function afterOf({ part }: Part, after: UsagePlace | null | undefined): RawBuilder<unknown> {
   if (!after) return sql``
   const than = sql.raw(part < after.part ? '<=' : '<')
@@ -101,7 +101,7 @@ function afterOf({ part }: Part, after: UsagePlace | null | undefined): RawBuild
 
 const picoPerUsd = 1_000_000_000_000n
 
-/** A row with its amounts as the ledger has them, for both ways of writing it. */
+/** Returns a row with amounts as in the ledger, for both output formats. */
 function factsOf(entry: UsageEntry) {
   const { part, kind, effect, sku, model, units, unit_price_pico_usd: price } = entry
   const amount = part === 1 ? effect : -effect
@@ -122,7 +122,7 @@ function factsOf(entry: UsageEntry) {
   }
 }
 
-/** Rows that are no line of a charge. */
+/** Kinds of rows that are not lines of a charge. */
 const kindNames: Partial<Record<UsageEntry['kind'], string>> = {
   REFUND: 'refund',
   STAKING: 'staking.credit',
@@ -161,7 +161,7 @@ export function shownUsage(entry: UsageEntry): UsageRow {
 
 type Facts = ReturnType<typeof factsOf>
 
-/** New columns are added at the end alone, so that readers by place go on. */
+/** New columns are only added at the end, so that readers by position keep working. */
 const columns: readonly [name: string, value: (facts: Facts) => string][] = [
   ['timestamp', facts => facts.timestamp],
   ['sku', facts => csvText(facts.sku)],
@@ -177,23 +177,23 @@ const columns: readonly [name: string, value: (facts: Facts) => string][] = [
 
 const decimalUsd = (pico: bigint): string => `${pico / picoPerUsd}.${(pico % picoPerUsd).toString().padStart(12, '0')}`
 
-/** RFC 4180; amounts are exact decimals. */
+/** Formats rows by RFC 4180; amounts are exact decimals. */
 export const usageCsv = (entries: readonly UsageEntry[]): string =>
   [columns.map(([name]) => name), ...entries.map(factsOf).map(facts => columns.map(([, value]) => value(facts)))]
     .map(cells => `${cells.join(',')}\r\n`)
     .join('')
 
-/** Whether the caller would rather have CSV: the first of the two that it names; JSON where it names neither. */
+/** Whether the caller prefers CSV: the first of the two in its Accept header counts; JSON if neither is there. */
 export function wantsCsv(accepted: readonly string[]): boolean {
   const types = accepted.flatMap(value => value.split(',')).map(part => part.split(';')[0]?.trim().toLowerCase())
   return types.find(type => type === 'text/csv' || type === 'application/json' || type === '*/*') === 'text/csv'
 }
 
-/** Where the next page begins: after this row. Opaque to callers, and worth nothing for another account. */
+/** Returns the cursor of the next page, after this row. It is opaque to callers and useless for another account. */
 export const cursorOf = ({ created_at_ms, seq, part }: UsageEntry): string =>
   Buffer.from(`${created_at_ms}.${seq}.${part}`).toString('base64url')
 
-/** Throws 400 for what is no cursor of ours. */
+/** Throws 400 for an invalid cursor. */
 export function readCursor(cursor: string): UsagePlace {
   const place = /^(\d{1,15})\.(\d{1,15})\.([01])$/.exec(Buffer.from(cursor, 'base64url').toString())
   if (place) return { createdAtMs: Number(place[1]), seq: Number(place[2]), part: place[3] === '1' ? 1 : 0 }

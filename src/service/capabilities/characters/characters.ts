@@ -2,19 +2,19 @@ import { createHash } from 'node:crypto'
 import { characterNotFound } from '#contract/errors/errors.ts'
 import type { CharacterQuery, CharacterRecord, CharacterReviews } from '#contract/operations/characters.ts'
 
-/** A persona of the operator's, as its settings have it. */
+/** A persona as the operator configured it. */
 export interface Character {
-  /** In addresses and requests: letters, digits, `-`, `_`. */
+  /** Used in addresses and requests: letters, digits, `-`, `_`. */
   slug: string
   name: string
   description?: string
-  /** What the model is told before the caller's own instructions; nobody is shown it. */
+  /** Instructions that come before the caller's own; never shown. */
   instructions: string
   /** The model that it is meant for; a request may name another one. */
   modelId: string
   tags?: readonly string[]
   categories?: readonly string[]
-  /** Who made it, by a short word that is no name. */
+  /** Its author, as a short word that is not a name. */
   author?: string
   adult?: boolean
   featured?: boolean
@@ -38,10 +38,10 @@ export interface CharacterReview {
   createdAt: string
 }
 
-/** What is looked for, and in which order it comes. */
+/** What to search for, and in which order. */
 type CharacterSearch = Omit<CharacterQuery, 'limit' | 'offset'>
 
-/** A character with what the contract shows of it. */
+/** A character, and its public record. */
 interface ListedCharacter {
   character: Character
   record: CharacterRecord
@@ -49,7 +49,7 @@ interface ListedCharacter {
 
 const slugPattern = /^[\w-]{1,100}$/
 
-/** The personas of this service. Built once at start; throws a plain sentence where one contradicts itself. */
+/** The personas of this service. Built once at startup; throws a sentence if one is inconsistent. */
 export class Characters {
   readonly #listed = new Map<string, ListedCharacter>()
 
@@ -79,7 +79,7 @@ export class Characters {
       .map(({ record }) => record)
   }
 
-  /** Newest first. Throws `characterNotFound`. */
+  /** Returns reviews, newest first. Throws `characterNotFound`. */
   reviews(slug: string, { page, pageSize }: { page: number; pageSize: number }): CharacterReviews {
     const { character, record } = this.#of(slug)
     const all = [...(character.reviews ?? [])].sort((one, other) => other.createdAt.localeCompare(one.createdAt))
@@ -148,15 +148,15 @@ function recordOf(character: Character): CharacterRecord {
   }
 }
 
-/** The same after every start, because nothing of a character is kept (RFC 9562, version 8). */
+/** The same after every start, because characters are not stored (RFC 9562, version 8). */
 function uuidOf(name: string): string {
   const hex = createHash('sha256').update(name).digest('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
-/** Every filter that was given must fit; of several names of one filter, one of them. */
+/** Every given filter must match; for a filter with several names, one of them. */
 function matches({ character, record }: ListedCharacter, search: CharacterSearch): boolean {
-  // This service has no models that a plan of their own opens, so no character uses one.
+  // This service has no models for special plans, so no character uses one.
   if (search.isPro) return false
   if (search.isAdult !== undefined && record.adult !== search.isAdult) return false
   if (search.isWebEnabled !== undefined && record.webEnabled !== search.isWebEnabled) return false
@@ -171,7 +171,7 @@ function matches({ character, record }: ListedCharacter, search: CharacterSearch
 const hasOne = (names: readonly string[], wanted: readonly string[] | undefined): boolean =>
   !wanted?.length || names.some(name => wanted.some(each => each.toLowerCase() === name.toLowerCase()))
 
-/** Words anywhere in name, description or tags; with `#` a tag and nothing else. */
+/** Searches name, description and tags; `#` searches only tags. */
 function isFound({ name, description, tags }: ListedCharacter['record'], search: string): boolean {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean)
   const plainTags = tags.map(tag => tag.toLowerCase())
@@ -193,7 +193,7 @@ const figures: Readonly<Record<NonNullable<CharacterSearch['sortBy']>, Figures>>
 
 const rated: Figures = ({ stats }) => [stats.averageRating, stats.ratingCount]
 
-/** By the figures of the order, the first that differs; what is alike comes by its slug, so that pages do not overlap. */
+/** Sorts by the first criterion that differs, then by slug, so that pages do not overlap. */
 function characterOrder({ sortBy = 'featured', sortOrder }: CharacterSearch) {
   const sign = sortOrder === 'asc' ? 1 : -1
   const of = figures[sortBy]
@@ -208,7 +208,7 @@ function characterOrder({ sortBy = 'featured', sortOrder }: CharacterSearch) {
 
 const createdAt = '2026-11-01T00:00:00.000Z'
 
-/** As its owner might have asked around; a demonstration of what a list of reviews looks like. */
+/** Reviews as an owner might have collected them; they demonstrate a list of reviews. */
 const review = (username: string, rating: number, message: string, day: number): CharacterReview => ({
   username,
   rating,
@@ -217,7 +217,7 @@ const review = (username: string, rating: number, message: string, day: number):
   createdAt: `2026-11-0${day}T12:00:00.000Z`,
 })
 
-/** Two personas that say of themselves that they are demonstrations. */
+/** Two personas whose texts say that they are demonstrations. */
 export const demoCharacters: readonly Character[] = [
   {
     slug: 'demo-guide',

@@ -13,7 +13,7 @@ import {
   mediaFormat,
   mimeTypes,
   videoBytes,
-} from '#engines/video-media/request-media.ts'
+} from '#engines/video-media/media-limits.ts'
 import type { Call } from '../../http/route.ts'
 import type { Service } from '../../http/service.ts'
 import type { TextModel } from '../../models/model.ts'
@@ -25,13 +25,13 @@ type AudioFormat = NonNullable<AudioPart['input_audio']['format']>
 type VideoPart = Extract<ContentPart, { type: 'video_url' }>
 type Path = readonly (string | number)[]
 
-/** Audio or video that a request brings along, and where it stands there. */
+/** Audio or video in a request, and where it is. */
 interface SentMedium {
   path: Path
   part: AudioPart | VideoPart
 }
 
-/** The audio of a conversation, and its videos that are data URLs. */
+/** Returns the audio of a conversation, and its videos given as data URLs. */
 export const sentMediaIn = ({ messages }: ChatCompletionRequest): SentMedium[] =>
   messages.flatMap(({ content }, index) =>
     Array.isArray(content)
@@ -44,8 +44,8 @@ export const sentMediaIn = ({ messages }: ChatCompletionRequest): SentMedium[] =
   )
 
 /**
- * Nobody pays for media that no engine could read: each is of the format that it is said to be, by its bytes, and whole.
- * Throws `invalidRequest` that names the field, `modelOverloaded`, or the signal's reason.
+ * Checks that media are complete and of the format that they claim, by their bytes, because nobody should pay for media
+ * that no engine can read. Throws `invalidRequest` that names the field, `modelOverloaded`, or the signal's reason.
  */
 export async function checkSentMedia(media: readonly SentMedium[], signal: AbortSignal): Promise<void> {
   for (const { path, part } of media) {
@@ -54,7 +54,7 @@ export async function checkSentMedia(media: readonly SentMedium[], signal: Abort
   }
 }
 
-/** Of each format that has a header; the others are told by the caller alone. */
+/** Formats with a header; for the others we rely on the caller. */
 const soundTypes: Partial<Record<AudioFormat, AudioType>> = {
   ...{ wav: 'wav', mp3: 'mp3', aac: 'aac', ogg: 'ogg', flac: 'flac', m4a: 'mp4' },
 }
@@ -78,14 +78,14 @@ async function checkAudio(path: Path, { data, format }: AudioPart['input_audio']
   if (!(await isWhole({ bytes, type }, signal))) throw fieldError(at, `the ${type} file is cut off or damaged`)
 }
 
-/** One chunk that holds all others, and is as long as it says. */
+/** One chunk must contain all others, and have the length that it claims. */
 function checkAiff(path: Path, bytes: Buffer): void {
   const isAiff = /^FORM.{4}AIF[FC]$/s.test(bytes.toString('latin1', 0, 12))
   if (!isAiff) throw fieldError(path, 'the bytes are not AIFF')
   if (bytes.readUInt32BE(4) + 8 > bytes.length) throw fieldError(path, 'the aiff file is cut off or damaged')
 }
 
-/** Base64, alone or as a data URL. */
+/** Decodes base64, with or without a data URL. */
 function bytesOf(path: Path, text: string): Buffer {
   const head = /^data:[^,]{0,200};base64,/i.exec(text)?.[0] ?? ''
   const bytes = fromBase64(text.slice(head.length))
@@ -93,10 +93,13 @@ function bytesOf(path: Path, text: string): Buffer {
   return bytes
 }
 
-/** The packs of an MPEG stream begin so, and the sequences of one without packs. */
+/** Start codes of an MPEG stream: a pack, or a sequence if there are no packs. */
 const mpeg = [Buffer.from('000001ba', 'hex'), Buffer.from('000001b3', 'hex')]
 
-/** What a video is by its bytes. An MPEG stream has no end that tells whether it is whole. Throws as `checkSentMedia` does. */
+/**
+ * Returns a video's type by its bytes. An MPEG stream has no end that shows whether it is complete. Throws like
+ * `checkSentMedia`.
+ */
 async function checkedVideoType(path: Path, bytes: Buffer, signal: AbortSignal): Promise<string> {
   if (bytes.length > videoBytes) throw fieldError(path, `may have ${videoBytes} bytes at most`)
   if (mpeg.some(start => bytes.subarray(0, 4).equals(start))) return 'video/mpeg'
@@ -112,7 +115,7 @@ type MediaPart = Exclude<ContentPart, { type: 'text' | 'input_audio' }>
 
 /** A part of a conversation that its engine gets in another form: fetched from its address, or as the text of a file. */
 interface NamedMedium {
-  /** Where in the caller's request it stands. */
+  /** Where it is in the caller's request. */
   path: readonly (string | number)[]
   part: MediaPart
   /** Its address, or a file's data URL. */
@@ -128,8 +131,8 @@ const urlOf = (part: MediaPart): string =>
 const pathOf = (part: MediaPart): string[] => [part.type, part.type === 'file' ? 'file_data' : 'url']
 
 /**
- * In the order of the conversation, `before` messages of which are the service's own. Throws `invalidRequest` where there
- * are more than one request may name.
+ * Returns them in the order of the conversation, whose first `before` messages are the service's own. Throws
+ * `invalidRequest` if there are more than one request may name.
  */
 export function mediaNamedIn({ messages }: ChatCompletionRequest, model: TextModel, before: number): NamedMedium[] {
   const media = messages.flatMap(({ content }, index) =>
@@ -155,9 +158,9 @@ export function mediaNamedIn({ messages }: ChatCompletionRequest, model: TextMod
 type Fetching = Pick<Service, 'documents' | 'log'> & Pick<Call, 'fetcher' | 'signal'> & { model: TextModel }
 
 /**
- * What stands in the place of each part, for an engine that is given bytes and no address of a caller: it may stand within
- * the operator's network. One after another, so that all of them together keep within their bytes and their time. Throws
- * `invalidRequest` that names the field, or the signal's reason.
+ * Fetches the replacement of each part, so that an engine gets bytes and never a caller's address, which could point
+ * into the operator's network. Fetches one after another, so that together they stay within their limits of bytes and
+ * time. Throws `invalidRequest` that names the field, or the signal's reason.
  */
 export async function fetchMedia(
   named: readonly NamedMedium[],
@@ -212,7 +215,7 @@ function encodedBytes({ path, url }: NamedMedium): Buffer {
   return bytes
 }
 
-/** The part as its engine gets it, told by its bytes: what a server says of them counts for nothing. */
+/** Returns the part for the engine, with its type detected from the bytes; what a server claims counts for nothing. */
 async function given({ path, part }: NamedMedium, { bytes, mimeType }: File, fetching: Fetching): Promise<ContentPart> {
   const dataUrl = (type: string) => `data:${type};base64,${bytes.toString('base64')}`
   switch (part.type) {
@@ -238,7 +241,7 @@ async function given({ path, part }: NamedMedium, { bytes, mimeType }: File, fet
   }
 }
 
-/** The same bytes beside what else this part says. */
+/** Keeps the part's other members. */
 function withUrlOf(part: MediaPart, same: ContentPart): ContentPart {
   if (part.type === 'image_url' && same.type === 'image_url')
     return { ...part, image_url: { ...part.image_url, url: same.image_url.url } }
@@ -247,7 +250,7 @@ function withUrlOf(part: MediaPart, same: ContentPart): ContentPart {
   return same
 }
 
-/** The same request with each part in the form that its engine gets. */
+/** Returns the request with each part in the form for its engine. */
 export const withMedia = (
   request: ChatCompletionRequest,
   parts: ReadonlyMap<ContentPart, ContentPart | null>,
@@ -263,8 +266,11 @@ function filledIn(message: ChatMessage, parts: ReadonlyMap<ContentPart, ContentP
   return { ...message, content }
 }
 
-/** Images, videos and files that one request may name by their addresses: one after another is fetched while its caller waits. */
+/**
+ * Maximum number of images, videos and files that a request may name by address: they are fetched one after another
+ * while the caller waits.
+ */
 export const namedMediaCount = 10
 
-/** Of all of them together: with base64 what the body of a request may have. */
+/** For all of them together: with base64, as much as a request's body may have. */
 export const namedMediaBytes = 25 * 1024 * 1024

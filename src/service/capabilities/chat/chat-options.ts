@@ -12,11 +12,11 @@ import { askedTokens, type Web } from '#engines/ports/engine.ts'
 import { requestFor } from '#engines/ports/published-members.ts'
 import type { TextModel } from '../../models/model.ts'
 
-/** The options of a request with the defaults of brief §2.8; a suffix of the model's name wins over the body. */
+/** The options of a request with their defaults (brief §2.8); a suffix of the model's name overrides the body. */
 export interface ChatOptions {
   model: string
   echo: ServiceParametersEcho
-  /** The engine searches by itself, and the service's standard search is passed over. */
+  /** The engine searches by itself, and the service's standard search is skipped. */
   searchesX: boolean
 }
 
@@ -36,12 +36,15 @@ export function chatOptions(
   return { model: suffixed.model, echo: echoOf(asked, hasTool(request, 'web_search')), searchesX }
 }
 
-/** A published tool is another spelling of the option: of a search here of `auto`, because the model decides about any tool. */
+/**
+ * A published tool is another spelling of the option: `web_search` means a search here with `auto`, because the model
+ * decides about any tool.
+ */
 const hasTool = ({ tools }: Pick<ChatCompletionRequest, 'tools'>, name: 'web_search' | 'x_search'): boolean =>
   (tools ?? []).some(({ type }) => type === name)
 
 const echoOf = (asked: ServiceParameters, mayAlwaysSearch: boolean): ServiceParametersEcho => ({
-  // A model that could do it would be of the contract; there is none here.
+  // The contract has models that support this, but this service has none.
   enable_e2ee: false,
   enable_web_search: asked.enable_web_search ?? (mayAlwaysSearch ? 'auto' : 'off'),
   enable_web_citations: asked.enable_web_citations ?? false,
@@ -54,7 +57,7 @@ const echoOf = (asked: ServiceParameters, mayAlwaysSearch: boolean): ServicePara
   disable_thinking: asked.disable_thinking ?? false,
 })
 
-/** What this service or this model does not do is refused by its name, never ignored. */
+/** Refuses, by name, every option that this service or model does not support; none is ignored. */
 export function checkOptions({ echo, searchesX }: ChatOptions, model: TextModel, web: Web): void {
   if (searchesX && !model.capabilities.supportsXSearch) {
     throw refusal(
@@ -87,8 +90,8 @@ interface Asked {
 }
 
 /**
- * What the engine is asked: the members that it may be told, the caller's messages after the service's own prompt (brief
- * §1.5) and that of the character, thinking off where asked, and without the tools that the service itself is.
+ * Returns the request for the engine: the members that it may get, the messages of the service (brief §1.5) and of the
+ * character before the caller's, thinking off if requested, and without the tools that the service itself provides.
  */
 export function engineRequest(
   request: ChatCompletionRequest,
@@ -97,7 +100,7 @@ export function engineRequest(
   const { service_parameters: _own, tools, ...forwarded } = requestFor(model.engine, request)
   const instructions = [echo.include_service_system_prompt ? prompts.service : '', prompts.character].filter(Boolean)
   const ownTools = tools?.filter(({ type }) => type !== 'web_search' && type !== 'x_search')
-  // Some clients write the limit in a way that only this service knows.
+  // Only this service knows some of the ways in which clients write the limit.
   const limit = askedTokens(request)
   return {
     ...forwarded,
@@ -109,13 +112,13 @@ export function engineRequest(
   }
 }
 
-/** The value that turns thinking off, for a model whose record has it; others would refuse it. */
+/** Returns the value that turns thinking off, for a model whose record has it; others would refuse it. */
 export const effortOfNone = ({ capabilities }: TextModel): 'none' | undefined => {
   const { supportsReasoningEffort, reasoningEffortOptions } = capabilities
   return supportsReasoningEffort && (reasoningEffortOptions?.includes('none') ?? true) ? 'none' : undefined
 }
 
-/** Media in a conversation: of a kind that the model takes, as bytes or at an address. Throws `invalidRequest`. */
+/** Checks that the model accepts the media in a conversation, as bytes or at an address. Throws `invalidRequest`. */
 export function checkChat(model: TextModel, request: ChatCompletionRequest): void {
   checkTools(model, request)
   let pictures = 0
@@ -133,7 +136,7 @@ export function checkChat(model: TextModel, request: ChatCompletionRequest): voi
   }
 }
 
-/** `web_search` is the service's own search; one that the engine would run and bill by itself has no price here. */
+/** `web_search` is the service's own search; one that the engine would run and bill itself has no price here. */
 function checkTools({ id, capabilities }: TextModel, { tools }: ChatCompletionRequest): void {
   for (const [index, { type }] of (tools ?? []).entries()) {
     const isTaken =
@@ -169,11 +172,14 @@ function checkPart(model: TextModel, part: Exclude<ContentPart, { type: 'text' }
   }
 }
 
-/** The tokens, all choices together, with which an answer is no larger than an engine's may be. A stream has no such end. */
+/**
+ * Returns how many tokens, over all choices, fit into the largest answer that an engine may send. A stream has no such
+ * limit.
+ */
 export const tokensOfAnswer = (request: ChatCompletionRequest): number =>
   request.stream ? Number.POSITIVE_INFINITY : tokensWithin(request, tokenBytes)
 
-/** The least tokens of an answer that was larger all the same, as one of long runs of blanks. */
+/** Returns the fewest tokens of an answer that was too large all the same, such as one with long runs of spaces. */
 export const tokensOfTooLarge = (request: ChatCompletionRequest): number => tokensWithin(request, longTokenBytes)
 
 function tokensWithin({ logprobs, top_logprobs: top }: ChatCompletionRequest, textBytes: number): number {
@@ -182,8 +188,8 @@ function tokensWithin({ logprobs, top_logprobs: top }: ChatCompletionRequest, te
 }
 
 /**
- * Throws 400 for an answer that would be made and then thrown away because it is too large. Who names no maximum is given
- * one that fits, as long as there is any.
+ * Throws 400 for an answer that would be generated and then discarded as too large. Without a maximum, the caller gets
+ * one that fits, if there is any.
  */
 export function checkAnswerSize(model: TextModel, request: ChatCompletionRequest): void {
   const { n, top_logprobs: top } = request
@@ -202,11 +208,11 @@ export function checkAnswerSize(model: TextModel, request: ChatCompletionRequest
 const lengthFields = ['max_completion_tokens', 'max_tokens', 'maxCompletionTokens'] as const
 
 /**
- * What a token of a whole answer may take: its text, escaped as JSON, and each of its log probabilities, with a token, a
- * figure and the token's bytes as a list. Common engines send some 5 and 90.
+ * Bytes per token in a complete answer: its text escaped as JSON, and each of its log probabilities, with a token, a
+ * number and the token's bytes as a list. Common engines send some 5 and 90.
  */
 const tokenBytes = 16
 const logprobBytes = 128
 
-/** The longest text of a token: a run of 128 blanks. */
+/** The longest text of a token: a run of 128 spaces. */
 const longTokenBytes = 128

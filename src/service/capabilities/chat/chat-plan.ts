@@ -20,16 +20,16 @@ import {
 import { contextShare, searchContextBytes, type WebPlan, webPlan } from './chat-web.ts'
 import { estimateChat, mostWithMedia } from './price-chat.ts'
 
-/** All that is decided before an engine is asked. */
+/** Everything that is decided before the engine is called. */
 export interface ChatPlan {
   model: TextModel
   options: ChatOptions
-  /** Null where the web is not looked at. */
+  /** Null if the web is not used. */
   web: WebPlan | null
   request: ChatCompletionRequest
   order: ChargeOrder
   maxPromptTokens: number
-  /** What the engine is told: all choices together. */
+  /** The limit for the engine, over all choices. */
   maxCompletionTokens: number
 }
 
@@ -49,7 +49,7 @@ export async function planChat(call: Call, body: ChatCompletionRequest, service:
   const spendable = await call.spendable()
   const priced = (asked: ChatCompletionRequest) => limitsOf(asked, { call, model, web, options, spendable })
   const sent = sentMediaIn(body)
-  // For who can pay alone, and before anything is held.
+  // Only for callers who can pay, and before anything is held.
   if (media.length + sent.length) priced(withMedia(request, new Map(media.map(({ part }) => [part, null]))))
   const { documents, log } = service
   const { fetcher, signal } = call
@@ -68,9 +68,9 @@ interface Limiting {
 }
 
 /**
- * A stream is seen while it grows, so it may go as far as the credit does and extend its hold on the way; a whole answer
- * comes at once, and its hold has to cover it from the beginning, but for media, which nobody can measure beforehand.
- * Throws what is missing to pay for the least of it.
+ * A stream can be watched while it grows, so it may use as much as the credit covers and extend its hold on the way. A
+ * whole answer comes at once, so its hold must cover it from the start, except for media, which cannot be measured in
+ * advance. Throws what is missing to pay for the minimum.
  */
 function limitsOf(request: ChatCompletionRequest, { call, model, web, options, spendable }: Limiting) {
   const aside = asideOf({ web, options })
@@ -93,11 +93,11 @@ function limitsOf(request: ChatCompletionRequest, { call, model, web, options, s
   }
 }
 
-/** Set aside for what is looked at on the web, here or by the engine; it buys no tokens. */
+/** Returns the amount reserved for using the web, here or by the engine; it buys no tokens. */
 export const asideOf = ({ web, options }: Pick<ChatPlan, 'web' | 'options'>): MicroUsd =>
   addUsd(web?.mostMicroUsd ?? zeroUsd, options.searchesX ? mostOfXSearch : zeroUsd)
 
-/** Bytes that are found and become part of the prompt. */
+/** Returns the bytes of found content that become part of the prompt. */
 const contextBytesOf = (model: TextModel, web: WebPlan | null, { searchesX }: ChatOptions): number =>
   (web?.contextBytes ?? 0) +
   (searchesX ? Math.min(Math.floor(model.contextTokens / contextShare), searchContextBytes) : 0)

@@ -16,13 +16,13 @@ import type { PreparedChat } from './chat-web.ts'
 import { chatLines } from './price-chat.ts'
 import { OwnSearch } from './shown-answer.ts'
 
-/** Tokens of a call, by the engine's word or by our own count. */
+/** Tokens of a call, reported by the engine or counted by us. */
 interface CountedUsage {
   usage: TokenUsage
   counted: 'reported' | 'estimated'
 }
 
-/** What the engine reported; counted here where it reported nothing, or nothing that can be. */
+/** Returns what the engine reported; if it reported nothing, or something impossible, counts here. */
 export function usageOfCompletion(request: ChatCompletionRequest, completion: ChatCompletion): CountedUsage {
   const text = completion.choices.map(choice => generatedText(choice.message)).join('\n')
   return believed(completion.usage, {
@@ -32,14 +32,16 @@ export function usageOfCompletion(request: ChatCompletionRequest, completion: Ch
   })
 }
 
-/** The same, as it is counted here. */
+/** Our own count. */
 interface Counted {
   hasText: boolean
   prompt: () => number
   completion: () => number
 }
 
-/** The engine's word, and our own count of whatever it did not count: no prompt is empty, and no text is without tokens. */
+/**
+ * Returns the engine's usage, with our own count for what is missing: no prompt is empty, and no text has no tokens.
+ */
 function believed(usage: TokenUsage | undefined, { hasText, prompt, completion }: Counted): CountedUsage {
   if (!usage || !isPossible(usage)) return { usage: usageOf(prompt(), completion()), counted: 'estimated' }
   const hasPrompt = usage.prompt_tokens > 0
@@ -55,7 +57,7 @@ function believed(usage: TokenUsage | undefined, { hasText, prompt, completion }
 const isPossible = (usage: TokenUsage): boolean =>
   usage.prompt_tokens <= reportedTokens && usage.completion_tokens <= reportedTokens
 
-/** What the engine says while it goes on; its last word, which comes beside no piece, cuts nothing off any more. */
+/** Running usage of the engine; its last usage, which comes without a piece, no longer cuts anything off. */
 export const runningTokens = (chunk: ChatCompletionChunk): number =>
   chunk.usage && isPossible(chunk.usage) && chunk.choices.length ? chunk.usage.completion_tokens : 0
 
@@ -65,20 +67,20 @@ const usageOf = (prompt: number, completion: number): TokenUsage => ({
   total_tokens: prompt + completion,
 })
 
-/** What that comes to. It may be more than the hold: then the rest is the service's loss, and booked as such. */
+/** Prices the usage. It may exceed the hold; then the rest is booked as the service's loss. */
 export const usageLines = ({ model }: ChatPlan, { usage, counted }: CountedUsage): Line[] =>
   chatLines(model, usage, counted)
 
-/** A message or a piece of one, with whatever else its engine put beside the members that we know. */
+/** A message or a piece of one, with whatever other members its engine sent. */
 type Generated = { content?: unknown; tool_calls?: unknown; [member: string]: unknown }
 
 /** Names under which engines send the same reasoning, some of them under two at once. */
 const reasoningMembers = ['reasoning_content', 'reasoning', 'reasoning_details'] as const
 
-/** Not generated: what says whose words follow, and what is told about them. */
+/** Members that are not generated text: roles, and information about the text. */
 const silentMembers: ReadonlySet<string> = new Set(['role', 'annotations', 'logprobs', ...reasoningMembers])
 
-/** All of a message that was generated, under whatever name, because all of it reaches the caller. */
+/** Returns everything generated in a message, under any name, because all of it reaches the caller. */
 export function generatedText(message: Generated): string {
   const reasoning = reasoningMembers.map(name => written(message[name])).reduce(longer)
   const others = Object.entries(message).filter(([name]) => !silentMembers.has(name))
@@ -95,13 +97,13 @@ function written(value: unknown): string {
 
 interface Piece {
   index: number
-  /** All that was generated in it. */
+  /** All text generated in it. */
   text: string
-  /** Whether it may have no token: the first and the last of an answer have none. */
+  /** Whether it may have no token, as the first and last of an answer do. */
   isSilent: boolean
 }
 
-/** What a chunk says, by choice. */
+/** Returns the content of a chunk, by choice. */
 export function piecesOf(chunk: ChatCompletionChunk): Piece[] {
   if (chunk instanceof TextChunk) return [{ index: chunk.shape.index, text: chunk.text, isSilent: false }]
   return chunk.choices.map(({ index, delta, finish_reason: finish }) => ({
@@ -111,14 +113,14 @@ export function piecesOf(chunk: ChatCompletionChunk): Piece[] {
 }
 
 /**
- * Counts what an engine has made. A stream that has ended owes its usage. One that broke off owes the prompt and what was
- * delivered until then, and nothing before the first piece of content. One whose reader left owes what its engine made,
- * from the first sign of its work.
+ * Counts what an engine generated. A stream that ended owes its usage. One that broke off owes the prompt and what was
+ * delivered, and nothing before the first piece of content. One whose reader left owes what its engine generated, from
+ * the first sign of work.
  */
 export class StreamUsage {
   readonly #plan: ChatPlan
   readonly #thinking: ThinkingTime
-  /** Of each choice. */
+  /** One per choice. */
   readonly #counts = new Map<number, RunningCount>()
   #prompt: number | null = null
   #reported: TokenUsage | null = null
@@ -132,7 +134,7 @@ export class StreamUsage {
   #request: ChatCompletionRequest
   #besideLines: readonly Line[] = []
   #owesSources = false
-  /** The engine's, where it was asked to search by itself. */
+  /** The engine's search, if it was asked to search by itself. */
   readonly #search: OwnSearch | null
 
   constructor(plan: ChatPlan, clock: Clock) {
@@ -142,12 +144,12 @@ export class StreamUsage {
     this.#thinking = new ThinkingTime(clock)
   }
 
-  /** Whether any content has come. */
+  /** Whether any content has arrived. */
   get delivered(): boolean {
     return this.#delivered
   }
 
-  /** Whether there was a piece of any choice; an answer without one is none. */
+  /** Whether any choice had a piece; an answer without one is invalid. */
   get hasChoice(): boolean {
     return this.#hasChoice
   }
@@ -157,29 +159,29 @@ export class StreamUsage {
     return this.#search?.sources ?? []
   }
 
-  /** What the engine is really asked, and what that cost before it. */
+  /** Records the actual request for the engine, and what preparing it cost. */
   prepared({ request, lines }: Pick<PreparedChat, 'request' | 'lines'>): void {
     this.#request = request
     this.#besideLines = lines
     this.#thinking.begin()
   }
 
-  /** What was found on the web is owed: it has been delivered, or the engine would not take what it was found for. */
+  /** Search results are owed: they were delivered, or the engine refused the content for which they were found. */
   oweSources(): void {
     this.#owesSources = true
   }
 
-  /** So many tokens of completion there were at least, though nobody could read them. */
+  /** Records a minimum of completion tokens, although their text could not be read. */
   madeAtLeast(tokens: number): void {
     this.#least = tokens
   }
 
-  /** Of an answer that comes whole nothing is seen before its end: it counts as begun once it was asked for. */
+  /** A whole answer shows nothing before its end, so it counts as begun when it was requested. */
   begin(): void {
     this.#hasBegun = true
   }
 
-  /** Its reader has left, or a limit of ours has cut it: from now on work is owed that was not delivered. */
+  /** The reader has left, or one of our limits cut the answer off: from now on, undelivered work is owed too. */
   leave(): void {
     this.#isLeft = true
   }
@@ -194,14 +196,15 @@ export class StreamUsage {
         this.#delivered = true
         this.#contentSince = true
       }
-      // Of a hidden thought some engines send empty pieces; the first and the last of an answer are none.
+      // For hidden thinking some engines send empty pieces; the first and last piece of an answer are also empty, but
+      // not thinking.
       if (text || !isSilent) this.#countOf(index).push(text)
     }
     this.#thinking.heard(pieces.length)
     if (chunk.usage) this.report(chunk.usage)
   }
 
-  /** A later word of the engine counts for all before it. */
+  /** A later report of the engine replaces earlier ones. */
   report(usage: TokenUsage): void {
     if (!isPossible(usage)) return
     this.#hasBegun = true
@@ -209,12 +212,12 @@ export class StreamUsage {
     this.#contentSince = false
   }
 
-  /** The engine has ended by itself. */
+  /** The engine has ended normally. */
   complete(): void {
     this.#whole = true
   }
 
-  /** Completion tokens as they would be after this chunk, by our count or, where it is more, by the engine's. */
+  /** Returns the completion tokens after this chunk, by our count or, if larger, the engine's. */
   tokensWith(chunk: ChatCompletionChunk): number {
     const texts = new Map(piecesOf(chunk).map(({ index, text }) => [index, text]))
     let tokens = 0
@@ -230,7 +233,7 @@ export class StreamUsage {
     return this.#usage(this.#isLeft).usage
   }
 
-  /** What is owed; with `isLeft` if it were left now. */
+  /** Returns what is owed; with `isLeft`, what would be owed if the reader left now. */
   lines(isLeft = this.#isLeft): Line[] {
     const isNone = this.#whole && !this.#hasChoice
     const owes = this.#delivered || (this.#whole && this.#reported !== null) || (isLeft && this.#hasBegun)
@@ -253,7 +256,7 @@ export class StreamUsage {
     return { usage: usageOf(reported?.prompt_tokens || prompt(), completion), counted: 'estimated' }
   }
 
-  /** What a reasoning model thought without showing it, where its reader left and its engine said nothing of its usage. */
+  /** Estimates hidden thinking of a reasoning model whose reader left and whose engine reported no usage. */
   #thought(): number {
     const { model, maxCompletionTokens } = this.#plan
     if (!model.capabilities.supportsReasoning) return 0
@@ -273,7 +276,7 @@ export class StreamUsage {
   }
 }
 
-/** Estimates the tokens that a silent engine may have thought, from its silences and the pace of its stream. */
+/** Estimates hidden thinking tokens from an engine's silences and the pace of its stream. */
 class ThinkingTime {
   readonly #clock: Clock
   #beganAtMs: number | null = null
@@ -285,13 +288,13 @@ class ThinkingTime {
     this.#clock = clock
   }
 
-  /** The engine is asked. */
+  /** The engine was called. */
   begin(): void {
     this.#beganAtMs = this.#clock.now()
     this.#heardAtMs = this.#beganAtMs
   }
 
-  /** It sent so many pieces, most of which are a token. */
+  /** Records this many pieces, most of which are one token. */
   heard(pieces: number): void {
     const nowMs = this.#clock.now()
     const silentMs = nowMs - this.#heardAtMs
@@ -300,7 +303,7 @@ class ThinkingTime {
     this.#pieces += pieces
   }
 
-  /** What it can have thought in its silences, the present one included. */
+  /** Returns the tokens that fit into its silences, including the present one. */
   get tokens(): number {
     if (this.#beganAtMs === null) return 0
     const nowMs = this.#clock.now()
@@ -313,9 +316,9 @@ class ThinkingTime {
   }
 }
 
-/** A reasoning model that sends nothing for longer than this is thinking, not slow. */
+/** A reasoning model that is silent for longer than this is thinking, not slow. */
 const thinkingAfterMs = 5_000
 
-/** What a model thinks in a second where its stream has had fewer pieces than this: below most engines' pace. */
+/** Assumed thinking speed if the stream had too few pieces to measure it: below most engines' pace. */
 const assumedTokensASecond = 20
 const pacedPieces = 16

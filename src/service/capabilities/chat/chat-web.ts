@@ -17,14 +17,14 @@ import { answeredBy } from './engine-run.ts'
 import { chatLines, estimateChat } from './price-chat.ts'
 import { citationsOf, citedCharacters, sourceHeadCharacters, stripThinking } from './shown-answer.ts'
 
-/** What is to be looked at on the web before the model is asked; pages go before a search (brief §2.8). */
+/** What to look up on the web before calling the model; pages take precedence over a search (brief §2.8). */
 export type WebPlan =
   | { kind: 'pages'; urls: readonly string[]; contextBytes: number; mostMicroUsd: MicroUsd }
   | { kind: 'search'; query: string; contextBytes: number; mostMicroUsd: MicroUsd }
-  /** The model decides, which costs a question of its own. */
+  /** The model decides, which takes an extra request to it. */
   | { kind: 'auto'; decision: ChatCompletionRequest; contextBytes: number; mostMicroUsd: MicroUsd }
 
-/** Null where nothing is asked for, or there is nothing to look for. */
+/** Returns null if nothing is requested, or there is nothing to look for. */
 export function webPlan(
   { echo, searchesX }: ChatOptions,
   model: TextModel,
@@ -53,7 +53,7 @@ export function webPlan(
 
 const most = (use: Partial<WebUse>): MicroUsd => webPrice({ searches: 0, pages: 0, ...use })
 
-/** Its length is given, so whatever credit there is, all of it is what it may cost. */
+/** The length is fixed, so it may cost up to all available credit. */
 function holdOf(model: TextModel, decision: ChatCompletionRequest): MicroUsd {
   const estimate = estimateChat(model, decision, zeroUsd)
   return 'needed' in estimate ? estimate.needed : estimate.hold
@@ -61,7 +61,7 @@ function holdOf(model: TextModel, decision: ChatCompletionRequest): MicroUsd {
 
 const address = /https?:\/\/[^\s<>"'`|\\^{}]+/giu
 
-/** Each once, without the punctuation of the sentence that it stands in; what no fetch would take is none. */
+/** Each address once, without the punctuation of its sentence; addresses that no fetch would accept are skipped. */
 function addressesIn(text: string): string[] {
   const found = (text.match(address) ?? []).map(withoutPunctuation)
   const isReadable = (each: string) => each.length <= addressCharacters && URL.canParse(each)
@@ -70,7 +70,7 @@ function addressesIn(text: string): string[] {
 
 const punctuation = new Set('.,;:!?)]*_')
 
-/** By steps from the end: a pattern that ends in `$` starts again at every dot of a megabyte of dots. */
+/** Steps back from the end, because a pattern that ends in `$` would start again at every dot of a megabyte of dots. */
 function withoutPunctuation(text: string): string {
   let end = text.length
   while (punctuation.has(text[end - 1] ?? '')) end--
@@ -83,7 +83,7 @@ const instruction = [
   'Reply with one line: either NO, or SEARCH: followed by the words to search for.',
 ].join(' ')
 
-/** Asks the model itself whether to search (`auto`: its discretion), and for what. */
+/** Asks the model itself whether to search (`auto` leaves it to the model), and for what. */
 function decisionRequest(model: TextModel, messages: readonly ChatMessage[]): ChatCompletionRequest {
   const newest = messages.filter(({ role }) => role === 'user' || role === 'assistant').slice(-decidedMessages)
   const conversation = newest.map(message => ({
@@ -101,7 +101,7 @@ function decisionRequest(model: TextModel, messages: readonly ChatMessage[]): Ch
   }
 }
 
-/** The words to search for; null for an answer that asks for no search in the agreed form. */
+/** Returns the search words; null for an answer that does not request a search in the agreed form. */
 function decidedQuery(answer: string): string | null {
   const query = /^[^\w\n]*SEARCH:\s*(\S.*)$/m.exec(answer)?.[1]?.trim().slice(0, queryCharacters)
   return query || null
@@ -126,7 +126,7 @@ function textOfChoice({ choices }: ChatCompletion): string {
 interface Findings {
   kind: 'search' | 'pages'
   sources: readonly SearchResult[]
-  /** What was asked for and did not come: addresses, or the search. */
+  /** What was requested but failed: addresses, or the search. */
   missing: readonly string[]
   lines: readonly Line[]
 }
@@ -139,7 +139,7 @@ interface LookUp {
   signal: AbortSignal
 }
 
-/** Never throws: whatever fails is missing, and free. What was found before an abort is still charged. */
+/** Never throws: whatever fails is missing and free. What was found before an abort is still charged. */
 async function lookUp(plan: WebPlan, parts: LookUp): Promise<Findings | null> {
   switch (plan.kind) {
     case 'pages':
@@ -163,7 +163,7 @@ async function search(engine: SearchEngine, query: string, { signal, log }: Look
   }
 }
 
-/** The question to the model is charged as a chat is, whatever it decides; one without an answer is free. */
+/** The question to the model is charged like a chat, whatever it decides; without an answer it is free. */
 async function searchIfWanted(plan: WebPlan & { kind: 'auto' }, parts: LookUp): Promise<Findings | null> {
   const { model, signal, log } = parts
   const { decision: request } = plan
@@ -206,17 +206,17 @@ async function readPages(reader: PageReader, urls: readonly string[], parts: Loo
   return { kind: 'pages', sources, missing, lines: webLines({ searches: 0, pages: sources.length }) }
 }
 
-/** A plan once the web has been looked at. */
+/** A plan after the web was looked up. */
 export interface PreparedChat {
   request: ChatCompletionRequest
-  /** What the answer says it did. */
+  /** Which options the answer reports as applied. */
   echo: ServiceParametersEcho
   sources: readonly SearchResult[]
-  /** What the web costs beside the tokens. */
+  /** Charges for the web, in addition to the tokens. */
   lines: readonly Line[]
 }
 
-/** Looks at the web where the plan says so; after its hold was taken, before its engine is asked. */
+/** Looks up the web if planned; after the hold was taken, before the engine is called. */
 export async function prepareChat(
   plan: ChatPlan,
   { fetcher, signal }: Pick<Call, 'fetcher' | 'signal'>,
@@ -236,7 +236,10 @@ export async function prepareChat(
   }
 }
 
-/** After the instructions, which may stay in a cache, and before the conversation: some templates take no system message later. */
+/**
+ * Inserted after the instructions, which may stay cached, and before the conversation, because some templates accept no
+ * later system message.
+ */
 function withContext(request: ChatCompletionRequest, content: string): ChatCompletionRequest {
   const { messages } = request
   const at = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer')
@@ -245,8 +248,8 @@ function withContext(request: ChatCompletionRequest, content: string): ChatCompl
 }
 
 /**
- * What a model is told of the web, in `most` bytes at most; null when there is nothing to tell. Each source is one line of
- * JSON, which no untrusted text can end.
+ * Returns the text that gives the model the results, in at most `most` bytes; null if there are none. Each source is
+ * one line of JSON, which untrusted text cannot end.
  */
 function webContext({ kind, sources, missing }: Findings, hasCitations: boolean, most: number): string | null {
   if (!sources.length && !missing.length) return null
@@ -260,7 +263,7 @@ function webContext({ kind, sources, missing }: Findings, hasCitations: boolean,
     ]
       .filter(Boolean)
       .join('\n')
-  // A caller writes the addresses: they have the room that is left, and the sentences go before them.
+  // Callers write the addresses, so these share the room that is left after the fixed sentences.
   const named = missing.map(each => each.slice(0, sourceHeadCharacters))
   while (named.length && Buffer.byteLength(notes(named)) > most) named.pop()
   const whole = notes(named)
@@ -283,7 +286,7 @@ const missed = (kind: Findings['kind'], named: readonly string[]): string =>
       ? `These URLs could not be read; say so if the answer depends on them: ${JSON.stringify(named)}`
       : 'URLs in the newest message could not be read; say so if the answer depends on them.'
 
-/** Sources share the room; the last ones go where not even their heads fit. */
+/** Sources share the room; the last ones are dropped if not even their heads fit. */
 function sourceLines(sources: readonly SearchResult[], room: number): string[] {
   const heads = sources.map((source, ref) => ({ ref, ...headOf(source) }))
   while (heads.length && framed(heads) > room) heads.pop()
@@ -300,7 +303,7 @@ const headOf = ({ title, url, date }: SearchResult) => ({
 const framed = (heads: readonly object[]): number =>
   heads.reduce((sum, head) => sum + Buffer.byteLength(JSON.stringify({ ...head, content: '' })) + 1, 0)
 
-/** The beginning of a text whose JSON has so many bytes at most, quotes aside. */
+/** Returns the beginning of a text whose JSON has at most this many bytes, not counting quotes. */
 function within(text: string, bytes: number): string {
   let cut = text.slice(0, bytes)
   for (let size = written(cut); size > bytes && cut; size = written(cut)) {
@@ -311,29 +314,29 @@ function within(text: string, bytes: number): string {
 
 const written = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2
 
-/** Brief §2.8: addresses of one message that are read. */
+/** Brief §2.8: how many addresses of a message are read. */
 const scrapedAddresses = 5
 
-/** Results of a search that are put before a model: what lies on a first page and is worth its tokens. */
+/** Search results to show a model: what is on a first page and worth its tokens. */
 const searchedResults = 8
 
-/** Of a search's query, as the published contract bounds it. */
+/** Longest search query, as in the published contract. */
 const queryCharacters = 400
 
-/** What is found may fill this part of a model's context, and no more bytes than the next figures say. */
+/** Found content may fill this fraction of a model's context, and no more bytes than the next limits allow. */
 export const contextShare = 4
 export const searchContextBytes = 24 * 1024
 const pagesContextBytes = 64 * 1024
 
-/** All pages of a message together; what has not come by then is left out. */
+/** Time for all pages of a message together; what has not arrived by then is left out. */
 const scrapingMs = 45_000
 
-/** A search that takes longer than this is left out, because someone waits for the answer. */
+/** A search that takes longer is left out, because a caller waits for the answer. */
 const searchingMs = 20_000
 
-/** Of the newest messages, in which a model looks for what to search: so many, and so many characters of each. */
+/** How many of the newest messages a model sees to decide what to search, and how many characters of each. */
 const decidedMessages = 4
 const decidedCharacters = 1_000
 
-/** A query and a word before it. */
+/** Enough for a query with a word before it. */
 const decisionTokens = 96

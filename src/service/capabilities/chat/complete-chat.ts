@@ -20,12 +20,12 @@ interface Completed {
   prepared: PreparedChat
 }
 
-/** The shape in which a caller is told of an answer. */
+/** Converts an answer to the shape for the caller. */
 type Told = (completion: ChatCompletion) => unknown
 
 const asItIs: Told = completion => completion
 
-/** One whole answer: the engine's, with our model id, our options and what it cost. */
+/** Returns one whole answer: the engine's, with our model id, our options and its cost. */
 export async function completeChat(
   call: Call,
   plan: ChatPlan,
@@ -58,15 +58,15 @@ interface Completing {
 }
 
 /**
- * The engine's answer. One that a limit of ours has cut is charged as a stream whose reader left, and so is one that nobody
- * waits for when this process ends; of one that the engine refused, what was found for it.
+ * Gets the engine's answer. An answer that one of our limits cut off is charged like a stream whose reader left, and so
+ * is one that no caller waits for when this process ends; if the engine refused it, what was found for it is charged.
  */
 async function completed({ call, plan, service, prepared, charge }: Completing): Promise<ChatCompletion> {
   const { signal } = call
   const streamUsage = new StreamUsage(plan, service.clock)
   streamUsage.prepared(prepared)
   streamUsage.begin()
-  // Under a key a restart begins it again, and nothing of it is lost.
+  // With a key, a repeat after a restart runs it again, so nothing is lost.
   charge.meter(() => (call.hasLeft() && !call.hasKey ? streamUsage.lines(true) : []))
   try {
     return await answeredBy(plan.model, { ...engineCall(plan, prepared.request), signal })
@@ -108,6 +108,6 @@ function stripped(choice: Choice, echo: ServiceParametersEcho): Choice {
   const { content } = message
   const answer = typeof content === 'string' ? stripThinking(content) : content
   if (answer === content && message === choice.message) return choice
-  // They would tell the tokens of what was taken away.
+  // Log probabilities would reveal the tokens that were removed.
   return { ...choice, message: { ...message, content: answer }, logprobs: null }
 }

@@ -1,4 +1,5 @@
 import {
+  accessDisabled,
   authenticationFailed,
   chargeUnknown,
   inferenceFailed,
@@ -15,7 +16,7 @@ import { ChargeUnknown } from '#ledger/charges/funding.ts'
 import type { Refusal } from '#ledger/store/store.ts'
 import type { TextModel } from '../../models/model.ts'
 
-/** What the engine is asked, which may take a while to be known. */
+/** Prepares the call of the engine, which may take a while. */
 type Prepare = (signal: AbortSignal) => Promise<Omit<ChatCall, 'signal'>>
 
 type Step = IteratorResult<ChatCompletionChunk>
@@ -23,8 +24,8 @@ type Step = IteratorResult<ChatCompletionChunk>
 const ended: Step = { done: true, value: undefined }
 
 /**
- * One stream of an engine. It goes on for a while after its reader has left, because most engines say only at their end
- * what they used; then it is aborted, and has a few seconds to say so.
+ * Runs one stream of an engine. It continues for a while after its reader has left, because most engines report usage
+ * only at the end; then it is aborted, and has a few seconds to report.
  */
 export class EngineRun {
   readonly #engine: ChatEngine
@@ -40,8 +41,8 @@ export class EngineRun {
   #over = false
 
   /**
-   * Nothing is prepared or asked of the engine before the first `next`. `reader` is aborted when its reader leaves; with
-   * `isLate` it has gone on unread for long enough by then.
+   * Nothing is prepared or sent before the first `next`. `reader` aborts when its reader leaves; with `isLate`, it has
+   * then already continued unread for long enough.
    */
   constructor(engine: ChatEngine, prepare: Prepare, reader: AbortSignal, isLate = false) {
     this.#engine = engine
@@ -60,7 +61,7 @@ export class EngineRun {
     return this.#left
   }
 
-  /** Whether it goes on though its reader has left. */
+  /** Whether it continues although its reader has left. */
   get isUnread(): boolean {
     return this.#left && !this.#over
   }
@@ -70,12 +71,12 @@ export class EngineRun {
     return this.#abort.signal.aborted
   }
 
-  /** Whether it ended by an error. */
+  /** Whether it ended with an error. */
   get failed(): boolean {
     return this.#failed
   }
 
-  /** Its reader has left: it goes on unread, for a bounded time. */
+  /** Called when its reader has left: it continues unread for a limited time. */
   leave(): void {
     if (this.#left || this.#over) return
     this.#left = true
@@ -89,7 +90,7 @@ export class EngineRun {
     this.#after(usageWaitMs, () => this.fail(new Error('The engine did not end in time after it was aborted.')))
   }
 
-  /** Ends it now: the reader of its next chunk gets this error. */
+  /** Ends it now: the next read gets this error. */
   fail(error: unknown): void {
     if (this.#over) return
     this.#failure = error
@@ -119,7 +120,7 @@ export class EngineRun {
     })
   }
 
-  /** Null where the reader left before the engine was asked: then it is not. */
+  /** Returns null if the reader left before the engine was called, which is then skipped. */
   async #started(): Promise<AsyncIterator<ChatCompletionChunk> | null> {
     if (this.#chunks) return this.#chunks
     const { signal } = this.#abort
@@ -129,7 +130,7 @@ export class EngineRun {
     return this.#chunks
   }
 
-  /** Ends it without another word of the engine. */
+  /** Ends it without waiting for the engine. */
   drop(): void {
     this.#abort.abort()
     this.#finish()
@@ -145,12 +146,12 @@ export class EngineRun {
     this.#over = true
     this.#stopListening()
     if (this.#wait) clearTimeout(this.#wait)
-    // Not awaited: an engine that hangs would never let go.
+    // Not awaited: an engine that hangs would never return.
     Promise.resolve(this.#chunks?.return?.()).catch(() => undefined)
   }
 }
 
-/** An error inside a stream, in the shape that OpenAI's clients read. */
+/** An error inside a stream, in the shape that OpenAI's clients parse. */
 export interface StreamError {
   message: string
   type: 'server_error' | 'insufficient_credit' | 'authentication_error'
@@ -158,7 +159,7 @@ export interface StreamError {
   code: string | null
 }
 
-/** The error of a failed engine. Nothing of its own message goes out. */
+/** Returns the error for a failed engine. Nothing of its own message is passed on. */
 export function failureError(error: unknown): StreamError {
   if (error instanceof ServiceError) return error.kind === keyEnded.kind ? keyEndedError : streamError(error)
   return streamError(error instanceof ChargeUnknown ? chargeUnknown() : inferenceFailed())
@@ -173,7 +174,7 @@ const keyEndedError: StreamError = {
   code: keyEnded.kind,
 }
 
-/** Why the hold did not grow; null where the engine went beyond what it was told. */
+/** Explains why the hold did not grow; null if the engine exceeded its limit. */
 export function refusalError(refusal: Refusal | null): StreamError {
   switch (refusal) {
     case 'insufficient_funds':
@@ -182,6 +183,8 @@ export function refusalError(refusal: Refusal | null): StreamError {
       return creditError(keyUsdLimitReached())
     case 'no_key':
       return keyEndedError
+    case 'suspended':
+      return streamError(accessDisabled())
     case 'read_only':
       return streamError(ledgerReadOnly())
     default:
@@ -202,18 +205,21 @@ function streamError({ body }: ServiceError): StreamError {
   return { message, type: 'server_error', param: null, code }
 }
 
-/** A whole answer of a model's engine. Throws what the engine throws, and `inferenceFailed` for one without a choice. */
+/**
+ * Gets a whole answer of a model's engine. Throws what the engine throws, and `inferenceFailed` for one without a
+ * choice.
+ */
 export async function answeredBy({ engine }: TextModel, call: ChatCall): Promise<ChatCompletion> {
   const completion = await boundedWait(engine.complete(call), { signal: call.signal })
   if (!completion.choices.length) throw inferenceFailed()
   return completion
 }
 
-/** Whether an engine would not take a request for what is in it, which its caller chose, and did not fail by itself. */
+/** Whether an engine refused a request for its content, which the caller chose, rather than failing by itself. */
 export const isRefused = (error: unknown): boolean => error instanceof ServiceError && verdictOf(error) === 'answered'
 
-/** A stream goes on so long for a reader who has left, so that its engine can say what it used. */
+/** How long a stream continues after its reader has left, so that its engine can report usage. */
 const unreadStreamMs = 30_000
 
-/** How long an engine that was aborted may take to say what it used; what it delivered is counted here otherwise. */
+/** How long an aborted engine may take to report usage; otherwise we count what it delivered. */
 const usageWaitMs = 5_000

@@ -14,26 +14,26 @@ import {
 } from '../../models/model.ts'
 
 export interface Affordable extends Offer {
-  /** The same for all that the available credit covers: how far a stream may go that extends its hold. */
+  /** The offer for all available credit: how far a stream that extends its hold may go. */
   most: Offer
 }
 
 interface Offer {
-  /** Covers every usage of at most `maxPromptTokens` and `maxCompletionTokens`. */
+  /** Covers any usage up to `maxPromptTokens` and `maxCompletionTokens`. */
   hold: MicroUsd
-  /** All choices together. */
+  /** Over all choices. */
   maxCompletionTokens: number
   maxPromptTokens: number
 }
 
-/** What the least of this call would hold, where the available credit is less. */
+/** What the minimum of this call would hold, if the available credit is less. */
 interface Unaffordable {
   needed: MicroUsd
 }
 
 /**
- * The lines of a charge, rounded up once over all; nothing used, no lines. Tokens that were counted here, because the
- * engine reported none, say so in their SKU.
+ * Returns the lines of a charge, rounded up once over all; none if nothing was used. The SKU shows if we counted the
+ * tokens because the engine reported none.
  */
 export function chatLines(
   model: Pick<TextModel, 'price'>,
@@ -44,7 +44,7 @@ export function chatLines(
   const { cachedInputPicoUsd = inputPicoUsd, cacheWritePicoUsd } = model.price
   const { cached_tokens: read, cache_creation_input_tokens: written } = usage.prompt_tokens_details ?? {}
   const cached = Math.min(read ?? 0, usage.prompt_tokens)
-  // Without a price of its own it is input like any other.
+  // Without a price of its own, it costs the same as other input.
   const kept = cacheWritePicoUsd === undefined ? 0 : Math.min(written ?? 0, usage.prompt_tokens - cached)
   const suffix = counted === 'estimated' ? '.estimated' : ''
   const units = [
@@ -64,9 +64,9 @@ const line = (sku: string, tokens: number, unitPricePicoUsd: bigint): PricedUnit
 })
 
 /**
- * What a call holds before its engine is asked, and how many tokens its answer may have. A maximum that the caller gave
- * must be covered; without one the call gets what a fifth of the credit buys, or at least a useful answer, and may go on
- * to `most` where it can extend its hold. `addedBytes` is what the service itself may put into the prompt later. Throws
+ * Returns what a call holds before its engine is called, and how many tokens its answer may have. A caller's own
+ * maximum must be covered. Without one, the call gets what a fifth of the credit buys, or at least a useful answer, and
+ * may go on to `most` if it can extend its hold. `addedBytes` is what the service may later add to the prompt. Throws
  * `contextTooLong`.
  */
 export function estimateChat(
@@ -89,14 +89,14 @@ export function estimateChat(
   const upTo = (amount: MicroUsd) =>
     whole.hold <= amount ? whole : offer(model.price, maxPromptTokens, tokensFor(model.price, maxPromptTokens, amount))
   const first = least.hold < part ? upTo(part) : least
-  // Where an answer costs nothing, there is no reason to shorten it.
+  // If an answer costs nothing, there is no reason to shorten it.
   return { ...(first.hold === whole.hold ? whole : first), most: upTo(available) }
 }
 
 /**
- * How far the hold of a call may grow beyond what was held. Text is bounded by its bytes; a media file is not, nor is what a
- * model reads in a search of its own. With either the engine may report a prompt that fills the context, and it is charged
- * as far as the caller's credit goes.
+ * Returns how far the hold of a call may grow. Text is limited by its bytes, but a media file is not, and neither is
+ * what a model reads in its own search. With either, the engine may report a prompt that fills the context, which is
+ * charged as far as the caller's credit goes.
  */
 export function mostWithMedia(
   model: TextModel,
@@ -125,15 +125,15 @@ function offer(price: TextPrice, maxPromptTokens: number, maxCompletionTokens: n
 
 const picoPerMicro = 1_000_000n
 
-/** Completion tokens that `amount` buys beside the prompt. */
+/** Returns how many completion tokens `amount` buys in addition to the prompt. */
 export function tokensFor(price: TextPrice, maxPromptTokens: number, amount: MicroUsd): number {
   const left = amount * picoPerMicro - BigInt(maxPromptTokens) * dearestInput(price)
   return price.outputPicoUsd > 0n ? Number(left / price.outputPicoUsd) : Number.MAX_SAFE_INTEGER
 }
 
 /**
- * The most tokens that the prompt can have: a byte is never more than one. Real counting, which costs time, is only done
- * where the bytes would fill the context.
+ * Returns the maximum tokens of the prompt: no byte is more than one token. The slow exact count is used only if the
+ * bytes would fill the context.
  */
 function promptBound(model: TextModel, request: ChatCompletionRequest, addedBytes: number) {
   const { contextTokens, maximumCompletionTokens } = model
@@ -145,10 +145,10 @@ function promptBound(model: TextModel, request: ChatCompletionRequest, addedByte
   return { maxPromptTokens: Math.min(bytes, contextTokens), roomTokens: contextTokens - counted }
 }
 
-/** Names and switches of the call itself, which no template puts into a prompt. */
+/** Members for the call itself, which no template puts into a prompt. */
 const besidePrompt: ReadonlySet<string> = new Set(['model', 'stream_options', 'stop'])
 
-/** Whatever text the caller sends may become part of the prompt: that of members which we do not know as well. */
+/** Any text from the caller may become part of the prompt, including that of unknown members. */
 function promptBytes({ messages, ...rest }: ChatCompletionRequest): number {
   const texts = Object.entries(rest).filter(([name, value]) => !besidePrompt.has(name) && hasText(value))
   const beside = texts.reduce((sum, [, value]) => sum + Buffer.byteLength(JSON.stringify(value)), templateTokens)

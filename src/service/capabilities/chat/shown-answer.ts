@@ -7,15 +7,15 @@ import type { Line } from '#ledger/store/units.ts'
 import { xSearchLines } from '../web/routes.ts'
 
 /**
- * Removes `<think>…</think>` from text that may come in pieces cut anywhere (brief §2.8, the legacy tag format).
- * Text that might be the beginning of a tag is kept back until the next piece decides.
+ * Removes `<think>…</think>` from text that may arrive in pieces cut anywhere (brief §2.8, the legacy tag format). Text
+ * that might start a tag is held back until the next piece decides.
  */
 export class ThinkingStripper {
   #inside = false
   #kept = ''
   #afterBlock = false
 
-  /** The part of what has come so far that may be shown now. */
+  /** Adds a piece and returns the text that may be shown now. */
   push(piece: string): string {
     let rest = this.#kept + piece
     let shown = ''
@@ -36,14 +36,14 @@ export class ThinkingStripper {
     }
   }
 
-  /** What was kept back and turned out to be no tag; nothing when a block was left open. */
+  /** Returns held-back text that was not a tag; nothing if a block was left open. */
   end(): string {
     const kept = this.#inside ? '' : this.#kept
     this.#kept = ''
     return kept
   }
 
-  /** The blank lines that separate a block from the answer go with the block. */
+  /** Blank lines that separate a block from the answer are removed with it. */
   #visible(text: string): string {
     if (!this.#afterBlock) return text
     const trimmed = text.replace(/^\s+/, '')
@@ -52,7 +52,7 @@ export class ThinkingStripper {
   }
 }
 
-/** Length of the longest end of `text` that is a beginning of `tag`. */
+/** Returns the length of the longest suffix of `text` that is a prefix of `tag`. */
 function openTail(text: string, tag: string): number {
   for (let length = Math.min(tag.length - 1, text.length); length > 0; length--) {
     if (tag.startsWith(text.slice(text.length - length))) return length
@@ -67,12 +67,14 @@ export function stripThinking(text: string): string {
 
 type Generated = Readonly<Record<string, unknown>>
 
-/** `reasoning_content`, `reasoning`, `reasoning_details`, `thinking`, `thinking_blocks`: engines have many names for it. */
+/**
+ * Engines have many names for it: `reasoning_content`, `reasoning`, `reasoning_details`, `thinking`, `thinking_blocks`.
+ */
 const thinks = (name: string): boolean => /^(reasoning|thinking)/i.test(name)
 
 /**
- * A message, or a piece of one, without what its engine put beside the answer as reasoning, in members of their own or in
- * parts of the content. The same one where there is none.
+ * Removes an engine's reasoning from a message or a piece of one, whether in members of its own or in parts of the
+ * content. Returns the same object if there is none.
  */
 export function withoutReasoning<Message extends Generated>(message: Message): Message {
   const { content } = message
@@ -83,7 +85,10 @@ export function withoutReasoning<Message extends Generated>(message: Message): M
   return { ...Object.fromEntries(others), ...(parts ? { content: parts } : {}) } as Message
 }
 
-/** What an engine says of its own search, in an answer or in the chunks of one: xAI's words, and those of gateways. */
+/**
+ * Collects what an engine reports about its own search, in an answer or its chunks, in xAI's form and those of
+ * gateways.
+ */
 export class OwnSearch {
   readonly #sources = new Map<string, SearchResult>()
   #results = 0
@@ -106,19 +111,19 @@ export class OwnSearch {
     return [...this.#sources.values()]
   }
 
-  /** An engine that was asked to search and does not say what it found is taken to have found one result. */
+  /** An engine that was asked to search but does not report results is charged one result. */
   lines(): Line[] {
     return xSearchLines(this.#hasSaid ? Math.max(this.#results, this.#sources.size) : 1)
   }
 }
 
-/** The echo of an answer with what the engine found, after what was read here. */
+/** Adds what the engine found to an answer's echo, after what was read here. */
 export function echoWith(echo: ServiceParametersEcho, own: readonly SearchResult[]): ServiceParametersEcho {
   if (!own.length) return echo
   return { ...echo, web_search_citations: [...(echo.web_search_citations ?? []), ...citationsOf(own, citedCharacters)] }
 }
 
-/** `citations` beside the choices, or the annotations of a text. */
+/** `citations` next to the choices, or the annotations of a text. */
 function citationLists({ choices, ...answer }: ChatCompletion | ChatCompletionChunk): (readonly unknown[])[] {
   const { citations } = answer as { citations?: unknown }
   const texts = choices.map(choice => ('message' in choice ? choice.message : choice.delta))
@@ -126,7 +131,7 @@ function citationLists({ choices, ...answer }: ChatCompletion | ChatCompletionCh
   return [citations, ...annotations].filter(list => Array.isArray(list))
 }
 
-/** An address, or an object with one, which some gateways put one level deeper. */
+/** An address, or an object with one, which some gateways nest one level deeper. */
 function sourceOf(citation: unknown): SearchResult | null {
   const {
     url_citation: inner,
@@ -147,7 +152,7 @@ function sourceOf(citation: unknown): SearchResult | null {
 
 const stringOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** Counts of a usage: what was used, what was searched for, and what was fetched. */
+/** Reads the counts in a usage: sources used, searched and fetched. */
 function figuresOf(usage: object): number[] {
   const { num_sources_used: used, server_side_tool_usage_details: details } = usage as Record<string, unknown>
   const { web_search_calls, x_search_calls, x_posts_fetched, x_users_fetched } = (details ?? {}) as Record<
@@ -165,7 +170,7 @@ const isCount = (value: unknown): value is number =>
 
 type Choice = ChatCompletion['choices'][number]
 
-/** What was found as the call of a tool that nobody has to answer (brief §2.8; its arguments as published, §5.3). */
+/** Shows search results as a tool call that needs no answer (brief §2.8; arguments as published, §5.3). */
 const documentsCall = (sources: readonly SearchResult[]) => ({
   id: 'web_search_call',
   type: 'function',
@@ -183,7 +188,7 @@ const documentsCall = (sources: readonly SearchResult[]) => ({
   },
 })
 
-/** Beside whatever tools the model itself calls. */
+/** Added to the model's own tool calls. */
 export const withDocuments = (choice: Choice, sources: readonly SearchResult[]): Choice => ({
   ...choice,
   message: { ...choice.message, tool_calls: [documentsCall(sources), ...(choice.message.tool_calls ?? [])] },
@@ -196,7 +201,7 @@ export const documentsDelta = (sources: readonly SearchResult[]): ChatCompletion
   finish_reason: null,
 })
 
-/** A client joins the pieces of a call by its place, and the first place of the first choice is taken. */
+/** Clients join the pieces of a call by index, and the first index of the first choice is taken. */
 export const behindDocuments = (chunk: ChatCompletionChunk): ChatCompletionChunk => ({
   ...chunk,
   choices: chunk.choices.map(choice =>
@@ -211,7 +216,7 @@ const oneFurther = <Call extends object>(call: Call): Call => {
   return { ...call, index: index + 1 }
 }
 
-/** How an answer's echo names what was put before the model. */
+/** How an answer's echo lists what the model was shown. */
 export const citationsOf = (
   sources: readonly SearchResult[],
   characters: number,
@@ -223,8 +228,8 @@ export const citationsOf = (
     ...(date ? { date } : {}),
   }))
 
-/** Title, address and date of one source. */
+/** Longest title, address and date of one source. */
 export const sourceHeadCharacters = 2_048
 
-/** What a citation in an answer repeats of its source. */
+/** How much of its source a citation in an answer repeats. */
 export const citedCharacters = 500

@@ -16,7 +16,7 @@ import { EngineRun, failureError, isRefused, refusalError, type StreamError } fr
 import { behindDocuments, documentsDelta, echoWith, ThinkingStripper, withoutReasoning } from './shown-answer.ts'
 import { StreamCredit } from './stream-credit.ts'
 
-/** A streamed answer; see `StreamUsage` for what it owes. */
+/** Streams an answer; see `StreamUsage` for what it owes. */
 export async function streamChat(call: Call, plan: ChatPlan, service: Service): Promise<EventsReply> {
   const { charge, events } = await streamWithCharge(service.charges, plan.order, call.signal, open =>
     meteredChat(call, plan, open, service),
@@ -24,7 +24,8 @@ export async function streamChat(call: Call, plan: ChatPlan, service: Service): 
   tellRemaining(call, charge.heldAvailableMicroUsd)
   const told = (error: unknown): unknown => {
     if (error === charge.stopped) return failedEvent(error)
-    // Under a key a part of an answer must not look like its end, which another process may have, or a repeat will bring.
+    // With a key, a partial answer must not look complete, because another process may have the rest or a repeat will
+    // bring it.
     if (call.signal.aborted || call.hasKey) throw error
     if (!(error instanceof ServiceError))
       service.log.error({ requestId: call.requestId, err: error }, 'A stream could not be ended properly.')
@@ -40,15 +41,15 @@ const failedEvent = (error: unknown) => ({
 })
 
 interface Breaking {
-  /** The last event, in which a reader is told of this error. Throws it where the reader cannot be. */
+  /** Returns the last event, which reports this error to the reader. Throws it if the reader cannot be told. */
   told(error: unknown): unknown
-  /** The end waits for the work behind the events: what a key keeps is known only then. */
+  /** The end waits for the work behind the events, because only then it is known what a key keeps. */
   endsWithWork: boolean
 }
 
 /**
- * Waits for the first event, so that an engine that fails before it is answered with a status and not inside a stream.
- * What fails after it, as a charge that cannot be written, becomes the last event.
+ * Waits for the first event, so that an engine that fails before it is answered with a status. A later failure, such as
+ * a charge that cannot be written, becomes the last event.
  */
 async function startOf(
   events: AsyncIterableIterator<unknown>,
@@ -90,7 +91,7 @@ interface Streaming {
   streamUsage: StreamUsage
   run: EngineRun
   credit: StreamCredit
-  /** As the plan has it until the engine was asked. */
+  /** As planned until the engine is called. */
   prepared: PreparedChat
 }
 
@@ -106,7 +107,7 @@ function meteredChat(call: Call, plan: ChatPlan, charge: Charge, service: Servic
   charge.whenEnded(call.stay())
   return {
     events: chatEvents({ call, plan, charge, streamUsage, run, credit, prepared }),
-    // Under a key a restart begins it again, and nothing of it is lost.
+    // With a key, a repeat after a restart runs it again, so nothing is lost.
     owed: () => (run.isUnread && !call.hasKey ? streamUsage.lines(true) : streamUsage.lines()),
     leave() {
       run.leave()
@@ -115,7 +116,7 @@ function meteredChat(call: Call, plan: ChatPlan, charge: Charge, service: Servic
   }
 }
 
-/** The engine's chunks as the caller sees them, then what they cost; or why they end before that. */
+/** Yields the engine's chunks as the caller sees them, then their cost, or why they end early. */
 async function* chatEvents(streaming: Streaming): AsyncGenerator<unknown> {
   const { call, plan, charge, streamUsage, run, credit } = streaming
   const { echo } = plan.options
@@ -158,7 +159,7 @@ async function* chatEvents(streaming: Streaming): AsyncGenerator<unknown> {
   call.tokensUsed(streamUsage.usage().total_tokens)
   yield* lastEvents(charged)
 }
-/** A chunk that nobody reads counts as well, until the engine has said what it used, or goes beyond the credit. */
+/** Counts an unread chunk too, until the engine reports usage or exceeds the credit. */
 async function countUnread({ run, streamUsage, credit }: Streaming, chunk: ChatCompletionChunk): Promise<void> {
   if (run.stopped) {
     if (chunk.usage) streamUsage.report(chunk.usage)
@@ -166,11 +167,12 @@ async function countUnread({ run, streamUsage, credit }: Streaming, chunk: ChatC
   }
   const isCovered = await credit.covers(chunk, false)
   streamUsage.read(chunk)
-  // Usage beside a piece is running usage; without one it is the engine's last word, after which it ends by itself.
+  // Usage next to a piece is running usage; without a piece it is the last report, after which the engine ends by
+  // itself.
   if (!isCovered || (chunk.usage && chunk.choices.length)) run.stop()
 }
 
-/** Where the reader left between two events; an engine that fails of itself owes nobody a good end. */
+/** Runs if the reader left between two events; if the engine failed by itself, nothing more is needed. */
 async function readOn(streaming: Streaming): Promise<void> {
   const { call, charge, streamUsage, run } = streaming
   let hasFailed = run.failed
@@ -182,12 +184,15 @@ async function readOn(streaming: Streaming): Promise<void> {
   }
   if (!run.left || (hasFailed && !run.stopped)) return
   if (!run.stopped && !run.failed) streamUsage.complete()
-  // Under a key nothing is left early, but by a key that ended: what the engine made until its time was up is kept.
+  // With a key no stream ends early, except when its key expires: what the engine generated by then is kept.
   if (!call.hasKey || charge.stopped) streamUsage.leave()
   if (streamUsage.lines().length) call.tokensUsed(streamUsage.usage().total_tokens)
 }
 
-/** What was found, before all else (brief §2.8). A caller who has seen it pays for it, even if the model sends nothing. */
+/**
+ * Sends sources before anything else (brief §2.8). A caller who has seen them pays for them, even if the model sends
+ * nothing.
+ */
 function* sourceEvents({ plan, streamUsage, prepared }: Streaming, first: ChatCompletionChunk): Generator<unknown> {
   const { echo, sources } = prepared
   if (!sources.length) return
@@ -201,7 +206,7 @@ function* sourceEvents({ plan, streamUsage, prepared }: Streaming, first: ChatCo
   }
 }
 
-/** What the engine found by itself, which it may say with its last word. */
+/** Sends what the engine found by itself, which it may report only at the end. */
 function* ownSourceEvents(
   { plan, streamUsage, prepared: { echo } }: Streaming,
   last: ChatCompletionChunk | null,
@@ -217,7 +222,7 @@ function shownChunk({ plan, prepared }: Streaming, chunk: ChatCompletionChunk): 
   return publicChunk(plan, isBehind ? behindDocuments(chunk) : chunk)
 }
 
-/** The status has left already; a client reads from the stream why it ends (published contract §5.3). */
+/** The status was already sent, so the stream itself tells the client why it ends (published contract §5.3). */
 async function* brokenOff(
   { call, plan, charge, streamUsage }: Streaming,
   last: ChatCompletionChunk | null,
@@ -225,13 +230,13 @@ async function* brokenOff(
 ): AsyncGenerator<unknown> {
   const end = { index: 0, delta: {}, finish_reason: 'error' }
   const event = { ...(last && publicChunk(plan, last)), choices: [end], error }
-  // Where nothing was delivered nothing is charged, and the same key may ask again once there is credit.
+  // If nothing was delivered, nothing is charged, and the same key may be used again once there is credit.
   await charge.settle(streamUsage.delivered ? () => call.keepStream(() => [event]) : undefined)
   call.tokensUsed(streamUsage.usage().total_tokens)
   yield event
 }
 
-/** What a caller who asked for usage is told after the last piece of content. */
+/** Returns the usage after the last piece of content, if the caller asked for it. */
 function usageEvents(
   { plan, streamUsage, prepared }: Streaming,
   last: ChatCompletionChunk | null,

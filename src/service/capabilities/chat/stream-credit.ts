@@ -7,17 +7,17 @@ import { asideOf, type ChatPlan } from './chat-plan.ts'
 import { piecesOf, runningTokens, type StreamUsage } from './chat-usage.ts'
 import { tokensFor } from './price-chat.ts'
 
-/** Bytes between two counts for a checkpoint: near its due each piece would bring one about. */
+/** Minimum bytes between two counts for a checkpoint; otherwise each piece near the threshold would trigger one. */
 const leastBetweenLooks = 64
 
-/** Keeps the hold of a stream ahead of what the engine delivers, and has it written down from time to time. */
+/** Keeps a stream's hold ahead of what the engine delivers, and writes checkpoints from time to time. */
 export class StreamCredit {
   readonly #plan: ChatPlan
   readonly #charge: Charge
   readonly #streamUsage: StreamUsage
   /** Completion tokens that the hold covers. */
   #covered = 0
-  /** Tokens when they were last counted, and the most that may have come since: one for each byte, or for an empty piece. */
+  /** The last token count, and the most that may have arrived since: one per byte or empty piece. */
   #known = 0
   #mostSince = 0
   #written = 0
@@ -33,12 +33,12 @@ export class StreamCredit {
     this.#nextLook = this.#nextLookAt()
   }
 
-  /** Why the hold did not grow any more; null where the engine went beyond what it was told. */
+  /** Why the hold did not grow any further; null if the engine exceeded its limit. */
   get refusal(): Refusal | null {
     return this.#refusal
   }
 
-  /** Whether the credit pays for this chunk without a closer look, as it does for most of them. */
+  /** Whether the credit covers this chunk without counting, as for most chunks. */
   coversAtOnce(chunk: ChatCompletionChunk): boolean {
     const most = piecesOf(chunk).reduce((sum, { text }) => sum + Math.max(1, Buffer.byteLength(text)), 0)
     if (Math.max(runningTokens(chunk), this.#known + this.#mostSince + most) >= this.#nextLook) return false
@@ -46,7 +46,7 @@ export class StreamCredit {
     return true
   }
 
-  /** The same with a closer look. Extends the hold where it has to, unless nobody reads the chunk. */
+  /** Checks with counting. Extends the hold if needed, unless the chunk is unread. */
   async covers(chunk: ChatCompletionChunk, isRead: boolean): Promise<boolean> {
     if (this.coversAtOnce(chunk)) return true
     this.#known = this.#streamUsage.tokensWith(chunk)
@@ -60,7 +60,7 @@ export class StreamCredit {
     return this.#known <= this.#limit()
   }
 
-  /** Counting costs time, so it waits until something could depend on it. */
+  /** Counting takes time, so it waits until something could depend on it. */
   #nextLookAt(): number {
     const grow = this.#mayGrow() ? this.#covered * extendFromShare : Number.POSITIVE_INFINITY
     const checkpoint = Math.max(this.#written + checkpointTokens, this.#known + leastBetweenLooks)
@@ -71,13 +71,13 @@ export class StreamCredit {
     return this.#charge.restMicroUsd > 0n && this.#refusedAt === null
   }
 
-  /** An engine that keeps to what it was told is never cut, because its tokens are not quite ours. */
+  /** An engine that keeps to its limit is never cut off, although its tokens differ slightly from ours. */
   #limit(): number {
     if (this.#charge.restMicroUsd > 0n) return this.#covered
     return overrunFactor * this.#plan.maxCompletionTokens + checkpointTokens
   }
 
-  /** Ahead of need; a step that was refused then is asked for once more when nothing is left. */
+  /** Extends ahead of need; a refused step is tried once more when nothing is left. */
   async #extend(): Promise<void> {
     while (this.#charge.restMicroUsd > 0n) {
       if (this.#known < this.#covered * extendFromShare) return
@@ -94,14 +94,14 @@ export class StreamCredit {
 
   #cover(): void {
     const { model, maxPromptTokens } = this.#plan
-    // What is set aside for the web buys no tokens.
+    // What is reserved for the web buys no tokens.
     const held = microUsd(this.#charge.heldMicroUsd - asideOf(this.#plan))
     this.#covered = tokensFor(model.price, maxPromptTokens, held)
   }
 }
 
-/** A hold is extended once this part of its tokens is used, so that a stream does not wait for credit. */
+/** A hold is extended once this fraction of its tokens is used, so that a stream does not wait for credit. */
 const extendFromShare = 0.75
 
-/** An engine that goes on beyond its limit is cut off at so many times the limit: tokenizers differ, but not by this much. */
+/** An engine that exceeds its limit by this factor is cut off: tokenizers differ, but not by this much. */
 const overrunFactor = 2

@@ -11,7 +11,7 @@ import { sell } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'
 import { unset, webPiecePrice } from '../web/routes.ts'
 
-/** The text of one document. One that cannot be read is free. */
+/** Returns the text of one document. An unreadable document is free. */
 export async function answerTextParser(call: Call, body: TextParserRequest, service: Service): Promise<WholeReply> {
   const { file, response_format: format } = body
   if (file.size > documentBytes) throw fieldError(['file'], `has more than ${documentBytes} bytes`)
@@ -31,14 +31,16 @@ function replyOf(text: string, format: TextParserRequest['response_format']): Wh
 }
 
 interface Reading {
-  /** Where in the request the document stands. */
+  /** Where the document is in the request. */
   path: readonly (string | number)[]
   documents: DocumentReader
   log: Log
   signal: AbortSignal
 }
 
-/** The text of a document. Throws `invalidRequest` that names the field, and `notSetUp` where a package is missing. */
+/**
+ * Reads the text of a document. Throws `invalidRequest` that names the field, and `notSetUp` if a package is missing.
+ */
 export async function readDocument(bytes: Buffer, { path, documents, log, signal }: Reading): Promise<string> {
   try {
     return await boundedWait(documents.read({ bytes, signal }), { signal })

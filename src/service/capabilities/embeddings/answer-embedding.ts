@@ -9,7 +9,7 @@ import { sell } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'
 import { type EmbeddingModel, embeddingFrameTokens, reportedTokens } from '../../models/model.ts'
 
-/** Vectors of the engine, under our model's id, charged by their tokens. */
+/** Returns the engine's vectors with our model id, charged by tokens. */
 export async function answerEmbedding(call: Call, body: EmbeddingRequest, service: Service): Promise<JsonReply> {
   const model = service.catalogue.embedding(body.model)
   checkEmbedding(model, body)
@@ -44,14 +44,14 @@ const answerOf = ({ id }: EmbeddingModel, { vectors, format, tokens }: Result): 
   usage: { prompt_tokens: tokens, total_tokens: tokens },
 })
 
-/** As OpenAI's clients read it: the bytes of little-endian 32-bit floats. */
+/** As OpenAI's clients expect: the bytes of little-endian 32-bit floats. */
 function base64Of(vector: readonly number[]): string {
   const bytes = Buffer.alloc(vector.length * Float32Array.BYTES_PER_ELEMENT)
   for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * Float32Array.BYTES_PER_ELEMENT)
   return bytes.toString('base64')
 }
 
-/** What the model's record allows. Throws `invalidRequest` with the allowed values. */
+/** Checks a request against the model's record. Throws `invalidRequest` with the allowed values. */
 export function checkEmbedding(model: EmbeddingModel, { dimensions, input }: EmbeddingRequest): void {
   if (dimensions !== undefined && dimensions !== model.dimensions) {
     if (!model.hasDimensions) {
@@ -61,7 +61,7 @@ export function checkEmbedding(model: EmbeddingModel, { dimensions, input }: Emb
       throw fieldError(['dimensions'], `${model.id} returns ${model.dimensions} dimensions at most`)
     }
   }
-  // Real counting, which costs time, is only done where the bytes would be too many tokens.
+  // The slow exact count is used only if the bytes could be too many tokens.
   const counter = new TokenCounter()
   for (const [index, part] of partsOf(input).entries()) {
     if (mostTokensOf(part) <= model.maximumInputTokens || tokensOf(part, counter) <= model.maximumInputTokens) continue
@@ -70,10 +70,10 @@ export function checkEmbedding(model: EmbeddingModel, { dimensions, input }: Emb
   }
 }
 
-/** What is embedded into one vector: a text, or tokens. */
+/** The input of one vector: a text, or tokens. */
 type EmbeddingPart = string | readonly number[]
 
-/** One part for each vector that is asked for. */
+/** Returns one part per requested vector. */
 export function partsOf(input: EmbeddingInput): readonly EmbeddingPart[] {
   if (typeof input === 'string') return [input]
   return isTokens(input) ? [input] : input
@@ -81,13 +81,13 @@ export function partsOf(input: EmbeddingInput): readonly EmbeddingPart[] {
 
 const isTokens = (input: readonly unknown[]): input is number[] => typeof input[0] === 'number'
 
-/** The most tokens that these parts can have: a byte is never more than one. */
+/** Returns the maximum tokens of these parts: no byte is more than one token. */
 const mostTokens = (parts: readonly EmbeddingPart[]): number => parts.reduce((sum, part) => sum + mostTokensOf(part), 0)
 
 export const mostTokensOf = (part: EmbeddingPart): number =>
   embeddingFrameTokens + (typeof part === 'string' ? Buffer.byteLength(part) : part.length)
 
-/** What is held before the engine is asked; covers every usage that it can honestly report. */
+/** What is held before the engine is called; covers every usage that it can correctly report. */
 export const embeddingHold = ({ price }: Pick<EmbeddingModel, 'price'>, parts: readonly EmbeddingPart[]): MicroUsd =>
   addUsd(...priceLines([{ units: BigInt(mostTokens(parts)), unitPricePicoUsd: price.inputPicoUsd }]))
 
@@ -96,9 +96,9 @@ interface EmbeddingUsage {
   counted: 'reported' | 'estimated'
 }
 
-/** The engine's word, or our own count where it has none that can be. */
+/** Returns the engine's report, or our own count if it is missing or impossible. */
 export function embeddingUsage(reported: number | null, parts: readonly EmbeddingPart[]): EmbeddingUsage {
-  // No input is empty, so none is no count.
+  // No input is empty, so zero is not a valid count.
   if (reported && reported <= reportedTokens) return { tokens: reported, counted: 'reported' }
   const counter = new TokenCounter()
   const tokens = parts.reduce((sum, part) => sum + tokensOf(part, counter), 0)
@@ -108,7 +108,7 @@ export function embeddingUsage(reported: number | null, parts: readonly Embeddin
 export const tokensOf = (part: EmbeddingPart, counter: TokenCounter): number =>
   typeof part === 'string' ? counter.count(part) : part.length
 
-/** The line of a charge; nothing used, no line. */
+/** The line of a charge; none if nothing was used. */
 export function embeddingLines({ price }: Pick<EmbeddingModel, 'price'>, { tokens, counted }: EmbeddingUsage): Line[] {
   if (tokens === 0) return []
   const priced = { units: BigInt(tokens), unitPricePicoUsd: price.inputPicoUsd }

@@ -29,11 +29,11 @@ import type { EditModel, ImageInputModel, UpscaleModel } from '../../models/mode
 import { qualitiesOf } from '../../models/model-record.ts'
 import { editPrice, sellImage, upscalePrice } from './sell-image.ts'
 
-/** One image (published contract §7.3). */
+/** Edits one image (published contract §7.3). */
 export const answerEditImage = (call: Call, body: EditImageRequest, service: Service) =>
   edit(call, { body, sources: [{ path: ['image'], input: body.image }] }, service)
 
-/** Up to three (published contract §7.4). */
+/** Edits up to three images (published contract §7.4). */
 export function answerMultiEditImage(call: Call, body: MultiEditImageRequest, service: Service) {
   const sources = [body.images].flat().map((input, index): ImageSource => ({ path: ['images', index], input }))
   return edit(call, { body, sources }, service)
@@ -53,7 +53,7 @@ async function edit(call: Call, { body, sources }: EditOrder, service: Service) 
   const amount = editPrice(model, asked)
   await requireFunds(call, amount)
   const pictures: ImageFile[] = []
-  // One after the other: each may be fetched, and all of them are in memory.
+  // One after another: each may have to be fetched, and all of them stay in memory.
   for (const source of sources) {
     pictures.push(await sourceImage(source, { model, fetcher: call.fetcher, signal: call.signal }))
   }
@@ -74,7 +74,9 @@ async function edit(call: Call, { body, sources }: EditOrder, service: Service) 
 
 type EditFields = Pick<EditImageRequest, 'prompt' | 'aspect_ratio' | 'resolution' | 'quality' | 'output_format'>
 
-/** What an engine is asked for, beside its images. Throws `invalidRequest` with what the model's record allows. */
+/**
+ * Returns the request for the engine, without its images. Throws `invalidRequest` with what the model's record allows.
+ */
 function checkedEdit(model: EditModel, body: EditFields): Omit<EditRequest, 'images'> {
   const { prompt, aspect_ratio: ratio, resolution, quality } = body
   if (prompt.length > model.promptCharacters) {
@@ -109,7 +111,7 @@ function formatOf({ id, formats }: EditModel, asked: EditFields['output_format']
   throw fieldError(['output_format'], `${id} does not support ${format}; allowed values: ${formats.join(', ')}`)
 }
 
-/** What the published contract takes where a request does not say, or says null. */
+/** The published default if a request omits the member or sends null. */
 const defaultCreativity = 0.5
 const defaultReplication = 0.35
 
@@ -145,7 +147,7 @@ function enhanceOf(model: UpscaleModel, body: UpscaleImageRequest): UpscaleReque
   }
 }
 
-/** A default is nobody's choice. */
+/** A default value is not a choice of the caller. */
 const otherThan = (usual: number, asked: number | null | undefined): number | undefined =>
   asked === usual ? undefined : (asked ?? undefined)
 
@@ -155,11 +157,11 @@ function requireRoom({ id, mostMadePixels }: UpscaleModel, { width, height }: Im
   throw tooLargeImage(['image'], problem)
 }
 
-/** All of fetching one image that a request names by its address; its caller waits. */
+/** Timeout of fetching an image that a request names by address; its caller waits. */
 export const imageFetchMs = 20_000
 
 interface ImageSource {
-  /** Where in the request it stands. */
+  /** Where it is in the request. */
   path: readonly (string | number)[]
   input: ImageInput
 }
@@ -170,12 +172,12 @@ interface SourceOptions {
   signal: AbortSignal
 }
 
-/** What models that begin with images take; a moving one has no one image. */
+/** Types that these models accept; an animation has no single image. */
 const takenTypes = ['png', 'jpeg', 'webp'] as const
 
 /**
- * An image as a request brings it, by its bytes and not by what is said of them. Throws `corruptedImage`,
- * `imageTooSmall`, `imageTooLarge`, `payloadTooLarge`, or `invalidRequest` that names the field.
+ * Reads an image from a request, by its bytes and not by its claimed type. Throws `corruptedImage`, `imageTooSmall`,
+ * `imageTooLarge`, `payloadTooLarge`, or `invalidRequest` that names the field.
  */
 async function sourceImage(source: ImageSource, options: SourceOptions): Promise<ImageFile> {
   const bytes = await bytesOf(source, options)
@@ -214,7 +216,7 @@ async function bytesOf({ path, input }: ImageSource, { fetcher, signal }: Source
   }
   if (/^https?:/i.test(input)) return fetched(path, { url: input, fetcher, signal })
   const head = /^data:[\w.+/-]{0,100};base64,/i.exec(input)?.[0] ?? ''
-  // Lines may be broken, as programs that write base64 for mail do.
+  // Line breaks are allowed, because some programs write base64 as for mail.
   const bytes = fromBase64(input.slice(head.length).replaceAll(/[\r\n]/g, ''))
   if (!bytes) throw fieldError(path, 'must be base64, a data URL with base64, or an http(s) URL')
   return bytes

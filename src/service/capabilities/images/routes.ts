@@ -45,7 +45,7 @@ export const listImageStylesRoute = route(listImageStyles, async (_call, { catal
   return json({ object: 'list', data: [...new Set(styles)].sort() })
 })
 
-/** The native request (published contract §7.1). */
+/** Answers the native request (published contract §7.1). */
 async function answerGenerateImage(call: Call, body: GenerateImageRequest, service: Service) {
   const model = service.catalogue.image(body.model)
   checkImage(model, body)
@@ -78,7 +78,7 @@ function jsonOf(requestId: string, { pictures, startedAtMs, endedAtMs }: Made): 
 
 const defaultSide = 1_024
 
-/** OpenAI's request (published contract §7.2). */
+/** Answers OpenAI's request (published contract §7.2). */
 async function answerSimpleImage(call: Call, body: SimpleImageRequest, service: Service) {
   const model = service.catalogue.image(body.model)
   checkPrompt(model, 'prompt', body.prompt)
@@ -113,7 +113,7 @@ function sidesOf({ id, sideDivisor, longestSide }: ImageModel, size: SimpleImage
   return { width, height }
 }
 
-/** Choices of other models; each is refused by its name where it is asked for, never ignored. */
+/** Choices that only other models have; each is refused by name if requested, never ignored. */
 const untaken = ['aspect_ratio', 'resolution', 'quality'] as const
 
 /** Checks a request against the model's record. Throws `invalidRequest` with the allowed values. */
@@ -128,13 +128,13 @@ function checkImage(model: ImageModel, request: GenerateImageRequest): void {
   if (hasSteps(model) && request.steps && request.steps > model.steps.max) {
     throw fieldError(['steps'], `${model.id} accepts ${model.steps.max} at most`)
   }
-  // 0 is the contract's word for a seed of the service's own choice.
+  // 0 is the contract's word for a seed chosen by the service.
   if (request.seed && !model.hasSeed) throw notTaken(model, 'seed')
   if (request.style_preset !== undefined && !model.styles.includes(request.style_preset)) {
     if (model.styles.length === 0) throw notTaken(model, 'style_preset')
     throw fieldError(['style_preset'], `is not supported by ${model.id}; allowed values: ${model.styles.join(', ')}`)
   }
-  // The record tells of all other choices, and no model offers what its engine cannot carry.
+  // The record covers all other choices, and no model offers one that its engine does not support.
   const variants = request.variants === 1 ? undefined : request.variants
   requireCarried(model, { variants, cfg_scale: request.cfg_scale })
   if (request.return_binary && request.variants > 1) {
@@ -142,7 +142,7 @@ function checkImage(model: ImageModel, request: GenerateImageRequest): void {
   }
 }
 
-/** Whether there is a choice; elsewhere the contract's `steps` is a hint, which no engine is given. */
+/** Whether there is a choice; otherwise the contract's `steps` is only a hint, which the engine does not get. */
 const hasSteps = ({ steps }: ImageModel): boolean => steps.max > 1
 
 function checkFormat(model: ImageModel, field: string, format: ImageFormat | null | undefined): void {

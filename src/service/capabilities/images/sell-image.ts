@@ -19,14 +19,14 @@ interface OneImage {
   amount: MicroUsd
   sku: string
   format: ImageFormat
-  /** Whether the caller wants images of adults blurred; absent where nobody can ask for it. */
+  /** Whether the caller wants sexual images blurred; absent if the operation has no such option. */
   safeMode?: boolean
-  /** What a caller is told where the engine fails without saying why. */
+  /** The error for a caller if the engine fails without a reason. */
   failed: () => ServiceError
   make(): Promise<Buffer>
 }
 
-/** Holds the price of one image, has it made, and charges for it once it is one. */
+/** Holds the price of one image, has it made, and charges for it once it is valid. */
 export function sellImage(call: Call, order: OneImage, service: Service): Promise<BytesReply> {
   const { model, amount, sku, format } = order
   return sell(call, { model: model.id, amount }, service, async () => {
@@ -37,7 +37,7 @@ export function sellImage(call: Call, order: OneImage, service: Service): Promis
   })
 }
 
-/** What an engine says by an error of ours is the answer; anything else is for the log. */
+/** A `ServiceError` from an engine is the answer; anything else is only logged. */
 async function made({ signal, requestId }: Call, { make, failed, format }: OneImage, { log }: Service) {
   try {
     const bytes = await boundedWait(make(), { signal })
@@ -55,7 +55,7 @@ async function made({ signal, requestId }: Call, { make, failed, format }: OneIm
 interface ImageOrder {
   model: ImageModel
   request: ImageRequest
-  /** The answer, once the images are there. */
+  /** Builds the answer once the images exist. */
   replyOf(made: Made): JsonReply | BytesReply
 }
 
@@ -90,7 +90,7 @@ export async function sellGeneratedImages(call: Call, { model, request, replyOf 
   })
 }
 
-/** What is no image of the format that was asked for is not sold. */
+/** A result that is not an image in the requested format is not sold. */
 function checked(pictures: readonly Buffer[], { count, format }: ImageRequest): readonly Buffer[] {
   const areGood = pictures.every(bytes => bytes.length <= imageFileBytes && typeOfBytes(bytes) === format)
   if (pictures.length === 0 || pictures.length > count || !areGood) {
@@ -101,15 +101,16 @@ function checked(pictures: readonly Buffer[], { count, format }: ImageRequest): 
 
 interface ModeratedWork {
   format: ImageFormat
-  /** Whether sexual images are blurred; absent where the operation has no such choice, and its images are not looked at. */
+  /** Whether sexual images are blurred; absent if the operation has no such option and its images are not checked. */
   safeMode?: boolean
-  /** `found` takes what the engine says that it found itself. */
+  /** `found` receives the engine's own findings. */
   make(found: (finding: EngineFinding) => void): Promise<readonly Buffer[]>
 }
 
 /**
- * Images as they may be sold. What was found in them stands in headers (brief §9), and nothing does where nobody looked.
- * Throws `contentViolation` for a sexual image of a minor, and `moderationFailed` where the moderator could not look.
+ * Returns images that may be sold. Headers report what was found in them (brief §9), and are absent if nothing was
+ * checked. Throws `contentViolation` for a sexual image of a minor, and `moderationFailed` if the moderator could not
+ * check.
  */
 async function moderatedImages(
   call: Call,
@@ -156,7 +157,7 @@ function tellEngine(call: Call, told: EngineFinding): void {
   if (told.containsMinor !== undefined) call.set(containsMinor, told.containsMinor)
 }
 
-/** Safe mode is a policy too: what it blurs violates it. A finding of the engine is not taken back. */
+/** Safe mode is a policy too: what it blurs violates it. An engine's finding is never withdrawn. */
 function tell(
   call: Call,
   findings: readonly ImageFinding[],
@@ -183,18 +184,18 @@ function imageLines({ price }: Pick<ImageModel, 'price'>, pictures: number): Lin
   return [{ sku: 'image.generation', units, unitPricePicoUsd, amount: microUsd(units * price.perImageMicroUsd) }]
 }
 
-/** One image, whole or not at all. */
+/** One line for one image, which is charged fully or not at all. */
 function oneImageLine(sku: string, amount: MicroUsd): Line[] {
   return [{ sku, units: 1n, unitPricePicoUsd: amount * picoPerMicro, amount }]
 }
 
-/** By resolution and quality, where the model's price knows them. */
+/** Returns the price by resolution and quality, if the model's price depends on them. */
 export function editPrice({ price }: EditModel, { resolution, quality }: Pick<EditRequest, 'resolution' | 'quality'>) {
   const named = resolution ?? Object.keys(price.resolutions ?? {})[0] ?? ''
   const byQuality = quality === undefined ? undefined : price.quality?.[named]?.[quality]
   return byQuality ?? price.resolutions?.[named] ?? price.perImageMicroUsd
 }
 
-/** As the record says it: up to twice the size, and beyond. */
+/** Returns the price in the record: for up to twice the size, or beyond. */
 export const upscalePrice = ({ price }: UpscaleModel, scale: number): MicroUsd =>
   scale <= 2 ? price.twiceMicroUsd : price.fourTimesMicroUsd

@@ -1,17 +1,8 @@
-import { type ApiKeyRecord, counts } from '#access/keys/api-keys.ts'
-import {
-  createdKey,
-  keyChange,
-  keyMoved,
-  keyOrder,
-  orderBy,
-  requireMayTouch,
-  requireNoRaise,
-  tooManyKeys,
-} from '#access/keys/key-order.ts'
+import type { ApiKeyRecord } from '#access/keys/api-keys.ts'
+import { callerKey, createKeyFor, ownKey, revokeKeyFor, untilUnmoved } from '#access/keys/key-acts.ts'
+import { createdKey, keyChange, requireMayTouch, requireNoRaise } from '#access/keys/key-order.ts'
 import { keyUses, shownKey } from '#access/keys/shown-key.ts'
 import { callerLimits, type ListedModel, limitFor } from '#access/limits/limit-rules.ts'
-import { authenticationFailed, keyNotFound } from '#contract/errors/errors.ts'
 import { admissionFloorUsd } from '#contract/limits.ts'
 import { addUsd, toUsdNumber } from '#contract/money.ts'
 import {
@@ -25,7 +16,7 @@ import {
   type UpdateKeyRequest,
   updateKey,
 } from '#contract/operations/keys.ts'
-import { getRateLimitLog, getRateLimits } from '#contract/operations/rate-limits.ts'
+import { getRateLimitLog, getRateLimits, type RateLimits } from '#contract/operations/rate-limits.ts'
 import type { Principal } from '#ledger/accounts/principal.ts'
 import type { Store } from '#ledger/store/store.ts'
 import { json, principalOf, route } from '../../http/route.ts'
@@ -39,54 +30,14 @@ export const listKeysRoute = route(listKeys, async (call, { keys, store, clock }
   return json({ object: 'list', data: kept.map(key => shownKey(key, usesOf(key))) })
 })
 
-export const createKeyRoute = route(createKey, async (call, service) => {
-  const principal = principalOf(call)
-  const order = keyOrder(principal.account, call.body, service.clock.now())
-  await service.keys.requireSecret()
-  const creating = untilUnmoved(call.signal, async () => {
-    const caller = await callerKey(service, principal)
-    const nowMs = service.clock.now()
-    return service.keys.create(await orderBy(caller, order, { store: service.store, nowMs }))
-  })
-  const created = await creating.catch(error => {
-    throw tooManyKeys(error) ?? error
-  })
-  return json(createdKey(created))
-})
-
-/** The key that the request came with, as it is now: what was found with its secret may be a second old. Throws 401. */
-async function callerKey(
-  { keys, clock }: Pick<Service, 'keys' | 'clock'>,
-  principal: Principal,
-): Promise<ApiKeyRecord> {
-  const key = principal.kind === 'key' ? await keys.keptOne(principal.account, principal.keyId) : null
-  if (!key || !counts(key, clock.now())) throw authenticationFailed()
-  return key
-}
-
-/** Tries again wherever another change came between, which is then a part of what this one reads. */
-async function untilUnmoved<Result>(signal: AbortSignal, attempt: () => Promise<Result>): Promise<Result> {
-  for (;;) {
-    try {
-      return await attempt()
-    } catch (error) {
-      if (!keyMoved(error)) throw error
-      signal.throwIfAborted()
-    }
-  }
-}
+export const createKeyRoute = route(createKey, async (call, service) =>
+  json(createdKey(await createKeyFor(service, principalOf(call), call.body, call.signal))),
+)
 
 export const getKeyRoute = route(getKey, async (call, service) => {
   const key = await ownKey(service, principalOf(call).account, call.params.id)
   return json({ data: await withUse(service, key) })
 })
-
-/** A key of this account. Throws 404 for one that was deleted, and for another's. */
-async function ownKey({ keys }: Pick<Service, 'keys'>, account: string, id: string): Promise<ApiKeyRecord> {
-  const key = await keys.keptOne(account, id)
-  if (!key) throw keyNotFound()
-  return key
-}
 
 async function withUse({ store, clock }: Pick<Service, 'store' | 'clock'>, key: ApiKeyRecord) {
   const usesOf = await keyUses(store, { account: key.account, id: key.id }, clock.now())
@@ -112,11 +63,7 @@ async function change(service: Service, principal: Principal, request: UpdateKey
 }
 
 export const deleteKeyRoute = route(deleteKey, async (call, service) => {
-  const principal = principalOf(call)
-  const caller = await callerKey(service, principal)
-  const key = await ownKey(service, principal.account, call.query.id)
-  requireMayTouch(caller, key.id)
-  await service.keys.revoke(key.id)
+  await revokeKeyFor(service, principalOf(call), call.query.id)
   return json({ success: true })
 })
 
@@ -128,28 +75,32 @@ export const createWeb3KeyRoute = route(createWeb3Key, async (call, { web3Keys }
   json(createdKey(await web3Keys.create(call.body))),
 )
 
-export const getRateLimitsRoute = route(getRateLimits, async (call, service) => {
-  const principal = principalOf(call)
-  // Of the account's credit a key shows what its own budget lets it spend.
+export const getRateLimitsRoute = route(getRateLimits, async (call, service) =>
+  json(await rateLimitsOf(principalOf(call), service)),
+)
+
+type LimitParts = Pick<Service, 'funding' | 'settings' | 'catalogue' | 'store' | 'clock'>
+
+/** What a caller may do at the moment, with its limits by model. */
+export async function rateLimitsOf(principal: Principal, service: LimitParts): Promise<RateLimits> {
+  // A key shows only as much of the account's credit as its own budget lets it spend.
   const { staking, within } = await service.funding.spendable(principal)
   const credit = addUsd(within.usd, within.staking)
   const floorUsd = principal.kind === 'wallet' ? admissionFloorUsd : 0
-  return json(
-    callerLimits({
-      plan: principal.plan,
-      limitOf: ({ id: model, limit, tier }) =>
-        limitFor({ limit, model, tier, principal, address: '' }, service.settings.limits),
-      models: service.catalogue.models.map(limitedModel),
-      availableMicroUsd: within.usd,
-      stakingMicroUsd: staking === null ? null : within.staking,
-      accessPermitted: credit > 0n && toUsdNumber(credit) >= floorUsd,
-      keyExpiresAtMs: principal.kind === 'key' ? await keyExpiry(service.store, principal.keyId) : null,
-      nowMs: service.clock.now(),
-    }),
-  )
-})
+  return callerLimits({
+    plan: principal.plan,
+    limitOf: ({ id: model, limit, tier }) =>
+      limitFor({ limit, model, tier, principal, address: '' }, service.settings.limits),
+    models: service.catalogue.models.map(limitedModel),
+    availableMicroUsd: within.usd,
+    stakingMicroUsd: staking === null ? null : within.staking,
+    accessPermitted: credit > 0n && toUsdNumber(credit) >= floorUsd,
+    keyExpiresAtMs: principal.kind === 'key' ? await keyExpiry(service.store, principal.keyId) : null,
+    nowMs: service.clock.now(),
+  })
+}
 
-/** The limit of the operation that runs models of a type. */
+/** The limit of the operation that runs models of each type. */
 const limitOfType = {
   text: 'text',
   embedding: 'embedding',

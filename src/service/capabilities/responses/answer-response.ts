@@ -9,7 +9,7 @@ import { completeChat } from '../chat/complete-chat.ts'
 import { streamChat } from '../chat/stream-chat.ts'
 import { type ChatEvent, ResponseEvents, responseOf } from './response-events.ts'
 
-/** Answers a response as a chat: the same engine, the same charge, the same refusals. */
+/** Runs a response as a chat: the same engine, charge and refusals. */
 export async function answerResponse(call: Call, body: ResponsesRequest, service: Service): Promise<Reply> {
   const plan = await planChat(call, chatRequest(body), service)
   if (!body.stream) return completeChat(call, plan, service, responseOf)
@@ -24,7 +24,7 @@ export async function answerResponse(call: Call, body: ResponsesRequest, service
   }
 }
 
-/** A chat ends with its usage or an error; one that ends without either has failed. */
+/** A chat ends with usage or an error; one that ends without either has failed. */
 async function* translated(events: AsyncIterable<unknown>, told: ResponseEvents): AsyncGenerator<unknown> {
   let isOver = false
   for await (const event of events as AsyncIterable<ChatEvent>) {
@@ -34,7 +34,7 @@ async function* translated(events: AsyncIterable<unknown>, told: ResponseEvents)
   if (!isOver) yield* told.end({ error: { message: 'Inference processing failed', code: null } })
 }
 
-/** Members that have another form in a chat, or that a chat of one answer does not have. */
+/** Members with another form in a chat, or that a chat with one answer does not have. */
 const translatedMembers: ReadonlySet<string> = new Set([
   'input',
   'instructions',
@@ -50,10 +50,10 @@ const translatedMembers: ReadonlySet<string> = new Set([
   'messages',
 ])
 
-/** Fields that need a service that keeps conversations. */
+/** Members that need a service which stores conversations. */
 const stateful = ['previous_response_id', 'conversation', 'prompt'] as const
 
-/** The same request as a chat. Members that a chat shares are passed on. Throws `invalidRequest`. */
+/** Converts the request to a chat. Members that both have are passed on. Throws `invalidRequest`. */
 export function chatRequest(request: ResponsesRequest): ChatCompletionRequest {
   for (const name of stateful) {
     const value = request[name]
@@ -71,7 +71,7 @@ export function chatRequest(request: ResponsesRequest): ChatCompletionRequest {
     ...toolsOf(request),
     ...textOf(request),
     service_parameters: parametersOf(request),
-    // The last event of an answer tells its usage.
+    // The last event of an answer reports its usage.
     ...(request.stream ? { stream: true, stream_options: { include_usage: true } } : {}),
   }
   const read = ChatSchema.safeParse(chat)
@@ -86,7 +86,7 @@ function reasoningOf({ reasoning }: ResponsesRequest) {
   return { reasoning: asked, ...(effort ? { reasoning_effort: effort } : {}) }
 }
 
-/** Tools of OpenAI's that run on its side are refused by their names, but for searches: the service's own, and the model's. */
+/** Tools that run on OpenAI's side are refused by name, except searches: the service's own, and the model's. */
 function toolsOf({ tools, tool_choice: choice }: ResponsesRequest) {
   const taken = (tools ?? []).map((tool, index) => {
     const { type, ...flat } = tool
@@ -109,7 +109,7 @@ function toolsOf({ tools, tool_choice: choice }: ResponsesRequest) {
   return { tools: taken, tool_choice: { type: 'function', function: { name } } }
 }
 
-/** OpenAI's clients write a schema beside its name; a chat has it one level deeper. */
+/** OpenAI's clients write a schema next to its name; a chat nests it one level deeper. */
 function textOf({ text }: ResponsesRequest) {
   if (!text) return {}
   const { format, ...rest } = text
@@ -122,13 +122,13 @@ function textOf({ text }: ResponsesRequest) {
 function parametersOf({ service_parameters: given, web_search: searches }: ResponsesRequest) {
   const { return_search_results_as_documents: _documents, ...parameters } = given ?? {}
   const search = searches ? { enable_web_search: 'on' as const } : {}
-  // What was found is an item of the answer, and so has to be in the stream.
+  // Search results are an item of the answer, so they must be in the stream.
   return { ...search, ...parameters, include_search_results_in_stream: true }
 }
 
 type Message = Record<string, unknown>
 
-/** The conversation of a request as messages of a chat, its instructions first. Throws `invalidRequest`. */
+/** Converts a request's conversation to messages of a chat, instructions first. Throws `invalidRequest`. */
 function chatMessages({ instructions, input }: Pick<ResponsesRequest, 'instructions' | 'input'>): Message[] {
   const first = instructions ? [{ role: 'system', content: instructions }] : []
   if (typeof input === 'string') return [...first, { role: 'user', content: input }]
@@ -143,7 +143,7 @@ function added(messages: Message[], item: InputItem, index: number): Message[] {
       return [...messages, { role: 'tool', tool_call_id: item.call_id, content: plainText(item.output) }]
     case 'reasoning':
     case 'web_search_call':
-      // What a model thought or looked for is no part of what it is asked next.
+      // A model's earlier thoughts and searches are not part of its next prompt.
       return messages
     case 'item_reference':
       throw fieldError(['input', index, 'type'], 'This service stores no items; send the item itself')
@@ -154,7 +154,7 @@ function added(messages: Message[], item: InputItem, index: number): Message[] {
   }
 }
 
-/** Calls of one turn are one message of the assistant, with what it said before them. */
+/** All calls of one turn belong to one assistant message, with the text before them. */
 function withCall(messages: Message[], item: InputItem & { type: 'function_call' }): Message[] {
   const call = { id: item.call_id, type: 'function', function: { name: item.name, arguments: item.arguments } }
   const last = messages.at(-1)
@@ -163,7 +163,7 @@ function withCall(messages: Message[], item: InputItem & { type: 'function_call'
   return [...messages.slice(0, -1), { ...last, tool_calls: [...calls, call] }]
 }
 
-/** Only a user's message may hold more than text. */
+/** Only a user's message may contain more than text. */
 function contentOf(role: string, content: string | readonly InputPart[]): unknown {
   if (typeof content === 'string') return content
   return role === 'user' ? content.map(chatPart) : plainText(content)

@@ -2,15 +2,15 @@ import type { ChatCompletion, ChatCompletionChunk, TokenUsage } from '#contract/
 import type { OutputItem, ResponsesAnswer, ResponsesEvent } from '#contract/operations/responses.ts'
 import type { ServiceParametersEcho } from '#contract/operations/service-parameters.ts'
 
-/** What a stream of a chat says: a piece of the answer, or why there is no more of it. */
+/** An event of a chat's stream: a piece of the answer, or why it ends early. */
 export type ChatEvent = Partial<ChatCompletionChunk> & { error?: { message: string; code: string | null } }
 
 type Delta = ChatCompletionChunk['choices'][number]['delta']
 
-/** Tells a chat's stream as the events of a response. */
+/** Converts a chat's stream to the events of a response. */
 export class ResponseEvents {
   readonly #items: OpenItem[] = []
-  /** Of the calls of the model, by their place. */
+  /** The model's calls, by index. */
   readonly #calls = new Map<number, OpenItem>()
   #open: OpenItem | null = null
   #head: Pick<ResponsesAnswer, 'id' | 'created_at' | 'model'> | null = null
@@ -19,11 +19,11 @@ export class ResponseEvents {
   #endsAtLimit = false
   #number = 0
 
-  /** Events of a piece of the answer, in their order. */
+  /** Returns the events for a piece of the answer, in order. */
   push(event: ChatEvent): ResponsesEvent[] {
     const bodies = [...this.#begin(event), ...this.#search(event)]
     for (const { index, delta, finish_reason: reason } of event.choices ?? []) {
-      // One answer: a request has no way to ask for several.
+      // Only one answer: a request cannot ask for several.
       if (index !== 0) continue
       bodies.push(...this.#grow(delta))
       if (reason === 'length') this.#endsAtLimit = true
@@ -33,7 +33,7 @@ export class ResponseEvents {
     return events
   }
 
-  /** Events of the end, which says the usage or what went wrong. Changes nothing, so that it may be told again. */
+  /** Returns the last events, with usage or error. Has no side effects, so that it can be called again. */
   end({ usage, cost, error }: ChatEvent): ResponsesEvent[] {
     const closing = this.#items.filter(item => !this.#isClosed(item)).flatMap(item => item.closed(this.#sources))
     const output = this.#items.map(item => item.whole(this.#sources))
@@ -90,7 +90,9 @@ export class ResponseEvents {
     return [...opening, ...(this.#open?.grown(called?.arguments ?? '') ?? [])]
   }
 
-  /** Closes what is open and opens the next. Calls stay open to the end, because their pieces may come in turns. */
+  /**
+   * Closes the open item and opens the next. Calls stay open until the end, because their pieces may be interleaved.
+   */
   #next(kind: OpenItem['kind'], call?: { callId: string; name: string }): EventBody[] {
     const before = this.#open
     const closing = before && before.kind !== 'function_call' ? before.closed(this.#sources) : []
@@ -116,18 +118,18 @@ export class ResponseEvents {
   }
 }
 
-/** An event before it has its number. */
+/** An event before it gets its number. */
 type EventBody = { type: string } & Record<string, unknown>
 
 interface OpenItemParts {
   kind: OutputItem['type']
-  /** Of the chat. */
+  /** The chat's id. */
   answerId: string
   index: number
   call?: { callId: string; name: string }
 }
 
-/** One item of an answer while it grows: what it is so far, and the events that tell of it. */
+/** One item of an answer while it grows: its content so far, and the events that report it. */
 class OpenItem {
   readonly kind: OutputItem['type']
   readonly #id: string
@@ -146,7 +148,7 @@ class OpenItem {
     return { item_id: this.#id, output_index: this.#index }
   }
 
-  /** As it stands in an answer that has ended. */
+  /** Returns the item of a finished answer. */
   whole(sources: Sources): OutputItem {
     switch (this.kind) {
       case 'reasoning':
@@ -182,7 +184,7 @@ class OpenItem {
     }
   }
 
-  /** Changes nothing, so that it may be asked twice. */
+  /** Has no side effects, so that it can be called twice. */
   closed(sources: Sources): EventBody[] {
     const item = this.whole(sources)
     const done = { type: 'response.output_item.done', output_index: this.#index, item }
@@ -209,7 +211,7 @@ class OpenItem {
 
 type Sources = NonNullable<ServiceParametersEcho['web_search_citations']>
 
-/** Where a text cites which source, by the marks that the model was asked for (brief §2.8). */
+/** Finds where a text cites which source, by the marks that the model was told to use (brief §2.8). */
 const citationsIn = (text: string, sources: Sources) =>
   [...text.matchAll(/\[REF\](\d{1,3})\[\/REF\]/g)].flatMap(({ 0: mark, 1: number, index }) => {
     const source = sources[Number(number)]
@@ -218,7 +220,7 @@ const citationsIn = (text: string, sources: Sources) =>
     return [{ type: 'url_citation' as const, url, title, start_index: index, end_index: index + mark.length }]
   })
 
-/** A whole answer of a chat as a response. */
+/** Converts a whole answer of a chat to a response. */
 export function responseOf(completion: ChatCompletion): ResponsesAnswer {
   const { id, created, model, usage, cost, service_parameters: echo } = completion
   const [choice] = completion.choices
@@ -230,7 +232,7 @@ export function responseOf(completion: ChatCompletion): ResponsesAnswer {
     created_at: created,
     model,
     status: 'completed',
-    // The answer is told twice where a key keeps it, and has to be the same.
+    // Ids are derived, because an answer kept for a key is built twice and must be the same.
     output: drafts.map((item, index) => ({ ...item, id: itemId(item.type, id, index) })),
     ...(usage ? { usage: usageOf(usage) } : {}),
     ...(choice?.finish_reason === 'length' ? { incomplete_details: { reason: 'max_output_tokens' as const } } : {}),
@@ -247,7 +249,7 @@ function draftsOf(message: Message, sources: Sources): OutputItem[] {
   const calls = message.tool_calls ?? []
   return [
     ...(reasoning ? [reasoningItem(reasoning, '')] : []),
-    // An answer without anything is still an answer.
+    // An answer without any content is still an answer.
     ...(text || !calls.length ? [messageItem(text, sources, '')] : []),
     ...calls.map(({ id, function: called }, index) =>
       callItem({ callId: id ?? `call_${index}`, name: called?.name ?? '', written: called?.arguments ?? '' }, ''),
@@ -255,7 +257,7 @@ function draftsOf(message: Message, sources: Sources): OutputItem[] {
   ]
 }
 
-/** Engines write it under one name or another. */
+/** Engines use different names for it. */
 function reasoningOf(message: { reasoning_content?: unknown; reasoning?: unknown }): string {
   const { reasoning_content: published, reasoning } = message
   if (typeof published === 'string' && published) return published
@@ -278,7 +280,7 @@ const prefixes: Readonly<Record<OutputItem['type'], string>> = {
   web_search_call: 'ws',
 }
 
-/** Of the item at that place of an answer. */
+/** Returns the id of the item at that position of an answer. */
 const itemId = (type: OutputItem['type'], chatId: string, index: number): string =>
   `${prefixes[type]}_${coreOf(chatId)}_${index}`
 

@@ -30,7 +30,7 @@ export const cryptoRpcProxyRoute = route(cryptoRpcProxy, async (call, service) =
   answerRpc(call, call.params.network, call.body, service),
 )
 
-/** One call or a batch to a network's node. A refused call costs less, an unanswered one nothing. */
+/** Sends one call or a batch to a network's node. A refused call costs less, an unanswered one nothing. */
 async function answerRpc(call: Call, network: string, body: RpcRequest, service: Service): Promise<JsonReply> {
   const chain = networkOf(service.networks, network)
   const calls = Array.isArray(body) ? body : [body]
@@ -69,7 +69,7 @@ function networkOf(networks: readonly ChainNetwork[], slug: string): ChainNetwor
   )
 }
 
-/** Throws a 400 for the whole batch when one method is not allowed. */
+/** Throws a 400 for the whole batch if one method is not allowed. */
 function creditsOf({ baseCredits = rpcCredits.base }: ChainNetwork, { method }: RpcCall, path: number[]): number {
   const tier = tierOf(method)
   if (tier !== null) return baseCredits * tier
@@ -90,7 +90,7 @@ async function ask({ node, slug }: ChainNetwork, calls: readonly RpcCall[], sign
   }
 }
 
-/** The node got ids of ours, because two calls of a batch may share one. */
+/** The node got our own ids, because two calls of a batch may share one. */
 function withId({ id: _ours, ...result }: RpcResult, id: RpcCall['id']): RpcResult {
   return { jsonrpc: '2.0', ...(id === undefined ? {} : { id }), ...result }
 }
@@ -100,7 +100,7 @@ function linesOf(credits: number): Line[] {
   return priceLines([priced]).map(amount => ({ ...priced, sku: rpcSku, amount: microUsd(amount) }))
 }
 
-/** Times the base price, by how much work a call is for a node. */
+/** Multiple of the base price, by how much work a call is for a node. */
 type RpcTier = 1 | 2 | 4
 
 const ordinary = [
@@ -116,8 +116,8 @@ const large = ['eth_getLogs', 'eth_getBlockReceipts', 'eth_getProof', 'eth_creat
 const traces = ['trace_block', 'trace_call', 'trace_filter', 'trace_get', 'trace_transaction']
 
 /**
- * All methods that a node is asked. What is not here never reaches one: keys of the node, its administration, its debugger,
- * and what it would have to remember for a caller.
+ * All allowed methods. Others never reach a node: those that use its keys, administer or debug it, or make it keep
+ * state for a caller.
  */
 const tiers: ReadonlyMap<string, RpcTier> = new Map<string, RpcTier>([
   ...ordinary.map(method => [method, 1] as const),
@@ -125,7 +125,7 @@ const tiers: ReadonlyMap<string, RpcTier> = new Map<string, RpcTier>([
   ...traces.map(method => [method, 4] as const),
 ])
 
-/** Null for a method that is not allowed. */
+/** Returns null for a method that is not allowed. */
 const tierOf = (method: string): RpcTier | null => tiers.get(method) ?? null
 
 const rpcSku = 'crypto.rpc'
@@ -135,7 +135,7 @@ interface Used {
   readAtMs: number
 }
 
-/** Limits an account to one call at a time and its credits in 24 hours (published contract §11.4). */
+/** Limits an account to one call at a time and to its credits in 24 hours (published contract §11.4). */
 export class RpcGate {
   readonly #store: Store
   readonly #clock: Clock
@@ -147,7 +147,10 @@ export class RpcGate {
     this.#clock = clock
   }
 
-  /** Runs a call that costs at most `most` credits and counts what it did cost. Throws 429 `rpcInFlight`, `rpcCreditsUsed`. */
+  /**
+   * Runs a call that costs at most `most` credits and counts its actual cost. Throws 429 `rpcInFlight`,
+   * `rpcCreditsUsed`.
+   */
   async pass<Value>(
     account: string,
     most: number,
@@ -158,7 +161,7 @@ export class RpcGate {
     this.#busy.add(account)
     try {
       const used = await this.#usedBy(account, nowMs)
-      // Credits leave the count one by one as their day ends; within the hour some have.
+      // Credits expire one by one after a day, so some become free within the hour.
       if (used.credits + most > rpcCredits.aDay)
         throw rpcCreditsUsed(retryHeaders(rpcCredits.aDay, nowMs + hourMs, nowMs))
       const { value, credits } = await run()
@@ -192,7 +195,7 @@ const retryHeaders = (limit: number, untilMs: number, nowMs: number) => ({
 
 const slugPattern = /^[a-z0-9][a-z0-9-]{0,63}$/
 
-/** Returns the same networks. Throws when two share a name, or a name cannot be part of a path. */
+/** Returns the same networks. Throws if two share a name, or a name cannot be part of a path. */
 export function checkNetworks(networks: readonly ChainNetwork[]): readonly ChainNetwork[] {
   if (networks.length > networkCount) throw new Error(`A service has ${networkCount} networks at most.`)
   for (const { slug } of networks) {
@@ -203,14 +206,14 @@ export function checkNetworks(networks: readonly ChainNetwork[]): readonly Chain
   return networks
 }
 
-/** Networks of one service. */
+/** Maximum number of networks of a service. */
 export const networkCount = 100
 
-/** An account's credits are read from the ledger again after this, because other processes charge it too. */
+/** An account's credits are reread from the ledger after this time, because other processes charge it too. */
 const creditsKnownMs = 60_000
 
-/** Accounts whose credits of the day are remembered. */
+/** Accounts whose credits of the day are cached. */
 const countedAccounts = 10_000
 
-/** When to retry while another call of the account is in flight: nodes answer within a second. */
+/** Retry delay while another call of the account is in flight: nodes answer within a second. */
 const inFlightRetryMs = 1_000

@@ -10,23 +10,25 @@ import type { UseNonce } from '#ledger/store/units.ts'
 import type { ConsentOrder } from '../../http/service.ts'
 import type { ConsentPolicy, VideoModel } from '../../models/model.ts'
 
-/** How long an attestation of the same bytes and the same version of a policy is valid. */
+/** How long an attestation is valid for the same bytes and the same version of a policy. */
 const attestationMs = 365 * dayMs
 
 interface ConsentParts {
   faces: FaceDetector
   attestations: Attestations
-  docsUrl: string
+  /** Where users read the policy of a provider. */
+  policyUrl: (provider: string) => string
 }
 
 /**
- * Throws `needsConsent` when media with a face come without an attestation (brief §3.2). Nothing is held or charged before
- * it. Text alone never asks, and neither do bytes that this account has attested under the same policy.
- * New attestations are written in the unit that accepts the job, so none is kept for a job that was never accepted.
+ * Throws `needsConsent` if media with a face come without an attestation (brief §3.2). Nothing is held or charged
+ * before it. Text alone never needs consent, and neither do bytes that this account has attested under the same policy.
+ * New attestations are written in the unit of work that accepts the job, so none is kept for a job that was never
+ * accepted.
  */
 export async function requireConsent(
   order: ConsentOrder,
-  { faces, attestations, docsUrl }: ConsentParts,
+  { faces, attestations, policyUrl }: ConsentParts,
 ): Promise<UseNonce[]> {
   const { account, model, request, media, signal } = order
   const { consent } = model
@@ -41,7 +43,7 @@ export async function requireConsent(
     faces,
     signal,
   )
-  if (roles.length) throw consentNeeded(consent, roles, docsUrl)
+  if (roles.length) throw consentNeeded(consent, roles, policyUrl(consent.provider))
   return []
 }
 
@@ -71,7 +73,7 @@ const consentNeeded = ({ provider, title, version, text }: ConsentPolicy, roles:
     docs_url: docsUrl,
   })
 
-/** Inside `consents` nothing unknown is taken: consent to one provider's policy is not consent to another's. */
+/** Refuses unknown members of `consents`: consent to one provider's policy is not consent to another's. */
 function refuseUnknownProviders(model: VideoModel, request: VideoQueueRequest): void {
   const provider = model.consent?.provider
   for (const given of Object.keys(request.consents ?? {})) {
@@ -81,15 +83,15 @@ function refuseUnknownProviders(model: VideoModel, request: VideoQueueRequest): 
   }
 }
 
-/** Whose word it is, and on which policy and version. */
+/** Who attested, and under which policy and version. */
 interface AttestedUnder {
   account: string
   policy: string
 }
 
 /**
- * Media that a person has attested, by the hash of their bytes (published contract §4.3). They stand among the keys that
- * are used once: here one that is there already says that nobody has to be asked again.
+ * Media that a user has attested, by the hash of their bytes (published contract §4.3). They are stored with the
+ * single-use keys: an existing entry means that no further consent is needed.
  */
 export class Attestations {
   readonly #store: Store
@@ -100,7 +102,7 @@ export class Attestations {
     this.#clock = clock
   }
 
-  /** Those of `hashes` that were attested. */
+  /** Returns those of `hashes` that were attested. */
   async of(under: AttestedUnder, hashes: readonly string[]): Promise<Set<string>> {
     const keys = new Map(hashes.map(hash => [keyOf(under, hash), hash]))
     const rows = await this.#store.read
@@ -113,8 +115,8 @@ export class Attestations {
   }
 
   /**
-   * What keeps those of `hashes` that are not attested yet. Refused where someone was faster, and then it is there all
-   * the same.
+   * Returns the operations that record those of `hashes` that are not attested yet. They are refused if another request
+   * was faster, and then the entry exists anyway.
    */
   async marks(under: AttestedUnder, hashes: readonly string[]): Promise<UseNonce[]> {
     const known = await this.of(under, hashes)

@@ -8,12 +8,12 @@ import {
   type VideoQuoteRequest,
   videoMediaFields,
 } from '#contract/operations/video.ts'
-import { type MediaLengths, noMedia, secondsOf } from '#engines/video-media/request-media.ts'
+import { type MediaLengths, noMedia, secondsOf } from '#engines/video-media/media-limits.ts'
 import type { Line } from '#ledger/store/units.ts'
 import { requireCarried } from '../../models/check-model.ts'
 import { isUpscaler, promptCharacters, takenMedia, upscaleFactor, type VideoModel } from '../../models/model.ts'
 
-/** In a quote these are members that its own schema does not know. */
+/** In a quote these members are not in its own schema. */
 type Chosen = Readonly<Partial<Record<VideoMediaField | 'negative_prompt', unknown>>>
 
 /** Checks what a quote depends on against the model's record. Throws `invalidRequest` with the allowed values. */
@@ -31,18 +31,18 @@ export function checkVideoPrice(model: VideoModel, request: VideoQuoteRequest | 
   checkChosen(model, request)
 }
 
-/** What a queue request may name beside that; a quote that names it too is refused alike. */
+/** Checks the further members of a queue request; a quote with them is refused for the same reasons. */
 function checkChosen(model: VideoModel, request: Chosen): void {
   const taken = takenMedia(model)
   for (const field of videoMediaFields) {
     if (!taken.includes(field) && isGiven(request[field])) throw untaken(model, field)
   }
   const media = Object.fromEntries(videoMediaFields.map(field => [field, request[field]]))
-  // The record tells of all other choices, and no model offers what its engine cannot carry.
+  // The record covers all other choices, and no model offers one that its engine does not support.
   requireCarried(model, { negative_prompt: request.negative_prompt, ...media })
 }
 
-/** All of a queue request that can be told without reading its media. Throws `invalidRequest`. */
+/** Checks everything in a queue request that does not need its media. Throws `invalidRequest`. */
 export function checkVideo(model: VideoModel, request: VideoQueueRequest): void {
   checkVideoPrice(model, request)
   checkPrompts(model, request)
@@ -51,7 +51,7 @@ export function checkVideo(model: VideoModel, request: VideoQueueRequest): void 
   }
 }
 
-/** Its duration, whichever it is, is not looked at: the video has one (published contract §4.2). */
+/** The duration is ignored, because the video has its own (published contract §4.2). */
 function checkUpscale(model: VideoModel, request: VideoQuoteRequest | VideoQueueRequest): void {
   const { upscale_factors: factors = [] } = model.constraints
   if (request.resolution !== undefined) throw fieldError(['resolution'], 'Use upscale_factor instead of resolution')
@@ -95,7 +95,7 @@ interface VideoPriceQuoted {
   lines: Line[]
 }
 
-/** What a video costs: the answer of a quote and, by the same lines, the charge. The request has passed `checkVideo`. */
+/** Prices a video, for the quote and for the charge. The request has passed `checkVideo`. */
 export function priceVideo(
   model: VideoModel,
   request: VideoQuoteRequest | VideoQueueRequest,
@@ -126,7 +126,7 @@ function pricedUnits({ id, price }: VideoModel, { seconds, resolution, audio, up
   return [picture, { sku: 'video.audio.second', units, unitPricePicoUsd: price.audioPerSecondMicroUsd * picoPerMicro }]
 }
 
-/** Seconds that have begun, of all reference videos together. */
+/** Started seconds of all reference videos together. */
 function referenceUnits({ price }: VideoModel, seconds: number) {
   const perSecond = price.referencePerSecondMicroUsd ?? 0n
   if (perSecond === 0n || seconds === 0) return []
@@ -134,18 +134,18 @@ function referenceUnits({ price }: VideoModel, seconds: number) {
   return [{ sku: 'video.reference.second', units, unitPricePicoUsd: perSecond * picoPerMicro }]
 }
 
-/** What a request comes to once the model's defaults stand in for what it leaves out. */
+/** The settings of a request, with the model's defaults for what it omits. */
 interface VideoSettings {
   seconds: number
-  /** Null where the model has no choice. */
+  /** Null if the model has no choice. */
   resolution: string | null
   aspectRatio: string | null
   audio: boolean
-  /** Null but for upscalers. */
+  /** Null except for upscalers. */
   upscaleFactor: UpscaleFactor | null
 }
 
-/** The first value of a model's list is its default; audio is on unless told otherwise (brief §2.6). */
+/** The first value of a model's list is its default; audio is on by default (brief §2.6). */
 function videoSettings(
   model: Pick<VideoModel, 'constraints'>,
   request: Pick<
@@ -165,13 +165,13 @@ function videoSettings(
   }
 }
 
-/** Seconds that have begun are whole ones: 2.4 s cost what 3 s cost. */
+/** Started seconds count fully: 2.4 s cost as much as 3 s. */
 function detectedSeconds({ video }: MediaLengths): number {
   if (video === null) throw new Error('An upscale cannot be priced before its video has been read.')
   return Math.max(1, Math.ceil(video))
 }
 
-/** A request that says all of it, so that the engine draws what was priced. */
+/** Returns the request with all defaults filled in, so that the engine makes what was priced. */
 export function settledRequest(
   model: Pick<VideoModel, 'constraints'>,
   request: VideoQueueRequest,

@@ -15,7 +15,7 @@ import {
 import { augmentMicroUsd } from '#contract/operations/web.ts'
 import { sniffType } from '#contract/wire/media-type.ts'
 import { FetchRefused } from '#engines/fetch/fetcher.ts'
-import { noMedia, shortestMedia } from '#engines/video-media/request-media.ts'
+import { noMedia, shortestMedia } from '#engines/video-media/media-limits.ts'
 import { boundedWait } from '#host/async.ts'
 import { admissionFloor } from '#ledger/bounds.ts'
 import { type Call, json, principalOf, route, type WholeReply } from '../../http/route.ts'
@@ -28,8 +28,8 @@ import { unset, webPiecePrice } from '../web/routes.ts'
 import { checkVideo, checkVideoPrice, priceVideo as priceOf, priceVideo, settledRequest } from './quote-video.ts'
 
 /**
- * The same function that prices the charge, so a quote cannot differ from it. The video of an upscale is read for it,
- * and is fetched for nobody who has not the least credit that a paid call takes.
+ * Uses the function that prices the charge, so a quote cannot differ from it. For an upscale the video must be fetched
+ * and read, which is only done for callers with the minimum credit of a paid call.
  */
 export const quoteVideoRoute = route(quoteVideo, async (call, service) => {
   const { body } = call
@@ -45,8 +45,8 @@ export const quoteVideoRoute = route(quoteVideo, async (call, service) => {
 })
 
 /**
- * Checks come before the charge, so that a refused request never touches money; and nothing is fetched, measured or looked
- * at for someone who could not pay for the shortest video.
+ * Everything is checked before the charge, so that a refused request never touches money; and nothing is fetched or
+ * measured for a caller who could not pay for the shortest video.
  */
 export const queueVideoRoute = route(queueVideo, async (call, service) => {
   const principal = principalOf(call)
@@ -87,16 +87,16 @@ export const createVideoTranscriptionRoute = route(createVideoTranscription, asy
   answerVideoTranscription(call, call.body, service),
 )
 
-/** Of a video whose words are written down: an hour of a talk in 480p. */
+/** Largest video to transcribe: an hour of a talk in 480p. */
 const transcribedBytes = 100 * 1024 * 1024
 
-/** Until all of it is here. */
+/** Timeout of fetching it. */
 const transcribedFetchMs = 60_000
 
-/** Until its words are. */
+/** Timeout of transcribing it. */
 const transcriptMs = 600_000
 
-/** The words of a video. It is fetched here, guarded, and its engine never sees the address; a failure is free. */
+/** Transcribes a video. It is fetched here, guarded, and the engine never sees the address; a failure is free. */
 export async function answerVideoTranscription(call: Call, body: VideoTranscriptionRequest, service: Service) {
   const { transcriber } = service
   if (!transcriber) {
@@ -128,7 +128,7 @@ async function fetchVideo(url: string, { fetcher, signal }: Pick<Call, 'fetcher'
   return { bytes, mimeType }
 }
 
-/** An MP4 may hold audio alone, which can be transcribed as well. */
+/** An MP4 may contain only audio, which can be transcribed too. */
 function isVideo(bytes: Buffer): boolean {
   const type = sniffType(bytes)
   return type === 'audio/mp4' || type?.startsWith('video/') === true

@@ -30,13 +30,13 @@ import { sell } from '../../http/sell.ts'
 
 const picoPerMicro = 1_000_000
 
-/** Searches and pages that succeeded for a caller. */
+/** Successful searches and pages of a caller. */
 export interface WebUse {
   searches: number
   pages: number
 }
 
-/** A line for each kind that was used; published contract §15. */
+/** One line for each kind that was used (published contract §15). */
 export const webLines = ({ searches, pages }: WebUse): Line[] =>
   [
     { sku: 'web.search', count: searches },
@@ -50,7 +50,7 @@ export const webLines = ({ searches, pages }: WebUse): Line[] =>
       amount: microUsd(count * augmentMicroUsd),
     }))
 
-/** The line of a document or a transcript, which cost as much as a page. */
+/** The line of a document or transcript, which costs as much as a page. */
 export const webPiecePrice = (sku: string): Line => ({
   sku,
   units: 1n,
@@ -60,7 +60,7 @@ export const webPiecePrice = (sku: string): Line => ({
 
 export const webPrice = ({ searches, pages }: WebUse): MicroUsd => microUsd((searches + pages) * augmentMicroUsd)
 
-/** A model's own search, priced by result, up to the results that a chat pays for. */
+/** A model's own search, priced per result, up to the number that a chat pays for. */
 export function xSearchLines(results: number): Line[] {
   const count = Math.min(results, xSearchResults)
   if (count === 0) return []
@@ -76,7 +76,7 @@ export function xSearchLines(results: number): Line[] {
 
 export const mostOfXSearch: MicroUsd = microUsd(xSearchResults * xSearchMicroUsd)
 
-/** Throws `notSetUp` where the operator has none. */
+/** Throws `notSetUp` if the operator has configured none. */
 export function searchEngineOf({ search }: Pick<Web, 'search'>): SearchEngine {
   if (search) return search
   throw unset('This service has no web search. Continue without it, or ask its operator to enable it.')
@@ -101,7 +101,7 @@ export async function searchWeb(engine: SearchEngine, call: SearchCall, log: Log
   }
 }
 
-/** Throws `notSetUp` where the operator has none. */
+/** Throws `notSetUp` if the operator has configured none. */
 export function pageReaderOf({ pages }: Pick<Web, 'pages'>): PageReader {
   if (pages) return pages
   throw unset('This service cannot read web pages. Send the text itself, or ask its operator to enable it.')
@@ -117,7 +117,7 @@ export async function readPage(reader: PageReader, call: PageCall): Promise<Read
 
 const oneSearch = { searches: 1, pages: 0 }
 
-/** A search is charged whatever it finds. One that fails is free. */
+/** A search is charged whatever it finds. A failed one is free. */
 export const webSearchRoute = route(webSearch, async (call, service) => {
   const engine = searchEngineOf(service.web)
   const { query, limit, search_provider: provider } = call.body
@@ -147,7 +147,7 @@ export const webScrapeRoute = route(webScrape, async (call, service) => {
   })
 })
 
-/** A page that cannot be read is the caller's to change: another address may work. */
+/** An unreadable page is the caller's to fix: another address may work. */
 function refused(error: unknown): never {
   throw error instanceof PageUnread ? fieldError(['url'], error.message) : error
 }

@@ -11,7 +11,7 @@ import { defineEngineKind, type EngineSurroundings, keptByOptions } from '../def
 const options = {
   /** `http://127.0.0.1:8188`. */
   baseUrl: HttpUrl,
-  /** For a server behind a proxy that wants one. */
+  /** For a server behind a proxy that requires one. */
   apiKey: z.string().optional(),
   /** The file that ComfyUI exports for its API, with placeholders such as `{{prompt}}` in its texts. */
   workflow: z.string().min(1),
@@ -45,7 +45,7 @@ function picturesOf(type: string) {
     keptAs(type, given, around, comfy => new ComfyImages(comfy))
 }
 
-/** Over a reload an engine stays the same one until its options change, or what its workflow's file says. */
+/** Across a reload an engine stays the same until its options or the content of its workflow file change. */
 function keptAs<Engine>(
   type: string,
   given: Options,

@@ -13,7 +13,7 @@ import { Pocketsphinx } from '#engines/local/transcription.ts'
 import { count } from '../config-values.ts'
 import { defineEngineKind, type EngineSurroundings } from '../define-kind.ts'
 
-/** The demonstrations, to try a configuration with. */
+/** The demonstrations, for trying a configuration. */
 export const demoKind = defineEngineKind({
   name: 'demo',
   options: {},
@@ -27,15 +27,15 @@ export const demoKind = defineEngineKind({
     tts: () => new DemoSpeech(),
     asr: () => new DemoTranscription(),
     music: (_, { folder }) => new DemoMusic({ workFolder: join(folder, 'demo') }),
-    // Its encoders and their files are one: a second one would write the same videos.
+    // One set of encoders and files: a second one would write the same videos.
     video: (_, { keep, folder }) => keep('demo video', () => new DemoVideo({ workFolder: join(folder, 'demo') })),
   },
 })
 
-/** One thread for all of them, and for each reload. */
+/** One thread for all of them, across reloads. */
 const thread = ({ keep }: EngineSurroundings) => keep('demo images', demoImageWorker)
 
-/** Small models that come out of packages, and run on this machine. */
+/** Small models from packages, which run on this machine. */
 export const localKind = defineEngineKind({
   name: 'local',
   options: {},
@@ -65,20 +65,20 @@ const mostParallel = 1_024
 const mostThreads = 1_024
 const mostContextTokens = 10_000_000
 
-/** A file of weights, run in this process. */
+/** A model file, run in this process. */
 export const ggufKind = defineEngineKind({
   name: 'gguf',
   options: {
     path: z.string().min(1),
     contextTokens: count(1, mostContextTokens).optional(),
-    /** Answers at once; each has a context of its own in memory. */
+    /** Concurrent answers; each has its own context in memory. */
     parallel: count(1, mostParallel).default(1),
     threads: count(1, mostThreads).optional(),
   },
   concurrency: ({ parallel }) => parallel,
   engines: {
     text: ({ path, contextTokens, parallel, threads }, { keep, log, model, upstream }) =>
-      // The weights fill the memory once, whatever is read again.
+      // The model is in memory only once, whatever is reloaded.
       keep(
         `gguf ${JSON.stringify([path, contextTokens, parallel, threads])}`,
         () =>

@@ -24,7 +24,7 @@ const isForeign = [
   `without members that farebox writes itself (${ownMembers.join(', ')})`,
 ] as const
 
-/** Paths of names: `chat_template_kwargs.enable_thinking` is that member alone, in a list of each item. */
+/** Paths of names: `chat_template_kwargs.enable_thinking` is only that member; for a list, that of each item. */
 const PassMembers = z
   .array(
     z
@@ -39,29 +39,29 @@ const PassMembers = z
   .max(100)
 
 export const openAiOptions = {
-  /** With the version: `http://127.0.0.1:8000/v1`. */
+  /** Including the version: `http://127.0.0.1:8000/v1`. */
   baseUrl: HttpUrl,
   apiKey: z.string().optional(),
   /** Whether two requests for a video with the same `Idempotency-Key` make one. */
   takesKeys: z.boolean().optional(),
   lengthMember: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
-  /** How the server tells in a stream what it used so far: vLLM and SGLang the first way, llama.cpp the second. */
+  /** How the server reports running usage in a stream: the first is for vLLM and SGLang, the second for llama.cpp. */
   runningUsage: z.enum(runningUsages).optional(),
-  /** Members of a caller's chat that this server gets beside the published ones. */
+  /** Members of a caller's chat that this server gets in addition to the published ones. */
   passMembers: PassMembers.optional(),
-  /** What this server is told beside an effort where a caller wants no thinking, such as a switch of its template. */
+  /** What this server gets, in addition to an effort, if a caller wants no thinking, such as a template's switch. */
   withoutThinking: z
     .record(z.string(), z.unknown())
     .refine(...isForeign)
     .optional(),
-  /** The model's own search: `responses` for xAI's API, or what a gateway takes in a chat for it. */
+  /** The model's own search: `responses` for xAI's API, or the members that a gateway accepts in a chat. */
   xSearch: z
     .union([
       z.literal('responses'),
       z.strictObject({ members: z.record(z.string(), z.unknown()).refine(...isForeign) }),
     ])
     .optional(),
-  /** For edits; OpenAI’s newer models always answer base64, and refuse to be told so. */
+  /** For edits; OpenAI’s newer models always return base64, and reject the member that asks for it. */
   lacksResponseFormat: z.boolean().optional(),
   timeouts: z
     .strictObject({
@@ -77,7 +77,7 @@ export const openAiOptions = {
 
 type Options = Pick<z.output<z.ZodObject<typeof openAiOptions>>, 'baseUrl' | 'apiKey' | 'timeouts'>
 
-/** Any server that speaks OpenAI's API. */
+/** Any server with OpenAI's API. */
 export const openAiKind = defineEngineKind({
   name: 'openai',
   options: openAiOptions,
@@ -118,7 +118,7 @@ export const openAiKind = defineEngineKind({
   },
 })
 
-/** For every engine of this kind: a new one takes no more than these. */
+/** Options of every engine of this kind; a new one takes no others. */
 export const upstreamOf = (
   { baseUrl, apiKey, timeouts }: Options,
   around: Pick<EngineSurroundings, 'log' | 'model' | 'upstream'>,
@@ -131,8 +131,8 @@ export const upstreamOf = (
 })
 
 /**
- * One that makes videos stays the same over a reload: it alone knows which jobs it has announced and not sent yet, and
- * another would take those for jobs that its server may have.
+ * A video engine stays the same across a reload: only it knows which jobs it has recorded as sending but not sent, and
+ * another would assume that its server may have them.
  */
 export function keptVideo<Engine>(
   kind: string,
@@ -145,7 +145,7 @@ export function keptVideo<Engine>(
   return keptByOptions(`${kind} video`, options, around, () => make(jobUpstreamOf(given, around)))
 }
 
-/** Videos are handed over in a folder of the upstream's own. */
+/** Videos are returned in a folder per upstream. */
 const jobUpstreamOf = (given: Options, around: EngineSurroundings): JobUpstreamOptions => ({
   ...upstreamOf(given, around),
   workFolder: join(around.folder, 'videos', around.upstream),
@@ -159,9 +159,9 @@ export const serviceKind = defineEngineKind({
     apiKey: openAiOptions.apiKey,
     timeouts: openAiOptions.timeouts,
     passMembers: openAiOptions.passMembers,
-    /** The word in its headers and members. */
+    /** The vendor word in its headers and members. */
     vendor: z.string().refine(isVendor, 'Must be lower-case letters and digits').optional(),
-    /** Whether it knows a request again by its `Idempotency-Key`, as farebox does. */
+    /** Whether it recognizes a repeated request by its `Idempotency-Key`, as farebox does. */
     takesKeys: z.boolean().optional(),
   },
   onlyFor: { passMembers: ['text', 'video'], takesKeys: ['video'] },

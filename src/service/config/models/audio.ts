@@ -6,7 +6,7 @@ import { defineModelKind } from '../define-kind.ts'
 
 const Name = z.string().min(1).max(200)
 
-/** The contract's bounds of a request. */
+/** The contract's limits for a request. */
 const Speed = z.number().min(0.25).max(4)
 
 const daySeconds = 24 * 60 * 60
@@ -14,14 +14,14 @@ const daySeconds = 24 * 60 * 60
 export const speechKind = defineModelKind({
   type: 'tts',
   shape: {
-    /** The first is the one of a request that names none. */
+    /** The first is the default. */
     voices: z.tuple([Name], Name),
     formats: z.tuple([SpeechFormat], SpeechFormat).default(['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm']),
     hasSpeed: z.boolean().default(true),
-    /** Whether it takes a word on how to speak. */
+    /** Whether it accepts instructions on how to speak. */
     hasStyle: z.boolean().default(false),
     hasSampling: z.boolean().default(false),
-    /** For an engine that makes voices of recordings, of one upstream. */
+    /** For an engine that clones voices from recordings, with one upstream. */
     voiceCloning: z
       .strictObject({
         acceptedFormats: z
@@ -31,14 +31,14 @@ export const speechKind = defineModelKind({
         minimumSampleSeconds: count(1, 60).default(5),
       })
       .optional(),
-    /** Any where absent. */
+    /** Any language if absent. */
     languages: z.array(Name).max(1_000).optional(),
     price: z.strictObject({ perMillionCharactersUsd: PerMillionUsd }),
   },
   members: ({ price, languages, voiceCloning, ...members }) => ({
     ...members,
     ...(languages === undefined ? {} : { languages }),
-    // Each request brings its voice along; nothing is trained.
+    // Each request includes its voice; nothing is trained.
     ...(voiceCloning === undefined ? {} : { voiceCloning: { mode: 'zero_shot' as const, ...voiceCloning } }),
     price: { perCharacterPicoUsd: price.perMillionCharactersUsd },
   }),
@@ -74,7 +74,7 @@ export const musicKind = defineModelKind({
     hasLyricsOptimizer: z.boolean().default(false),
     voices: z.array(Name).max(1_000).default([]),
     hasLanguageCode: z.boolean().default(false),
-    /** Absent where it cannot be chosen. */
+    /** Absent if it cannot be chosen. */
     speed: z.strictObject({ least: Speed, most: Speed, default: Speed }).optional(),
     formats: z
       .array(z.enum(['mp3', 'wav', 'flac']))

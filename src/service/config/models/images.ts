@@ -5,14 +5,14 @@ import { pooledBackgrounds, pooledEdits, pooledImages, pooledUpscales } from '#e
 import { count, Usd } from '../config-values.ts'
 import { defineModelKind } from '../define-kind.ts'
 
-/** Models that make images, and models that change them. */
+/** Models that generate images, and models that change them. */
 
 const Format = z.enum(['png', 'jpeg', 'webp'])
 const Resolution = z.string().min(1).max(10)
 
 const taken = {
   shortestSide: count(1, 4_096).default(64),
-  /** Width times height of an image that is sent. */
+  /** Most pixels of an input image. */
   mostPixels: count(64, imagePixels).default(16_777_216),
 }
 
@@ -29,7 +29,7 @@ export const inpaintKind = defineModelKind({
     mostImages: count(1, mostEditImages).default(1),
     price: z.strictObject({
       perImageUsd: Usd,
-      /** By resolution, for a model that lets it be chosen; the first is what a request gets otherwise. */
+      /** By resolution, for a model that offers the choice; the first is the default. */
       resolutions: z.record(Resolution, Usd).optional(),
       quality: z
         .record(Resolution, z.strictObject({ low: Usd.optional(), medium: Usd.optional(), high: Usd.optional() }))
@@ -47,7 +47,7 @@ export const inpaintKind = defineModelKind({
   pooled: pooledEdits,
 })
 
-/** Without the members that are undefined, which an exact type does not take. */
+/** Removes undefined members, which an exact type does not accept. */
 const definedPrices = <Value extends object>(prices: Record<string, Value>) =>
   Object.fromEntries(
     Object.entries(prices).map(([name, each]) => [

@@ -6,10 +6,10 @@ import { probeTokens } from '#engines/upstreams/upstream.ts'
 import { count, PerMillionUsd } from '../config-values.ts'
 import { defineModelKind } from '../define-kind.ts'
 
-/** The largest context that is offered anywhere, with room. */
+/** More than the largest context that any model offers. */
 const mostTokens = 100_000_000
 
-/** Whether a model takes files is said by `files` alone. */
+/** Only `files` decides whether a model accepts files. */
 const Capabilities = ModelRecord.shape.model_spec.shape.capabilities.unwrap().omit({ supportsFileInput: true })
 
 const none: z.output<typeof Capabilities> = {
@@ -33,7 +33,7 @@ const none: z.output<typeof Capabilities> = {
 export const textKind = defineModelKind({
   type: 'text',
   shape: {
-    /** Its limits a minute. */
+    /** Decides its limits per minute. */
     tier: z.enum(textTiers).default('S'),
     contextTokens: count(1, mostTokens),
     maximumCompletionTokens: count(1, mostTokens).optional(),
@@ -44,7 +44,7 @@ export const textKind = defineModelKind({
       cacheWritePerMillionUsd: PerMillionUsd.optional(),
     }),
     capabilities: Capabilities.partial().default({}),
-    /** Takes files: `engine` hands them on, `text` puts their text into the message; refused where absent. */
+    /** Accepts files: `engine` passes them on, `text` adds their text to the message; refused if absent. */
     files: z.enum(['engine', 'text']).optional(),
   },
   members: ({ tier, contextTokens, maximumCompletionTokens, price, capabilities, files }) => ({

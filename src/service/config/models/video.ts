@@ -19,9 +19,9 @@ export const videoKind = defineModelKind({
     aspectRatios: Choices(VideoAspectRatio).default([]),
     resolutions: Choices(VideoResolution).default([]),
     durations: Choices(VideoDuration).default([]),
-    /** Media that it takes; where absent, an image as its first frame, unless its input is text alone. */
+    /** Media that it accepts; if absent, an image as its first frame, unless its input is only text. */
     media: Choices(z.enum(videoMediaFields)).optional(),
-    /** Of an upscaler, whose prices stand under `1x`, `2x` and `4x`. */
+    /** For an upscaler, whose prices are under `1x`, `2x` and `4x`. */
     upscaleFactors: Choices(UpscaleFactor).min(1).optional(),
     input: z.enum(['image-to-video', 'text-to-video', 'video']).default('text-to-video'),
     /** Whether it makes audio, and whether a request may choose. */
@@ -32,10 +32,10 @@ export const videoKind = defineModelKind({
       /** By resolution; `all` for a model without that choice. */
       perSecondUsd: z.record(z.string(), Usd),
       audioPerSecondUsd: Usd.default(microUsd(0)),
-      /** Of all reference videos together. */
+      /** For all reference videos together. */
       referencePerSecondUsd: Usd.default(microUsd(0)),
     }),
-    /** The policy that a person has to agree to for images with a face. */
+    /** The policy that a user must agree to for images with a face. */
     consent: z
       .strictObject({ provider: z.string().min(1), title: z.string().min(1), version: z.string().min(1), text: Text })
       .optional(),

@@ -2,26 +2,27 @@ import type { ServerResponse } from 'node:http'
 import { minuteMs } from '#contract/time.ts'
 
 /**
- * Who takes no piece of an answer for so long has left, though the connection stands: work and credit wait for readers.
- * Proxies and people that pause a reader go on sooner.
+ * A reader that takes no data for this long counts as gone, although it is connected, because work and credit wait for
+ * readers. Proxies and paused readers continue sooner.
  */
 export const readerPatienceMs = 5 * minuteMs
 
-/** A body that is made as it is read. */
+/** A body that is produced as it is read. */
 export interface PulledBody {
-  /** Null after the last piece. */
+  /** Returns null after the last piece. */
   next(): Promise<Uint8Array | null>
-  /** What goes out after the last piece, if anything. */
+  /** Returns a final piece, if any. */
   last?(): Uint8Array | null
-  /** Called once: when all has been read, when the reader has left, also before the first read, or after an error. */
+  /** Called once: when all has been read, when the reader has left, even before the first read, or after an error. */
   end(delivered: boolean): Promise<void>
-  /** Breaks the connection off; false where there is none, and an error of the body has to tell. */
+  /** Closes the connection; false if there is none, and an error of the body must show it. */
   cut?(): boolean
 }
 
 /**
- * Nothing happens before someone reads: a HEAD or a reader that has left opens no file. A generator would not do, since
- * one that was never started skips its `finally`. A reader that takes nothing for `readerPatienceMs` has left as well.
+ * Nothing happens before someone reads: a HEAD request or a reader that has left opens no file. A generator would not
+ * do, because one that was never started skips its `finally`. A reader that takes nothing for `readerPatienceMs` counts
+ * as gone too.
  */
 export function pulledBody(source: PulledBody): ReadableStream<Uint8Array> {
   let ended = false
@@ -32,7 +33,7 @@ export function pulledBody(source: PulledBody): ReadableStream<Uint8Array> {
     ended = true
     await source.end(delivered)
   }
-  // An error of a body is printed by the server that writes it, past the log and into the answer.
+  // The server that writes the body would print its error, bypassing the log and revealing it in the answer.
   const fail = (controller: ReadableStreamDefaultController, error: unknown) =>
     source.cut?.() ? controller.close() : controller.error(error)
   return new ReadableStream<Uint8Array>(
@@ -56,7 +57,7 @@ export function pulledBody(source: PulledBody): ReadableStream<Uint8Array> {
           await end(true)
           controller.close()
         } catch (error) {
-          // The error itself says more than what ending after it may add.
+          // The error itself says more than a failure of ending after it.
           await end(false).catch(() => undefined)
           fail(controller, error)
         }
@@ -67,7 +68,7 @@ export function pulledBody(source: PulledBody): ReadableStream<Uint8Array> {
   )
 }
 
-/** The same on a socket of ours, as fast as its reader takes it, without the cost of a web stream for each piece. */
+/** The same on a socket of ours, as fast as its reader reads, without the cost of a web stream for each piece. */
 export async function writePulled(outgoing: ServerResponse, source: PulledBody): Promise<void> {
   let ended = false
   const end = async (delivered: boolean) => {
@@ -97,7 +98,7 @@ export async function writePulled(outgoing: ServerResponse, source: PulledBody):
   }
 }
 
-/** Waits until the reader has taken what lies before it, or has left. Rejects where it takes nothing for too long. */
+/** Waits until the reader has taken the buffered data or has left. Rejects if it takes nothing for too long. */
 function taken(outgoing: ServerResponse): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => end(reject), readerPatienceMs).unref()

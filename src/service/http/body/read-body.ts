@@ -8,16 +8,19 @@ import { formBoundary, parseForm } from '#contract/wire/form.ts'
 import { parseJson } from '#contract/wire/json.ts'
 import { isJsonMediaType } from '#contract/wire/media-type.ts'
 
-/** What of a request the body reader needs; Node's own message and a web request both fit. */
+/** What the body reader needs of a request; both Node's message and a web request fit. */
 export interface BodySource {
   header(name: string): readonly string[]
-  /** All of it; null where it has more than `limit` bytes. `arrived` is told of each piece, and may throw to refuse it. */
+  /**
+   * Reads the whole body; null if it has more than `limit` bytes. `arrived` is called for each piece, and may throw to
+   * refuse it.
+   */
   read(limit: number, arrived: Arrived): Promise<Uint8Array | null>
 }
 
 type Arrived = (bytes: number) => void
 
-/** Callers without credentials, and key management, may only send small bodies. */
+/** Callers without credentials, and key management, may send only small bodies. */
 const bytesLimit = (operation: Operation): number => {
   if (!operation.auth.length || operation.adminKey) return bodyBytes.small
   if (operation.limit === 'video.queue' || operation.path === '/video/quote') return bodyBytes.video
@@ -25,7 +28,7 @@ const bytesLimit = (operation: Operation): number => {
   return bodyBytes.json
 }
 
-/** The JSON of a body, or the fields of a form; undefined where the operation takes none. Reads no more than its limit. */
+/** Reads the JSON of a body, or the fields of a form, up to its limit; undefined if the operation takes none. */
 export async function readBody(operation: Operation, source: BodySource, arrived: Arrived): Promise<unknown> {
   if (!operation.request.body) return undefined
   const encoding = source.header('content-encoding')[0]
@@ -86,11 +89,14 @@ const tooLarge = () =>
     error: 'The request payload is too large. Please reduce the size of your request.',
   })
 
-/** All bytes of a body; null where there are more than `limit`. Rejects where its caller breaks off, and with what `arrived` throws. */
+/**
+ * Reads all bytes of a body; null if there are more than `limit`. Rejects if its caller disconnects, and with what
+ * `arrived` throws.
+ */
 export const wholeBody = (incoming: IncomingMessage | null, request: Request, limit: number, arrived: Arrived) =>
   incoming ? ofMessage(incoming, limit, arrived) : ofRequest(request, limit, arrived)
 
-/** By its events: an async iterator of a message takes some 15 µs more, and ends its connection where one stops early. */
+/** Uses events: an async iterator of a message takes some 15 µs more, and closes its connection if one stops early. */
 function ofMessage(incoming: IncomingMessage, limit: number, arrived: Arrived): Promise<Uint8Array | null> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []

@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { contentDisposition } from '#contract/wire/headers.ts'
@@ -8,33 +7,31 @@ import type { Exchange } from '../exchange.ts'
 import type { EventsReply, FileReply, PiecesReply, Reply } from '../route.ts'
 import { type PulledBody, pulledBody } from './pulled-body.ts'
 
-/** A file, or the part of it from `start` to `end`, both included. */
+/** A stored file, or a part of it; `read` is called when its first piece is wanted. */
 export function fileBody(
-  path: string,
-  range: { start?: number; end?: number },
+  read: (signal: AbortSignal) => AsyncIterable<Uint8Array>,
   { onEnd, cut }: { onEnd?: (delivered: boolean) => Promise<void>; cut?: () => boolean } = {},
 ): ReadableStream<Uint8Array> {
-  let open: ReturnType<typeof createReadStream> | null = null
-  let pieces: AsyncIterator<Buffer> | null = null
+  const left = new AbortController()
+  let pieces: AsyncIterator<Uint8Array> | null = null
   return pulledBody({
     async next() {
-      open ??= createReadStream(path, range)
-      pieces ??= open[Symbol.asyncIterator]()
+      pieces ??= read(left.signal)[Symbol.asyncIterator]()
       const step = await pieces.next()
       return step.done ? null : step.value
     },
     async end(delivered) {
-      open?.destroy()
+      left.abort()
       await onEnd?.(delivered)
     },
     ...(cut ? { cut } : {}),
   })
 }
 
-/** A JSON answer below this is smaller than what compressing it costs. */
+/** Compressing a smaller JSON answer costs more than it saves. */
 const compressFromBytes = 1024
 
-/** Puts a reply on the wire. */
+/** Writes a reply to the wire. */
 export async function send(exchange: Exchange, reply: Reply, vendor: string): Promise<Response> {
   const headers = exchange.answerHeaders
   switch (reply.kind) {
@@ -81,7 +78,7 @@ export async function sendText(exchange: Exchange, text: string, contentType: st
 
 type Encoding = 'br' | 'gzip'
 
-/** Brief §9: only where the caller asked. A quality of 0 means no. */
+/** Brief §9: only if the caller asked for it. A quality of 0 means no. */
 function chosenEncoding(accepted: readonly string[]): Encoding | null {
   const names = accepted
     .flatMap(value => value.split(','))
@@ -98,7 +95,7 @@ const compressed = (text: string, encoding: Encoding): Promise<Uint8Array<ArrayB
     Uint8Array<ArrayBuffer>
   >
 
-/** One event of a stream, as its bytes. Those of a response have names (published contract §5.6). */
+/** Returns one event of a stream as bytes. Events of a response have names (published contract §5.6). */
 export function eventBytes(value: unknown, vendor: string): Uint8Array {
   if (value instanceof TextChunk && vendor === defaultVendor) return Buffer.from(`data: ${value.json}\n\n`)
   const plain = value instanceof TextChunk ? value.whole : value
@@ -110,10 +107,10 @@ function nameLine(value: unknown): string {
   return typeof type === 'string' && /^response\.[a-z_.]+$/.test(type) ? `event: ${type}\n` : ''
 }
 
-/** The end of every stream of events. */
+/** The end of every event stream. */
 export const lastEventBytes: Uint8Array = Buffer.from('data: [DONE]\n\n')
 
-/** Pulls one event at a time, so a slow reader slows the engine and memory stays bounded. */
+/** Pulls one event at a time, so that a slow reader slows the engine and memory stays bounded. */
 function eventStream(reply: EventsReply, vendor: string, exchange: Exchange): PulledBody {
   const iterator = reply.events[Symbol.asyncIterator]()
   return {
@@ -133,7 +130,7 @@ async function endedAfter(exchange: Exchange, iterator: AsyncIterator<unknown>):
   }
 }
 
-/** One piece at a time, as `eventStream`. */
+/** Sends one piece at a time, like `eventStream`. */
 function pieceStream({ pieces }: PiecesReply, exchange: Exchange): PulledBody {
   const iterator = pieces[Symbol.asyncIterator]()
   return {
@@ -155,6 +152,6 @@ function sendFile(exchange: Exchange, reply: FileReply): Response {
     exchange.ended()
     await reply.onEnd?.(delivered)
   }
-  const body = fileBody(reply.path, {}, { onEnd, cut: () => exchange.cut() })
+  const body = fileBody(signal => reply.read({ signal }), { onEnd, cut: () => exchange.cut() })
   return exchange.response(body)
 }

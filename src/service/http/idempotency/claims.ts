@@ -17,36 +17,40 @@ import {
   readAnswer,
   recordedBytes,
   smallAnswerBytes,
-} from './kept-answer.ts'
+} from './replayed-answer.ts'
 
-/** A key as it came with a request. */
+/** A key and its request. */
 export interface ClaimOrder {
   claim: string
   account: string
-  /** Charged for the work if nobody has begun it yet. */
+  /** The request that is charged if no one has begun the work yet. */
   request: string
   fingerprint: string
-  /** Operations that open the account, where it has to exist first. */
+  /** Operations that open the account, if it must exist first. */
   opening?: readonly Op[]
 }
 
-/** What the store says of a key. */
+/** The state of a key in the store. */
 export type Taken =
   | { state: 'ours'; claim: RunningClaim }
-  /** An answer of null was not kept, because it was too large or one of too many. The request is what was charged. */
+  /**
+   * A null answer was not kept, because it was too large or one of too many. The request is the one that was charged.
+   */
   | { state: 'done'; answer: KeptAnswer | null; request: string }
   | { state: 'other-request' }
   | { state: 'no-account' }
 
 type ClaimRow = Awaited<ReturnType<Claims['find']>>
 
-/** All keys whose work this process does: takes them, keeps their leases, and waits for them when the service drains. */
+/**
+ * All keys whose work this process does: takes them, renews their leases, and waits for them when the service drains.
+ */
 export class Claims {
   readonly #store: Store
   readonly #clock: Clock
-  /** Names this process in leases. */
+  /** Identifies this process in leases. */
   readonly #owner: string
-  /** What the answers of each account take. */
+  /** The space that each account's answers take. */
   readonly space: KeptSpace
   readonly #running = new Set<RunningClaim>()
   #renewal: NodeJS.Timeout | null = null
@@ -60,7 +64,7 @@ export class Claims {
     this.space = new KeptSpace(options.clock)
   }
 
-  /** Takes the key or says what became of it. Throws `keyInUse` while others work under it. */
+  /** Takes the key, or returns its outcome. Throws `keyInUse` while another process works under it. */
   async take(order: ClaimOrder): Promise<Taken> {
     for (let attempt = 0; attempt < claimAttempts; attempt++) {
       const row = await this.find(order.claim)
@@ -70,7 +74,7 @@ export class Claims {
     throw this.inUse()
   }
 
-  /** What became of a claim that we lost to others. Throws `keyInUse` while they work. */
+  /** Returns the outcome of a claim that we lost to another process. Throws `keyInUse` while it works. */
   async ended({ claim }: ClaimOrder): Promise<Extract<Taken, { state: 'done' }>> {
     const answer = await this.#answer(claim)
     if (!answer) throw this.inUse()
@@ -85,7 +89,7 @@ export class Claims {
       .executeTakeFirst()
   }
 
-  /** Null where someone was faster. */
+  /** Returns null if another request was faster. */
   async #begin({ claim, account, request, fingerprint, opening = [] }: ClaimOrder): Promise<Taken | null> {
     const set = { account, request, fingerprint, lease: this.#newLease() }
     const why = await this.#commit({ claim, from: null, fence: 0, set }, opening)
@@ -93,7 +97,7 @@ export class Claims {
     return why === 'no_account' ? { state: 'no-account' } : null
   }
 
-  /** Null where the claim moved while we looked at it. */
+  /** Returns null if the claim changed in the meantime. */
   async #takeUp({ claim, fingerprint }: ClaimOrder, row: NonNullable<ClaimRow>): Promise<Taken | null> {
     if (row.fingerprint !== fingerprint) return { state: 'other-request' }
     if (row.state === 'done') return this.#answer(claim)
@@ -104,8 +108,8 @@ export class Claims {
   }
 
   /**
-   * Where nobody else writes, any other process that has a lease is dead. Elsewhere a lease has lapsed only by a clock
-   * that can be trusted; our own has not while its work goes on, whatever a sleep or a jump made of the clock.
+   * If no other process writes, another owner of a lease is dead. Otherwise a lease has lapsed only by a trustworthy
+   * clock; our own has not while its work continues, even if the clock jumped or the machine slept.
    */
   async #isAlive(claim: string, { lease_owner, lease_until_ms }: NonNullable<ClaimRow>): Promise<boolean> {
     if (lease_until_ms === null) return false
@@ -148,7 +152,7 @@ export class Claims {
     this.#renewal = null
   }
 
-  /** Counts bytes that are kept in memory, negative ones when they go. False where there is no room: nothing was counted. */
+  /** Counts bytes in memory; negative when they are freed. False if there is no room, and then nothing was counted. */
   record(bytes: number): boolean {
     if (this.#recordedBytes + bytes > recordedBytes) return false
     this.#recordedBytes += bytes
@@ -165,7 +169,7 @@ export class Claims {
     )
   }
 
-  /** Why it was refused, null where it was not. */
+  /** Returns why it was refused, or null. */
   async #commit(move: Pick<MoveClaim, 'claim' | 'from' | 'fence' | 'set'>, before: readonly Op[] = []) {
     const atMs = this.#clock.now()
     const to: ClaimState = 'running'
@@ -187,7 +191,7 @@ export class Claims {
   }
 }
 
-/** How much of the disk the answers of each account take, as this process has kept them within a day. */
+/** Tracks how much disk space each account's answers take, as far as this process kept them within a day. */
 export class KeptSpace {
   readonly #clock: Clock
   readonly #used = new RecentMap<{ sinceMs: number; bytes: number }>(keptAccounts)
@@ -196,7 +200,7 @@ export class KeptSpace {
     this.#clock = clock
   }
 
-  /** Counts an answer of so many bytes. False where there is no room for it: it is delivered and not kept. */
+  /** Counts an answer of this size. False if there is no room: it is delivered but not kept. */
   take(account: string, bytes: number): boolean {
     if (bytes <= smallAnswerBytes) return true
     const nowMs = this.#clock.now()
@@ -215,12 +219,12 @@ interface ClaimParts {
   onOver: (claim: RunningClaim) => void
 }
 
-/** A claim under this process's lease. Every move names the fence it saw, so a move after losing the lease is refused. */
+/** A claim under this process's lease. Every move compares the fence, so a move after losing the lease is refused. */
 export class RunningClaim {
   readonly id: string
-  /** What is charged for the work, however often it is taken up again. */
+  /** The request that is charged for the work, however often it is resumed. */
   readonly request: string
-  /** True where a process that died, or that gave up half-way, had begun the work before. */
+  /** True if a process that died or gave up had begun the work before. */
   readonly takenOver: boolean
   readonly #parts: ClaimParts
   #fence: number
@@ -235,12 +239,12 @@ export class RunningClaim {
     this.#parts = parts
   }
 
-  /** True once an answer has been handed to a commit: from then on that commit alone decides. */
+  /** True once an answer was handed to a commit: from then on only that commit decides. */
   get kept(): boolean {
     return this.#kept
   }
 
-  /** Moves the lease while the work is alive. Failing is harmless: ending the claim reports it. */
+  /** Extends the lease while the work is alive. A failure is harmless, because ending the claim reports it. */
   renew(): Promise<void> {
     if (this.#kept) return Promise.resolve()
     this.#renewal ??= this.#renew().finally(() => {
@@ -256,31 +260,31 @@ export class RunningClaim {
     if (outcome?.ok) this.#fence += 1
   }
 
-  /** The operation that ends the claim with this answer, for the commit that charges the work. */
+  /** Returns the operation that ends the claim with this answer, for the commit that charges the work. */
   async keep(answer: string): Promise<MoveClaim> {
     this.#kept = true
     await this.#renewal
     return this.#move('done', { answer, lease: null })
   }
 
-  /** Ends the claim by itself, where no charge could. False where the claim is another's by now. */
+  /** Ends the claim without a charge. False if another process has it now. */
   async finish(answer: string): Promise<boolean> {
     return (await this.#commit(await this.keep(answer))).ok
   }
 
-  /** Leaves nothing behind: the same key starts again. */
+  /** Removes the claim: the same key starts again. */
   async giveUp(): Promise<void> {
     await this.#renewal
     await this.#commit(this.#move('gone', {}))
   }
 
-  /** Leaves the claim to the next request with the same key, which may then take it at once. */
+  /** Leaves the claim to the next request with the same key, which may take it at once. */
   async leave(): Promise<void> {
     await this.#renewal
     await this.#commit(this.#move('running', { lease: null }))
   }
 
-  /** Forgets it here; what is in the store stays. */
+  /** Forgets it in this process; the store keeps it. */
   over(): void {
     this.#parts.onOver(this)
   }

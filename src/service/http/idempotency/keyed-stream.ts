@@ -2,28 +2,31 @@ import type { PulledBody } from '../body/pulled-body.ts'
 import { eventBytes, lastEventBytes } from '../body/send.ts'
 import type { EventsReply } from '../route.ts'
 import type { Claims } from './claims.ts'
-import { keptAnswerBytes } from './kept-answer.ts'
+import { keptAnswerBytes } from './replayed-answer.ts'
 
 interface KeyedStreamParts {
   vendor: string
-  /** Where the memory for what is recorded is counted. */
+  /** Counts the memory of recordings. */
   claims: Pick<Claims, 'record'>
-  /** Called after the last event; the end of the stream goes out once it resolves. */
+  /** Called after the last event; the end of the stream is sent once it resolves. */
   ended(): Promise<void>
-  /** Called once, when the events broke off. Answers the events that say so, or null where the connection has to. Never rejects. */
+  /**
+   * Called once if the events break off. Returns the events that report it, or null if the connection must be closed
+   * instead. Never rejects.
+   */
   broken(error: unknown): Promise<readonly unknown[] | null>
-  /** The reader is gone. */
+  /** The reader has left. */
   left(): void
-  /** Breaks the connection off; false where there is none. */
+  /** Closes the connection; false if there is none. */
   cut(): boolean
 }
 
-/** Nothing went wrong: what nobody reads and nobody could be given again is not made. */
+/** Not a failure: what has no reader and cannot be replayed is not generated. */
 export class StreamTooLarge extends Error {}
 
 /**
- * A stream that is recorded while it is read, at its reader's pace, and goes on by itself when the reader has left. One
- * that is too large is delivered like one without a key: then it ends when its reader leaves.
+ * A stream that is recorded while it is read, at its reader's pace, and continues by itself when the reader has left.
+ * One that becomes too large is delivered as without a key, and then ends when its reader leaves.
  */
 export class KeyedStream {
   readonly body: PulledBody
@@ -42,7 +45,7 @@ export class KeyedStream {
     this.#parts = parts
     this.body = {
       next: () => this.#next(),
-      // Without it nobody takes what has come for the answer, which the key will bring.
+      // Without this end, a partial stream is not mistaken for the answer, which the key will bring.
       last: () => (this.#isWhole ? lastEventBytes : null),
       end: async delivered => {
         if (!delivered) parts.left()
@@ -51,19 +54,19 @@ export class KeyedStream {
     }
   }
 
-  /** Reads on for a reader who has left. */
+  /** Continues for a reader who has left. */
   goOn(): void {
     if (this.#goesOn || this.#over) return
     this.#goesOn = true
     void this.#readOn()
   }
 
-  /** What has gone out so far; null where it is too large. */
+  /** What has been sent so far; null if it is too large. */
   get recorded(): readonly Uint8Array[] | null {
     return this.#recorded
   }
 
-  /** Frees the memory of what was recorded. */
+  /** Frees the recording's memory. */
   forget(): void {
     this.#over = true
     this.#parts.claims.record(-this.#recordedBytes)
@@ -71,7 +74,7 @@ export class KeyedStream {
     this.#recorded = null
   }
 
-  /** The next event, for the reader or, after it has left, for nobody. Null after the last. */
+  /** Returns the next event, for the reader or, after it has left, for the recording. Null after the last. */
   #next(): Promise<Uint8Array | null> {
     const next = this.#turn.then(() => this.#step())
     this.#turn = next.catch(() => undefined)
@@ -116,13 +119,13 @@ export class KeyedStream {
       while (this.#recorded) if ((await this.#next()) === null) return
       await this.#turn
     } catch {
-      // Said where it broke.
+      // Reported where it broke.
       return
     }
     if (!this.#over) await this.#breakOff()
   }
 
-  /** Nobody reads it and nobody can have it again: what has been delivered is owed, and the rest is not made. */
+  /** It has no reader and cannot be replayed: what was delivered is owed, and the rest is not generated. */
   async #breakOff(): Promise<void> {
     let why: unknown = new StreamTooLarge()
     try {
@@ -130,7 +133,7 @@ export class KeyedStream {
     } catch (error) {
       why = error
     }
-    // Also where the charge could not be made, or the key would stay in use for as long as this process lives.
+    // Also called if the charge failed, because otherwise the key would stay in use as long as this process lives.
     await this.#parts.broken(why)
   }
 }

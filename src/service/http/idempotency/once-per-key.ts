@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { answerNotKept } from '#contract/errors/errors.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { isIdempotent, type Operation } from '#contract/operations/operation.ts'
@@ -24,6 +23,7 @@ import {
 } from '../route.ts'
 import { answerWithReceipt } from '../sell.ts'
 import type { ClaimOrder, RunningClaim, Taken } from './claims.ts'
+import { KeyedStream, StreamTooLarge } from './keyed-stream.ts'
 import {
   claimId,
   fingerprintOf,
@@ -35,16 +35,15 @@ import {
   readKey,
   reusedKey,
   writeAnswer,
-} from './kept-answer.ts'
-import { KeyedStream, StreamTooLarge } from './keyed-stream.ts'
+} from './replayed-answer.ts'
 
-/** The claim that a request's `Idempotency-Key` names, and its caller. */
+/** The claim that a request's `Idempotency-Key` refers to, and its caller. */
 interface RequestKey {
   claim: string
   principal: Principal
 }
 
-/** Null without a key, and for operations that take none. Throws what `readKey` throws. */
+/** Returns null without a key, and for operations that take none. Throws like `readKey`. */
 export function keyOf(operation: Operation, exchange: Exchange): RequestKey | null {
   const { principal } = exchange
   const key = isIdempotent(operation) && principal ? readKey(name => exchange.header(name)) : null
@@ -52,8 +51,8 @@ export function keyOf(operation: Operation, exchange: Exchange): RequestKey | nu
 }
 
 /**
- * Runs the work of a request once per `Idempotency-Key`: a repeat is given the first answer byte for byte, before
- * anything is counted, held or asked. Throws `keyInUse`, `reusedKey`, `answerNotKept`, and what `run` throws.
+ * Runs the work of a request once per `Idempotency-Key`: a repeat gets the first answer byte for byte, before anything
+ * is counted, held or called. Throws `keyInUse`, `reusedKey`, `answerNotKept`, and what `run` throws.
  */
 export async function oncePerKey(
   { claim, principal }: RequestKey,
@@ -72,7 +71,7 @@ export async function oncePerKey(
   return result === 'lost' ? answerTaken(await service.claims.ended(order), keyed) : result
 }
 
-/** A wallet that has credit and no account yet, because its stake is all that it has, gets one with its first key. */
+/** A wallet that has only staking credit, and so no account yet, gets one with its first key. */
 async function takeKey(order: ClaimOrder, principal: Principal, { requireNewWork, service }: KeyedRequest) {
   const taken = await service.claims.take(order)
   if (taken.state !== 'no-account') return taken
@@ -93,7 +92,7 @@ function answerTaken(taken: Exclude<Taken, { state: 'ours' | 'no-account' }>, ke
   })
 }
 
-/** The stored bytes; what is said of the moment (request id, time, balance) is of now. */
+/** Returns the stored bytes; headers about the moment (request id, time, balance) are current. */
 async function giveAgain({ status, headers: kept, body }: KeptAnswer, request: string, keyed: KeyedRequest) {
   const { exchange, service } = keyed
   const headers = exchange.answerHeaders
@@ -114,7 +113,7 @@ async function giveAgain({ status, headers: kept, body }: KeptAnswer, request: s
 
 const jsonType = 'application/json'
 
-/** One piece of work under a key. It goes on when its caller leaves, and its answer is stored before it is sent. */
+/** One piece of work with a key. It continues when its caller leaves, and its answer is stored before it is sent. */
 class KeyedWork implements Work {
   readonly requestId: string
   readonly holdId: string
@@ -142,7 +141,10 @@ class KeyedWork implements Work {
     else caller.addEventListener('abort', () => this.#callerLeft(), { once: true })
   }
 
-  /** The answer to send, or that the claim is another's by now: then nothing was charged here. Throws what `run` throws. */
+  /**
+   * Returns the answer to send, or that the claim now belongs to another process: then nothing was charged here. Throws
+   * what `run` throws.
+   */
   async answer(run: (work: Work) => Promise<Reply>): Promise<Response | 'lost'> {
     try {
       const reply = await run(this)
@@ -155,7 +157,7 @@ class KeyedWork implements Work {
     }
   }
 
-  /** It went on from the beginning. */
+  /** Keyed work continues from the start, so this only checks for an abort. */
   goOn(): void {
     this.signal.throwIfAborted()
   }
@@ -166,7 +168,7 @@ class KeyedWork implements Work {
     return this.#keyed.exchange.signal.aborted
   }
 
-  /** Its caller waits for the end of it, which is kept. */
+  /** Its caller waits for its end, which is kept. */
   unread = () => undefined
 
   async keep(reply: () => WholeReply): Promise<readonly Op[]> {
@@ -178,7 +180,7 @@ class KeyedWork implements Work {
     return [await this.#claim.keep(this.#streamAnswer(lastEvents()))]
   }
 
-  /** A caller who leaves a whole answer waits for it no longer than one who leaves a stream. */
+  /** A caller who leaves a whole answer keeps it running no longer than one who leaves a stream. */
   #callerLeft(): void {
     if (this.#isOver || this.#timer || this.#stop.signal.aborted) return
     this.#timer = setTimeout(() => this.#stop.abort(), workAfterLeavingMs).unref()
@@ -187,7 +189,7 @@ class KeyedWork implements Work {
     this.#stream?.goOn()
   }
 
-  /** Whole, or as an answer that is not kept where those of its account take too much already. */
+  /** Returns the whole answer, or a marker that it was not kept if its account's answers take too much space. */
   #textToKeep(answer: KeptAnswer): string {
     const { exchange, service } = this.#keyed
     const text = writeAnswer(answer)
@@ -232,7 +234,7 @@ class KeyedWork implements Work {
     headers.set('content-type', reply.mimeType)
     headers.set('content-disposition', `attachment; filename="${reply.filename}"`)
     const lasting = lastingHeaders(headers, this.#keyed.service.settings.vendor)
-    return this.#textToKeep({ status: 200, headers: lasting, body: await readFile(reply.path) })
+    return this.#textToKeep({ status: 200, headers: lasting, body: await bytesOf(reply) })
   }
 
   #sendEvents(reply: EventsReply): Response {
@@ -263,21 +265,21 @@ class KeyedWork implements Work {
     return this.#textToKeep({ status: 200, headers: lastingHeaders(headers, vendor), body })
   }
 
-  /** Before the end of the stream is sent: who has seen it can have the answer again. */
+  /** Runs before the end of the stream is sent, so that a reader who has seen it can get the answer again. */
   async #streamEnded(): Promise<void> {
     if (!this.#claim.kept) await this.#endUnkept()
     this.#over()
     this.#keyed.exchange.ended()
   }
 
-  /** A stream whose route kept nothing: where it charged nothing either, it was a refusal. */
+  /** Ends a stream whose route kept nothing: if it also charged nothing, it was a refusal. */
   async #endUnkept(): Promise<void> {
     this.signal.throwIfAborted()
     if (!(await this.#hasCharged())) return this.#free()
     if (!(await this.#claim.finish(this.#streamAnswer([])))) throw new AlsoCommitRefused('claim_moved')
   }
 
-  /** A reader is told by events, unless nobody reads any more, or another process has the whole answer by now. */
+  /** A reader is told by events, unless there is no reader or another process has the whole answer by now. */
   async #streamBroken(error: unknown): Promise<readonly unknown[] | null> {
     await this.#endWithout(error)
     const { exchange, service } = this.#keyed
@@ -289,8 +291,8 @@ class KeyedWork implements Work {
   }
 
   /**
-   * There is no whole answer. Where this attempt charged something, what there is becomes the answer. Where nothing
-   * happened the key is free again. In between it stays with its request, which is charged once at most.
+   * There is no whole answer. If this attempt charged something, its partial output becomes the answer. If nothing
+   * happened, the key is free again. Otherwise it keeps its request, which is charged at most once.
    */
   async #endWithout(error: unknown): Promise<void> {
     try {
@@ -311,12 +313,12 @@ class KeyedWork implements Work {
     }
   }
 
-  /** After a refusal. Work that was begun before keeps its request: what came of it may still be charged. */
+  /** After a refusal. Work that was begun before keeps its request, because its result may still be charged. */
   #free(): Promise<void> {
     return this.#claim.takenOver ? this.#claim.leave() : this.#claim.giveUp()
   }
 
-  /** Asks the ledger, because only it knows what a commit with an unknown outcome did. */
+  /** Asks the ledger, because only it knows the result of a commit with unknown outcome. */
   async #hasCharged(): Promise<boolean> {
     const entry = await this.#keyed.service.store.read
       .selectFrom('entry')
@@ -336,6 +338,13 @@ class KeyedWork implements Work {
   }
 }
 
-/** Thrown where it is certain that nothing was done. */
+/** Whether the error proves that nothing was done. */
 const isRefusal = (error: unknown): boolean =>
   error instanceof ServiceError || error instanceof InsufficientCredit || error instanceof OverBudget
+
+/** Of a file that is small enough to be kept. */
+async function bytesOf({ read }: FileReply): Promise<Buffer> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of read()) pieces.push(piece)
+  return Buffer.concat(pieces)
+}

@@ -34,9 +34,9 @@ test('whatever a header claims, a length that is read from it is that of the dec
     fc.asyncProperty(fc.oneof(plain, wild), sizes, async (claimed, data) => {
       const bytes = wavOfChunks(claimed, data)
       const read = wavSeconds(bytes)
-      const sound = audioOfWav(bytes)
+      const audio = audioOfWav(bytes)
       // A part of a last sample is length, and no sample.
-      if (sound) expect(Math.abs(sound.samples.length / sound.rate - (read ?? -1))).toBeLessThan(1 / sound.rate)
+      if (audio) expect(Math.abs(audio.samples.length / audio.rate - (read ?? -1))).toBeLessThan(1 / audio.rate)
       // What is too short may be nothing once it is sampled anew.
       if (read === null || read < 0.01) return
       compared++

@@ -7,7 +7,7 @@ import { describeOperation, SchemaPrinter } from '#contract/openapi/openapi-oper
 import { defineOperation, type Operation } from '#contract/operations/operation.ts'
 import { FormBoolean, formBoundary, formNumber, parseForm, UploadedFile } from '#contract/wire/form.ts'
 import { type BodySource, parseRequest, readBody as readArriving } from '#service/http/body/read-body.ts'
-import { fingerprintOf } from '#service/http/idempotency/kept-answer.ts'
+import { fingerprintOf } from '#service/http/idempotency/replayed-answer.ts'
 
 const operation = (bodyTypes: readonly ('json' | 'multipart')[]) =>
   defineOperation({

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { audit } from '#ledger/audit/audit.ts'
 import type { Op } from '#ledger/store/units.ts'
-import { claimLeaseMs, claimRenewalMs } from '#service/http/idempotency/kept-answer.ts'
+import { claimLeaseMs, claimRenewalMs } from '#service/http/idempotency/replayed-answer.ts'
 import { used, words } from '../../chat-script.ts'
 import { TestClock } from '../../open-service.ts'
 import {
@@ -13,29 +13,29 @@ import {
   closeAll,
   gate,
   holds,
-  type KeyDesk,
+  type KeyFixture,
   looksPass,
-  openKeyDesk,
-} from './key-desk.ts'
+  openKeyFixture,
+} from './key-fixture.ts'
 
-let desks: KeyDesk[]
-let first: KeyDesk
+let fixtures: KeyFixture[]
+let first: KeyFixture
 let bearer: string
-const open = async (options: Parameters<typeof openKeyDesk>[0]) => {
-  const desk = await openKeyDesk(options)
-  desks.push(desk)
-  return desk
+const open = async (options: Parameters<typeof openKeyFixture>[0]) => {
+  const fixture = await openKeyFixture(options)
+  fixtures.push(fixture)
+  return fixture
 }
 beforeEach(() => {
-  desks = []
+  fixtures = []
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
 })
 afterEach(async () => {
   vi.useRealTimers()
-  const alive = desks.find(desk => !desk.store.dead)
+  const alive = fixtures.find(fixture => !fixture.store.dead)
   await expect.poll(() => (alive ? holds(alive) : [])).toEqual([])
   expect((await audit(first.opened.database)).findings).toEqual([])
-  await closeAll(desks)
+  await closeAll(fixtures)
 })
 
 const begin = async (soleOwner: boolean) => {

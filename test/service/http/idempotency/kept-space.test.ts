@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { KeptSpace } from '#service/http/idempotency/claims.ts'
-import { keptBytesADay, keptSpaceMs, smallAnswerBytes } from '#service/http/idempotency/kept-answer.ts'
+import { keptBytesADay, keptSpaceMs, smallAnswerBytes } from '#service/http/idempotency/replayed-answer.ts'
 import { TestClock } from '../../open-service.ts'
 
 test('each account has its share of a day, and small answers take none of it', () => {

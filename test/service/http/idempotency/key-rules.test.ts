@@ -3,51 +3,51 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { modelOffline } from '#contract/errors/errors.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { pruneStore } from '#ledger/store/store.ts'
-import { readKey } from '#service/http/idempotency/kept-answer.ts'
+import { readKey } from '#service/http/idempotency/replayed-answer.ts'
 import { used } from '../../chat-script.ts'
 import {
   answerBeats,
   answerMicroUsd,
   charges,
   claims,
+  clip,
   closeAll,
-  film,
   gate,
   holds,
-  type KeyDesk,
-  openKeyDesk,
-} from './key-desk.ts'
+  type KeyFixture,
+  openKeyFixture,
+} from './key-fixture.ts'
 
-let desk: KeyDesk
+let fixture: KeyFixture
 let bearer: string
 beforeEach(async () => {
-  desk = await openKeyDesk()
-  bearer = await desk.opened.key(1)
+  fixture = await openKeyFixture()
+  bearer = await fixture.opened.key(1)
 })
 afterEach(async () => {
-  expect(await holds(desk)).toEqual([])
-  expect((await audit(desk.opened.database)).findings).toEqual([])
-  await closeAll([desk])
+  expect(await holds(fixture)).toEqual([])
+  expect((await audit(fixture.opened.database)).findings).toEqual([])
+  await closeAll([fixture])
 })
 
 const code = async (response: Response) => [response.status, ((await response.json()) as { code?: string }).code]
 
 describe('a repeat of a whole answer', () => {
   test('is the same bytes, charged once, and says so', async () => {
-    const first = await desk.ask(bearer, { key: 'one' })
-    const second = await desk.ask(bearer, { key: 'one' })
+    const first = await fixture.ask(bearer, { key: 'one' })
+    const second = await fixture.ask(bearer, { key: 'one' })
     expect([first.status, second.status]).toEqual([200, 200])
     expect(await second.text()).toBe(await first.text())
     expect(second.headers.get('content-type')).toBe(first.headers.get('content-type'))
     expect([first, second].map(answer => answer.headers.get('idempotent-replayed'))).toEqual([null, 'true'])
-    expect(desk.chat.calls).toHaveLength(1)
-    expect(await charges(desk)).toEqual([answerMicroUsd])
+    expect(fixture.chat.calls).toHaveLength(1)
+    expect(await charges(fixture)).toEqual([answerMicroUsd])
   })
 
   test('says anew what is of the moment, and keeps what belongs to the answer', async () => {
-    const first = await desk.ask(bearer, { key: 'one' })
-    await desk.ask(bearer)
-    const second = await desk.ask(bearer, { key: 'one' })
+    const first = await fixture.ask(bearer, { key: 'one' })
+    await fixture.ask(bearer)
+    const second = await fixture.ask(bearer, { key: 'one' })
     expect(second.headers.get('cf-ray')).not.toBe(first.headers.get('cf-ray'))
     expect(first.headers.get('x-service-balance-usd')).toBe('1.000000')
     expect(second.headers.get('x-service-balance-usd')).toBe('0.999930')
@@ -55,51 +55,51 @@ describe('a repeat of a whole answer', () => {
   })
 
   test('is compressed for whoever asks for it, and the same below', async () => {
-    desk.chat.play([{ text: 'long '.repeat(1000) }, { usage: used(5, 3) }])
-    const first = await (await desk.ask(bearer, { key: 'one' })).text()
-    const second = await desk.ask(bearer, { key: 'one', headers: { 'accept-encoding': 'gzip' } })
+    fixture.chat.play([{ text: 'long '.repeat(1000) }, { usage: used(5, 3) }])
+    const first = await (await fixture.ask(bearer, { key: 'one' })).text()
+    const second = await fixture.ask(bearer, { key: 'one', headers: { 'accept-encoding': 'gzip' } })
     expect(second.headers.get('content-encoding')).toBe('gzip')
     const bytes = new Response(second.body?.pipeThrough(new DecompressionStream('gzip')))
     expect(await bytes.text()).toBe(first)
   })
 
   test('does not count towards the limits', async () => {
-    await desk.ask(bearer, { key: 'one' })
-    for (let repeat = 0; repeat < 5; repeat++) await desk.ask(bearer, { key: 'one' })
-    const next = await desk.ask(bearer)
+    await fixture.ask(bearer, { key: 'one' })
+    for (let repeat = 0; repeat < 5; repeat++) await fixture.ask(bearer, { key: 'one' })
+    const next = await fixture.ask(bearer)
     expect(next.headers.get('x-ratelimit-remaining-requests')).toBe('498')
   })
 
   test('may write its members in another order', async () => {
-    const first = await desk.ask(bearer, { key: 'one', body: { temperature: 1, top_p: 1 } })
-    const second = await desk.ask(bearer, { key: 'one', body: { top_p: 1, temperature: 1 } })
+    const first = await fixture.ask(bearer, { key: 'one', body: { temperature: 1, top_p: 1 } })
+    const second = await fixture.ask(bearer, { key: 'one', body: { top_p: 1, temperature: 1 } })
     expect(await second.text()).toBe(await first.text())
   })
 
   test('is given by every key of the account, and to no other account', async () => {
-    const stranger = await desk.opened.key(1)
-    await desk.ask(bearer, { key: 'one' })
-    const theirs = await desk.ask(stranger, { key: 'one' })
+    const stranger = await fixture.opened.key(1)
+    await fixture.ask(bearer, { key: 'one' })
+    const theirs = await fixture.ask(stranger, { key: 'one' })
     expect(theirs.headers.get('idempotent-replayed')).toBeNull()
-    expect(await charges(desk)).toEqual([answerMicroUsd, answerMicroUsd])
+    expect(await charges(fixture)).toEqual([answerMicroUsd, answerMicroUsd])
   })
 
   test('is given where the credit is used up', async () => {
-    const poor = await desk.opened.key(0.003)
-    desk.chat.play([{ text: 'all of it' }, { usage: used(5, 200) }])
-    const first = await desk.ask(poor, { key: 'one', body: { max_tokens: 200 } })
+    const poor = await fixture.opened.key(0.003)
+    fixture.chat.play([{ text: 'all of it' }, { usage: used(5, 200) }])
+    const first = await fixture.ask(poor, { key: 'one', body: { max_tokens: 200 } })
     expect(first.status).toBe(200)
-    expect((await desk.ask(poor, { key: 'two', body: { max_tokens: 200 } })).status).toBe(402)
-    const again = await desk.ask(poor, { key: 'one', body: { max_tokens: 200 } })
+    expect((await fixture.ask(poor, { key: 'two', body: { max_tokens: 200 } })).status).toBe(402)
+    const again = await fixture.ask(poor, { key: 'one', body: { max_tokens: 200 } })
     expect(await again.text()).toBe(await first.text())
   })
 
   test('is new work after a day', async () => {
-    await desk.ask(bearer, { key: 'one' })
-    desk.opened.clock.pass(24 * 60 * 60 * 1000 + 1)
-    await pruneStore(desk.store, desk.opened.clock.now())
-    expect((await desk.ask(bearer, { key: 'one' })).headers.get('idempotent-replayed')).toBeNull()
-    expect(await charges(desk)).toEqual([answerMicroUsd, answerMicroUsd])
+    await fixture.ask(bearer, { key: 'one' })
+    fixture.opened.clock.pass(24 * 60 * 60 * 1000 + 1)
+    await pruneStore(fixture.store, fixture.opened.clock.now())
+    expect((await fixture.ask(bearer, { key: 'one' })).headers.get('idempotent-replayed')).toBeNull()
+    expect(await charges(fixture)).toEqual([answerMicroUsd, answerMicroUsd])
   })
 })
 
@@ -113,10 +113,10 @@ describe('a key', () => {
     ['is in ASCII', 'caf\u00e9'],
   ]
   test.each(wrong)('%s', async (_rule, key) => {
-    const response = await desk.ask(bearer, { key })
+    const response = await fixture.ask(bearer, { key })
     expect(response.status).toBe(400)
     expect(JSON.stringify(await response.json())).toMatch(/Idempotency-Key.*1 to 255 characters/)
-    expect(await claims(desk)).toEqual([])
+    expect(await claims(fixture)).toEqual([])
   })
 
   const right: [rule: string, key: string][] = [
@@ -126,8 +126,8 @@ describe('a key', () => {
     ['of every kind of character', 'aZ09_-'],
   ]
   test.each(right)('%s is taken', async (_rule, key) => {
-    expect((await desk.ask(bearer, { key })).status).toBe(200)
-    expect((await desk.ask(bearer, { key })).headers.get('idempotent-replayed')).toBe('true')
+    expect((await fixture.ask(bearer, { key })).status).toBe(200)
+    expect((await fixture.ask(bearer, { key })).headers.get('idempotent-replayed')).toBe('true')
   })
 
   test('may be sent twice if it is the same', () => {
@@ -138,48 +138,48 @@ describe('a key', () => {
 
   test('is not read where nothing costs', async () => {
     const path = '/video/quote'
-    const response = await desk.ask(bearer, { key: 'not a key', path, body: { ...film, messages: undefined } })
+    const response = await fixture.ask(bearer, { key: 'not a key', path, body: { ...clip, messages: undefined } })
     expect(response.status).toBe(200)
-    expect(await claims(desk)).toEqual([])
+    expect(await claims(fixture)).toEqual([])
   })
 
   test('means another thing on another operation', async () => {
-    expect((await desk.ask(bearer, { key: 'one' })).status).toBe(200)
-    const video = await desk.ask(bearer, { key: 'one', path: '/video/queue' })
+    expect((await fixture.ask(bearer, { key: 'one' })).status).toBe(200)
+    const video = await fixture.ask(bearer, { key: 'one', path: '/video/queue' })
     expect([video.status, video.headers.get('idempotent-replayed')]).toEqual([200, null])
   })
 
   test('is not stored as it is sent', async () => {
-    await desk.ask(bearer, { key: 'a-name-of-somebody' })
-    const [claim] = await claims(desk)
+    await fixture.ask(bearer, { key: 'a-name-of-somebody' })
+    const [claim] = await claims(fixture)
     expect(JSON.stringify(claim)).not.toContain('a-name-of-somebody')
     expect(claim?.id).toBe(hashOf([claim?.account ?? '', 'createChatCompletion', 'a-name-of-somebody']))
   })
 
   test('with another request is a mistake, while it runs and after', async () => {
     const { until, open } = gate()
-    desk.chat.play([{ until }, ...answerBeats])
-    const first = desk.ask(bearer, { key: 'one' })
-    await expect.poll(() => desk.chat.calls.length).toBe(1)
+    fixture.chat.play([{ until }, ...answerBeats])
+    const first = fixture.ask(bearer, { key: 'one' })
+    await expect.poll(() => fixture.chat.calls.length).toBe(1)
     const other = { key: 'one', body: { temperature: 2 } }
-    expect(await code(await desk.ask(bearer, other))).toEqual([422, 'IDEMPOTENCY_KEY_REUSED'])
+    expect(await code(await fixture.ask(bearer, other))).toEqual([422, 'IDEMPOTENCY_KEY_REUSED'])
     open()
     expect((await first).status).toBe(200)
-    expect(await code(await desk.ask(bearer, other))).toEqual([422, 'IDEMPOTENCY_KEY_REUSED'])
-    expect(desk.chat.calls).toHaveLength(1)
+    expect(await code(await fixture.ask(bearer, other))).toEqual([422, 'IDEMPOTENCY_KEY_REUSED'])
+    expect(fixture.chat.calls).toHaveLength(1)
   })
 
   test('whose work is under way is answered by 409, and when to ask again', async () => {
     const { until, open } = gate()
-    desk.chat.play([{ until }, ...answerBeats])
-    const first = desk.ask(bearer, { key: 'one' })
-    await expect.poll(() => desk.chat.calls.length).toBe(1)
-    const twin = await desk.ask(bearer, { key: 'one' })
+    fixture.chat.play([{ until }, ...answerBeats])
+    const first = fixture.ask(bearer, { key: 'one' })
+    await expect.poll(() => fixture.chat.calls.length).toBe(1)
+    const twin = await fixture.ask(bearer, { key: 'one' })
     expect(twin.headers.get('retry-after')).toBe('2')
     expect(await code(twin)).toEqual([409, 'IDEMPOTENCY_KEY_IN_USE'])
     open()
     const answered = await (await first).text()
-    expect(await (await desk.ask(bearer, { key: 'one' })).text()).toBe(answered)
+    expect(await (await fixture.ask(bearer, { key: 'one' })).text()).toBe(answered)
   })
 })
 
@@ -187,13 +187,13 @@ const hashOf = (parts: string[]) => createHash('sha256').update(JSON.stringify(p
 
 describe('a key is free again after a request that had no effect', () => {
   const refused: [rule: string, prepare: () => Promise<{ bearer: string; body?: object }>, status: number][] = [
-    ['the credit does not cover it', async () => ({ bearer: await desk.opened.key(0.000_01) }), 402],
+    ['the credit does not cover it', async () => ({ bearer: await fixture.opened.key(0.000_01) }), 402],
     ['the model is unknown', async () => ({ bearer, body: { model: 'nobody' } }), 404],
     ['a field is wrong', async () => ({ bearer, body: { temperature: 9 } }), 400],
     [
       'the limit is reached',
       async () => {
-        await Promise.all(Array.from({ length: 500 }, () => desk.ask(bearer, { body: { max_tokens: 1 } })))
+        await Promise.all(Array.from({ length: 500 }, () => fixture.ask(bearer, { body: { max_tokens: 1 } })))
         return { bearer }
       },
       429,
@@ -201,7 +201,7 @@ describe('a key is free again after a request that had no effect', () => {
     [
       'the engine fails',
       async () => {
-        desk.chat.play([{ fail: modelOffline() }])
+        fixture.chat.play([{ fail: modelOffline() }])
         return { bearer }
       },
       503,
@@ -209,7 +209,7 @@ describe('a key is free again after a request that had no effect', () => {
     [
       'the engine fails before the first piece of a stream',
       async () => {
-        desk.chat.play([{ role: true }, { fail: modelOffline() }])
+        fixture.chat.play([{ role: true }, { fail: modelOffline() }])
         return { bearer, body: { stream: true } }
       },
       200,
@@ -217,15 +217,15 @@ describe('a key is free again after a request that had no effect', () => {
   ]
   test.each(refused)('%s', async (_rule, prepare, status) => {
     const { bearer: caller, body } = await prepare()
-    const before = (await charges(desk)).length
-    const response = await desk.ask(caller, { key: 'one', ...(body ? { body } : {}) })
+    const before = (await charges(fixture)).length
+    const response = await fixture.ask(caller, { key: 'one', ...(body ? { body } : {}) })
     expect(response.status).toBe(status)
     await response.text().catch(() => 'broken off')
-    await expect.poll(() => claims(desk)).toEqual([])
-    expect(await charges(desk)).toHaveLength(before)
-    desk.chat.play(answerBeats)
-    desk.opened.clock.pass(61_000)
-    const again = await desk.ask(bearer, { key: 'one', body: { temperature: 1 } })
+    await expect.poll(() => claims(fixture)).toEqual([])
+    expect(await charges(fixture)).toHaveLength(before)
+    fixture.chat.play(answerBeats)
+    fixture.opened.clock.pass(61_000)
+    const again = await fixture.ask(bearer, { key: 'one', body: { temperature: 1 } })
     expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([200, null])
   })
 })

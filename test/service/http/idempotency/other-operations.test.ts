@@ -1,3 +1,4 @@
+import { createReadStream } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +15,7 @@ import { Exchange } from '#service/http/exchange.ts'
 import { Claims } from '#service/http/idempotency/claims.ts'
 import { keyOf, oncePerKey } from '#service/http/idempotency/once-per-key.ts'
 import { json, type Reply, type Work } from '#service/http/route.ts'
-import { agreed, claims, closeAll, face, type KeyDesk, openKeyDesk } from './key-desk.ts'
+import { agreed, claims, closeAll, face, type KeyFixture, openKeyFixture } from './key-fixture.ts'
 
 /** An operation of a service to come, whose published status for a reused key is 400. */
 const chainCall = defineOperation({
@@ -32,16 +33,16 @@ const chainCall = defineOperation({
   failures: { 400: StandardError },
 })
 
-let desk: KeyDesk
+let fixture: KeyFixture
 let account: string
 let keyed: Claims
 beforeEach(async () => {
-  desk = await openKeyDesk()
-  await desk.opened.key(1)
-  account = (await desk.opened.store.read.selectFrom('account').select('id').executeTakeFirstOrThrow()).id
-  keyed = new Claims({ store: desk.store, clock: desk.opened.clock, owner: 'this test' })
+  fixture = await openKeyFixture()
+  await fixture.opened.key(1)
+  account = (await fixture.opened.store.read.selectFrom('account').select('id').executeTakeFirstOrThrow()).id
+  keyed = new Claims({ store: fixture.store, clock: fixture.opened.clock, owner: 'this test' })
 })
-afterEach(() => closeAll([desk]))
+afterEach(() => closeAll([fixture]))
 
 interface Sent {
   operation?: Operation
@@ -54,7 +55,7 @@ interface Sent {
 function send(run: (work: Work) => Promise<Reply>, { operation = chainCall, ...sent }: Sent = {}): Promise<Response> {
   const { key = 'one', network = 'base', body = { method: 'eth_call' } } = sent
   const exchange = new Exchange({
-    requestId: uuidV7(desk.opened.clock.now()),
+    requestId: uuidV7(fixture.opened.clock.now()),
     address: '127.0.0.1',
     signal: new AbortController().signal,
     vendor: 'service',
@@ -62,8 +63,8 @@ function send(run: (work: Work) => Promise<Reply>, { operation = chainCall, ...s
   })
   exchange.principal = { kind: 'key', account, keyId: 'key', plan: 'default' } as never
   const service = {
-    store: desk.store,
-    clock: desk.opened.clock,
+    store: fixture.store,
+    clock: fixture.opened.clock,
     log: { info() {}, warn() {}, error() {} },
     settings: { vendor: 'service' },
     guards: { failed() {} },
@@ -94,7 +95,8 @@ describe('an operation that costs takes a key by itself', () => {
     await send(async () => json({}))
     expect(await statusOf(send(async () => json({}), { body: { method: 'eth_blockNumber' } }))).toBe(400)
     expect(await statusOf(send(async () => json({}), { network: 'solana' }))).toBe(400)
-    expect(Object.keys(chainCall.failures)).toEqual(['400', '409'])
+    const ofSuspended = '403'
+    expect(Object.keys(chainCall.failures)).toEqual(['400', ofSuspended, '409'])
   })
 
   test('and its description says so', () => {
@@ -119,7 +121,7 @@ test('a file is given again byte for byte, with its type and name', async () => 
     await writeFile(path, bytes)
     const run = async (): Promise<Reply> => ({
       kind: 'file',
-      path,
+      read: () => createReadStream(path),
       bytes: bytes.byteLength,
       mimeType: 'audio/mpeg',
       filename: 'speech.mp3',
@@ -141,14 +143,14 @@ describe('a failure', () => {
 
   /** Charges the request, as a route does that fails afterwards. */
   async function charge({ requestId, holdId }: Work): Promise<void> {
-    const atMs = desk.opened.clock.now()
+    const atMs = fixture.opened.clock.now()
     const line = { sku: 'rpc', units: 1n, unitPricePicoUsd: 5_000_000n, amount: microUsd(5) }
     const lease = { owner: 'this test', untilMs: atMs + 1_000 }
     const ops: Op[] = [
       { op: 'hold', hold: holdId, account, amount: microUsd(5), lease, atMs },
       { op: 'capture', hold: holdId, request: requestId, model: null, lines: [line], atMs },
     ]
-    const [outcome] = await desk.store.commit([{ id: `${holdId}/charge`, ops }])
+    const [outcome] = await fixture.store.commit([{ id: `${holdId}/charge`, ops }])
     expect(outcome).toMatchObject({ ok: true })
   }
 
@@ -198,13 +200,13 @@ describe('a failure', () => {
 })
 
 test('a person may consent with the same key, because the question had no effect', async () => {
-  const bearer = await desk.opened.key(10)
+  const bearer = await fixture.opened.key(10)
   const ask = { key: 'one', path: '/video/queue', body: { image_url: face } }
-  const question = await desk.ask(bearer, ask)
+  const question = await fixture.ask(bearer, ask)
   expect(question.status).toBe(409)
-  expect(await claims(desk)).toEqual([])
+  expect(await claims(fixture)).toEqual([])
   const consented = { ...ask, body: { ...ask.body, consents: { demo: agreed } } }
-  const first = await desk.ask(bearer, consented)
+  const first = await fixture.ask(bearer, consented)
   expect(first.status).toBe(200)
-  expect(await (await desk.ask(bearer, consented)).text()).toBe(await first.text())
+  expect(await (await fixture.ask(bearer, consented)).text()).toBe(await first.text())
 })

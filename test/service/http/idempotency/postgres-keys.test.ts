@@ -1,20 +1,20 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { openPostgresStore } from '#ledger/store/postgres/open.ts'
-import { claimLeaseMs } from '#service/http/idempotency/kept-answer.ts'
+import { claimLeaseMs } from '#service/http/idempotency/replayed-answer.ts'
 import { openSchemaStore } from '../../../postgres/postgres-store.ts'
 import { withPostgres } from '../../../postgres/with-postgres.ts'
-import { type Ask, answerMicroUsd, charges, claims, closeAll, type KeyDesk, openKeyDesk } from './key-desk.ts'
+import { type Ask, answerMicroUsd, charges, claims, closeAll, type KeyFixture, openKeyFixture } from './key-fixture.ts'
 
 withPostgres('keys of two processes on PostgreSQL', cluster => {
-  let first: KeyDesk
-  let second: KeyDesk
+  let first: KeyFixture
+  let second: KeyFixture
   let bearer: string
   beforeEach(async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     const { store, schema, url } = await openSchemaStore(cluster())
-    first = await openKeyDesk({ store, soleOwner: false })
+    first = await openKeyFixture({ store, soleOwner: false })
     const clock = first.opened.clock
-    second = await openKeyDesk({ store: await openPostgresStore({ url, schema }), soleOwner: false, clock })
+    second = await openKeyFixture({ store: await openPostgresStore({ url, schema }), soleOwner: false, clock })
     bearer = await first.opened.key(10)
   })
   afterEach(async () => {

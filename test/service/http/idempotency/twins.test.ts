@@ -1,24 +1,34 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { audit } from '#ledger/audit/audit.ts'
-import { claimLeaseMs } from '#service/http/idempotency/kept-answer.ts'
+import { claimLeaseMs } from '#service/http/idempotency/replayed-answer.ts'
 import { used, words } from '../../chat-script.ts'
-import { type Ask, charges, claims, closeAll, gate, holds, type KeyDesk, looksPass, openKeyDesk } from './key-desk.ts'
+import {
+  type Ask,
+  charges,
+  claims,
+  closeAll,
+  gate,
+  holds,
+  type KeyFixture,
+  looksPass,
+  openKeyFixture,
+} from './key-fixture.ts'
 
-let desks: KeyDesk[]
+let fixtures: KeyFixture[]
 beforeEach(() => {
-  desks = []
+  fixtures = []
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
 })
 afterEach(async () => {
   vi.useRealTimers()
-  await closeAll(desks)
+  await closeAll(fixtures)
 })
 
-async function open(options: Parameters<typeof openKeyDesk>[0]): Promise<KeyDesk> {
-  const desk = await openKeyDesk(options)
-  desks.push(desk)
-  return desk
+async function open(options: Parameters<typeof openKeyFixture>[0]): Promise<KeyFixture> {
+  const fixture = await openKeyFixture(options)
+  fixtures.push(fixture)
+  return fixture
 }
 
 const requests: [what: string, ask: Ask][] = [
@@ -76,8 +86,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 /** Two processes of one store, of which either is replaced when it is killed. */
 class World {
-  readonly #processes: KeyDesk[] = []
-  readonly #all: KeyDesk[] = []
+  readonly #processes: KeyFixture[] = []
+  readonly #all: KeyFixture[] = []
   readonly #gates: ReturnType<typeof gate>[] = []
   readonly whole: string[] = []
   readonly #body: object
@@ -85,7 +95,7 @@ class World {
   #made = 0
   #finishing = false
 
-  private constructor(first: KeyDesk, bearer: string, body: object) {
+  private constructor(first: KeyFixture, bearer: string, body: object) {
     this.#processes.push(first)
     this.#all.push(first)
     this.#bearer = bearer
@@ -93,7 +103,7 @@ class World {
   }
 
   static async open(body: object): Promise<World> {
-    const first = await openKeyDesk({ soleOwner: false })
+    const first = await openKeyFixture({ soleOwner: false })
     const world = new World(first, await first.opened.key(10), body)
     world.#script(first)
     await world.#replace(1)
@@ -101,21 +111,21 @@ class World {
   }
 
   /** Every piece of work gives another text, so that two of them can be told apart. */
-  #script(desk: KeyDesk): void {
+  #script(fixture: KeyFixture): void {
     const { until, open } = gate()
     this.#gates.push({ until, open })
     const name = `work ${++this.#made} `
     const wait = this.#finishing ? [] : [{ until }]
-    desk.chat.play([...words(name, 'goes '), ...wait, { text: `on ${name}` }, { usage: used(5, 3) }])
+    fixture.chat.play([...words(name, 'goes '), ...wait, { text: `on ${name}` }, { usage: used(5, 3) }])
   }
 
   async #replace(at: 0 | 1): Promise<void> {
     const first = this.#all[0]
     if (!first) throw new Error('The first process is there before any other.')
-    const desk = await openKeyDesk({ beside: first, soleOwner: false })
-    this.#script(desk)
-    this.#processes[at] = desk
-    this.#all.push(desk)
+    const fixture = await openKeyFixture({ beside: first, soleOwner: false })
+    this.#script(fixture)
+    this.#processes[at] = fixture
+    this.#all.push(fixture)
   }
 
   async run(next: Step): Promise<void> {
@@ -140,12 +150,12 @@ class World {
 
   #go(): void {
     for (const { open } of this.#gates.splice(0)) open()
-    for (const desk of this.#processes) this.#script(desk)
+    for (const fixture of this.#processes) this.#script(fixture)
   }
 
   async #ask(at: 0 | 1, events: number): Promise<void> {
-    const desk = this.#processes[at]
-    const response = await desk?.ask(this.#bearer, { key: 'one', body: this.#body }).catch(() => null)
+    const fixture = this.#processes[at]
+    const response = await fixture?.ask(this.#bearer, { key: 'one', body: this.#body }).catch(() => null)
     if (response?.status !== 200) return
     const reader = response.body?.getReader()
     let text = ''

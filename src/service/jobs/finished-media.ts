@@ -1,80 +1,19 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { copyFile, rename, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import { sql } from 'kysely'
 import type { Clock } from '#contract/time.ts'
-import { makeFolder, syncFile, syncFolder } from '#host/files.ts'
 import type { Store } from '#ledger/store/store.ts'
+import type { JobState } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
-import { expirySliceJobs, expirySlices, type JobRow, mediaNames, mediaRetentionMs, noFile } from './jobs.ts'
-
-/** Where finished media lie. Names are ours alone; nothing of a caller ever becomes a path. */
-export interface MediaStore {
-  /** Takes a file over, whole or not at all. Taking the same name again replaces it. */
-  take(path: string, name: string): Promise<StoredMedia>
-  find(name: string): Promise<StoredMedia | null>
-  /** Deleting what is not there is fine. */
-  delete(name: string): Promise<void>
-}
-
-export interface StoredMedia {
-  path: string
-  bytes: number
-}
-
-const namePattern = /^[a-z0-9-]+\.[a-z0-9]+$/
-
-/** Media in one folder of this machine. */
-export class FolderMediaStore implements MediaStore {
-  readonly #folder: string
-
-  constructor(folder: string) {
-    this.#folder = folder
-  }
-
-  async take(path: string, name: string): Promise<StoredMedia> {
-    const target = this.#pathOf(name)
-    await makeFolder(this.#folder)
-    // Its job is told as finished, and its input deleted, once this file is here.
-    await syncFile(path)
-    await rename(path, target).catch(error => copyAcross(error, path, target))
-    await syncFolder(this.#folder)
-    return { path: target, bytes: (await stat(target)).size }
-  }
-
-  async find(name: string): Promise<StoredMedia | null> {
-    const path = this.#pathOf(name)
-    const found = await stat(path).catch(() => null)
-    return found?.isFile() ? { path, bytes: found.size } : null
-  }
-
-  async delete(name: string): Promise<void> {
-    await rm(this.#pathOf(name), { force: true })
-  }
-
-  #pathOf(name: string): string {
-    if (!namePattern.test(name)) throw new Error('A stored file has a name that this service never gives.')
-    return join(this.#folder, name)
-  }
-}
-
-/** The engine's folder may be on another disk, where a rename is refused. */
-async function copyAcross(error: unknown, path: string, target: string): Promise<void> {
-  if (!(error instanceof Error && 'code' in error && error.code === 'EXDEV')) throw error
-  const part = `${target}.part`
-  await copyFile(path, part)
-  await syncFile(part)
-  await rename(part, target)
-  await rm(path, { force: true })
-}
+import type { MediaStore } from '#media/media-store.ts'
+import { expirySliceJobs, expirySlices, type JobRow, mediaNames, mediaRetentionMs, noFile, sweptJobs } from './jobs.ts'
 
 /**
- * Marks the row first, so that no caller gets a file that goes away; then deletes the file; then notes it in the row. A
- * crash in between leaves a deleted row without that note, which the sweep finds.
+ * Marks the row first, so that no caller gets a file that is about to vanish; then deletes the file; then records that
+ * in the row. A crash in between leaves a deleted row without that record, which the sweep finds.
  */
 export async function deleteMedia(
   { id, state, fence, result }: Pick<JobRow, 'id' | 'state' | 'fence' | 'result'>,
-  { store, media, clock }: { store: Store; media: MediaStore; clock: Clock },
+  { store, media, clock }: { store: Store; media: Pick<MediaStore, 'delete'>; clock: Clock },
 ): Promise<void> {
   let seen = fence
   if (state === 'completed') {
@@ -101,10 +40,10 @@ async function moved(
 type Due = Pick<JobRow, 'id' | 'state' | 'fence' | 'result'>
 
 /**
- * Deletes expired media, and files whose deletion was begun and not ended. Returns how many. A failure stops no other
- * deletion; the first one is thrown at the end.
+ * Deletes expired media, and files whose deletion was started but not finished. Returns how many. A failure does not
+ * stop other deletions; the first one is thrown at the end.
  */
-export async function expireMedia(store: Store, media: MediaStore, clock: Clock): Promise<number> {
+export async function expireMedia(store: Store, media: Pick<MediaStore, 'delete'>, clock: Clock): Promise<number> {
   const failures: unknown[] = []
   let deleted = 0
   let after = ''
@@ -123,14 +62,17 @@ export async function expireMedia(store: Store, media: MediaStore, clock: Clock)
   return deleted
 }
 
-/** Every job with a file but those whose file may still be fetched. Going on after the last one passes by what could not be deleted. */
+/**
+ * Returns jobs with files that may be deleted, after the given id. Continuing after the last one skips files that could
+ * not be deleted.
+ */
 function dueAfter(after: string, store: Store, nowMs: number): Promise<Due[]> {
   return (
     store.read
       .selectFrom('job')
       .select(['id', 'state', 'fence', 'result'])
       .where('id', '>', after)
-      // Written out, because only then is the small index of jobs with a file taken.
+      // Written literally, because only then is the small index of jobs with a file used.
       .where(sql<boolean>`result IS NOT NULL AND result <> ${sql.lit(noFile)}`)
       .where(where =>
         where.not(
@@ -142,6 +84,21 @@ function dueAfter(after: string, store: Store, nowMs: number): Promise<Due[]> {
       .execute()
   )
 }
+
+/** Deletes what crashes left in the media store. Answers how many files. */
+export const sweepMedia = (store: Store, media: MediaStore): Promise<number> =>
+  media.sweep(async jobIds => {
+    const states = new Map<string, JobState>()
+    for (let start = 0; start < jobIds.length; start += sweptJobs) {
+      const rows = await store.read
+        .selectFrom('job')
+        .select(['id', 'state'])
+        .where('id', 'in', jobIds.slice(start, start + sweptJobs))
+        .execute()
+      for (const { id, state } of rows) states.set(id, state)
+    }
+    return states
+  })
 
 /** What a download address is signed for. */
 interface DownloadGrant {
@@ -168,7 +125,7 @@ export class DownloadLinks {
     return `${this.#publicUrl}/downloads/${grant.jobId}?${query}`
   }
 
-  /** False for any other job, time or signature. Whether it has expired is for the caller's clock. */
+  /** Returns false for any other job, time or signature. Does not check its expiry. */
   isSigned(grant: DownloadGrant, given: string): boolean {
     return this.#secrets.some(secret => sameText(signature(grant, secret), given))
   }

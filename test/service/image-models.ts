@@ -18,25 +18,25 @@ export const madeBytes: Readonly<Record<ImageFormat, Buffer>> = {
   webp: Buffer.from('RIFF    WEBP'),
 }
 
-export type PictureCall = EditCall | UpscaleCall | BackgroundCall
+export type ImageCall = EditCall | UpscaleCall | BackgroundCall
 
 /** Says what a test wants it to say, and remembers what it was asked. */
-export class ScriptedPictures implements EditEngine, UpscaleEngine, BackgroundEngine {
+export class ScriptedImages implements EditEngine, UpscaleEngine, BackgroundEngine {
   readonly carries = () => true
-  asked: PictureCall[] = []
-  result: (call: PictureCall) => Promise<Buffer> | Buffer = asItIs
+  asked: ImageCall[] = []
+  result: (call: ImageCall) => Promise<Buffer> | Buffer = asItIs
 
   edit = (call: EditCall) => this.#make(call)
   upscale = (call: UpscaleCall) => this.#make(call)
   removeBackground = (call: BackgroundCall) => this.#make(call)
 
-  async #make(call: PictureCall): Promise<Buffer> {
+  async #make(call: ImageCall): Promise<Buffer> {
     this.asked.push(call)
     return this.result(call)
   }
 }
 
-export const asItIs = (call: PictureCall): Buffer =>
+export const asItIs = (call: ImageCall): Buffer =>
   madeBytes['request' in call && 'format' in call.request ? call.request.format : 'png']
 
 /** A real PNG of one colour. */
@@ -61,7 +61,7 @@ const shared = {
 }
 
 /** Models that know every choice there is. */
-export const scriptedModels = (engine: ScriptedPictures): ImageInputModel[] => [
+export const scriptedModels = (engine: ScriptedImages): ImageInputModel[] => [
   {
     ...shared,
     type: 'inpaint',
@@ -92,7 +92,7 @@ export const scriptedModels = (engine: ScriptedPictures): ImageInputModel[] => [
   },
 ]
 
-const upscaler = (engine: ScriptedPictures, id: string, mostMadePixels: number): UpscaleModel => ({
+const upscaler = (engine: ScriptedImages, id: string, mostMadePixels: number): UpscaleModel => ({
   ...shared,
   type: 'upscale',
   id,

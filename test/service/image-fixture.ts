@@ -1,7 +1,7 @@
 import { FetchRefused } from '#engines/fetch/fetcher.ts'
 import { demoModels } from '#service/models/demo-models.ts'
+import { colouredPng, ScriptedImages, scriptedModels } from './image-models.ts'
 import { type OpenedService, openService } from './open-service.ts'
-import { colouredPng, ScriptedPictures, scriptedModels } from './picture-models.ts'
 
 export type Body = Record<string, unknown> | FormData
 
@@ -11,12 +11,12 @@ interface Sent {
   lines: [sku: string | null, amount: bigint][]
 }
 
-/** The real service with scripted models of pictures, and a web of a few files. */
-export interface PictureDesk {
+/** The real service with scripted models of images, and a web of a few files. */
+export interface ImageFixture {
   service: OpenedService
-  engine: ScriptedPictures
+  engine: ScriptedImages
   /** A PNG of 20 by 10 pixels. */
-  picture: Buffer
+  imageFile: Buffer
   base64: string
   /** Sends a request under a new key with so much credit, or under the one that is given. */
   send(
@@ -29,12 +29,12 @@ export interface PictureDesk {
   upscale(change?: object): Record<string, unknown>
 }
 
-export async function openPictureDesk(): Promise<PictureDesk> {
-  const engine = new ScriptedPictures()
-  const picture = await colouredPng(20, 10)
-  const base64 = picture.toString('base64')
+export async function openImageFixture(): Promise<ImageFixture> {
+  const engine = new ScriptedImages()
+  const imageFile = await colouredPng(20, 10)
+  const base64 = imageFile.toString('base64')
   const web = new Map<string, Buffer | FetchRefused>([
-    ['https://files.example/a.png', picture],
+    ['https://files.example/a.png', imageFile],
     ['https://files.example/gone.png', new FetchRefused('unreachable', 'its server answered 404')],
     ['https://files.example/huge.png', new FetchRefused('too_large', 'it has more than 5 bytes')],
     ['http://127.0.0.1/a.png', new FetchRefused('address', 'must be a public address')],
@@ -52,7 +52,7 @@ export async function openPictureDesk(): Promise<PictureDesk> {
   return {
     service,
     engine,
-    picture,
+    imageFile,
     base64,
     edit: change => ({ model: 'editor', prompt: 'a red sky', image: base64, ...change }),
     several: change => ({ modelId: 'editor', prompt: 'x', images: [base64], ...change }),

@@ -8,7 +8,7 @@ import {
   notKept,
   readAnswer,
   writeAnswer,
-} from '#service/http/idempotency/kept-answer.ts'
+} from '#service/http/idempotency/replayed-answer.ts'
 
 const typed = (type: string, body: Buffer): KeptAnswer => ({ status: 200, headers: [['content-type', type]], body })
 

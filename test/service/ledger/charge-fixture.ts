@@ -13,7 +13,7 @@ import { account, grant, key, mustCommit } from '../../ledger/store/sample-ops.t
 import { openTemporaryStore } from '../../ledger/store/sqlite-folder.ts'
 import { TestClock } from '../open-service.ts'
 
-export async function openChargeDesk() {
+export async function openChargeFixture() {
   const { store, path, tamper, dispose } = await openTemporaryStore()
   const clock = new TestClock()
   const stakes = new Map<string, bigint>()
@@ -85,4 +85,4 @@ async function heldOf({ read }: Pick<Store, 'read'>, account: string) {
   return (await holds.execute()).map(hold => ({ ...hold, amount: BigInt(hold.amount) }))
 }
 
-export type ChargeDesk = Awaited<ReturnType<typeof openChargeDesk>>
+export type ChargeFixture = Awaited<ReturnType<typeof openChargeFixture>>

@@ -14,7 +14,7 @@ import type { Exchange } from '../exchange.ts'
 import type { Service } from '../service.ts'
 import type { Claims } from './claims.ts'
 
-/** An answer as it is given again: these bytes, with the headers that belong to them. */
+/** An answer as it is replayed: these bytes, with the headers that belong to them. */
 export interface KeptAnswer {
   status: number
   headers: [name: string, value: string][]
@@ -31,13 +31,13 @@ const Written = z.union([
   }),
 ])
 
-/** What was too large to be kept, or one of too many; the work is done all the same. */
+/** Stands for an answer that was too large or one of too many; the work is done anyway. */
 export const notKept = JSON.stringify({ kept: false } satisfies z.input<typeof Written>)
 
-/** What we print as JSON ourselves has no control characters, so that inside JSON text it doubles at most. */
+/** JSON that we print ourselves has no control characters, so inside JSON text it at most doubles. */
 const printed = /^(application\/json|text\/event-stream)(;|$)/
 
-/** JSON text for the claim's row; bytes of any other kind are base64. */
+/** Writes JSON text for the claim's row; bytes of any other kind are base64. */
 export function writeAnswer({ status, headers, body }: KeptAnswer): string {
   if (body.byteLength > keptAnswerBytes) return notKept
   const type = headers.find(([name]) => name === known.contentType.name)?.[1] ?? ''
@@ -45,7 +45,7 @@ export function writeAnswer({ status, headers, body }: KeptAnswer): string {
   return JSON.stringify({ status, headers, ...content } satisfies z.input<typeof Written>)
 }
 
-/** Null for an answer that was not kept. Throws where the row holds no answer of ours. */
+/** Returns null for an answer that was not kept. Throws if the row does not contain one of our answers. */
 export function readAnswer(written: string): KeptAnswer | null {
   const answer = Written.parse(JSON.parse(written))
   if ('kept' in answer) return null
@@ -54,7 +54,7 @@ export function readAnswer(written: string): KeptAnswer | null {
   return { status, headers, body }
 }
 
-/** What is said of this moment or of this exchange, and so is said again. */
+/** Headers about the moment or the exchange, which are set anew. */
 const ofTheMoment = [
   known.balanceDiem,
   known.balanceRemaining,
@@ -76,7 +76,7 @@ const ofTheMoment = [
   known.version,
 ].map(codec => codec.name)
 
-/** Headers that belong to an answer's bytes: its type, its model, what it cost. */
+/** Returns the headers that belong to an answer's bytes: its type, model and cost. */
 export function lastingHeaders(headers: Iterable<readonly [string, string]>, vendor: string): [string, string][] {
   const fresh = new Set(['content-length', ...ofTheMoment.map(name => vendorHeader(name, vendor))])
   return [...headers].flatMap(([name, value]) => (fresh.has(name) ? [] : [[name, value]]))
@@ -86,14 +86,14 @@ export function lastingHeaders(headers: Iterable<readonly [string, string]>, ven
 export interface KeyedRequest {
   operation: Operation
   exchange: Exchange
-  /** As it was parsed. */
+  /** As parsed. */
   request: { params: unknown; query: unknown; body: unknown }
-  /** Throws where a caller may begin no new work: too little credit, or too many calls left. */
+  /** Throws if the caller may not start new work: too little credit, or too many calls left. */
   requireNewWork: () => void
   service: Pick<Service, 'store' | 'clock' | 'log' | 'settings' | 'guards' | 'receipts' | 'unread'> & { claims: Claims }
 }
 
-/** The key of a request; null where it has none. Throws `invalidRequest`. */
+/** Returns the key of a request; null if it has none. Throws `invalidRequest`. */
 export function readKey(header: HeaderReader): string | null {
   const [first, ...others] = new Set(header(idempotencyKey.name))
   if (first === undefined) return null
@@ -102,15 +102,17 @@ export function readKey(header: HeaderReader): string | null {
   return key
 }
 
-/** The id of a claim: a caller's key means something only to the account and the operation that it came with. */
+/** Returns the id of a claim: a caller's key is only valid for the account and operation that it came with. */
 export const claimId = (account: string, operation: Operation, key: string): string =>
   hash([account, operation.id, key])
 
-/** Equal for equal requests, in whatever order their members were written; a file counts by its name, type and bytes. */
+/**
+ * Returns a hash that is equal for equal requests, in any order of members; a file counts by its name, type and bytes.
+ */
 export const fingerprintOf = async ({ params, query, body }: KeyedRequest['request']): Promise<string> =>
   hash([params, query, await withoutFiles(body)])
 
-/** Files are the fields of a form, or lie in a list of such a field. */
+/** Files are fields of a form, or in a list of such a field. */
 async function withoutFiles(value: unknown, depth = 2): Promise<unknown> {
   if (value instanceof File) {
     const sha256 = createHash('sha256')
@@ -132,7 +134,7 @@ const hash = (parts: readonly unknown[]): string => createHash('sha256').update(
 
 const otherRequest = 'This key was used with a different request; use a new key for a new request.'
 
-/** The same key with another request is a mistake of the caller, whatever became of the first. */
+/** Using a key for a different request is the caller's mistake, whatever became of the first. */
 export const reusedKey = (operation: Operation): ServiceError =>
   operation.reusedKeyStatus === 400
     ? wrongKey(otherRequest)
@@ -140,39 +142,39 @@ export const reusedKey = (operation: Operation): ServiceError =>
 
 const wrongKey = (message: string): ServiceError => fieldError(['Idempotency-Key'], message)
 
-/** How long a claim outlives a process that died: as long as a hold does, so that both come free together. */
+/** How long a claim outlives a process that died: as long as a hold, so that both become free together. */
 export const claimLeaseMs = 30_000
 
-/** A live claim is renewed this often, so that two renewals may fail before it lapses. */
+/** How often a live claim is renewed, so that two renewals may fail before it lapses. */
 export const claimRenewalMs = 10_000
 
 /**
- * The largest answer that is kept: a dozen images as base64. As JSON text inside JSON text it may double, and stays
- * within what one column may hold.
+ * The largest answer to keep: a dozen images as base64. Inside JSON text it may double, which still fits into one
+ * column.
  */
 export const keptAnswerBytes = 24 * 1024 * 1024
 
 /**
- * Answers that are kept for one account within a day, in bytes: thirty images, or thousands of long texts. An answer
- * costs its caller by its tokens and us by its bytes, so without this a few dollars would fill a disk.
+ * Bytes of answers to keep per account and day: thirty images, or thousands of long texts. An answer costs its caller
+ * by tokens and us by bytes, so without this limit a few dollars would fill a disk.
  */
 export const keptBytesADay = 64 * 1024 * 1024
 export const keptSpaceMs = dayMs
 
-/** Answers up to this are always kept and not counted: it is 4,000 tokens, which cost more than the place they take. */
+/** Answers up to this size are always kept and not counted: 4,000 tokens, which cost more than the space. */
 export const smallAnswerBytes = 16 * 1024
 
-/** Accounts of whose answers the bytes are known; a busy service has fewer with large answers a day. */
+/** Accounts whose bytes are tracked; even a busy service has fewer with large answers per day. */
 export const keptAccounts = 10_000
 
-/** Bytes of unfinished streams that one process keeps in memory; a stream beyond it is delivered and not kept. */
+/** Bytes of unfinished streams that one process keeps in memory; a stream beyond that is delivered but not kept. */
 export const recordedBytes = 256 * 1024 * 1024
 
 /**
- * When a caller whose key is in use should ask again. Every such answer counts as a failure, and more than 20 within 30 s
- * block the caller: asking every 2 s stays below.
+ * Retry delay while a key is in use. Every such answer counts as a failure, and more than 20 within 30 s block the
+ * caller; retrying every 2 s stays below that.
  */
 export const keyInUseRetryMs = 2_000
 
-/** Looks at a claim that others are moving, before it is answered as one that is in use. */
+/** How often a claim that others are changing is reread before it counts as in use. */
 export const claimAttempts = 5

@@ -3,9 +3,9 @@ import { openPostgresStore } from '#ledger/store/postgres/open.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { Cluster } from '../../postgres/cluster.ts'
 import { openSchemaStore } from '../../postgres/postgres-store.ts'
-import { type ChatDesk, openDesk } from '../chat-desk.ts'
+import { type ChatFixture, openFixture } from '../chat-fixture.ts'
 import { used, words } from '../chat-script.ts'
-import { ProcessStore } from '../http/idempotency/key-desk.ts'
+import { ProcessStore } from '../http/idempotency/key-fixture.ts'
 import { adminToken, TestClock } from '../open-service.ts'
 
 export interface AccountCall {
@@ -24,11 +24,11 @@ export interface Owner {
 }
 
 /** One process of a service, whose chats cost 320 micro-USD each: 20 tokens at 1 and 30 at 10. */
-export class AccountDesk {
-  readonly chats: ChatDesk
+export class AccountFixture {
+  readonly chats: ChatFixture
   readonly clock: TestClock
 
-  constructor(chats: ChatDesk, clock: TestClock) {
+  constructor(chats: ChatFixture, clock: TestClock) {
     this.chats = chats
     this.clock = clock
   }
@@ -69,35 +69,35 @@ export class AccountDesk {
   }
 }
 
-interface DeskOptions {
+interface FixtureOptions {
   clock?: TestClock
   stakes?: StakeReader
   store?: Store
-  /** Closed with the desk. */
+  /** Closed with the fixture. */
   own?: readonly Store[]
 }
 
-async function openOne({ clock = new TestClock(), stakes, store, own = [] }: DeskOptions): Promise<AccountDesk> {
-  const chats = await openDesk({
+async function openOne({ clock = new TestClock(), stakes, store, own = [] }: FixtureOptions): Promise<AccountFixture> {
+  const chats = await openFixture({
     clock,
     ...(stakes ? { stakes } : {}),
     ...(store ? { storeBefore: mine => new ProcessStore(store, { soleOwner: false, own: [...own, mine] }) } : {}),
   })
   chats.engine.play([...words('one', ' two'), { usage: used(20, 30) }])
-  return new AccountDesk(chats, clock)
+  return new AccountFixture(chats, clock)
 }
 
-/** Two processes on the same books, and how both are closed. */
+/** Two processes on the same ledger, and how both are closed. */
 export interface Processes {
-  first: AccountDesk
-  second: AccountDesk
+  first: AccountFixture
+  second: AccountFixture
   close(): Promise<void>
 }
 
-export type OpenProcesses = (options?: Pick<DeskOptions, 'clock' | 'stakes'>) => Promise<Processes>
+export type OpenProcesses = (options?: Pick<FixtureOptions, 'clock' | 'stakes'>) => Promise<Processes>
 
-const closing = (first: AccountDesk, second: AccountDesk) => async () => {
-  for (const desk of [second, first]) await desk.chats.service.close()
+const closing = (first: AccountFixture, second: AccountFixture) => async () => {
+  for (const fixture of [second, first]) await fixture.chats.service.close()
 }
 
 /** Two of one SQLite folder stand for two processes: its store is one process's own, what is tested here is above it. */

@@ -1,4 +1,4 @@
-/** Pictures that a chat names by their addresses (published contract §5.1). */
+/** Images that a chat names by their addresses (published contract §5.1). */
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
@@ -8,16 +8,16 @@ import { imageFileBytes } from '#engines/images/image-file.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { namedMediaBytes, namedMediaCount } from '#service/capabilities/chat/chat-media.ts'
 import { imageFetchMs } from '#service/capabilities/images/edit-image.ts'
-import { type ChatDesk, type Customer, openDesk } from './chat-desk.ts'
+import { type ChatFixture, type Customer, openFixture } from './chat-fixture.ts'
 import { used } from './chat-script.ts'
-import { dataUrl, png } from './models/example-pictures.ts'
+import { dataUrl, png } from './models/example-images.ts'
 
-const picture = png(8, 8)
-const showPicture: RequestListener = (_request, response) =>
+const image = png(8, 8)
+const showImage: RequestListener = (_request, response) =>
   // What a server says of its bytes counts for nothing.
-  void response.writeHead(200, { 'content-type': 'text/html' }).end(picture)
+  void response.writeHead(200, { 'content-type': 'text/html' }).end(image)
 
-let answer = showPicture
+let answer = showImage
 let asked: string[] = []
 const files = createServer((request, response) => {
   asked.push(request.url ?? '')
@@ -34,7 +34,7 @@ const resolved: Record<string, string[]> = {
 
 let host = ''
 let guarded: GuardedFetcher
-let desk: ChatDesk
+let fixture: ChatFixture
 let customer: Customer
 beforeAll(async () => {
   await new Promise<void>(resolve => files.listen(0, '127.0.0.1', resolve))
@@ -47,22 +47,22 @@ beforeAll(async () => {
     orders.push(order)
     return instead ? instead(order) : guarded.fetch(order)
   }
-  desk = await openDesk({ fetcher: { fetch } })
-  customer = await desk.customer(10)
+  fixture = await openFixture({ fetcher: { fetch } })
+  customer = await fixture.customer(10)
 })
 afterEach(() => {
   // Many refusals in a row are refused for being many.
-  desk.service.clock.pass(60_000)
-  answer = showPicture
+  fixture.service.clock.pass(60_000)
+  answer = showImage
   instead = null
   asked = []
   orders = []
 })
 afterAll(async () => {
-  expect(await desk.openHolds()).toBe(0)
-  expect((await audit(desk.service.database)).findings).toEqual([])
-  expect(desk.service.logged.filter(({ level }) => level === 'error')).toEqual([])
-  await desk.service.close()
+  expect(await fixture.openHolds()).toBe(0)
+  expect((await audit(fixture.service.database)).findings).toEqual([])
+  expect(fixture.service.logged.filter(({ level }) => level === 'error')).toEqual([])
+  await fixture.service.close()
   await guarded.close()
   files.closeAllConnections()
   await new Promise(resolve => files.close(resolve))
@@ -82,16 +82,16 @@ const named = (...urls: string[]) => ({
   ],
 })
 const shownToEngine = () =>
-  desk.engine.calls
+  fixture.engine.calls
     .flatMap(({ request }) => request.messages)
     .flatMap(({ content }): unknown[] => [content ?? []].flat())
 
 async function send(body: object, by = customer) {
-  desk.engine.play([{ text: 'a square' }, { usage: used(20, 2) }])
-  const before = await desk.books(by.account)
-  const response = await desk.chat(by, body)
+  fixture.engine.play([{ text: 'a square' }, { usage: used(20, 2) }])
+  const before = await fixture.ledger(by.account)
+  const response = await fixture.chat(by, body)
   const text = await response.text()
-  const after = await desk.books(by.account)
+  const after = await fixture.ledger(by.account)
   return { status: response.status, text, charged: after.charged - before.charged }
 }
 
@@ -103,35 +103,35 @@ test.each([
   expect([status, charged]).toEqual([200, 40n])
   expect(shownToEngine()).toContainEqual({
     type: 'image_url',
-    image_url: { url: dataUrl('png', picture), detail: 'low' },
+    image_url: { url: dataUrl('png', image), detail: 'low' },
   })
 })
 
 test('Responses take them too', async () => {
-  desk.engine.play([{ text: 'a square' }, { usage: used(20, 2) }])
+  fixture.engine.play([{ text: 'a square' }, { usage: used(20, 2) }])
   const content = [{ type: 'input_image', image_url: at() }]
   const body = { model: 'scripted', max_output_tokens: 4, input: [{ type: 'message', role: 'user', content }] }
-  expect((await desk.service.post('/responses', body, customer.key)).status).toBe(200)
+  expect((await fixture.service.post('/responses', body, customer.key)).status).toBe(200)
   expect(shownToEngine()).toContainEqual(
-    expect.objectContaining({ image_url: expect.objectContaining({ url: dataUrl('png', picture) }) }),
+    expect.objectContaining({ image_url: expect.objectContaining({ url: dataUrl('png', image) }) }),
   )
 })
 
 test('the same address is asked once, however often it is named, and others each', async () => {
-  expect((await send(named(at(), at(), at('/b.png'), dataUrl('png', picture)))).status).toBe(200)
+  expect((await send(named(at(), at(), at('/b.png'), dataUrl('png', image)))).status).toBe(200)
   expect(asked).toEqual(['/a.png', '/b.png'])
   expect(JSON.stringify(shownToEngine())).not.toContain(host)
 })
 
 test('all of them share their time and their bytes', async () => {
-  instead = async ({ url }) => ({ url, mimeType: 'image/png', charset: null, bytes: picture })
+  instead = async ({ url }) => ({ url, mimeType: 'image/png', charset: null, bytes: image })
   await send(named('https://a.example/1', 'https://a.example/2'))
   expect(orders.map(({ mostBytes }) => mostBytes)).toEqual([
     imageFileBytes,
-    Math.min(imageFileBytes, namedMediaBytes - picture.length),
+    Math.min(imageFileBytes, namedMediaBytes - image.length),
   ])
   for (const { timeoutMs } of orders) expect(timeoutMs).toBeLessThanOrEqual(imageFetchMs)
-  const large = Buffer.concat([picture, Buffer.alloc(15 * 1024 * 1024)])
+  const large = Buffer.concat([image, Buffer.alloc(15 * 1024 * 1024)])
   instead = async ({ url }) => ({ url, mimeType: 'image/png', charset: null, bytes: large })
   orders = []
   await send(named('https://a.example/1', 'https://a.example/2'))
@@ -170,7 +170,7 @@ test.each<[rule: string, url: () => string, message: RegExp, server?: RequestLis
   ['another port', () => 'https://a.example:22/', /port 80 or 443/],
   ['nothing there', at, /its server answered 404/, say(404, 'none')],
   [
-    'a page that says that it is a picture',
+    'a page that says that it is an image',
     at,
     /not an image of the types/,
     say(200, '<html>', { 'content-type': 'image/png' }),
@@ -182,12 +182,12 @@ test.each<[rule: string, url: () => string, message: RegExp, server?: RequestLis
     say(200, '<svg onload="x"/>', { 'content-type': 'image/svg+xml' }),
   ],
   [
-    'a picture that unfolds to billions of pixels',
+    'an image that unfolds to billions of pixels',
     at,
     /pixels at most/,
     say(200, png(8, 8, { width: 60_000, height: 60_000 })),
   ],
-  ['half a picture', at, /cut off or damaged/, say(200, picture.subarray(0, 20))],
+  ['half an image', at, /cut off or damaged/, say(200, image.subarray(0, 20))],
   ['nothing at all', at, /not an image of the types/, say(200, '')],
   [
     'one that says it is huge',
@@ -196,14 +196,14 @@ test.each<[rule: string, url: () => string, message: RegExp, server?: RequestLis
     say(200, '', { 'content-length': String(imageFileBytes + 1) }),
   ],
   ['one without end', at, /more than \d+ bytes/, endless],
-  ['one that does not come', at, /took too long/, showPicture, late],
+  ['one that does not come', at, /took too long/, showImage, late],
 ])(
   '%s: 400 that names the field, and nothing is charged or asked of the model',
   async (_rule, url, message, server, fetch) => {
-    answer = server ?? showPicture
+    answer = server ?? showImage
     instead = fetch ?? null
-    const { status, text, charged } = await send(named(dataUrl('png', picture), url()))
-    expect([status, charged, desk.engine.calls]).toEqual([400, 0n, []])
+    const { status, text, charged } = await send(named(dataUrl('png', image), url()))
+    expect([status, charged, fixture.engine.calls]).toEqual([400, 0n, []])
     expect(JSON.parse(text).issues).toEqual([
       expect.objectContaining({
         path: ['messages', 0, 'content', 2, 'image_url', 'url'],
@@ -223,7 +223,7 @@ test('more addresses than one request may name are refused before the first is a
 })
 
 test('nothing is fetched for who cannot pay', async () => {
-  expect((await send(named(at()), await desk.customer(0))).status).toBe(402)
+  expect((await send(named(at()), await fixture.customer(0))).status).toBe(402)
   expect(orders).toEqual([])
 })
 
@@ -235,10 +235,10 @@ test('a caller who leaves ends the fetch', async () => {
       signal.addEventListener('abort', () => reject(signal.reason), { once: true })
       begun.resolve(signal)
     })
-  desk.engine.play([{ text: 'a square' }])
-  const request = desk.chat(customer, named(at()), { signal: leaving.signal })
+  fixture.engine.play([{ text: 'a square' }])
+  const request = fixture.chat(customer, named(at()), { signal: leaving.signal })
   const signal = await begun.promise
   leaving.abort()
   await request.catch(() => null)
-  expect([signal.aborted, desk.engine.calls, await desk.openHolds()]).toEqual([true, [], 0])
+  expect([signal.aborted, fixture.engine.calls, await fixture.openHolds()]).toEqual([true, [], 0])
 })

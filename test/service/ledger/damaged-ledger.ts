@@ -1,4 +1,4 @@
-/** Sound books with one of everything, and every way to damage them that an audit has to find. */
+/** Sound ledger with one of everything, and every way to damage them that an audit has to find. */
 import { microUsd, priceLines } from '#contract/money.ts'
 import type { FindingKind } from '#ledger/audit/audit.ts'
 import type { Store } from '#ledger/store/store.ts'
@@ -35,7 +35,7 @@ const chargeTokens = (id: string): Op => {
   return { op: 'capture', hold: id, request: id, model: 'demo-chat', lines, atMs: nowMs }
 }
 
-export async function writeSoundBooks(store: Store): Promise<void> {
+export async function writeIntactLedger(store: Store): Promise<void> {
   await mustCommit(store, account(), account('bob'), grant(1_000_000n, 'welcome'))
   await mustCommit(store, payment('p', null, 'claimed', 0, { amount: microUsd(5_000_000) }))
   await mustCommit(store, payment('p', 'claimed', 'credited', 1), topUp(5_000_000n, 'p', 'bob'))
@@ -66,7 +66,7 @@ async function eveOnStaking(store: Store): Promise<void> {
 
 const copied =
   'id, kind, account, debit, credit, amount, posted_after, ref, line, request, units, unit_price_pico_usd, created_at_ms'
-/** What breaks the books, the kinds of findings, and the drift that it makes. */
+/** What breaks the ledger, the kinds of findings, and the drift that it makes. */
 export const damages: [rule: string, sql: string, finds: FindingKind[], driftMicroUsd: bigint][] = [
   [
     'all accounts sum to 0',
@@ -83,7 +83,7 @@ export const damages: [rule: string, sql: string, finds: FindingKind[], driftMic
   [
     'an entry is missing',
     `DELETE FROM entry WHERE ref = 'welcome'`,
-    ['not_balanced', 'posted_differs', 'history_differs'],
+    ['not_balanced', 'posted_differs', 'history_differs', 'day_sum_differs'],
     1_000_000n,
   ],
   [
@@ -170,13 +170,13 @@ export const damages: [rule: string, sql: string, finds: FindingKind[], driftMic
   [
     'a write-off that claims to be a grant',
     `UPDATE entry SET kind = 'GRANT' WHERE kind = 'WRITE_OFF'`,
-    ['entry_misshapen'],
+    ['entry_misshapen', 'day_sum_differs'],
     0n,
   ],
   [
     'a write-off above its charge',
     `UPDATE entry SET amount = 71 WHERE kind = 'WRITE_OFF'`,
-    ['not_balanced', 'posted_differs', 'history_differs', 'funding_differs', 'key_use_differs'],
+    ['not_balanced', 'posted_differs', 'history_differs', 'funding_differs', 'key_use_differs', 'day_sum_differs'],
     122n,
   ],
   [
@@ -194,7 +194,14 @@ export const damages: [rule: string, sql: string, finds: FindingKind[], driftMic
   [
     'a refund that keeps the staking credit',
     `UPDATE entry SET amount = amount - 1 WHERE ref = 'staking-back:back'`,
-    ['not_balanced', 'posted_differs', 'history_differs', 'refund_differs', 'staking_credit_differs'],
+    [
+      'not_balanced',
+      'posted_differs',
+      'history_differs',
+      'refund_differs',
+      'staking_credit_differs',
+      'day_sum_differs',
+    ],
     2n,
   ],
   [
@@ -239,20 +246,21 @@ export const damages: [rule: string, sql: string, finds: FindingKind[], driftMic
       'funding_differs',
       'staking_credit_differs',
       'key_use_differs',
+      'day_sum_differs',
     ],
     84n,
   ],
   [
     'staking credit of another customer',
     `UPDATE entry SET account = 'ada', credit = 'ada' WHERE ref = 'staking:mixed'`,
-    ['posted_differs', 'history_differs', 'funding_differs', 'staking_credit_differs'],
+    ['posted_differs', 'history_differs', 'funding_differs', 'staking_credit_differs', 'day_sum_differs'],
     160n,
   ],
   [
     'a refund in two parts',
     `UPDATE entry SET amount = 40 WHERE ref = 'refund:bad';
       INSERT INTO entry (${copied}) SELECT ${copied} FROM entry WHERE ref = 'refund:bad'`,
-    ['history_differs', 'charged_twice', 'refund_differs'],
+    ['history_differs', 'charged_twice', 'refund_differs', 'day_sum_differs'],
     0n,
   ],
   [
@@ -265,7 +273,7 @@ export const damages: [rule: string, sql: string, finds: FindingKind[], driftMic
   [
     'staking credit that went back without a refund',
     `DELETE FROM entry WHERE ref = 'refund:back'`,
-    ['not_balanced', 'posted_differs', 'history_differs', 'refund_differs', 'key_use_differs'],
+    ['not_balanced', 'posted_differs', 'history_differs', 'refund_differs', 'key_use_differs', 'day_sum_differs'],
     90n,
   ],
   ['a credit in lines', `UPDATE entry SET line = 1 WHERE ref = 'welcome'`, ['entry_misshapen'], 0n],

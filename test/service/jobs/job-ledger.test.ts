@@ -10,7 +10,8 @@ import { Charges } from '#ledger/charges/charges.ts'
 import { Funding } from '#ledger/charges/funding.ts'
 import type { Store } from '#ledger/store/store.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
-import { DownloadLinks, expireMedia, FolderMediaStore, type MediaStore } from '#service/jobs/media-store.ts'
+import { FolderMediaStore } from '#media/media-store.ts'
+import { DownloadLinks, expireMedia } from '#service/jobs/finished-media.ts'
 import { StoredJobs } from '#service/jobs/stored-jobs.ts'
 import { Catalogue } from '#service/models/catalogue.ts'
 import { demoModels } from '#service/models/demo-models.ts'
@@ -163,10 +164,8 @@ test('a file that cannot be deleted keeps no other from being deleted', async ()
     names.push(`${id}.mp4`)
   }
   const media = new FolderMediaStore(join(folder, 'media'))
-  const refusing: MediaStore = {
-    take: (path, name) => media.take(path, name),
-    find: name => media.find(name),
-    delete: name => (name === names[0] ? Promise.reject(new Error('no')) : media.delete(name)),
+  const refusing = {
+    delete: (name: string) => (name === names[0] ? Promise.reject(new Error('no')) : media.delete(name)),
   }
   clock.pass(25 * 60 * 60 * 1000)
   await expect(expireMedia(service.store, refusing, clock)).rejects.toThrow('no')

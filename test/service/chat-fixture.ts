@@ -14,7 +14,7 @@ export interface Customer {
   account: string
 }
 
-export interface Books {
+export interface TestLedger {
   charged: bigint
   writtenOff: bigint
   staking: bigint
@@ -25,19 +25,21 @@ export interface Books {
 }
 
 /** The real service with a model behind which a script plays. */
-export interface ChatDesk {
+export interface ChatFixture {
   service: OpenedService
   engine: ScriptedChat
   customer(usd: number): Promise<Customer>
   /** Sends a chat of that customer. */
   chat(customer: Customer, body?: object, init?: RequestInit): Promise<Response>
-  books(account: string): Promise<Books>
+  ledger(account: string): Promise<TestLedger>
   openHolds(): Promise<number>
 }
 
 export const hello = { model: 'scripted', messages: [{ role: 'user', content: 'hello' }] }
 
-export async function openDesk(options: OpenServiceOptions & { model?: Partial<TextModel> } = {}): Promise<ChatDesk> {
+export async function openFixture(
+  options: OpenServiceOptions & { model?: Partial<TextModel> } = {},
+): Promise<ChatFixture> {
   const engine = new ScriptedChat()
   const model = textModel({ id: 'scripted', price, tier: 'XS', engine, ...options.model })
   const service = await openService({ models: () => [model], ...options })
@@ -57,7 +59,7 @@ export async function openDesk(options: OpenServiceOptions & { model?: Partial<T
         body: JSON.stringify({ ...hello, ...body }),
         ...init,
       }),
-    async books(account) {
+    async ledger(account) {
       const rows = await read.selectFrom('entry').selectAll().where('account', '=', account).orderBy('seq').execute()
       const sum = (kind: string) => rows.filter(row => row.kind === kind).reduce((all, row) => all + row.amount, 0n)
       const lines = rows.filter(row => row.kind === 'CHARGE')

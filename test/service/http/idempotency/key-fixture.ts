@@ -82,7 +82,7 @@ export interface Ask {
 }
 
 /** One process of the service, with scripted engines behind it. */
-export interface KeyDesk {
+export interface KeyFixture {
   opened: OpenedService
   store: ProcessStore
   chat: ScriptedChat
@@ -91,7 +91,7 @@ export interface KeyDesk {
 }
 
 export const hello = { model: 'scripted', messages: [{ role: 'user', content: 'hello' }] }
-export const film = { model: 'demo-video', prompt: 'Fog', duration: '2s', resolution: '360p', audio: false }
+export const clip = { model: 'demo-video', prompt: 'Fog', duration: '2s', resolution: '360p', audio: false }
 
 const price = { inputPicoUsd: pricePerMillion('1') ?? 0n, outputPicoUsd: pricePerMillion('10') ?? 0n }
 
@@ -99,10 +99,10 @@ const price = { inputPicoUsd: pricePerMillion('1') ?? 0n, outputPicoUsd: pricePe
 export const answerBeats = [...words('one ', 'two ', 'three'), { usage: used(5, 3) }]
 export const answerMicroUsd = 35n
 
-export interface DeskOptions {
+export interface FixtureOptions {
   clock?: TestClock
   /** Whose database it writes to; a database of its own where absent. */
-  beside?: KeyDesk
+  beside?: KeyFixture
   /** Another database than that of SQLite in a folder of its own; it is closed with the process. */
   store?: Store
   soleOwner?: boolean
@@ -110,7 +110,7 @@ export interface DeskOptions {
   stakes?: StakeReader
 }
 
-export async function openKeyDesk(options: DeskOptions = {}): Promise<KeyDesk> {
+export async function openKeyFixture(options: FixtureOptions = {}): Promise<KeyFixture> {
   const chat = options.chat ?? new ScriptedChat()
   const video = new CountingVideo()
   let store: ProcessStore | null = null
@@ -135,7 +135,7 @@ const sharedBy = new WeakMap<ProcessStore, Store>()
 
 async function send(opened: OpenedService, bearer: string, ask: Ask = {}): Promise<Response> {
   const { key, body = {}, path = '/chat/completions', headers = {}, signal } = ask
-  const standard = path === '/video/queue' ? film : hello
+  const standard = path === '/video/queue' ? clip : hello
   return opened.request(`/api/v1${path}`, {
     method: 'POST',
     headers: {
@@ -158,8 +158,8 @@ export function gate() {
   return { until, open }
 }
 
-export async function charges(desk: KeyDesk): Promise<bigint[]> {
-  const rows = await desk.opened.store.read
+export async function charges(fixture: KeyFixture): Promise<bigint[]> {
+  const rows = await fixture.opened.store.read
     .selectFrom('entry')
     .select(({ fn }) => fn.sum<bigint>('amount').as('charged_usd'))
     .where('kind', '=', 'CHARGE')
@@ -168,18 +168,18 @@ export async function charges(desk: KeyDesk): Promise<bigint[]> {
   return rows.map(row => BigInt(row.charged_usd))
 }
 
-export const claims = (desk: KeyDesk) => desk.opened.store.read.selectFrom('claim').selectAll().execute()
-export const holds = (desk: KeyDesk) => desk.opened.store.read.selectFrom('hold').select('id').execute()
+export const claims = (fixture: KeyFixture) => fixture.opened.store.read.selectFrom('claim').selectAll().execute()
+export const holds = (fixture: KeyFixture) => fixture.opened.store.read.selectFrom('hold').select('id').execute()
 
 /** Ends every process of a test, the one with the database last. A dead one is only forgotten. */
-export async function closeAll(desks: readonly KeyDesk[]): Promise<void> {
-  for (const desk of desks.toReversed()) {
-    if (desk.store.dead) await desk.store.close()
-    else await desk.opened.close()
+export async function closeAll(fixtures: readonly KeyFixture[]): Promise<void> {
+  for (const fixture of fixtures.toReversed()) {
+    if (fixture.store.dead) await fixture.store.close()
+    else await fixture.opened.close()
   }
 }
 
-/** A picture, in which a face may be. */
+/** An image, in which a face may be. */
 export const face =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
 
@@ -190,12 +190,12 @@ export const agreed = {
 }
 
 /** Looks pass until a hold that nobody renews any more has been freed. */
-export async function looksPass(desk: KeyDesk): Promise<void> {
-  const { clock, store } = desk.opened
+export async function looksPass(fixture: KeyFixture): Promise<void> {
+  const { clock, store } = fixture.opened
   for (let passedMs = 0; passedMs <= lapsedForMs + recoveryIntervalMs; passedMs += recoveryIntervalMs) {
     clock.pass(recoveryIntervalMs)
     await vi.advanceTimersByTimeAsync(recoveryIntervalMs)
-    // Behind what the look has asked the books.
+    // Behind what the look has asked the ledger.
     await store.commit([
       { id: `${uuidV7(clock.now())}/look`, ops: [{ op: 'nonce', key: `look ${clock.now()}`, expiresAtMs: 0 }] },
     ])

@@ -1,0 +1,62 @@
+import { displayUsd, microUsd } from '#contract/money.ts'
+import type { OperationId } from '#contract/operations/examples.ts'
+import type { ModelRecord, ModelType } from '#contract/operations/models.ts'
+import { rpcCredits } from '#contract/operations/rpc.ts'
+import { augmentMicroUsd } from '#contract/operations/web.ts'
+
+const aCall = `${displayUsd(microUsd(augmentMicroUsd))} a call`
+const byCredits = `${rpcCredits.picoUsd / 1_000n} × 10⁻⁹ USD a credit; a call takes ${rpcCredits.base} credits or more, by its method`
+
+/** Prices of operations that use no model. */
+const callPrices: Partial<Record<OperationId, string>> = {
+  webSearch: aCall,
+  webScrape: aCall,
+  createTextParser: aCall,
+  createVideoTranscription: aCall,
+  cryptoRpcProxy: byCredits,
+}
+
+/** Null where the operation's price is that of a model. */
+export const callPrice = (id: string): string | null => callPrices[id as OperationId] ?? null
+
+/** What one unit of a price is, by the member of the record and the model's type. */
+function unitOf(member: string, type: ModelType): string {
+  const units: Readonly<Record<string, string>> = {
+    input: type === 'tts' ? 'per million characters' : 'per million input tokens',
+    output: 'per million output tokens',
+    cache_input: 'per million cached input tokens',
+    cache_write: 'per million tokens written to the cache',
+    generation: type === 'music' ? 'per recording' : 'per image',
+    inpaint: 'per image',
+    per_audio_second: 'per second of audio',
+    per_second: 'per second',
+    per_thousand_characters: 'per thousand characters',
+    '2x': 'per image at 2×',
+    '4x': 'per image at 4×',
+  }
+  return units[member] ?? `for ${member}`
+}
+
+/** A model's prices in words, as its record in `/models` has them; a video's price depends on the request. */
+export function modelPrices({ type, model_spec: { pricing } }: ModelRecord): string[] {
+  if (!pricing) return [type === 'video' ? 'by the request; the quote operation says it' : '']
+  return pricesIn(pricing, []).map(({ path, usd }) => {
+    const member = path.at(-1) ?? ''
+    const before = path.slice(0, -1).filter(name => name !== 'upscale')
+    return `${usd} USD ${unitOf(member, type)}${before.length > 0 ? ` (${before.join(', ')})` : ''}`
+  })
+}
+
+interface FoundPrice {
+  path: string[]
+  usd: number
+}
+
+function pricesIn(value: unknown, path: string[]): FoundPrice[] {
+  if (typeof value !== 'object' || value === null) return []
+  if ('usd' in value && typeof value.usd === 'number') return [{ path, usd: value.usd }]
+  // An output that costs nothing is that of an embedding, which has none.
+  return Object.entries(value)
+    .flatMap(([name, each]) => pricesIn(each, [...path, name]))
+    .filter(({ usd }) => usd > 0)
+}

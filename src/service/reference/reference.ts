@@ -1,0 +1,217 @@
+import { describeApi } from '#contract/openapi/openapi.ts'
+import { exampleOf } from '#contract/operations/examples.ts'
+import type { ModelRecord, ModelType } from '#contract/operations/models.ts'
+import { isIdempotent, isPaid, type Operation } from '#contract/operations/operation.ts'
+import { operations } from '#contract/operations/operations.ts'
+import { basePath, baseUrl } from '#contract/wire/base-url.ts'
+import type { ConsentPolicy, Model } from '../models/model.ts'
+import { credentialsOf, curlCommand, exampleRequest } from './example-request.ts'
+import { factTable, type Html, html, page, table } from './html.ts'
+import { callPrice, modelPrices } from './model-prices.ts'
+import { type DescribedSchema, type SchemaRow, schemaRows } from './schema-rows.ts'
+
+/** What the pages say of this service. */
+export interface ReferenceSource {
+  publicUrl: string
+  vendor: string
+  /** Those on sale. */
+  records(type: ModelType | 'all'): readonly ModelRecord[]
+  models(): readonly Model[]
+}
+
+interface Described {
+  parameters?: readonly { name: string; in: string; required: boolean; schema: DescribedSchema }[]
+  requestBody?: { content: Readonly<Record<string, { schema: DescribedSchema }>> }
+  responses: Readonly<Record<string, DescribedAnswer>>
+}
+
+interface DescribedAnswer {
+  $ref?: string
+  description: string
+  content?: Readonly<Record<string, { schema: DescribedSchema }>>
+}
+
+interface Description {
+  paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
+  components: {
+    schemas: Readonly<Record<string, DescribedSchema>>
+    responses: Readonly<Record<string, DescribedAnswer>>
+  }
+  tags: readonly { name: string; description: string }[]
+  info: { description: string }
+}
+
+const all = operations as readonly Operation[]
+
+/** The API as pages for people, printed from the same operations as its description, with the models of this service. */
+export class Reference {
+  readonly #source: ReferenceSource
+  readonly #description: Description
+
+  constructor(source: ReferenceSource) {
+    this.#source = source
+    const { vendor } = source
+    this.#description = describeApi({ serverUrl: baseUrl(source), vendor }) as unknown as Description
+  }
+
+  index(): string {
+    const { tags, info } = this.#description
+    const policies = this.#policies()
+    return page(
+      'Inference API',
+      html`<h1>Inference API</h1>
+<p>${info.description}</p>
+<p>Base URL: <code>${baseUrl(this.#source)}</code>. The same for code generators: <a href="${basePath}/openapi.yaml">openapi.yaml</a> (OpenAPI 3.0).</p>
+${this.#gettingStarted()}
+${tags.map(({ name, description }) => this.#section(name, description))}
+${policies.length > 0 ? policyList(policies) : html``}`,
+    )
+  }
+
+  #gettingStarted(): Html {
+    return html`<h2>Credentials and credit</h2>
+<p>With an API key: <code>Authorization: Bearer KEY</code>. The operator of this service creates keys with credit.
+With a wallet: <code>SIGN-IN-WITH-X</code>, a signed message; credit is bought with USDC at
+<a href="/docs/topUpX402Balance">POST /x402/top-up</a>. A call without credit gets a 402 that says what is missing.</p>`
+  }
+
+  #section(tag: string, description: string): Html {
+    const rows = all
+      .filter(operation => operation.tag === tag)
+      .map(({ id, method, path, summary }) => [
+        html`<span class="method">${method}</span> <a href="/docs/${id}"><code>${path}</code></a>`,
+        html`${summary}`,
+      ])
+    return html`<h2>${tag}</h2>
+<p>${description}</p>
+${table(['Operation', 'What it does'], rows)}`
+  }
+
+  /** Null for an id that no operation has. */
+  operation(id: string): string | null {
+    const operation = all.find(each => each.id === id)
+    if (!operation) return null
+    const { method, path, summary } = operation
+    const described = this.#description.paths[path]?.[method.toLowerCase()]
+    if (!described) return null
+    const types = new Set<ModelType>()
+    const example = exampleOf(operation.id, type => {
+      types.add(type)
+      return this.#source.records(type)[0]?.id ?? 'MODEL'
+    })
+    return page(
+      `${method} ${path}`,
+      html`<p><a href="/docs">All operations</a></p>
+<h1>${method} ${path}</h1>
+<p>${summary}.</p>
+${factTable(this.#facts(operation, [...types]))}
+<h2>Example</h2>
+<pre tabindex="0">${curlCommand(operation, baseUrl(this.#source), exampleRequest(operation, example))}</pre>
+${this.#parameters(described)}
+${this.#body(described)}
+${this.#answers(described)}`,
+    )
+  }
+
+  #facts(operation: Operation, types: readonly ModelType[]): [name: string, fact: Html][] {
+    const rows: [string, Html][] = [['Credentials', html`${credentialsOf(operation)}`]]
+    if (isPaid(operation)) rows.push(['Price', this.#price(operation, types)])
+    else if (operation.charge === 'free') rows.push(['Price', html`Free.`])
+    if (isIdempotent(operation))
+      rows.push([
+        'Retries',
+        html`With an <code>Idempotency-Key</code> a repeat gets the first answer and is not charged again.`,
+      ])
+    return rows
+  }
+
+  #price({ id }: Operation, types: readonly ModelType[]): Html {
+    const flat = callPrice(id)
+    if (flat !== null) return html`${flat}`
+    const records = types.flatMap(type => this.#source.records(type))
+    if (records.length === 0) return html`This service has no model for it.`
+    return html`${records.map(record => html`<div><code>${record.id}</code>: ${modelPrices(record).join(', ')}</div>`)}`
+  }
+
+  #parameters({ parameters = [] }: Described): Html {
+    if (parameters.length === 0) return html``
+    const rows = parameters.map(({ name, in: place, required, schema }) => {
+      const [row] = schemaRows({ properties: { [name]: schema } }, this.#find)
+      return [
+        html`<code>${name}</code>`,
+        html`${place}${required ? ', required' : ''}`,
+        html`${row?.type ?? ''}`,
+        html`${row?.rules ?? ''}`,
+      ]
+    })
+    return html`<h2>Parameters</h2>
+${table(['Name', 'In', 'Type', 'Allowed'], rows)}`
+  }
+
+  #body({ requestBody }: Described): Html {
+    const contents = Object.entries(requestBody?.content ?? {})
+    const [first] = contents
+    if (!first) return html``
+    const [, { schema }] = first
+    return html`<h2>Body</h2>
+<p>${contents.map(([type]) => type).join(' or ')}</p>
+${memberTable(schemaRows(schema, this.#find))}`
+  }
+
+  #answers({ responses }: Described): Html {
+    const rows = Object.entries(responses).map(([status, answer]) => {
+      const { description } = this.#answer(answer)
+      return [html`<strong>${status}</strong>`, html`${description}`]
+    })
+    const success = responses[200]
+    const schema = success && this.#answer(success).content?.['application/json']?.schema
+    const members = schema ? schemaRows(schema, this.#find) : []
+    return html`<h2>Answers</h2>
+${table(['Status', 'Meaning'], rows)}
+${members.length > 0 ? html`<h2>Body of 200</h2>${memberTable(members)}` : html``}`
+  }
+
+  #answer(answer: DescribedAnswer): DescribedAnswer {
+    const name = answer.$ref?.split('/').at(-1)
+    return (name !== undefined && this.#description.components.responses[name]) || answer
+  }
+
+  readonly #find = (ref: string): DescribedSchema =>
+    this.#description.components.schemas[ref.split('/').at(-1) ?? ''] ?? {}
+
+  #policies(): ConsentPolicy[] {
+    const found = new Map<string, ConsentPolicy>()
+    for (const model of this.#source.models())
+      if (model.type === 'video' && model.consent) found.set(model.consent.provider, model.consent)
+    return [...found.values()]
+  }
+
+  /** The consent policy of a provider; null where no model asks for one. */
+  policy(provider: string): string | null {
+    const policy = this.#policies().find(each => each.provider === provider)
+    if (!policy) return null
+    const { title, version, text } = policy
+    return page(
+      title,
+      html`<p><a href="/docs">All operations</a></p>
+<h1>${title}</h1>
+<p class="note">Version ${version}. A request with media that show a face needs this consent, given by a person, as
+<code>consents.${provider}</code>.</p>
+<pre class="text">${text}</pre>`,
+    )
+  }
+}
+
+const policyList = (policies: readonly ConsentPolicy[]): Html =>
+  html`<h2>Consent policies</h2>
+<ul>${policies.map(({ provider, title }) => html`<li><a href="/policies/${provider}">${title}</a></li>`)}</ul>`
+
+const memberTable = (rows: readonly SchemaRow[]): Html =>
+  table(
+    ['Member', 'Type', 'Allowed'],
+    rows.map(({ name, type, isRequired, rules }) => [
+      html`<code>${name}</code>${isRequired ? html` <span class="note">required</span>` : html``}`,
+      html`${type}`,
+      html`${rules}`,
+    ]),
+  )
