@@ -1,23 +1,26 @@
-/** What went wrong without an answer of the contract. */
+/** Failures without an answer from the contract. */
 export type ClientErrorKind =
-  /** Nothing was sent: refused, no such host, no TLS. */
+  /** Nothing was sent: connection refused, unknown host, TLS failure. */
   | 'unreachable'
-  /** Something was sent and no whole answer came. */
+  /** The request was sent, and no complete answer came back. */
   | 'no-answer'
-  /** A 3xx: a credential is never carried to another address. */
+  /** A 3xx. We don't follow redirects, because a credential must not reach another address. */
   | 'redirected'
   /** The answer does not match the API description. */
   | 'unreadable'
   | 'too-large'
-  /** The disk has no room for what would come. */
+  /** The disk has no room for the file. */
   | 'no-space'
-  /** It came, and could not be written down here. */
+  /** The file arrived but could not be written. */
   | 'unsaved'
-  /** Too many failures just now; nothing was sent, so that the service does not block this caller. */
+  /** Too many recent failures. Nothing was sent, so that the service does not block this caller. */
   | 'breaker-open'
-  /** The service's limits leave no room in the time that a call may wait; nothing was sent, because it would be refused. */
+  /**
+   * The service's limits leave no room within the time that a call may wait. Nothing was sent, because it would be
+   * refused.
+   */
   | 'limit-reached'
-  /** An address, an option or a credential that this client does not use. */
+  /** An address, option or credential that this client does not accept. */
   | 'not-allowed'
 
 /** A failure without a `ServiceError`. The message is ours; untrusted text is only in `cause`. */
@@ -26,7 +29,7 @@ export class ClientError extends Error {
   readonly kind: ClientErrorKind
   /** Whether the service may have seen the request. */
   readonly wasSent: boolean
-  /** Unix time in milliseconds from which it is worth coming again. */
+  /** Unix time in milliseconds after which a retry makes sense. */
   readonly retryAtMs: number | null
 
   constructor(

@@ -42,31 +42,31 @@ import {
 import { type WrittenRequest, writeRequest } from './wire/write-request.ts'
 
 export interface ClientOptions {
-  /** With its path: `https://host/api/v1`. Plain http is for this machine. */
+  /** Includes the path: `https://host/api/v1`. Plain http is only for this machine. */
   baseUrl: string
   credential: Credential
   vendor?: string | undefined
-  /** How hosts of downloads are resolved; the system's way where absent. */
+  /** Resolves the hosts of downloads. Defaults to the system resolver. */
   resolve?: Resolve | undefined
-  /** Takes the place of the client's own connections, for a service in the same process. */
+  /** Replaces the client's own connections, for a service in the same process. */
   fetch?: ((request: Request) => Response | Promise<Response>) | undefined
   clock?: Clock | undefined
-  /** Shared with the other processes of this machine; this process's own where absent. Closed with the client. */
+  /** Shared with the other processes on this machine; private to this process by default. Closed with the client. */
   notes?: SharedNotes | undefined
-  /** How waits are made; a test owns it. */
+  /** Tests replace this to control waiting. */
   pause?: Pause | undefined
   random?: (() => number) | undefined
 }
 
 export interface CallOptions {
   signal?: AbortSignal | undefined
-  /** Sends at most; 1 for a caller that repeats by itself. */
+  /** Maximum number of attempts; 1 for a caller that retries by itself. */
   attempts?: number | undefined
-  /** All waits of the call together, those for its limits included. */
+  /** Total waiting time of the call, including waits for limits. */
   retryBudgetMs?: number | undefined
   /**
-   * Names one piece of paid work at a service that keeps answers by it. With it a call is repeated after a lost answer and
-   * a 5xx too, with the same bytes; without it only where the service cannot have begun.
+   * Identifies one piece of paid work at a service that stores answers by key. With a key, a call is retried after a
+   * lost answer or a 5xx too, with the same bytes; without one, only if the service cannot have begun.
    */
   idempotencyKey?: string | undefined
 }
@@ -74,9 +74,9 @@ export interface CallOptions {
 interface ExchangeOptions {
   signal?: AbortSignal | undefined
   isAnonymous?: boolean | undefined
-  /** The limit and the model that the request counts for; unknown where absent. */
+  /** The limit and model that the request counts towards; unknown if absent. */
   bucket?: string | undefined
-  /** Of the call that this exchange is an attempt of. */
+  /** The budget of the call that this exchange is an attempt of. */
   budget?: WaitBudget | undefined
 }
 
@@ -85,12 +85,12 @@ export interface ClientAnswer<O extends Operation> {
   headers: AnswerHeaders
 }
 
-/** An answer that is JSON or the bytes of a file. */
+/** An answer that is either JSON or the bytes of a file. */
 export type OpenedAnswer<O extends Operation> =
   | ({ kind: 'json' } & ClientAnswer<O>)
   | { kind: 'bytes'; mimeType: string; response: WireResponse; headers: AnswerHeaders }
 
-/** Speaks to one service. Failures are `ServiceError` where the service answered, else `ClientError`. */
+/** Talks to one service. Failures are a `ServiceError` if the service answered, else a `ClientError`. */
 export class Client {
   readonly address: ServiceAddress
   readonly vendor: string
@@ -99,7 +99,7 @@ export class Client {
   readonly credential: Credential
   readonly #wire: Wire
   readonly #closeWire: () => Promise<void>
-  /** For hosts that the service has named; made by the first of them. */
+  /** For hosts that the service names; created on first use. */
   #publicWire: ReturnType<typeof undiciWire> | undefined
   readonly #gate: Gate
   readonly #skew = new SignInSkew()
@@ -117,26 +117,26 @@ export class Client {
     this.#wire = own.wire
     this.#closeWire = own.close
     const caller = `${this.address.origin} ${principalOf(credential)}`
-    // Of a wallet the contract tells how many may be in flight; all else is learnt.
+    // The contract fixes a wallet's limit of calls in flight; for other callers it is learned from answers.
     const turns = new InFlightLimit(clock, credential && 'payer' in credential ? walletConcurrency : mostAtOnce)
     this.#gate = new Gate({ notes, turns, clock, caller, random })
     this.limitsSeen = new LimitsSeen(notes, caller, clock)
   }
 
   /**
-   * Counts what this process begins and ends at the service: while it stands still, no request of ours has changed there what
-   * was read before.
+   * Counts what this process starts and ends at the service. If it has not changed, none of our requests has changed
+   * what was read earlier.
    */
   get activity(): number {
     return this.#activity
   }
 
-  /** One operation whose 200 is JSON. */
+  /** Calls an operation whose 200 is JSON. */
   async call<O extends Operation>(operation: O, call: CallOf<O>, options: CallOptions = {}): Promise<ClientAnswer<O>> {
     return this.#repeating(operation, call, options, response => this.#json(operation, response))
   }
 
-  /** One operation whose 200 may be a file; the caller reads or discards it. */
+  /** Calls an operation whose 200 may be a file. The caller must read or discard it. */
   async open<O extends Operation>(operation: O, call: CallOf<O>, options: CallOptions = {}): Promise<OpenedAnswer<O>> {
     return this.#repeating(operation, call, options, async response => {
       const mimeType = mimeTypeOf(response.headers)
@@ -146,7 +146,10 @@ export class Client {
     })
   }
 
-  /** One exchange with the service as it is: gate, credential and limit headers, no retry, no reading. Its own origin only. */
+  /**
+   * Makes one raw exchange with the service's own origin: gate, credential and limit headers, but no retry and no
+   * parsing.
+   */
   async exchange(
     request: { method: string; url: string; headers: Record<string, string>; body?: string | Uint8Array | undefined },
     { signal, isAnonymous = false, bucket, budget = this.#budget({ signal }) }: ExchangeOptions = {},
@@ -162,7 +165,7 @@ export class Client {
       return this.#through(passage, { ...request, signal }, credential)
     }
     let response = await send()
-    // Once: what is refused again is refused for another reason.
+    // Only once: a second refusal has another reason.
     if (credential && 'payer' in credential && this.#skew.learnsFrom(response, signedMs, this.clock.now())) {
       response.discard()
       response = await send()
@@ -174,7 +177,7 @@ export class Client {
     })
   }
 
-  /** Reads an answer without success as the error that it is. */
+  /** Reads an unsuccessful answer as the error that it represents. */
   async errorOf(operation: Operation | null, response: WireResponse): Promise<ServiceError> {
     const secret = this.credential && 'apiKey' in this.credential ? this.credential.apiKey : null
     const body = await readErrorBody(response, errorBytes, secret)
@@ -184,7 +187,7 @@ export class Client {
     return error
   }
 
-  /** A download, or the end of one, that carries no credential, from where `downloadAddress` lets it. */
+  /** Makes a download request without a credential, from an address that `downloadAddress` allows. */
   async download(
     url: string,
     headers: Record<string, string>,
@@ -197,7 +200,7 @@ export class Client {
     return this.#through(await this.#gate.enter(null, this.#budget({ signal })), request, null)
   }
 
-  /** What resolves a name has checked where it leads, so that the service's word opens no private network. */
+  /** The resolver has checked the address, so a service cannot lead us into a private network. */
   #toOuterHost(request: WireRequest): Promise<WireResponse> {
     const { fetch, resolve } = this.#options
     if (fetch) return this.#wire(request)
@@ -210,7 +213,7 @@ export class Client {
     this.#gate.close()
   }
 
-  /** One request that the gate let through, whose end the gate hears of. */
+  /** Sends one request that the gate let through, and reports its end to the gate. */
   async #through(passage: Passage, request: WireRequest, credential: Credential): Promise<WireResponse> {
     let end: FlightEnd = 'not-sent'
     this.#activity += 1
@@ -256,7 +259,7 @@ export class Client {
     return new WaitBudget({ clock: this.clock, ms, signal, pause: this.#options.pause })
   }
 
-  /** Writes the request once, so that every attempt has the same bytes, and reads the answer of the one with success. */
+  /** Writes the request once, so that every attempt has the same bytes, and reads the first successful answer. */
   async #repeating<O extends Operation, Result>(
     operation: O,
     call: CallOf<O>,
@@ -273,9 +276,9 @@ export class Client {
     return withRetry(attempt, { callClass, signal, clock: this.clock, budget, attempts, random: this.#options.random })
   }
 
-  /** A response with success; everything else is thrown. */
+  /** Returns a successful response and throws everything else. */
   async #answered(operation: Operation, request: WrittenRequest, options: ExchangeOptions): Promise<WireResponse> {
-    // A header that an operation does not need is not sent: a list of models needs no identity.
+    // Don't send a credential that the operation does not need: listing models needs no identity.
     const response = await this.exchange(request, { ...options, isAnonymous: operation.auth.length === 0 })
     if (response.status >= 200 && response.status < 300) return response
     throw await this.errorOf(operation, response)
@@ -284,17 +287,17 @@ export class Client {
 
 interface RetryOptions extends Omit<WaitBudgetOptions, 'ms'> {
   callClass: CallClass
-  /** One that the call has spent from before; else a new one of `budgetMs`. */
+  /** The budget that the call has already partly spent; otherwise a new one of `budgetMs`. */
   budget?: WaitBudget | undefined
-  /** All waits together, in milliseconds. */
+  /** Total waiting time, in milliseconds. */
   budgetMs?: number | undefined
   attempts?: number | undefined
   random?: (() => number) | undefined
 }
 
 /**
- * Runs `attempt` until it succeeds, must not be repeated, or would have to wait beyond the budget; then its error is
- * thrown at once. Where an attempt before may have been charged, that is what is thrown, with the last error as its cause.
+ * Runs `attempt` until it succeeds, must not be repeated, or would have to wait beyond the budget; then throws its
+ * error. If an earlier attempt may have been charged, that is thrown instead, with the last error as its cause.
  */
 export async function withRetry<Result>(attempt: () => Promise<Result>, options: RetryOptions): Promise<Result> {
   const { callClass, signal, clock, random = Math.random } = options
@@ -303,7 +306,7 @@ export async function withRetry<Result>(attempt: () => Promise<Result>, options:
   try {
     return await pRetry(attempt, {
       retries: (options.attempts ?? defaultAttempts) - 1,
-      // The library's own waits know nothing of the service's; ours is below.
+      // The library's own delays ignore the service's hints, so ours are used below.
       minTimeout: 0,
       ...(signal ? { signal } : {}),
       async shouldRetry({ error, attemptNumber }) {

@@ -6,30 +6,30 @@ import type { SettlementResponse } from '#contract/wire/payment.ts'
 import { leastSkewMs, longestSkewMs } from './limits.ts'
 import { parseHttpDate } from './retry/retry-after.ts'
 
-/** Who signs in for a client, and pays what the client's `SendPayment` sends. Nothing else holds a key. */
+/** Signs in for a client and sends its payments. Nothing else holds a key. */
 export interface Payer {
   readonly address: string
   /**
-   * Value of a fresh `SIGN-IN-WITH-X` header for a request to `url`; the message is the payer's own, never a server's text.
-   * `skewMs`: how far the service's clock is ahead of this machine's.
+   * Returns a fresh `SIGN-IN-WITH-X` header for a request to `url`. The message is the payer's own, never a server's
+   * text. `skewMs` is how far the service's clock is ahead of this machine's.
    */
   signIn(url: string, options?: { skewMs?: number }): Promise<string>
 }
 
-/** Sends one signed payment. Never throws: an answer that did not come is an outcome. */
+/** Sends one signed payment. Never throws: a missing answer is an outcome. */
 export type SendPayment = (paymentSignature: string) => Promise<SentPayment>
 
 export type SentPayment =
   | { kind: 'credited'; result: TopUpResult; settlement: SettlementResponse | null }
-  /** The service said no; the authorisation may still be good until it expires. */
+  /** The service rejected it; the authorization may still be valid until it expires. */
   | { kind: 'rejected'; status: number; reason: string }
-  /** Lost answer, 500, pending: only the same bytes may be sent again. */
+  /** The answer was lost, a 500, or pending: only the same bytes may be sent again. */
   | { kind: 'unknown'; reason: string }
 
-/** Who a client is for a service; null is unauthenticated. */
+/** How a client identifies itself to a service; null is unauthenticated. */
 export type Credential = { apiKey: string } | { payer: Payer } | null
 
-/** Headers of one request. A wallet signs in again for each, because a nonce serves once. */
+/** Returns the headers of one request. A wallet signs in again for each, because a nonce works once. */
 export async function credentialHeaders(
   credential: Credential,
   url: string,
@@ -40,14 +40,17 @@ export async function credentialHeaders(
   return { [signInWithX.name]: await credential.payer.signIn(url, { skewMs }) }
 }
 
-/** Tells callers apart without holding their secrets. */
+/** Distinguishes callers without holding their secrets. */
 export function principalOf(credential: Credential): string {
   if (!credential) return 'nobody'
   if ('payer' in credential) return `wallet:${normalizeWallet(credential.payer.address)}`
   return `key:${createHash('sha256').update(credential.apiKey).digest('hex').slice(0, 16)}`
 }
 
-/** How far the service's clock is ahead of ours, in milliseconds, as far as it is known: a sign-in is good for minutes. */
+/**
+ * How far the service's clock is known to be ahead of ours, in milliseconds. It matters because a sign-in is valid only
+ * for minutes.
+ */
 export class SignInSkew {
   #ms = 0
 
@@ -56,9 +59,9 @@ export class SignInSkew {
   }
 
   /**
-   * Whether a request whose sign-in was refused is worth one more, signed by the service's own clock, which is taken over.
-   * No farther than a bound: nobody is to collect sign-ins for another day. `signedMs` is the skew that it was signed with,
-   * which another request may have corrected meanwhile.
+   * Whether to sign and send a request again after its sign-in was refused, using the service's clock. The correction
+   * is bounded, so that a service cannot collect sign-ins for another day. `signedMs` is the skew used for signing,
+   * which another request may have corrected since.
    */
   learnsFrom({ status, headers }: { status: number; headers: Headers }, signedMs: number, nowMs: number): boolean {
     const atMs = status === 401 ? parseHttpDate(headers.get('date') ?? '', nowMs) : null

@@ -1,93 +1,100 @@
 import { abuseBlock } from '#contract/limits.ts'
 import { dayMs, hourMs, minuteMs } from '#contract/time.ts'
 
-/** Every bound of the client, with its unit and why that number. */
+/** Every limit of the client, with its unit and reason. */
 
-/** A service that does not take a connection in this time is down for the caller. */
+/** If a service does not accept a connection within this time, we treat it as down. */
 export const connectTimeoutMs = 10_000
-/** A chat that is not streamed answers when it is whole; services give up at about two minutes themselves. */
+/** A chat without streaming answers when it is complete; services themselves give up after about two minutes. */
 export const headersTimeoutMs = 180_000
-/** Between two pieces of a body: streams send something more often. */
+/** Longest silence within a body: streams send something more often. */
 export const bodyTimeoutMs = 60_000
 /** How long an idle connection is kept. */
 export const keepAliveMs = 30_000
 
-/** Largest JSON answer that is read, in bytes: four images in base64; a list of hundreds of models is below 1 MB. */
+/**
+ * Largest JSON answer to read, in bytes: enough for four images in base64. A list of hundreds of models is below 1 MB.
+ */
 export const answerBytes = 32 * 1024 * 1024
-/** An error answer is read so far; a policy text of two pages fits many times. */
+/** Largest error answer to read, in bytes; far more than a policy text of two pages. */
 export const errorBytes = 512 * 1024
-/** Of an error answer that is no JSON, such as a page of a proxy: its title and first sentences. */
+/** How much to keep of an error answer that isn't JSON, such as a proxy's page: its title and first sentences. */
 export const errorCharacters = 4_000
-/** Largest image or recording of one answer, in bytes: an hour of speech, or an 8K image, is below. */
+/** Largest image or recording in one answer, in bytes: more than an hour of speech or an 8K image. */
 export const madeBytes = 128 * 1024 * 1024
-/** Largest file that is downloaded, in bytes: a minute of 4k video is below. */
+/** Largest file to download, in bytes: more than a minute of 4K video. */
 export const fileBytes = 4 * 1024 * 1024 * 1024
 
-/** Sends of one call, the first included. */
+/** Attempts of one call, including the first. */
 export const attempts = 5
-/** The wait before the second attempt is up to this, doubled each time. */
+/** Maximum wait before the second attempt; it doubles each time. */
 export const backoffBaseMs = 500
 export const backoffCapMs = 30_000
-/** All waits of one call together; a minute's window resets within it. */
+/** Total waiting time of one call; enough for a one-minute window to reset. */
 export const retryBudgetMs = 75_000
-/** Callers that share a reset time come back spread over this part of their wait. */
+/** Callers that share a reset time retry spread over this fraction of their wait. */
 export const resetJitter = 0.1
-/** A service that asks for more than a day has a clock or a unit of its own; a later time would not be read as one. */
+/** A service that asks to wait for more than a day has a wrong clock or unit, so its hint is capped. */
 export const longestHintMs = dayMs
 
-/** Windows are of a minute; one that is said to end later is asked about with one call after this, whatever was said. */
+/** Windows last a minute. If one claims to end later than this, we try one call anyway. */
 export const believedResetMs = hourMs
 
 /** Brief §7.3 blocks after more than 20 failures in 30 s; we stop well before. */
 export const breakerWindowMs = 30_000
 export const breakerFailures = 15
-/** From this many failures on, half as many calls are in flight at once. */
+/** From this many failures on, half as many calls may be in flight. */
 export const breakerEasesAt = 12
-/** A service that is down loses requests; it need not have seen them, so fewer than these do not count. */
+/** A service that is down loses requests without seeing them, so fewer unanswered ones than this do not count. */
 export const breakerUncountedUnanswered = 5
-/** Failures and calls in flight together: each of these may fail as well. Two are left for requests that pass us by. */
+/**
+ * Maximum of failures plus calls in flight, since each of those may fail too. Two are left for requests that bypass us.
+ */
 export const breakerCeiling = abuseBlock.failures - 2
-/** Between a probe that failed and the next one: ten in a window, half of what is allowed. */
+/** Time between a failed probe and the next: ten per window, half of what is allowed. */
 export const probePauseMs = 3_000
-/** Added to a block's 30 s, so that all clients do not return in one instant. */
+/** Added to a block's 30 s, so that clients do not all return at once. */
 export const blockJitterMs = 2_000
 
-/** A call whose process may have died counts as in flight for this long: its connection has ended by then. */
+/** How long a call counts as in flight if its process may have died: by then its connection has ended. */
 export const flightLifeMs = connectTimeoutMs + headersTimeoutMs + 10_000
-/** Calls of one process at once; with one more process of the same caller the breaker's ceiling is reached. */
+/** Calls of one process at once. Two processes of the same caller reach the breaker's ceiling. */
 export const mostAtOnce = 16
-/** An answer that is not read to its end holds its turn this long. */
+/** An answer that is never read to its end holds its slot this long. */
 export const turnLifeMs = 10 * minuteMs
-/** Refusals for too many calls at once that come this close together are one lesson. */
+/** Several "too many calls" refusals within this time count as one. */
 export const lessonMs = 1_000
-/** A call that waits for a turn looks again after this, because other processes cannot wake it. */
+/** How often a waiting call checks again, because other processes cannot wake it. */
 export const turnPauseMs = 250
 
 /**
- * A sign-in that was refused is signed again by the service's clock where that is so far from ours; a slow answer is
+ * A refused sign-in is signed again only if the service's clock is at least this far from ours; a slow answer alone is
  * not.
  */
 export const leastSkewMs = 30_000
 export const longestSkewMs = 10 * minuteMs
 
-/** What a top-up offers changes rarely; every look costs a 402. */
+/** A service's top-up offer rarely changes, and each check costs a 402. */
 export const requirementsLifeMs = 5 * minuteMs
 
-/** Notes that a process keeps in memory where it shares none: a caller's own, and one for each limit and model. */
+/** Notes that a process keeps in memory if it shares none: one per caller, and one per limit and model. */
 export const memoryNotes = 500
-/** A model's id as it stands in a note's key; longer ones are no ids. */
+/** Longest model id in a note's key; longer ones are not real ids. */
 export const bucketModelCharacters = 200
-/** Two looks at one reset time differ by this at most, because the service's `Date` has whole seconds. */
+/** Two readings of one reset time differ by at most this, because the service's `Date` has whole seconds. */
 export const sameResetMs = 1_500
-/** A note that is this much ahead of the clock was written before the clock was set back. */
+/** A note that is this far in the future was written before the clock was set back. */
 export const clockStepMs = 5_000
 
-/** A download that breaks off before it came further is taken up again this often. */
+/** How many times in a row a download may break off without progress before it fails. */
 export const downloadAttempts = 5
-/** One that came this far, in bytes, goes on at once; a gigabyte over a very bad line has a hundred cuts. */
+/**
+ * Progress, in bytes, after which a download resumes at once; a gigabyte over a very bad line has a hundred
+ * interruptions.
+ */
 export const progressBytes = 64 * 1024
 export const downloadCuts = 1_000
-/** Bytes of a download that a loss of power may take; a later process fetches so many again. */
+/** Bytes of a download that a power loss may destroy; a later process fetches them again. */
 export const unsyncedBytes = 1024 * 1024
-/** Left free on the disk beside a file, in bytes, for other writers. */
+/** Disk space to leave free beside a file for other writers, in bytes. */
 export const spareDiskBytes = 16 * 1024 * 1024

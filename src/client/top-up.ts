@@ -13,14 +13,17 @@ import { writeRequest } from './wire/write-request.ts'
 
 const noCall = { params: undefined, query: undefined, body: {} } as const
 
-/** How the service is paid. */
+/** How the service can be paid. */
 export interface TopUpOffer {
   accepts: readonly PaymentOption[]
-  /** Unix milliseconds by the service's clock, as they go on since it answered; null where it did not say. */
+  /** The current time on the service's clock, in Unix milliseconds; null if it did not send one. */
   serviceNowMs: (() => number) | null
 }
 
-/** The two halves of `POST /x402/top-up` (brief §4.1): what may be paid, and one signed payment. No credential goes with either. */
+/**
+ * The two halves of `POST /x402/top-up` (brief §4.1): the payment options, and one signed payment. Neither sends a
+ * credential.
+ */
 export class TopUpClient {
   readonly #client: Client
   #known: { offer: TopUpOffer; atMs: number } | null = null
@@ -29,7 +32,7 @@ export class TopUpClient {
     this.#client = client
   }
 
-  /** What the service offers; asked again when older than five minutes, because every look is a 402. */
+  /** Returns the service's offer, at most five minutes old, because each check costs a 402. */
   async offer(signal?: AbortSignal): Promise<TopUpOffer> {
     const nowMs = this.#client.clock.now()
     if (this.#known && nowMs - this.#known.atMs < requirementsLifeMs) return this.#known.offer
@@ -47,7 +50,7 @@ export class TopUpClient {
     return offer
   }
 
-  /** After a refusal the offer may have changed. */
+  /** The offer may have changed after a refusal. */
   forget(): void {
     this.#known = null
   }
@@ -77,8 +80,8 @@ export class TopUpClient {
 }
 
 /**
- * A clear no is one that says so; a limit or a fault says nothing about the payment. A nonce of ours that is used was used
- * by this payment and no other: the money may have left, and only a look at the chain may free it.
+ * Only an explicit rejection counts as one; a limit or a fault says nothing about the payment. If a nonce of ours is
+ * used, this payment used it: the money may have left, and only a check of the chain may release it.
  */
 function outcomeOf(error: ServiceError): SentPayment {
   const { status, kind, body } = error
@@ -90,17 +93,17 @@ function outcomeOf(error: ServiceError): SentPayment {
     : { kind: 'rejected', status, reason }
 }
 
-/** Codes of services and facilitators for a payment that the chain has seen already. */
+/** Codes that services and facilitators use for a payment that the chain has already seen. */
 const usedUp =
   /nonce_?(is_|was_)?(already_)?(been_)?used|already_?(been_)?(used|settled|processed|spent)|authorization_?used/i
 
-/** By a monotonic clock: ours may be what is wrong. */
+/** Uses a monotonic clock, because ours may be the one that is wrong. */
 function goingOn(toldMs: number): () => number {
   const heardAtMs = performance.now()
   return () => toldMs + performance.now() - heardAtMs
 }
 
-/** The body, or the header where a service says it only there. */
+/** Returns the options from the body, or from the header if they are only there. */
 function acceptsOf(body: unknown, headers: Headers): readonly PaymentOption[] | null {
   const read = readLeniently(TopUpRequired, body)
   return read?.accepts ?? paymentRequired.parse(headers.get(paymentRequired.name) ?? '')?.accepts ?? null

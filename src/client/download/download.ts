@@ -19,11 +19,11 @@ import {
 } from './part-file.ts'
 
 export interface SaveFile {
-  /** Where the whole file gets its name; never overwritten. */
+  /** The final path of the complete file; an existing file is never overwritten. */
   path: string
-  /** Kept over a broken download and continued by the next one. */
+  /** Survives an interrupted download, so that the next one can continue it. */
   partPath: string
-  /** What the first bytes have to be. */
+  /** The type that the first bytes must have. */
   mimeType: string
 }
 
@@ -34,21 +34,24 @@ export interface Downloaded {
 
 export interface DownloadOptions {
   signal?: AbortSignal | undefined
-  /** Room on the disk of a folder, in bytes; the system's own answer where absent. */
+  /** Called as bytes arrive; `totalBytes` is null where the service does not say it. */
+  onBytes?: ((bytes: number, totalBytes: number | null) => void) | undefined
+  /** Free disk space of a folder, in bytes. Defaults to asking the system. */
   freeBytes?: ((folder: string) => Promise<number>) | undefined
 }
 
-/** The bytes of an answer as a file; what breaks off is thrown away, because an answer cannot be continued. */
+/** Saves the body of an answer as a file. A partial file is discarded, because an answer cannot be resumed. */
 export async function saveBody(
   response: WireResponse,
   file: SaveFile,
-  { freeBytes = freeBytesOf }: Pick<DownloadOptions, 'freeBytes'> = {},
+  { freeBytes = freeBytesOf, onBytes }: Pick<DownloadOptions, 'freeBytes' | 'onBytes'> = {},
 ): Promise<Downloaded> {
   try {
     await dropPart(file.partPath)
     const expected = lengthOf(response.headers.get('content-length'))
     await requireRoom(file, expected ?? 0, freeBytes)
-    const bytes = await appendTo(file.partPath, failingAsOurs(response.body), { from: 0, maximumBytes: fileBytes })
+    const pieces = counted(failingAsOurs(response.body), onBytes, { from: 0, totalBytes: expected })
+    const bytes = await appendTo(file.partPath, pieces, { from: 0, maximumBytes: fileBytes })
     if (expected !== null && bytes !== expected) throw brokenOff()
     return await place(file, bytes)
   } catch (error) {
@@ -59,8 +62,8 @@ export async function saveBody(
 }
 
 /**
- * A file from a download address. A broken download goes on where it stopped, if the file is provably the same; so does
- * the next download of the same file, in this process or a later one. Throws the service's error or a `ClientError`.
+ * Downloads a file. An interrupted download resumes if the file is provably the same, in this process or a later one.
+ * Throws the service's error or a `ClientError`.
  */
 export async function download(
   client: Client,
@@ -97,7 +100,10 @@ class Download {
     this.#urlHash = hashOf(url)
   }
 
-  /** Until the file is whole. Only a cut after too little counts as a failure: a long file over a bad line has many others. */
+  /**
+   * Runs until the file is complete. An interruption counts as a failure only after too little progress, because a long
+   * download over a bad line has many.
+   */
   async advance(): Promise<number> {
     for (;;) {
       const part = await this.#found()
@@ -121,14 +127,14 @@ class Download {
     if (part?.isWhole && part.bytes === part.totalBytes) return part.bytes
     const { signal, freeBytes = freeBytesOf } = this.#options
     if (part) await requireRoom(this.#file, part.totalBytes - part.bytes, freeBytes)
-    // A coded file has other bytes, and other lengths, than the one that its tag names.
+    // With a content encoding, the bytes and lengths would not be those that the tag names.
     const headers: Record<string, string> = { 'accept-encoding': 'identity' }
     if (part) Object.assign(headers, { range: `bytes=${part.bytes}-`, 'if-range': part.etag })
     const response = await this.#client.download(this.#url, headers, { signal })
     try {
       return await this.#take(response, part)
     } catch (error) {
-      // A disk that is full must not leave the connection open.
+      // A full disk must not leave the connection open.
       response.discard()
       throw error
     }
@@ -142,7 +148,7 @@ class Download {
       return this.#append({ ...response, body: nothing() }, part, part.bytes)
     }
     if (response.status === 206 || response.status === 416) {
-      // Whatever that is, it is no continuation of what is here.
+      // This is not a continuation of our part.
       await dropPart(this.#file.partPath)
       throw brokenOff()
     }
@@ -156,9 +162,10 @@ class Download {
     const etag = response.headers.get('etag')
     await dropPart(partPath)
     await requireRoom(this.#file, totalBytes ?? 0, this.#options.freeBytes ?? freeBytesOf)
-    // A weak tag says that two files are alike, which is not enough to join their bytes.
+    // A weak tag only says that two files are equivalent, which is not enough to join their bytes.
     if (totalBytes === null || totalBytes === 0 || !etag?.startsWith('"')) {
-      const bytes = await appendTo(partPath, failingAsOurs(response.body), { from: 0, maximumBytes: fileBytes })
+      const pieces = this.#counted(response, { from: 0, totalBytes })
+      const bytes = await appendTo(partPath, pieces, { from: 0, maximumBytes: fileBytes })
       if (totalBytes !== null && bytes !== totalBytes) throw brokenOff()
       return bytes
     }
@@ -171,20 +178,43 @@ class Download {
   async #append(response: WireResponse, note: Omit<Part, 'bytes'>, from: number): Promise<number> {
     const { partPath } = this.#file
     const { totalBytes, urlHash, etag, lastModified } = note
-    const bytes = await appendTo(partPath, failingAsOurs(response.body), { from, maximumBytes: totalBytes })
+    const pieces = this.#counted(response, { from, totalBytes })
+    const bytes = await appendTo(partPath, pieces, { from, maximumBytes: totalBytes })
     if (bytes !== totalBytes) throw brokenOff()
     await writePartNote(partPath, { urlHash, etag, lastModified, totalBytes, isWhole: true })
     return bytes
   }
+
+  #counted(response: WireResponse, place: Place): AsyncIterable<Uint8Array> {
+    return counted(failingAsOurs(response.body), this.#options.onBytes, place)
+  }
 }
 
-/** An address that is signed again differs in its query only; its file's tag says whether it is the same. */
+interface Place {
+  from: number
+  totalBytes: number | null
+}
+
+async function* counted(
+  pieces: AsyncIterable<Uint8Array>,
+  onBytes: DownloadOptions['onBytes'],
+  { from, totalBytes }: Place,
+): AsyncGenerator<Uint8Array> {
+  let bytes = from
+  for await (const piece of pieces) {
+    bytes += piece.byteLength
+    onBytes?.(bytes, totalBytes)
+    yield piece
+  }
+}
+
+/** A newly signed address differs only in its query; the tag shows whether the file is the same. */
 export function hashOf(url: string): string {
   const { origin = url, pathname = '' } = URL.canParse(url) ? new URL(url) : {}
   return createHash('sha256').update(`${origin}${pathname}`).digest('hex')
 }
 
-/** Only the very range that was asked for, of a file of the same size, with the same tag and time. */
+/** Accepts only the exact range that was requested, of a file with the same size, tag and time. */
 function continues({ headers }: WireResponse, part: Part): boolean {
   const range = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(headers.get('content-range') ?? '')
   const length = lengthOf(headers.get('content-length'))
@@ -199,7 +229,7 @@ function continues({ headers }: WireResponse, part: Part): boolean {
   )
 }
 
-/** A refusal of the range after the last byte, which says how large the file is. */
+/** Recognizes the refusal of a range that starts at the end, which reveals the file's size. */
 const isAllThereIs = ({ status, headers }: WireResponse, { bytes, totalBytes }: Part): boolean =>
   status >= 400 && bytes === totalBytes && headers.get('content-range') === `bytes */${totalBytes}`
 
@@ -219,7 +249,7 @@ async function freeBytesOf(folder: string): Promise<number> {
   return bavail * bsize
 }
 
-/** Before the first byte, so that a large file does not fill the disk and then fail. */
+/** Checked before the first byte, so that a large file does not fill the disk and then fail. */
 async function requireRoom({ partPath }: SaveFile, bytes: number, freeBytes: (folder: string) => Promise<number>) {
   if (bytes > fileBytes) {
     throw new ClientError('too-large', `The file is larger than ${fileBytes} bytes.`, { wasSent: true })

@@ -7,14 +7,14 @@ import { ClientError } from '../client-error.ts'
 import { unsyncedBytes } from '../limits.ts'
 import { wireFailure } from '../wire/wire.ts'
 
-/** What a part was cut from; only the same file is continued. */
+/** Identifies the file that a part belongs to; only the same file is resumed. */
 const PartNote = z.strictObject({
   urlHash: z.string(),
-  /** A strong one. */
+  /** A strong entity tag. */
   etag: z.string(),
   lastModified: z.string().nullable(),
   totalBytes: z.number().int().positive(),
-  /** All bytes are there and synced; only the name is missing. */
+  /** All bytes are present and synced; the file only needs its final name. */
   isWhole: z.boolean(),
 })
 export type PartNote = z.output<typeof PartNote>
@@ -31,7 +31,7 @@ export async function writePartNote(part: string, note: PartNote): Promise<void>
   }
 }
 
-/** How far a download came; null where there is nothing to continue. */
+/** Returns how far a download got; null if there is nothing to resume. */
 export async function findPart(part: string): Promise<(PartNote & { bytes: number }) | null> {
   try {
     const note = PartNote.parse(JSON.parse(await readFile(notePath(part), 'utf8')))
@@ -44,7 +44,7 @@ export async function findPart(part: string): Promise<(PartNote & { bytes: numbe
 
 export const partBytes = async (part: string): Promise<number> => (await stat(part).catch(() => null))?.size ?? 0
 
-/** Cuts off what an earlier process may not have synced: after a loss of power there may be zeros in it. */
+/** Truncates bytes that an earlier process may not have synced: after a power loss they may be zeros. */
 export async function dropUnsynced(part: string): Promise<void> {
   const found = await findPart(part)
   if (found && !found.isWhole) await truncate(part, Math.max(0, found.bytes - unsyncedBytes))
@@ -54,7 +54,7 @@ export async function dropPart(part: string): Promise<void> {
   await Promise.all([rm(part, { force: true }), rm(notePath(part), { force: true })])
 }
 
-/** Writes pieces at the end of a part, or from its beginning. The bytes that it has afterwards, all of them synced. */
+/** Appends to a part, or starts it over. Returns its total size, all of it synced. */
 export async function appendTo(
   part: string,
   pieces: AsyncIterable<Uint8Array>,
@@ -71,7 +71,7 @@ export async function appendTo(
         await writing.add(piece)
       }
     } finally {
-      // What arrived before a cut is not downloaded again.
+      // Bytes that arrived before an interruption are not downloaded again.
       await writing.flush()
     }
     await file.sync()
@@ -83,7 +83,10 @@ export async function appendTo(
   return bytes
 }
 
-/** Half of what may be lost is being synced while the other half is gathered, so that the line does not wait for the disk. */
+/**
+ * Syncs one half of the unsynced bytes while the other half is gathered, so that the network does not wait for the
+ * disk.
+ */
 class Writing {
   readonly #file: FileHandle
   readonly #gathered = Buffer.allocUnsafe(unsyncedBytes / 2)
@@ -116,12 +119,15 @@ class Writing {
     }
     this.#length = 0
     this.#syncing = this.#file.datasync()
-    // The next waiter is told.
+    // The next caller to wait gets the error.
     this.#syncing.catch(() => {})
   }
 }
 
-/** Gives a whole part its name, for good: an existing file is never replaced (`EEXIST`), and the folder is synced. */
+/**
+ * Gives a complete part its final name durably: an existing file is never replaced (`EEXIST`), and the folder is
+ * synced.
+ */
 export async function finishPart(part: string, path: string): Promise<void> {
   try {
     await link(part, path)
@@ -130,13 +136,13 @@ export async function finishPart(part: string, path: string): Promise<void> {
     await copyWhole(part, path)
   }
   await dropPart(part)
-  // Windows has no handle of a folder to sync.
+  // Windows cannot sync a folder.
   if (process.platform === 'win32') return
   const folder = await open(dirname(path), 'r')
   await folder.sync().finally(() => folder.close())
 }
 
-/** Sticks and some shared folders have no links; a rename would replace what is there. */
+/** USB sticks and some shared folders have no hard links, and a rename would replace an existing file. */
 async function copyWhole(part: string, path: string): Promise<void> {
   await copyFile(part, path, constants.COPYFILE_EXCL)
   try {
@@ -148,7 +154,7 @@ async function copyWhole(part: string, path: string): Promise<void> {
   }
 }
 
-/** What the file is by its first bytes. */
+/** Detects a file's type from its first bytes. */
 export async function typeOfFile(path: string): Promise<SniffedType | null> {
   const file = await open(path, 'r')
   try {
@@ -166,7 +172,7 @@ const isFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(String
 const hasNoLinks = (error: unknown): boolean =>
   ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(String(codeOf(error)))
 
-/** What has come is kept, so that it goes on once there is room. */
+/** What has arrived is kept, so that the download can resume once there is room. */
 export const noSpace = (cause?: unknown): ClientError =>
   new ClientError('no-space', 'There is no space left on the disk for the file.', { wasSent: true, cause })
 
@@ -180,14 +186,17 @@ export interface SavedPieces {
 }
 
 export interface SavePieces {
-  /** Thrown away where it does not become the file. */
+  /** Deleted unless it becomes the file. */
   partPath: string
   maximumBytes: number
-  /** Where a file of this type, by its first bytes, gets its name; null for a type that is not wanted. */
+  /** Returns the final path for a file of this detected type; null if the type is not wanted. */
   pathOf(mimeType: SniffedType): string | null
 }
 
-/** A file whose type its bytes say, named when it is whole and synced; an existing file is never replaced. */
+/**
+ * Saves a file whose type is detected from its bytes, and names it when it is complete and synced. An existing file is
+ * never replaced.
+ */
 export async function savePieces(
   pieces: AsyncIterable<Uint8Array>,
   { partPath, maximumBytes, pathOf }: SavePieces,
@@ -205,7 +214,7 @@ export async function savePieces(
   }
 }
 
-/** What breaks off on its way is told as the client's own failure. */
+/** Turns a failure of the body's stream into the client's own error. */
 export async function* failingAsOurs(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield* body

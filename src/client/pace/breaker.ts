@@ -14,30 +14,30 @@ import { goneOf, type NoteOwner, readNote } from './shared-notes.ts'
 
 const CallerNote = z.object({
   changedAtMs: z.number(),
-  /** Failures of the last window, oldest first. Unanswered ones need not have been seen by the service. */
+  /** Failures in the last window, oldest first. The service may not have seen the unanswered ones. */
   failures: z.array(z.object({ atMs: z.number(), wasAnswered: z.boolean() })),
   /** Calls in flight, each of which may fail. */
   flights: z.array(
     z.object({ id: z.string(), untilMs: z.number(), isProbe: z.boolean(), owner: z.string().optional() }),
   ),
-  /** Null while all is well. Until then nothing is sent; from then on one probe at a time, until one succeeds. */
+  /** Null while closed. Until this time nothing is sent; after it one probe at a time, until one succeeds. */
   openUntilMs: z.number().nullable(),
 })
 
-/** What is known of one caller at one service, from all processes that share it. */
+/** What all processes on this machine know about one caller at one service. */
 export type CallerNote = z.output<typeof CallerNote>
 
-/** How a call ended, as far as the service's count of failures depends on it. */
+/** How a call ended, as far as it affects the service's count of failures. */
 export type FlightEnd = 'succeeded' | 'failed' | 'unanswered' | 'not-sent'
 
 export type Verdict =
   | { kind: 'go'; isProbe: boolean }
-  /** Nothing goes before that time; said where the last failure was that no answer came. */
+  /** Nothing is sent before that time; `isUnanswered` if the last failure was a missing answer. */
   | { kind: 'open'; untilMs: number; isUnanswered?: true }
-  /** Others have to end first. */
+  /** Other calls must end first. */
   | { kind: 'full' }
 
-/** The note as it holds now: without failures that have left the window and calls that cannot be in flight any more. */
+/** Returns the current note, without failures that have left the window and calls that can no longer be in flight. */
 export function callerNote(text: string | null, nowMs: number): CallerNote {
   const note = readNote(CallerNote, text, nowMs)
   if (!note) return { changedAtMs: nowMs, failures: [], flights: [], openUntilMs: null }
@@ -49,8 +49,9 @@ export function callerNote(text: string | null, nowMs: number): CallerNote {
 }
 
 /**
- * Whether one more call may be sent. Failures and calls in flight stay below the service's block together, so that it is
- * not reached even if all of them fail (brief §7.3). `own` are this process's calls, this one included, of `mostOwn`.
+ * Decides whether one more call may be sent. Failures plus calls in flight stay below the service's block, so that it
+ * is not reached even if all of them fail (brief §7.3). `own` counts this process's calls, including this one, out of
+ * at most `mostOwn`.
  */
 export function judge(note: CallerNote, nowMs: number, { own, mostOwn }: { own: number; mostOwn: number }): Verdict {
   const { openUntilMs, flights, failures } = note
@@ -77,8 +78,8 @@ export const withFlight = (
 })
 
 /**
- * Calls whose process has ended get no answer any more. A few are free at once; more may have failed together at the
- * service just then, so they count until that has left its window, and open nothing.
+ * Removes calls whose process has ended: they will get no answer. The first few are simply dropped; if there are more,
+ * they may all have failed at the service, so they count until they leave its window, but do not open the breaker.
  */
 export function withoutGone(note: CallerNote, owner: NoteOwner | undefined, nowMs: number): CallerNote {
   const gone = goneOf(note.flights, owner)
@@ -95,7 +96,7 @@ export function withoutGone(note: CallerNote, owner: NoteOwner | undefined, nowM
   }
 }
 
-/** One call less in flight, and perhaps one failure more. */
+/** Removes one call in flight and records its failure, if it failed. */
 export function withEnd(note: CallerNote, id: string, end: FlightEnd, nowMs: number): CallerNote {
   const wasProbe = note.flights.find(flight => flight.id === id)?.isProbe ?? false
   const ended = { ...note, changedAtMs: nowMs, flights: note.flights.filter(flight => flight.id !== id) }
@@ -106,14 +107,14 @@ export function withEnd(note: CallerNote, id: string, end: FlightEnd, nowMs: num
   return { ...ended, failures, openUntilMs: latest(openings) }
 }
 
-/** The service has said that it blocks this caller. */
+/** Records that the service blocks this caller. */
 export const withBlock = (note: CallerNote, nowMs: number, random: () => number): CallerNote => ({
   ...note,
   changedAtMs: nowMs,
   openUntilMs: latest([note.openUntilMs, nowMs + abuseBlock.blockMs + blockJitterMs * random()]),
 })
 
-/** When the oldest of too many failures leaves the window; null where they are not too many. */
+/** Returns when enough failures will have left the window; null if there are not too many. */
 function fullUntilMs({ failures }: Pick<CallerNote, 'failures'>): number | null {
   const all = counted({ failures })
   const leaving = all[all.length - breakerFailures]

@@ -34,12 +34,12 @@ interface GateOptions {
   notes: SharedNotes
   turns: InFlightLimit
   clock: Clock
-  /** Origin and principal: whom the service counts. */
+  /** Origin and principal: how the service identifies the caller. */
   caller: string
   random: () => number
 }
 
-/** How a call ended, and what its answer said of limits. */
+/** How a call ended, and what its answer said about limits. */
 interface PassageEnd {
   end: FlightEnd
   window?: LimitWindow | null
@@ -47,17 +47,17 @@ interface PassageEnd {
   comeAgainAtMs?: number | null
 }
 
-/** One call that was let through. Both are called once; what is called again changes nothing. */
+/** A call that was let through. Each method is called once; further calls have no effect. */
 export interface Passage {
-  /** The answer's head has come, or none will. Never throws, because an answer is worth more than its note. */
+  /** The answer's head has arrived, or never will. Never throws, because an answer matters more than its note. */
   ended(how: PassageEnd): void
-  /** The answer has been read or thrown away. */
+  /** The answer has been read or discarded. */
   left(): void
 }
 
 type Step = Verdict | Room
 
-/** What every request passes: its limits, the calls that are in flight, and the breaker below the service's block. */
+/** Every request passes this gate: limits, calls in flight, and the breaker that stays below the service's block. */
 export class Gate {
   readonly #options: GateOptions
   readonly #underWay = new Set<Passage>()
@@ -67,8 +67,8 @@ export class Gate {
   }
 
   /**
-   * Waits until a call may be sent, within its budget. `bucket` names the limit and the model that it counts for; null
-   * where nobody knows. Throws `breaker-open` or `limit-reached`, with the time from which a retry is worth it.
+   * Waits, within the budget, until a call may be sent. `bucket` names the limit and model that it counts towards, null
+   * if unknown. Throws `breaker-open` or `limit-reached` with the time after which a retry makes sense.
    */
   async enter(bucket: string | null, budget: WaitBudget): Promise<Passage> {
     const { clock, random, turns } = this.#options
@@ -83,7 +83,7 @@ export class Gate {
         const waitMs = step.untilMs - clock.now()
         if (!budget.covers(waitMs)) throw limitReached(step.untilMs)
         await budget.wait(spread(waitMs, random))
-        // A timer may be early by a moment, and the service has said that this one is over.
+        // A timer may fire slightly early; the service has said that the wait ends at this time.
         waitedUntilMs = step.untilMs
         continue
       }
@@ -92,7 +92,7 @@ export class Gate {
     }
   }
 
-  /** The service has said that it blocks this caller. */
+  /** The service reports that it blocks this caller. */
   blocked(): void {
     const { clock, caller, random } = this.#options
     const nowMs = clock.now()
@@ -101,12 +101,12 @@ export class Gate {
     })
   }
 
-  /** The service had too many calls of this caller at once. */
+  /** The service had too many concurrent calls from this caller. */
   crowded(): void {
     this.#options.turns.refused()
   }
 
-  /** What is still in flight gets no answer any more. */
+  /** Calls that are still in flight will get no answer. */
   close(): void {
     for (const passage of this.#underWay) passage.ended({ end: 'unanswered' })
     this.#options.notes.close()
@@ -124,7 +124,7 @@ export class Gate {
     }
   }
 
-  /** Looks and takes in one: of callers that come together, no two see the same room. */
+  /** Checks and admits in one step, so that two concurrent callers cannot take the same room. */
   #admit(notes: Notes, id: string, bucket: string | null, waitedUntilMs: number): Step {
     const { clock, caller, turns } = this.#options
     const nowMs = clock.now()
@@ -144,7 +144,10 @@ export class Gate {
     return verdict
   }
 
-  /** The note as it holds now. That others have died is written down at once, so that it counts from when it was seen. */
+  /**
+   * Returns the current note. Calls of processes that died are recorded at once, so that they count from when they were
+   * noticed.
+   */
   #caller(notes: Notes, nowMs: number): CallerNote {
     const { caller, notes: shared } = this.#options
     const noted = callerNote(notes.read(callerKey(caller)), nowMs)
@@ -179,7 +182,7 @@ export class Gate {
     )
   }
 
-  // The call stays noted as in flight until its time is over, which is the careful side.
+  // If this fails, the call stays recorded as in flight until its time is over, which errs on the safe side.
   #quietly(change: (notes: Notes) => void): void {
     try {
       this.#options.notes.together(change)
@@ -190,13 +193,13 @@ export class Gate {
 function bucketAfter(note: BucketNote, id: string, how: PassageEnd, nowMs: number): BucketNote {
   if (how.end === 'not-sent') return withoutCall(note, id, nowMs)
   const after = withAnswer(note, id, how.window ?? null, nowMs)
-  // One answer must not stop all calls of a day, whatever it said of the next.
+  // One answer must not stop all calls for a day, whatever it says about the next.
   return how.comeAgainAtMs == null ? after : withPause(after, Math.min(how.comeAgainAtMs, nowMs + believedResetMs))
 }
 
 const callerKey = (caller: string): string => `caller ${caller}`
 
-/** What starts the keys of all limits of a caller; the rest is the limit and the model. */
+/** Prefix of the keys of all limits of a caller; the limit and model follow. */
 const bucketsStart = (caller: string): string => `limit ${caller} `
 
 const bucketKey = (caller: string, bucket: string): string => `${bucketsStart(caller)}${bucket}`
@@ -207,7 +210,7 @@ const writeCaller = (notes: Notes, caller: string, note: CallerNote): void =>
 const writeBucket = (notes: Notes, caller: string, bucket: string, note: BucketNote): void =>
   notes.write(bucketKey(caller, bucket), JSON.stringify(note))
 
-/** Its cause tells a service that gave no answer from one that answered with failures. */
+/** The cause distinguishes a service that did not answer from one that answered with failures. */
 const breakerOpen = (retryAtMs: number, isUnanswered = false): ClientError =>
   isUnanswered
     ? new ClientError('breaker-open', 'The service did not answer the last requests, so this one was not sent.', {
@@ -226,12 +229,12 @@ const limitReached = (retryAtMs: number): ClientError =>
     retryAtMs,
   })
 
-/** A limit of a model and what is left of it, as answers told it. Null where no answer said so. */
+/** A model's limit and what is left of it, according to answers. Null if no answer reported it. */
 export interface SeenLimit {
   model: string
   requestsPerMinute: number | null
   requestsLeft: number | null
-  /** By our clock; null also where the window has ended since. */
+  /** By our clock; also null once the window has ended. */
   requestsResetAtMs: number | null
   tokensPerMinute: number | null
   tokensLeft: number | null
@@ -239,7 +242,7 @@ export interface SeenLimit {
   seenAtMs: number
 }
 
-/** What the last answers said of limits, by model, to all who share the notes. */
+/** What the latest answers reported about limits, by model, for all processes that share the notes. */
 export class LimitsSeen {
   readonly #notes: SharedNotes
   readonly #caller: string
@@ -251,7 +254,7 @@ export class LimitsSeen {
     this.#clock = clock
   }
 
-  /** By the model's id; of a model with several limits the tightest. */
+  /** Returns one entry per model id; the tightest limit if a model has several. */
   models(): SeenLimit[] {
     const nowMs = this.#clock.now()
     const start = bucketsStart(this.#caller)

@@ -2,13 +2,13 @@ import type { Clock } from '#contract/time.ts'
 import { lessonMs, mostAtOnce, turnLifeMs } from '../limits.ts'
 
 /**
- * How many calls this process makes at once, learnt from answers: a refusal for too many at once halves it, successes at
- * the limit raise it by one for each round. Each process learns its own share, as connections share a line: nothing is
- * written for it, and a process that dies leaves nothing behind.
+ * How many calls this process makes at once, learned from answers: a refusal for too many halves it, and successes at
+ * the limit raise it by one per round. As with connections that share a line, each process learns its own share, so
+ * nothing is stored and a process that dies leaves nothing behind.
  */
 export class InFlightLimit {
   readonly #clock: Clock
-  /** When each turn is taken for forgotten. */
+  /** When each slot is considered forgotten. */
   readonly #taken = new Map<string, number>()
   readonly #waiting: AbortController[] = []
   #most: number
@@ -28,7 +28,7 @@ export class InFlightLimit {
     return Math.floor(this.#most)
   }
 
-  /** False where all are taken. */
+  /** Returns false if all slots are taken. */
   take(id: string): boolean {
     const nowMs = this.#clock.now()
     if (this.#taken.size >= this.most) {
@@ -43,17 +43,17 @@ export class InFlightLimit {
     if (this.#taken.delete(id)) this.#waiting.shift()?.abort()
   }
 
-  /** Nothing came of it, and for the next one nothing would: it wakes nobody. */
+  /** For a call that was not sent. Wakes no waiter, because the next call could not be sent either. */
   giveBack(id: string): void {
     this.#taken.delete(id)
   }
 
-  /** An answer came. Growth counts only where the limit was what held us back. */
+  /** An answer came. The limit grows only if it was what held us back. */
   succeeded(): void {
     if (this.#taken.size >= this.most) this.#most = Math.min(mostAtOnce, this.#most + 1 / this.#most)
   }
 
-  /** The service had too many at once. */
+  /** The service had too many calls at once. */
   refused(): void {
     const nowMs = this.#clock.now()
     if (nowMs - this.#learntAtMs < lessonMs) return
@@ -61,7 +61,7 @@ export class InFlightLimit {
     this.#most = Math.max(1, Math.floor(this.most / 2))
   }
 
-  /** Runs a wait that ends when a turn is left; first come, first woken. */
+  /** Runs a wait that ends when a slot becomes free, in order of arrival. */
   async untilLeft(wait: (woken: AbortSignal) => Promise<void>): Promise<void> {
     const wake = new AbortController()
     this.#waiting.push(wake)

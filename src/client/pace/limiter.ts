@@ -4,7 +4,7 @@ import { believedResetMs, flightLifeMs, longestHintMs, sameResetMs } from '../li
 import { requestsResetAtMs } from '../retry/retry-after.ts'
 import { goneOf, type NoteOwner, readNote } from './shared-notes.ts'
 
-/** What an answer said about a caller's window. Null where it did not say. */
+/** What an answer said about a caller's window. Null for what it did not say. */
 export interface LimitWindow {
   requestsLimit: number | null
   requestsLeft: number | null
@@ -16,7 +16,7 @@ export interface LimitWindow {
   seenAtMs: number
 }
 
-/** Reads the limit headers of an answer (brief §8.4), whichever of them it has; null where it says nothing of what is left. */
+/** Reads the limit headers of an answer (brief §8.4), as many as it has; null if none says what is left. */
 export function limitWindow(headers: Headers, nowMs: number): LimitWindow | null {
   const read = (codec: { name: string; parse(text: string): number | null }) =>
     codec.parse(headers.get(codec.name) ?? '')
@@ -47,13 +47,13 @@ const BucketNote = z.object({
   tokensLeft: figure,
   tokensResetAtMs: figure,
   seenAtMs: z.number(),
-  /** A refusal that said only when to retry. */
+  /** From a refusal that said only when to retry. */
   pausedUntilMs: z.number(),
-  /** Sent since the service counted for us: its next answer takes them off. */
+  /** Calls sent since the service last counted; its next answer includes them. */
   flights: z.array(z.object({ id: z.string(), untilMs: z.number(), owner: z.string().optional() })),
 })
 
-/** What the service last said of one limit and model, and what was sent since, from all processes that share it. */
+/** What the service last said about one limit and model, and what all processes have sent since. */
 export type BucketNote = z.output<typeof BucketNote>
 
 const unknown: LimitWindow = {
@@ -67,8 +67,8 @@ const unknown: LimitWindow = {
 }
 
 /**
- * The note as it holds now. In a new window everything is there again; when it ends, only its first answer can say. One
- * that may go on, because its end was said to be further off than is believed, has room for the one call that finds out.
+ * Returns the current note. In a new window everything is available again; how long it lasts is known only after its
+ * first answer. If a window claims to end further off than we believe, there is room for the one call that finds out.
  */
 export function bucketNote(text: string | null, nowMs: number): BucketNote {
   const noted = readNote(BucketNote, text, nowMs)
@@ -92,7 +92,7 @@ const isOver = (resetAtMs: number | null, nowMs: number): boolean => resetAtMs !
 
 type Window = Pick<LimitWindow, 'requestsResetAtMs' | 'tokensResetAtMs' | 'seenAtMs'>
 
-/** One answer must not stop all calls of a day. */
+/** One answer must not stop all calls for a day. */
 function believed({ requestsResetAtMs, tokensResetAtMs, seenAtMs }: Window): Window {
   const near = (atMs: number | null) => (atMs === null ? null : Math.min(atMs, seenAtMs + believedResetMs))
   return { requestsResetAtMs: near(requestsResetAtMs), tokensResetAtMs: near(tokensResetAtMs), seenAtMs }
@@ -103,12 +103,12 @@ const isFar = (resetAtMs: number | null, { seenAtMs }: Window): boolean =>
 
 export type Room =
   | { kind: 'go' }
-  /** The service would refuse before that time. */
+  /** The service would refuse calls before that time. */
   | { kind: 'used-up'; untilMs: number }
-  /** Those in flight may take all that is left. */
+  /** Calls in flight may use up all that is left. */
   | { kind: 'full' }
 
-/** Whether the limits leave room for one more call, as far as anyone has said. */
+/** Returns whether the limits, as far as known, leave room for one more call. */
 export function roomIn(note: BucketNote, nowMs: number): Room {
   const { requestsLeft, requestsResetAtMs, tokensLeft, tokensResetAtMs, pausedUntilMs, flights } = note
   const untilMs = Math.max(
@@ -126,18 +126,20 @@ export const withCall = (note: BucketNote, id: string, nowMs: number, owner?: st
   flights: [...note.flights, { id, untilMs: nowMs + flightLifeMs, ...(owner === undefined ? {} : { owner }) }],
 })
 
-/** Calls whose process has ended took one each, and no answer will say so. */
+/** Calls whose process has ended used one each, and no answer will report it. */
 export const withoutGoneCalls = (note: BucketNote, owner: NoteOwner | undefined, nowMs: number): BucketNote =>
   goneOf(note.flights, owner).reduce((known, { id }) => withAnswer(known, id, null, nowMs), note)
 
-/** A call that was never sent took nothing. */
+/** A call that was never sent used nothing. */
 export const withoutCall = (note: BucketNote, id: string, nowMs: number): BucketNote => ({
   ...note,
   changedAtMs: nowMs,
   flights: note.flights.filter(flight => flight.id !== id),
 })
 
-/** A call has ended. What its answer said counts, unless a later window is known; without a word, it took one. */
+/**
+ * Records the end of a call. Its answer's figures count unless a later window is known; without figures, it used one.
+ */
 export function withAnswer(note: BucketNote, id: string, answer: LimitWindow | null, nowMs: number): BucketNote {
   const ended = withoutCall(note, id, nowMs)
   const said = answer && { ...answer, ...believed(answer) }
@@ -158,8 +160,8 @@ function isOfEarlierWindow(note: BucketNote, said: LimitWindow): boolean {
 }
 
 /**
- * Within one window less and less is left, so of two answers that overtook each other the smaller figure is the later one.
- * Answers with different limits are about different counts, so the later answer holds.
+ * Within one window the remainder only shrinks, so if two answers overtook each other, the smaller figure is the later
+ * one. Answers with different limits count different things, so the later answer wins.
  */
 function lessOf(note: BucketNote, said: LimitWindow): number | null {
   const [known, now] = [note.requestsResetAtMs, said.requestsResetAtMs]

@@ -5,37 +5,40 @@ import { clockStepMs, memoryNotes } from '../limits.ts'
 export interface Notes {
   read(key: string): string | null
   write(key: string, note: string): void
-  /** Notes whose key starts so, in no order. */
+  /** Returns the notes whose key has this prefix, in no order. */
   list(start: string): readonly (readonly [key: string, note: string])[]
 }
 
 /**
- * What the callers of a machine tell each other: failures, calls in flight, limits. A lost note costs a service's patience
- * and no money, so it need not outlive a power cut.
+ * What callers on one machine share: failures, calls in flight, limits. Losing a note costs a service some patience but
+ * no money, so notes need not survive a power cut.
  */
 export interface SharedNotes {
-  /** Runs `use` alone among all who share these notes. It must not await. Throws where they are closed or cannot be had. */
+  /**
+   * Runs `use` exclusively among all who share these notes. It must not await. Throws if they are closed or
+   * unavailable.
+   */
   together<Result>(use: (notes: Notes) => Result): Result
-  /** Absent where one process has them alone. */
+  /** Absent if only one process uses them. */
   owner?: NoteOwner
   close(): void
 }
 
-/** Whose calls are noted as in flight, so that those of a process that has died are not waited for. */
+/** Identifies the process of a call in flight, so that we don't wait for calls of a dead process. */
 export interface NoteOwner {
-  /** Of this process. */
+  /** This process's name. */
   name: string
-  /** False only where it is certain that the process of that name has ended. */
+  /** Returns false only if the process of that name has certainly ended. */
   mayRun(name: string): boolean
 }
 
-/** Notes of one process alone. */
+/** Notes for one process only. */
 export function memorySharedNotes(): SharedNotes {
   const kept = new Map<string, string>()
   const notes: Notes = {
     read: key => kept.get(key) ?? null,
     write(key, note) {
-      // The one that changed longest ago goes first.
+      // Re-inserting keeps the least recently changed first.
       kept.delete(key)
       kept.set(key, note)
       const oldest = kept.size > memoryNotes ? kept.keys().next().value : undefined
@@ -47,8 +50,8 @@ export function memorySharedNotes(): SharedNotes {
 }
 
 /**
- * A note by its schema. Null where there is none, where another version wrote it, and where it is from the future: the
- * clock has been set back, so that none of its times means anything.
+ * Parses a note by its schema. Null if it is missing, was written by another version, or is from the future: then the
+ * clock was set back, and its times mean nothing.
  */
 export function readNote<Schema extends z.ZodType<{ changedAtMs: number }>>(
   schema: Schema,
@@ -60,7 +63,7 @@ export function readNote<Schema extends z.ZodType<{ changedAtMs: number }>>(
   return note && note.changedAtMs <= nowMs + clockStepMs ? note : null
 }
 
-/** Of calls in flight, those whose process has certainly ended. */
+/** Returns the calls in flight whose process has certainly ended. */
 export function goneOf<Flight extends { owner?: string | undefined }>(
   flights: readonly Flight[],
   self: NoteOwner | undefined,

@@ -12,9 +12,9 @@ import { longestHintMs, resetJitter } from '../limits.ts'
 const millisecondsFrom = 1e12
 
 /**
- * How long a refusal asks to wait, in milliseconds; null where it says nothing. `Retry-After` and tokens count from now,
- * the reset of requests is a time of the service's own clock. Every answer names its window, so the reset is a wish only
- * of a 429 (brief §7.2).
+ * Returns how long a refusal asks us to wait, in milliseconds; null if it does not say. `Retry-After` and the reset of
+ * tokens count from now, while the reset of requests is a time on the service's clock. Every answer names its window,
+ * so the reset is a request to wait only on a 429 (brief §7.2).
  */
 export function serverHintMs(headers: Headers, status: number, nowMs: number): number | null {
   const after = retryAfterMs(headers, nowMs)
@@ -24,16 +24,18 @@ export function serverHintMs(headers: Headers, status: number, nowMs: number): n
   return known.length > 0 ? Math.min(longestHintMs, Math.max(0, ...known)) : null
 }
 
-/** A little later than the shared moment, so that not all clients come back in one instant. */
+/** Adds a random delay, so that clients do not all return at once. */
 export const spread = (hintMs: number, random: () => number): number => hintMs * (1 + resetJitter * random())
 
-/** When the window of requests resets, in our own clock; null where the header is absent. */
+/** Returns when the request window resets, by our clock; null if the header is absent. */
 export function requestsResetAtMs(headers: Headers, nowMs: number): number | null {
   const wait = resetWaitMs(headers, nowMs)
   return wait === null ? null : nowMs + wait
 }
 
-/** `Retry-After` alone, as milliseconds from now: whole or broken seconds, or a date of the service's clock. */
+/**
+ * Reads `Retry-After` alone, as milliseconds from now: whole or fractional seconds, or a date on the service's clock.
+ */
 export function retryAfterMs(headers: Headers, nowMs: number): number | null {
   const text = headers.get(retryAfter.name)
   if (text === null) return null
@@ -43,14 +45,14 @@ export function retryAfterMs(headers: Headers, nowMs: number): number | null {
   return atMs === null ? null : Math.min(longestHintMs, Math.max(0, atMs - serverNow(headers, nowMs)))
 }
 
-/** Where requests are left, something else refused, and its own retry time counts instead. */
+/** If requests are left, something else refused the call, and its own retry time counts instead. */
 function requestsHintMs(headers: Headers, nowMs: number, isToldOtherwise: boolean): number | null {
   const left = remainingRequests.parse(headers.get(remainingRequests.name) ?? '')
   if (left !== null && left > 0 && (isToldOtherwise || isOutOfTokens(headers))) return null
   return resetWaitMs(headers, nowMs)
 }
 
-// The reset header counts in server time. Subtracting our clock would wait for a skew that is not ours.
+// The reset header uses server time. Subtracting our clock would add its skew to the wait.
 function resetWaitMs(headers: Headers, nowMs: number): number | null {
   const reset = resetRequests.parse(headers.get(resetRequests.name) ?? '')
   if (reset === null) return null
@@ -69,11 +71,11 @@ const isOutOfTokens = (headers: Headers): boolean =>
 
 const serverNow = (headers: Headers, nowMs: number): number => parseHttpDate(headers.get('date') ?? '', nowMs) ?? nowMs
 
-/** The two older forms of RFC 9110 §5.6.7, which a recipient still has to know. */
+/** The two obsolete date formats of RFC 9110 §5.6.7, which recipients must still accept. */
 const rfc850 = /^[A-Z][a-z]{5,8}, (\d\d)-([A-Z][a-z]{2})-(\d\d) (\d\d:\d\d:\d\d) GMT$/
 const asctime = /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([ \d]\d) (\d\d:\d\d:\d\d) (\d{4})$/
 
-/** An HTTP date as Unix time in milliseconds; null for everything else, whatever JavaScript would make of it. */
+/** Parses an HTTP date as Unix time in milliseconds; null for anything else, even if JavaScript would accept it. */
 export function parseHttpDate(text: string, nowMs: number): number | null {
   const older = rfc850.exec(text)
   if (older) {
@@ -88,7 +90,7 @@ export function parseHttpDate(text: string, nowMs: number): number | null {
   return date.parse(text)
 }
 
-/** Two figures that would lie more than 50 years ahead are of the century before. */
+/** A two-digit year more than 50 years ahead belongs to the previous century. */
 function fullYear(twoFigures: number, nowMs: number): number {
   const now = new Date(nowMs).getUTCFullYear()
   const year = now - (now % 100) + twoFigures

@@ -8,10 +8,12 @@ import { ClientError } from '../client-error.ts'
 import { backoffBaseMs, backoffCapMs, blockJitterMs, retryBudgetMs } from '../limits.ts'
 import { serverHintMs, spread } from './retry-after.ts'
 
-/** What a repeated request could do twice: nothing, a charge, a charge that its key prevents, or a payment's credit. */
+/**
+ * What repeating a request could do twice: nothing, a charge, a charge that its key prevents, or a payment's credit.
+ */
 export type CallClass = 'free' | 'paid' | 'keyed' | 'payment'
 
-/** How an attempt went, as far as a retry depends on it. */
+/** How an attempt ended, as far as a retry depends on it. */
 type Outcome =
   /** No connection: the service has not seen it. */
   | 'not-sent'
@@ -19,18 +21,18 @@ type Outcome =
   | 'lost'
   /** 429. */
   | 'limited'
-  /** 503 of the contract: nothing was begun. */
+  /** A 503 from the contract: nothing was started. */
   | 'unavailable'
-  /** 500 and 504 of the contract. */
+  /** A 500 or 504 from the contract. */
   | 'failed'
-  /** 409: another request with the same key is at work. */
+  /** 409: another request with the same key is in progress. */
   | 'under-way'
-  /** A word that another attempt would only hear again. */
+  /** A refusal that another attempt would only repeat. */
   | 'refused'
 
 /**
- * After which outcomes another attempt is made. A paid call without a key is repeated only if the service cannot have
- * begun it. A payment is never repeated here, because the wallet itself sends the same bytes again.
+ * Which outcomes lead to another attempt. A paid call without a key is repeated only if the service cannot have started
+ * it. A payment is never repeated here, because the wallet sends the same bytes again itself.
  */
 const repeated: Readonly<Record<CallClass, readonly Outcome[]>> = {
   free: ['not-sent', 'lost', 'limited', 'unavailable', 'failed'],
@@ -39,7 +41,7 @@ const repeated: Readonly<Record<CallClass, readonly Outcome[]>> = {
   payment: [],
 }
 
-/** A key counts only where the operation takes one. */
+/** A key counts only if the operation accepts one. */
 export function classOf(operation: Operation, isKeyed = false): CallClass {
   if (!isPaid(operation)) return operation.charge === 'payment' ? 'payment' : 'free'
   return isKeyed && isIdempotent(operation) ? 'keyed' : 'paid'
@@ -56,28 +58,28 @@ function outcomeOf(error: unknown): Outcome {
 function outcomeOfAnswer({ kind, status }: ServiceError): Outcome {
   if (status === 429) return 'limited'
   if (kind === 'IDEMPOTENCY_KEY_IN_USE') return 'under-way'
-  // This kind is the service's last word on a piece of work, not a fault that passes.
+  // This kind is the final result of a piece of work, not a transient fault.
   if (kind === 'INFERENCE_FAILED') return 'refused'
   if (status < 500) return 'refused'
-  // A proxy's answer, or a ledger that went away, doesn't tell what had begun.
+  // A proxy's answer, or a ledger that became unreachable, does not show what had started.
   if (kind === 'UNKNOWN_ANSWER' || kind === 'LEDGER_UNREACHABLE' || kind === 'CHARGE_UNKNOWN') return 'lost'
   return status === 503 ? 'unavailable' : 'failed'
 }
 
-/** Whether a call of this class is sent again after such a failure. */
+/** Returns whether a call of this class is retried after this failure. */
 export const isRepeated = (callClass: CallClass, error: unknown): boolean =>
   repeated[callClass].includes(outcomeOf(error)) && !isForbidden(error)
 
-/** Whether it leaves open what became of the attempt. */
+/** Returns whether the outcome of the attempt is unknown. */
 export const isLost = (error: unknown): boolean => outcomeOf(error) === 'lost'
 
-/** The service says that a repeat might do harm. */
+/** The service warns that repeating might do harm. */
 const isForbidden = (error: unknown): boolean =>
   error instanceof ServiceError && shouldRetry.parse(error.headers[shouldRetry.name] ?? '') === false
 
 /**
- * What ends the last attempt, a wallet's refusal and an unreadable disk included, says nothing of one before it whose answer
- * was lost, nor of one that is still at work.
+ * The error that ends the last attempt, such as a wallet's refusal or an unreadable disk, says nothing about an earlier
+ * attempt whose answer was lost or that is still in progress.
  */
 export function asFarAsKnown(error: unknown, wasLost: boolean, nowMs: number): unknown {
   const outcome = outcomeOf(error)
@@ -89,7 +91,7 @@ export function asFarAsKnown(error: unknown, wasLost: boolean, nowMs: number): u
   })
 }
 
-/** From when an error's service wants to be asked again, by our clock; null where it did not say. */
+/** Returns when the service wants to be retried, by our clock; null if it did not say. */
 export function retryAtMs(error: unknown, nowMs: number): number | null {
   if (error instanceof ClientError) return error.retryAtMs
   if (!(error instanceof ServiceError) || error.retry !== 'later') return null
@@ -98,10 +100,10 @@ export function retryAtMs(error: unknown, nowMs: number): number | null {
   return error.kind === 'FAILED_REQUESTS' ? nowMs + abuseBlock.blockMs : null
 }
 
-/** The service's own wish; zero where it has none and any wait will do. */
+/** Returns the wait that the service asked for, in milliseconds; zero if it asked for none. */
 export const hintMs = (error: unknown, nowMs: number): number => Math.max(0, (retryAtMs(error, nowMs) ?? nowMs) - nowMs)
 
-/** The later of the service's wish and a full-jitter backoff. */
+/** Returns the longer of the service's requested wait and a full-jitter backoff. */
 export function delayOf(error: unknown, attempt: number, nowMs: number, random: () => number): number {
   const backoff = random() * Math.min(backoffCapMs, backoffBaseMs * 2 ** (attempt - 1))
   const hint = hintMs(error, nowMs)
@@ -121,7 +123,7 @@ export interface WaitBudgetOptions {
   signal?: AbortSignal | undefined
 }
 
-/** All waits of one call together: for its limits, for a turn, and between its attempts. */
+/** The total waiting time of one call: for its limits, for a slot, and between its attempts. */
 export class WaitBudget {
   #leftMs: number
   readonly #clock: Clock
@@ -143,7 +145,7 @@ export class WaitBudget {
     return ms <= this.#leftMs
   }
 
-  /** Waits that long, or what is left of the budget. Rejects when the call is aborted. */
+  /** Waits this long, or for the rest of the budget. Rejects when the call is aborted. */
   async wait(ms: number): Promise<void> {
     this.throwIfAborted()
     const waitMs = Math.min(ms, this.#leftMs)
@@ -151,7 +153,7 @@ export class WaitBudget {
     await this.#pause(waitMs, this.#signal)
   }
 
-  /** The same, and over as soon as it is woken; then only the time that has passed is taken off. */
+  /** Like `wait`, but ends as soon as it is woken; then only the elapsed time is deducted. */
   async waitUntil(woken: AbortSignal, ms: number): Promise<void> {
     this.throwIfAborted()
     const waitMs = Math.min(ms, this.#leftMs)

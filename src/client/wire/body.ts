@@ -4,7 +4,7 @@ import { ClientError } from '../client-error.ts'
 import { errorCharacters } from '../limits.ts'
 import { type WireResponse, wireFailure } from './wire.ts'
 
-/** The whole body, never more than `maximumBytes`; what is cut off in the middle is no answer. */
+/** Reads the whole body, up to `maximumBytes`; a truncated body is not an answer. */
 export async function readBytes(response: WireResponse, maximumBytes: number): Promise<Uint8Array> {
   const pieces: Uint8Array[] = []
   let size = 0
@@ -24,15 +24,15 @@ export async function readBytes(response: WireResponse, maximumBytes: number): P
   return Buffer.concat(pieces)
 }
 
-/** Untrusted JSON: bounded in size and depth. `undefined` if it isn't JSON. */
+/** Parses untrusted JSON, bounded in size and depth. `undefined` if it isn't JSON. */
 export async function readJson(response: WireResponse, maximumBytes: number): Promise<unknown> {
   const parsed = parseJson(new TextDecoder().decode(await readBytes(response, maximumBytes)), jsonDepth)
   return parsed.ok ? parsed.value : undefined
 }
 
 /**
- * What an answer without success says: its JSON, or the beginning of its text where it is none. A larger one is cut,
- * because its status says enough. `secret` is left out where it is repeated, because the words go to a model and to records.
+ * Reads an unsuccessful answer: its JSON, or the beginning of its text. A larger one is cut, because its status says
+ * enough. Occurrences of `secret` are removed, because the text goes to a model and to records.
  */
 export async function readErrorBody(
   response: WireResponse,
@@ -64,8 +64,8 @@ async function firstBytes(response: WireResponse, maximumBytes: number): Promise
 }
 
 /**
- * The same response, whose reader's bytes are told once when it has read them all; null where it did not, or where they are
- * more than `mostBytes`.
+ * Returns the same response, and passes its reader's bytes on once all are read; null if reading stopped early or there
+ * were more than `mostBytes`.
  */
 export function copiedBody(
   response: WireResponse,
@@ -103,7 +103,7 @@ export function copiedBody(
   return tellingItsEnd({ ...response, body }, ended)
 }
 
-/** The same response, which tells once when its body has been read, has failed or is thrown away. */
+/** Returns the same response, and calls back once its body has been read, has failed or is discarded. */
 export function tellingItsEnd(response: WireResponse, ended: () => void): WireResponse {
   return {
     ...response,
@@ -115,7 +115,7 @@ export function tellingItsEnd(response: WireResponse, ended: () => void): WireRe
   }
 }
 
-// No generator: one that is left before its first step would never come to its `finally`.
+// Not a generator: one that is dropped before its first step never runs its `finally`.
 const tellingEnd = (body: AsyncIterable<Uint8Array>, ended: () => void): AsyncIterable<Uint8Array> => ({
   [Symbol.asyncIterator]() {
     const pieces = body[Symbol.asyncIterator]()

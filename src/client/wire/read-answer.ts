@@ -16,7 +16,9 @@ import {
 import { fromVendor, vendorHeader } from '#contract/wire/vendor.ts'
 import { type LimitWindow, limitWindow } from '../pace/limiter.ts'
 
-/** An answer without success as the error that it was before it went on the wire. Its words stay in `body`, never in a message. */
+/**
+ * Turns an unsuccessful answer back into the error that the service sent. Its text stays in `body`, never in a message.
+ */
 export function readError(
   operation: Operation | null,
   answer: { status: number; body: unknown; headers: Headers },
@@ -24,13 +26,13 @@ export function readError(
 ): ServiceError {
   const body = fromVendor(answer.body, vendor)
   const kind = kindOf(operation, answer.status, body)
-  // A known kind's body has its schema's members and no others.
+  // The body of a known kind has only its schema's members.
   return new ServiceError(kind, readLeniently(kind.body, body), Object.fromEntries(answer.headers))
 }
 
 function kindOf(operation: Operation | null, status: number, body: unknown): ErrorKind {
   const text = textsOf(body)
-  // Brief §7.3 tells the block's words and not its status.
+  // Brief §7.3 fixes the wording of the block but not its status.
   if (text.some(word => blockWords.test(word))) return named('FAILED_REQUESTS') ?? unknownKind(status)
   const candidates = errorKinds.filter(
     kind => kind.status === status && isOf(operation, kind) && (kind.kind !== 'TOO_MANY_TOKENS' || isTooLong(body)),
@@ -45,7 +47,7 @@ function kindOf(operation: Operation | null, status: number, body: unknown): Err
 
 const blockWords = /^too many failed attempts/i
 
-/** Sentences that stand alone in `{error}`; only they tell one kind of a status from another. */
+/** Fixed sentences in `{error}` that distinguish kinds with the same status. */
 const fixedSentences: ReadonlyMap<string, string> = new Map([
   ['Request ID is invalid.', 'REQUEST_ID_NOT_FOUND'],
   ['Admin API key required', 'ADMIN_KEY_REQUIRED'],
@@ -79,13 +81,16 @@ const fixedSentences: ReadonlyMap<string, string> = new Map([
   ],
 ])
 
-/** A top-up would not help here, so these must not pass for too little credit. What is left stands after the sentence. */
+/**
+ * A top-up would not help here, so these must not be read as too little credit. The remaining budget follows the
+ * sentence.
+ */
 const keyLimitOf = (word: string): string | undefined => {
   const currency = /^API key (DIEM|USD) spend limit exceeded\./.exec(word)?.[1]
   return currency && `API_KEY_${currency}_SPEND_LIMIT_EXCEEDED`
 }
 
-/** Sentences with more after or before them: which models there are, which video it is, what is not set up. */
+/** Sentences with variable text: which models exist, which video it is, what is not configured. */
 const openSentences: readonly (readonly [RegExp, string])[] = [
   [/^Specified model not found/, 'MODEL_NOT_FOUND'],
   [/\bis not set up on this service\b/, 'NOT_SET_UP'],
@@ -97,7 +102,7 @@ const openSentences: readonly (readonly [RegExp, string])[] = [
 
 const openSentenceOf = (word: string): string | undefined => openSentences.find(([words]) => words.test(word))?.[1]
 
-/** OpenAI's shape carries every fault of a request, not only that of a context that is too small. */
+/** OpenAI's error shape carries every fault of a request, not just a context that is too small. */
 function isTooLong(body: unknown): boolean {
   const { error } = (body ?? {}) as { error?: { code?: unknown; message?: unknown } }
   return [error?.code, error?.message].some(word => typeof word === 'string' && tooLongWords.test(word))
@@ -105,7 +110,7 @@ function isTooLong(body: unknown): boolean {
 
 const tooLongWords = /context[_ ](?:length|window)|maximum context|too[_ ]many[_ ]tokens|'s context/i
 
-/** Kinds whose body is like no other of their status. */
+/** Kinds whose body differs from all others with their status. */
 const ownShapes: ReadonlySet<string> = new Set([
   'TOO_MANY_TOKENS',
   'X402_INVALID_SIGN_IN',
@@ -118,7 +123,7 @@ const ownShapes: ReadonlySet<string> = new Set([
   'X402_TOP_UP_FAILED',
 ])
 
-/** What a status means where the body says no more than a sentence. */
+/** What a status means if the body only has a sentence. */
 const byStatus: Readonly<Record<number, string>> = {
   400: 'INVALID_REQUEST',
   401: 'AUTHENTICATION_FAILED',
@@ -143,7 +148,7 @@ const topUpKinds: ReadonlySet<string> = new Set([
   'X402_TOP_UP_UNAVAILABLE',
 ])
 
-/** Only a top-up answers with a top-up's errors. */
+/** Only a top-up answers with top-up errors. */
 const isOf = (operation: Operation | null, { kind }: ErrorKind): boolean =>
   !topUpKinds.has(kind) || operation === null || operation.charge === 'payment'
 
@@ -163,7 +168,7 @@ function textsOf(body: unknown): string[] {
   return [code, typeof error === 'string' ? error : error.code].filter(text => typeof text === 'string')
 }
 
-/** A status with an unknown body: of a proxy, or of a service that says more. */
+/** A status with an unknown body, from a proxy or a newer service. */
 const unknownKind = (status: number): ErrorKind => ({
   kind: 'UNKNOWN_ANSWER',
   status,
@@ -180,12 +185,12 @@ function adviceOf(status: number): RetryAdvice {
 
 type Issue = z.core.$ZodIssue
 
-/** Rounds of removing; nesting of our schemas is far below. */
+/** Maximum rounds of removing members; far more than our schemas nest. */
 const rounds = 16
 
 /**
- * Reads an answer by its schema where a service may say more than we know: members that a strict schema does not name are
- * left out. Null where it does not fit even so. `value` is changed.
+ * Parses an answer from a service that may send more than we know: removes members that a strict schema does not name.
+ * Null if it does not fit even then. Changes `value`.
  */
 export function readLeniently<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> | null {
   for (let round = 0; round < rounds; round++) {
@@ -203,7 +208,10 @@ interface Unknown {
   keys: readonly string[]
 }
 
-/** Where unknown members are all that is wrong; null where something else is. Of a union, the first branch that would fit. */
+/**
+ * Returns the unknown members if they are the only problem, otherwise null. For a union, uses the first branch that
+ * would fit.
+ */
 function unknownMembers(issue: Issue, before: readonly PropertyKey[]): Unknown[] | null {
   const path = [...before, ...issue.path]
   if (issue.code === 'unrecognized_keys') return [{ path, keys: issue.keys }]
@@ -224,7 +232,7 @@ function remove(value: unknown, path: readonly PropertyKey[], keys: readonly str
   for (const key of keys) Reflect.deleteProperty(holder, key)
 }
 
-/** What the headers of an answer say, in our words; null where they say nothing. */
+/** What the headers of an answer say; null for what they don't. */
 export interface AnswerHeaders {
   requestId: string | null
   model: string | null
@@ -233,13 +241,13 @@ export interface AnswerHeaders {
   /** Credit before this call. */
   balanceBefore: MicroUsd | null
   window: LimitWindow | null
-  /** The signed receipt of the charge, where one came with the answer. */
+  /** The signed receipt of the charge, if the answer has one. */
   receipt: string | null
-  /** The answer of an earlier request under the same key. */
+  /** This is the answer to an earlier request with the same key. */
   isReplayed: boolean
-  /** An image was blurred by the service's content policy. */
+  /** The service's content policy blurred an image. */
   isBlurred: boolean
-  /** The service does paid work once for each `Idempotency-Key`. */
+  /** The service runs paid work once per `Idempotency-Key`. */
   takesKeys: boolean
 }
 
@@ -261,7 +269,7 @@ export function answerHeaders(headers: Headers, nowMs: number): AnswerHeaders {
   }
 }
 
-/** Headers with the vendor's word replaced by ours. */
+/** Renames the vendor's headers to ours. */
 export function inOurWords(headers: Headers, vendor: string): Headers {
   const ours = new Headers()
   const theirs = vendorHeader('x-service-', vendor)

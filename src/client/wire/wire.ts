@@ -5,7 +5,7 @@ import { isLoopback, isPrivateAddress, isPrivateHost } from '#contract/wire/netw
 import { ClientError } from '../client-error.ts'
 import { bodyTimeoutMs, connectTimeoutMs, headersTimeoutMs, keepAliveMs } from '../limits.ts'
 
-/** One HTTP exchange, nothing more: no redirect, no retry, no cookie, no cache. */
+/** One HTTP exchange and nothing more: no redirect, retry, cookie or cache. */
 export type Wire = (request: WireRequest) => Promise<WireResponse>
 
 export interface WireRequest {
@@ -20,11 +20,13 @@ export interface WireResponse {
   status: number
   headers: Headers
   body: AsyncIterable<Uint8Array>
-  /** Lets go of a body that is not read. */
+  /** Releases a body that is not read. */
   discard(): void
 }
 
-/** The wire of a process: connections of its own, kept until `close`; names are resolved by `lookup` where it is given. */
+/**
+ * Creates a process's wire with its own connections, kept until `close`. Uses `lookup` to resolve names if it is given.
+ */
 export function undiciWire({ lookup }: { lookup?: LookupFunction } = {}): { wire: Wire; close(): Promise<void> } {
   const agent = new Agent({
     connect: { timeout: connectTimeoutMs, ...(lookup ? { lookup } : {}) },
@@ -69,7 +71,7 @@ function headersOf(raw: Record<string, string | string[] | undefined>): Headers 
   return headers
 }
 
-/** Codes of failures before the first byte of a request; TLS ones say so in their names. */
+/** Codes of failures before the first byte of a request; TLS failures are recognized by their names. */
 const beforeSending = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -82,9 +84,9 @@ const beforeSending = new Set([
 ])
 const tlsFailure = /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|EPROTO)/
 
-/** A failure of the network as one of ours: sent or not is all that a retry may depend on. */
+/** Turns a network failure into our error: a retry depends only on whether the request was sent. */
 export function wireFailure(error: unknown): ClientError {
-  // As of a lookup that refuses what a name leads to.
+  // For example from a lookup that refuses an address.
   if (error instanceof ClientError) return error
   const code = codeOf(error)
   return beforeSending.has(code) || tlsFailure.test(code)
@@ -92,19 +94,19 @@ export function wireFailure(error: unknown): ClientError {
     : new ClientError('no-answer', 'The service did not answer.', { wasSent: true, cause: error })
 }
 
-/** Several addresses of one host fail as one error that holds the others. */
+/** If all addresses of a host fail, they arrive as one error that contains the others. */
 function codeOf(error: unknown): string {
   const { code, errors } = error as { code?: unknown; errors?: unknown }
   if (typeof code === 'string') return code
   return Array.isArray(errors) && errors.length > 0 ? codeOf(errors[0]) : ''
 }
 
-/** All addresses of a host. */
+/** Returns all addresses of a host. */
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>
 
 /**
- * Resolves for a connection to a host that is untrusted, and fails where any of its addresses is of a private
- * network. Net connects to what this answers and to nothing else, so no second answer of a name server counts.
+ * Resolves an untrusted host, and fails if any of its addresses is private. Node connects only to the returned
+ * addresses, so a second DNS answer has no effect.
  */
 export const publicLookup =
   (resolve: Resolve = resolveBySystem): LookupFunction =>
@@ -130,7 +132,7 @@ const resolveBySystem: Resolve = host =>
     systemLookup(host, { all: true }, (error, addresses) => (error ? reject(error) : resolve(addresses)))
   })
 
-/** A wire over a given `fetch`: a service in the same process, or a caller's own. */
+/** Creates a wire over a given `fetch`: a service in the same process, or the caller's own. */
 export const fetchWire =
   (fetch: (request: Request) => Response | Promise<Response>): Wire =>
   async ({ method, url, headers, body, signal }) => {
@@ -157,14 +159,14 @@ export const fetchWire =
 
 async function* empty(): AsyncGenerator<Uint8Array> {}
 
-/** Where a service is; everything that carries a credential goes there and nowhere else. */
+/** Where a service is. Everything that carries a credential goes there and nowhere else. */
 export interface ServiceAddress {
-  /** Without a slash at its end: `https://host/api/v1`. */
+  /** Without a trailing slash: `https://host/api/v1`. */
   baseUrl: string
   origin: string
 }
 
-/** Reads a base URL: https, or http on this machine; no credentials, query or fragment in it. Throws `not-allowed`. */
+/** Parses a base URL: https, or http on this machine, without credentials, query or fragment. Throws `not-allowed`. */
 export function serviceAddress(text: string): ServiceAddress {
   const url = URL.canParse(text) ? new URL(text) : null
   if (!url) throw refused('The address of the service is not a URL.')
@@ -180,8 +182,9 @@ export function serviceAddress(text: string): ServiceAddress {
 const refused = (message: string): ClientError => new ClientError('not-allowed', message, { wasSent: false })
 
 /**
- * Where a service says that a file is: https, or the service's own origin. A service must not lead its callers into their
- * own networks, so that a private address is taken on the service's own host only. Throws `not-allowed`.
+ * Parses the address at which a service says a file is: https, or the service's own origin. A service must not lead
+ * callers into their own networks, so a private address is allowed only on the service's own host. Throws
+ * `not-allowed`.
  */
 export function downloadAddress(text: string, service: ServiceAddress): URL {
   const url = URL.canParse(text) ? new URL(text) : null

@@ -10,7 +10,10 @@ export interface WrittenRequest {
   body?: string | Uint8Array
 }
 
-/** A call as it goes on the wire of a vendor: its body as JSON, or as a form where there is a file in it. Values are written as they are; the service checks them. Throws `not-allowed` for a key of another form. */
+/**
+ * Writes a call as the vendor expects it: a JSON body, or a form if it contains a file. Values are sent unchanged,
+ * because the service validates them. Throws `not-allowed` for an invalid key.
+ */
 export async function writeRequest<O extends Operation>(
   baseUrl: string,
   operation: O,
@@ -41,7 +44,7 @@ export async function writeRequest<O extends Operation>(
 
 const jsonOf = (body: unknown) => ({ type: 'application/json', body: JSON.stringify(body) })
 
-/** Where both are taken, a form is for files: what is in JSON needs no reading of texts. */
+/** If an operation accepts both, a form is used only for files: JSON keeps the types of values. */
 function isForm(operation: Operation, body: unknown): boolean {
   const types = bodyTypesOf(operation)
   if (!types.includes('multipart')) return false
@@ -50,7 +53,7 @@ function isForm(operation: Operation, body: unknown): boolean {
 
 const isFile = (value: unknown): boolean => value instanceof Blob
 
-/** Written once, so that every attempt has the same bytes, the boundary among them. */
+/** Written once, so that every attempt has the same bytes, including the boundary. */
 async function formOf(body: object): Promise<{ type: string; body: Uint8Array }> {
   const form = new FormData()
   for (const [name, value] of Object.entries(body)) {
