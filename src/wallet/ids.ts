@@ -4,7 +4,10 @@ import { hostname } from 'node:os'
 
 let startId: string | undefined
 
-/** Names this process in rows that others read. In a container every start has the same number, so each start has an id of its own. */
+/**
+ * Identifies this process in rows that others read. In a container every start has the same process id, so each start
+ * gets an id of its own.
+ */
 export function thisProcess(): string {
   startId ??= randomUUID()
   return `${process.pid}@${hostname()}#${startId}`
@@ -13,8 +16,8 @@ export function thisProcess(): string {
 let machine: string | undefined
 
 /**
- * Where a process's number means something: this start of this machine, in this space of numbers. Containers and hosts may
- * have one name, and records in a database are read by all of them.
+ * Identifies where a process id is meaningful: this boot of this machine, in this pid namespace. Containers and hosts
+ * may share a name, and records in a database are read by all of them.
  */
 export function thisMachine(): string {
   machine ??= readMachine()
@@ -30,7 +33,7 @@ function readMachine(): string {
   }
 }
 
-/** Whether the process of that name still runs; of another machine nothing is known, so it counts as running. */
+/** Whether the named process still runs; one on another machine counts as running. */
 export function isRunning(name: string): boolean {
   const [, pid = '', host = ''] = /^(\d+)@(.*)#[\w-]+$/.exec(name) ?? []
   if (host !== hostname()) return true
@@ -43,19 +46,19 @@ export function isRunning(name: string): boolean {
   }
 }
 
-/** Names this process and where its number means something, for records that other machines may read too. */
+/** Identifies this process and its machine, for records that other machines may read too. */
 export const thisOwner = (): string => `${thisProcess()} ${thisMachine()}`
 
-/** Whether the process of such a name may still run; of one elsewhere nothing is known. */
+/** Whether the named process may still run; one elsewhere is unknown, so it may. */
 export function mayRun(owner: string): boolean {
   const [process = '', machine = thisMachine()] = owner.split(' ')
   return machine !== thisMachine() || isRunning(process)
 }
 
-/** No letter that is taken for another when the user types it. */
+/** No letters that are easily confused when typed. */
 const letters = '0123456789abcdefghjkmnpqrstvwxyz'
 const idLetters = 16
 
-/** Sixteen random letters, 80 bits, after a prefix that says what it names: `pay_…`, `ask_…`. */
+/** Sixteen random letters, 80 bits, after a prefix for what it identifies: `pay_…`, `ask_…`. */
 export const newId = (prefix: string): string =>
   `${prefix}_${Array.from(randomBytes(idLetters), byte => letters[byte & 31]).join('')}`

@@ -2,13 +2,13 @@ import { dayMs, hourMs, minuteMs } from '#contract/time.ts'
 
 /** Every bound of the wallet, with its unit and why that number. */
 
-/** Several assistants share the file; a decision takes milliseconds, so after this long another process is stuck. */
+/** Several assistants share the file. A decision takes milliseconds, so after this time another process is stuck. */
 export const busyTimeoutMs = 10_000
-/** How often a new file is tried again while another process is turning it to WAL. */
+/** How often opening a new file is retried while another process switches it to WAL. */
 export const openAttempts = 50
 export const openPauseMs = 100
 
-/** What the caps are where nobody set any (USD as text, so that no float is money). */
+/** The default caps (USD as text, so that money is never a float). */
 export const defaultCaps = {
   maxPaymentUsd: '5',
   maxDayUsd: '10',
@@ -16,151 +16,183 @@ export const defaultCaps = {
   maxCallUsd: '10',
   askAboveUsd: '1',
 }
-/** The day of the day's cap is rolling, so that midnight doubles nothing. */
+/** The window of the daily cap is rolling, so that midnight does not double it. */
 export const capWindowMs = dayMs
-/** A cap above this is a typing error rather than a wish. */
+/** A cap above this is taken for a typing mistake. */
 export const highestCapMicroUsd = 1_000_000_000_000n
 
-/** An authorisation is a bearer secret: a short one limits what a lost answer leaves open. */
+/** Anyone who holds an authorization can collect it, so a short one limits the risk of a lost answer. */
 export const maxAuthorizationSeconds = 600
-/** A payment on the chain needs a few seconds; an offer below this could not be settled honestly. */
+/** A payment needs a few seconds on the chain; an offer below this could not be settled honestly. */
 export const minAuthorizationSeconds = 5
-/** After the authorisation has run out, time for clocks that differ and blocks that come late; then the user can tell. */
+/**
+ * Margin after an authorization has expired, for clocks that differ and late blocks; then its outcome can be
+ * determined.
+ */
 export const deadMarginMs = 120_000
-/** Where only the service says so, nobody looks at the chain and the margin is larger. */
+/** A larger margin if only the service reports the outcome and the chain is not checked. */
 export const deadMarginWithoutChainMs = 600_000
 
-/** Two top-ups after a 402 within this time mean that the first one did not help; a third would not either. */
+/** Two top-ups after a 402 within this time mean that the first one did not help; neither would a third. */
 export const cooldownMs = 60_000
-/** A refill that the user was asked about, or that met a fault, is thought of again after this; calls are many. */
+/**
+ * A refill that the user was asked about, or that failed, is reconsidered after this time, because calls are frequent.
+ */
 export const refillAgainMs = 60_000
-/** Of a refill this part at least has to show in the next credit that is told, or refilling stops: calls spend meanwhile. */
+/**
+ * This fraction of a refill must show in the next reported credit, or refilling stops; calls spend some in the
+ * meantime.
+ */
 export const refillShown = { numerator: 1n, denominator: 2n }
-/** A 402 that was answered before a payment was credited arrives within this time after it: look again, pay nothing. */
+/**
+ * A 402 that was sent before a payment was credited arrives within this time after it: check again instead of paying.
+ */
 export const lookAgainMs = 10_000
 
-/** What a setting says instead of a node's address, so that none is asked. */
+/** The setting's value instead of a node's address, to use no node. */
 export const noNode = 'none'
 
-/** A question to a node without whose answer nothing can be signed or ended. */
+/** Timeout of a node request that signing or ending a payment depends on. */
 export const nodeTimeoutMs = 10_000
-/** What an address holds and what time a chain has: a node that is silent refuses nothing, so it may not take long either. */
+/** Timeout of reading a balance or a chain's time: a silent node refuses nothing, so it must not take long. */
 export const lookTimeoutMs = 3_000
-/** Most answers are a few hundred bytes; a block of Base lists the hashes of its transactions, thousands at most. */
+/** Most answers are a few hundred bytes; a Base block lists the hashes of its transactions, thousands at most. */
 export const nodeAnswerBytes = 1_048_576
-/** Our clock and the service's or the chain's: beyond this a payment would be good for too long, or count on another day. */
+/**
+ * Largest difference between our clock and the service's or the chain's: beyond this, a payment would be valid for too
+ * long, or count on another day.
+ */
 export const clockSkewMs = 10 * minuteMs
-/** Of a transfer with a memo on Solana; one with a bound above what it takes would only cost its fee payer more. */
+/** Compute units of a Solana transfer with a memo; a higher limit would only cost its fee payer more. */
 export const transferComputeUnits = 20_000
 export const transferMicroLamportsPerUnit = 1
 export const transferMemoBytes = 16
-/** A blockhash serves for 150 blocks of 0.4 s; a chain that is slow makes them longer, hardly beyond a second. */
+/** A blockhash is valid for 150 blocks of 0.4 s; a slow chain makes them longer, but hardly beyond a second. */
 export const blockhashLifeMs = 150_000
 
-/** Of a first block's hash, as CAIP-2 has it. */
+/** Characters of a genesis hash in CAIP-2. */
 export const genesisCharacters = 32
-/** A page of an address's transactions is below the bound of an answer; a wallet pays far less often than so many pages. */
+/** A page of an address's transactions fits into an answer; a wallet pays far less often than these pages cover. */
 export const listedTransactions = 50
 export const transactionPages = 40
-/** Nodes that drop what is old keep two days at least; what such a node does not list may be older than its list. */
+/** Nodes that drop old data keep at least two days; what such a node does not list may be older than its list. */
 export const nodeHistoryMs = dayMs
-/** A chain's time of a block and the journal's may differ by less. */
+/** A block's time and the journal's differ by less than this. */
 export const chainClockMs = 600_000
 
-/** Options of one 402 that are read; honest services offer two. */
+/** How many options of a 402 are read; honest services offer two. */
 export const maxOptions = 16
-/** `extra` of an option is echoed in our header, which has to fit into 8 KiB. */
+/** An option's `extra` is echoed in our header, which must fit into 8 KiB. */
 export const maxExtraBytes = 2_048
 /** EIP-712 names are short words. */
 export const maxTokenNameLength = 64
 export const maxOriginLength = 2_048
-/** What a payment or a call is for, as a receipt or a question shows it. */
+/** Longest purpose of a payment or call in a receipt or question. */
 export const maxPurposeLength = 200
-/** A reason from outside that is kept with a payment. */
+/** Longest untrusted reason that is stored with a payment. */
 export const maxReasonLength = 120
 
-/** A lease of a process that was killed is taken over after this; a live one renews it in a third of the time. */
+/** The lease of a killed process is taken over after this time; a live one renews it every third of it. */
 export const leaseMs = 30_000
-/** How long one top-up waits for another one: longer than a lease, so that a dead one never blocks. */
+/** How long one top-up waits for another: longer than a lease, so that a dead process never blocks. */
 export const leaseWaitMs = 90_000
 export const leasePollMs = 100
 
-/** The same bytes within one call; later calls and restarts send them again. */
+/** Attempts with the same bytes within one call; later calls and restarts send them again. */
 export const sendAttempts = 3
 export const sendPausesMs = [500, 2_000] as const
-/** A sender that does not come back in this time has an unknown outcome. */
+/** A sender that does not return within this time has an unknown outcome. */
 export const sendTimeoutMs = 120_000
-/** Open payments that one recovery works through; more than one is already unusual. */
+/** Open payments that one recovery handles; more than one is already unusual. */
 export const maxRecovered = 50
 
-/** A question nobody has answered; long enough to find the terminal. */
+/** How long a question stays open; long enough to find the terminal. */
 export const questionLifeMs = hourMs
-/** A yes that was not used yet; a consent serves its one request for as long. */
+/** How long an unused approval is valid; a consent is valid for its one request for as long. */
 export const approvalLifeMs = 30 * minuteMs
-/** What the user can read; and of one sort less, so that an assistant in a loop leaves room for others. */
+/** As many questions as the user can read; fewer per group, so that an assistant in a loop leaves room for others. */
 export const maxPendingApprovals = 50
 export const maxPendingOfSort = 10
-/** Questions that nobody answered: so many can still be told of by their names; a loop makes more, each as long as its text. */
+/** How many unanswered questions can still be shown by id; a loop creates more, each as long as its text. */
 export const keptUnanswered = 200
-/** Rows that are told at once. */
+/** Most rows in one list. */
 export const maxListed = 1_000
-/** A name in a line that says what is asked. */
+/** Longest name in the line that says what is asked. */
 export const maxNameLength = 80
-/** A no counts as long as a yes, so that nobody is asked again while the assistant still tries. */
+/**
+ * How long a denial counts: as long as an approval, so that the user is not asked again while the assistant keeps
+ * trying.
+ */
 export const denialLifeMs = 30 * minuteMs
-/** What a question keeps of a prompt, and shows of it: whole sentences in the question, a few words in a list. */
+/** How much of a prompt a question stores and shows: whole sentences in the question, a few words in a list. */
 export const maxPromptLength = 400
 export const quotedCharacters = 200
 export const quotedInShortCharacters = 48
-/** Of a path; systems allow more, and nobody reads it. */
+/** Longest path to store; systems allow more, which nobody reads. */
 export const maxFileNameLength = 300
-/** Files of one question that are named: more than any call of today takes. */
+/** Files that one question names: more than any call has today. */
 export const maxFilesNamed = 12
-/** What a question was about is forgotten a day after its end, as the answers of paid calls are. */
+/** What a question was about is deleted a day after its end, like the answers of paid calls. */
 export const aboutKeptMs = dayMs
 
-/** A policy's text is a page or two; it is kept whole or not at all. */
+/** A policy is a page or two; it is stored whole or not at all. */
 export const maxPolicyTextLength = 100_000
 
-/** A caller that is refused and tries again says nothing new within an hour. */
+/** A caller that is refused and retries adds no information within an hour. */
 export const sameRefusalMs = hourMs
-/** Refusals that are kept, some 4 MB: by number because a loop makes many, by age because nobody asks after a year. */
+/**
+ * Refusals to keep, some 4 MB: limited in number because a loop creates many, and in age because nobody asks after a
+ * year.
+ */
 export const keptRefusals = 5_000
 export const refusalsKeptMs = 365 * dayMs
 
-/** The published contract's advice for a signed-in message: nonce of 16 hex characters, five minutes. */
+/** The published contract's recommendation for a sign-in message: a nonce of 16 hex characters, five minutes. */
 export const signInNonceBytes = 8
 export const signInLifeMs = 300_000
 
-/** Guessing costs a third of a second and 128 MiB each; see RFC 7914 for the letters. */
+/** Each guess costs a third of a second and 128 MiB; the parameters are those of RFC 7914. */
 export const keyDerivation = { logN: 17, r: 8, p: 1 } as const
-/** A key file that asks for more than this is not one of ours and would only eat memory. */
+/** A key file with a higher cost is not ours and would only exhaust memory. */
 export const maxKeyDerivationLogN = 20
 export const maxKeyFileBytes = 4_096
 export const minPassphraseLength = 8
 export const maxPassphraseLength = 1_024
-/** A settings file with more in it is not one of ours. */
+/** A larger settings file is not ours. */
 export const maxSettingsFileBytes = 65_536
 /** Which journal counts for a key: an address, an id and a path. */
 export const maxNoteBytes = 16_384
 
 /** One decides while others read. */
 export const journalConnections = 3
-/** What one attempt to connect to the journal may take. */
+/** Timeout of one attempt to connect to the journal. */
 export const journalConnectMs = 5_000
-/** A statement takes milliseconds; one that waits longer for another replica's decision is tried again. */
+/** A statement takes milliseconds; one that waits longer for another replica's decision is retried. */
 export const journalStatementMs = 5_000
-/** Longer than the database's own limit, so that only a database that went silent is cut off here. */
+/** Longer than the database's own limit, so that this only catches a database that went silent. */
 export const journalAnswerMs = 8_000
-/** A replica that vanished in the middle of a decision holds up the others for as long. */
+/** How long a replica that vanished in the middle of a decision delays the others. */
 export const journalIdleMs = 5_000
 export const journalKeepAliveMs = 10_000
-/** A restart or a fail-over of the database takes seconds; after this a caller hears that it is away. */
+/** A restart or failover of the database takes seconds; after this the caller is told that it is unreachable. */
 export const journalAttemptsMs = 10_000
 export const journalFirstPauseMs = 20
 export const journalLongestPauseMs = 1_000
-/** For as long a COMMIT without an answer can still be looked up, far longer than anyone tries. */
+/** How long a COMMIT without an answer can be looked up, far longer than any retry. */
 export const unitLifeMs = dayMs
 
-/** Media that were sent with a consent and are asked about again in other requests: years of a busy assistant. */
+/** Media sent with a consent that are remembered for other requests: years of a busy assistant. */
 export const keptAttestedMedia = 10_000
+
+/** A transfer out settles in seconds; a short life limits how long one without an answer stays open. */
+export const transferSeconds = 300
+/** One that is printed is submitted by a person, from another wallet. */
+export const printedTransferSeconds = 3_600
+/** A facilitator waits for a block before it answers, on a slow chain a minute. */
+export const facilitatorSettleMs = 90_000
+export const facilitatorSupportedMs = 10_000
+/** A settlement is a few hundred bytes; a list of what is supported has some dozen networks. */
+export const facilitatorAnswerBytes = 262_144
+/** After the facilitator's answer, how long the chain is asked whether it has the transfer: finality on Solana takes 13 s. */
+export const transferFollowMs = 45_000
+export const transferPollMs = 1_000

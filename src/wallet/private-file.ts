@@ -20,10 +20,10 @@ const ownerOnlyFolder = 0o700
 const ownerOnlyFile = 0o600
 const othersMayMask = 0o077
 
-/** Where the wallet's files are unless told: `~/.farebox`. */
+/** The default folder of the wallet's files: `~/.farebox`. */
 export const defaultStateFolder = (): string => join(homedir(), '.farebox')
 
-/** Makes a folder that a loss of power leaves there, with those above it. */
+/** Creates a folder and its parents so that they survive a power loss. */
 export function ensurePrivateFolder(folder: string): void {
   const path = resolve(folder)
   const first = mkdirSync(path, { recursive: true, mode: ownerOnlyFolder })
@@ -34,7 +34,10 @@ export function ensurePrivateFolder(folder: string): void {
   }
 }
 
-/** Makes an empty file for its owner alone where there is none. One that exists is not opened: closing it would drop SQLite's locks. */
+/**
+ * Creates an empty file that only its owner can read, if missing. An existing one is not opened, because closing it
+ * would drop SQLite's locks.
+ */
 export function ensurePrivateFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', ownerOnlyFile))
@@ -43,7 +46,7 @@ export function ensurePrivateFile(path: string): void {
   }
 }
 
-/** Writes a new file whole or not at all, synced with its folder. False when there is one already; it is never overwritten. */
+/** Writes a new file atomically, synced with its folder. Returns false if it exists; it is never overwritten. */
 export function writeNewPrivateFile(folder: string, name: string, text: string): boolean {
   ensurePrivateFolder(folder)
   const fresh = freshFile(folder, name, text)
@@ -55,14 +58,14 @@ export function writeNewPrivateFile(folder: string, name: string, text: string):
   }
 }
 
-/** Writes a file whole or not at all, synced with its folder, in the place of one that may be there. */
+/** Writes a file atomically, synced with its folder, and replaces an existing one. */
 export function replacePrivateFile(folder: string, name: string, text: string): void {
   ensurePrivateFolder(folder)
   renameSync(freshFile(folder, name, text), join(folder, name))
   syncFolder(folder)
 }
 
-/** Under a name of its own, so that nobody reads half of it. */
+/** Under a temporary name, so that half of it is never read. */
 function freshFile(folder: string, name: string, text: string): string {
   const path = join(folder, `${name}.${randomUUID()}.new`)
   writeFile(path, text)
@@ -79,7 +82,7 @@ function writeFile(path: string, text: string): void {
   }
 }
 
-/** A link takes no name that is taken, and a rename would. */
+/** A link fails if the name exists, while a rename would replace it. */
 function linkNew(fresh: string, path: string, text: string): boolean {
   try {
     linkSync(fresh, path)
@@ -87,7 +90,7 @@ function linkNew(fresh: string, path: string, text: string): boolean {
   } catch (error) {
     if (isTaken(error)) return false
   }
-  // A file system without links: then a crash can leave half of it.
+  // On a file system without links, a crash can leave half of it.
   try {
     writeFile(path, text)
     return true
@@ -99,7 +102,7 @@ function linkNew(fresh: string, path: string, text: string): boolean {
 
 const isTaken = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EEXIST'
 
-/** The text of a small file, or null where there is none. A secret that others may read is refused. */
+/** Returns the text of a small file, or null if it does not exist. A secret that others can read is refused. */
 export function readPrivateFile(path: string, maxBytes: number, holdsSecret: boolean): string | null {
   let file: number
   try {
@@ -131,7 +134,7 @@ export function readPrivateFile(path: string, maxBytes: number, holdsSecret: boo
 }
 
 function syncFolder(folder: string): void {
-  // Windows has no handle of a folder to sync.
+  // Windows cannot sync a folder.
   if (process.platform === 'win32') return
   const handle = openSync(folder, 'r')
   try {

@@ -6,22 +6,25 @@ import { parseJsonWithUniqueNames } from '#contract/wire/json.ts'
 import { isLoopback } from '#contract/wire/network-address.ts'
 import { normalizeWallet } from '#contract/wire/networks.ts'
 
-/** A receipt that can be read. Who signed it is another question. */
+/** A parsed receipt, whose signature is not verified yet. */
 export interface ReadReceipt {
-  /** The key that it says it is signed with. */
+  /** The key that it claims to be signed with. */
   keyId: string
   claims: ReceiptClaims
 }
 
 const compact = /^([\w-]+)\.([\w-]+)\.([\w-]{86})$/
 
-/** A key of another length is no Ed25519 key (RFC 8032). */
+/** A key of another length is not an Ed25519 key (RFC 8032). */
 const publicKeyPattern = /^[\w-]{43}$/
 
-/** Nesting of what a receipt's parts may have. */
+/** Maximum nesting in a receipt's parts. */
 const depth = 8
 
-/** Null for anything that is not a compact JWS of this kind; never throws. The algorithm is ours, whatever it names. */
+/**
+ * Returns null for anything that is not a compact JWS of this kind; never throws. The algorithm is fixed, whatever it
+ * names.
+ */
 export function readReceipt(text: string): ReadReceipt | null {
   const [, header = '', claims = ''] = text.length <= headerBytes ? (compact.exec(text) ?? []) : []
   const said = jsonOf(header) as { alg?: unknown; typ?: unknown; kid?: unknown } | null
@@ -30,7 +33,7 @@ export function readReceipt(text: string): ReadReceipt | null {
   return read.success ? { keyId: said.kid, claims: read.data } : null
 }
 
-/** Whether this key has signed it, `publicKey` as in a JWK's `x`. */
+/** Whether this key has signed it; `publicKey` is in the form of a JWK's `x`. */
 export function isSignedBy(text: string, publicKey: string): boolean {
   const [, header, claims, signature] = compact.exec(text) ?? []
   if (!signature || !publicKeyPattern.test(publicKey)) return false
@@ -52,23 +55,23 @@ function jsonOf(part: string): unknown {
   }
 }
 
-/** What is known of a paid call without its receipt; null where it is not. */
+/** What is known about a paid call without its receipt; null for what is not. */
 export interface KnownCall {
   /** Base URL of the service that gave the receipt. */
   service: string
-  /** What the receipt was given as. */
+  /** The kind under which the receipt was given. */
   kind: ReceiptClaims['kind']
-  /** The request that the answer named. */
+  /** The request id in the answer. */
   request: string | null
   operation: string | null
   model: string | null
-  /** What the answer said it cost, in all balances; of a job its quote. */
+  /** The cost in the answer, over all balances; for a job its quote. */
   saidMicroUsd: MicroUsd | null
-  /** The most that it could cost when it was allowed. */
+  /** Its maximum cost when it was allowed. */
   mostMicroUsd: MicroUsd | null
 }
 
-/** Where a receipt says something else than what is known; one sentence, null where it agrees. */
+/** Returns where a receipt contradicts what is known, as one sentence; null if it agrees. */
 export function receiptProblem(
   claims: ReceiptClaims,
   known: KnownCall,
@@ -78,7 +81,7 @@ export function receiptProblem(
   const { usd, diem } = claims.paid_with
   const lines = claims.lines.reduce((sum, line) => sum + BigInt(line.amount_micro_usd), 0n)
   const { kind, service, request, operation, model, saidMicroUsd: said, mostMicroUsd: most } = known
-  // The amount of a refund is held against nothing, so one must not stand for a charge.
+  // A refund's amount is not compared with anything, so a refund must not pass for a charge.
   if (claims.kind !== kind) return `The receipt is for a ${claims.kind}, not a ${kind}.`
   if (addressOf(claims.iss) !== addressOf(service)) return 'The receipt is from another service.'
   if (request !== null && claims.request !== request) return 'The receipt is for another request.'
@@ -99,7 +102,7 @@ export function receiptProblem(
   return null
 }
 
-/** A service on this machine is the same one by each of the machine's names for itself. */
+/** A local service is the same one under each of the machine's own names. */
 function addressOf(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   if (!url) return text

@@ -9,11 +9,11 @@ import type { Policy, Refill } from './rules/policy.ts'
 import { isStopped, type Stop, stopOf } from './rules/stop-switch.ts'
 import type { Payee } from './terms/order.ts'
 
-/** What the wallet may still do, and what waits. Everything in it may be shown. */
+/** What the wallet may still do, and what is pending. Everything in it may be shown. */
 export interface WalletStatus {
-  /** The one that pays, or the first where that is not decided yet. */
+  /** The one that pays, or the first if that is not decided yet. */
   address: string
-  /** One a rail, Base first. */
+  /** One per rail, Base first. */
   addresses: readonly string[]
   /** Whether the first payment, or credit at the service, has settled which address pays. */
   isPayerDecided: boolean
@@ -21,37 +21,39 @@ export interface WalletStatus {
   /** Origins of services whose payees were agreed to, and which the configuration does not name. */
   otherServices: readonly string[]
   isStopped: boolean
-  /** Who switched off all who share the journal; null where nobody did. */
+  /** Who switched off all who share the journal; null if it is not switched off. */
   stop: Stop | null
   isDryRun: boolean
   caps: Pick<
     Policy,
     'maxPaymentMicroUsd' | 'maxDayMicroUsd' | 'maxTotalMicroUsd' | 'maxCallMicroUsd' | 'askAboveMicroUsd'
   >
+  /** The next payment is the first one of a wallet whose first payment is asked for. */
+  asksNextPayment: boolean
   spentDayMicroUsd: MicroUsd
   spentTotalMicroUsd: MicroUsd
-  /** Parts of these that are not known to have been paid: without an answer, or refused and not looked up on the chain. */
+  /** The parts of these that are not known to have been paid: unanswered, or refused and not checked on the chain. */
   reservedDayMicroUsd: MicroUsd
   reservedTotalMicroUsd: MicroUsd
-  /** What the wallet may still pay now: the least that its caps leave. */
+  /** What the wallet may still pay now: the minimum over its caps. */
   leftMicroUsd: MicroUsd
-  /** When the oldest payment of the day stops counting; null where nothing was spent. */
+  /** When the day's oldest payment stops counting; null if nothing was spent. */
   moreFromMs: number | null
-  /** Signed and without a last word: they may still be collected. */
+  /** Signed and not settled: they may still be collected. */
   openPayments: { receiptId: string; amountMicroUsd: MicroUsd; validBeforeMs: number | null; isRejected: boolean }[]
-  /** Given up after the service's no; they count against the caps until the user has looked at the chain. */
+  /** Given up after the service's rejection; they count against the caps until the user has checked the chain. */
   heldPayments: { receiptId: string; amountMicroUsd: MicroUsd }[]
   payees: Payee[]
-  /** Null where credit is not refilled ahead of need. */
+  /** Null if credit is not refilled ahead of need. */
   refill: RefillStatus | null
 }
 
 export interface RefillStatus extends Refill {
-  /** A refill did not show in the credit, and a person has to look. */
+  /** A refill did not show in the credit, and the user must check. */
   isHalted: boolean
-  /** What the last one came to where it was not paid. */
+  /** Why the last one was not paid. */
   note: string | null
-  /** Before this, in Unix milliseconds, no other is thought of; null where nothing stands against the next. */
+  /** The next refill is not considered before this time, in Unix milliseconds; null if nothing prevents it. */
   againAtMs: number | null
 }
 
@@ -59,7 +61,7 @@ export interface StatusTerms {
   folder: string
   policy: Policy
   addresses: readonly [string, ...string[]]
-  /** The one that was found to have credit, where none has paid yet. */
+  /** The one that was found to have credit, if none has paid yet. */
   found?: string | null
 }
 
@@ -82,6 +84,7 @@ export function* walletStatus(terms: StatusTerms, nowMs: number): Work<WalletSta
     stop: yield* stopOf(),
     isDryRun: policy.dryRun,
     caps: { maxPaymentMicroUsd, maxDayMicroUsd, maxTotalMicroUsd, maxCallMicroUsd, askAboveMicroUsd },
+    asksNextPayment: policy.asksFirstTopUp && totalMicroUsd === 0n,
     spentDayMicroUsd: microUsd(dayMicroUsd),
     spentTotalMicroUsd: microUsd(totalMicroUsd),
     reservedDayMicroUsd: reserved.dayMicroUsd,
@@ -111,7 +114,7 @@ function* refillingOf(
   return { isHalted: told?.isHalted ?? false, note: told?.note ?? null, againAtMs: isWaiting ? told.notBeforeMs : null }
 }
 
-/** Caps may have been lowered below what is spent already. */
+/** Caps may have been lowered below what is already spent. */
 const least = (one: bigint, other: bigint): MicroUsd => {
   const smaller = one < other ? one : other
   return addUsd(smaller > 0n ? smaller : 0n)

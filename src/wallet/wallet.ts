@@ -30,55 +30,55 @@ import { type WalletStatus, walletStatus } from './wallet-status.ts'
 
 export interface WalletOptions {
   key: WalletKey
-  /** Of the other rails; `key` is the one of Base where there is one. */
+  /** For the other rails; `key` is that of Base if there is one. */
   otherKeys?: readonly WalletKey[]
-  /** The public ones unless named; `none` asks nobody. */
+  /** The public ones by default; `none` makes no requests. */
   nodes?: ChainNodes
   policy: Policy
-  /** The data folder, or a state that was opened already to share its connection. */
+  /** The data folder, or a state that is already open, to share its connection. */
   stateFolder?: string
   state?: State
-  /** Those in the state's file unless told; closed with the wallet. */
+  /** Defaults to those in the state file; closed with the wallet. */
   records?: Records
-  /** Where it is noted which journal counts for a key; the user's own on this machine unless told. */
+  /** Where to record which journal counts for a key; by default the user's own folder on this machine. */
   notesFolder?: string | undefined
   clock?: Clock
   pause?: Pause
 }
 
-/** Decides, journals and signs; sending is passed in. Every method throws `WalletRefusal` or `NeedsApproval`. */
+/** Decides, records and signs; sending is passed in. Every method throws `WalletRefusal` or `NeedsApproval`. */
 export interface Wallet {
-  /** What the wallet goes by, of its addresses the first; another one may pay. */
+  /** The wallet's name, the first of its addresses; another one may pay. */
   readonly address: string
-  /** One a rail, Base first. */
+  /** One per rail, Base first. */
   readonly addresses: readonly string[]
-  /** The address whose account at the service is used now. */
+  /** Returns the address whose account at the service is used now. */
   account(): Promise<string>
-  /** Takes the account in which credit was found; where the wallet has paid before, that one stays. */
+  /** Uses the account in which credit was found; if the wallet has paid before, that one stays. */
   useAccount(address: string | null): void
-  /** As it holds: the environment's, narrowed by the settings file. */
+  /** The effective policy: the environment's, narrowed by the settings file. */
   readonly policy: Policy
   /**
-   * Value of `SIGN-IN-WITH-X` for one request to the configured service; of the account in use unless told. `skewMs`: how
-   * far the service's clock is ahead of the wallet's.
+   * Returns the value of `SIGN-IN-WITH-X` for one request to the configured service, for the account in use by default.
+   * `skewMs` is how far the service's clock is ahead of the wallet's.
    */
   signIn(url: string, options?: { address?: string; skewMs?: number }): Promise<string>
-  /** One payment within the policy; an open one is sent again first, the same bytes. */
+  /** Makes one payment within the policy; an open one is sent again first, with the same bytes. */
   pay(order: Order, send: Send): Promise<PaidOrder>
-  /** Where the policy refills credit ahead of need, and an answer has told too little of it. Fails for nobody. */
+  /** Refills if the policy does so ahead of need and an answer has reported too little credit. Never throws. */
   refill(seen: SeenCredit, offers: () => Promise<Offer>, send: Send): Promise<void>
   status(): Promise<WalletStatus>
   /** Newest first. */
   receipts(limit: number): Promise<Payment[]>
   readonly approvals: Approvals
-  /** For configuration and `wallet create --service`: a payee that the user has named. */
+  /** For configuration and `wallet create --service`: adds a payee that the user has named. */
   pinPayee(payee: Payee, by: string): Promise<void>
-  /** Sends open payments again, the same bytes; those that stay open are told by `status`. */
+  /** Sends open payments again, with the same bytes; `status` reports those that stay open. */
   recover(send: Send): Promise<Payment[]>
   close(): Promise<void>
 }
 
-/** Opens nothing on disk but the settings file; the state is opened by its first use. */
+/** Opens nothing on disk but the settings file; the state is opened on first use. */
 export function openWallet(options: WalletOptions): Wallet {
   const { key, clock = systemClock, pause = delay } = options
   const state = options.state ?? openState(options.stateFolder ?? noFolder())
@@ -139,8 +139,8 @@ function noFolder(): never {
 const statement = 'Use the prepaid credit of this wallet.'
 
 /**
- * A fresh `SIGN-IN-WITH-X` for one request (brief §5.2). The text is made from the configured origin and nothing that a
- * service said, so that no service can have a login for another one signed.
+ * Creates a fresh `SIGN-IN-WITH-X` for one request (brief §5.2). The text contains only the configured origin and
+ * nothing that a service said, so that no service can get a sign-in for another one signed.
  */
 async function signIn(key: WalletKey, policy: Policy, url: string, nowMs: number): Promise<string> {
   const requested = URL.canParse(url) ? new URL(url) : null
@@ -154,7 +154,7 @@ async function signIn(key: WalletKey, policy: Policy, url: string, nowMs: number
     domain: requested.host,
     address: key.address,
     statement,
-    // Without the query, which may hold what is nobody else's business.
+    // Without the query, which may contain private data.
     uri: `${requested.origin}${requested.pathname}`,
     version: '1',
     chainId: railOf(policy, key.address)?.network ?? noRail(),

@@ -18,7 +18,7 @@ const feeKey = new SolanaKey(Buffer.alloc(32, 9))
 const known = { network: solanaNetwork, asset: usdcOnSolana, payTo: payee }
 const hourMs = 3_600_000
 
-/** A wallet that has signed a payment which its service did not answer, or refused, and the desk of its owner. */
+/** A wallet that has signed a payment which its service did not answer, or refused, and the fixture of its owner. */
 async function unanswered(node: string, said: 'nothing' | 'no' = 'nothing', nowMs = Date.now()) {
   const clock = fakeClock(nowMs)
   const sample = await sampleWallet({ payees: [known] }, { key: solanaKey, nodes: { solana: node }, clock })
@@ -32,14 +32,14 @@ async function unanswered(node: string, said: 'nothing' | 'no' = 'nothing', nowM
   await sample.wallet.pay(order({ accepts: [solanaOption()] }), send).catch(() => undefined)
   const [payment] = await sample.wallet.receipts(1)
   const resolve = async (answer: 'left' | 'stayed', nodeUrl: string | undefined = node) => {
-    const desk = openOwnerWallet(sample.folder, { FAREBOX_SOLANA_RPC_URL: nodeUrl })
+    const fixture = openOwnerWallet(sample.folder, { FAREBOX_SOLANA_RPC_URL: nodeUrl })
     try {
-      const { state, counts } = await desk.resolve(payment?.id ?? '', answer === 'left', 'ada')
+      const { state, counts } = await fixture.resolve(payment?.id ?? '', answer === 'left', 'ada')
       return { state, counts }
     } catch (error) {
       return String(error)
     } finally {
-      await desk.close()
+      await fixture.close()
     }
   }
   const recover = async () => (await sample.wallet.recover(send))[0]?.state

@@ -17,17 +17,21 @@ export interface CallRules {
   wallet?: { address: string } | null
 }
 
-/** One try to make a call: `requestHash` binds an approval to the very request, `by` names the try that uses it up. */
+/**
+ * One attempt at a call: `requestHash` ties an approval to exactly this request, `by` names the attempt that uses it
+ * up.
+ */
 export interface Attempt {
   requestHash: string
   by: string
-  /** It was sent before any no to it, and what became of it is wanted. */
+  /** It was sent before the user could deny it, and its outcome is wanted. */
   wasSent?: boolean
 }
 
 /**
- * Returns where a call may be made at its price, which holds for API keys as for wallets. An approval is used up by it;
- * an attempt that bought nothing gives it back with `approvals.giveBack(by)`. Throws `WalletRefusal` or `NeedsApproval`.
+ * Returns if the call may be made at its price; applies to API keys as well as wallets. The call uses up its approval;
+ * an attempt that bought nothing gives it back with `approvals.giveBack(by)`. Throws `WalletRefusal` or
+ * `NeedsApproval`.
  */
 export async function allowCall(
   { policy, state, records, approvals, wallet }: CallRules,

@@ -2,11 +2,11 @@ import * as limits from '../limits.ts'
 import { all, type Row, type Value, type Work } from '../records/records.ts'
 import type { ApprovalFacts } from '../terms/approval.ts'
 
-/** Which questions are of one sort: those of one kind about one operation of one service. */
+/** Groups questions: those of one kind about one operation of one service. */
 interface QuestionSort {
   kind: ApprovalFacts['kind']
   requestHash: string
-  /** Empty where the caller tells none. */
+  /** Empty if the caller gives none. */
   origin: string
   operation: string
 }
@@ -14,15 +14,16 @@ interface QuestionSort {
 interface InTheWay {
   /** Questions that end so that a new one can be asked. */
   rows: readonly Row[]
-  /** For the requester; null where no other request was replaced. */
+  /** For the requester; null if no other request was replaced. */
   sentence: string | null
-  /** So many wait that none can be asked. */
+  /** Too many questions are pending to ask another. */
   isFull: boolean
 }
 
 /**
- * What has to make room for a question, oldest first. A caller that asks in a loop replaces its own requests: first the
- * same request at another price, then its own sort, and only where all of the list is full others of the same service.
+ * Returns what must make room for a question, oldest first. A caller that asks in a loop replaces its own requests:
+ * first the same request at another price, then its own group, and only if the whole list is full, others of the same
+ * service.
  */
 export function* inTheWay({ kind, requestHash, origin, operation }: QuestionSort, nowMs: number): Work<InTheWay> {
   const same = yield* waiting('kind = ? AND request_hash = ?', nowMs, kind, requestHash)
@@ -36,7 +37,7 @@ export function* inTheWay({ kind, requestHash, origin, operation }: QuestionSort
   return making(ofService, ofService.length, 'for the same service')
 }
 
-/** Those above the bound may be more than one, where an earlier version has asked them. */
+/** More than one may be above the limit, because an earlier version allowed more. */
 function making(rows: readonly Row[], most: number, which: string): InTheWay {
   const leaving = rows.slice(0, Math.max(0, rows.length - most + 1))
   const sentence = `${rows.length} requests ${which} were already pending, so the oldest was replaced.`

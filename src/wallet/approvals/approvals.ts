@@ -16,14 +16,17 @@ import { type Attested, type ConsentedMedium, findAttested, noteAttested } from 
 export interface Approval {
   id: string
   facts: ApprovalFacts
-  /** What the call is about that asks; null where nobody told, and a day after the question's end. */
+  /** What the asking call is about; null if unknown, and a day after the question's end. */
   about: AskedAbout | null
-  /** Of the service; null where nobody told. */
+  /** The service's origin; null if unknown. */
   origin: string | null
   requestHash: string
   state: 'pending' | 'approved' | 'denied' | 'expired'
   createdAtMs: number
-  /** Until when it can be answered; once approved, until when it serves; once denied, until when the same is refused. */
+  /**
+   * While pending: until when it can be answered. Once approved: until when it is valid. Once denied: until when the
+   * same request is refused.
+   */
   expiresAtMs: number
   decidedAtMs: number | null
   /** Where and by whom: `terminal ada`. */
@@ -34,37 +37,46 @@ export interface Approval {
 
 /** Questions to the user and their answers, shared by all processes on these records. */
 export interface Approvals {
-  /** The row that waits for the answer; the same question of the same request is one row. Refused after a no. */
+  /** Returns the pending row; the same question about the same request shares one row. Refused after a denial. */
   ask(facts: ApprovalFacts, requestHash: string, call?: DecidedCall): Promise<ApprovalQuestion>
-  /** Throws where the user has said no to this very request and the no still counts, whatever would be asked today. */
+  /** Throws if the user has denied this request and the denial still counts, whatever would be asked now. */
   refuseDenied(requestHash: string, call: DecidedCall): Promise<void>
-  /** Whether a person has agreed to exactly this and it still serves; a consent, at no higher price than it was shown with. */
+  /**
+   * Returns whether the user has agreed to exactly this and the approval is still valid; for a consent, at no higher
+   * price than was shown.
+   */
   isApproved(facts: ApprovalFacts, requestHash: string, about?: AskedAbout): Promise<boolean>
-  /** Uses up an approval of spending; false where there is none. */
+  /** Uses up an approval to spend; returns false if there is none. */
   use(facts: ApprovalFacts, requestHash: string, by: string): Promise<boolean>
-  /** What the attempt `by` used up serves again, because nothing was bought with it; what others used up stays used. */
+  /**
+   * Makes what the attempt `by` used up valid again, because nothing was bought with it; what others used up stays
+   * used.
+   */
   giveBack(by: string): Promise<void>
-  /** Notes which media are about to be sent to a service with a consent. */
+  /** Records which media are about to be sent to a service with a consent. */
   noteAttested(origin: string, facts: ConsentFacts, media: readonly ConsentedMedium[]): Promise<void>
-  /** Which of these the service may know from a consent to another request, so that it asks nobody; null for none. */
+  /**
+   * Returns which of these media the service may recognize from a consent to another request, so that it does not ask;
+   * null if none.
+   */
   attested(origin: string, media: readonly ConsentedMedium[]): Promise<Attested | null>
   get(id: string): Promise<Approval | null>
   /** Newest first. */
   list(state?: Approval['state']): Promise<Approval[]>
-  /** The question as the user is asked it. */
+  /** Returns the question as the user sees it. */
   asQuestion(approval: Approval): ApprovalQuestion
-  /** Only for what the user did at a terminal, in a dialogue of their client or on the agent's own page. */
+  /** Only for a decision of the user at a terminal, in a client's dialog or on the agent's own page. */
   resolve(id: string, answer: Answer): Promise<Approval>
 }
 
 interface Answer {
   isApproved: boolean
   by: string
-  /** Whether a yes may take back a no that still counts; of the user at a terminal alone. */
+  /** Whether an approval may take back a denial that still counts; only for the user at a terminal. */
   takesBack?: boolean
 }
 
-/** `folder` stands in the advice where to approve. */
+/** `folder` is used in the advice on where to approve. */
 export const openApprovals = (records: Records, folder: string): Approvals => ({
   ask(facts, requestHash, call) {
     const asking = () => records.decide(nowMs => ask(facts, requestHash, nowMs, folder, call))
@@ -91,7 +103,7 @@ export const openApprovals = (records: Records, folder: string): Approvals => ({
 /** A top-up's request is what would be paid to whom; two equal ones are one question. */
 export const hashOfFacts = (facts: ApprovalFacts): string => createHash('sha256').update(write(facts)).digest('hex')
 
-/** Inside a decision, so that a waiting question is never doubled. */
+/** Runs inside a decision, so that a pending question is never duplicated. */
 export function* ask(
   facts: ApprovalFacts,
   requestHash: string,
@@ -130,7 +142,10 @@ export function* ask(
   return asQuestion({ id, facts, about: readAbout(kept), origin, expiresAtMs }, folder, madeRoom)
 }
 
-/** A service may not ask any more what the user has said no to, so the question alone would not hold it. */
+/**
+ * A service may no longer ask for a consent that the user denied, so checking only at the question would not stop the
+ * call.
+ */
 function* refuseDenied(requestHash: string, nowMs: number, folder: string): Work<void> {
   const denied = yield* first(
     `SELECT * FROM approvals AS refused WHERE kind IN ('spend', 'consent') AND request_hash = ? AND state = 'denied'
@@ -160,13 +175,16 @@ const termsOf = (facts: ApprovalFacts, requestHash: string): RefusedTerms => ({
   ...(facts.kind !== 'consent' && facts.amountMicroUsd !== null && { amountMicroUsd: facts.amountMicroUsd }),
 })
 
-/** What a question was about, as far as its row tells; null for one of an earlier version. */
+/** Returns what a question was about, as far as its row says; null for one from an earlier version. */
 function callOf({ origin, operation, address }: Row): DecidedCall | null {
   const text = (value: unknown) => (typeof value === 'string' ? value : null)
   return typeof origin === 'string' ? { origin, operation: text(operation), address: text(address) } : null
 }
 
-/** Questions that nobody answered in time, and yeses that nobody used, are refusals too, of the moment at which they ended. */
+/**
+ * Questions that expired unanswered, and approvals that expired unused, count as refusals at the moment when they
+ * ended.
+ */
 export function* recordExpired(nowMs: number): Work<void> {
   const rows = yield* all(
     `SELECT * FROM approvals WHERE noted = 0 AND expires_at_ms <= ? AND expires_at_ms > ? AND used_by IS NULL
@@ -196,7 +214,7 @@ const pushedOut = 'The user was asked, but newer requests replaced this one befo
 const unanswered = 'The user was asked and did not answer in time.'
 const unused = 'The user had approved, but the approval expired before it was used.'
 
-/** The newest: one that was asked about again was asked about at a higher price. */
+/** Returns the newest: asking again happens only at a higher price. */
 function* findUsable(facts: ApprovalFacts, requestHash: string, nowMs: number): Work<Row | null> {
   const row = yield* first(
     `SELECT * FROM approvals WHERE kind = ? AND request_hash = ? AND facts = ? AND state = 'approved'
@@ -207,8 +225,8 @@ function* findUsable(facts: ApprovalFacts, requestHash: string, nowMs: number): 
 }
 
 /**
- * Whether what a consent's question told is still so: a service may have raised its price since. Questions about money have
- * the amount among their facts.
+ * Whether what a consent's question said is still true: a service may have raised its price since. Questions about
+ * money contain the amount.
  */
 function covers({ kind, about: kept }: Row, about: AskedAbout | undefined): boolean {
   const shown = kind === 'consent' && about ? readAbout(kept) : null
@@ -222,7 +240,7 @@ export function* useApproval(facts: ApprovalFacts, requestHash: string, by: stri
   return (yield* change('UPDATE approvals SET used_by = ? WHERE id = ? AND used_by IS NULL', by, String(row.id))) === 1
 }
 
-/** What was planned with it was never signed, so the user's yes still stands. */
+/** The payment planned with it was never signed, so the user's approval is still valid. */
 export function* giveBackApproval(by: string): Work<void> {
   yield* change('UPDATE approvals SET used_by = NULL WHERE used_by = ?', by)
 }
@@ -265,17 +283,17 @@ function* find(id: string, nowMs: number): Work<Approval | null> {
 }
 
 function* list(only: Approval['state'] | undefined, nowMs: number): Work<Approval[]> {
-  // However many have ended since, one that waits is never left out.
+  // Pending questions are always included, however many have ended since.
   const [which, values] = only === 'pending' ? [`WHERE state = 'pending' AND expires_at_ms > ?`, [nowMs]] : ['', []]
   const newestFirst = `SELECT * FROM approvals ${which} ORDER BY created_at_ms DESC, rowid DESC LIMIT ?`
   const rows = yield* all(newestFirst, ...values, limits.maxListed)
   return rows.map(row => read(row, nowMs)).filter(approval => only === undefined || approval.state === only)
 }
 
-/** Who has ended a question that nobody answered. */
+/** Recorded as who ended a question that was never answered. */
 const newerQuestion = 'a newer question'
 
-/** Returns what to say of it; refused where nothing of this service can make room. */
+/** Returns what to say about it; refuses if nothing of this service can make room. */
 function* makeRoom(
   { kind }: ApprovalFacts,
   terms: RefusedTerms,
@@ -300,7 +318,7 @@ function* makeRoom(
   return sentence
 }
 
-/** Ends a question that waits, for one that is asked in its place. */
+/** Ends a pending question for a new one. */
 function* pushOut(row: Row, nowMs: number): Work<void> {
   yield* change(
     'UPDATE approvals SET expires_at_ms = ?, decided_by = ?, noted = 1 WHERE id = ?',
@@ -332,11 +350,11 @@ function asQuestion(
   return { approvalId: id, facts, ...questionWords(facts, { about, origin, command }), howToApprove, expiresAtMs }
 }
 
-/** With the folder, unless it is the usual one: the advice is followed to the letter. */
+/** Includes the folder unless it is the default, because users follow the advice literally. */
 export const approveCommand = (id: string, folder: string): string =>
   `farebox wallet approve ${id}${folder === defaultStateFolder() ? '' : ` --data '${folder}'`}`
 
-/** Members in a fixed order, so that equal facts are equal texts. */
+/** Members in a fixed order, so that equal facts give equal texts. */
 const write = (facts: ApprovalFacts): string =>
   JSON.stringify(
     Object.entries(facts).toSorted(([one], [other]) => (one < other ? -1 : 1)),

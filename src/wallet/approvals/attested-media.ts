@@ -2,20 +2,20 @@ import { keptAttestedMedia } from '../limits.ts'
 import { all, change, first, type Row, type Work } from '../records/records.ts'
 import type { ConsentFacts } from '../terms/approval.ts'
 
-/** A media file of a request, by the hash of its bytes or, where those lie elsewhere, of its address. */
+/** A media file of a request, by the hash of its bytes or, if they are elsewhere, of its address. */
 export interface ConsentedMedium {
   hash: string
   isAddress: boolean
 }
 
 export interface Attested {
-  /** The newest policy that one of them was sent under. */
+  /** The newest policy under which one of them was sent. */
   facts: ConsentFacts
-  /** Those of the request that the service may know by it. */
+  /** Those of the request that the service may recognize from it. */
   hashes: ReadonlySet<string>
 }
 
-/** Notes, before they are sent, which media go to a service with a consent: it may ask nobody about them any more. */
+/** Records, before sending, which media go to a service with a consent, because it may not ask about them again. */
 export function* noteAttested(
   { origin, facts, media }: { origin: string; facts: string; media: readonly ConsentedMedium[] },
   nowMs: number,
@@ -35,8 +35,8 @@ export function* noteAttested(
 }
 
 /**
- * Which of these a service may know from an earlier consent. Bytes behind an address are not known here, so an address may be
- * any media file that was sent, and any media file may be one that was sent by its address.
+ * Returns which of these a service may recognize from an earlier consent. Bytes behind an address are unknown here, so
+ * an address may be any media file that was sent, and any media file may have been sent by address.
  */
 export function* findAttested(
   origin: string,

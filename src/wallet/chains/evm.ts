@@ -7,13 +7,13 @@ import type { EvmAuthorization } from '#contract/wire/payment.ts'
 import type { WalletKey } from '../keys/keys.ts'
 import { deadMarginMs } from '../limits.ts'
 import type { Payment } from '../records/journal.ts'
-import type { ChosenOption, SignedPayment } from '../terms/order.ts'
+import type { ChosenOffer, SignedPayment } from '../terms/order.ts'
 import { askNode, type ChainNodes } from './nodes.ts'
 import type { ChainEnd } from './solana.ts'
 
 const nonceBytes = 32
 
-/** EIP-3009, as the token's contract has it. */
+/** EIP-3009, as in the token's contract. */
 const transferTypes = {
   TransferWithAuthorization: [
     { name: 'from', type: 'address' },
@@ -28,7 +28,7 @@ const transferTypes = {
 /** Signs one transfer to the chosen payee (x402 version 2, scheme `exact`). The amount is the policy's, not the offer's. */
 export async function signExactPayment(
   key: WalletKey,
-  chosen: ChosenOption,
+  chosen: ChosenOffer,
   amountMicroUsd: MicroUsd,
   nowMs: number,
 ): Promise<SignedPayment> {
@@ -39,7 +39,7 @@ export async function signExactPayment(
     from: key.address,
     to: payee.payTo,
     value: amountMicroUsd.toString(),
-    // A chain's clock is seconds behind ours; from the beginning of time is what every chain takes.
+    // A chain's clock may be seconds behind ours; zero is accepted by every chain.
     validAfter: '0',
     validBefore: validBeforeSeconds.toString(),
     nonce: `0x${randomBytes(nonceBytes).toString('hex')}`,
@@ -80,42 +80,58 @@ function chainIdOf(network: string): number {
   return Number(id)
 }
 
-/** `authorizationState(address,bytes32)` of EIP-3009, and `name()`. */
+/** `authorizationState(address,bytes32)` of EIP-3009, `name()` and `version()`. */
 const authorizationState = '0xe94a0102'
 const nameOf = '0x06fdde03'
+const versionOf = '0x54fd4d50'
 
 const Quantity = z.string().regex(/^0x[0-9a-fA-F]{1,13}$/)
 const Block = z.object({ number: Quantity, timestamp: Quantity })
 const Word = z.string().regex(/^0x[0-9a-fA-F]{64}$/)
-/** ABI of a text: where it begins, how long it is, the bytes in whole words. */
+/** ABI encoding of a text: its offset, its length, its bytes padded to whole words. */
 const Text = z.string().regex(/^0x0{62}20[0-9a-fA-F]{64,}$/)
 
 /**
- * What the chain says of an authorisation of EIP-3009, which blocks take before its last second and whose nonce serves
- * once: unused in a block well after that second, it is used by none for ever. Null where nobody can tell: no node, no
- * answer, another chain, or a token of another name than the one that was signed for, as on a local copy of a chain.
+ * Returns what the chain says about an EIP-3009 authorization, which blocks accept before its last second and whose
+ * nonce works once: if it is unused in a block well after that second, it can never be used. Null if it cannot be
+ * determined: no node, no answer, another chain, or a token with another name than the one signed for, as on a local
+ * copy of a chain.
  */
 export async function evmEnd(
   { eip155: url }: ChainNodes,
-  payment: Payment,
+  payment: Pick<Payment, 'network' | 'asset' | 'address' | 'nonce' | 'validBeforeMs'>,
   tokenName: string | null,
+  { looksEarly = false } = {},
 ): Promise<ChainEnd | null> {
   const { network, asset, address, nonce, validBeforeMs } = payment
   if (!url || nonce === null || validBeforeMs === null || tokenName === null) return null
   try {
     if (!(await isOfChain(url, network))) return null
     const { number, timestamp } = await askNode(url, 'eth_getBlockByNumber', ['latest', false], Block)
-    if (Number(timestamp) * 1_000 <= validBeforeMs + deadMarginMs) return { kind: 'open' }
-    // Of this very block, because another node behind the same address may not have come as far.
+    const isOpen = Number(timestamp) * 1_000 <= validBeforeMs + deadMarginMs
+    if (isOpen && !looksEarly) return { kind: 'open' }
+    // Asks for this exact block, because another node behind the same address may be behind.
     const ask = <Answer>(data: string, answer: z.ZodType<Answer>) =>
       askNode(url, 'eth_call', [{ to: asset, data }, number], answer)
     if (textOf(await ask(nameOf, Text)) !== tokenName) return null
     const isUsed = await ask(`${authorizationState}${word(address)}${word(nonce)}`, Word)
-    return BigInt(isUsed) === 0n ? { kind: 'never' } : { kind: 'taken', transaction: null }
+    if (BigInt(isUsed) !== 0n) return { kind: 'taken', transaction: null }
+    return { kind: isOpen ? 'open' : 'never' }
   } catch {
     return null
   }
 }
+
+/** Returns whether a node belongs to a CAIP-2 network. Throws a refusal if it does not answer. */
+export async function tokenDomain(url: string, token: string): Promise<{ name: string; version: string }> {
+  const ask = (data: string) => askNode(url, 'eth_call', [{ to: token, data }, 'latest'], Text)
+  const [name, version] = await Promise.all([ask(nameOf), ask(versionOf)])
+  return { name: textOf(name), version: textOf(version) }
+}
+
+/** Returns the time of the last block in Unix milliseconds. Throws a refusal if the node does not answer. */
+export const isContract = async (url: string, address: string): Promise<boolean> =>
+  (await askNode(url, 'eth_getCode', [address, 'latest'], z.string().regex(/^0x[0-9a-fA-F]*$/))) !== '0x'
 
 /** Whether a node is one of the chain that a network names (CAIP-2). Throws a refusal where it gives no answer. */
 export const isOfChain = async (url: string, network: string, timeoutMs?: number): Promise<boolean> =>

@@ -5,11 +5,11 @@ import { evmTimeMs, isOfChain } from './evm.ts'
 import { askNode, type ChainNodes } from './nodes.ts'
 import { isOfSolana, solanaTimeMs, tokenAccountOf } from './solana.ts'
 
-/** What a node says before a payment; null where it says nothing in time, or is one of another chain. */
+/** What a node reports before a payment; null if it does not answer in time, or belongs to another chain. */
 export interface SeenOfChain {
   /** In the token's base units. */
   balance: bigint | null
-  /** Unix milliseconds, as they go on since the answer came. */
+  /** The chain's current time in Unix milliseconds, continued since the answer. */
   nowMs: (() => number) | null
 }
 
@@ -17,7 +17,7 @@ export type WhyUnseen = 'no node' | 'no answer' | 'another chain'
 
 const nothing: SeenOfChain = { balance: null, nowMs: null }
 
-/** What an address holds of a rail's token, and what time its chain has. Bounded, and never throws. */
+/** Returns what an address holds of a rail's token, and the time on its chain. Bounded in time, and never throws. */
 export async function lookAtChain(
   nodes: ChainNodes,
   rail: Rail,
@@ -37,7 +37,7 @@ export async function lookAtChain(
   return { balance, nowMs: atMs === null ? null : goingOn(atMs), why: balance === null ? 'no answer' : null }
 }
 
-/** A time that was told, as it goes on by a clock that nobody sets. */
+/** Continues a reported time by a monotonic clock. */
 function goingOn(toldMs: number): () => number {
   const heardAtMs = performance.now()
   return () => toldMs + performance.now() - heardAtMs
@@ -46,7 +46,7 @@ function goingOn(toldMs: number): () => number {
 /** `balanceOf(address)`. */
 const balanceOf = '0x70a08231'
 
-/** Where a token account of Solana has its amount, eight bytes, little-endian. */
+/** Offset of the amount in a Solana token account: eight bytes, little-endian. */
 const amountOffset = 64
 
 const Word = z.string().regex(/^0x[0-9a-fA-F]{64}$/)
@@ -54,13 +54,16 @@ const Account = z.object({
   value: z.object({ data: z.tuple([z.string(), z.literal('base64')]) }).nullable(),
 })
 
-/** What an address holds of a rail's token, in its base units; null where no node is named or it gives no answer. */
+/**
+ * Returns what an address holds of a rail's token, in its base units; null if no node is configured or it does not
+ * answer.
+ */
 export async function tokenBalance(nodes: ChainNodes, { network, asset }: Rail, owner: string): Promise<bigint | null> {
   try {
     if (network.startsWith('solana:')) return nodes.solana ? await onSolana(nodes.solana, asset, owner) : null
     return nodes.eip155 ? await onEvm(nodes.eip155, asset, owner) : null
   } catch {
-    // Not known is none of the answers that refuse a payment.
+    // An unknown balance refuses no payment.
     return null
   }
 }

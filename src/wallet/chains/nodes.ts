@@ -1,24 +1,24 @@
 import { z } from 'zod'
 import { isLoopback } from '#contract/wire/network-address.ts'
-import { evmNetwork, solanaNetwork, usdcNameOnEvm, usdcOnEvm } from '#contract/wire/networks.ts'
+import { chainName, evmNetwork, solanaNetwork, usdcNameOnEvm, usdcOnEvm } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import { nodeAnswerBytes, nodeTimeoutMs, noNode } from '../limits.ts'
 import type { Rail } from '../terms/order.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
 
-/** Addresses of nodes by the namespace of CAIP-2. They may hold a key, so they are never shown. */
+/** Addresses of nodes by CAIP-2 namespace. They may contain a key, so they are never shown. */
 export interface ChainNodes {
   eip155?: string | undefined
   solana?: string | undefined
 }
 
-/** Where the balance is read unless told: what each chain's own documents name. */
+/** Default nodes for reading balances: those that each chain's own documentation names. */
 export const publicNodes = {
   eip155: 'https://mainnet.base.org',
   solana: 'https://api.mainnet-beta.solana.com',
 } as const
 
-/** At which service, on which rails, and the names of the EVM tokens that it takes, as far as they are known. */
+/** The service, its rails, and the names of the EVM tokens that it accepts, as far as known. */
 interface Money {
   origin: string
   rails: readonly Rail[]
@@ -26,15 +26,15 @@ interface Money {
 }
 
 /**
- * Whether a service takes the real USDC of a public network: a service of this machine does not, and a local chain has
- * Base's number and another name for its token.
+ * Whether a service accepts real USDC on a public network: a local service does not, and a local chain has Base's
+ * number but another name for its token.
  */
 export const isPublicMoney = ({ origin, tokenNames }: Money): boolean =>
   !isLoopback(new URL(origin).hostname) && tokenNames.every(name => name === usdcNameOnEvm)
 
 /**
- * The nodes that may be asked: those that the owner has named, else the public ones where the money is public. The public
- * ones know nothing of a copy of a chain, and would be told the wallet's address for nothing.
+ * Returns the nodes to use: those that the owner configured, else the public ones if the money is public. Public nodes
+ * know nothing about a copy of a chain, and would learn the wallet's address for nothing.
  */
 export function nodesInUse(given: ChainNodes, money: Money): ChainNodes {
   const isPublic = isPublicMoney(money)
@@ -48,7 +48,17 @@ export function nodesInUse(given: ChainNodes, money: Money): ChainNodes {
 const nodeOf = (given: string | undefined, usual: string | undefined): string | undefined =>
   given === noNode ? undefined : given || usual
 
-/** The names of Base's USDC in what a service offers. */
+/** Returns the names of Base's USDC in a service's offer. */
+export function noNodeFor(network: string): never {
+  const variable = network.startsWith('solana:') ? 'FAREBOX_SOLANA_RPC_URL' : 'FAREBOX_EVM_RPC_URL'
+  throw new WalletRefusal({
+    rule: 'node',
+    sentence: `This needs a node of ${chainName(network)}, and none is set.`,
+    nextStep: `Nothing was signed; set ${variable} to the address of a node.`,
+  })
+}
+
+/** Makes one JSON-RPC call. Nothing that a node says decides who is paid, or how much. Throws a refusal. */
 export const tokenNamesIn = (accepts: readonly PaymentOption[]): unknown[] =>
   accepts
     .filter(option => option?.network === evmNetwork && String(option.asset).toLowerCase() === usdcOnEvm.toLowerCase())
@@ -56,7 +66,7 @@ export const tokenNamesIn = (accepts: readonly PaymentOption[]): unknown[] =>
 
 const Answer = z.object({ result: z.unknown().optional(), error: z.unknown().optional() })
 
-/** One question over JSON-RPC. Nothing that a node says decides who is paid, or how much. Throws a refusal. */
+/** Without its cause, because a connection error contains the address. */
 export async function askNode<Result>(
   url: string,
   method: string,
@@ -72,7 +82,7 @@ export async function askNode<Result>(
       redirect: 'error',
       signal: AbortSignal.timeout(timeoutMs),
     })
-    return result.parse(Answer.parse(JSON.parse(await readText(response))).result)
+    return result.parse(Answer.parse(JSON.parse(await textWithin(response, nodeAnswerBytes))).result)
   } catch {
     // Without its cause: an error of the connection names the address.
     throw new WalletRefusal({
@@ -84,12 +94,13 @@ export async function askNode<Result>(
   }
 }
 
-async function readText(response: Response): Promise<string> {
+/** The whole body; rejects where it is longer. */
+export async function textWithin(response: Response, mostBytes: number): Promise<string> {
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length
-    if (bytes > nodeAnswerBytes) throw new Error('The answer is too long.')
+    if (bytes > mostBytes) throw new Error('The answer is too long.')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString()

@@ -1,18 +1,18 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import type { MicroUsd } from '#contract/money.ts'
-import { decodeBase58 } from '#contract/wire/base58.ts'
+import { decodeBase58, encodeBase58 } from '#contract/wire/base58.ts'
 import { paymentSignature } from '#contract/wire/headers.ts'
 import { usdcDecimals, x402Version } from '#contract/wire/networks.ts'
 import type { SolanaKey } from '../keys/keys.ts'
 import * as limits from '../limits.ts'
 import { blockhashLifeMs } from '../limits.ts'
 import type { Payment } from '../records/journal.ts'
-import type { ChosenOption, SignedPayment } from '../terms/order.ts'
+import type { ChosenOffer, SignedPayment } from '../terms/order.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
 import { askNode, type ChainNodes } from './nodes.ts'
 
-/** A text of fitting length may still be of 33 bytes, which no message can hold. */
+/** A text of valid length may still encode 33 bytes, which no message can hold. */
 const hashBytes = 32
 
 const LatestBlockhash = z.object({
@@ -22,9 +22,12 @@ const LatestBlockhash = z.object({
   }),
 })
 
-/** How long a transfer that is signed now can be settled: a payment without it would live for ever, or not at all. */
+/**
+ * Returns the blockhash that limits how long a transfer signed now can be settled: with a wrong one it would be valid
+ * for ever, or never.
+ */
 export async function latestBlockhash(nodeUrl: string): Promise<Blockhash> {
-  // One that cannot be undone is known to every node that the service may ask.
+  // Finalized, so that every node that the service may use knows it.
   const { value } = await askNode(nodeUrl, 'getLatestBlockhash', [{ commitment: 'finalized' }], LatestBlockhash)
   return { blockhash: value.blockhash, lastValidBlockHeight: BigInt(value.lastValidBlockHeight) }
 }
@@ -35,7 +38,7 @@ export async function latestBlockhash(nodeUrl: string): Promise<Blockhash> {
  */
 export async function signSvmPayment(
   key: SolanaKey,
-  { option, payee }: ChosenOption,
+  { option, payee }: ChosenOffer,
   amountMicroUsd: MicroUsd,
   lifetime: Blockhash,
   nowMs: number,
@@ -49,7 +52,7 @@ export async function signSvmPayment(
   const accepted = { scheme, network, amount, asset, payTo, maxTimeoutSeconds, extra }
   return {
     payload: paymentSignature.format({ x402Version, accepted, payload: { transaction } }),
-    // The transaction's own name is the fee payer's signature, which is not there yet.
+    // The transaction's own id is the fee payer's signature, which does not exist yet.
     nonce: createHash('sha256').update(bytes).digest('hex'),
     validBeforeMs: nowMs + blockhashLifeMs,
     chainLife: { lastValidBlockHeight: Number(lifetime.lastValidBlockHeight), memo },
@@ -73,9 +76,9 @@ interface Blockhash {
 }
 
 /**
- * The message of one payment, and the whole of it: a bound of what it may cost, its price, one transfer to the payee's own
- * token account, and a random memo, which makes two equal payments two. Nothing of a service's offer becomes an
- * instruction. The libraries are read only here, by what signs.
+ * Composes the message of one payment, completely: a limit on its cost, its price, one transfer to the payee's own
+ * token account, and a random memo that makes equal payments distinct. Nothing of a service's offer becomes an
+ * instruction. The libraries are loaded only here, when signing.
  */
 async function composeTransfer({ payer, payTo, mint, amount, feePayer, lifetime }: TransferTerms) {
   const [kit, computeBudget, token] = await Promise.all([
@@ -116,7 +119,7 @@ async function composeTransfer({ payer, payTo, mint, amount, feePayer, lifetime 
   return {
     bytes: Uint8Array.from(messageBytes),
     memo,
-    /** The whole transaction in base64, the fee payer's signature still to come. */
+    /** The whole transaction in base64, without the fee payer's signature. */
     withSignature: (signature: Uint8Array): string =>
       kit.getBase64EncodedWireTransaction({
         messageBytes,
@@ -125,7 +128,7 @@ async function composeTransfer({ payer, payTo, mint, amount, feePayer, lifetime 
   }
 }
 
-/** Where an owner keeps its tokens of a mint: an address that follows from both. */
+/** Returns where an owner keeps its tokens of a mint, an address derived from both. */
 export async function tokenAccountOf(owner: string, mint: string): Promise<string> {
   const [{ address }, { findAssociatedTokenPda, TOKEN_PROGRAM_ADDRESS }] = await Promise.all([
     import('@solana/kit'),
@@ -135,7 +138,28 @@ export async function tokenAccountOf(owner: string, mint: string): Promise<strin
   return (await findAssociatedTokenPda(seeds))[0]
 }
 
-/** Addresses of programs on Solana, as their publishers name them. */
+/** Addresses of Solana programs, as published. */
+const accountBytes = 165
+const [ownerAt, stateAt] = [32, 108]
+const isUsable = 1
+
+const tokenProgram = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'
+
+const Account = z.object({
+  value: z.object({ owner: z.string(), data: z.tuple([z.string(), z.literal('base64')]) }).nullable(),
+})
+
+/** A program has no key, so it cannot sign; a transaction that invokes one cannot have it pay the fee either. */
+export async function tokenAccountOwner(url: string, address: string, mint: string): Promise<string | null> {
+  const config = { encoding: 'base64', commitment: 'confirmed' }
+  const { value } = await askNode(url, 'getAccountInfo', [address, config], Account)
+  const bytes = Buffer.from(value?.data[0] ?? '', 'base64')
+  if (value?.owner !== tokenProgram || bytes.length !== accountBytes) return null
+  if (encodeBase58(bytes.subarray(0, ownerAt)) !== mint || bytes[stateAt] !== isUsable) return null
+  return encodeBase58(bytes.subarray(ownerAt, 2 * ownerAt))
+}
+
+/** What the chain says about a payment: it can still be taken, it was, or it never can be. */
 
 const memoProgram = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr'
 
@@ -143,30 +167,37 @@ const programs: ReadonlySet<string> = new Set([
   memoProgram,
   '11111111111111111111111111111111',
   'ComputeBudget111111111111111111111111111111',
-  'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
+  tokenProgram,
   'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
   'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL',
 ])
 
-/** A program has no key, so it signs nothing; a transaction that invokes one cannot have it pay the fee either. */
+/** A CAIP-2 `solana` chain is named by the first characters of its genesis hash. */
 export const isSolanaProgram = (address: string): boolean => programs.has(address)
 
-/** What the chain says of a payment: it can still be taken, it was, or neither, for good. */
+/**
+ * A transaction is valid up to a block height, however long the chain takes to reach it: if no block contains it when a
+ * later block is final, none ever will. Null if that height is unknown, as for the other rail. Throws a refusal if no
+ * node can be reached.
+ */
 export type ChainEnd = { kind: 'open' } | { kind: 'taken'; transaction: string | null } | { kind: 'never' }
 
-/** The chain of CAIP-2 `solana` is named by the first characters of its first block's hash. */
+/** Returns whether a node belongs to a CAIP-2 network. Throws a refusal if it does not answer. */
 const Genesis = z.string()
 const Epoch = z.object({ absoluteSlot: z.int().nonnegative(), blockHeight: z.int().nonnegative() })
 const Listed = z.array(
   z.object({ signature: z.string(), err: z.unknown(), memo: z.string().nullable(), blockTime: z.int().nullable() }),
 )
 
+/** Returns the time of the last final block in Unix milliseconds. Throws a refusal if the node does not answer. */
+type SolanaLife = Pick<Payment, 'network' | 'memo' | 'lastValidBlockHeight' | 'address' | 'createdAtMs'>
+
 /**
- * A transaction ends with the height that its blockhash serves up to, however long the chain takes to get there: what is
- * in no block when a block above it can't be undone is in none for ever. Null where that height is not known, as for the
- * other rail. Throws a refusal where no node can be asked.
+ * Searches the payer's own transactions back to the payment for its unique memo, because the transaction's id is the
+ * fee payer's signature, which the wallet never learned. A failed transaction moved nothing. Another node behind the
+ * same address may be behind, so only one that has reached `slot` may answer.
  */
-export async function solanaEnd(nodes: ChainNodes, payment: Payment): Promise<ChainEnd | null> {
+export async function solanaEnd(nodes: ChainNodes, payment: SolanaLife): Promise<ChainEnd | null> {
   const { network, memo, lastValidBlockHeight } = payment
   if (memo === null || lastValidBlockHeight === null) return null
   const url = nodes.solana ?? noNode()
@@ -196,7 +227,7 @@ const finalized = { commitment: 'finalized' } as const
  * one who paid the fee, which the wallet was never told. One that failed has moved nothing. Another node behind the
  * same address may be behind, so none may answer that has not come as far as `slot`.
  */
-async function findTaken(url: string, { address, createdAtMs }: Payment, memo: string, slot: number) {
+async function findTaken(url: string, { address, createdAtMs }: SolanaLife, memo: string, slot: number) {
   const limit = limits.listedTransactions
   for (let [page, before] = [0, ''] as [number, string]; page < limits.transactionPages; page++) {
     const config = { ...finalized, minContextSlot: slot, limit, ...(before && { before }) }

@@ -21,7 +21,7 @@ import {
 const derive = promisify<string, Uint8Array, number, object, Buffer>(scrypt)
 const hexOf = (bytes: number) => z.string().regex(new RegExp(`^[0-9a-f]{${bytes * 2}}$`))
 
-/** How a passphrase becomes a key; RFC 7914 has the letters. */
+/** How a passphrase becomes a key; the parameters are those of RFC 7914. */
 const Derivation = z.strictObject({
   name: z.literal('scrypt'),
   logN: z.number().int().min(10).max(limits.maxKeyDerivationLogN),
@@ -31,7 +31,7 @@ const Derivation = z.strictObject({
 })
 type Derivation = z.output<typeof Derivation>
 
-/** AES-256-GCM over so many bytes. */
+/** AES-256-GCM over this many bytes. */
 const cipherOf = (bytes: number) =>
   z.strictObject({ name: z.literal('aes-256-gcm'), iv: hexOf(12), tag: hexOf(16), text: hexOf(bytes) })
 type Cipher = z.output<ReturnType<typeof cipherOf>>
@@ -42,7 +42,7 @@ const newDerivation = (): Derivation => ({
   salt: randomBytes(16).toString('hex'),
 })
 
-/** `clear` is what stands beside the secret in clear; it can't be changed without the passphrase. */
+/** `clear` is stored unencrypted beside the secret; it cannot be changed without the passphrase. */
 export async function seal(
   secret: Uint8Array,
   clear: string,
@@ -63,7 +63,7 @@ export async function seal(
   }
 }
 
-/** Null where the passphrase is another one, or anything was changed. The caller wipes what it is handed. */
+/** Returns null if the passphrase is wrong, or anything was changed. The caller wipes the result. */
 async function unseal(
   cipher: Cipher,
   clear: string,
@@ -85,7 +85,7 @@ async function unseal(
 
 function keyOf(passphrase: string, { logN, r, p, salt }: Derivation): Promise<Buffer> {
   const N = 2 ** logN
-  // One text typed on two keyboards is one passphrase.
+  // The same text typed on two keyboards is the same passphrase.
   return derive(passphrase.normalize('NFKC'), Buffer.from(salt, 'hex'), 32, { N, r, p, maxmem: 256 * N * r })
 }
 
@@ -94,7 +94,7 @@ export const keyFileName = 'wallet.json'
 const evmKeyBytes = 32
 const EvmAddress = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
 
-/** Of earlier versions: the EVM key alone. */
+/** From earlier versions: only the EVM key. */
 const FirstKeyFile = z.strictObject({
   farebox: z.literal('wallet-key'),
   version: z.literal(1),
@@ -103,7 +103,9 @@ const FirstKeyFile = z.strictObject({
   cipher: cipherOf(evmKeyBytes),
 })
 
-/** The addresses stand in clear, so that they can be told without the passphrase; they are sealed with the keys. */
+/**
+ * Addresses are unencrypted, so that they can be shown without the passphrase; they are authenticated with the keys.
+ */
 const KeyFile = z.strictObject({
   farebox: z.literal('wallet-key'),
   version: z.literal(2),
@@ -116,11 +118,11 @@ const KeyFile = z.strictObject({
   cipher: cipherOf(evmKeyBytes + seedBytes),
 })
 
-/** Either version, read. */
+/** Either version, parsed. */
 interface KeyRecord {
   addresses: readonly string[]
   isInKeychain: boolean
-  /** What stands in clear, as it was sealed. */
+  /** The unencrypted part, exactly as sealed. */
   clear: string
   derivation: Derivation
   cipher: Cipher
@@ -134,8 +136,8 @@ export interface CreatedKeys {
 }
 
 /**
- * New keys in `wallet.json`, encrypted with the passphrase, and in the keychain where one is handed over. An existing file
- * is never replaced.
+ * Creates new keys in `wallet.json`, encrypted with the passphrase, and also in the keychain if one is passed. An
+ * existing file is never replaced.
  */
 export async function createKeyFile(
   folder: string,
@@ -153,7 +155,7 @@ export async function createKeyFile(
     const derivation = newDerivation()
     const cipher = await seal(secret, sealed(clear, derivation), passphrase, derivation)
     const file: z.output<typeof KeyFile> = { farebox: 'wallet-key', version: 2, ...clear, derivation, cipher }
-    // First where it may fail: a file that names a keychain without the keys would mislead.
+    // Comes first because it may fail: a file that claims keys in a keychain would be misleading.
     await keychain?.write(evm.address, secret.toString('hex'))
     if (!writeNewPrivateFile(folder, keyFileName, `${JSON.stringify(file, null, 2)}\n`)) throw existing(path)
     return { address: evm.address, solanaAddress: solana.address, path }
@@ -162,19 +164,24 @@ export async function createKeyFile(
   }
 }
 
-/** Refused where the folder holds a key file, whatever is in it. */
+/** Refuses if the folder has a key file, whatever its content. */
 export function refuseSecondKeyFile(folder: string): void {
   const path = join(folder, keyFileName)
   if (existsSync(path)) throw existing(path)
 }
 
-/** The addresses of the folder's encrypted keys, Base first, without their passphrase; null where there is no key file. */
+/**
+ * Returns the addresses of the folder's encrypted keys, Base first, without the passphrase; null if there is no key
+ * file.
+ */
 export const keyFileAddresses = (folder: string): readonly string[] | null => readKeyFile(folder)?.addresses ?? null
 
-/** The first of them. */
+/** Returns the first of them. */
 export const keyFileAddress = (folder: string): string | null => keyFileAddresses(folder)?.[0] ?? null
 
-/** The folder's keys, one a rail, Base first; null where there is no key file. A wrong passphrase is a refusal. */
+/**
+ * Returns the folder's keys, one per rail, Base first; null if there is no key file. A wrong passphrase is a refusal.
+ */
 export async function unlockKeyFile(folder: string, passphrase: string): Promise<readonly WalletKey[] | null> {
   const file = readKeyFile(folder)
   if (!file) return null
@@ -184,7 +191,7 @@ export async function unlockKeyFile(folder: string, passphrase: string): Promise
   throw refusal(`The wallet file of ${file.addresses[0]} does not contain its keys`, 'Restore it from a backup.')
 }
 
-/** The folder's keys out of the keychain; null where the file does not say that they are in one. */
+/** Returns the folder's keys from the keychain; null unless the file says that they are in one. */
 export async function unlockByKeychain(
   folder: string,
   keychain: () => Promise<Keychain>,
@@ -203,7 +210,9 @@ export async function unlockByKeychain(
   )
 }
 
-/** The secret keys in the form that other wallets take in, by rail. For the user who has given the passphrase. */
+/**
+ * Returns the secret keys in the form that other wallets import, by rail. For the user who has given the passphrase.
+ */
 export async function exportKeyFile(
   folder: string,
   passphrase: string,
@@ -272,7 +281,10 @@ function checkPassphrase(passphrase: string): void {
 }
 
 const existing = (path: string): WalletRefusal =>
-  refusal(`There is already a wallet in ${path}`, 'Move that file away first, or choose another data folder.')
+  refusal(
+    `There is already a wallet in ${path}`,
+    'Use it, move the file away, or choose another folder with `--data` or FAREBOX_DATA.',
+  )
 
 const refusal = (sentence: string, nextStep: string): WalletRefusal =>
   new WalletRefusal({ rule: 'key', sentence: `${sentence}.`, nextStep })

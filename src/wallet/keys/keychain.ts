@@ -1,10 +1,10 @@
 import { WalletRefusal } from '../terms/refusal.ts'
 
-/** Where the system keeps secrets of its user: Keychain, Credential Manager, or the Secret Service of a desktop. */
+/** The system's store for the user's secrets: Keychain, Credential Manager, or a desktop's Secret Service. */
 export interface Keychain {
-  /** Null where there is none of this name. */
+  /** Returns null if there is none with this name. */
   read(name: string): Promise<string | null>
-  /** Throws where it could not be kept. */
+  /** Throws if it could not be stored. */
   write(name: string, secret: string): Promise<void>
 }
 
@@ -16,12 +16,14 @@ interface Entry {
   setPassword(secret: string): Promise<void>
 }
 
-/** What of the library is used. */
+/** The part of the library that we use. */
 interface Keyring {
   AsyncEntry: new (service: string, name: string, options: { linux: { store: never } }) => Entry
 }
 
-/** The system's keychain; every failure is a refusal that says what to do instead, and never what was to be kept. */
+/**
+ * Opens the system's keychain; every failure is a refusal that says what to do instead, and never contains the secret.
+ */
 export async function systemKeychain(
   load: () => Promise<Keyring> = () => import('@napi-rs/keyring'),
 ): Promise<Keychain> {
@@ -31,13 +33,13 @@ export async function systemKeychain(
       'If you installed farebox with npm, run `npm install @napi-rs/keyring`. In a desktop assistant’s extension, fill in "Wallet key" in its settings, which the assistant stores in the keychain, or give a file with the passphrase.',
     )
   })
-  // On Linux the library would fall back on the kernel's keyring, which forgets at the next start of the machine.
+  // On Linux the library would otherwise fall back to the kernel's keyring, which is lost at reboot.
   const options = { linux: { store: 'secret-service' as never } }
   const ask = async <Result>(name: string, question: (entry: Entry) => Promise<Result>): Promise<Result> => {
     try {
       return await question(new AsyncEntry(service, name, options))
     } catch {
-      // Without the library's words: they may repeat what they were given.
+      // Without the library's message, which may repeat its input.
       throw refusal(
         'The system keychain is missing or locked.',
         'Unlock it in your desktop session. On a server without one, unlock the wallet with `--passphrase-file` or a systemd credential.',

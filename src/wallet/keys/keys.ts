@@ -4,7 +4,7 @@ import type { PrivateKeyAccount } from 'viem/accounts'
 import { decodeBase58, encodeBase58 } from '#contract/wire/base58.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
 
-/** What is signed; the shape of EIP-712. */
+/** Data to sign, in the shape of EIP-712. */
 interface TypedData {
   domain: { name: string; version: string; chainId: number; verifyingContract: `0x${string}` }
   types: Readonly<Record<string, readonly { name: string; type: string }[]>>
@@ -12,12 +12,12 @@ interface TypedData {
   message: Readonly<Record<string, unknown>>
 }
 
-/** A key that can sign and can't be shown: neither a log, nor an error, nor JSON holds more of it than its address. */
+/** A key that can sign but cannot be shown: logs, errors and JSON contain only its address. */
 export type WalletKey = EvmKey | SolanaKey
 
 /** The key of the EVM rail. */
 export class EvmKey {
-  /** Of CAIP-2: which chains it is for. */
+  /** The CAIP-2 namespace of its chains. */
   readonly namespace = 'eip155'
   readonly address: string
   readonly #account: PrivateKeyAccount
@@ -51,7 +51,10 @@ export class EvmKey {
 
 const hexKey = /^(?:0x)?([0-9a-fA-F]{64})$/
 
-/** The key of an environment's value: 64 hex digits, `0x` before them or not. viem is read only here, by what signs. */
+/**
+ * Parses a key from an environment variable: 64 hex digits with or without `0x`. viem is loaded only here, when
+ * signing.
+ */
 export async function keyFromHex(value: string): Promise<EvmKey> {
   const digits = hexKey.exec(value.trim())?.[1]
   if (!digits) throw badKey()
@@ -60,7 +63,7 @@ export async function keyFromHex(value: string): Promise<EvmKey> {
   try {
     account = privateKeyToAccount(`0x${digits}`)
   } catch {
-    // The library's own error repeats what it was given.
+    // The library's own error repeats its input.
     throw badKey()
   }
   return new EvmKey(account)
@@ -73,22 +76,22 @@ const badKey = (): WalletRefusal =>
     nextStep: 'It must have 64 hexadecimal digits; `farebox wallet create` creates a new key.',
   })
 
-/** Digits of a new key, to be written to a file. */
+/** Returns the digits of a new key, to be written to a file. */
 export async function newKeyHex(): Promise<string> {
   const { generatePrivateKey } = await import('viem/accounts')
   return generatePrivateKey()
 }
 
-/** Everything in PKCS #8 of an Ed25519 key before its 32 bytes. */
+/** The PKCS #8 prefix of an Ed25519 key, before its 32 bytes. */
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 export const seedBytes = 32
 const keypairBytes = 64
 const addressBytes = 32
 
-/** The key of the Solana rail: it signs and can't be shown. */
+/** The key of the Solana rail: it can sign but cannot be shown. */
 export class SolanaKey {
-  /** Of CAIP-2: which chains it is for. */
+  /** The CAIP-2 namespace of its chains. */
   readonly namespace = 'solana'
   readonly address: string
   readonly #key: KeyObject
@@ -101,7 +104,7 @@ export class SolanaKey {
     this.address = encodeBase58(publicBytesOf(this.#key))
   }
 
-  /** Base58 of Ed25519 over the text's UTF-8, as CAIP-122 has it for Solana. */
+  /** Returns base58 of Ed25519 over the text's UTF-8, as CAIP-122 specifies for Solana. */
   async signMessage(message: string): Promise<string> {
     return encodeBase58(this.signBytes(Buffer.from(message)))
   }
@@ -126,7 +129,7 @@ export class SolanaKey {
 const publicBytesOf = (key: KeyObject): Buffer =>
   Buffer.from(createPublicKey(key).export({ format: 'jwk' }).x ?? '', 'base64url')
 
-/** The key of a text as wallets export it: base58 of 64 bytes, the secret half and then the public one. */
+/** Parses a key in the form that wallets export: base58 of 64 bytes, first the secret half, then the public one. */
 export function solanaKeyFrom(text: string): SolanaKey {
   const bytes = decodeBase58(text.trim(), keypairBytes)
   if (!bytes) throw badSolanaKey('is not a Solana key')
@@ -135,7 +138,7 @@ export function solanaKeyFrom(text: string): SolanaKey {
   throw badSolanaKey('has two halves that do not belong together')
 }
 
-/** As wallets take it in; for `farebox wallet export` alone. */
+/** In the form that wallets import; only for `farebox wallet export`. */
 export function exportedSolanaKey(seed: Uint8Array): string {
   const { address } = new SolanaKey(seed)
   return encodeBase58(Buffer.concat([seed, decodeBase58(address, addressBytes) ?? new Uint8Array()]))

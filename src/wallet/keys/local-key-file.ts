@@ -8,7 +8,7 @@ import { keyFromHex, newKeyHex, type WalletKey } from './keys.ts'
 
 export const localKeyFileName = 'local-wallet.json'
 
-/** The chain's owner says that its money is test money. */
+/** A chain whose owner says that its money is test money. */
 export interface LocalChain {
   isLocal: boolean
 }
@@ -20,7 +20,7 @@ const LocalKeyFile = z.strictObject({
   key: z.string(),
 })
 
-/** The folder's plain key for a local chain, made where there is none. Refused for every other chain. */
+/** Returns the folder's unencrypted key for a local chain, created if missing. Refuses for every other chain. */
 export async function localKey(folder: string, chain: LocalChain): Promise<WalletKey> {
   refuseOtherChains(chain)
   const key = await readLocalKey(folder)
@@ -29,13 +29,13 @@ export async function localKey(folder: string, chain: LocalChain): Promise<Walle
   const { address } = await keyFromHex(secret)
   const file = { farebox: 'local-chain-key', version: 1, address, key: secret }
   writeNewPrivateFile(folder, localKeyFileName, `${JSON.stringify(file, null, 2)}\n`)
-  // Another process may have been first; what is on disk is the key.
+  // Another process may have been first; the key on disk counts.
   const written = await readLocalKey(folder)
   if (written) return written
   throw unreadable(folder)
 }
 
-/** The address of the folder's local key; null where there is none. */
+/** Returns the address of the folder's local key; null if there is none. */
 export const localKeyAddress = (folder: string): string | null => readFile(folder)?.address ?? null
 
 async function readLocalKey(folder: string): Promise<WalletKey | null> {

@@ -28,22 +28,24 @@ export interface PaidOrder {
   creditedMicroUsd: MicroUsd
   newBalanceMicroUsd: MicroUsd
   transaction: string | null
-  /** Another payment has brought credit meanwhile; nothing was signed for this order. Look at the credit again. */
+  /** Another payment has brought credit meanwhile, and nothing was signed for this order. Check the credit again. */
   isEarlier: boolean
 }
 
-/** The only way of money out of the wallet: one at a time, the open one first, a row on disk before each step. */
+/**
+ * The only way for money to leave the wallet: one payment at a time, an open one first, a row on disk before each step.
+ */
 export async function pay(whole: PayContext, order: Order, send: Send): Promise<PaidOrder> {
   const { records, folder } = whole
   await records.read(() => refuseWhenStopped(folder))
   return withTopUpLease(records, whole.pause, async lease => {
-    // A dry run signs no payment, so that it may be tried beside a wallet that does.
+    // A dry run signs no payment, so that it can be tried beside a wallet that does.
     if (!whole.policy.dryRun) await whole.noteJournal()
     const money = { ...whole.policy, tokenNames: tokenNamesIn(order.accepts) }
     const nodes = nodesInUse(whole.nodes, money)
     const { key } = await withPayer({ ...whole, nodes }, order)
     const context = { ...whole, key }
-    // In a dry run nothing leaves, also not what was signed before it.
+    // In a dry run nothing is sent, not even what was signed before it.
     const earlier = context.policy.dryRun
       ? null
       : ((await finishOpen(context, lease, send)) ?? (await recentPayment(context, lease, order)))
@@ -54,11 +56,11 @@ export async function pay(whole: PayContext, order: Order, send: Send): Promise<
     const dated = { ...order, chainNowMs: isPublicMoney(money) ? seen?.nowMs : null }
     const sign = await signerOf({ key, nodes })
     const { id, chosen, amountMicroUsd, atMs } = await planPayment(context, lease, dated)
-    // By the clock of the records: one of this machine that is ahead would make the authorisation outlive its caps.
+    // Uses the clock of the records: if this machine's clock is ahead, the authorization would outlive its caps.
     const signed = await sign(chosen, amountMicroUsd, atMs)
     const store = function* (nowMs: number): Work<void> {
       yield* lease.check()
-      // The switch may have been thrown since; what is not stored is never sent.
+      // The stop switch may have been set since; what is not stored is never sent.
       yield* refuseWhenStopped(folder)
       yield* journal.toSigned(id, signed, nowMs)
     }
@@ -67,7 +69,7 @@ export async function pay(whole: PayContext, order: Order, send: Send): Promise<
   })
 }
 
-/** What a payment is for, for the record of its refusal. */
+/** What a payment is for, in the record of its refusal. */
 export const decidedCall = ({ origin, call }: Order, address: string): DecidedCall => ({
   ...{ origin, address, operation: call ? call.operation : topUp.id, about: call?.about },
 })
@@ -82,8 +84,8 @@ const paid = (payment: journal.Payment, isEarlier: boolean): PaidOrder => ({
 })
 
 /**
- * A 402 may be older than a payment that was made since; its caller looks again before anything more is paid. What was
- * asked for twice, because an answer was lost, is paid once.
+ * A 402 may be older than a later payment, so its caller checks again before more is paid. A payment that was requested
+ * twice because an answer was lost is made once.
  */
 async function recentPayment({ records, key, policy }: PayContext, lease: TopUpLease, order: Order) {
   if (order.origin !== policy.origin) return null
@@ -104,17 +106,17 @@ async function recentPayment({ records, key, policy }: PayContext, lease: TopUpL
   })
 }
 
-/** A refill whose credit has shown was not made for the call that a 402 answers, so that one need not wait after it. */
+/** A refill whose credit has shown was not made for the call that got a 402, so that call need not wait after it. */
 function* passedRefill(address: string, { occasion, origin, toldMicroUsd = null }: Order): Work<string | null> {
   return occasion === 'after-402' ? yield* shownRefill({ origin, address }, toldMicroUsd) : null
 }
 
-/** With the time of the chain, where it was heard. */
+/** Includes the chain's time, if known. */
 interface DatedOrder extends Order {
   chainNowMs?: (() => number) | null | undefined
 }
 
-/** What would be decided now; nothing is written by it. */
+/** Returns what would be decided now, without writing anything. */
 const decisionOn = (context: PayContext, order: Order): Promise<Decision> =>
   context.records.read(function* (nowMs) {
     return decide(context.policy, yield* situationOf(context, order, nowMs), order)
@@ -126,7 +128,7 @@ interface Planned extends Payable {
   atMs: number
 }
 
-/** Decides and reserves in one decision, so that two processes cannot spend one budget twice. */
+/** Decides and reserves in one transaction, so that two processes cannot spend the same budget twice. */
 async function planPayment(context: PayContext, lease: TopUpLease, order: DatedOrder): Promise<Planned> {
   const outcome = await context.records.decide(function* (nowMs) {
     yield* lease.check()
@@ -142,7 +144,7 @@ type Refused = Extract<Decision, { kind: 'refused' }>
 const refusedBy = ({ key: { address } }: PayContext, { refusal }: Refused): WalletRefusal =>
   new WalletRefusal({ ...refusal, terms: { address, ...refusal.terms } })
 
-/** A question is an outcome and not thrown, because its row has to stay. */
+/** A question is returned instead of thrown, because its row must stay. */
 function* planWithin(context: PayContext, order: DatedOrder, nowMs: number): Work<Planned | Refused | NeedsApproval> {
   const decision = decide(context.policy, yield* situationOf(context, order, nowMs), order)
   if (decision.kind === 'refused') return decision
@@ -193,9 +195,9 @@ interface Wanted {
 }
 
 /**
- * Refuses what the address that pays does not hold, before anything is signed, reserved or asked: such a payment could
- * only be refused by the service, and would stay reserved until nobody can collect it any more. Where no node answers,
- * nothing is refused. Returns what the chain was seen to say.
+ * Refuses an amount that the paying address does not hold, before anything is signed, reserved or asked: the service
+ * could only refuse it, and it would stay reserved until it can no longer be collected. If no node answers, nothing is
+ * refused. Returns what the chain reported.
  */
 export async function refuseWithoutFunds(
   { key, nodes }: Pick<PayContext, 'key' | 'nodes'>,
@@ -215,7 +217,7 @@ export async function refuseWithoutFunds(
   })
 }
 
-/** With its cents, and more places where it has them. */
+/** With cents, and more decimals if needed. */
 const usdc = (amount: bigint): string => displayUsd(amount).replace(/ USD$/, '')
 
 /** As the user types it. */

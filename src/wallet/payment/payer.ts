@@ -6,42 +6,42 @@ import { latestBlockhash, signSvmPayment } from '../chains/solana.ts'
 import type { WalletKey } from '../keys/keys.ts'
 import { lastPayer } from '../records/journal.ts'
 import type { Records, Work } from '../records/records.ts'
-import { chooseOption } from '../rules/choose-option.ts'
+import { chooseOffer } from '../rules/choose-offer.ts'
 import { amountOf } from '../rules/decide.ts'
 import { payeesOf } from '../rules/payees.ts'
 import { namespaceOf, type Policy, railOf } from '../rules/policy.ts'
-import type { ChosenOption, Order, Payee, SignedPayment } from '../terms/order.ts'
+import type { ChosenOffer, Order, Payee, SignedPayment } from '../terms/order.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
 import type { Pause } from './top-up-lease.ts'
 
-/** What it takes to pay. */
+/** What is needed to pay. */
 export interface PayContext {
   records: Records
-  /** Where the switch-off file would lie. */
+  /** The folder of the stop file. */
   folder: string
-  /** One a rail, Base first. */
+  /** One per rail, Base first. */
   keys: readonly WalletKey[]
   /** The one that pays. */
   key: WalletKey
-  /** As the owner has named them; within a payment those that may be asked about it. */
+  /** As configured by the owner; within a payment, those that may be used for it. */
   nodes: ChainNodes
-  /** The account that was found to have credit before this wallet has ever paid. */
+  /** The account that was found to have credit before this wallet ever paid. */
   found: { address: string | null }
   policy: Policy
-  /** Notes outside of the data folder how far the journal has come; refused where it lacks what was noted. */
+  /** Records outside the data folder how far the journal has come; refuses if it lacks what was recorded. */
   noteJournal(): Promise<void>
   pause: Pause
 }
 
 interface Candidate {
   key: WalletKey
-  chosen: ChosenOption
+  chosen: ChosenOffer
 }
 
 /**
- * The same context with the key that pays: the one that has paid before, because credit and jobs lie in its account at the
- * service; before the first payment the one whose account has credit, else the best of those with an acceptable offer.
- * What a payment costs is the same on every rail, since neither takes a fee from the payer.
+ * Returns the context with the key that pays: the one that has paid before, because credit and jobs belong to its
+ * account at the service; before the first payment the one whose account has credit, else the best of those with an
+ * acceptable offer. A payment costs the same on every rail, because none charges the payer a fee.
  */
 export async function withPayer(context: PayContext, order: Order): Promise<PayContext> {
   const [only, ...others] = context.keys
@@ -52,14 +52,17 @@ export async function withPayer(context: PayContext, order: Order): Promise<PayC
   return { ...context, key: key ?? earlier ?? context.key }
 }
 
-/** The key whose account at the service is used; null before that is decided. */
+/** Returns the key whose account at the service is used; null before that is decided. */
 export async function accountOf({ records, keys, policy, found }: PayContext): Promise<WalletKey | null> {
   const addresses = keys.map(({ address }) => address)
   const payer = await records.read(() => payerAmong(policy, addresses, found.address))
   return keys.find(({ address }) => address === payer) ?? null
 }
 
-/** Of the addresses that the policy has a rail for, the one that has paid last, else the one that was found to have credit. */
+/**
+ * Of the addresses that the policy has a rail for, returns the one that paid last, else the one that was found to have
+ * credit.
+ */
 export function* payerAmong(policy: Policy, addresses: readonly string[], found: string | null): Work<string | null> {
   const allowed = addresses.filter(address => railOf(policy, address) !== null)
   if (allowed.length < 2) return allowed[0] ?? null
@@ -70,12 +73,12 @@ async function candidatesOf({ keys, policy, records }: PayContext, order: Order)
   const approved = await records.read(() => payeesOf(policy.origin))
   const known: readonly Payee[] = [...policy.payees, ...approved]
   return keys.flatMap(key => {
-    const choice = chooseOption({ policy, amount: amountOf(order), payer: key.address }, order, known)
+    const choice = chooseOffer({ policy, amount: amountOf(order), payer: key.address }, order, known)
     return choice.kind === 'chosen' ? [{ key, chosen: choice.chosen }] : []
   })
 }
 
-/** Known payees first, then keys that can be asked to sign, then what they hold: enough, unknown, too little; then Base. */
+/** Prefers known payees, then keys that can sign, then holdings: enough, unknown, too little; then Base. */
 async function best(
   context: PayContext,
   candidates: readonly Candidate[],
@@ -99,10 +102,12 @@ async function fundsRank({ policy, nodes }: PayContext, { address }: WalletKey, 
   return balance >= amount ? 2 : 0
 }
 
-/** Signs one payment as it was planned; asks nobody any more. */
-export type Sign = (chosen: ChosenOption, amountMicroUsd: MicroUsd, nowMs: number) => Promise<SignedPayment>
+/** Signs one payment as planned; makes no requests. */
+export type Sign = (chosen: ChosenOffer, amountMicroUsd: MicroUsd, nowMs: number) => Promise<SignedPayment>
 
-/** Asks beforehand what the key's chain has to say, so that nothing can fail between the plan of a payment and its signature. */
+/**
+ * Makes all requests to the key's chain beforehand, so that nothing can fail between planning a payment and signing it.
+ */
 export async function signerOf({ key, nodes }: Pick<PayContext, 'key' | 'nodes'>): Promise<Sign> {
   if (key.namespace === 'eip155') return (chosen, amount, nowMs) => signExactPayment(key, chosen, amount, nowMs)
   const lifetime = await latestBlockhash(nodes.solana ?? noNode())

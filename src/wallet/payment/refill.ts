@@ -26,14 +26,14 @@ import type { PayContext } from './payer.ts'
 interface Refilling {
   context: Pick<PayContext, 'records' | 'policy' | 'folder'>
   refill: Refill
-  /** Whose credit was told. */
+  /** Whose credit was reported. */
   address: string
   seen: SeenCredit
 }
 
 /**
- * Buys credit ahead of need where an answer has told too little of it, by the same path as every payment. Whatever stands
- * against it is noted for the wallet's status and fails nobody.
+ * Buys credit ahead of need if an answer has reported too little, through the same path as every payment. Anything that
+ * prevents it is recorded for the wallet's status and makes no call fail.
  */
 export async function refillCredit(
   refilling: Refilling,
@@ -64,7 +64,7 @@ async function offersOf(offers: () => Promise<Offer>): Promise<Offer> {
 
 const placeOf = ({ context, address }: Refilling): RefillPlace => ({ origin: context.policy.origin, address })
 
-/** What is said of one that was not paid, and when the next is thought of. */
+/** What to record about a refill that was not paid, and when to reconsider. */
 function outcomeOf(error: unknown): [note: string, againMs: number] {
   if (error instanceof NeedsApproval) return ['It needs the user’s approval.', limits.refillAgainMs]
   if (!(error instanceof WalletRefusal)) return [faultOf(error), limits.refillAgainMs]
@@ -73,7 +73,7 @@ function outcomeOf(error: unknown): [note: string, againMs: number] {
   return [error.sentence, isDecided ? limits.sameRefusalMs : limits.refillAgainMs]
 }
 
-/** Thrown where the service could not be asked for its offers; the words of the fault may be a stranger's. */
+/** Thrown if the service's offers could not be fetched; the underlying message may be untrusted. */
 class NoOffers extends Error {}
 
 const faultOf = (error: unknown): string =>
@@ -82,8 +82,8 @@ const faultOf = (error: unknown): string =>
     : 'An internal error kept the wallet from paying it.'
 
 /**
- * Most answers call for nothing, which is read without a decision; of those that share the journal one has the turn.
- * Returns when the answer's request was sent, by the journal's clock; null without the turn.
+ * Most answers need no refill, which is checked without a decision; among the processes on the journal, one gets the
+ * turn. Returns when the answer's request was sent, by the journal's clock; null without the turn.
  */
 async function takeTurn(refilling: Refilling): Promise<number | null> {
   const { records } = refilling.context
@@ -106,7 +106,10 @@ interface Unseen {
 
 type Judged = { kind: 'nothing' | 'seen' | 'due' } | Unseen
 
-/** What an answer's credit calls for. It knows of payments only that were made before its request was sent. */
+/**
+ * Decides what an answer's credit requires. The answer reflects only payments that were made before its request was
+ * sent.
+ */
 function* judge(refilling: Refilling, nowMs: number): Work<Judged> {
   const { context, refill, address, seen } = refilling
   const { origin, cooldownMs } = context.policy
@@ -126,20 +129,20 @@ function* judge(refilling: Refilling, nowMs: number): Work<Judged> {
   return lastPaymentAtMs !== null && lastPaymentAtMs + cooldownMs > nowMs ? nothing : { kind: 'due' }
 }
 
-/** Of a refill whose credit has not been seen yet; null where it never left, so that nothing is waited for. */
+/** For a refill whose credit has not been seen yet; null if it was never sent, so that nothing is waited for. */
 function* whetherShown(row: RefillRow, seen: SeenCredit, sentAtMs: number): Work<Judged | null> {
   const payment = yield* awaitedRefill(row)
   if (!payment || payment.state === 'dead') return null
   const { id, amountMicroUsd, confirmedAtMs } = payment
   if (confirmedAtMs === null || sentAtMs <= confirmedAtMs) return { kind: 'nothing' }
   const least = leastShown(row, payment)
-  // One dear call may have used up what it shows.
+  // One expensive call may have used up what the refill added.
   const { balanceMicroUsd: left, beforeCallMicroUsd: before } = seen
   if (left >= least || (before != null && before >= least)) return { kind: 'seen' }
   return { kind: 'unseen', paymentId: id, amountMicroUsd, beforeMicroUsd: row.beforeMicroUsd }
 }
 
-/** A service that tells too little whatever is paid would be paid again and again, up to the caps. */
+/** Stops refilling, because a service that always reports too little would be paid again and again, up to the caps. */
 function* halt(refilling: Refilling, unseen: Unseen, nowMs: number): Work<void> {
   const { seen, address } = refilling
   const { origin } = placeOf(refilling)

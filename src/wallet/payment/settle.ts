@@ -16,14 +16,16 @@ import type { PayContext } from './payer.ts'
 import { type Send, type SendOutcome, sendOnce } from './send-payment.ts'
 import { type TopUpLease, withTopUpLease } from './top-up-lease.ts'
 
-/** Sends a signed payment until it is answered; where it stays open, the refusal says so and nothing else is signed. */
+/** Sends a signed payment until it is answered; if it stays open, the refusal says so and nothing else is signed. */
 export async function settle(context: PayContext, lease: TopUpLease, id: string, send: Send): Promise<journal.Payment> {
   const payment = await sendUntilAnswered(context, lease, id, send)
   if (payment.state === 'confirmed') return payment
   throw stillOpen(payment, context)
 }
 
-/** Sends all open payments of this service again. The last one that was credited; null where none is open any more. */
+/**
+ * Sends all open payments of this service again. Returns the last one that was credited; null if none is open any more.
+ */
 export async function finishOpen(context: PayContext, lease: TopUpLease, send: Send): Promise<journal.Payment | null> {
   await dropPlanned(context, lease)
   let credited: journal.Payment | null = null
@@ -35,7 +37,7 @@ export async function finishOpen(context: PayContext, lease: TopUpLease, send: S
   return credited
 }
 
-/** Open payments to the service of the policy. One to a service that was configured before is none of this one's bytes. */
+/** Returns open payments to the policy's service. Those to a previously configured service are not sent to this one. */
 export async function openHere({ records, keys, policy }: PayContext): Promise<journal.Payment[]> {
   const open = await records.read(() => journal.openPayments(addressesOf(keys)))
   return open.filter(payment => payment.origin === policy.origin).slice(0, limits.maxRecovered)
@@ -54,7 +56,7 @@ export const dropPlanned = ({ records, keys }: PayContext, lease: TopUpLease): P
 
 const addressesOf = (keys: PayContext['keys']): string[] => keys.map(key => key.address)
 
-/** Its row is noted outside of the data folder first, so that no copy from before it can be taken for the journal. */
+/** Its row is recorded outside the data folder first, so that an older copy cannot be mistaken for the journal. */
 export function sendUntilAnswered(
   { records, folder, pause, noteJournal }: PayContext,
   lease: TopUpLease,
@@ -88,7 +90,7 @@ const notSent = (id: string, { sentence, nextStep }: WalletRefusal): WalletRefus
     nextStep,
   })
 
-/** Once a payment is signed, a journal that goes away means that nobody knows its end, and not that nothing was signed. */
+/** Once a payment is signed, an unreachable journal means that its outcome is unknown, not that nothing was signed. */
 export async function followed<Result>(id: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
@@ -102,7 +104,7 @@ export async function followed<Result>(id: string, work: () => Promise<Result>):
   }
 }
 
-/** An answer is recorded even where the lease was lost meanwhile: what was credited is credited. */
+/** An answer is recorded even if the lease was lost meanwhile: credited is credited. */
 function* record(id: string, outcome: SendOutcome, nowMs: number): Work<journal.Payment> {
   const { state } = yield* journal.paymentOf(id)
   if (outcome.kind === 'credited' && state !== 'confirmed') yield* journal.toConfirmed(id, outcome.confirmation, nowMs)
@@ -112,9 +114,9 @@ function* record(id: string, outcome: SendOutcome, nowMs: number): Work<journal.
 }
 
 /**
- * The service still says no when the authorisation is long over: another payment may be thought of. Where the owner's own
- * node says as well that the chain can never take it, the amount is free again; where the service alone says that it took
- * nothing, it keeps counting against the caps until the user has looked at the chain.
+ * The service still refuses a payment whose authorization has long expired, so another payment may be considered. If
+ * the owner's own node also says that the chain can never take it, the amount is free again; if only the service says
+ * that it took nothing, the amount counts against the caps until the user has checked the chain.
  */
 export async function buryRejected(context: PayContext, lease: TopUpLease, payment: journal.Payment): Promise<boolean> {
   if (!payment.isRejected) return false
@@ -129,11 +131,16 @@ export async function buryRejected(context: PayContext, lease: TopUpLease, payme
   })
 }
 
-/** On Solana a node tells by what it lists, which need not go back for ever; a token's contract forgets no nonce. */
+/**
+ * A Solana node answers from its transaction list, which may not go back for ever; a token's contract never forgets a
+ * nonce.
+ */
 const isInHistory = ({ address, createdAtMs }: journal.Payment, nowMs: number): boolean =>
   namespaceOf(address) === 'eip155' || nowMs < createdAtMs + limits.nodeHistoryMs
 
-/** By the chain where that tells; a node of Solana that cannot be asked ends nothing, because no clock does there. */
+/**
+ * Uses the chain if it can tell; without a reachable Solana node a payment cannot end, because no clock decides there.
+ */
 async function endOf({ nodes, records, policy }: PayContext, payment: journal.Payment): Promise<ChainEnd | null> {
   const { origin } = payment
   const { rails } = policy
@@ -147,7 +154,7 @@ async function endOf({ nodes, records, policy }: PayContext, payment: journal.Pa
   })
 }
 
-/** Whether the chain would take the payment no more, with a margin for clocks and late blocks. */
+/** Whether the chain would no longer take the payment, with a margin for clocks and late blocks. */
 export const isOver = ({ validBeforeMs }: journal.Payment, nowMs: number, marginMs: number): boolean =>
   validBeforeMs !== null && nowMs > validBeforeMs + marginMs
 
@@ -170,7 +177,7 @@ function stillOpen(payment: journal.Payment, context: Pick<PayContext, 'keys' | 
   })
 }
 
-/** As an empty wallet meets it at its first call: nothing is lost, and what is missing is money. */
+/** What an empty wallet gets on its first call: nothing is lost, only money is missing. */
 function noFunds(
   { id, amountMicroUsd, address, network }: journal.Payment,
   until: string,
@@ -196,17 +203,20 @@ const otherPlaces = ({ address }: journal.Payment, { keys, policy }: Pick<PayCon
     return rail ? [{ address: key.address, network: rail.network }] : []
   })
 
-/** Where no node was asked, the wallet could not see which of its addresses has the money. */
+/** Without a node, the wallet could not see which of its addresses has the money. */
 const elsewhere = ({ address, network }: Place): string =>
   ` If the USDC is at ${address} on ${networkName(network)}, pay from there: set nodes for both chains in FAREBOX_EVM_RPC_URL and FAREBOX_SOLANA_RPC_URL, or set "networks": ["${network}"] in policy.json.`
 
-/** What the token is called that a payment was signed for; null of one on Solana. */
+/** Returns the name of the token that a payment was signed for; null for one on Solana. */
 function tokenNameIn(header: string): string | null {
   const name = paymentSignature.parse(header)?.accepted?.extra?.name
   return typeof name === 'string' ? name : null
 }
 
-/** What was planned is dropped, what was signed is sent again, what is refused and over is buried. In a dry run nothing leaves. */
+/**
+ * Drops what was planned, sends again what was signed, and buries what was refused and has expired. In a dry run
+ * nothing is sent.
+ */
 export async function recover(context: PayContext, send: Send): Promise<journal.Payment[]> {
   if (context.policy.dryRun) return []
   return withTopUpLease(context.records, context.pause, async lease => {
@@ -222,7 +232,7 @@ export async function recover(context: PayContext, send: Send): Promise<journal.
   })
 }
 
-/** The user has looked at the chain and says whether an open or buried payment has left the wallet. */
+/** Records what the user found on the chain: whether an open or buried payment has left the wallet. */
 export async function resolvePayment(
   { records, nodes }: Pick<PayContext, 'records' | 'nodes'>,
   id: string,

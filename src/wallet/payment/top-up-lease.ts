@@ -3,19 +3,21 @@ import { leaseMs, leasePollMs, leaseWaitMs } from '../limits.ts'
 import { change, first, type Records, type Work } from '../records/records.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
 
-/** Whose turn it is to top up: one on these records, in this process or another. */
+/** The right to top up, held by one process on these records at a time. */
 export interface TopUpLease {
-  /** When it was first asked for, by the clock of the records. */
+  /** When it was first requested, by the clock of the records. */
   askedAtMs: number
-  /** Whether another one had to be waited for: then the balance is not what its caller last saw. */
+  /** Whether another holder had to be waited for: then the balance may differ from what the caller last saw. */
   hasWaited: boolean
-  /** Throws where the lease was lost, for instance to a laptop's sleep; part of the decision of every step. */
+  /** Throws if the lease was lost, for example because a laptop slept; part of the decision of every step. */
   check(): Work<void>
 }
 
 export type Pause = (ms: number) => Promise<void>
 
-/** Runs `work` while holding the lease; it ends with the work, with the process, or unrenewed after `leaseMs`. */
+/**
+ * Runs `work` while holding the lease, which ends with the work, with the process, or after `leaseMs` without renewal.
+ */
 export async function withTopUpLease<Result>(
   records: Records,
   pause: Pause,
@@ -23,9 +25,9 @@ export async function withTopUpLease<Result>(
 ): Promise<Result> {
   const token = newId('turn')
   const taken = await take(records, pause, token)
-  // A lease that could not be renewed runs out; the next step's check sees it.
+  // A lease that could not be renewed expires; the next step's check notices.
   const renewal = setInterval(() => records.decide(nowMs => renew(token, nowMs)).catch(() => {}), leaseMs / 3)
-  // The lease dies with its process; it must not keep it alive.
+  // The lease ends with its process, and must not keep it alive.
   renewal.unref()
   function* check(): Work<void> {
     if ((yield* first('SELECT token FROM top_up_lease'))?.token !== token) throw lost()
@@ -34,7 +36,7 @@ export async function withTopUpLease<Result>(
     return await work({ ...taken, check })
   } finally {
     clearInterval(renewal)
-    // A turn that cannot be given back ends by itself; that must not hide what became of the payment.
+    // A lease that cannot be released expires by itself; that must not hide the payment's outcome.
     await records.decide(() => change('DELETE FROM top_up_lease WHERE token = ?', token)).catch(() => {})
   }
 }

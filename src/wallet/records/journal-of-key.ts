@@ -11,24 +11,24 @@ import { WalletRefusal } from '../terms/refusal.ts'
 import { change, first, type Records, type Work } from './records.ts'
 import { stateFileName } from './state.ts'
 
-/** How far a journal has come. Steps are only ever added, so an older copy of it has fewer. */
+/** How far a journal has come. Steps are only added, so an older copy has fewer. */
 interface JournalMark {
   /** The journal's own id. */
   journal: string
-  /** Of all payments, each change of state. */
+  /** State changes over all payments. */
   steps: number
   /** Payments that were ever signed. */
   count: number
   /** What the caps count. */
   totalMicroUsd: bigint
-  /** The payment that was signed last; null before the first. */
+  /** The last signed payment; null before the first. */
   last: string | null
 }
 
 export function* journalMark(): Work<JournalMark> {
   const row = yield* first(
     `SELECT (SELECT id FROM journal) AS journal,
-       (SELECT count(*) FROM payment_steps) AS steps,
+       (SELECT count(*) FROM payment_steps) + (SELECT count(*) FROM transfer_steps) AS steps,
        (SELECT count(*) FROM payments WHERE nonce IS NOT NULL) AS signed,
        (SELECT coalesce(sum(amount_micro_usd), 0) FROM payments WHERE counts = 1) AS total,
        (SELECT id FROM payments WHERE nonce IS NOT NULL ORDER BY created_at_ms DESC, rowid DESC LIMIT 1) AS last`,
@@ -43,8 +43,8 @@ export function* journalMark(): Work<JournalMark> {
 }
 
 /**
- * Whether a journal lacks payments that were noted of it, as a restored copy does, or a new one in the place of one that
- * was removed. Its caps would count from too little.
+ * Returns whether a journal lacks payments that were recorded for it, as a restored copy does, or a new one that
+ * replaced a deleted one. Its caps would start too low.
  */
 function* isBehind(noted: JournalMark): Work<boolean> {
   const present = yield* journalMark()
@@ -54,8 +54,8 @@ function* isBehind(noted: JournalMark): Work<boolean> {
 }
 
 /**
- * Which journal counts what a key pays, and how far it had come before the last payment left. `folder` is null for one in
- * a database. Notes of earlier versions have no figures.
+ * Which journal counts a key's payments, and how far it had come before the last payment was sent. `folder` is null for
+ * one in a database. Notes of earlier versions have no figures.
  */
 const Note = z.strictObject({
   address: z.string(),
@@ -72,17 +72,20 @@ const Note = z.strictObject({
 })
 type Note = JournalMark & { address: string; folder: string | null }
 
-/** Notes of this user on this machine, one a key: `$XDG_STATE_HOME/farebox/journals`, or below `~/.local/state`. */
+/**
+ * Returns the folder of this user's notes on this machine, one per key: `$XDG_STATE_HOME/farebox/journals`, or below
+ * `~/.local/state`.
+ */
 export function defaultNotesFolder(): string {
   const { XDG_STATE_HOME: home } = process.env
   return join(home && isAbsolute(home) ? home : join(homedir(), '.local', 'state'), 'farebox', 'journals')
 }
 
 /**
- * Notes how far the journal of a key has come. Refuses a second journal for one key on this machine, because each would
- * count its caps from nothing, and one that lacks payments which were noted. The note is written after the row of a signed
- * payment and before its bytes leave, so that after a crash it is never ahead of its journal. A folder that was moved
- * takes its note along.
+ * Records how far a key's journal has come. Refuses a second journal for one key on this machine, because each would
+ * count its caps from zero, and one that lacks recorded payments. The note is written after a signed payment's row and
+ * before its bytes are sent, so that after a crash it is never ahead of its journal. A folder that was moved takes its
+ * note along.
  */
 export async function noteJournal(notesFolder: string, address: string, records: Records): Promise<void> {
   const note = await noteOf(address, records)
@@ -93,18 +96,18 @@ export async function noteJournal(notesFolder: string, address: string, records:
   if (!held) return
   if (!isSame(held, note) && isStillThere(held, note)) throw otherJournal(held, note)
   if (await records.read(() => isBehind(held))) throw behind(held, note)
-  // Another process may have noted more since this one has looked.
+  // Another process may have recorded more since this one checked.
   if (isSame(held, note) && held.steps >= note.steps) return
   noting(notesFolder, () => replacePrivateFile(notesFolder, name, textOf(note)))
 }
 
-/** By the user's word: from now on these records count for the key, and what others counted is no longer known here. */
+/** On the user's request: from now on these records count for the key, and what others counted is forgotten here. */
 export async function moveJournal(notesFolder: string, address: string, records: Records): Promise<void> {
   const note = await noteOf(address, records)
   noting(notesFolder, () => replacePrivateFile(notesFolder, nameOf(address), textOf(note)))
 }
 
-/** What was noted of a key beside what these records hold now, for the user who is to choose; null where they agree. */
+/** Returns what was recorded for a key and what these records contain, for the user to choose; null if they agree. */
 export async function comparedWithNote(
   notesFolder: string,
   address: string,
@@ -121,14 +124,17 @@ async function noteOf(address: string, records: Records): Promise<Note> {
   return { address, folder: records.folder === null ? null : realpathSync(records.folder), ...mark }
 }
 
-/** A copy of a folder has the same id in another place, and would count for itself. */
+/** A copy of a folder has the same id in another place, and would count separately. */
 const isSame = (held: Note, note: Note): boolean => held.journal === note.journal && held.folder === note.folder
 
-/** A database may be away at the moment; a folder is there or not, and may hold a new journal where the old one was removed. */
+/**
+ * A database may be temporarily unreachable. A folder exists or not, and may contain a new journal where the old one
+ * was deleted.
+ */
 const isStillThere = ({ folder }: Note, present: Note): boolean =>
   folder === null || (folder !== present.folder && existsSync(join(folder, stateFileName)))
 
-/** EVM addresses are one in whatever case they are written; others are not, and a file system may not tell cases apart. */
+/** EVM addresses are equal in any case; others are not, and a file system may ignore case. */
 const nameOf = (address: string): string =>
   address.startsWith('0x') ? `${address.toLowerCase()}.json` : `${Buffer.from(address).toString('hex')}.json`
 
@@ -184,7 +190,10 @@ const placeOf = ({ folder }: Note): string => (folder === null ? 'a PostgreSQL j
 const refusal = (rule: 'other-journal' | 'journal-behind', sentence: string, nextStep: string): WalletRefusal =>
   new WalletRefusal({ rule, sentence, nextStep })
 
-/** The wallet whose passphrase the user's word on this journal takes, by its address; null before one has used it. */
+/**
+ * Returns the wallet, by its address, whose passphrase is needed for the user's decisions on this journal; null before
+ * one has used it.
+ */
 function* journalOwner(): Work<string | null> {
   const row = yield* first('SELECT address FROM journal_owner')
   return row ? String(row.address) : null
@@ -201,8 +210,8 @@ export function* ownJournal(address: string, nowMs: number): Work<void> {
 }
 
 /**
- * Records on which the encrypted wallet of a data folder decides: its address is written down with the first thing that
- * is, before there can be a question. From another folder, the journal then still needs that passphrase.
+ * Records on which a data folder's encrypted wallet decides: its address is recorded with the first decision, before
+ * there can be a question. Even from another folder, the journal then needs that passphrase.
  */
 export function ownedRecords(records: Records, folder: string): Records {
   let isOwned = false
@@ -221,7 +230,7 @@ export function ownedRecords(records: Records, folder: string): Records {
   }
 }
 
-/** A key file that cannot be read opens for nobody, and keeps nobody from switching off. */
+/** An unreadable key file cannot be opened, but must not prevent switching the wallet off. */
 function addressIn(folder: string): string | null {
   try {
     return keyFileAddress(folder)
@@ -230,7 +239,7 @@ function addressIn(folder: string): string | null {
   }
 }
 
-/** Where the journal is that of a wallet which is not among these. */
+/** Refuses if the journal belongs to a wallet that is not among these. */
 export function* refuseOther(addresses: readonly string[], folder: string): Work<void> {
   const owner = yield* journalOwner()
   if (owner === null || addresses.includes(owner)) return

@@ -4,7 +4,7 @@ import type { Order, Payee, SignedPayment, Spent } from '../terms/order.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
 import { all, change, first, type Row, type Work } from './records.ts'
 
-/** `unknown` is a state and no error: the same bytes are sent again until they are answered or can no longer count. */
+/** `unknown` is a state, not an error: the same bytes are sent again until they are answered or can no longer count. */
 export type PaymentState = 'planned' | 'signed' | 'sent' | 'unknown' | 'confirmed' | 'dead'
 
 /** A row of the journal without its signed bytes. */
@@ -20,13 +20,15 @@ export interface Payment extends Payee {
   createdAtMs: number
   updatedAtMs: number
   nonce: string | null
-  /** After this the chain takes it no more; on Solana an estimate. */
+  /** After this time the chain no longer takes it; an estimate on Solana. */
   validBeforeMs: number | null
-  /** On Solana: the last height at which a block may hold it. Null on the other rail, and of one signed by an earlier version. */
+  /**
+   * On Solana, the last block height that may contain it. Null on the other rail, and if an earlier version signed it.
+   */
   lastValidBlockHeight: number | null
   memo: string | null
   sends: number
-  /** The service's last answer was a no. */
+  /** The service's last answer was a rejection. */
   isRejected: boolean
   reason: string | null
   confirmedAtMs: number | null
@@ -43,7 +45,10 @@ export interface PlannedPayment {
   amountMicroUsd: MicroUsd
 }
 
-/** Every function below is one step of one row, inside the caller's decision; a wrong step throws and changes nothing. */
+/**
+ * Each function below makes one step of one row, inside the caller's decision; an invalid step throws and changes
+ * nothing.
+ */
 export function* plan({ id, order, payee, address, amountMicroUsd }: PlannedPayment, nowMs: number): Work<void> {
   yield* change(
     `INSERT INTO payments (id, state, counts, occasion, purpose, address, origin, network, asset, pay_to,
@@ -55,7 +60,7 @@ export function* plan({ id, order, payee, address, amountMicroUsd }: PlannedPaym
   yield* note(id, 'planned', null, nowMs)
 }
 
-/** The bytes are on disk before anyone else has seen them. */
+/** The bytes are stored before they are sent anywhere. */
 export function* toSigned(id: string, signed: SignedPayment, nowMs: number): Work<void> {
   const { nonce, validBeforeMs, payload, chainLife } = signed
   yield* change(
@@ -70,7 +75,7 @@ export function* toSent(id: string, nowMs: number): Work<void> {
   yield* change('UPDATE payments SET sends = sends + 1 WHERE id = ?', id)
 }
 
-/** No answer, or a no that the chain need not share. */
+/** No answer, or a rejection that the chain need not share. */
 export function* toUnknown(id: string, reason: string, isRejected: boolean, nowMs: number): Work<void> {
   yield* step(id, ['sent'], 'unknown', reason, nowMs)
   yield* change('UPDATE payments SET rejected = ? WHERE id = ?', isRejected ? 1 : 0, id)
@@ -84,7 +89,7 @@ export interface Confirmation {
 
 export function* toConfirmed(id: string, confirmation: Confirmation, nowMs: number): Work<void> {
   const { creditedMicroUsd, balanceMicroUsd, transaction } = confirmation
-  // A payment that was given up and is credited after all has been spent: what happened wins.
+  // A payment that was given up but is credited after all has been spent: what happened counts.
   yield* change('UPDATE payments SET counts = 1 WHERE id = ?', id)
   yield* step(id, ['sent', 'unknown', 'dead'], 'confirmed', null, nowMs)
   yield* change(
@@ -94,7 +99,7 @@ export function* toConfirmed(id: string, confirmation: Confirmation, nowMs: numb
   )
 }
 
-/** `counts` stays where only the service's word says that nothing was taken: a service that lies gains no budget by it. */
+/** `counts` stays set if only the service says that nothing was taken, so that a lie gains no budget. */
 export function* toDead(id: string, reason: string, counts: boolean, nowMs: number): Work<void> {
   yield* step(id, ['planned', 'unknown'], 'dead', reason, nowMs)
   yield* change('UPDATE payments SET counts = ?, payload = NULL WHERE id = ?', counts ? 1 : 0, id)
@@ -102,18 +107,18 @@ export function* toDead(id: string, reason: string, counts: boolean, nowMs: numb
 
 const resolvedBy = 'resolved by '
 
-/** By the user's word, for an outcome that nobody else can tell. */
+/** On the user's word, for an outcome that cannot be found out otherwise. */
 export function* toResolved(id: string, counts: boolean, by: string, nowMs: number): Work<void> {
   yield* step(id, ['unknown', 'dead'], 'dead', `${resolvedBy}${by}`, nowMs)
   yield* change('UPDATE payments SET counts = ?, payload = NULL WHERE id = ?', counts ? 1 : 0, id)
 }
 
-/** When a payment can last have been taken, which may be minutes after it was planned. */
+/** The latest time at which a payment can have been taken, which may be minutes after it was planned. */
 const takenAt = 'coalesce(confirmed_at_ms, valid_before_ms, created_at_ms)'
 
 /**
- * What the caps see. The clock set back gains nothing: a row of the future is of today. The payment of `exceptId` is no last
- * one.
+ * What the caps count. Setting the clock back gains nothing: a row from the future counts as today. The payment
+ * `exceptId` does not count as the last one.
  */
 export function* spentOf(nowMs: number, exceptId: string | null = null): Work<Spent> {
   const day = yield* first(
@@ -134,7 +139,10 @@ export function* spentOf(nowMs: number, exceptId: string | null = null): Work<Sp
   }
 }
 
-/** Of what the caps count in 24 hours and ever, the part that is not known to have been paid: open, or refused and not looked up. */
+/**
+ * The part of what the caps count, in 24 hours and in total, that is not known to have been paid: open, or refused and
+ * not checked.
+ */
 export function* reservedOf(nowMs: number): Work<{ dayMicroUsd: MicroUsd; totalMicroUsd: MicroUsd }> {
   const row = yield* first(
     `SELECT coalesce(sum(amount_micro_usd), 0) AS total,
@@ -155,7 +163,7 @@ export function* paymentOf(id: string): Work<Payment> {
   throw wrongStep(id)
 }
 
-/** Those that may still move money or do so again, oldest first. */
+/** Returns payments that may still move money, or do so again, oldest first. */
 export function* openPayments(addresses: readonly string[]): Work<Payment[]> {
   const rows = yield* all(
     `SELECT * FROM payments WHERE address IN (${placesOf(addresses)}) AND state IN ('planned', 'signed', 'sent', 'unknown')
@@ -165,7 +173,9 @@ export function* openPayments(addresses: readonly string[]): Work<Payment[]> {
   return rows.map(read)
 }
 
-/** Given up after the service's no, and counted until the user has told their fate; oldest first. */
+/**
+ * Returns payments given up after the service's rejection, which count until the user has resolved them; oldest first.
+ */
 export function* heldPayments(): Work<Payment[]> {
   const rows = yield* all(
     `SELECT * FROM payments WHERE state = 'dead' AND counts = 1 AND reason NOT LIKE ?
@@ -175,7 +185,7 @@ export function* heldPayments(): Work<Payment[]> {
   return rows.map(read)
 }
 
-/** The last confirmed payment to a service at or after a time. */
+/** Returns the last confirmed payment to a service at or after a time. */
 export function* confirmedSince(
   address: string,
   origin: string,
@@ -199,7 +209,7 @@ export function* lastRefill(address: string, origin: string): Work<Payment | nul
   return readOrNull(row)
 }
 
-/** The last confirmed payment of an amount that someone asked for, at or after a time. */
+/** Returns the last confirmed top-up of an amount that was requested at or after a time. */
 export function* askedSince(
   { address, origin, amountMicroUsd }: Pick<Payment, 'address' | 'origin' | 'amountMicroUsd'>,
   atMs: number,
@@ -213,7 +223,7 @@ export function* askedSince(
   return readOrNull(row)
 }
 
-/** Of these addresses, the one whose payment to a service was the last that was made or is in flight; null before. */
+/** Of these addresses, returns the one whose payment to a service was made last or is in flight; null if none. */
 export function* lastPayer(addresses: readonly string[], origin: string): Work<string | null> {
   const row = yield* first(
     `SELECT address FROM payments WHERE origin = ? AND state <> 'dead' AND address IN (${placesOf(addresses)})
@@ -229,7 +239,7 @@ export function* listPayments(limit: number): Work<Payment[]> {
   return (yield* all('SELECT * FROM payments ORDER BY created_at_ms DESC, rowid DESC LIMIT ?', most)).map(read)
 }
 
-/** The stored header of an open payment; read only to be sent. */
+/** Returns the stored header of an open payment; read only for sending. */
 export function* payloadOf(id: string): Work<string> {
   const payload = (yield* first('SELECT payload FROM payments WHERE id = ?', id))?.payload
   if (typeof payload === 'string') return payload
@@ -268,7 +278,7 @@ const wrongStep = (id: string): WalletRefusal =>
     nextStep: 'Look at `farebox wallet receipts`, then try again.',
   })
 
-/** PostgreSQL answers large integers as texts. */
+/** PostgreSQL returns large integers as text. */
 const numberOrNull = (value: unknown): number | null => (value === null || value === undefined ? null : Number(value))
 const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 const usdOrNull = (value: unknown): MicroUsd | null =>

@@ -1,8 +1,8 @@
 import type { Migration } from './state.ts'
 
 /**
- * `payments` is the journal and the budget at once: what counts against the caps is a sum over it. `payment_steps` is
- * append-only. The one row of `top_up_lease` says whose turn it is, the one of `stops` that nothing may be signed.
+ * `payments` is both the journal and the budget: what counts against the caps is a sum over it. `payment_steps` is
+ * append-only. The single row of `top_up_lease` says who may top up, that of `stops` that nothing may be signed.
  */
 export const walletMigrations: readonly Migration[] = [
   {
@@ -81,7 +81,7 @@ export const walletMigrations: readonly Migration[] = [
     `,
   },
   {
-    // A lease that is held meanwhile is lost, which its holder sees before its next step.
+    // A lease held during the migration is lost, which its holder notices before its next step.
     name: '0002-lease-names-its-process',
     sql: `
       DROP TABLE top_up_lease;
@@ -104,7 +104,7 @@ export const walletMigrations: readonly Migration[] = [
     `,
   },
   {
-    // Tells a folder that was moved from another one.
+    // Distinguishes a folder that was moved from another one.
     name: '0004-name-of-the-journal',
     sql: `
       CREATE TABLE journal (
@@ -163,7 +163,7 @@ export const walletMigrations: readonly Migration[] = [
     `,
   },
   {
-    // SQLite alters no CHECK, so payments and their steps move into tables that know refills, in their order.
+    // SQLite cannot alter a CHECK, so payments and their steps move into tables that allow refills, in order.
     name: '0008-refills',
     sql: `
       CREATE TABLE new_payments (
@@ -240,6 +240,43 @@ export const walletMigrations: readonly Migration[] = [
         PRIMARY KEY (origin, medium)
       ) STRICT;
       CREATE INDEX attested_media_by_time ON attested_media (at_ms);
+    `,
+  },
+  {
+    // What its owner sends back counts against no cap, so it is no payment of the journal; it has the same states.
+    name: '0011-transfers',
+    sql: `
+      CREATE TABLE transfers (
+        id TEXT PRIMARY KEY,
+        state TEXT NOT NULL CHECK (state IN ('planned', 'signed', 'sent', 'unknown', 'confirmed', 'dead')),
+        address TEXT NOT NULL,
+        network TEXT NOT NULL,
+        asset TEXT NOT NULL,
+        pay_to TEXT NOT NULL,
+        amount_micro_usd INTEGER NOT NULL CHECK (amount_micro_usd > 0),
+        settler TEXT NOT NULL,
+        by_whom TEXT NOT NULL,
+        created_at_ms INTEGER NOT NULL,
+        nonce TEXT UNIQUE,
+        valid_before_ms INTEGER,
+        last_valid_height INTEGER,
+        memo TEXT,
+        payload TEXT,
+        reason TEXT,
+        confirmed_at_ms INTEGER,
+        transaction_hash TEXT,
+        CHECK (state IN ('planned', 'dead') OR nonce IS NOT NULL),
+        CHECK (state NOT IN ('signed', 'sent', 'unknown') OR payload IS NOT NULL)
+      ) STRICT;
+      CREATE INDEX transfers_open ON transfers (address) WHERE state IN ('planned', 'signed', 'sent', 'unknown');
+      CREATE INDEX transfers_by_time ON transfers (created_at_ms);
+
+      CREATE TABLE transfer_steps (
+        transfer_id TEXT NOT NULL REFERENCES transfers (id),
+        at_ms INTEGER NOT NULL,
+        state TEXT NOT NULL,
+        note TEXT
+      ) STRICT;
     `,
   },
 ]

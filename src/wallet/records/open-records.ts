@@ -5,7 +5,7 @@ import { postgresRecords } from './postgres/postgres-records.ts'
 import type { Answer, Records, Statement, Work } from './records.ts'
 import type { State } from './state.ts'
 
-/** Records in the state's own file: all processes on one data folder share them. Each decision is over when it returns. */
+/** Records in the state file, shared by all processes on one data folder. Each decision is complete when it returns. */
 export function fileRecords(state: State, clock: Clock): Records {
   const prepared = (): State => {
     state.prepare('wallet', walletMigrations)
@@ -31,6 +31,6 @@ function answer(database: DatabaseSync, { text, values, isChange }: Statement): 
   return { rows: statement.all(...values), changes: 0 }
 }
 
-/** In the database that FAREBOX_JOURNAL_URL names, else in the file of the data folder. Opened by their first use. */
+/** Opens the database that FAREBOX_JOURNAL_URL names, or else the file in the data folder, on first use. */
 export const openRecords = (state: State, clock: Clock, journalUrl: string | undefined): Records =>
   journalUrl ? postgresRecords(journalUrl) : fileRecords(state, clock)

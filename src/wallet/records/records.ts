@@ -1,10 +1,15 @@
-/** The journal and the budget, wherever they are kept. `nowMs` is the time by the clock of the records, not of a caller. */
+/**
+ * The journal and the budget, wherever they are stored. `nowMs` is the time by the clock of the records, not of a
+ * caller.
+ */
 export interface Records {
-  /** The data folder whose file they are; null where they are in a database that other machines may share. */
+  /** The data folder of the file; null if they are in a database that other machines may share. */
   readonly folder: string | null
-  /** One at a time for all who share the records; what is read inside can't change before it is written. */
+  /**
+   * Runs one decision at a time for all who share the records; what is read inside cannot change before it is written.
+   */
   decide<Result>(work: (nowMs: number) => Work<Result>): Promise<Result>
-  /** Changes nothing and waits for nobody. */
+  /** Changes nothing and does not wait. */
   read<Result>(work: (nowMs: number) => Work<Result>): Promise<Result>
   close(): Promise<void>
 }
@@ -16,7 +21,7 @@ export type Row = Readonly<Record<string, unknown>>
 export interface Statement {
   text: string
   values: readonly Value[]
-  /** Whether it changes rows instead of answering them. */
+  /** Whether it changes rows instead of returning them. */
   isChange: boolean
 }
 
@@ -26,8 +31,8 @@ export interface Answer {
 }
 
 /**
- * Work on the records, statement by statement: it yields each one and is handed the answer. It can wait for nothing else,
- * so nothing comes between what it has read and what it writes. A store may run it again from its beginning.
+ * Work on the records, statement by statement: it yields each one and receives the answer. It cannot wait for anything
+ * else, so nothing happens between its reads and writes. A store may run it again from the beginning.
  */
 export type Work<Result> = Generator<Statement, Result, Answer>
 

@@ -4,23 +4,23 @@ import type { SeenCredit } from '../terms/order.ts'
 import { findPayment, lastRefill, type Payment } from './journal.ts'
 import { all, change, first, type Row, type Work } from './records.ts'
 
-/** Of whose credit at which service. */
+/** Whose credit, at which service. */
 export interface RefillPlace {
   origin: string
   address: string
 }
 
-/** What the journal knows of refilling one account: one row, so one refill at a time for all who share the journal. */
+/** The journal's state of refilling one account: one row, so one refill at a time for all who share the journal. */
 export interface RefillRow extends RefillPlace {
-  /** The last one, until its credit has been seen; null where nothing is waited for. */
+  /** The last refill, until its credit has been seen; null if nothing is waited for. */
   paymentId: string | null
-  /** The credit that called for it. */
+  /** The credit that triggered it. */
   beforeMicroUsd: MicroUsd
-  /** Until a person has looked, because a refill did not show. */
+  /** Stopped until the user has checked, because a refill did not show. */
   isHalted: boolean
-  /** No other is thought of before. */
+  /** The next refill is not considered before this time. */
   notBeforeMs: number
-  /** What the last one came to where it was not paid; our words. */
+  /** Why the last one was not paid, in our words. */
   note: string | null
 }
 
@@ -33,7 +33,7 @@ export function* refillRowsOf(origin: string): Work<RefillRow[]> {
   return (yield* all('SELECT * FROM refills WHERE origin = ? ORDER BY address LIMIT ?', origin, maxListed)).map(read)
 }
 
-/** The payment whose credit is waited for. */
+/** Returns the payment whose credit is waited for. */
 export function* awaitedRefill({ paymentId }: RefillRow): Work<Payment | null> {
   return paymentId === null ? null : yield* findPayment(paymentId)
 }
@@ -42,7 +42,9 @@ export function* awaitedRefill({ paymentId }: RefillRow): Work<Payment | null> {
 export const leastShown = ({ beforeMicroUsd }: RefillRow, { amountMicroUsd }: Payment): bigint =>
   beforeMicroUsd + (amountMicroUsd * refillShown.numerator) / refillShown.denominator
 
-/** Id of the last confirmed refill where its credit has been seen, or shows in what the service tells now. */
+/**
+ * Returns the id of the last confirmed refill if its credit has been seen, or shows in what the service reports now.
+ */
 export function* shownRefill(place: RefillPlace, toldMicroUsd: MicroUsd | null): Work<string | null> {
   const refill = yield* lastRefill(place.address, place.origin)
   const row = refill && (yield* refillRow(place))
@@ -62,10 +64,10 @@ export function* takeRefillTurn({ origin, address }: RefillPlace, notBeforeMs: n
 
 type Seen = Pick<SeenCredit, 'balanceMicroUsd'>
 
-/** In the decision that plans its payment. */
+/** Runs in the decision that plans its payment. */
 export function* refillPlanned(place: RefillPlace, paymentId: string, seen: Seen): Work<void> {
   const { origin, address } = place
-  // A debt that a service claims is no credit that has to be made up for.
+  // A negative balance that a service claims need not be made up for.
   const before = seen.balanceMicroUsd > 0n ? seen.balanceMicroUsd : 0n
   yield* change(
     `INSERT INTO refills (origin, address, not_before_ms, payment_id, before_micro_usd) VALUES (?, ?, 0, ?, ?)

@@ -5,14 +5,14 @@ import { busyTimeoutMs, openAttempts, openPauseMs } from '../limits.ts'
 import { ensurePrivateFile, ensurePrivateFolder } from '../private-file.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
 
-/** The one file of wallet and client. It is opened by the first use, so that a command that needs none pays nothing. */
+/** The single file of wallet and client, opened on first use, so that a command that does not need it pays nothing. */
 export interface State {
   readonly folder: string
-  /** For reading. The tables of an area are there once `prepare` has been called for it. */
+  /** For reading. The tables of an area exist once `prepare` has been called for it. */
   database(): DatabaseSync
   /** `BEGIN IMMEDIATE` … `COMMIT`: what is read inside cannot change before it is written. `run` must not await. */
   decide<Result>(run: (database: DatabaseSync) => Result): Result
-  /** Adds an area's tables; each step once, whichever process comes first. */
+  /** Adds an area's tables; each step runs once, whichever process comes first. */
   prepare(area: string, steps: readonly Migration[]): void
   close(): void
 }
@@ -44,15 +44,16 @@ export function openState(folder: string): State {
 
 export const stateFileName = 'agent.db'
 
-/** What `PRAGMA synchronous` answers for FULL. */
+/** The answer of `PRAGMA synchronous` for FULL. */
 const synchronousFull = 2
 
 function openDatabase(folder: string): DatabaseSync {
   ensurePrivateFolder(folder)
   const path = join(folder, stateFileName)
-  // SQLite gives its WAL the mode of the database, so this keeps both from other users.
+  // SQLite gives its WAL the database's file mode, so this protects both from other users.
   ensurePrivateFile(path)
-  // Each name would have a write-ahead log of its own, and what one process has written the other would not see.
+  // With several names for the file, each would have its own write-ahead log, and processes would not see each other's
+  // writes.
   if (statSync(path).nlink > 1)
     throw unusable(path, 'the file has a second name (a hard link), which must be removed first')
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true })
@@ -69,7 +70,7 @@ function openDatabase(folder: string): DatabaseSync {
   throw unusable(path, 'it does not support a write-ahead log with full syncs')
 }
 
-/** SQLite does not wait for its busy timeout while another process turns the same new file to WAL. */
+/** SQLite ignores its busy timeout while another process switches the same new file to WAL. */
 function turnToWal(database: DatabaseSync): unknown {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -92,7 +93,7 @@ function inTransaction<Result>(database: DatabaseSync, run: (database: DatabaseS
     database.exec('COMMIT')
     return result
   } catch (error) {
-    // SQLite has already rolled back by itself after some errors, a full disk among them.
+    // After some errors, such as a full disk, SQLite has already rolled back.
     if (database.isTransaction) database.exec('ROLLBACK')
     throw error
   }
@@ -108,7 +109,7 @@ const unusable = (path: string, why: string, cause?: unknown): WalletRefusal =>
     { cause },
   )
 
-/** One step, released once and never changed: the next one fixes it. */
+/** One step; once released it never changes, and the next one fixes it. */
 export interface Migration {
   name: string
   sql: string
@@ -129,7 +130,7 @@ export function migrateState(database: DatabaseSync, area: string, steps: readon
   }
 }
 
-/** Those that have not been done yet; throws where something newer has been. */
+/** Returns the steps that are still to do; throws if a newer version has already migrated further. */
 export function stepsToDo(area: string, done: readonly string[], steps: readonly Migration[]): readonly Migration[] {
   const unknown = done.find(name => !steps.some(step => step.name === name))
   if (unknown !== undefined) throw newer(area, unknown)

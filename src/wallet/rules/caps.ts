@@ -6,13 +6,13 @@ import type { Policy } from './policy.ts'
 export interface Situation {
   nowMs: number
   spent: Spent
-  /** Agreed by the user, beside those of the policy. */
+  /** Agreed by the user, in addition to those of the policy. */
   approvedPayees: readonly Payee[]
   /** The user has switched the wallet off. */
   isStopped: boolean
   /** The address that would pay. */
   payer: string
-  /** What others say that the time is, as far as they were heard. */
+  /** The time according to others, as far as known. */
   otherClocks?: readonly { whose: 'service' | 'chain'; atMs: number }[]
 }
 
@@ -20,7 +20,7 @@ export const refusal = (rule: Rule, sentence: string, nextStep: string, terms: R
   ...{ rule, sentence, nextStep, terms },
 })
 
-/** Which cap of the wallet a payment would pass; null where it is within all of them. */
+/** Returns the cap of the wallet that a payment would exceed; null if it is within all of them. */
 export function beyondCap(policy: Policy, situation: Situation, order: Order, amount: MicroUsd): Refusal | null {
   const { spent, nowMs } = situation
   if (amount > policy.maxPaymentMicroUsd) return overCap('max-payment', amount, policy.maxPaymentMicroUsd)
@@ -48,7 +48,7 @@ export function beyondCap(policy: Policy, situation: Situation, order: Order, am
   return null
 }
 
-/** Caps may have been lowered below what is spent already. */
+/** Caps may have been lowered below what is already spent. */
 const withLimit = (limitMicroUsd: bigint, spentMicroUsd: bigint): RefusedTerms => ({
   limitMicroUsd,
   leftMicroUsd: limitMicroUsd > spentMicroUsd ? limitMicroUsd - spentMicroUsd : 0n,

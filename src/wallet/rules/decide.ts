@@ -4,31 +4,31 @@ import { smallestTopUpMicroUsd } from '#contract/wire/networks.ts'
 import { clockSkewMs } from '../limits.ts'
 import type { AskedAbout } from '../terms/about-call.ts'
 import type { ApprovalFacts } from '../terms/approval.ts'
-import type { ChosenOption, Order } from '../terms/order.ts'
+import type { ChosenOffer, Order } from '../terms/order.ts'
 import type { Refusal } from '../terms/refusal.ts'
 import { beyondCap, overCap, refusal, type Situation } from './caps.ts'
-import { chooseOption } from './choose-option.ts'
+import { chooseOffer } from './choose-offer.ts'
 import type { Policy } from './policy.ts'
 
 /** What would be paid, and by which offer. */
 export interface Payable {
   amountMicroUsd: MicroUsd
-  chosen: ChosenOption
+  chosen: ChosenOffer
 }
 
 export type Decision =
   | ({ kind: 'allowed' } & Payable)
   | { kind: 'refused'; refusal: Refusal }
-  /** `onceAgreed` is paid where the user has agreed to just these facts; a new payee is decided again. */
+  /** `onceAgreed` is paid if the user has agreed to exactly these facts; a new payee is decided again. */
   | { kind: 'asks'; facts: ApprovalFacts; onceAgreed: Payable | null }
 
-/** Whether an order is paid, and with how much. Pure: the same question has the same answer. */
+/** Decides whether an order is paid, and with how much. Pure: the same question has the same answer. */
 export function decide(policy: Policy, situation: Situation, order: Order): Decision {
   const before = whetherAtAll(policy, situation, order)
   if (before) return refused(before)
   const amountMicroUsd = amountOf(order)
   const terms = { policy, amount: amountMicroUsd, payer: situation.payer }
-  const choice = chooseOption(terms, order, [...policy.payees, ...situation.approvedPayees])
+  const choice = chooseOffer(terms, order, [...policy.payees, ...situation.approvedPayees])
   if (choice.kind === 'refused') return choice
   const beyond = beyondCap(policy, situation, order, amountMicroUsd)
   if (beyond) return refused(beyond)
@@ -45,11 +45,11 @@ export function decide(policy: Policy, situation: Situation, order: Order): Deci
     : { kind: 'allowed', amountMicroUsd, chosen }
 }
 
-/** After a 402 what is missing, at least the service's minimum of 5 USD, whatever more it suggests. */
+/** After a 402 what is missing, but at least the service's minimum of 5 USD, whatever more it suggests. */
 export const amountOf = ({ occasion, amountMicroUsd }: Order): MicroUsd =>
   occasion === 'after-402' && amountMicroUsd < smallestTopUpMicroUsd ? smallestTopUpMicroUsd : amountMicroUsd
 
-/** Null where the wallet pays by itself. */
+/** Returns null if the wallet pays by itself. */
 function whyTopUpIsAsked(
   { asksFirstTopUp, askAboveMicroUsd }: Policy,
   { spent }: Situation,
@@ -66,7 +66,7 @@ function whyTopUpIsAsked(
 const topUpFacts = (
   { policy, amountMicroUsd, because }: { policy: Policy; amountMicroUsd: MicroUsd; because: string },
   occasion: Order['occasion'],
-  { payee }: ChosenOption,
+  { payee }: ChosenOffer,
 ): ApprovalFacts => ({
   kind: 'spend',
   what: `A ${occasion === 'refill' ? 'refill' : 'top-up'} of ${displayUsd(amountMicroUsd)} at ${policy.origin}, paid to ${payee.payTo} on ${payee.network}.`,
@@ -95,8 +95,8 @@ function whetherAtAll(policy: Policy, situation: Situation, order: Order): Refus
   return wrongClock(situation)
 }
 
-/** By a wrong clock a payment would be good for hours, and the cap of a day would starts again. */
-function wrongClock({ nowMs, otherClocks = [] }: Situation): Refusal | null {
+/** With a wrong clock, a payment would be valid for hours, and the daily cap would start again. */
+export function wrongClock({ nowMs, otherClocks = [] }: Pick<Situation, 'nowMs' | 'otherClocks'>): Refusal | null {
   const other = otherClocks.find(({ atMs }) => Math.abs(atMs - nowMs) > clockSkewMs)
   if (!other) return null
   const [ours, theirs] = [new Date(nowMs), new Date(other.atMs)].map(time => time.toISOString().slice(0, 19))
@@ -113,13 +113,13 @@ export const stopped: Refusal = refusal(
   'To start it, its owner can run `farebox wallet start`, or remove the file `stop` from its data folder.',
 )
 
-/** A call that would be charged; `quotedMicroUsd` is null where it cannot be priced beforehand. */
+/** A call that would be charged; `quotedMicroUsd` is null if its price is unknown beforehand. */
 export interface PlannedCall {
   what: string
   quotedMicroUsd: MicroUsd | null
   /** Id of the operation; for the record of a refusal. */
   operation?: string | null
-  /** The same was sent before, and nobody can say that it will not be charged. */
+  /** The same call was sent before, and it may still be charged. */
   mayBeSecond?: boolean
   /** For the user who is asked. */
   about?: AskedAbout | undefined
@@ -130,7 +130,10 @@ export type CallDecision =
   | { kind: 'refused'; refusal: Refusal }
   | { kind: 'asks'; facts: ApprovalFacts }
 
-/** Whether a call may be made: within the cap by itself, above the asking threshold or unpriced by the user. */
+/**
+ * Decides whether a call may be made: within the cap automatically; above the asking threshold, or without a price, by
+ * the user.
+ */
 export function decideCall(policy: Policy, situation: Pick<Situation, 'isStopped'>, call: PlannedCall): CallDecision {
   const { quotedMicroUsd: amountMicroUsd } = call
   if (situation.isStopped) return { kind: 'refused', refusal: stopped }
@@ -141,7 +144,7 @@ export function decideCall(policy: Policy, situation: Pick<Situation, 'isStopped
   return { kind: 'asks', facts: { kind: 'spend', what: call.what, amountMicroUsd, because } }
 }
 
-/** Null where nobody has to be asked. */
+/** Returns null if the user need not be asked. */
 function whyAsked({ askAboveMicroUsd }: Policy, { quotedMicroUsd, mayBeSecond = false }: PlannedCall): string | null {
   if (mayBeSecond) return 'The call was sent before and its answer was lost, so the service may charge for both.'
   if (quotedMicroUsd === null) return 'Its price is unknown, so the cap on a call cannot limit it.'

@@ -11,7 +11,7 @@ export interface Policy {
   /** The one service: scheme, host and port. */
   origin: string
   rails: readonly Rail[]
-  /** Payees that the configuration names; those that the user agreed to are in the state. */
+  /** Payees from the configuration; those that the user agreed to are in the state. */
   payees: readonly Payee[]
   maxPaymentMicroUsd: MicroUsd
   /** Rolling 24 hours. */
@@ -19,14 +19,14 @@ export interface Policy {
   maxTotalMicroUsd: MicroUsd
   maxCallMicroUsd: MicroUsd
   askAboveMicroUsd: MicroUsd
-  /** The first top-up is asked for, whatever it is for. */
+  /** The first top-up needs approval, whatever it is for. */
   asksFirstTopUp: boolean
   maxAuthorizationSeconds: number
-  /** Between two payments that nobody asked for. */
+  /** Time between two payments that the user did not request. */
   cooldownMs: number
-  /** Decide everything, sign no payment. */
+  /** Decide everything, but sign no payment. */
   dryRun: boolean
-  /** Null where credit is bought only after a 402 or a wish. */
+  /** Null if credit is only bought after a 402 or on request. */
   refill: Refill | null
 }
 
@@ -57,8 +57,8 @@ const settingNames: ReadonlySet<string> = new Set<keyof PolicySettings>([
 ])
 
 /**
- * A policy from settings; throws a refusal that names the setting, also one that is none: a misspelt cap holds nothing.
- * `nameOf` gives an amount the name by which the user has set it.
+ * Parses a policy from settings; throws a refusal that names an invalid or unknown setting, because a misspelled cap
+ * limits nothing. `nameOf` gives an amount the name by which the user has set it.
  */
 export function readPolicy(
   settings: PolicySettings,
@@ -107,7 +107,7 @@ type Cap = keyof typeof limits.defaultCaps
 /** Settings that are amounts of USD. */
 export type AmountSetting = Cap | 'refillBelowUsd' | 'refillByUsd'
 
-/** The cap of a decimal text; `name` stands in the refusal. */
+/** Parses a cap from decimal text; `name` is used in the refusal. */
 export function readUsdCap(name: string, text: string): MicroUsd {
   const amount = parseUsd(text)
   if (amount !== null && amount >= 0n && amount <= limits.highestCapMicroUsd) return amount
@@ -117,7 +117,7 @@ export function readUsdCap(name: string, text: string): MicroUsd {
   )
 }
 
-/** The origin of a service's URL: https, or http on this machine. */
+/** Returns the origin of a service's URL: https, or http on this machine. */
 export function serviceOrigin(url: string): string {
   const parsed = url.length <= limits.maxOriginLength && URL.canParse(url) ? new URL(url) : null
   if (!parsed) throw settingsRefusal("The service's address is not a URL", 'Write it as https://host/api/v1.')
@@ -133,7 +133,7 @@ export function serviceOrigin(url: string): string {
 export const settingsRefusal = (sentence: string, nextStep: string, rule: Rule = 'settings'): WalletRefusal =>
   new WalletRefusal({ rule, sentence: `${sentence}.`, nextStep })
 
-/** The narrower of two policies in every point; of what only one allows, nothing is left. */
+/** Returns the narrower of two policies in every point; what only one allows is dropped. */
 export function tighten(policy: Policy, by: Partial<Policy>): Policy {
   const least = (name: MoneyCap): MicroUsd => {
     const other = by[name]
@@ -175,14 +175,14 @@ export const isEvmAddress = (text: string): boolean => /^0x[0-9a-fA-F]{40}$/.tes
 
 export const isSolanaAddress = (text: string): boolean => decodeBase58(text, 32) !== null
 
-/** Whether the text is an address on the chains of a network. */
+/** Whether the text is an address on a network's chains. */
 export const isAddressOn = (network: string, text: string): boolean =>
   network.startsWith('solana:') ? isSolanaAddress(text) : isEvmAddress(text)
 
-/** Which chains an address is for, as CAIP-2 names them. */
+/** Returns the CAIP-2 namespace of the chains that an address is for. */
 export const namespaceOf = (address: string): 'eip155' | 'solana' => (isEvmAddress(address) ? 'eip155' : 'solana')
 
-/** The rail of a policy that an address is for; null where it allows none. */
+/** Returns the rail of a policy that an address is for; null if it allows none. */
 export const railOf = ({ rails }: Pick<Policy, 'rails'>, address: string): Rail | null =>
   rails.find(({ network }) => network.startsWith(`${namespaceOf(address)}:`)) ?? null
 
@@ -213,7 +213,10 @@ export const refillVariables: Names = {
   maxPayment: 'FAREBOX_MAX_PAYMENT_USD',
 }
 
-/** What is wrong with the two settings together, by the names under which they were given; null where nothing is. */
+/**
+ * Returns what is wrong with the two settings together, using the names under which they were given; null if nothing
+ * is.
+ */
 export function refillProblem(
   { below, by, maxPayment }: RefillTexts,
   names: Names,
@@ -223,7 +226,7 @@ export function refillProblem(
       `${names.below} and ${names.by} go together, and only one of them is set`,
       'Set both to enable refills, or neither.',
     ]
-  // A text that is no amount is told by itself.
+  // An invalid amount is reported separately.
   const [amount, most] = [parseUsd(by ?? ''), parseUsd(maxPayment)]
   if (amount !== null && amount < smallestTopUpMicroUsd)
     return [`${names.by} is less than the smallest top-up`, `Set it to ${displayUsd(smallestTopUpMicroUsd)} or more.`]

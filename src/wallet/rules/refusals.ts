@@ -7,21 +7,21 @@ import { all, change, first, type Records, type Row, type Value, type Work } fro
 import type { AskedAbout } from '../terms/about-call.ts'
 import { type RefusedTerms, type Rule, WalletRefusal } from '../terms/refusal.ts'
 
-/** One refusal to pay, as the journal keeps it. Neither a secret nor what a call said is in it. */
+/** One refusal to pay, as stored in the journal. It contains no secret and nothing of a call's content. */
 export interface RefusalRecord {
   id: string
   rule: Rule
-  /** What was said, the first time. */
+  /** The sentence of the first time. */
   sentence: string
   firstAtMs: number
   lastAtMs: number
   /** How often within the time that counts as one. */
   times: number
-  /** The wallet's address that would have paid; null where none was to. */
+  /** The wallet's address that would have paid; null if none would. */
   address: string | null
   /** Whom the money was for: scheme, host and port. */
   origin: string
-  /** Id of the operation that would have been paid for; null where the call was none of the contract. */
+  /** Id of the operation that would have been paid for; null if the call was not one of the contract. */
   operation: string | null
   network: string | null
   asset: string | null
@@ -30,7 +30,7 @@ export interface RefusalRecord {
   limitMicroUsd: bigint | null
   /** What was left of the limit. */
   leftMicroUsd: bigint | null
-  /** SHA-256 of the call, hexadecimal; what it said cannot be read from it. */
+  /** SHA-256 of the call, hexadecimal; its content cannot be read from it. */
   requestHash: string | null
 }
 
@@ -39,7 +39,7 @@ export interface DecidedCall {
   origin: string
   operation: string | null
   address: string | null
-  /** For the user who is asked about it; the record of a refusal has nothing of it. */
+  /** For the user who is asked about it; not part of a refusal's record. */
   about?: AskedAbout | undefined
 }
 
@@ -50,7 +50,7 @@ interface Refused extends DecidedCall {
 }
 
 /**
- * Rules by which the wallet would rather not pay. The others say that it could not, that someone else is paying at the
+ * Rules by which the wallet chooses not to pay. The others say that it could not, that another process is paying at the
  * moment, or that a payment is still open, which has a row of its own.
  */
 const policyRules: ReadonlySet<Rule> = new Set<Rule>([
@@ -62,7 +62,7 @@ const policyRules: ReadonlySet<Rule> = new Set<Rule>([
 
 export const isPolicyRule = (rule: Rule): boolean => policyRules.has(rule)
 
-/** Runs what may refuse to pay; its refusal is on record before its caller has it. */
+/** Runs something that may refuse to pay; the refusal is recorded before its caller gets it. */
 export async function recorded<Result>(
   records: Records,
   call: DecidedCall,
@@ -75,14 +75,14 @@ export async function recorded<Result>(
     if (error instanceof WalletRefusal && isPolicyRule(error.rule)) {
       const refused = { ...call, ...{ rule: error.rule, sentence: error.sentence } }
       const whole = { ...refused, terms: { ...terms, ...error.terms } }
-      // It is no less a refusal where nobody can write it down.
+      // It is a refusal even if it cannot be recorded.
       await records.decide(nowMs => recordRefusal(whole, nowMs)).catch(() => undefined)
     }
     throw error
   }
 }
 
-/** The same refusal of the same call within an hour is one row, which counts. */
+/** The same refusal of the same call within an hour is one row with a count. */
 export function* recordRefusal(refused: Refused, nowMs: number): Work<void> {
   const { rule, sentence, operation, terms = {} } = refused
   const origin = refused.origin.slice(0, limits.maxOriginLength)
@@ -109,7 +109,7 @@ export function* recordRefusal(refused: Refused, nowMs: number): Work<void> {
   yield* prune(nowMs)
 }
 
-/** The oldest go first, by age and by number. */
+/** Drops the oldest, by age and number. */
 function* prune(nowMs: number): Work<void> {
   yield* change('DELETE FROM refusals WHERE last_at_ms < ?', nowMs - limits.refusalsKeptMs)
   yield* change(
@@ -148,7 +148,7 @@ const read = (row: Row): RefusalRecord => ({
   requestHash: textOf(row.request_hash),
 })
 
-/** What a wallet says of a refusal, signed by the key that would have paid; see docs/receipts.md. */
+/** A statement about a refusal, signed with the key that would have paid; see docs/receipts.md. */
 export interface SignedStatement {
   statement: string
   /** `eip191`: as wallets sign a message, hexadecimal. `solana-offchain-v1`: Ed25519 over that envelope, base58. */
@@ -157,8 +157,8 @@ export interface SignedStatement {
 }
 
 /**
- * The text that is signed. It never begins as a sign-in does, with a host that wants one; and what is signed of it, on
- * either rail, begins with bytes with which neither a transaction nor an authorisation can.
+ * Returns the text to sign. It never starts like a sign-in, with a host; and on either rail, the signed bytes start in
+ * a way that no transaction or authorization can.
  */
 export function refusalStatement(refusal: RefusalRecord): string {
   const time = (atMs: number) => new Date(atMs).toISOString()
@@ -189,7 +189,7 @@ export function refusalStatement(refusal: RefusalRecord): string {
   ].join('\n')
 }
 
-/** A value that could begin a line would be another member. */
+/** A value that could start a new line could pose as another member. */
 const inOneLine = (value: string): string => value.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ')
 
 export async function signStatement(key: WalletKey, statement: string): Promise<SignedStatement> {
@@ -197,7 +197,7 @@ export async function signStatement(key: WalletKey, statement: string): Promise<
   return { statement, scheme: 'solana-offchain-v1', signature: await signOffchain(key, statement) }
 }
 
-/** In the envelope of Solana's off-chain messages, whose first byte no transaction can have. */
+/** Uses the envelope of Solana's off-chain messages, whose first byte no transaction can have. */
 async function signOffchain(key: SolanaKey, content: string): Promise<string> {
   const { address, compileOffchainMessageEnvelope } = await import('@solana/kit')
   const message = { version: 1, content, requiredSignatories: [{ address: address(key.address) }] } as const

@@ -11,7 +11,7 @@ export const settingsFileName = 'policy.json'
 
 const usd = z.string().optional()
 
-/** What may stand in `policy.json`. Every member narrows; there is none that widens. */
+/** What `policy.json` may contain. Every member narrows the policy; none widens it. */
 const Settings = z.strictObject({
   service: z.string().optional(),
   maxPaymentUsd: usd,
@@ -19,16 +19,18 @@ const Settings = z.strictObject({
   maxTotalUsd: usd,
   maxCallUsd: usd,
   askAboveUsd: usd,
-  /** The first top-up can be made a question here, and not be made none. */
+  /** This can make the first top-up need approval, but not the opposite. */
   askFirstTopUp: z.literal(true).optional(),
   networks: z.array(z.string()).optional(),
   cooldownSeconds: z.number().int().nonnegative().optional(),
   dryRun: z.boolean().optional(),
-  /** Refilling can be switched off here, and not on. */
+  /** This can turn refilling off, but not on. */
   refill: z.literal(false).optional(),
 })
 
-/** Narrows a folder's wallet further. What its file says already stays, where that is narrower. Answers what undoes it. */
+/**
+ * Narrows a folder's wallet further; existing settings stay if they are narrower. Returns a function that undoes it.
+ */
 export function narrowFile(folder: string, settings: z.input<typeof Settings>): () => void {
   const path = join(folder, settingsFileName)
   const before = readPrivateFile(path, maxSettingsFileBytes, false)
@@ -50,7 +52,7 @@ const capNames = ['maxPaymentUsd', 'maxDayUsd', 'maxTotalUsd', 'maxCallUsd', 'as
 const capOf = (name: (typeof capNames)[number], text: string): MicroUsd =>
   readUsdCap(`${name} in ${settingsFileName}`, text)
 
-/** The policy, narrowed by the settings file of the folder where there is one. One that cannot be read stops the wallet. */
+/** Narrows the policy by the folder's settings file, if there is one. An unreadable file stops the wallet. */
 export function tightenByFile(policy: Policy, folder: string): Policy {
   const settings = readFile(folder)
   return settings ? tighten(policy, narrowing(settings, policy)) : policy

@@ -5,7 +5,7 @@ import { resumeRefills } from '../records/refill-rows.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
 import { stopped } from './decide.ts'
 
-/** While a file of this name lies in the data folder, nothing is signed and nothing is sent. */
+/** While a file of this name is in the data folder, nothing is signed and nothing is sent. */
 export const stopFileName = 'stop'
 
 /** Who switched the wallet off for all who share its records. */
@@ -14,7 +14,7 @@ export interface Stop {
   by: string
 }
 
-/** By the file of this folder or the row of all; part of every decision that comes before a signature or a sending. */
+/** Checks this folder's file and the shared row; part of every decision before signing or sending. */
 export function* isStopped(folder: string): Work<boolean> {
   return existsSync(join(folder, stopFileName)) || (yield* stopOf()) !== null
 }
@@ -33,7 +33,7 @@ export function* stop(by: string, nowMs: number): Work<void> {
   yield* change('INSERT INTO stops (one, at_ms, by_whom) VALUES (1, ?, ?) ON CONFLICT DO NOTHING', nowMs, by)
 }
 
-/** The user has looked, so credit is refilled again too. */
+/** The user has checked, so credit is refilled again too. */
 export function* start(): Work<void> {
   yield* change('DELETE FROM stops')
   yield* resumeRefills()

@@ -3,34 +3,42 @@ import { type MicroUsd, microUsd } from '#contract/money.ts'
 import { hiddenCharacters } from '#contract/wire/hidden-characters.ts'
 import { maxFileNameLength, maxFilesNamed, maxNameLength, maxPromptLength } from '../limits.ts'
 
-/** A file that goes along with a call. */
+/** A file that is sent with a call. */
 export interface AskedFile {
   /** Its path, or as much of an address as may be shown; null for bytes alone. */
   name: string | null
   bytes: number | null
+  /** Of a file of this machine, so that the user is shown no other one; hexadecimal. */
+  sha256?: string | undefined
 }
 
 /** What a call is about, for the user who decides. Never its bytes, its headers or a key. */
 export interface AskedAbout {
-  /** The assistant's tool; null for a request of a program. */
+  /** The assistant's tool; null for a program's request. */
   tool: string | null
   model: string | null
-  /** How the caller's own words begin. */
+  /** The beginning of the caller's own words. */
   prompt: string | null
   files: readonly AskedFile[]
-  /** Files beside those that are named. */
+  /** Files in addition to those that are named. */
   moreFiles: number
-  /** The most that it can cost; null where that is not known beforehand. */
+  /** Its maximum cost; null if unknown beforehand. */
   mostMicroUsd: MicroUsd | null
 }
 
 const text = (most: number) => z.string().max(most).nullable()
 
+const AskedFileKept = z.strictObject({
+  name: text(maxFileNameLength),
+  bytes: z.number().nullable(),
+  sha256: z.string().length(64).optional(),
+})
+
 const Kept = z.strictObject({
   tool: text(maxNameLength),
   model: text(maxNameLength),
   prompt: text(maxPromptLength),
-  files: z.array(z.strictObject({ name: text(maxFileNameLength), bytes: z.number().nullable() })),
+  files: z.array(AskedFileKept),
   moreFiles: z.number(),
   mostMicroUsd: z
     .string()
@@ -38,24 +46,27 @@ const Kept = z.strictObject({
     .nullable(),
 })
 
-/** As the row of a question keeps it: what is longer than the user reads is left out. */
+/** Shortens a description for a question's row to what the user reads. */
 export function writeAbout(about: AskedAbout): string {
   const cut = (words: string | null, most: number) => words?.slice(0, most).toWellFormed() ?? null
   const named = about.files.slice(0, maxFilesNamed)
   const kept: z.output<typeof Kept> = {
     tool: cut(about.tool, maxNameLength),
     model: cut(about.model, maxNameLength),
-    // What is left out may not look like the end: a page of blanks would hide all that stands behind it.
+    // A cut must not look like the end: a page of spaces could otherwise hide everything after it.
     prompt: about.prompt === null ? null : inOneLine(about.prompt, maxPromptLength),
-    // The end of a path tells more than its beginning.
-    files: named.map(({ name, bytes }) => ({ name: name?.slice(-maxFileNameLength).toWellFormed() ?? null, bytes })),
+    // The end of a path says more than its beginning.
+    files: named.map(({ name, ...file }) => ({
+      name: name?.slice(-maxFileNameLength).toWellFormed() ?? null,
+      ...file,
+    })),
     moreFiles: about.moreFiles + about.files.length - named.length,
     mostMicroUsd: about.mostMicroUsd?.toString() ?? null,
   }
   return JSON.stringify(kept)
 }
 
-/** Null for a question of an earlier version. */
+/** Returns null for a question from an earlier version. */
 export function readAbout(kept: unknown): AskedAbout | null {
   if (typeof kept !== 'string') return null
   const { mostMicroUsd, ...about } = Kept.parse(JSON.parse(kept))
@@ -63,35 +74,36 @@ export function readAbout(kept: unknown): AskedAbout | null {
 }
 
 /**
- * Words of others within a sentence of ours, between two marks that nothing inside can close: one line, no character that
- * a terminal obeys or that turns the direction of text, and nothing that is as long and mixed as a key. Empty for none.
+ * Quotes untrusted words within a sentence of ours, between two marks that nothing inside can close: one line, no
+ * character that controls a terminal or changes the direction of text, and nothing as long and mixed as a key. Empty
+ * for none.
  */
 export function quoted(text: string, mostCharacters: number): string {
   const words = inOneLine(text.slice(0, readCharacters), mostCharacters)
   return words === '' ? '' : `“${words}”`
 }
 
-/** The same words without the marks, for a row: blanks and what nobody sees take no room, and a cut shows. */
+/** The same words without the marks, for a row: spaces and invisible characters are collapsed, and a cut is visible. */
 const inOneLine = (text: string, mostCharacters: number): string => shortened(oneLine(text), mostCharacters)
 
-/** A name or an id: as it is where it is plain, else quoted. */
+/** A name or an id: unchanged if it is plain, else quoted. */
 export const named = (text: string, mostCharacters: number): string =>
   plainName.test(text) && text.length <= mostCharacters ? text : quoted(text, mostCharacters)
 
 const plainName = /^[\w@.:/\\+~…-]+$/
 
-/** More is not looked at: names are shorter, and a prompt comes in one line from its row. */
+/** The rest is ignored: names are shorter, and a prompt comes in one line from its row. */
 const readCharacters = 4_096
 
-/** Hidden characters, formats, what is unassigned, and all that is blank. */
+/** Hidden characters, formats, unassigned ones, and all white space. */
 const unseen = new RegExp(`[${hiddenCharacters}\\p{C}\\s\\u2800]+`, 'gu')
 
-/** Every mark that could be taken for the end of the quotation, and the one that stands round commands. */
+/** Every mark that could be taken for the closing quotation mark, and the one around commands. */
 const doubleMarks =
   /["`\u00ab\u00bb\u02ba\u02dd\u02ee\u05f4\u201c-\u201f\u2033\u2036\u275d\u275e\u2e42\u301d-\u301f\uff02\u{1f676}-\u{1f678}]/gu
 const singleMarks = /['\u00b4\u02b9-\u02bf\u05f3\u2018-\u201b\u2032\u2035\u275b\u275c\uff07]{2,}/gu
 
-/** Keys, tokens and hashes; words of any language are shorter, or without digits. */
+/** Keys, tokens and hashes; words of any language are shorter, or have no digits. */
 const keyLike = /[\w+=~-]{24,}/g
 
 const oneLine = (text: string): string =>
@@ -104,7 +116,7 @@ const oneLine = (text: string): string =>
     .replace(keyLike, word => (/\d/.test(word) ? '…' : word))
     .trim()
 
-/** Whole words as far as there is room; a single one that is longer is cut. */
+/** Keeps whole words as far as there is room; a single longer one is cut. */
 function shortened(text: string, mostCharacters: number): string {
   if (text.length <= mostCharacters) return text
   const end = text.lastIndexOf(' ', mostCharacters - 1)

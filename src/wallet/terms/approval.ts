@@ -4,7 +4,7 @@ import { networkName } from '#contract/wire/networks.ts'
 import * as limits from '../limits.ts'
 import { type AskedAbout, type AskedFile, named, quoted } from './about-call.ts'
 
-/** What only the user decides, as data. The text of a policy stands here whole, as the service sent it. */
+/** What only the user may decide, as data. A policy's text is included whole, as the service sent it. */
 export type ApprovalFacts =
   | {
       kind: 'consent'
@@ -14,7 +14,7 @@ export type ApprovalFacts =
       docsUrl: string
       faceMediaRoles: readonly string[]
     }
-  /** `amountMicroUsd` is null where the call cannot be priced beforehand. */
+  /** `amountMicroUsd` is null if the price of the call is unknown beforehand. */
   | { kind: 'spend'; what: string; amountMicroUsd: MicroUsd | null; because: string }
   | { kind: 'payee'; origin: string; network: string; asset: string; payTo: string; amountMicroUsd: MicroUsd }
 
@@ -28,7 +28,7 @@ export interface ApprovalQuestion extends QuestionWords {
   expiresAtMs: number
 }
 
-/** Thrown before anything is signed: a row waits for the user's answer, bound to this very request. */
+/** Thrown before anything is signed: a row waits for the user's answer, tied to exactly this request. */
 export class NeedsApproval extends Error {
   override readonly name = 'NeedsApproval'
   readonly question: ApprovalQuestion
@@ -45,13 +45,13 @@ interface QuestionDetail {
   value: string
 }
 
-/** A question in words, the same wherever it is asked. Words of others are in it as names and quotations alone. */
+/** A question in words, the same wherever it is asked. Untrusted words appear only as names and quotations. */
 interface QuestionWords {
   /** For a list, a log or a message. */
   inShort: string
-  /** What is asked, one sentence. */
+  /** What is asked, in one sentence. */
   asks: string
-  /** Why the user is asked, one sentence or two. */
+  /** Why the user is asked, in one or two sentences. */
   why: string
   details: readonly QuestionDetail[]
   /** What follows from either answer, and for how long. */
@@ -59,12 +59,12 @@ interface QuestionWords {
   onNo: string
 }
 
-/** Which question it is, beside its facts. */
+/** Which question it is, in addition to its facts. */
 interface QuestionContext {
   about: AskedAbout | null
-  /** Of the service; null in a row of an earlier version. */
+  /** The service's origin; null in a row from an earlier version. */
   origin: string | null
-  /** What takes a no back. */
+  /** The command that takes a denial back. */
   command: string
 }
 
@@ -101,7 +101,7 @@ function leading(facts: ApprovalFacts, { about }: QuestionContext): Pick<Questio
   }
 }
 
-/** Which of several files it is, the service tells by their roles alone. */
+/** Which of several files it is, the service only indicates by their roles. */
 function shownIn(roles: readonly string[], about: AskedAbout | null): string {
   const [file, ...others] = about?.files ?? []
   if (file && file.name !== null && others.length + (about?.moreFiles ?? 0) === 0) return fileName(file.name)
@@ -147,7 +147,7 @@ function moneyOf(facts: ApprovalFacts, about: AskedAbout | null): [string, strin
 const unpriced = 'unknown'
 const unseen = 'no visible text'
 
-/** What a call costs is bounded; a payment has its amount. */
+/** A call has a maximum cost; a payment has its amount. */
 const priceOf = (amount: MicroUsd | null, about: AskedAbout | null): string => {
   if (amount === null) return unpriced
   return about ? `at most ${displayUsd(amount)}` : displayUsd(amount)
@@ -156,7 +156,10 @@ const priceOf = (amount: MicroUsd | null, about: AskedAbout | null): string => {
 const forPrice = (amount: MicroUsd | null, about: AskedAbout | null): string =>
   amount === null ? ', at an unknown price' : ` for ${priceOf(amount, about)}`
 
-/** What is asked, what it costs and what tells it from another one, in a line. A policy's text is only ever shown whole. */
+/**
+ * Summarizes in one line what is asked, what it costs and what distinguishes it. A policy's text is only ever shown
+ * whole.
+ */
 export function questionInShort(facts: ApprovalFacts, { about, origin }: Omit<QuestionContext, 'command'>): string {
   return [headOf(facts, about), ...(about ? tellingApart(facts, about, origin) : [])].join('; ')
 }
@@ -191,7 +194,7 @@ function filesOf(files: readonly AskedFile[], more: number, most: number): strin
   return [...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join(', ')
 }
 
-/** Folders go first where there is no room. */
+/** Folders are dropped first if there is no room. */
 const fileName = (name: string | null): string =>
   name === null
     ? 'a file without a name'
@@ -204,7 +207,7 @@ function sizeOf(bytes: number): string {
 
 const nameOf = (text: string): string => named(text, limits.maxNameLength)
 
-/** Written by us, with names in it that were quoted where they are strange; without what a terminal would obey. */
+/** Written by us, with untrusted names quoted; removes what would control a terminal. */
 const inOurWords = (text: string): string =>
   text
     .replace(/\.$/, '')

@@ -2,22 +2,22 @@ import type { MicroUsd } from '#contract/money.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import type { AskedAbout } from './about-call.ts'
 
-/** Credit at the service, as an answer of it told. */
+/** Credit at the service, as reported by an answer. */
 export interface SeenCredit {
   balanceMicroUsd: MicroUsd
-  /** What it was before the call that was answered took its price; absent where it was not told. */
+  /** The credit before the answered call's price was deducted; absent if not reported. */
   beforeCallMicroUsd?: MicroUsd | null
   /**
-   * How long ago the request was sent that was answered with it: what was paid since may not be in it. Asked when it is
-   * held against the journal, whose clock is another one.
+   * How long ago the request of that answer was sent: later payments may not be included. Evaluated when it is compared
+   * with the journal, which has another clock.
    */
   agoMs(): number
 }
 
-/** How a service is paid, as it says. */
+/** How a service can be paid, according to itself. */
 export interface Offer {
   accepts: readonly PaymentOption[]
-  /** Unix milliseconds by the service's own clock, as they go on since it sent the offer; null where it did not say. */
+  /** The service's current time in Unix milliseconds, continued since it sent the offer; null if it sent none. */
   serviceNowMs?: (() => number) | null
 }
 
@@ -25,23 +25,26 @@ export interface Offer {
 export interface Order extends Offer {
   /** Origin of the service that answered 402. */
   origin: string
-  /** What is missing, or what someone wants to top up. */
+  /** What is missing, or the requested top-up. */
   amountMicroUsd: MicroUsd
-  /** `after-402` pays by itself within the caps; `asked` is a top-up that someone wants; `refill` is ahead of need. */
+  /** `after-402` pays automatically within the caps; `asked` is a requested top-up; `refill` is ahead of need. */
   occasion: 'after-402' | 'asked' | 'refill'
-  /** For `refill`: the credit that called for it, and when the request was sent that told it, by the clock of the records. */
+  /**
+   * For `refill`: the credit that triggered it, and when the request that reported it was sent, by the clock of the
+   * records.
+   */
   seen?: Pick<SeenCredit, 'balanceMicroUsd'> & { sentAtMs: number }
-  /** For `after-402`: the credit that the 402 told; null where it told none. */
+  /** For `after-402`: the credit in the 402; null if it has none. */
   toldMicroUsd?: MicroUsd | null
-  /** For `asked`: one of the same amount that was confirmed within this time is this one, so nothing is paid again. */
+  /** For `asked`: an equal payment that was confirmed within this time counts as this one, so nothing is paid again. */
   sameWithinMs?: number
-  /** The call that it is for, where there is one: the id of its operation, the hash of its request, and what it is about. */
+  /** The call that it is for, if any: the id of its operation, the hash of its request, and what it is about. */
   call?: { operation: string | null; requestHash: string; about?: AskedAbout | undefined }
   /** What it is for, in our words, for the receipt. */
   purpose: string
 }
 
-/** A token on a chain that may be paid with; its unit is a micro-USD (six decimals), whatever an offer says. */
+/** A token on a chain that can pay; its unit is a micro-USD (six decimals), whatever an offer says. */
 export interface Rail {
   /** CAIP-2. */
   network: string
@@ -55,24 +58,24 @@ export interface Payee extends Rail {
 }
 
 /** The offer of a service that is paid. */
-export interface ChosenOption {
+export interface ChosenOffer {
   option: PaymentOption
   payee: Payee
   /** Whether configuration or the user has agreed to this payee. */
   isKnownPayee: boolean
-  /** Of EIP-712, on an EVM chain. */
+  /** From EIP-712, on an EVM chain. */
   tokenName: string
   tokenVersion: string
 }
 
-/** One payment as a key has signed it. */
+/** A payment signed with a key. */
 export interface SignedPayment {
-  /** Value of `PAYMENT-SIGNATURE`. Anyone who holds it can collect the payment, so it is a secret. */
+  /** Value of `PAYMENT-SIGNATURE`. Anyone who has it can collect the payment, so it is a secret. */
   payload: string
   nonce: string
-  /** On Solana an estimate: there the height decides. */
+  /** An estimate on Solana, where the height decides. */
   validBeforeMs: number
-  /** On Solana: the last height at which a block may hold it, and the text by which it is found there. */
+  /** On Solana: the last block height that may contain it, and the text by which it is found. */
   chainLife?: { lastValidBlockHeight: number; memo: string }
 }
 
@@ -80,8 +83,8 @@ export interface SignedPayment {
 export interface Spent {
   dayMicroUsd: bigint
   totalMicroUsd: bigint
-  /** When room comes back in the day's cap; null where nothing was spent. */
+  /** When room in the daily cap returns; null if nothing was spent. */
   oldestOfDayAtMs: number | null
-  /** The last confirmed payment that another one has to wait after. */
+  /** The last confirmed payment after which another must wait. */
   lastPaymentAtMs: number | null
 }

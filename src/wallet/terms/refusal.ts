@@ -1,4 +1,4 @@
-/** Which rule said no. A program may branch on it; the user reads the sentence. */
+/** The rule that refused. A program may branch on it; the user reads the sentence. */
 export type Rule =
   | 'stopped'
   | 'dry-run'
@@ -44,14 +44,14 @@ export type Rule =
 
 export interface Refusal {
   rule: Rule
-  /** What happened, with its figures. No key, no signature, no stranger's words. */
+  /** What happened, with its figures. Contains no key, signature or untrusted words. */
   sentence: string
   nextStep: string
-  /** What the rule was held against, where there is more than the sentence; for the record. */
+  /** What the rule was applied to, if there is more than the sentence; for the record. */
   terms?: RefusedTerms | undefined
 }
 
-/** What was refused, as far as it is known. Words of a service are in it only where they are plain ones. */
+/** What was refused, as far as known. Contains a service's words only if they are plain. */
 export interface RefusedTerms {
   /** The address that would have paid. */
   address?: string
@@ -65,7 +65,9 @@ export interface RefusedTerms {
   requestHash?: string
 }
 
-/** The wallet says no. Unless the rule is `outcome-unknown`, `payment-open` or `payment-rejected`, nothing was signed. */
+/**
+ * The wallet refuses. Unless the rule is `outcome-unknown`, `payment-open` or `payment-rejected`, nothing was signed.
+ */
 export class WalletRefusal extends Error implements Refusal {
   override readonly name = 'WalletRefusal'
   readonly rule: Rule

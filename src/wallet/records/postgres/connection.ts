@@ -5,12 +5,12 @@ import { WalletRefusal } from '../../terms/refusal.ts'
 import type { Answer, Value } from '../records.ts'
 import { type Migration, stepsToDo } from '../state.ts'
 
-/** Where its tables are: one database is one journal and one budget, also beside the tables of a service. */
+/** The schema of its tables: one database is one journal and one budget, even next to a service's tables. */
 export const schema = 'farebox_wallet'
 
-/** Nothing is sent before the first use. The address may carry a password and stands in no error. */
+/** Sends nothing before the first use. The address may contain a password and appears in no error. */
 export async function openPool(url: string): Promise<pg.Pool> {
-  // The driver's own complaint would repeat the address.
+  // The driver's own error would repeat the address.
   if (!URL.canParse(url) || !/^postgres(ql)?:$/.test(new URL(url).protocol))
     throw unusableJournal(
       'FAREBOX_JOURNAL_URL is not the address of one',
@@ -28,15 +28,15 @@ export async function openPool(url: string): Promise<pg.Pool> {
     keepAliveInitialDelayMillis: limits.journalKeepAliveMs,
     allowExitOnIdle: true,
   })
-  // A connection that breaks is noticed by its next query.
+  // The next query notices a broken connection.
   pool.on('error', () => undefined)
   pool.on('connect', client => client.on('error', () => undefined))
   return pool
 }
 
 /**
- * Payments that can still be collected lie in the journal signed. What counts is what the driver makes of address and
- * environment; only the address itself may say that there is to be no TLS.
+ * The journal contains signed payments that can still be collected, so it must not travel unencrypted. Checks what the
+ * driver makes of address and environment; only the address itself may turn TLS off.
  */
 function refuseInClear(driver: typeof pg, url: string): void {
   const { host, ssl } = readByDriver(driver, url)
@@ -59,15 +59,18 @@ function readByDriver({ Client }: typeof pg, url: string): pg.Client {
   }
 }
 
-/** Settings of one transaction, so that a pooler between may hand out any connection. A replica that vanished frees the lock. */
+/**
+ * Settings per transaction, so that a pooler in between may use any connection. The lock of a vanished replica is
+ * released.
+ */
 const settings = `SET LOCAL search_path = ${schema}, pg_temp; SET LOCAL synchronous_commit = on;
   SET LOCAL statement_timeout = ${limits.journalStatementMs};
   SET LOCAL idle_in_transaction_session_timeout = ${limits.journalIdleMs}`
 
-/** Sends one text, which may hold several statements; returns what the last of them answered. */
+/** Sends a text, which may contain several statements; returns the answer of the last. */
 export type Ask = (text: string, values?: readonly Value[]) => Promise<Answer>
 
-/** Lends a connection. Throws `JournalAway` and refusals; one on which more than a refusal was met is not lent again. */
+/** Lends a connection. Throws `JournalAway` and refusals; after any other error the connection is not reused. */
 export async function lend<Result>(pool: pg.Pool, run: (ask: Ask) => Promise<Result>): Promise<Result> {
   const client = await pool.connect().catch(failed)
   const ask: Ask = async (text, values) => {
@@ -93,11 +96,11 @@ const failed = (error: unknown): never => {
   throw readFailure(error)
 }
 
-/** Begins a decision: waits for those of all other replicas to end. Returns the time by the database's clock. */
+/** Begins a decision: waits until those of all other replicas have ended. Returns the time by the database's clock. */
 export const beginDecision = (ask: Ask): Promise<number> =>
   begin(ask, `BEGIN; ${settings}; SELECT one FROM journal FOR UPDATE; SELECT now_ms() AS now_ms`)
 
-/** Begins reading: one moment, which waits for nobody. */
+/** Begins reading a snapshot, without waiting. */
 export const beginReading = (ask: Ask): Promise<number> =>
   begin(ask, `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${settings}; SELECT now_ms() AS now_ms`)
 
@@ -110,7 +113,10 @@ const startLock = 5_118_402_771_903_364
 
 const oldestServer = 140_000
 
-/** Checks the server and brings the tables up to date, whole or not at all; replicas that start together do it in turn. */
+/**
+ * Checks the server and brings the tables up to date, completely or not at all; replicas that start together do so one
+ * after another.
+ */
 export async function prepare(ask: Ask, steps: readonly Migration[]): Promise<void> {
   await checkServer(ask)
   if ((await isThere(ask)) && (await missing(ask, steps)).length === 0) return
@@ -147,9 +153,9 @@ async function checkServer(ask: Ask): Promise<void> {
     throw unusableJournal('it is older than PostgreSQL 14', 'Use a newer server.')
 }
 
-/** Thrown where the journal does not answer, or answers that it cannot just now: the same decision may be made again. */
+/** Thrown if the journal does not answer, or answers that it currently cannot: the same decision may be made again. */
 export class JournalAway extends Error {
-  /** A code of the system or the database, never their words: these may repeat the address or a signed payment. */
+  /** A code of the system or the database, never a message, which may repeat the address or a signed payment. */
   readonly code: string
 
   constructor(code: string) {
@@ -158,12 +164,15 @@ export class JournalAway extends Error {
   }
 }
 
-/** SQLSTATEs of a lost connection, a server that starts, ends, fails or has no room, or that is a standby. */
+/** SQLSTATEs of a lost connection, and of a server that starts, stops, fails, has no room, or is a standby. */
 const away = /^(08|57P|28|3D|53|58|XX|25006|25P03|25P04)/
-/** A lock that was waited for too long, a deadlock, a conflict. */
+/** A lock timeout, a deadlock, a conflict. */
 const busy = /^(40|55P03|57014)/
 
-/** What an error of the driver means: away, or a step that the tables do not allow. Its own words go no further. */
+/**
+ * Returns what a driver's error means: unreachable, or a step that the tables do not allow. Its message is not passed
+ * on.
+ */
 function readFailure(error: unknown): JournalAway | WalletRefusal {
   const code = codeOf(error)
   const isFromDatabase = /^[0-9A-Z]{5}$/.test(code) && error instanceof Error && 'severity' in error

@@ -1,9 +1,9 @@
 import type { Migration } from '../state.ts'
 
 /**
- * The tables of the file's journal, named alike so that one statement serves both, and three things more: the row that
- * decisions queue for, the units that tell whether a COMMIT without an answer has happened, and the clock that counts.
- * `rowid` is what SQLite gives every row by itself.
+ * The tables of the file's journal, with the same names so that one statement serves both, plus three things: the row
+ * that decisions queue for, the units that show whether a COMMIT without an answer happened, and the authoritative
+ * clock. `rowid` replaces what SQLite gives every row.
  */
 export const postgresMigrations: readonly Migration[] = [
   {
@@ -182,6 +182,43 @@ export const postgresMigrations: readonly Migration[] = [
         PRIMARY KEY (origin, medium)
       );
       CREATE INDEX attested_media_by_time ON attested_media (at_ms);
+    `,
+  },
+  {
+    name: '0008-transfers',
+    sql: `
+      CREATE TABLE transfers (
+        rowid BIGINT GENERATED ALWAYS AS IDENTITY,
+        id TEXT PRIMARY KEY,
+        state TEXT NOT NULL CHECK (state IN ('planned', 'signed', 'sent', 'unknown', 'confirmed', 'dead')),
+        address TEXT NOT NULL,
+        network TEXT NOT NULL,
+        asset TEXT NOT NULL,
+        pay_to TEXT NOT NULL,
+        amount_micro_usd BIGINT NOT NULL CHECK (amount_micro_usd > 0),
+        settler TEXT NOT NULL,
+        by_whom TEXT NOT NULL,
+        created_at_ms BIGINT NOT NULL,
+        nonce TEXT UNIQUE,
+        valid_before_ms BIGINT,
+        last_valid_height BIGINT,
+        memo TEXT,
+        payload TEXT,
+        reason TEXT,
+        confirmed_at_ms BIGINT,
+        transaction_hash TEXT,
+        CHECK (state IN ('planned', 'dead') OR nonce IS NOT NULL),
+        CHECK (state NOT IN ('signed', 'sent', 'unknown') OR payload IS NOT NULL)
+      );
+      CREATE INDEX transfers_open ON transfers (address) WHERE state IN ('planned', 'signed', 'sent', 'unknown');
+      CREATE INDEX transfers_by_time ON transfers (created_at_ms);
+
+      CREATE TABLE transfer_steps (
+        transfer_id TEXT NOT NULL REFERENCES transfers (id),
+        at_ms BIGINT NOT NULL,
+        state TEXT NOT NULL,
+        note TEXT
+      );
     `,
   },
 ]

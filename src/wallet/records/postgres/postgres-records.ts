@@ -16,15 +16,15 @@ import {
 import { postgresMigrations } from './migrations.ts'
 
 /**
- * Records in a PostgreSQL database that any number of replicas share. Each decision holds the one row of `journal`, so
- * that all replicas decide one after the other, and goes by the database's clock alone.
+ * Records in a PostgreSQL database that any number of replicas share. Each decision locks the single row of `journal`,
+ * so that all replicas decide one after another, and uses only the database's clock.
  */
 export function postgresRecords(url: string, attemptsMs: number = limits.journalAttemptsMs): Records {
   let opening: Promise<pg.Pool> | undefined
   let last: Promise<unknown> = Promise.resolve()
   const opened = (): Promise<pg.Pool> => {
     opening ??= openPrepared(url).catch(error => {
-      // What failed once may be fixed by the next try.
+      // The next attempt may succeed.
       opening = undefined
       throw error
     })
@@ -33,7 +33,7 @@ export function postgresRecords(url: string, attemptsMs: number = limits.journal
   return {
     folder: null,
     decide(work) {
-      // One at a time in this process too, so that it queues with a single connection.
+      // Also one at a time within this process, so that it queues with a single connection.
       const decision = last.then(() => untilAnswered(new Decision(work), opened, attemptsMs))
       last = decision.catch(() => undefined)
       return decision
@@ -60,7 +60,7 @@ async function openPrepared(url: string): Promise<pg.Pool> {
 }
 
 interface Attempted<Result> {
-  /** May be made again over another connection after `JournalAway`. */
+  /** May be attempted again over another connection after `JournalAway`. */
   attempt(ask: Ask): Promise<Result>
 }
 
@@ -81,11 +81,11 @@ async function untilAnswered<Result>(
   }
 }
 
-/** One decision, however often it has to be tried. */
+/** One decision, however often it must be attempted. */
 class Decision<Result> implements Attempted<Result> {
   readonly #work: (nowMs: number) => Work<Result>
   readonly #unit = newId('unit')
-  /** What a COMMIT without an answer would have decided. */
+  /** The result of a COMMIT without an answer. */
   #undecided: { result: Result } | null = null
 
   constructor(work: (nowMs: number) => Work<Result>) {
@@ -94,7 +94,7 @@ class Decision<Result> implements Attempted<Result> {
 
   async attempt(ask: Ask): Promise<Result> {
     const nowMs = await beginDecision(ask)
-    // The holder of the row's lock knows that the transaction before has ended, one way or the other.
+    // The holder of the row's lock knows that the previous transaction has ended, one way or the other.
     if (this.#undecided && (await this.#isCommitted(ask))) {
       await ask('ROLLBACK')
       return this.#undecided.result

@@ -2,15 +2,15 @@ import { displayUsd, type MicroUsd } from '#contract/money.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import { isSolanaProgram } from '../chains/solana.ts'
 import * as limits from '../limits.ts'
-import type { ChosenOption, Order, Payee } from '../terms/order.ts'
+import type { ChosenOffer, Order, Payee } from '../terms/order.ts'
 import type { Refusal, RefusedTerms, Rule } from '../terms/refusal.ts'
 import { isAddressOn, isSolanaAddress, namespaceOf, type Policy, sameAddress, samePayee, sameRail } from './policy.ts'
 
-export type Choice = { kind: 'chosen'; chosen: ChosenOption } | { kind: 'refused'; refusal: Refusal }
+type Choice = { kind: 'chosen'; chosen: ChosenOffer } | { kind: 'refused'; refusal: Refusal }
 
 interface Terms {
   policy: Policy
-  /** Ours. */
+  /** Determined by us. */
   amount: MicroUsd
   /** The address whose key would sign. */
   payer: string
@@ -19,16 +19,16 @@ interface Terms {
 type Check = (option: PaymentOption, terms: Terms) => [Rule, string] | null
 
 /**
- * Picks the first acceptable offer to a known payee, else the first acceptable one. The order in which a service lists
- * them, its decimals, texts and suggestions count for nothing; `amount` is ours.
+ * Picks the first acceptable offer to a known payee, else the first acceptable one. The service's order, decimals,
+ * texts and suggestions count for nothing; `amount` is ours.
  */
-export function chooseOption(
+export function chooseOffer(
   { policy, amount, payer }: Terms,
   order: Pick<Order, 'accepts'>,
   known: readonly Payee[],
 ): Choice {
   const failures: Failure[] = []
-  const payable: ChosenOption[] = []
+  const payable: ChosenOffer[] = []
   for (const option of order.accepts.slice(0, limits.maxOptions)) {
     const failure = firstFailure(option, { policy, amount, payer })
     if (failure) failures.push({ rule: failure[0], why: failure[1], option })
@@ -48,7 +48,7 @@ export function chooseOption(
   }
 }
 
-/** The checks in their order; a text from outside is never repeated in what they say. */
+/** The checks in order; their sentences never repeat untrusted text. */
 const checks: readonly Check[] = [
   option => (isRecord(option) ? null : ['offer', 'it is not an object']),
   ({ scheme }) => (scheme === 'exact' ? null : ['scheme', 'its scheme is not `exact`']),
@@ -91,7 +91,7 @@ interface Failure {
   option: unknown
 }
 
-/** Of an offer what may stand in a record: a service's words are kept where they are plain ones. */
+/** Returns what a record may contain about an offer: a service's words only if they are plain. */
 function offered(option: unknown, ours: MicroUsd | null): RefusedTerms {
   const { network, asset, payTo, amount } = isRecord(option) ? option : {}
   return {
@@ -102,10 +102,10 @@ function offered(option: unknown, ours: MicroUsd | null): RefusedTerms {
   }
 }
 
-/** As addresses and names of chains are written. */
+/** The form of addresses and chain names. */
 const isPlain = (value: unknown): value is string => typeof value === 'string' && /^[\w:.-]{1,128}$/.test(value)
 
-/** The failure of the offer that came furthest says most. */
+/** The failure of the offer that passed the most checks says most. */
 function furthest(failures: readonly Failure[]): Failure {
   const order: readonly Rule[] = [
     'offer',
@@ -137,7 +137,7 @@ function transferMethodFailure({ extra }: PaymentOption): [Rule, string] | null 
     : ['token-name', 'it does not name its token and version']
 }
 
-/** The fee payer signs the whole transaction too; it is never this wallet. */
+/** The fee payer signs the whole transaction too; it must never be this wallet. */
 function feePayerFailure({ extra }: PaymentOption, payer: string): [Rule, string] | null {
   if (!isRecord(extra)) return ['fee-payer', 'it does not say who pays the fee']
   if (!isShort(extra)) return ['offer', 'its `extra` is too long']
@@ -148,10 +148,10 @@ function feePayerFailure({ extra }: PaymentOption, payer: string): [Rule, string
   return feePayer === payer ? ['fee-payer', 'it names this wallet as the fee payer'] : null
 }
 
-/** Addresses of which nobody can have the key. */
+/** Addresses whose key cannot exist. */
 const isNobody = (address: string): boolean => /^(0x0{40}|1{32})$/.test(address)
 
-/** Nesting that JSON cannot even write is as good as too long. */
+/** Nesting that JSON cannot write counts as too long. */
 function isShort(extra: Record<string, unknown>): boolean {
   try {
     return JSON.stringify(extra).length <= limits.maxExtraBytes
@@ -176,7 +176,7 @@ function lifetimeFailure(seconds: number, policy: Policy): [Rule, string] | null
   ]
 }
 
-function asChosen(option: PaymentOption, origin: string, known: readonly Payee[]): ChosenOption {
+function asChosen(option: PaymentOption, origin: string, known: readonly Payee[]): ChosenOffer {
   const { network, asset, payTo, extra } = option
   const payee = { origin, network, asset, payTo }
   return {

@@ -1,0 +1,171 @@
+import { type MicroUsd, microUsd } from '#contract/money.ts'
+import { maxListed, maxReasonLength } from '../limits.ts'
+import type { Rail, SignedPayment } from '../terms/order.ts'
+import { WalletRefusal } from '../terms/refusal.ts'
+import type { PaymentState } from './journal.ts'
+import { all, change, first, type Row, type Work } from './records.ts'
+
+/**
+ * Money that the owner has sent out of the wallet, to any address. It goes through the states of a payment, and counts
+ * against no cap: these are for what a model may spend.
+ */
+export interface Transfer extends Rail {
+  id: string
+  state: PaymentState
+  /** Of the wallet. */
+  address: string
+  payTo: string
+  amountMicroUsd: MicroUsd
+  /** Who brings it to the chain: the address of a facilitator, `local chain`, or `printed`. */
+  settler: string
+  by: string
+  createdAtMs: number
+  nonce: string | null
+  /** After this the chain takes it no more; on Solana an estimate. */
+  validBeforeMs: number | null
+  lastValidBlockHeight: number | null
+  memo: string | null
+  reason: string | null
+  confirmedAtMs: number | null
+  transaction: string | null
+}
+
+export type PlannedTransfer = Pick<
+  Transfer,
+  'id' | 'address' | 'network' | 'asset' | 'payTo' | 'amountMicroUsd' | 'settler' | 'by'
+>
+
+/** Every function below is one step of one row, inside the caller's decision; a wrong step throws and changes nothing. */
+export function* planTransfer(planned: PlannedTransfer, nowMs: number): Work<void> {
+  const { id, address, network, asset, payTo, amountMicroUsd, settler, by } = planned
+  yield* change(
+    `INSERT INTO transfers (id, state, address, network, asset, pay_to, amount_micro_usd, settler, by_whom, created_at_ms)
+     VALUES (?, 'planned', ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ...[id, address, network, asset, payTo, amountMicroUsd, settler, by, nowMs],
+  )
+  yield* note(id, 'planned', null, nowMs)
+}
+
+/** The bytes are on disk before anyone else has seen them. */
+export function* transferSigned(id: string, signed: SignedPayment, nowMs: number): Work<void> {
+  const { nonce, validBeforeMs, payload, chainLife } = signed
+  yield* change(
+    'UPDATE transfers SET nonce = ?, valid_before_ms = ?, last_valid_height = ?, memo = ?, payload = ? WHERE id = ?',
+    ...[nonce, validBeforeMs, chainLife?.lastValidBlockHeight ?? null, chainLife?.memo ?? null, payload, id],
+  )
+  yield* step(id, ['planned'], 'signed', null, nowMs)
+}
+
+/** `settler` is the one that gets it now. */
+export function* transferSent(id: string, settler: string, nowMs: number): Work<void> {
+  yield* step(id, ['signed', 'sent', 'unknown'], 'sent', null, nowMs)
+  yield* change('UPDATE transfers SET settler = ? WHERE id = ?', settler, id)
+}
+
+/** Only the chain knows its end. Nothing changes where that is known already. */
+export function* transferUnknown(id: string, reason: string, nowMs: number): Work<void> {
+  if ((yield* transferOf(id)).state === 'sent') yield* step(id, ['sent'], 'unknown', reason, nowMs)
+}
+
+/** The chain has it. */
+export function* transferConfirmed(id: string, transaction: string | null, nowMs: number): Work<void> {
+  if ((yield* transferOf(id)).state === 'confirmed') return
+  yield* step(id, ['signed', 'sent', 'unknown'], 'confirmed', null, nowMs)
+  yield* change(
+    'UPDATE transfers SET confirmed_at_ms = ?, transaction_hash = ?, payload = NULL WHERE id = ?',
+    ...[nowMs, transaction, id],
+  )
+}
+
+/** It was never signed, or the chain can take it no more. */
+export function* transferDead(id: string, reason: string, nowMs: number): Work<void> {
+  if ((yield* transferOf(id)).state === 'dead') return
+  yield* step(id, ['planned', 'signed', 'sent', 'unknown'], 'dead', reason, nowMs)
+  yield* change('UPDATE transfers SET payload = NULL WHERE id = ?', id)
+}
+
+export function* transferOf(id: string): Work<Transfer> {
+  const row = yield* first('SELECT * FROM transfers WHERE id = ?', id)
+  if (row) return read(row)
+  throw wrongStep(id)
+}
+
+/** Those that may still move money, oldest first. */
+export function* openTransfers(addresses: readonly string[]): Work<Transfer[]> {
+  const places = addresses.map(() => '?').join(', ')
+  const rows = yield* all(
+    `SELECT * FROM transfers WHERE address IN (${places}) AND state IN ('planned', 'signed', 'sent', 'unknown')
+     ORDER BY created_at_ms, rowid LIMIT ?`,
+    ...[...addresses, maxListed],
+  )
+  return rows.map(read)
+}
+
+/** Newest first. */
+export function* listTransfers(limit: number): Work<Transfer[]> {
+  const most = Math.min(limit, maxListed)
+  return (yield* all('SELECT * FROM transfers ORDER BY created_at_ms DESC, rowid DESC LIMIT ?', most)).map(read)
+}
+
+/** What was signed for an open one. */
+export function* transferPayload(id: string): Work<string> {
+  const payload = (yield* first('SELECT payload FROM transfers WHERE id = ?', id))?.payload
+  if (typeof payload === 'string') return payload
+  throw wrongStep(id)
+}
+
+function* step(
+  id: string,
+  from: readonly PaymentState[],
+  to: PaymentState,
+  why: string | null,
+  nowMs: number,
+): Work<void> {
+  const reason = why?.slice(0, maxReasonLength) ?? null
+  const places = from.map(() => '?').join(', ')
+  const changes = yield* change(
+    `UPDATE transfers SET state = ?, reason = ? WHERE id = ? AND state IN (${places})`,
+    ...[to, reason, id, ...from],
+  )
+  if (changes !== 1) throw wrongStep(id)
+  yield* note(id, to, reason, nowMs)
+}
+
+function* note(id: string, state: PaymentState, why: string | null, nowMs: number): Work<void> {
+  yield* change(
+    'INSERT INTO transfer_steps (transfer_id, at_ms, state, note) VALUES (?, ?, ?, ?)',
+    ...[id, nowMs, state, why],
+  )
+}
+
+const wrongStep = (id: string): WalletRefusal =>
+  new WalletRefusal({
+    rule: 'state',
+    sentence: `The transfer ${id} has another state than expected; another process has changed it.`,
+    nextStep: 'Look at `farebox wallet receipts`, then try again.',
+  })
+
+const numberOrNull = (value: unknown): number | null => (value === null || value === undefined ? null : Number(value))
+const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+
+function read(row: Row): Transfer {
+  return {
+    id: String(row.id),
+    state: row.state as PaymentState,
+    address: String(row.address),
+    network: String(row.network),
+    asset: String(row.asset),
+    payTo: String(row.pay_to),
+    amountMicroUsd: microUsd(Number(row.amount_micro_usd)),
+    settler: String(row.settler),
+    by: String(row.by_whom),
+    createdAtMs: Number(row.created_at_ms),
+    nonce: textOrNull(row.nonce),
+    validBeforeMs: numberOrNull(row.valid_before_ms),
+    lastValidBlockHeight: numberOrNull(row.last_valid_height),
+    memo: textOrNull(row.memo),
+    reason: textOrNull(row.reason),
+    confirmedAtMs: numberOrNull(row.confirmed_at_ms),
+    transaction: textOrNull(row.transaction_hash),
+  }
+}

@@ -1,0 +1,353 @@
+import { displayUsd, type MicroUsd, microUsd, parseUsd } from '#contract/money.ts'
+import { chainName } from '#contract/wire/networks.ts'
+import { EvmPayload, type PaymentOption } from '#contract/wire/payment.ts'
+import { signExactPayment, tokenDomain } from '../chains/evm.ts'
+import { lookAtChain } from '../chains/look-at-chain.ts'
+import { isPublicMoney, noNodeFor } from '../chains/nodes.ts'
+import { latestBlockhash, signSvmPayment } from '../chains/solana.ts'
+import { newId } from '../ids.ts'
+import type { WalletKey } from '../keys/keys.ts'
+import * as limits from '../limits.ts'
+import { type Pause, type TopUpLease, withTopUpLease } from '../payment/top-up-lease.ts'
+import { openPayments } from '../records/journal.ts'
+import type { Work } from '../records/records.ts'
+import {
+  openTransfers,
+  planTransfer,
+  type Transfer,
+  transferDead,
+  transferOf,
+  transferSent,
+  transferSigned,
+  transferUnknown,
+} from '../records/transfer-rows.ts'
+import { wrongClock } from '../rules/decide.ts'
+import { payeesOf } from '../rules/payees.ts'
+import { namespaceOf, type Policy, sameAddress } from '../rules/policy.ts'
+import { refuseWhenStopped } from '../rules/stop-switch.ts'
+import type { Rail, SignedPayment } from '../terms/order.ts'
+import { type Rule, WalletRefusal } from '../terms/refusal.ts'
+import { type Recipient, readRecipient } from './recipient.ts'
+import { printedSettler, type Settler, type SettlerAnswer } from './settler.ts'
+import { followTransfer, followTransfers, nodesFor, signedFor, type TransferRecords } from './transfer-end.ts'
+
+/**
+ * Money out of the wallet, by its owner's own act: no cap applies, and nothing that a model can call leads here. It is a
+ * payment by x402 to any address, so a facilitator pays the network's fee, and it has the states of one: a row before the
+ * signature, the same bytes when it is repeated, an end that only the chain tells.
+ */
+export interface TransferContext extends TransferRecords {
+  folder: string
+  policy: Pick<Policy, 'origin' | 'dryRun' | 'payees'>
+  /** Of the wallet, one a rail. */
+  addresses: readonly string[]
+  /** Notes outside of the data folder how far the journal has come. */
+  noteJournal(): Promise<void>
+  pause: Pause
+}
+
+/** What would be sent, for the user to confirm. */
+export interface PreparedTransfer extends Rail {
+  kind: 'new' | 'repeated'
+  from: string
+  payTo: string
+  amountMicroUsd: MicroUsd
+  /** What the address holds, and how much of it open payments may still take. */
+  balanceMicroUsd: MicroUsd
+  heldMicroUsd: MicroUsd
+  notes: readonly string[]
+}
+
+/** The same transfer was open and has arrived: the user repeats a command whose end was not shown. */
+export interface ArrivedTransfer {
+  kind: 'arrived'
+  transfer: Transfer
+}
+
+/** `amount` is USD as decimal text, or `all`. Signs nothing. Throws a refusal for what must not be sent. */
+export async function prepareTransfer(
+  context: TransferContext,
+  { to, amount }: { to: string; amount: string },
+): Promise<PreparedTransfer | ArrivedTransfer> {
+  const asked = amount === 'all' ? null : amountIn(amount)
+  await refuseNow(context)
+  const recipient = await recipientOf(context, to)
+  const from = context.addresses.find(address => namespaceOf(address) === namespaceOf(recipient.payTo))
+  if (from === undefined) throw refusal('network', `This wallet has no address on ${chainName(recipient.network)}.`)
+  const earlier = await earlierOf(context, from, { payTo: recipient.payTo, asked })
+  if (earlier?.state === 'confirmed') return { kind: 'arrived', transfer: earlier }
+  const { balance, held } = await fundsOf(context, recipient, from)
+  const common = { ...recipient, from, balanceMicroUsd: balance, heldMicroUsd: held }
+  if (earlier) return { ...common, kind: 'repeated', amountMicroUsd: earlier.amountMicroUsd }
+  const amountMicroUsd = asked ?? microUsd(balance > held ? balance - held : 0n)
+  refuseBeyond(recipient, from, { balance, held }, amountMicroUsd)
+  return { ...common, kind: 'new', amountMicroUsd }
+}
+
+async function recipientOf(context: TransferContext, to: string): Promise<Recipient> {
+  const payees = await context.records.read(() => payeesOf(context.policy.origin))
+  const not = { own: context.addresses, payees: [...context.policy.payees, ...payees].map(({ payTo }) => payTo) }
+  return readRecipient(to, not, nodesFor(context))
+}
+
+function amountIn(text: string): MicroUsd {
+  const amount = parseUsd(text)
+  if (amount !== null && amount > 0n) return amount
+  throw refusal(
+    'order',
+    'The amount is not a number of USD above 0.',
+    'Write it as 5 or 0.25, with at most six decimals, or `all`.',
+  )
+}
+
+async function refuseNow({ records, folder, policy }: TransferContext): Promise<void> {
+  await records.read(() => refuseWhenStopped(folder))
+  if (policy.dryRun)
+    throw refusal(
+      'dry-run',
+      'This is a dry run, in which nothing is signed.',
+      'Unset FAREBOX_DRY_RUN, or remove `dryRun` from policy.json.',
+    )
+}
+
+interface Terms {
+  payTo: string
+  /** Null for all that is there. */
+  asked: MicroUsd | null
+}
+
+/** The open transfer of the same terms, as the chain has it now; null where there is none. One of other terms goes first. */
+async function earlierOf(context: TransferContext, from: string, { payTo, asked }: Terms): Promise<Transfer | null> {
+  const followed = await followTransfers(context, [from])
+  const isSame = (each: Transfer) => sameAddress(each.payTo, payTo) && (asked === null || asked === each.amountMicroUsd)
+  const ended = followed.find(each => each.state === 'confirmed' && isSame(each))
+  const open = followed.filter(({ state }) => state !== 'confirmed' && state !== 'dead')
+  const other = open.find(each => !isSame(each))
+  if (other) throw stillOpen(other)
+  return open[0] ?? ended ?? null
+}
+
+function stillOpen(transfer: Transfer): WalletRefusal {
+  const { id, amountMicroUsd, payTo, validBeforeMs } = transfer
+  const until = validBeforeMs === null ? '' : `, until ${new Date(validBeforeMs).toISOString()} at the latest`
+  return refusal(
+    'payment-open',
+    `The transfer ${id} of ${displayUsd(amountMicroUsd)} to ${payTo} is still open${until}.`,
+    `Repeat it with the same address and amount, or wait a few minutes longer than that.`,
+  )
+}
+
+interface Funds {
+  balance: MicroUsd
+  held: MicroUsd
+}
+
+/** What an address holds, and what signed payments may still take of it. Refused where no node tells, or its clock is another. */
+async function fundsOf(context: TransferContext, rail: Rail, from: string): Promise<Funds> {
+  const nodes = nodesFor(context)
+  const seen = await lookAtChain(nodes, rail, from)
+  if (seen.why === 'no node') noNodeFor(rail.network)
+  if (seen.why === 'another chain')
+    throw refusal('node', `The configured node is not one of ${chainName(rail.network)}.`, 'Set a node of that chain.')
+  if (seen.balance === null)
+    throw refusal('node', `The node of ${chainName(rail.network)} did not answer.`, 'Try again in a minute.')
+  const { held, clock } = await context.records.read(function* (nowMs) {
+    const isPublic = isPublicMoney({ origin: context.policy.origin, rails: [], tokenNames: [] })
+    const chain = isPublic && seen.nowMs ? [{ whose: 'chain', atMs: seen.nowMs() } as const] : []
+    return { held: yield* heldOf(from), clock: wrongClock({ nowMs, otherClocks: chain }) }
+  })
+  if (clock) throw new WalletRefusal(clock)
+  return { balance: microUsd(seen.balance), held: microUsd(held) }
+}
+
+/** Payments that were signed and may still be collected. */
+function* heldOf(from: string): Work<bigint> {
+  const open = (yield* openPayments([from])).filter(({ state }) => state !== 'planned')
+  return open.reduce((sum, { amountMicroUsd }) => sum + amountMicroUsd, 0n)
+}
+
+function refuseBeyond({ network }: Rail, from: string, { balance, held }: Funds, amount: MicroUsd): void {
+  if (amount > 0n && amount <= balance - held) return
+  const reserved =
+    held > 0n ? `, of which ${displayUsd(held)} is reserved for payments that may still be collected` : ''
+  throw refusal(
+    'funds',
+    `${from} holds ${displayUsd(balance)} in USDC on ${chainName(network)}${reserved}.`,
+    balance - held > 0n ? `Send at most ${displayUsd(balance - held)}, or \`all\`.` : 'There is nothing to send.',
+  )
+}
+
+/**
+ * Sends what the user has confirmed; `settler` null is for a transfer that the user submits. Ends with what the chain says,
+ * or with a transfer that is still open, which a repetition of the same terms takes up again.
+ */
+export async function sendTransfer(
+  context: TransferContext,
+  prepared: PreparedTransfer,
+  { key, settler, by }: { key: WalletKey; settler: Settler | null; by: string },
+): Promise<Transfer> {
+  await refuseNow(context)
+  return withTopUpLease(context.records, context.pause, async lease => {
+    await context.noteJournal()
+    await dropPlanned(context, lease, prepared.from)
+    const terms = { payTo: prepared.payTo, asked: prepared.amountMicroUsd }
+    const earlier = await earlierOf(context, prepared.from, terms)
+    if (earlier?.state === 'confirmed') return earlier
+    if (!earlier && prepared.kind === 'repeated')
+      throw refusal('state', 'The earlier transfer has expired without being settled.', 'Run the command again.')
+    if (earlier && settler) await refuseOtherFeePayer(context, earlier, settler)
+    const id = earlier?.id ?? (await signNew(context, lease, prepared, { key, settler, by }))
+    return bring(context, lease, id, settler)
+  })
+}
+
+/** The holder of the lease knows that no other process can still sign what is only planned. */
+const dropPlanned = ({ records }: TransferContext, lease: TopUpLease, from: string): Promise<void> =>
+  records.decide(function* (nowMs) {
+    yield* lease.check()
+    for (const { id, state } of yield* openTransfers([from]))
+      if (state === 'planned') yield* transferDead(id, 'never signed', nowMs)
+  })
+
+async function refuseOtherFeePayer({ records }: TransferContext, transfer: Transfer, settler: Settler): Promise<void> {
+  const { accepted } = await signedFor(records, transfer.id)
+  if (!transfer.network.startsWith('solana:')) return
+  if ((await settler.feePayerOn(transfer.network)) === accepted.extra?.feePayer) return
+  throw refusal(
+    'payment-open',
+    `The transfer ${transfer.id} was signed for another facilitator, ${transfer.settler}.`,
+    'Repeat it with that one in `--facilitator`, or wait three minutes until it has expired.',
+  )
+}
+
+interface Signing {
+  key: WalletKey
+  settler: Settler | null
+  by: string
+}
+
+async function signNew(
+  context: TransferContext,
+  lease: TopUpLease,
+  prepared: PreparedTransfer,
+  signing: Signing,
+): Promise<string> {
+  const { records, folder } = context
+  const { amountMicroUsd, from } = prepared
+  // Again, whatever the caller has kept since the user confirmed it.
+  const { network, asset, payTo } = await recipientOf(context, prepared.payTo)
+  refuseBeyond(prepared, from, await fundsOf(context, prepared, from), amountMicroUsd)
+  // All that can fail is asked before the row.
+  const sign = await signerFor(context, prepared, signing)
+  const id = newId('send')
+  const settler = signing.settler?.name ?? printedSettler
+  const atMs = await records.decide(function* (nowMs) {
+    yield* lease.check()
+    yield* refuseWhenStopped(folder)
+    yield* planTransfer({ id, address: from, network, asset, payTo, amountMicroUsd, settler, by: signing.by }, nowMs)
+    return nowMs
+  })
+  const signed = await sign(atMs)
+  await records.decide(function* (nowMs) {
+    yield* lease.check()
+    yield* refuseWhenStopped(folder)
+    yield* transferSigned(id, signed, nowMs)
+  })
+  return id
+}
+
+async function signerFor(
+  context: TransferContext,
+  { network, asset, payTo, amountMicroUsd }: PreparedTransfer,
+  { key, settler }: Signing,
+): Promise<(nowMs: number) => Promise<SignedPayment>> {
+  const nodes = nodesFor(context)
+  const feePayer = settler && (await settler.feePayerOn(network))
+  const option = (maxTimeoutSeconds: number, extra: Record<string, unknown>): PaymentOption => ({
+    ...{ scheme: 'exact', network, amount: amountMicroUsd.toString(), asset, payTo, maxTimeoutSeconds, extra },
+  })
+  const payee = { origin: '', network, asset, payTo }
+  if (key.namespace === 'eip155') {
+    const { name, version } = await tokenDomain(nodes.eip155 ?? noNodeFor(network), asset)
+    const chosen = {
+      option: option(settler ? limits.transferSeconds : limits.printedTransferSeconds, { name, version }),
+      ...{ payee, isKnownPayee: true, tokenName: name, tokenVersion: version },
+    }
+    return nowMs => signExactPayment(key, chosen, amountMicroUsd, nowMs)
+  }
+  if (feePayer === null)
+    throw refusal(
+      'settings',
+      'On Solana, the account that pays the fee is part of what is signed, so a facilitator is needed.',
+      'Run the command without `--print`.',
+    )
+  const lifetime = await latestBlockhash(nodes.solana ?? noNodeFor(network))
+  const chosen = {
+    option: option(limits.transferSeconds, { feePayer }),
+    ...{ payee, isKnownPayee: true, tokenName: '', tokenVersion: '' },
+  }
+  return nowMs => signSvmPayment(key, chosen, amountMicroUsd, lifetime, nowMs)
+}
+
+/** Its row is noted outside of the data folder first, so that no copy from before it can be taken for the journal. */
+async function bring(
+  context: TransferContext,
+  lease: TopUpLease,
+  id: string,
+  settler: Settler | null,
+): Promise<Transfer> {
+  const { records, folder } = context
+  await context.noteJournal()
+  const transfer = await records.decide(function* (nowMs) {
+    yield* lease.check()
+    yield* refuseWhenStopped(folder)
+    yield* transferSent(id, settler?.name ?? printedSettler, nowMs)
+    return yield* transferOf(id)
+  })
+  if (!settler) return transfer
+  const payment = await signedFor(records, id)
+  const { scheme: _, extra, ...accepted } = payment.accepted
+  const option = { ...accepted, scheme: 'exact', extra: { ...extra } } as PaymentOption
+  return awaitEnd(context, transfer, await settler.settle(payment, option))
+}
+
+/** The facilitator's word is no proof, so the chain is asked until it has the transfer or the time is up. */
+async function awaitEnd(context: TransferContext, transfer: Transfer, answer: SettlerAnswer): Promise<Transfer> {
+  const reported = answer.kind === 'settled' ? answer.transaction : null
+  const patienceMs = answer.kind === 'refused' ? 0 : limits.transferFollowMs
+  for (let waitedMs = 0; ; waitedMs += limits.transferPollMs) {
+    const now = await followTransfer(context, transfer, reported)
+    if (now.state === 'confirmed' || now.state === 'dead') return now
+    if (waitedMs >= patienceMs) break
+    await context.pause(limits.transferPollMs)
+  }
+  const reason = answer.kind === 'settled' ? 'reported as settled, not seen on the chain yet' : answer.reason
+  return context.records.decide(function* (nowMs) {
+    yield* transferUnknown(transfer.id, reason, nowMs)
+    return yield* transferOf(transfer.id)
+  })
+}
+
+/** A signed transfer as other wallets submit it: `transferWithAuthorization` of the token's contract. */
+export interface PrintedTransfer {
+  token: string
+  from: string
+  to: string
+  value: string
+  validAfter: string
+  validBefore: string
+  nonce: string
+  v: number
+  r: string
+  s: string
+}
+
+/** What anyone may submit to the chain, of an open transfer on an EVM chain. It moves this amount to this address alone. */
+export async function printedTransfer({ records }: TransferRecords, { id, asset }: Transfer): Promise<PrintedTransfer> {
+  const { signature, authorization } = EvmPayload.parse((await signedFor(records, id)).payload)
+  const [r, s, v] = [signature.slice(2, 66), signature.slice(66, 130), signature.slice(130)]
+  return { token: asset, ...authorization, v: Number.parseInt(v, 16), r: `0x${r}`, s: `0x${s}` }
+}
+
+const refusal = (rule: Rule, sentence: string, nextStep = ''): WalletRefusal =>
+  new WalletRefusal({ rule, sentence, nextStep })

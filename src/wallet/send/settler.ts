@@ -1,0 +1,127 @@
+import { z } from 'zod'
+import { FacilitatorSettlement, facilitatorKinds } from '#contract/wire/facilitator.ts'
+import { isLoopback } from '#contract/wire/network-address.ts'
+import { x402Version } from '#contract/wire/networks.ts'
+import type { PaymentOption, PaymentPayload } from '#contract/wire/payment.ts'
+import { textWithin } from '../chains/nodes.ts'
+import { facilitatorAnswerBytes, facilitatorSettleMs, facilitatorSupportedMs } from '../limits.ts'
+import { plainReason } from '../payment/send-payment.ts'
+import { WalletRefusal } from '../terms/refusal.ts'
+
+/**
+ * Brings a signed transfer to the chain and pays the network's fee, because the wallet holds only USDC. It can move the
+ * signed amount to the signed address or do nothing.
+ */
+export interface Settler {
+  /** As a row keeps it: the address of a facilitator, or `local chain`. */
+  readonly name: string
+  /** As the user reads it. */
+  readonly shown: string
+  /** Who pays the fee on Solana, whom the payer signs for; null elsewhere. Throws a refusal where it does not settle there. */
+  feePayerOn(network: string): Promise<string | null>
+  /** The chain has the last word; never rejects. */
+  settle(payment: PaymentPayload, option: PaymentOption): Promise<SettlerAnswer>
+}
+
+export type SettlerAnswer =
+  | { kind: 'settled'; transaction: string | null }
+  /** It says no, which is no proof: what it was given may still land while it is valid. */
+  | { kind: 'refused'; reason: string }
+  | { kind: 'unknown'; reason: string }
+
+/** In a row: the user submits it. */
+export const printedSettler = 'printed'
+
+/**
+ * Settles on Base and Solana without an account; it is asked only after the user has seen its name. Its list of 2026-10-19
+ * has both networks by x402 version 2.
+ */
+const publicFacilitator = 'https://facilitator.payai.network'
+
+/** An x402 facilitator, over HTTP. Asks nothing of the network until it is used. Throws a refusal for an address not to be used. */
+export function facilitatorAt(address: string = publicFacilitator): Settler {
+  const base = baseOf(address)
+  const { host } = base
+  return {
+    name: base.href,
+    shown: `the facilitator ${host}`,
+    async feePayerOn(network) {
+      const answer = await ask(base, 'supported', null, facilitatorSupportedMs).catch(() => null)
+      const kinds = answer?.status === 200 ? facilitatorKinds(answer.body) : null
+      if (!kinds) throw refusal(`The facilitator ${host} did not answer with the networks that it supports.`)
+      const kind = kinds.find(each => each.network === network)
+      if (!kind) throw refusal(`The facilitator ${host} does not settle on ${network}.`)
+      if (!network.startsWith('solana:')) return null
+      const feePayer = z.string().safeParse(kind.extra?.feePayer)
+      if (feePayer.success) return feePayer.data
+      throw refusal(`The facilitator ${host} does not name the account that pays fees on Solana.`)
+    },
+    async settle(payment, option) {
+      const body = { x402Version, paymentPayload: payment, paymentRequirements: option }
+      try {
+        return readAnswer(await ask(base, 'settle', body, facilitatorSettleMs))
+      } catch {
+        return { kind: 'unknown', reason: 'no answer' }
+      }
+    },
+  }
+}
+
+interface Answer {
+  status: number
+  body: unknown
+}
+
+/** Follows no redirect, because what is signed is for nobody else. */
+async function ask(base: URL, question: 'supported' | 'settle', body: object | null, timeoutMs: number) {
+  const response = await fetch(new URL(question, base), {
+    method: body ? 'POST' : 'GET',
+    headers: { accept: 'application/json', ...(body && { 'content-type': 'application/json' }) },
+    body: body && JSON.stringify(body),
+    redirect: 'error',
+    signal: AbortSignal.timeout(timeoutMs),
+  })
+  const text = await textWithin(response, facilitatorAnswerBytes)
+  return { status: response.status, body: jsonOf(text) } satisfies Answer
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function readAnswer({ status, body }: Answer): SettlerAnswer {
+  const settled = FacilitatorSettlement.safeParse(body)
+  const kind = status >= 400 && status < 500 ? 'refused' : 'unknown'
+  if (!settled.success) return { kind, reason: `answered ${status}` }
+  const { success, transaction, errorReason } = settled.data
+  if (!success) return { kind: 'refused', reason: plainReason(errorReason ?? `answered ${status}`) }
+  return { kind: 'settled', transaction: plainId(transaction) }
+}
+
+/** A hash on an EVM chain or a signature on Solana. */
+const plainId = (text: string | null | undefined): string | null =>
+  text && /^(0x[0-9a-fA-F]{64}|[1-9A-HJ-NP-Za-km-z]{64,88})$/.test(text) ? text : null
+
+function baseOf(address: string): URL {
+  const url = URL.canParse(address) ? new URL(address) : null
+  const isEncrypted = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname))
+  if (!url || !isEncrypted || url.username || url.password || url.search || url.hash)
+    throw new WalletRefusal({
+      rule: 'settings',
+      sentence: 'The address of the facilitator is not a URL of https without user, password, query or fragment.',
+      nextStep: `Write it as ${publicFacilitator}; plain http works only on this machine.`,
+    })
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/`
+  return url
+}
+
+const refusal = (sentence: string): WalletRefusal =>
+  new WalletRefusal({
+    rule: 'settings',
+    sentence,
+    nextStep: 'Nothing was signed. Choose another facilitator with `--facilitator URL`.',
+  })
