@@ -5,7 +5,7 @@ export default definePrompt({
   name: 'make-a-video',
   title: 'Make a video',
   description: 'Make a video from an idea and save it; shows the price first.',
-  needs: ['models_find', 'video_quote', 'video_create', 'job_wait'],
+  needs: ['models_find', 'estimate', 'video_create', 'job_wait'],
   arguments: z.strictObject({
     idea: z.string().min(1).max(10_000).describe('What the video should show.'),
     budget_usd: z
@@ -24,8 +24,8 @@ export default definePrompt({
 ${idea}
 
 1. Call models_find with type "video" and ${model ? `use the model \`${model}\`` : 'choose a suitable model'}. Use only values from its record.
-2. Call video_quote and tell me the model, length, format and price. ${budget_usd ? `Continue without asking if it costs at most ${budget_usd} USD; otherwise stop and ask me.` : 'Wait for my approval.'}
-3. Write a prompt that describes the scene, the motion and the style. Call video_create once.
+2. Write a prompt that describes the scene, the motion and the style.
+3. Call estimate for video_create with these arguments and tell me the model, length, format and price. ${budget_usd ? `Continue without asking if it costs at most ${budget_usd} USD; otherwise stop and ask me.` : 'Wait for my approval.'} Then call video_create once with the same arguments.
 4. If a result asks for my approval or consent, show me its full text and wait. Never decide for me.
 5. Call job_wait until the job is done; "still running" is not an error. If the job fails, tell me why and whether the price was refunded. Do not start another one without asking.
 6. Tell me the path of the saved file, the charge and the remaining credit.`,

@@ -21,7 +21,7 @@ export default defineResource({
   },
 })
 
-/** As many lines as fit. */
+/** Returns as many lines as fit. */
 function within(lines: readonly string[], mostCharacters: number): string[] {
   let characters = 0
   return lines.filter(line => {

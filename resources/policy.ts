@@ -2,9 +2,10 @@ import { keepMs } from '#toolkit/bounds.ts'
 import { defineResource } from '#toolkit/define.ts'
 import { walletOutput } from '#toolkit/output/wallet.ts'
 
-/** What nobody decides but the user, as docs/wallet.md lists it. */
+/** What only the user decides, as listed in docs/wallet.md. */
 const personDecides = [
-  'A call or a requested top-up above `ask_above`.',
+  'A call or a requested top-up above `caps_usd.ask_above`. After a 402, the wallet tops up by 5 USD, or by what the call needs if that is more, without asking, within the caps.',
+  'The first payment of a wallet that was made in a conversation, while `next_payment_asks` is true.',
   'A call without a known price.',
   'Repeating a call whose answer was lost, if the service might charge for both.',
   'The first payment to an address.',

@@ -3,7 +3,7 @@ import { createEmbedding } from '#contract/operations/embeddings.ts'
 import { embeddingTexts } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define.ts'
 import { againArgument } from '#toolkit/input/arguments.ts'
-import { paidOutput, paidShape, sayPaid } from '#toolkit/output/paid.ts'
+import { paidOutput, paidShape, SavedFileOutput, sayPaid, saySaved } from '#toolkit/output/paid.ts'
 import type { Paid, ToolContext } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { untrustedId } from '#toolkit/values/untrusted.ts'
@@ -13,7 +13,8 @@ export default defineTool({
   set: 'core',
   isDefault: false,
   title: 'Make vectors of texts',
-  description: 'Turns texts into vectors, saved as JSON: an array of arrays in the same order. Paid by tokens.',
+  description:
+    'Turns texts into vectors for search or clustering, saved as JSON: an array of arrays in the same order. To answer a question about a text, use chat. Paid by tokens.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     model: z.string().min(1).describe('Id from models_find.'),
@@ -28,7 +29,7 @@ export default defineTool({
     vectors: z.number(),
     dimensions: z.number(),
     input_tokens: z.number(),
-    file: z.object({ path: z.string(), mime_type: z.string(), bytes: z.number() }),
+    file: SavedFileOutput,
     ...paidShape,
   }),
 
@@ -54,13 +55,13 @@ export default defineTool({
   },
 
   say: output =>
-    `${output.vectors} vectors of ${output.dimensions} numbers by ${output.model}. Saved: ${output.file.path}. ${sayPaid(output)}`,
+    `${output.vectors} vectors of ${output.dimensions} numbers by ${output.model}, from ${output.input_tokens} tokens. ${saySaved(output.file)} ${sayPaid(output)}`,
   files: ({ file }) => [{ path: file.path, mimeType: file.mime_type }],
 })
 
 /**
- * Saves what a call has paid for and is of no use but as a file. Where it cannot be saved the call counts as undelivered, so
- * the same one finds its result kept; the failure says so, and what was charged.
+ * Saves what a call has paid for and is only useful as a file. If it cannot be saved, the call counts as undelivered,
+ * so repeating it finds the stored result; the failure says so, and what was charged.
  */
 export async function savingPaid<Result>(
   { signal }: Pick<ToolContext, 'signal'>,

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { GenerateImageRequest, generateImage, ImageFormat } from '#contract/operations/images.ts'
 import { defineTool } from '#toolkit/define.ts'
-import { againArgument, plainNumber, plainText, previewArgument, previewOf } from '#toolkit/input/arguments.ts'
+import { againArgument, plainNumber, plainText, previewArgument } from '#toolkit/input/arguments.ts'
 import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/output/paid.ts'
+import { shownMedia } from '#toolkit/output/shown-media.ts'
 
 const { prompt, negative_prompt, width, height, seed } = GenerateImageRequest.shape
 
@@ -10,7 +11,8 @@ export default defineTool({
   name: 'image_create',
   set: 'image',
   title: 'Create images',
-  description: 'Makes images from a prompt and saves them. Paid per image.',
+  description:
+    'Makes new images from a prompt and saves them. To change an existing image, use image_edit. Paid per image.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     model: z.string().min(1).describe('Of type image, from models_find.'),
@@ -25,14 +27,15 @@ export default defineTool({
     seed: plainNumber(seed).optional().describe('The same draws the same.'),
     variants: z.number().int().min(1).max(4).optional().describe('How many; each is charged.'),
     format: ImageFormat.optional().describe('Of the file.'),
-    preview: previewArgument.describe('Shows the first, small.'),
+    preview: previewArgument.describe('false shows none.'),
     again: againArgument,
   }),
   modelType: 'image',
+  app: 'media',
   output: MadeOutput,
 
   async run(context, { again, preview: _preview, ...body }) {
-    // One image comes as its bytes, several only in JSON.
+    // One image is returned as bytes, several only as JSON.
     const asked = { ...body, return_binary: (body.variants ?? 1) === 1 }
     const made = await context.make(generateImage, { params: undefined, query: undefined, body: asked }, { again })
     return madeOutput(made, body.model)
@@ -40,5 +43,5 @@ export default defineTool({
 
   say: sayMade,
   files: madeFiles,
-  shows: ({ files }, call) => previewOf(files[0], call),
+  shows: ({ files }, call) => shownMedia(files, call),
 })

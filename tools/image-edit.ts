@@ -2,14 +2,16 @@ import { z } from 'zod'
 import { EditImageRequest, editAspectRatios, editImage, multiEditImage } from '#contract/operations/images.ts'
 import { imagesInCall } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define.ts'
-import { againArgument, imageSource, plainText, previewArgument, previewOf } from '#toolkit/input/arguments.ts'
+import { againArgument, imageSource, plainText, previewArgument } from '#toolkit/input/arguments.ts'
 import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/output/paid.ts'
+import { shownMedia } from '#toolkit/output/shown-media.ts'
 
 export default defineTool({
   name: 'image_edit',
   set: 'image',
   title: 'Edit images',
-  description: 'Edits an image, or combines up to three, by a prompt, and saves the result. Paid per image.',
+  description:
+    'Edits an image, or combines up to three, by a prompt, and saves the result. For a larger image, use image_upscale. Paid per image.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     model: z.string().min(1).describe('Of type inpaint, from models_find.'),
@@ -18,10 +20,11 @@ export default defineTool({
     aspect_ratio: z.enum(editAspectRatios).optional().describe('Width to height.'),
     resolution: plainText(EditImageRequest.shape.resolution).optional().describe('Such as 2K.'),
     quality: z.enum(['low', 'medium', 'high']).optional().describe('Changes the price.'),
-    preview: previewArgument.describe('Shows it, small.'),
+    preview: previewArgument.describe('false shows none.'),
     again: againArgument,
   }),
   modelType: 'inpaint',
+  app: 'media',
   sentAs: { modelId: 'model', image: 'images' },
   output: MadeOutput,
 
@@ -30,7 +33,7 @@ export default defineTool({
     const address = { params: undefined, query: undefined }
     const made = await (others.length === 0
       ? context.make(editImage, { ...address, body: { ...choices, model, image: first } }, { again })
-      : // The published contract names the model of several pictures by its older word alone.
+      : // For several images, the published contract names the model only by its older word.
         context.make(
           multiEditImage,
           { ...address, body: { ...choices, modelId: model, images: [first, ...others] } },
@@ -41,5 +44,5 @@ export default defineTool({
 
   say: sayMade,
   files: madeFiles,
-  shows: ({ files }, call) => previewOf(files[0], call),
+  shows: ({ files }, call) => shownMedia(files, call),
 })

@@ -1,21 +1,24 @@
 import { z } from 'zod'
 import { backgroundRemoveImage } from '#contract/operations/images.ts'
 import { defineTool } from '#toolkit/define.ts'
-import { againArgument, imageSource, previewArgument, previewOf } from '#toolkit/input/arguments.ts'
+import { againArgument, imageSource, previewArgument } from '#toolkit/input/arguments.ts'
 import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/output/paid.ts'
+import { shownMedia } from '#toolkit/output/shown-media.ts'
 
 export default defineTool({
   name: 'image_remove_background',
   set: 'image',
   title: 'Remove a background',
-  description: "Makes an image's background transparent and saves it as PNG. Paid per image.",
+  description:
+    "Makes an image's background transparent and saves it as PNG. For a different background, use image_edit. Paid per image.",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     image: z.string().min(1).describe('Path or URL.'),
     model: z.string().min(1).optional().describe('If there are several.'),
-    preview: previewArgument.describe('Shows it, small.'),
+    preview: previewArgument.describe('false shows none.'),
     again: againArgument,
   }),
+  app: 'media',
   sentAs: { image_url: 'image' },
   output: MadeOutput,
 
@@ -28,5 +31,5 @@ export default defineTool({
 
   say: sayMade,
   files: madeFiles,
-  shows: ({ files }, call) => previewOf(files[0], call),
+  shows: ({ files }, call) => shownMedia(files, call),
 })

@@ -1,25 +1,27 @@
 import { z } from 'zod'
 import { upscaleImage } from '#contract/operations/images.ts'
 import { defineTool } from '#toolkit/define.ts'
-import { againArgument, imageSource, previewArgument, previewOf } from '#toolkit/input/arguments.ts'
+import { againArgument, imageSource, previewArgument } from '#toolkit/input/arguments.ts'
 import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/output/paid.ts'
+import { shownMedia } from '#toolkit/output/shown-media.ts'
 import type { Made } from '#toolkit/tool-context.ts'
 
 export default defineTool({
   name: 'image_upscale',
   set: 'image',
   title: 'Upscale an image',
-  description: 'Makes an image larger and saves it. Paid per image.',
+  description: 'Makes an image larger and saves it. For a video, use video_create with an upscaler. Paid per image.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     image: z.string().min(1).describe('Path or URL.'),
     scale: z.number().min(1).max(4).optional().describe('2 by default; above 2 at the price of 4.'),
     enhance: z.boolean().optional().describe('Also redraws details.'),
     model: z.string().min(1).optional().describe('Of type upscale.'),
-    preview: previewArgument.describe('Shows it, small.'),
+    preview: previewArgument.describe('false shows none.'),
     again: againArgument,
   }),
   modelType: 'upscale',
+  app: 'media',
   output: MadeOutput,
 
   async run(context, { again, preview: _preview, image, ...choices }) {
@@ -30,10 +32,10 @@ export default defineTool({
 
   say: sayMade,
   files: madeFiles,
-  shows: ({ files }, call) => previewOf(files[0], call),
+  shows: ({ files }, call) => shownMedia(files, call),
 })
 
-/** Services have two prices, for up to twice the size and for more. */
+/** Services have two prices: up to twice the size, and beyond. */
 const withPriceNote = (made: Made, scale = 2): Made =>
   scale > 2 && scale < 4
     ? {

@@ -6,7 +6,8 @@ export default defineTool({
   name: 'job_delete',
   set: 'core',
   title: "Delete a job's file",
-  description: 'Deletes a finished job’s file at the service; the file saved here stays. Free.',
+  description:
+    'Deletes a finished job’s file at the service; the file saved here stays. It neither stops a job nor refunds it. Free.',
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({ job_id: z.string().min(1).describe('From job_list.') }),
   output: JobOutput.pick({ job_id: true, state: true }),

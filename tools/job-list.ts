@@ -7,7 +7,8 @@ export default defineTool({
   name: 'job_list',
   set: 'core',
   title: 'List jobs',
-  description: 'Jobs started here, newest first, with saved files. Free.',
+  description:
+    'Lists jobs started here, newest first, with saved files. Use it to find a job_id; to wait for a job, use job_wait. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   input: z.strictObject({
     limit: z.number().int().min(1).max(listRows.maximum).default(listRows.default).describe('Newest first.'),

@@ -1,10 +1,8 @@
 import { z } from 'zod'
-import { displayUsd } from '#contract/money.ts'
 import { modelRows } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define.ts'
-import { Usd } from '#toolkit/output/paid.ts'
 import type { LimitsView } from '#toolkit/tool-context.ts'
-import { isoTime, sayUsd, usd } from '#toolkit/values/amounts.ts'
+import { isoTime } from '#toolkit/values/amounts.ts'
 import { untrustedId } from '#toolkit/values/untrusted.ts'
 
 const observed = 'The service lists no limits; these are from its last answers.'
@@ -13,11 +11,12 @@ export default defineTool({
   name: 'limits',
   set: 'core',
   title: 'Limits of the service',
-  description: 'Limits per minute by model, what is left, credit. Needs a wallet or key. Free.',
+  description:
+    'Rate limits per minute by model, what is left of them, and the tier. Use it after a refusal for a rate limit, or before many calls. For money, use wallet_status. Needs a wallet or key. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({ model: z.string().optional().describe('Part of an id.') }),
   output: z.object({
-    credit_usd: Usd,
+    tier: z.string().nullable(),
     note: z.string().optional(),
     models: z.array(
       z.object({
@@ -38,29 +37,28 @@ export default defineTool({
   }),
 
   async run(context, { model: part = '' }) {
-    const { creditMicroUsd, refill, source, models } = await context.limits()
+    const { tier, source, models } = await context.limits()
     const found = models.filter(({ model }) => model.toLowerCase().includes(part.toLowerCase()))
     const notes = [
       ...(source === 'answers' ? [observed] : []),
-      ...(refill ? [`Credit below ${displayUsd(refill.below)} is refilled by ${displayUsd(refill.by)}.`] : []),
       ...(part !== '' && found.length === 0
         ? [`No model with a limit has "${untrustedId(part)}" in its id; models_find has the ids.`]
         : []),
     ]
     return {
-      credit_usd: usd(creditMicroUsd),
+      tier: tier && untrustedId(tier),
       ...(notes.length > 0 && { note: notes.join(' ') }),
       models: found.slice(0, modelRows.maximum).map(shownRow),
       found: found.length,
     }
   },
 
-  say({ credit_usd, note, models, found }) {
+  say({ tier, note, models, found }) {
     const rest = found - models.length
-    // A list that names no limit of tokens has none; an answer may just not have said it.
+    // A list without a token limit means that there is none; an answer may just not have reported it.
     const unsaid = note?.startsWith(observed) ? 'unknown' : 'unlimited'
     return [
-      credit_usd === null ? 'The credit is unknown.' : `Credit: ${sayUsd(credit_usd)}.`,
+      ...(tier === null ? [] : [`Tier: ${tier}.`]),
       ...(note === undefined ? [] : [note]),
       ...models.map(
         row =>
@@ -71,7 +69,7 @@ export default defineTool({
   },
 })
 
-/** Without what no answer has said, because there may be many rows. */
+/** Omits what no answer has reported, because there may be many rows. */
 function shownRow({ model, ...row }: LimitsView['models'][number]) {
   const left = {
     ...(row.requestsLeft !== null && { requests: row.requestsLeft }),

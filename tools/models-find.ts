@@ -10,7 +10,8 @@ export default defineTool({
   name: 'models_find',
   set: 'core',
   title: 'Find models',
-  description: 'Models of the service with prices and allowed values; call it before any paid tool. Free.',
+  description:
+    'Finds models of the service with prices and allowed values; call it before any paid tool. For the price of one call, use estimate. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
     query: z.string().optional().describe('Words in the id, name or description.'),
@@ -38,7 +39,7 @@ export default defineTool({
   },
 })
 
-/** A list of all types leaves them out, because the type is farebox's own. */
+/** A list of all types omits them, because the type is farebox's own. */
 const removingBackgrounds = async (context: ToolContext): Promise<ModelRecord[]> =>
   (await context.models()).filter(({ type }) => type === 'background')
 

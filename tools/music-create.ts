@@ -2,8 +2,9 @@ import { z } from 'zod'
 import { AudioQueueRequest, queueAudio } from '#contract/operations/audio.ts'
 import { defineTool } from '#toolkit/define.ts'
 import { againArgument, plainNumber, plainText } from '#toolkit/input/arguments.ts'
-import { filesOf, JobOutput, jobOutput, runningJob, sayStarted } from '#toolkit/output/job.ts'
+import { filesOf, JobOutput, jobOutput, runningJob, sayStarted, sayWhich } from '#toolkit/output/job.ts'
 import { paidOutput, paidShape, sayPaid } from '#toolkit/output/paid.ts'
+import { shownMedia } from '#toolkit/output/shown-media.ts'
 
 const asked = AudioQueueRequest.shape
 
@@ -11,7 +12,8 @@ export default defineTool({
   name: 'music_create',
   set: 'audio',
   title: 'Create music',
-  description: 'Starts a paid job for music or other audio and returns its job_id at once; then call job_wait.',
+  description:
+    'Starts a paid job for music or other audio and returns its job_id at once; then call job_wait. For a spoken text, use speech_create.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     model: z.string().min(1).describe('Of type music, from models_find.'),
@@ -25,6 +27,7 @@ export default defineTool({
     again: againArgument,
   }),
   modelType: 'music',
+  app: 'media',
   output: JobOutput.extend(paidShape),
 
   async run(context, { again, ...body }) {
@@ -32,8 +35,9 @@ export default defineTool({
     return { ...jobOutput(job), ...paidOutput(paid) }
   },
 
-  say: output => `${sayStarted(output, output.already_paid === true)} ${sayPaid(output)}`,
-  // A call that is repeated may find its job done.
+  say: output => `${sayStarted(output, output.already_paid === true)} ${sayPaid(output)} ${sayWhich(output)}`,
+  // A repeated call may find its job finished.
   files: filesOf,
+  shows: ({ file }, { context }) => shownMedia(file ? [file] : [], { context, input: {} }),
   goesOnAs: runningJob,
 })

@@ -3,8 +3,9 @@ import { createSpeech, SpeechFormat, SpeechRequest } from '#contract/operations/
 import { defineTool } from '#toolkit/define.ts'
 import { againArgument, plainNumber, plainText } from '#toolkit/input/arguments.ts'
 import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/output/paid.ts'
+import { shownMedia } from '#toolkit/output/shown-media.ts'
 
-/** Raw samples are no file that any player knows. */
+/** Raw samples are not a file that players know. */
 const FileFormat = SpeechFormat.exclude(['pcm'])
 
 const asked = SpeechRequest.shape
@@ -13,7 +14,8 @@ export default defineTool({
   name: 'speech_create',
   set: 'audio',
   title: 'Speak a text',
-  description: 'Converts text to speech and saves it. Split longer texts. Paid by the character.',
+  description:
+    'Converts text to speech and saves it. Split longer texts. For music or singing, use music_create. Paid by the character.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     model: z.string().min(1).describe('Of type tts, from models_find.'),
@@ -26,6 +28,7 @@ export default defineTool({
     again: againArgument,
   }),
   modelType: 'tts',
+  app: 'media',
   sentAs: { input: 'text', response_format: 'format' },
   output: MadeOutput,
 
@@ -37,4 +40,5 @@ export default defineTool({
 
   say: sayMade,
   files: madeFiles,
+  shows: ({ files }, { context }) => shownMedia(files, { context, input: {} }),
 })

@@ -16,20 +16,22 @@ export default defineTool({
   set: 'wallet',
   isDefault: false,
   title: 'Report what was spent',
-  description: 'Charges by day and by model. An API key must be an ADMIN key. Free.',
+  description:
+    'Sums up charges by day and by model. For single payments and charges, use wallet_receipts. An API key must be an ADMIN key. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
     days: z.number().int().min(1).max(reportDays.maximum).default(reportDays.default).describe('Up to today.'),
   }),
+  app: 'spending',
   sentAs: { lookback: 'days' },
   output: z.object({
     days: z.number(),
     total_usd: Usd,
-    /** Of an account by the service, or of this wallet by what it kept of this service. */
+    /** For an account according to the service, or for this wallet according to its own receipts from this service. */
     source: z.enum(['service', 'receipts']),
-    /** Charges whose amount nobody said, which no sum holds; null of an account, where the service says all. */
+    /** Charges of unknown amount, which no sum includes; null for an account, where the service reports everything. */
     unknown_charges: z.number().nullable(),
-    /** Older charges of these days are in no sum: only the newest are read. */
+    /** Only the newest charges are read, so older ones of these days are in no sum. */
     is_partial: z.boolean(),
     by_day: z.array(z.object(row)),
     by_model: z.array(z.object(row)),
@@ -73,7 +75,7 @@ const ofAccount = ({ byDate, byModel }: UsageAnalytics) =>
     byModel.map(({ modelName, totalUsd }) => [modelName, fromUsdNumber(totalUsd) ?? zeroUsd]),
   )
 
-/** What was given back counts against the day on which it was. */
+/** A refund counts against the day on which it was made. */
 function ofWallet(charges: readonly ChargeReceipt[]) {
   const counted = charges.map(({ kind, amountMicroUsd, atMs, model }) => {
     const amount = amountMicroUsd ?? zeroUsd

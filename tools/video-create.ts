@@ -3,15 +3,16 @@ import { queueVideo, VideoQueueRequest } from '#contract/operations/video.ts'
 import { imagesInCall } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define.ts'
 import { lengthAndPrompt, sources, videoChoices, videoMedia, withoutMedia } from '#toolkit/input/video-request.ts'
-import { filesOf, JobOutput, jobOutput, runningJob, sayStarted } from '#toolkit/output/job.ts'
+import { filesOf, JobOutput, jobOutput, runningJob, sayStarted, sayWhich } from '#toolkit/output/job.ts'
 import { paidOutput, paidShape, sayPaid } from '#toolkit/output/paid.ts'
+import { shownMedia } from '#toolkit/output/shown-media.ts'
 
 export default defineTool({
   name: 'video_create',
   set: 'video',
   title: 'Create a video',
   description:
-    'Starts a paid video job and returns its job_id at once; then call job_wait. An image with a face may need the user’s consent, which is requested.',
+    'Starts a paid video job and returns its job_id at once; then call job_wait. Videos cost the most, so call estimate first. An image with a face may need the user’s consent, which is requested.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     ...videoChoices,
@@ -41,6 +42,7 @@ export default defineTool({
       .describe('true buys another; otherwise a repeat within 10 minutes returns the unsaved job.'),
   }),
   modelType: 'video',
+  app: 'media',
   sentAs: {
     image_url: 'image',
     end_image_url: 'end_image',
@@ -62,8 +64,9 @@ export default defineTool({
     return { ...jobOutput(job), ...paidOutput(paid) }
   },
 
-  say: output => `${sayStarted(output, output.already_paid === true)} ${sayPaid(output)}`,
-  // A call that is repeated may find its job done.
+  say: output => `${sayStarted(output, output.already_paid === true)} ${sayPaid(output)} ${sayWhich(output)}`,
+  // A repeated call may find its job finished.
   files: filesOf,
+  shows: ({ file }, { context }) => shownMedia(file ? [file] : [], { context, input: {} }),
   goesOnAs: runningJob,
 })

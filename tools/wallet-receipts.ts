@@ -7,11 +7,13 @@ export default defineTool({
   name: 'wallet_receipts',
   set: 'wallet',
   title: 'Payments and charges',
-  description: 'What the wallet paid and services charged. Free.',
+  description:
+    'Lists what the wallet paid and what services charged. Use it to explain a cost. For balances and caps, use wallet_status. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
     limit: z.number().int().min(1).max(listRows.maximum).default(listRows.default).describe('Newest first.'),
   }),
+  app: 'spending',
   output: z.object({ receipts: z.array(ReceiptOutput), charges: z.array(z.string()) }),
 
   run: async (context, { limit }) => ({

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { topUpUsd } from '#contract/limits.ts'
 import { networkName } from '#contract/wire/networks.ts'
 import { defineTool } from '#toolkit/define.ts'
 import { WalletOutput, walletOutput } from '#toolkit/output/wallet.ts'
@@ -8,9 +9,11 @@ export default defineTool({
   name: 'wallet_status',
   set: 'wallet',
   title: 'Wallet and credit',
-  description: 'Who pays, the credit, the caps and what was spent. Free.',
+  description:
+    'Shows who pays, the credit, the balances, the caps and what was spent. Use it for questions about money or when a payment fails. For requests per minute, use limits. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({}),
+  app: 'spending',
   output: WalletOutput,
 
   run: async context => walletOutput(await context.wallet.status()),
@@ -28,16 +31,25 @@ export default defineTool({
     if (caps && spent) {
       lines.push(
         `${spent.reserved > 0 ? 'Paid or reserved' : 'Paid'} today ${sayUsd(spent.today)} of ${sayUsd(caps.per_day)}, in total ${sayUsd(spent.total)} of ${sayUsd(caps.total)}.${spent.reserved > 0 ? ` Of the total, ${sayUsd(spent.reserved)} is only reserved: it may not have been paid.` : ''}`,
-        `A payment is at most ${sayUsd(caps.per_payment)}, a call at most ${sayUsd(caps.per_call)}; above ${sayUsd(caps.ask_above)} the user must approve.`,
+        `A payment is at most ${sayUsd(caps.per_payment)}, a call at most ${sayUsd(caps.per_call)}. A call or a requested top-up above ${sayUsd(caps.ask_above)} asks the user.`,
+        status.next_payment_asks
+          ? `The first payment asks the user, too; later ones ${withoutAsking}`
+          : `Payments that a call needs ${withoutAsking}`,
       )
     }
+    if (status.refill_usd)
+      lines.push(`Credit below ${sayUsd(status.refill_usd.below)} is refilled by ${sayUsd(status.refill_usd.by)}.`)
     if (status.unresolved_payments > 0) {
       lines.push(`Payments with an unknown outcome, counted as spent: ${status.unresolved_payments}.`)
     }
+    if (status.payee) lines.push(`It pays ${status.payee}.`)
     if (status.next) lines.push(status.next)
     return lines.join('\n')
   },
 })
+
+/** After a 402: the least that services sell. */
+const withoutAsking = `top up by ${sayUsd(topUpUsd.minimum)} or what the call needs after a 402 without asking, within the caps.`
 
 interface Seen {
   age_seconds?: number | undefined

@@ -1,22 +1,26 @@
 import type { MicroUsd } from '#contract/money.ts'
 import { displayTime, displayUntil } from '#contract/time.ts'
 import { errorAsJson } from './tool-failure.ts'
+import { isoTime, usd } from './values/amounts.ts'
 import { framed, hiddenShown, untrustedId } from './values/untrusted.ts'
 
-/** What only the user decides. The text of a policy stands here whole, exactly as the service sent it. */
+/** What only the user decides. A policy's text is included whole, exactly as the service sent it. */
 export type Question = ConsentQuestion | SpendQuestion | PayeeQuestion
 
 interface Asked {
-  /** Names the row that waits for the answer; it is bound to the request and to the text. */
+  /** Id of the row that waits for the answer; it is tied to the request and to the text. */
   approvalId: string
-  /** What is asked, what it costs and what tells it from others, in a line for a list or a log; a policy is only ever shown whole. */
+  /**
+   * What is asked, what it costs and what distinguishes it, in one line for a list or log; a policy is only ever shown
+   * whole.
+   */
   inShort: string
-  /** What is asked, one sentence. */
+  /** What is asked, in one sentence. */
   asks: string
   /** Why the user is asked. */
   why: string
   /**
-   * What the user should know, each a line: tool, model, files, price. Words of others are in it as names and
+   * What the user should know, one per line: tool, model, files, price. Untrusted words appear only as names and
    * quotations.
    */
   details: readonly { name: string; value: string }[]
@@ -28,7 +32,7 @@ interface Asked {
   expiresAtMs: number
 }
 
-/** Brief §3.2: three attestations, each to be ticked by the user; none is ticked for them. */
+/** Brief §3.2: three attestations, each to be ticked by the user; none is pre-ticked. */
 export interface ConsentQuestion extends Asked {
   kind: 'consent'
   /** The key under `consents`. */
@@ -36,7 +40,7 @@ export interface ConsentQuestion extends Asked {
   policyText: string
   policyVersion: string
   docsUrl: string
-  /** In which of the request's media a face was found, or nobody looked for one. */
+  /** The request's media in which a face was found, or which were not checked. */
   faceMediaRoles: readonly string[]
 }
 
@@ -44,9 +48,9 @@ export interface SpendQuestion extends Asked {
   kind: 'spend'
   /** What would be bought, in our words. */
   what: string
-  /** Null where the call cannot be priced beforehand. */
+  /** Null if the price of the call is unknown beforehand. */
   amountMicroUsd: MicroUsd | null
-  /** Which rule asks, a sentence: above the threshold, not priced, beyond what a 402 allows. */
+  /** Why the user is asked, as a sentence: above the threshold, not priced, more than a 402 allows. */
   because: string
 }
 
@@ -58,23 +62,24 @@ export interface PayeeQuestion extends Asked {
   amountMicroUsd: MicroUsd
 }
 
+/** The decision on a question: what `onApproval` returns. */
 export type PersonAnswer =
   | { kind: 'consent'; termsAndPrivacy: boolean; legalRight: boolean; screeningAcknowledged: boolean }
   | { kind: 'approve'; approved: boolean }
-  /** The user said no to the question as a whole. */
+  /** The user declined the question as a whole. */
   | { kind: 'declined' }
 
 /** How long an answer counts. */
 export interface AnswerKept {
-  /** Unix time in milliseconds: until when a yes serves its request, and a no refuses it. */
+  /** Unix time in milliseconds until which an approval is valid, or a denial refuses the request. */
   untilMs: number
-  /** The command by which the user takes a no back. */
+  /** The command with which the user takes a denial back. */
   takesBack: string
 }
 
 /**
- * Thrown by a context's effects, never caught by a tool: the frame asks, records the answer and runs the tool again,
- * which then finds its approval. Nothing has been paid or sent when it is thrown.
+ * Thrown by a context's effects and never caught by a tool: the server asks the user, records the answer and runs the
+ * tool again, which then finds its approval. Nothing has been paid or sent when it is thrown.
  */
 export class NeedsPerson extends Error {
   readonly question: Question
@@ -95,14 +100,14 @@ export class NeedsPerson extends Error {
   }
 }
 
-/** Brief §3.2: what the user states when they consent to a policy, each by itself. Nobody states it for them. */
+/** Brief §3.2: what the user declares when they consent to a policy, one by one. Only the user may declare it. */
 export const attestations = {
   termsAndPrivacy: 'I have read the policy above and agree to its terms and privacy rules.',
   legalRight: 'I have the legal right to use this media, or the consent of everyone shown in it.',
   screeningAcknowledged: 'I know that the media will be screened.',
 } as const
 
-/** The question itself, for the user: what would be done, what it costs, what follows, and a policy's text whole. */
+/** The whole question for the user: what would be done, its cost, its consequences, and a policy's full text. */
 export const sayQuestion = (question: Question, nowMs: number): string =>
   [
     question.asks,
@@ -117,7 +122,7 @@ export const sayQuestion = (question: Question, nowMs: number): string =>
     `The request ${question.approvalId} is open until ${displayUntil(question.expiresAtMs, nowMs)}.`,
   ].join('\n')
 
-/** The same where nobody can be asked on the spot: what the assistant shows, and where the person approves. */
+/** The same for a client that cannot ask: what the assistant shows, and where the user approves. */
 export function sayOpenQuestion(question: Question, toolName: string, nowMs: number): string {
   return [
     'This needs the user’s approval. Nothing was sent or charged.',
@@ -125,17 +130,20 @@ export function sayOpenQuestion(question: Question, toolName: string, nowMs: num
     '',
     sayQuestion(question, nowMs),
     '',
-    `${question.howToApprove} Only the user can do this; no tool argument can. Afterwards call ${toolName} again with the same arguments.`,
+    whatNext(question, toolName),
   ].join('\n')
 }
 
-/** Anything but a whole yes is a no. */
+const whatNext = ({ howToApprove }: Question, toolName: string): string =>
+  `${howToApprove} Only the user can do this; no tool argument can. Afterwards call ${toolName} again with the same arguments.`
+
+/** Anything but a complete approval is a denial. */
 export function isYes(answer: PersonAnswer): boolean {
   if (answer.kind === 'approve') return answer.approved
   return answer.kind === 'consent' && answer.termsAndPrivacy && answer.legalRight && answer.screeningAcknowledged
 }
 
-/** What a yes says in the user's name, word for word. */
+/** What an approval declares in the user's name, word for word. */
 const statementsOf = ({ kind }: Question): string[] =>
   kind === 'consent'
     ? ['', 'Approving makes these three statements:', ...Object.values(attestations).map(statement => `- ${statement}`)]
@@ -146,34 +154,46 @@ const policyOf = (question: Question): string[] =>
     ? ['', framed(`full policy of ${untrustedId(question.provider)}`, hiddenShown(question.policyText))]
     : []
 
-/** The structured form of an answer that waits for the user, or that the user has declined. */
+/** The structured answer while the user's decision is pending, or after they declined. */
 export interface Waiting {
-  /** `needs_person`: nobody could be asked from here, or the question was closed without an answer. */
+  /** `needs_person`: the user could not be asked from here, or dismissed the question. */
   status: 'needs_person' | 'declined'
   approval_id: string
-  how_to_approve?: string
-  /** When the question ends, or the no does. */
+  /** The whole question in words, for the user. */
+  question?: string
+  /** The most that approving it can cost; absent where nobody knows, and of a consent, which costs nothing by itself. */
+  at_most_usd?: number
+  next_step: string
+  /** When the question or the denial expires. */
   expires_at?: string
 }
 
-/** Members of the output schema of every tool that may ask. */
+/** Members of the output schema of every tool that may ask the user. */
 export const waitingProperties = {
   status: { enum: ['needs_person', 'declined'] },
   approval_id: { type: 'string' },
-  how_to_approve: { type: 'string' },
+  question: { type: 'string' },
+  at_most_usd: { type: 'number' },
   expires_at: { type: 'string' },
 }
 
-/** Members of every tool's answer where it failed, in its output schema too: clients exist that hold one against the other. */
+/**
+ * Members of every tool's answer after a failure, also in its output schema, because some clients validate answers
+ * against it. A failure has more members, which no schema forbids.
+ */
 export const failureProperties = {
+  message: { type: 'string' },
   next_step: { type: 'string' },
-  retry_after_seconds: { anyOf: [{ type: 'integer' }, { type: 'null' }] },
-  service_said: { type: 'string' },
 }
 
-export const waitingFor = (question: Question): Waiting => ({
-  status: 'needs_person',
-  approval_id: question.approvalId,
-  how_to_approve: question.howToApprove,
-  expires_at: new Date(question.expiresAtMs).toISOString(),
-})
+export function waitingFor(question: Question, toolName: string, nowMs: number): Waiting {
+  const amount = question.kind === 'consent' ? null : usd(question.amountMicroUsd)
+  return {
+    status: 'needs_person',
+    approval_id: question.approvalId,
+    question: sayQuestion(question, nowMs),
+    ...(amount === null ? {} : { at_most_usd: amount }),
+    next_step: whatNext(question, toolName),
+    expires_at: isoTime(question.expiresAtMs),
+  }
+}

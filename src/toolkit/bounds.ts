@@ -1,96 +1,100 @@
 import { hourMs, minuteMs } from '#contract/time.ts'
 
-/** Client's wait of one call ends at about 60 s in the strictest assistants, so a wait stays well below. */
+/** The strictest assistants wait about 60 s for a call, so a wait stays well below that. */
 export const longestWaitSeconds = 45
 
-/** Assistants move longer answers into files of their own, out of the model's sight. */
+/** Assistants move longer answers into files, out of the model's sight. */
 export const answerCharacters = 48_000
 
-/** What is shown of a longer text that is saved whole: it stands in the words and in the structure of an answer. */
+/**
+ * How much to show of a longer text that is saved whole: it appears in both the text and the structure of an answer.
+ */
 export const extractCharacters = 12_000
 
-/** A refusal names this many wrong arguments; the next call shows the rest. */
+/** How many wrong arguments a refusal names; the next call shows the rest. */
 export const refusedArguments = 5
 
-/** What a service says of a refusal, and of one value in it: allowed values of a long list fit. */
+/** Longest text of a service about a refusal, and about one value in it: a long list of allowed values fits. */
 export const saidCharacters = 1_500
 export const reasonCharacters = 600
 
-/** A name that a caller made up is repeated up to here. */
+/** How much of a caller's own name is repeated. */
 export const untrustedNameCharacters = 60
 
-/** Ids of models and transactions as strangers name them; the longest honest ones have about 100 characters. */
+/** Longest untrusted id of a model or transaction; the longest honest ones have about 100 characters. */
 export const untrustedIdCharacters = 120
 
-/** Words within such an id: `black-forest-labs/flux-kontext-max` has six. */
+/** Words in such an id: `black-forest-labs/flux-kontext-max` has six. */
 export const untrustedIdWords = 6
 
-/** The line that opens a frame: an id and a few words of ours. */
+/** Longest label of a quoted block: an id and a few words of ours. */
 export const frameLabelCharacters = untrustedIdCharacters + 60
 
 /** Results of one search, and how much of each is shown: twenty stay below a long page. */
 export const webResults = { default: 10, maximum: 20, addressCharacters: 2_000 } as const
 export const excerptCharacters = 1_000
 
-/** Rows of a list that a model reads without harm to its context. */
+/** Rows of a list that a model can read without harm to its context. */
 export const listRows = { default: 10, maximum: 50 } as const
 
 /** A model's record is about 120 tokens, so a full page of them stays below 3,000. */
 export const modelRows = { default: 10, maximum: 20 } as const
 
-/** A stranger's description of a model. */
+/** Longest untrusted description of a model. */
 export const descriptionCharacters = 160
 
 /**
- * Images in one question or one video request (brief §2.6: nine references at most; published contract §7.4: three to
- * be edited).
+ * Images in one question or one video request
+ * (brief §2.6: at most nine references; published contract §7.4: three to edit).
  */
 export const imagesInCall = { chat: 8, reference: 9, edit: 3 } as const
 
-/** Recordings and films in one question, and earlier messages before it. */
+/** Recordings and videos in one question, and earlier messages before it. */
 export const chatMedia = { audio: 4, videos: 2, history: 200 } as const
 
-/** Models that are named where one is not there. */
+/** Similar models to name if one does not exist. */
 export const nearModels = 3
-/** Prices of one model that are shown: each size at each quality is a dozen. */
+/** Prices to show per model: each size at each quality is a dozen. */
 export const unitPricesShown = 16
 
-/** Rows of one kind that a resource shows, and that one of them is looked for in; a call of a tool shows fewer. */
+/** Rows of one kind that a resource shows, and among which it searches for one; a tool call shows fewer. */
 export const resourceRows = { shown: 50, looked: 100, files: 100 } as const
 
-/** A saved file within one message: base64 adds a third, and transports refuse messages above 10 MiB. */
+/** Largest saved file within one message: base64 adds a third, and transports refuse messages above 10 MiB. */
 export const resourceFileBytes = 6 * 1024 * 1024
 
-/** What a client may keep: a list of models is that old here too, and money changes with every call. */
+/** How long a client may cache: a list of models is this old here too, and money changes with every call. */
 export const keepMs = { models: 5 * minuteMs, money: 0, files: hourMs } as const
 
-/** Texts of one call for vectors: what services take at most. */
+/** Texts per embedding call: the most that services accept. */
 export const embeddingTexts = 2_048
 
-/** Values of one call to a chain node; the longest methods have five. */
+/** Parameters of one call to a chain node; the longest methods have five. */
 export const rpcParameters = 20
 
-/** Days that a report is about; a service keeps them for years, and a reader wants weeks. */
+/** Days that a report covers; a service keeps years, and a reader wants weeks. */
 export const reportDays = { default: 7, maximum: 90 } as const
-/** Charges that a report of a wallet sums up, the newest. */
+/** How many of the newest charges a wallet's report sums up. */
 export const reportedCharges = 5_000
 
-/** Values of one choice that are shown: some models have two hundred voices. */
+/** Values of one choice to show: some models have two hundred voices. */
 export const choiceNames = 40
 
-/** Questions to the user within one call; a call needs a payee, a price and a consent at most. */
+/** Questions to the user within one call; a call needs at most a payee, a price and a consent. */
 export const questionsInARow = 3
 
-/** Least time between two words on the progress of one call, in milliseconds; faster ones are not read by anyone. */
+/** Minimum time between two progress messages of one call, in milliseconds; nobody reads faster ones. */
 export const progressEveryMs = 500
 
-/** Assistants cut a progress message here, and a terminal breaks the line. */
+/** Assistants truncate a progress message here, and a terminal wraps it. */
 export const progressCharacters = 200
 
-/** Of a server for programs of one machine: they are few, and a body of the largest size over loopback takes a second. */
+/**
+ * Connections of a server for this machine's programs: they are few, and the largest body takes a second over loopback.
+ */
 export const loopbackConnections = 256
 
-/** As Node names them; in milliseconds and bytes. */
+/** Named as in Node; in milliseconds and bytes. */
 export const loopbackServerOptions = {
   headersTimeout: 15_000,
   requestTimeout: 60_000,

@@ -1,4 +1,4 @@
-/** The door `farebox/toolkit`: what is needed to write a tool or prompt, and to run one. */
+/** `farebox/toolkit`: what is needed to write a tool or prompt, and to run one. */
 
 export {
   type AnswerKept,

@@ -8,17 +8,17 @@ import type { Shown, ToolContext } from './tool-context.ts'
 import { type FailureFacts, ToolFailure } from './tool-failure.ts'
 import { untrustedId } from './values/untrusted.ts'
 
-/** All that can become of one call of a tool. */
+/** Every possible outcome of a tool's call. */
 export type ToolOutcome =
   | ({ kind: 'done' } & ToolResult)
   | { kind: 'failed'; facts: FailureFacts }
   | { kind: 'asks'; question: Question }
-  /** A mistake of ours; the error is for the log only. */
+  /** A bug of ours; the error is only for the log. */
   | { kind: 'fault'; error: unknown }
 
 /**
- * One call of a tool. Never throws. Arguments are checked before `makeContext` is called, so wrong ones
- * open no wallet and no connection.
+ * Runs one tool call. Never throws. Arguments are validated before `makeContext` is called, so wrong ones open no
+ * wallet and no connection.
  */
 export async function runTool(
   tool: Tool,
@@ -49,13 +49,13 @@ export async function runTool(
     }
   } catch (error) {
     if (!context) return outcomeOf(error)
-    // It knows schemas, for which the start of an assistant does not wait.
+    // It loads schemas, which an assistant's start must not wait for.
     const { explainRefusal } = await import('./input/explain-refusal.ts')
     return outcomeOf(await explainRefusal(error, { tool, given: parsed.data, context }))
   }
 }
 
-/** What an effect threw, sorted. */
+/** Classifies what an effect threw. */
 export function outcomeOf(error: unknown): ToolOutcome {
   if (error instanceof NeedsPerson) return { kind: 'asks', question: error.question }
   if (error instanceof ResultInstead) return { kind: 'done', ...error.result }
@@ -65,20 +65,21 @@ export function outcomeOf(error: unknown): ToolOutcome {
 
 const failed = (facts: FailureFacts): ToolOutcome => ({ kind: 'failed', facts })
 
-/** What a call of a tool gives its caller. */
+/** What a tool's call returns to its caller. */
 export interface ToolResult {
   output: Record<string, unknown>
   /** The output in words. */
   text: string
   files: { path: string; mimeType: string }[]
   shows?: readonly Shown[]
-  /** The job as which the call goes on; absent where this is its end. */
+  /** The job as which the call continues; absent if the call has ended. */
   jobId?: string
 }
 
 /**
- * Thrown by a context's effects, never caught by a tool: the call comes to this and not to the tool's own result. Work that
- * takes too long has become a job; and who waits for such a job gets the result of the tool that began it.
+ * Thrown by a context's effects and never caught by a tool: the call returns this instead of the tool's own result. For
+ * example, work that takes too long has become a job; and waiting for such a job returns the result of the tool that
+ * started it.
  */
 export class ResultInstead extends Error {
   readonly result: ToolResult
@@ -92,24 +93,31 @@ export class ResultInstead extends Error {
 
 type Issue = z.core.$ZodIssue
 
-/** What is wrong with the arguments, with the allowed values, in a sentence for the caller. No value is repeated. */
+/**
+ * Says what is wrong with the arguments, with the allowed values, in a sentence for the caller. No value is repeated.
+ */
 export function sayRefusedArguments(input: z.ZodObject, given: unknown, issues: readonly Issue[]): string {
-  const wrong = issues.slice(0, refusedArguments).map(issue => sayIssue(input, given, issue))
-  const more = issues.length - wrong.length
+  const told = issues.filter(issue => issue.code === 'invalid_type' || !isOfWrongType(issue, issues))
+  const wrong = told.slice(0, refusedArguments).map(issue => sayIssue(input, given, issue))
+  const more = told.length - wrong.length
   return `${wrong.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`
 }
+
+/** The bounds of a list are checked on a text too, but mean nothing there. */
+const isOfWrongType = ({ path }: Issue, issues: readonly Issue[]): boolean =>
+  issues.some(({ code, path: other }) => code === 'invalid_type' && other.join('.') === path.join('.'))
 
 function sayIssue(input: z.ZodObject, given: unknown, issue: Issue): string {
   const name = `\`${issue.path.map(String).join('.') || 'arguments'}\``
   switch (issue.code) {
     case 'unrecognized_keys':
-      return `${issue.keys.map(untrustedKey).join(', ')} is not an argument; ${sayArguments(input)}`
+      return sayUnknown(input, issue)
     case 'invalid_value':
       return `${name} must be one of ${issue.values.map(String).join(', ')}${hedge(input, issue.path)}`
     case 'invalid_type':
       return valueAt(given, issue.path) === undefined
         ? `${name} is missing (${kindWord(issue.expected)})`
-        : `${name} must be of type ${kindWord(issue.expected)}`
+        : `${name} must be ${withArticle(kindWord(issue.expected))}`
     case 'too_small':
       if (issue.minimum === 1 && units[issue.origin]) return `${name} must not be empty`
       return `${name} must be ${issue.inclusive === false ? 'more than' : 'at least'} ${counted(issue.minimum, issue.origin)}`
@@ -120,15 +128,30 @@ function sayIssue(input: z.ZodObject, given: unknown, issue: Issue): string {
   }
 }
 
-function sayArguments(input: z.ZodObject): string {
-  const names = Object.keys(input.shape)
-  return names.length === 0 ? 'this tool has no arguments' : `the arguments are ${names.join(', ')}`
+/** Names what is not taken, also within an argument, and what is. */
+function sayUnknown(input: z.ZodObject, { keys, path }: z.core.$ZodIssueUnrecognizedKeys): string {
+  const within = path.map(String).join('.')
+  const wrong = keys.map(key => untrustedKey(key, within === '' ? '' : `${within}.`)).join(', ')
+  const names = Object.keys(objectAt(input, path)?.shape ?? {})
+  if (within !== '')
+    return `${wrong} is unknown${names.length === 0 ? '' : `; ${untrustedKey(within)} takes ${names.join(', ')}`}`
+  return `${wrong} is not an argument; ${names.length === 0 ? 'this tool has no arguments' : `the arguments are ${names.join(', ')}`}`
 }
 
-/** The list is that of the contract: what of it one model takes is found out without a connection by nobody. */
+/** The object in an argument that a path leads to; null where one of several forms was given. */
+function objectAt(schema: unknown, path: readonly PropertyKey[]): z.ZodObject | null {
+  const { type, shape, element, unwrap } = schema as Partial<z.ZodObject & z.ZodArray>
+  const [first, ...rest] = path
+  if (type === 'object' && shape)
+    return first === undefined ? (schema as z.ZodObject) : objectAt(shape[String(first)] ?? {}, rest)
+  if (type === 'array') return objectAt(element, rest)
+  return unwrap ? objectAt((schema as z.ZodOptional).unwrap(), path) : null
+}
+
+/** The list is the contract's: which of it one model accepts cannot be known without a request. */
 function hedge(input: z.ZodObject, [first]: readonly PropertyKey[]): string {
   if (!('model' in input.shape) || !dependsOnModel.has(String(first))) return ''
-  // Optional for the sake of upscalers, which have none.
+  // Optional only because of upscalers, which have none.
   const isOptional = first !== 'duration' && (input.shape[String(first)] as z.ZodType).safeParse(undefined).success
   return `, but a model may support fewer${isOptional ? '; without it, the model’s default applies' : ', see models_find'}`
 }
@@ -152,7 +175,19 @@ function counted(bound: number | bigint, origin: string): string {
   return unit ? `${bound} ${unit[bound === 1 ? 0 : 1]} long` : `${bound}`
 }
 
-const untrustedKey = (key: string): string => `\`${untrustedId(key, untrustedNameCharacters)}\``
+/** "a list" where the schema has an array: what a reader of a sentence calls it. */
+const withArticle = (kind: string): string => articles[kind] ?? `of type ${kind}`
+
+const articles: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  'whole number': 'a whole number',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'an object',
+}
+
+const untrustedKey = (key: string, within = ''): string => `\`${within}${untrustedId(key, untrustedNameCharacters)}\``
 
 const valueAt = (given: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>(

@@ -4,22 +4,29 @@ import type { AnswerOf, CallOf, Operation } from '#contract/operations/operation
 import type { FormFile } from './values/form-file.ts'
 
 /**
- * All that a tool can do. Every effect behind it obeys the wallet's policy, tops up on 402, respects limits and keeps
- * its own records, once, for every tool. Effects throw `NeedsPerson` or `ToolFailure`, which tools let pass.
+ * Everything that a tool can do. Every effect obeys the wallet's policy, tops up on 402, respects limits and keeps its
+ * own records, the same for every tool. Effects throw `NeedsPerson` or `ToolFailure`, which tools do not catch.
  */
 export interface ToolContext {
-  /** Calls the service; `answer` is what the operation's 200 says. Throws `ResultInstead` where it becomes a job. */
+  /** Calls the service; `answer` is the body of the operation's 200. Throws `ResultInstead` if it becomes a job. */
   call<O extends Operation>(operation: O, call: CallOf<O>, options?: PaidOptions): Promise<Answered<O>>
-  /** The same for an operation that queues work: what it started becomes a job that survives a restart. */
+  /** The same for an operation that queues work, which becomes a job that survives a restart. */
   start<O extends Operation>(operation: O, call: CallOf<O>, options?: PaidOptions): Promise<Started>
-  /** The same for an operation that makes images or audio: what it made is saved in the output folder. */
+  /** The same for an operation that makes images or audio, which are saved in the output folder. */
   make<O extends Operation>(operation: O, call: CallOf<O>, options?: PaidOptions): Promise<Made>
   jobs: JobStore
   files: FileStore
   wallet: WalletClient
   limits(): Promise<LimitsView>
-  /** Every model of the service, as it was some minutes ago at most. */
+  /**
+   * What a call of a tool would cost, without making it: nothing is bought, and the user is asked nothing. Throws what keeps
+   * the call from being made.
+   */
+  estimate(tool: string, given: unknown): Promise<Estimate>
+  /** Returns every model of the service, at most some minutes old. */
   models(): Promise<readonly ModelRecord[]>
+  /** What the caller shows of images and audio by itself; absent for a program, which reads the files. */
+  shows?: MediaBounds | undefined
   /** Tells the user how far a wait has come. Cheap; may be dropped. */
   report(progress: { message: string; done?: number; total?: number }): void
   signal: AbortSignal
@@ -27,24 +34,24 @@ export interface ToolContext {
   now(): number
 }
 
-/** How a paid call may differ. It never raises a limit, approves or consents. */
+/** Options of a paid call. They never raise a limit, approve or consent. */
 export interface PaidOptions {
-  /** Buys another, where the same call within 10 minutes of an unfinished or undelivered one would return that one. */
+  /** Buys another; otherwise the same call within 10 minutes of an unfinished or undelivered one returns that one. */
   again?: boolean | undefined
 }
 
-/** What a paid result always says. Null where it is not known. */
+/** What every paid result reports. Null if unknown. */
 export interface Paid {
-  /** What this call cost now: zero where an earlier one had paid for it. */
+  /** What this call was charged now: zero if an earlier one had paid for it. */
   chargedMicroUsd: MicroUsd | null
   creditLeftMicroUsd: MicroUsd | null
-  /** What the wallet may still pay today under its policy; null with an API key alone. */
+  /** What the wallet may still pay today under its policy; null with only an API key. */
   budgetLeftMicroUsd: MicroUsd | null
-  /** The result is the one that an earlier, undelivered call paid for. */
+  /** An earlier, undelivered call paid for the result. */
   isEarlierCall?: boolean
-  /** What is wrong with the receipt of the charge, one sentence; absent where nothing is known to be. */
+  /** What is wrong with the charge's receipt, in one sentence; absent if nothing is known to be. */
   receiptProblem?: string
-  /** What the wallet did beside the call, in sentences of ours. */
+  /** What the wallet did in addition to the call, in our own sentences. */
   notes?: readonly string[]
 }
 
@@ -61,22 +68,25 @@ export interface Started {
 export interface Made {
   /** One for each image or recording, in the order of the answer. */
   files: SavedFile[]
-  /** The model that the service says made it; null where it does not say. */
+  /** The model that the service says made it; null if it does not say. */
   model: string | null
-  /** The service blurred an image by its content policy. */
+  /** The service's content policy blurred an image. */
   isBlurred: boolean
   paid: Paid
 }
 
 export interface JobStore {
   /**
-   * Waits until the job ends or `timeoutMs` is over, saves what it made, and reports progress meanwhile. Free. Of a call
-   * that became a job it throws `ResultInstead` with the result of that call.
+   * Waits until the job ends or `timeoutMs` is over, saves its result, and reports progress meanwhile. Free. For a call
+   * that became a job, it throws `ResultInstead` with that call's result.
    */
   wait(jobId: string, timeoutMs: number): Promise<JobView>
   /** Newest first. */
   list(limit: number): Promise<JobView[]>
-  /** Deletes what a finished job made at the service; the saved file stays. Throws `ToolFailure` for one that still runs. */
+  /**
+   * Deletes a finished job's result at the service; the saved file stays. Throws `ToolFailure` for one that is still
+   * running.
+   */
   delete(jobId: string): Promise<JobView>
 }
 
@@ -87,14 +97,14 @@ export interface JobView {
   model: string
   state: 'running' | 'completed' | 'failed' | 'deleted'
   startedAtMs: number
-  /** How long such a job takes by experience; null when it is not known yet. */
+  /** How long such a job usually takes; null if unknown so far. */
   typicalMs: number | null
-  /** Of a call what it was charged, once that is known. */
+  /** For a call, what it was charged, once known. */
   priceMicroUsd: MicroUsd | null
   refunded: boolean
   /** Present once it is completed and saved. */
   file: SavedFile | null
-  /** Why it failed, one sentence in our words. */
+  /** Why it failed, in one sentence of ours. */
   failure: string | null
 }
 
@@ -105,82 +115,107 @@ export interface SavedFile {
   bytes: number
 }
 
-/** A saved file that is remembered; it may have been deleted since. */
+/** A recorded saved file; it may have been deleted since. */
 export interface KeptFile extends SavedFile {
   id: string
-  /** Which made it; null of what no model made, or where it is not known. */
+  /** The model that made it; null if none did, or it is unknown. */
   model: string | null
-  /** The tool that was called for it; null where it is not known. */
+  /** The tool that was called for it; null if unknown. */
   tool: string | null
   savedAtMs: number
 }
 
 export interface FileStore {
-  /** A file of an allowed folder as a data URL; an http(s) or data URL passes as it is. Checks folder, type and size. */
+  /**
+   * Returns a file in an allowed folder as a data URL; an http(s) or data URL is returned unchanged. Checks folder,
+   * type and size.
+   */
   asMediaUrl(source: string, kind: MediaKind): Promise<string>
-  /** A file of an allowed folder for a form. Checks folder, type and size; no address is taken. */
+  /** Returns a file in an allowed folder for a form. Checks folder, type and size; accepts no address. */
   asFormFile(path: string, kind: MediaKind | 'document'): Promise<FormFile>
-  /** Keeps a text that is too long to be shown in the output folder; `name` says in a word or two where it is from. */
+  /** Saves a text that is too long to show in the output folder; `name` says in a word or two where it is from. */
   saveText(text: string, name: string, mimeType?: 'text/plain' | 'application/json'): Promise<SavedFile>
-  /** A saved image or film as one small image, or a sentence why there is none. Never throws. */
-  preview(file: SavedFile): Promise<Shown>
-  /** What was saved last, the newest first. */
+  /** A saved image or video as one small image, or a sentence why there is none. Never throws. */
+  preview(file: SavedFile, within: Pick<MediaBounds, 'imagePixels' | 'imageBytes'>): Promise<Shown>
+  /** A saved recording whole; null where it cannot be read. Never throws. */
+  recording(file: SavedFile): Promise<Shown | null>
+  /** Returns the files saved last, newest first. */
   saved(limit: number): Promise<KeptFile[]>
   /**
-   * A saved file by its id, or by the `file:` address of a link; null where no such file is remembered. Throws
-   * `ToolFailure` where it is deleted, changed, too large, or not in a folder that may be read any more.
+   * Returns a saved file by its id, or by the `file:` address of a link; null if no such file is recorded. Throws
+   * `ToolFailure` if it was deleted or changed, is too large, or is no longer in a folder that may be read.
    */
   readSaved(address: string): Promise<{ file: KeptFile; bytes: Uint8Array } | null>
 }
 
+/** How much of what a call made stands in its result. Clients have bounds of their own, beyond which they show nothing. */
+export interface MediaBounds {
+  images: number
+  /** Of the longer side. */
+  imagePixels: number
+  /** Of one image. */
+  imageBytes: number
+  /** Of a recording; 0 where a client takes none. */
+  audioBytes: number
+}
+
 export type MediaKind = 'image' | 'video' | 'audio'
 
+/** What a program asks of the agent's wallet. */
 export interface WalletClient {
   status(): Promise<WalletView>
   /** Buys credit within the policy; above the asking threshold the user decides. */
   topUp(amountMicroUsd: MicroUsd, options?: PaidOptions): Promise<ToppedUp>
   receipts(limit: number): Promise<Receipt[]>
-  /** What services charged and gave back, newest first; of the configured service alone where `isOfAllServices` is false. */
+  /**
+   * Returns what services charged and refunded, newest first; only for the configured service if `isOfAllServices` is
+   * false.
+   */
   charges(limit: number, options?: { isOfAllServices?: boolean }): Promise<ChargeReceipt[]>
 }
 
-/** An amount as it was seen last; where it never was, why not. */
+/** The last known amount, or why it is unknown. */
 export interface SeenAmount {
   amountMicroUsd: MicroUsd | null
   atMs: number | null
   unknown: string | null
 }
 
+/** Who pays, with what, and within which caps. */
 export interface WalletView {
   pays: 'wallet' | 'apiKey' | 'nothing'
   service: string
   address: string | null
   network: string | null
   creditMicroUsd: MicroUsd | null
-  /** When the credit was seen, or why it was not. */
+  /** When the credit was read, or why it is unknown. */
   creditSeen: Pick<SeenAmount, 'atMs' | 'unknown'>
   /** What the wallet holds, by address; empty without a wallet. */
   onChain: readonly (SeenAmount & { network: string; address: string })[]
-  /** When it was looked at. */
+  /** When it was read. */
   atMs: number
   caps: { perPayment: MicroUsd; perCall: MicroUsd; perDay: MicroUsd; total: MicroUsd; askAbove: MicroUsd } | null
-  /** As the caps count it; `reserved` is what of the total is not known to have been paid. */
+  /** Whether the next payment asks the user, because it is the first of a wallet that was made in a conversation. */
+  asksNextPayment: boolean
+  /** As the caps count it; `reserved` is the part of the total that is not known to have been paid. */
   spent: { today: MicroUsd; total: MicroUsd; reserved: MicroUsd } | null
-  /** Credit that is refilled ahead of need; null where it is not. */
+  /** Credit that is refilled ahead of need; null if it is not. */
   refill: { below: MicroUsd; by: MicroUsd } | null
-  /** Payments whose outcome is not known yet; their amounts count as spent. */
+  /** Payments with unknown outcome; their amounts count as spent. */
   unresolved: number
   payee: string | null
-  /** What to do next, when something is missing. */
+  /** What to do next, if something is missing. */
   next: string | null
 }
 
+/** The end of a top-up. */
 export interface ToppedUp {
   receipt: Receipt
   /** `chargedMicroUsd` is what left the wallet. */
   paid: Paid
 }
 
+/** One payment of the wallet, from its journal. */
 export interface Receipt {
   id: string
   atMs: number
@@ -198,26 +233,36 @@ export interface ChargeReceipt {
   id: string
   kind: 'charge' | 'refund'
   atMs: number
-  /** Whether the service signed it, and whether it says what the answer and the price did. */
+  /** Whether the service signed it, and whether it agrees with the answer and the price. */
   state: 'unsigned' | 'unchecked' | 'verified' | 'differs' | 'unverified'
-  /** Null where neither a receipt nor the answer says it. */
+  /** Null if neither a receipt nor the answer states it. */
   amountMicroUsd: MicroUsd | null
-  /** The part of it that staking credit paid. */
+  /** The part that staking credit paid. */
   stakingMicroUsd: MicroUsd
-  /** What was bought, in our words; null for what no call of this wallet's tools bought. */
+  /** What was bought, in our words; null if no call of this wallet's tools bought it. */
   what: string | null
   model: string | null
   usage: { sku: string; units: string }[]
   problem: string | null
 }
 
+export interface Estimate {
+  /** What would be bought, in our words. */
+  what: string
+  /** Null where nobody can say beforehand. */
+  mostMicroUsd: MicroUsd | null
+  /** Whether the user has to approve it, or the wallet's rules refuse it. */
+  approval: 'not_needed' | 'needed' | 'refused'
+  /** Which rule asks or refuses, a sentence. */
+  because: string | null
+}
+
 export interface LimitsView {
-  creditMicroUsd: MicroUsd | null
-  /** Credit that the wallet refills ahead of need; absent where it does not. */
-  refill?: NonNullable<WalletView['refill']>
-  /** Where `models` comes from: the service's own list, or what its last answers said where it has none. */
+  /** By which the service sets the limits; null where it does not say. */
+  tier: string | null
+  /** Where `models` comes from: the service's own list, or its last answers if it has none. */
   source: 'service' | 'answers'
-  /** What is left is what the last answer of that model said; null where none did. */
+  /** What is left comes from the last answer for that model; null if none reported it. */
   models: {
     model: string
     requestsPerMinute: number | null
@@ -229,7 +274,7 @@ export interface LimitsView {
   }[]
 }
 
-/** What an assistant is shown beside a text. A model reads all of it, so it is small; larger work is a file. */
+/** What an assistant is shown beside a text. A model reads all of it, so it is small; the work itself is a file. */
 export type Shown =
   | { type: 'image' | 'audio' /** Base64. */; data: string; mimeType: string }
   | { type: 'text'; text: string }

@@ -3,37 +3,38 @@ import type { Shown } from './tool-context.ts'
 import { usd } from './values/amounts.ts'
 import { fromOutside } from './values/untrusted.ts'
 
+/** What a failed call's caller has to know. */
 export interface FailureFacts {
-  /** What happened, one sentence in our words; never a stranger's text. */
+  /** What happened, in one sentence of ours; never untrusted text. */
   happened: string
-  /** What it cost; `unknown` when an answer was lost after something may have been charged. */
+  /** What it cost; `unknown` if an answer was lost after something may have been charged. */
   charged: MicroUsd | 'unknown'
-  /** Unix time in milliseconds from which it is worth coming again. */
+  /** Unix time in milliseconds from which a retry makes sense. */
   retryAtMs?: number
-  /** What is left of the credit and of what the wallet may pay today, where that is known. */
+  /** What is left of the credit, and of what the wallet may pay today, if known. */
   creditLeftMicroUsd?: MicroUsd | null
   budgetLeftMicroUsd?: MicroUsd | null
-  /** The next step, one sentence. */
+  /** The next step, in one sentence. */
   next: string
-  /** Nobody pays here yet: a wallet that is opened fixes it. */
+  /** There is nothing to pay with yet; opening a wallet fixes it. */
   isWithoutWallet?: true
-  /** What the service said of it, in its own words: data, bounded, and shown in a frame only. */
+  /** What the service said about it, in its own words: data, limited in length, and only shown marked as untrusted. */
   said?: string
-  /** Where values were refused: which, none where nobody named one. */
+  /** The refused values, if values were refused; empty if none was named. */
   refused?: readonly RefusedValue[]
-  /** Shown beside the words, for the user: the code of an address that lacks money. */
+  /** Shown to the user in addition to the words: the QR code of an address that needs money. */
   shows?: readonly Shown[]
 }
 
-/** A value that the service, or its model's record, does not take. */
+/** A value that the service, or its model's record, does not accept. */
 export interface RefusedValue {
-  /** The argument of the tool; below the tools the member of the request, its path joined by dots. */
+  /** The tool's argument; below the tools, the member of the request, with its path joined by dots. */
   name: string
-  /** The service's words about it: data, bounded. Empty where it said no more. */
+  /** The service's words about it: data, limited in length. Empty if it said no more. */
   reason: string
 }
 
-/** Why a tool could not do its work, as data; the frame turns it into words. Its message ends with the next step. */
+/** Why a tool could not do its work, as data; the server turns it into words. Its message ends with the next step. */
 export class ToolFailure extends Error {
   readonly facts: FailureFacts
 
@@ -50,7 +51,7 @@ export class ToolFailure extends Error {
   }
 }
 
-/** What of an error goes into JSON, which knows no integers beyond a double: those become texts. */
+/** Returns what JSON can contain of an error: integers beyond a double become text. */
 export const errorAsJson = ({ name, message }: Error, facts: object): Record<string, unknown> => ({
   name,
   message,
@@ -58,25 +59,28 @@ export const errorAsJson = ({ name, message }: Error, facts: object): Record<str
 })
 
 /**
- * A failure for a program, beside its words. Members have the names and shapes of what paid tools answer, because clients
- * exist that hold a failure against the output schema of its tool.
+ * A failure for a program, in addition to its words. Members have the names and shapes of paid tools' answers, because
+ * some clients validate a failure against the tool's output schema.
  */
 export interface FailureOutput {
   [member: string]: unknown
-  /** Null where it is not known. */
+  /** What happened, one sentence. */
+  message: string
+  /** Null if unknown. */
   charged_usd: number | null
   credit_left_usd: number | null
   budget_left_usd: number | null
-  /** Null where nothing is said about when to retry. */
+  /** Null if there is no hint when to retry. */
   retry_after_seconds: number | null
   next_step: string
-  /** The service's own words, marked as untrusted data; absent where it had none. */
+  /** The service's own words, marked as untrusted data; absent if it had none. */
   service_said?: string
 }
 
 export function failureOutput(facts: FailureFacts, nowMs: number): FailureOutput {
   const said = serviceSaid(facts)
   return {
+    message: facts.happened,
     charged_usd: facts.charged === 'unknown' ? null : usd(facts.charged),
     credit_left_usd: usd(facts.creditLeftMicroUsd ?? null),
     budget_left_usd: usd(facts.budgetLeftMicroUsd ?? null),
@@ -86,11 +90,14 @@ export function failureOutput(facts: FailureFacts, nowMs: number): FailureOutput
   }
 }
 
-/** Whole seconds until it is worth coming again, null where nothing is said about it. */
+/** Returns whole seconds until a retry makes sense, null if unknown. */
 const secondsUntil = ({ retryAtMs }: FailureFacts, nowMs: number): number | null =>
   retryAtMs === undefined ? null : Math.max(0, Math.ceil((retryAtMs - nowMs) / 1000))
 
-/** What happened, what it cost, when to retry and what to do next, in this order; then what the service said, framed. */
+/**
+ * Says what happened, what it cost, when to retry and what to do next, in this order; then what the service said,
+ * marked as untrusted.
+ */
 export function sayFailure(facts: FailureFacts, nowMs: number): string {
   const { happened, charged, retryAtMs, next } = facts
   const sentences = [happened, sayCost(charged)]
@@ -101,24 +108,24 @@ export function sayFailure(facts: FailureFacts, nowMs: number): string {
   return `${[...sentences, next].join(' ')}${said === undefined ? '' : `\n${said}`}`
 }
 
-/** What a call cost that failed. */
+/** Says what a failed call cost. */
 export function sayCost(charged: FailureFacts['charged']): string {
   if (charged === 'unknown') return 'The charge is unknown; check wallet_receipts and wallet_status.'
   return charged === 0n ? 'Nothing was charged.' : `${displayUsd(charged)} was charged.`
 }
 
-/** The service's own words, framed as untrusted data; undefined where it had none. */
+/** Returns the service's own words, marked as untrusted data; undefined if it had none. */
 export function serviceSaid({ said = '', refused = [] }: FailureFacts): string | undefined {
   const reasons = refused.flatMap(({ name, reason }) => (reason === '' ? [] : [`${name}: ${reason}`]))
   const lines = [said, ...reasons].filter(line => line !== '')
   return lines.length === 0 ? undefined : fromOutside('message of the service', lines.join('\n'))
 }
 
-/** A failure as one text, for where it is written down: our sentences, then the service's words in their frame. */
+/** Returns a failure as one text, for storing: our sentences, then the service's words marked as untrusted. */
 export const failureAsText = (facts: FailureFacts): string =>
   [`${facts.happened} ${facts.next}`, serviceSaid(facts)].filter(Boolean).join('\n')
 
-/** Such a text taken apart again: our sentences, and the service's words without their frame. */
+/** Splits such a text again: our sentences, and the service's words without their marks. */
 export function failureFromText(text: string): Pick<FailureFacts, 'happened' | 'said'> {
   const [happened = '', ...framed] = text.split('\n')
   return framed.length > 2 ? { happened, said: framed.slice(1, -1).join('\n') } : { happened: text }

@@ -17,7 +17,7 @@ test.each([
   [z.array(z.string()).max(1), ['a', 'b'], '`it` must be at most 1 entry long.'],
   [z.string().max(3), 'four', '`it` must be at most 3 characters long.'],
   [z.number().min(1), 0, '`it` must be at least 1.'],
-  [z.int(), 1.5, '`it` must be of type whole number.'],
+  [z.int(), 1.5, '`it` must be a whole number.'],
   [z.string(), undefined, '`it` is missing (string).'],
   [z.enum(['a', 'b']), 'c', '`it` must be one of a, b.'],
   [z.union([z.string(), z.number()]), true, '`it`: Expected string, or: Expected number.'],
@@ -28,6 +28,12 @@ test.each([
 
 test('what is not taken is told with what is', () => {
   expect(said(one(z.string()), { it: 'x', that: 1 })).toBe('`that` is not an argument; the arguments are it.')
+  const nested = z.strictObject({
+    it: z.strictObject({ here: z.string() }).optional(),
+    list: z.array(z.strictObject({ a: z.string() })).optional(),
+  })
+  expect(said(nested, { it: { here: 'x', that: 1 } })).toBe('`it.that` is unknown; `it` takes here.')
+  expect(said(nested, { list: [{ a: 'x', b: 1 }] })).toBe('`list.0.b` is unknown; `list.0` takes a.')
   expect(said(z.strictObject({}), { that: 1 })).toBe('`that` is not an argument; this tool has no arguments.')
 })
 

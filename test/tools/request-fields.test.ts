@@ -16,7 +16,7 @@ import {
 import { listModels } from '#contract/operations/models.ts'
 import type { Operation } from '#contract/operations/operation.ts'
 import { cryptoRpcProxy } from '#contract/operations/rpc.ts'
-import { queueVideo, quoteVideo } from '#contract/operations/video.ts'
+import { queueVideo } from '#contract/operations/video.ts'
 import { webScrape, webSearch } from '#contract/operations/web.ts'
 import type { Tool } from '#toolkit/define.ts'
 import { tools } from '#tools/table.generated.ts'
@@ -35,7 +35,6 @@ const operationsOf: Readonly<Record<string, readonly Operation[]>> = {
   speech_create: [createSpeech],
   transcribe: [createTranscription],
   video_create: [queueVideo],
-  video_quote: [quoteVideo],
   voice_clone: [createVoice],
   web_read: [webScrape, createTextParser],
   web_search: [webSearch],
@@ -43,6 +42,7 @@ const operationsOf: Readonly<Record<string, readonly Operation[]>> = {
 
 /** Tools of the wallet, of jobs and of what is kept here send no request of the caller's. */
 const withoutRequest = [
+  'estimate',
   'job_delete',
   'job_list',
   'job_wait',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { catalogue } from '#agent/tools/catalogue.ts'
 import { microUsd } from '#contract/money.ts'
-import { answers, doneJob, runningJob, usd, videoModel } from '../mcp/fake-host.ts'
+import { answers, doneJob, runningJob, usd, videoModel, wallet } from '../mcp/fake-host.ts'
 import { call } from './call-tool.ts'
 
 const completion = (content: unknown, finish_reason = 'stop') => ({
@@ -125,7 +125,7 @@ describe('models_find', () => {
     expect(text).toContain('0.15 USD per million input tokens and 0.6 USD per million output tokens')
   })
 
-  test('prices of embeddings and pictures', async () => {
+  test('prices of embeddings and images', async () => {
     const price = (usd: number) => ({ usd, diem: usd })
     const of = (id: string, type: string, pricing: object) => ({
       ...{ id, object: 'model', owned_by: 'x', type },
@@ -159,7 +159,7 @@ describe('models_find', () => {
   })
 })
 
-test('video_create and video_quote send files and choices by the names of the contract', async () => {
+test('video_create sends files and choices by the names of the contract', async () => {
   const { seen } = await call('video_create', {
     model: 'demo-video',
     prompt: 'A kite.',
@@ -176,19 +176,6 @@ test('video_create and video_quote send files and choices by the names of the co
     image_url: 'data:image/png;base64,a.png',
     reference_image_urls: ['data:image/png;base64,b.png', 'https://example.org/c.png'],
   })
-  const quote = await call('video_quote', {
-    model: 'demo-video',
-    duration: '5s',
-    upscale_factor: 2,
-    video: 'https://e.org/v.mp4',
-  })
-  expect(quote.seen.calls[0]?.body).toEqual({
-    model: 'demo-video',
-    duration: '5s',
-    upscale_factor: 2,
-    video_url: 'https://e.org/v.mp4',
-  })
-  expect(quote.output).toEqual({ model: 'demo-video', price_usd: 0.25 })
 })
 
 const states: [state: string, job: Partial<typeof runningJob>, says: string, files: number][] = [
@@ -243,10 +230,10 @@ const limitRow = (known: { model: string; requestsPerMinute: number; tokensPerMi
   ...known,
 })
 
-test('limits of one model, with what is left of them and the credit', async () => {
+test('limits of one model, with what is left of them and the tier', async () => {
   const { output, text } = await call('limits', { model: 'CHAT' })
   expect(output).toMatchObject({
-    credit_usd: 4.75,
+    tier: 'paid',
     found: 1,
     models: [{ left: { requests: 499, requests_reset_at: '2026-01-02T00:00:00.000Z' } }],
   })
@@ -263,23 +250,24 @@ test('limits of a model that is not there say so', async () => {
 
 test('limits of a service that lists none are those of its last answers, and it says so', async () => {
   const models = [limitRow({ model: 'm', requestsPerMinute: 20 })]
-  const { output, text } = await call('limits', {}, { limits: { creditMicroUsd: null, source: 'answers', models } })
-  expect(output).toMatchObject({ note: expect.stringContaining('lists no limits'), credit_usd: null })
+  const { output, text } = await call('limits', {}, { limits: { tier: null, source: 'answers', models } })
+  expect(output).toMatchObject({ note: expect.stringContaining('lists no limits'), tier: null })
   expect(text).toContain('lists no limits; these are from its last answers.')
   expect(text).toContain('- m: 20 requests and unknown tokens a minute')
 })
 
-test('limits say when the wallet refills credit ahead of need', async () => {
-  const refill = { below: microUsd(1_000_000), by: microUsd(5_000_000) }
+test('a limit of tokens that a list does not name is none', async () => {
   const models = [limitRow({ model: 'm', requestsPerMinute: 20 })]
-  const view = { creditMicroUsd: microUsd(2_000_000), refill, source: 'service', models } as const
-  const { output, text } = await call('limits', {}, { limits: { ...view, models } })
-  expect(output.note).toBe('Credit below 1.00 USD is refilled by 5.00 USD.')
+  const { text } = await call('limits', {}, { limits: { tier: null, source: 'service', models } })
   expect(text).toContain('- m: 20 requests and unlimited tokens a minute')
-  const seen = await call('limits', {}, { limits: { ...view, models, source: 'answers' } })
-  expect(seen.output.note).toMatch(
-    /^The service lists no limits; .* Credit below 1\.00 USD is refilled by 5\.00 USD\.$/,
-  )
+})
+
+test('limits are no money: credit and refills stand in wallet_status alone', async () => {
+  expect(JSON.stringify((await call('limits', {})).output)).not.toMatch(/usd/i)
+  const refill = { below: microUsd(1_000_000), by: microUsd(5_000_000) }
+  const { output, text } = await call('wallet_status', {}, { wallet: { status: async () => ({ ...wallet, refill }) } })
+  expect(output.refill_usd).toEqual({ below: 1, by: 5 })
+  expect(text).toContain('Credit below 1.00 USD is refilled by 5.00 USD.')
 })
 
 test('wallet_status names the caps', async () => {
@@ -287,6 +275,20 @@ test('wallet_status names the caps', async () => {
     'Paid today 5.00 USD of 10.00 USD, in total 5.00 USD of 20.00 USD.',
   )
 })
+
+test.each([
+  [true, 'The first payment asks the user, too; later ones top up by 5.00 USD or what the call needs after a 402'],
+  [false, 'Payments that a call needs top up by 5.00 USD or what the call needs after a 402'],
+])(
+  'wallet_status says beside what asks that a 402 is paid without asking (the first payment asks: %s)',
+  async (asksNextPayment, says) => {
+    const status = async () => ({ ...wallet, asksNextPayment })
+    const { output, text } = await call('wallet_status', {}, { wallet: { status } })
+    expect(output.next_payment_asks).toBe(asksNextPayment)
+    expect(text).toContain('A call or a requested top-up above 1.00 USD asks the user.')
+    expect(text).toContain(`${says} without asking, within the caps.`)
+  },
+)
 
 test('wallet_top_up pays exactly what was asked and shows the receipt', async () => {
   const { seen, output } = await call('wallet_top_up', { amount_usd: 7.1 })
@@ -313,10 +315,10 @@ describe('ids of strangers in tools that frame nothing', () => {
 
   test('limits', async () => {
     const models = [limitRow({ model: hostileId, requestsPerMinute: 1, tokensPerMinute: 2 })]
-    const { text, output } = await call('limits', {}, { limits: { creditMicroUsd: null, source: 'service', models } })
+    const { text, output } = await call('limits', {}, { limits: { tier: null, source: 'service', models } })
     expect(output.models).toMatchObject([{ model: asData }])
-    expect(text).toContain(`\n- ${asData}: 1 requests`)
-    expect(text.split('\n')).toHaveLength(2)
+    expect(text).toContain(`- ${asData}: 1 requests`)
+    expect(text.split('\n')).toHaveLength(1)
   })
 
   test('the models of a service', async () => {

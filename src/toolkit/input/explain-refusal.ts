@@ -8,7 +8,10 @@ import { type RefusedValue, ToolFailure } from '../tool-failure.ts'
 import { untrustedId, untrustedName } from '../values/untrusted.ts'
 import { everyChoice } from './model-choices.ts'
 
-/** How a refusal of values begins, before they are named: by the service, or by its model's record before anything is sent. */
+/**
+ * The start of a refusal of values, before they are named: by the service, or by its model's record before anything is
+ * sent.
+ */
 export const refusedValues = 'The service does not accept these values.'
 export const unsentValues = 'The model does not accept these values, so nothing was sent.'
 
@@ -20,9 +23,9 @@ interface Refusal {
 }
 
 /**
- * A refusal of values by the names that the caller knows: those of the tool's arguments, with what the model's record, or
- * the list of models, allows in their place. Looked up after a refusal alone, because a service may know a model by more
- * names than it lists. Any other error as it is.
+ * Rewords a refusal of values with the names that the caller knows: the tool's arguments, with what the model's record,
+ * or the list of models, allows instead. They are looked up only after a refusal, because a service may know a model by
+ * more names than it lists. Any other error is returned unchanged.
  */
 export async function explainRefusal(error: unknown, refusal: Refusal): Promise<unknown> {
   if (!(error instanceof ToolFailure) || !error.facts.refused) return error
@@ -51,7 +54,7 @@ const sayRefused = (happened: string, names: readonly string[]): string =>
 const changed = (names: readonly string[]): string =>
   `Change ${names.length > 0 ? listed(names) : 'the arguments'} as described below, then call again.`
 
-/** Said of a file's bytes, whatever the model's record allows. */
+/** About a file's bytes, which the model's record says nothing about. */
 const damaged = /\b(?:cut off|truncated|damaged|corrupt(?:ed)?)\b/i
 
 const anotherFile = (names: readonly string[]): string =>
@@ -60,8 +63,9 @@ const anotherFile = (names: readonly string[]): string =>
 const listed = (names: readonly string[]): string => names.map(name => `\`${name}\``).join(', ')
 
 /**
- * Of a path the innermost part that is an argument, or is made of one; what the tool sets by itself keeps its name. A part
- * of a message is named by its reason, because its place says only which message: `m does not take video_url`.
+ * Finds the innermost part of a path that is an argument, or derived from one; what the tool sets itself keeps its
+ * name. A part of a message is identified by its reason, because its place says only which message: `m does not take
+ * video_url`.
  */
 export function argumentOf(
   { input, sentAs = {} }: Pick<Tool, 'input' | 'sentAs'>,
@@ -104,7 +108,7 @@ async function nextStep(names: readonly string[], said: string, refusal: Refusal
   return `${whose} accepts: ${words(taken)}. Call again with these values, and leave out the others.`
 }
 
-/** Optional for the sake of models that have no such choice. */
+/** Optional only because some models do not have the choice. */
 const isNeededWhereTaken: ReadonlySet<string> = new Set(['duration', 'prompt'])
 
 const isOptional = ({ input }: Tool, name: string): boolean =>
@@ -112,7 +116,7 @@ const isOptional = ({ input }: Tool, name: string): boolean =>
 
 const words = (choices: readonly { words: string }[]): string => choices.map(choice => choice.words).join('; ')
 
-/** Some services name a value in their sentence alone. A prompt is in nearly every one of them. */
+/** Some services name a value only in their sentence. Nearly every sentence contains the word prompt. */
 const namesWord = (said: string, name: string): boolean =>
   name !== 'prompt' && name !== 'images' && new RegExp(`\\b${name}\\b`, 'i').test(said)
 
@@ -129,7 +133,7 @@ async function styles(
   context: ToolContext,
 ): Promise<{ arguments: string[]; words: string }[]> {
   if (!names.includes('style_preset')) return []
-  // With zod below it; a server that starts has no use for it yet.
+  // Loads zod, which a starting server does not need yet.
   const { listImageStyles } = await import('#contract/operations/images.ts')
   const { answer } = await context.call(listImageStyles, { params: undefined, query: undefined, body: undefined })
   const shown = answer.data.slice(0, choiceNames).map(style => untrustedName(style))

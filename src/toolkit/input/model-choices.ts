@@ -4,19 +4,19 @@ import { untrustedName } from '../values/untrusted.ts'
 
 type Spec = ModelRecord['model_spec']
 
-/** What a request may choose: the arguments of tools that it is about, and the values in words. */
+/** What a request may choose: the tools' arguments that it is about, and the values in words. */
 interface ModelChoice {
   arguments: readonly string[]
   words: string
 }
 
 /**
- * What a model of images or audio lets a request choose, such as `voices anna, ben (default)` and `duration_seconds 1 to
- * 30`: the members by the names that tools give them. Empty for other models.
+ * Lists what an image or audio model lets a request choose, such as `voices anna, ben (default)` and `duration_seconds
+ * 1 to 30`, with the tools' names for members. Empty for other models.
  */
 export const modelChoices = (record: ModelRecord): string[] => choicesIn(record).map(({ words }) => words)
 
-/** The same with the arguments that each is about, and of models of videos and vectors too. */
+/** The same with the arguments that each is about, also for video and embedding models. */
 export const everyChoice = (record: ModelRecord): ModelChoice[] => [
   ...choicesIn(record),
   ...videoChoices(record.model_spec.constraints),
@@ -62,7 +62,7 @@ function audioChoices(spec: Spec): ModelChoice[] {
   ]
 }
 
-/** Bare samples are no file that a player knows, so no tool asks for them. */
+/** Raw samples are not a file that players know, so no tool asks for them. */
 const samples = 'pcm'
 
 function videoChoices(constraints: Spec['constraints']): ModelChoice[] {
@@ -87,7 +87,7 @@ function durations({ duration_options, min_duration, max_duration, default_durat
   return min_duration === undefined ? [] : [choice('duration_seconds', `${min_duration} to ${max_duration}`)]
 }
 
-/** A list that is too long for a model's context is cut, and says so. */
+/** A list that is too long for a model's context is cut, with a notice. */
 function among(name: string, values: readonly string[] | undefined, byItself?: string): ModelChoice[] {
   if (!values || values.length === 0) return []
   const shown = values.slice(0, choiceNames)

@@ -16,7 +16,7 @@ import { untrustedId, untrustedName } from '../values/untrusted.ts'
 
 /**
  * What a video's price depends on. The listing shows plain strings, because a model's own record says which of the many
- * values it takes; a call is checked against all of them.
+ * values it accepts; a call is validated against all of them.
  */
 export const videoChoices = {
   model: z.string().min(1).describe('Id from models_find.'),
@@ -36,9 +36,9 @@ interface Given {
 }
 
 /**
- * The duration and the prompt as the contract wants them of every request. An upscaler has neither, which its record tells by
- * an empty list of durations, or where there is no record the video that is given. Throws `ToolFailure` where any other model
- * misses one that is `needed`.
+ * Fills in the duration and prompt that the contract requires. An upscaler has neither, which its record shows by an
+ * empty list of durations, or if there is no record, the given video. Throws `ToolFailure` if any other model lacks one
+ * that is `needed`.
  */
 export async function lengthAndPrompt(
   context: Pick<ToolContext, 'models'>,
@@ -72,7 +72,7 @@ function misses(model: string, missing: readonly string[], durations: readonly s
   })
 }
 
-/** Paths or URLs, so many at most. */
+/** A list of paths or URLs, up to this many. */
 export const sources = (most: number) => z.array(z.string().min(1)).max(most).optional()
 
 interface ElementGiven {
@@ -81,7 +81,7 @@ interface ElementGiven {
   video?: string | undefined
 }
 
-/** The media of a video request (brief §2.6), as a tool is given them. */
+/** The media of a video request (brief §2.6), as given to a tool. */
 interface VideoMediaGiven {
   image?: string | undefined
   end_image?: string | undefined
@@ -94,7 +94,7 @@ interface VideoMediaGiven {
   elements?: ElementGiven[] | undefined
 }
 
-/** What is chosen beside the media. */
+/** Returns the choices without the media. */
 export function withoutMedia<Given extends VideoMediaGiven>(given: Given) {
   const { image, end_image, audio_track, video, ...rest } = given
   const { reference_images, reference_videos, reference_audio, scene_images, elements, ...choices } = rest
@@ -115,7 +115,7 @@ type RequestMedia = Pick<
   | 'elements'
 >
 
-/** The same as a request names them: files as data URLs, addresses as they are. */
+/** Returns the media as a request contains them: files as data URLs, addresses unchanged. */
 export async function videoMedia(files: FileStore, given: VideoMediaGiven): Promise<RequestMedia> {
   const one = async (source: string | undefined, kind: MediaKind) =>
     source === undefined ? undefined : files.asMediaUrl(source, kind)

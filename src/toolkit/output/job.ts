@@ -4,7 +4,7 @@ import type { JobView } from '../tool-context.ts'
 import { sayCost } from '../tool-failure.ts'
 import { isoTime, sayUsd, usd } from '../values/amounts.ts'
 import { untrustedId } from '../values/untrusted.ts'
-import { Usd } from './paid.ts'
+import { SavedFileOutput, saySaved, Usd } from './paid.ts'
 
 /** A job as tools show it. */
 export const JobOutput = z.object({
@@ -12,11 +12,11 @@ export const JobOutput = z.object({
   model: z.string(),
   state: z.enum(['running', 'completed', 'failed', 'deleted']),
   started_at: z.string(),
-  /** Null while it is not known. */
+  /** Null while it is not known, and of a job that has ended. */
   typical_seconds: z.number().nullable(),
   price_usd: Usd,
   refunded: z.boolean(),
-  file: z.object({ path: z.string(), mime_type: z.string(), bytes: z.number() }).nullable(),
+  file: SavedFileOutput.nullable(),
   failure: z.string().nullable(),
 })
 export type JobOutput = z.output<typeof JobOutput>
@@ -26,21 +26,21 @@ export const jobOutput = (job: JobView): JobOutput => ({
   model: untrustedId(job.model),
   state: job.state,
   started_at: isoTime(job.startedAtMs),
-  typical_seconds: job.typicalMs === null ? null : Math.round(job.typicalMs / 1000),
+  typical_seconds: job.typicalMs === null || job.state !== 'running' ? null : Math.round(job.typicalMs / 1000),
   price_usd: usd(job.priceMicroUsd),
   refunded: job.refunded,
   file: job.file && { path: job.file.path, mime_type: job.file.mimeType, bytes: job.file.bytes },
   failure: job.failure,
 })
 
-/** One sentence or two: where the job stands and what to do next. */
+/** One or two sentences: the job's state and what to do next. */
 export function sayJob(job: JobOutput): string {
   switch (job.state) {
     case 'running':
       return `Job ${job.job_id} is still running${typically(job)}. Call job_wait with this id again.`
     case 'completed':
       return job.file
-        ? `Job ${job.job_id} is done. Saved: ${job.file.path} (${job.file.mime_type}, ${job.file.bytes} bytes).`
+        ? `Job ${job.job_id} is done. ${saySaved(job.file)}`
         : `Job ${job.job_id} is done, but its result is not saved yet. Call job_wait with this id.`
     case 'failed':
       return sayFailed(job)
@@ -49,20 +49,27 @@ export function sayJob(job: JobOutput): string {
   }
 }
 
-/** A line of a list, where nobody knows any more which job is which. */
+/** A line of a list, for which the caller may have lost track of the jobs. */
 export function sayListedJob(job: JobOutput): string {
-  const started = `${job.started_at.slice(0, 16).replace('T', ' ')} UTC`
-  const price = job.price_usd === null ? '' : `, ${sayUsd(job.price_usd)}`
-  return `${job.model}, started ${started}${price}: ${sayJob(job)}`
+  return `${which(job)}: ${sayJob(job)}`
 }
 
-/** What the service said of it stands framed below our own sentence. */
+const which = ({ model, started_at, price_usd }: JobOutput): string =>
+  `${model}, started ${started_at.slice(0, 16).replace('T', ' ')} UTC${price_usd === null ? '' : `, ${sayUsd(price_usd)}`}`
+
+/** The service's text follows our own sentence, marked as untrusted. */
 function sayFailed(job: JobOutput): string {
   const [reason, ...framed] = (job.failure ?? 'the reason is unknown.').split('\n')
   return [`Job ${job.job_id} failed: ${reason} ${sayRefund(job)}`, ...framed].join('\n')
 }
 
-/** The same for the call that started it; a repeated call may find it further on. */
+/** The same with what the job is, for whoever waits for it. */
+export const sayWaitedJob = (job: JobOutput): string => `${sayJob(job)}\n${sayWhich(job)}`
+
+/** Which model works on it since when, and at what price. */
+export const sayWhich = (job: JobOutput): string => `Job of ${which(job)}.`
+
+/** The same for the call that started it; a repeated call may find it further along. */
 export const sayStarted = (job: JobOutput, isEarlier: boolean): string =>
   job.state === 'running' && !isEarlier
     ? `Job ${job.job_id} is queued${typically(job)}. Call job_wait with this id.`
@@ -75,7 +82,7 @@ export const sayBecameJob = ({ job_id }: Pick<JobOutput, 'job_id'>): string =>
 export const filesOf = ({ file }: Pick<JobOutput, 'file'>): { path: string; mimeType: string }[] =>
   file ? [{ path: file.path, mimeType: file.mime_type }] : []
 
-/** The job that a call left running. */
+/** Returns the job that a call left running. */
 export const runningJob = ({ state, job_id }: Pick<JobOutput, 'state' | 'job_id'>): string | null =>
   state === 'running' ? job_id : null
 

@@ -2,22 +2,23 @@ import { z } from 'zod'
 import { answerCharacters, extractCharacters } from '../bounds.ts'
 import type { ToolContext } from '../tool-context.ts'
 import { fromOutside, isData, withoutHidden } from '../values/untrusted.ts'
+import { SavedFileOutput } from './paid.ts'
 
-/** A stranger's text in the output of a tool. */
+/** An untrusted text in a tool's output. */
 export const longTextShape = {
   text: z.string(),
   text_is: z.literal(isData),
-  /** How much of it is not shown. */
+  /** How many characters are not shown. */
   cut_characters: z.number(),
-  /** Where the whole of a longer text is saved; null where all of it is shown, or where it could not be saved. */
-  whole_text: z.object({ path: z.string(), mime_type: z.string(), bytes: z.number() }).nullable(),
+  /** Where a longer text is saved whole; null if all of it is shown, or it could not be saved. */
+  whole_text: SavedFileOutput.nullable(),
 }
 
 type LongText = z.output<z.ZodObject<typeof longTextShape>>
 
 /**
- * The text as far as a model can read it at once; a longer one is saved whole, because it has been paid for, and for the
- * same reason shown in part where it cannot be.
+ * Returns as much of a text as a model can read at once. A longer one is saved whole, because it was paid for; if that
+ * fails, part of it is shown for the same reason.
  */
 export async function longText({ files }: Pick<ToolContext, 'files'>, text: string, name: string): Promise<LongText> {
   const whole = withoutHidden(text)
@@ -40,7 +41,8 @@ export const sayLongText = (label: string, { text, cut_characters, whole_text }:
       : []),
   ].join('\n')
 
-const whereItIs = (saved: LongText['whole_text']): string => (saved ? `is saved: ${saved.path}` : 'could not be saved')
+const whereItIs = (saved: LongText['whole_text']): string =>
+  saved ? `is saved: ${saved.path} (${saved.mime_type}, ${saved.bytes} bytes)` : 'could not be saved'
 
 export const filesOfText = ({ whole_text }: Pick<LongText, 'whole_text'>): { path: string; mimeType: string }[] =>
   whole_text ? [{ path: whole_text.path, mimeType: whole_text.mime_type }] : []

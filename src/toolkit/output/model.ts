@@ -12,7 +12,7 @@ export const ModelOutput = z.object({
   /** The service's words. */
   description: z.string().optional(),
   usd_per_million: z.object({ input: z.number(), output: z.number() }).optional(),
-  /** Where it is not priced by tokens in and out, such as `0.04 USD an image 2K`. */
+  /** If it is not priced by tokens in and out, such as `0.04 USD an image 2K`. */
   prices: z.array(z.string()).optional(),
   context_tokens: z.number().optional(),
   abilities: z.array(z.string()).optional(),
@@ -28,7 +28,7 @@ export const ModelOutput = z.object({
     .optional(),
   /** Other names of it, such as `default`. */
   traits: z.array(z.string()).optional(),
-  /** What a request to a model of images or audio may choose. */
+  /** What a request to an image or audio model may choose. */
   takes: z.array(z.string()).optional(),
   offline: z.boolean().optional(),
   ends_at: z.string().optional(),
@@ -73,15 +73,16 @@ export function modelOutput(record: ModelRecord): ModelOutput {
 const namesOf = (values: readonly string[] = []): string[] =>
   values.slice(0, choiceNames).map(value => untrustedName(value))
 
-/** `supportsVision` is `vision`. */
+/** `supportsVision` becomes `vision`. */
 const abilitiesOf = (capabilities: NonNullable<ModelRecord['model_spec']['capabilities']>): string[] =>
   Object.entries(capabilities).flatMap(([key, has]) =>
     has === true ? [key.replace(/^supports/, '').replace(/^./, first => first.toLowerCase())] : [],
   )
 
-/** A line of a list; the caller fences it. */
+/** A line of a list; the caller marks it as untrusted. */
 export function sayModel(model: ModelOutput): string {
   const facts = [`${model.id} (${model.type})`]
+  if (model.name && model.name !== model.id) facts.push(model.name)
   if (model.usd_per_million) {
     const { input, output } = model.usd_per_million
     facts.push(
@@ -104,16 +105,19 @@ export function sayModel(model: ModelOutput): string {
 
 const sayVideo = (video: NonNullable<ModelOutput['video']>): string =>
   [
-    `${video.kind}, price from video_quote`,
+    `${video.kind}, price from estimate`,
     `durations ${listed(video.durations)}`,
     `ratios ${listed(video.aspect_ratios)}`,
     `resolutions ${listed(video.resolutions)}`,
     video.audio ? 'with audio' : 'silent',
+    ...(video.prompt_characters === undefined ? [] : [`prompt up to ${video.prompt_characters} characters`]),
   ].join('; ')
 
 const listed = (values: readonly string[]): string => values.join(', ') || 'not selectable'
 
-/** What a model costs that is not priced by tokens in and out, such as `0.01 USD an image` and `0.04 USD an image 2K`. */
+/**
+ * Prices of a model that is not priced by tokens in and out, such as `0.01 USD an image` and `0.04 USD an image 2K`.
+ */
 function unitPrices({ type, model_spec: { pricing } }: ModelRecord): string[] | undefined {
   if (!pricing || tokenPricing(pricing)) return undefined
   const prices = named(pricing as z.output<typeof UnitPricing>, type).slice(0, unitPricesShown)
@@ -127,7 +131,7 @@ function named(pricing: z.output<typeof UnitPricing>, type: ModelRecord['type'])
   const single: readonly (readonly [string, { usd: number } | undefined])[] = [
     ['per image', pricing.generation],
     ['an edit', pricing.inpaint],
-    // Speech is counted in the characters that are spoken.
+    // Speech is priced by the spoken characters.
     [type === 'tts' ? 'per million characters' : 'per million tokens', pricing.input],
     ['per second', pricing.per_second],
     ['per second of audio', pricing.per_audio_second],

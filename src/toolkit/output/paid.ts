@@ -1,20 +1,20 @@
 import { z } from 'zod'
 import type { Made, Paid, SavedFile } from '../tool-context.ts'
-import { sayUsd, usd } from '../values/amounts.ts'
+import { sayLeft, sayUsd, usd } from '../values/amounts.ts'
 import { untrustedId } from '../values/untrusted.ts'
 
-/** An amount in USD; null where it is not known. */
+/** An amount in USD; null if unknown. */
 export const Usd = z.number().nullable()
 
-/** What the output of every paid tool says. */
+/** Members of every paid tool's output. */
 export const paidShape = {
   charged_usd: Usd,
   credit_left_usd: Usd,
   /** What the wallet may still pay today. */
   budget_left_usd: Usd,
-  /** The result was paid for by an earlier call. */
+  /** An earlier call paid for the result. */
   already_paid: z.boolean().optional(),
-  /** What the wallet did beside it, and why the signed receipt of this charge cannot be trusted. */
+  /** What the wallet did in addition, and why the signed receipt of this charge cannot be trusted. */
   warning: z.string().optional(),
 }
 
@@ -40,19 +40,24 @@ function warningOf({ notes = [], receiptProblem }: Paid): { warning?: string } {
 export function sayPaid(paid: PaidOutput): string {
   const sentences = [paid.charged_usd === null ? 'Its cost is unknown.' : `Charged ${sayUsd(paid.charged_usd)}.`]
   if (paid.already_paid) sentences.push('An earlier identical call paid for it; `again: true` buys another.')
-  if (paid.credit_left_usd !== null) sentences.push(`Credit left: ${sayUsd(paid.credit_left_usd)}.`)
-  if (paid.budget_left_usd !== null) sentences.push(`The wallet may still pay ${sayUsd(paid.budget_left_usd)} today.`)
+  const left = sayLeft(paid.credit_left_usd, paid.budget_left_usd)
+  if (left !== '') sentences.push(left)
   if (paid.warning !== undefined) sentences.push(paid.warning)
   return sentences.join(' ')
 }
 
-const File = z.object({ path: z.string(), mime_type: z.string(), bytes: z.number() })
+/** A file that a tool has saved. */
+export const SavedFileOutput = z.object({ path: z.string(), mime_type: z.string(), bytes: z.number() })
+type SavedFileOutput = z.output<typeof SavedFileOutput>
 
-/** What tools show of images or audio that a call made; the files themselves lie in the output folder. */
+export const saySaved = ({ path, mime_type, bytes }: SavedFileOutput): string =>
+  `Saved: ${path} (${mime_type}, ${bytes} bytes).`
+
+/** What tools show of images or audio that a call made; the files are in the output folder. */
 export const MadeOutput = z.object({
-  /** The one that the service names, else the one that was asked for; null where neither is. */
+  /** The one that the service names, else the requested one; null if there is neither. */
   model: z.string().nullable(),
-  files: z.array(File),
+  files: z.array(SavedFileOutput),
   /** By the service's content policy. */
   is_blurred: z.boolean().optional(),
   ...paidShape,
@@ -66,7 +71,7 @@ export const madeOutput = ({ files, model, isBlurred, paid }: Made, asked: strin
   ...paidOutput(paid),
 })
 
-const savedFile = ({ path, mimeType, bytes }: SavedFile): z.output<typeof File> => ({
+const savedFile = ({ path, mimeType, bytes }: SavedFile): SavedFileOutput => ({
   path,
   mime_type: mimeType,
   bytes,
@@ -74,7 +79,8 @@ const savedFile = ({ path, mimeType, bytes }: SavedFile): z.output<typeof File> 
 
 export const sayMade = (output: MadeOutput): string =>
   [
-    ...output.files.map(({ path, mime_type, bytes }) => `Saved: ${path} (${mime_type}, ${bytes} bytes).`),
+    ...output.files.map(saySaved),
+    ...(output.model === null ? [] : [`Made by ${output.model}.`]),
     ...(output.is_blurred ? ['The service blurred content that violates its policy.'] : []),
     sayPaid(output),
   ].join('\n')

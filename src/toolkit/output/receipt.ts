@@ -9,7 +9,7 @@ import { untrustedId } from '../values/untrusted.ts'
 export const ReceiptOutput = z.object({
   id: z.string(),
   at: z.string(),
-  /** As the journal names it; not spelled out, as every assistant reads the list of tools. */
+  /** In the journal's terms; not listed as an enum, because every assistant reads the list of tools. */
   state: z.string(),
   amount_usd: z.number(),
   network: z.string(),
@@ -31,14 +31,14 @@ export const receiptOutput = (receipt: Receipt): ReceiptOutput => ({
 })
 
 export const sayReceipt = (receipt: ReceiptOutput): string =>
-  `${receipt.at}: ${sayUsd(receipt.amount_usd)} to ${receipt.pay_to} on ${networkName(receipt.network)}, ${receipt.state}, for ${receipt.purpose}${receipt.transaction ? `; transaction ${receipt.transaction}` : ''}`
+  `${receipt.at}: ${receipt.id}, ${sayUsd(receipt.amount_usd)} to ${receipt.pay_to} on ${networkName(receipt.network)}, ${receipt.state}, for ${receipt.purpose}${receipt.transaction ? `; transaction ${receipt.transaction}` : ''}`
 
-/** A charge or a refund of a service, as a program reads it; `sayCharge` is the same in a line. */
+/** A service's charge or refund for a program; `sayCharge` is the same in one line. */
 interface ChargeOutput {
   id: string
   kind: ChargeReceipt['kind']
   at: string
-  /** What came of its signed receipt. */
+  /** The result of checking its signed receipt. */
   state: ChargeReceipt['state']
   amount_usd: number | null
   staking_usd: number | null
@@ -61,7 +61,7 @@ export const chargeOutput = (charge: ChargeReceipt): ChargeOutput => ({
   problem: charge.problem,
 })
 
-/** Parts of a bill that are shown; ours have three at most. */
+/** Lines of a bill to show; ours have at most three. */
 const shownLines = 20
 
 const stateWords: Readonly<Record<ChargeReceipt['state'], string>> = {
@@ -72,7 +72,10 @@ const stateWords: Readonly<Record<ChargeReceipt['state'], string>> = {
   unverified: 'receipt not trusted',
 }
 
-/** A charge or a refund of a service as tools show it: a line, because members of their own would lengthen every listing of tools. */
+/**
+ * A service's charge or refund as tools show it: one line, because separate members would lengthen every listing of
+ * tools.
+ */
 export function sayCharge({ atMs, kind, amountMicroUsd, what, model, usage, state, problem }: ChargeReceipt): string {
   const used = usage.slice(0, shownLines).map(({ sku, units }) => `${untrustedId(units)} ${untrustedId(sku)}`)
   const bought = what ?? (model === null ? 'a call' : untrustedId(model))

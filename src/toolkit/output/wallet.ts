@@ -25,7 +25,11 @@ export const WalletOutput = z.object({
       ask_above: z.number(),
     })
     .nullable(),
+  /** The first payment of a wallet that was made in a conversation asks the user. */
+  next_payment_asks: z.boolean(),
   spent_usd: z.object({ today: z.number(), total: z.number(), reserved: z.number() }).nullable(),
+  /** Credit below the first is refilled by the second; null where it is not. */
+  refill_usd: z.object({ below: z.number(), by: z.number() }).nullable(),
   unresolved_payments: z.number(),
   payee: z.string().nullable(),
   next: z.string().nullable(),
@@ -57,11 +61,13 @@ export const walletOutput = (view: WalletView): WalletOutput => ({
     total: Number(usd(view.caps.total)),
     ask_above: Number(usd(view.caps.askAbove)),
   },
+  next_payment_asks: view.asksNextPayment,
   spent_usd: view.spent && {
     today: Number(usd(view.spent.today)),
     total: Number(usd(view.spent.total)),
     reserved: Number(usd(view.spent.reserved)),
   },
+  refill_usd: view.refill && { below: Number(usd(view.refill.below)), by: Number(usd(view.refill.by)) },
   unresolved_payments: view.unresolved,
   payee: view.payee && untrustedId(view.payee),
   next: view.next,

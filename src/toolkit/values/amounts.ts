@@ -1,10 +1,18 @@
 import { displayUsd, fromUsdNumber, toUsdNumber } from '#contract/money.ts'
 
-/** Amounts and times in the output of tools. No schema is loaded with them: a failure is told before any tool is. */
+/** Amounts and times in tools' output. Loads no schema, because a failure may be reported before any tool is loaded. */
 
 export const usd = (amount: bigint | null): number | null => (amount === null ? null : toUsdNumber(amount))
 
 export const isoTime = (unixMs: number): string => new Date(unixMs).toISOString()
+
+/** What credit is left and what the wallet may still pay today, as far as it is known; else empty. */
+export function sayLeft(creditUsd: number | null, budgetUsd: number | null): string {
+  return [
+    ...(creditUsd === null ? [] : [`Credit left: ${sayUsd(creditUsd)}.`]),
+    ...(budgetUsd === null ? [] : [`The wallet may still pay ${sayUsd(budgetUsd)} today.`]),
+  ].join(' ')
+}
 
 /** `4.23 USD`, or `an unknown amount`. */
 export function sayUsd(amount: number | null): string {

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
 /**
- * A file that a tool sends in a form. Its bytes are at hand, because a call is known again by what it sends, and one whose
- * answer is still awaited is kept with them.
+ * A file that a tool sends in a form. Its bytes are in memory, because a call is recognized by what it sends, and a
+ * call that awaits its answer is stored with them.
  */
 export class FormFile extends File {
   readonly content: Uint8Array<ArrayBuffer>
@@ -24,7 +24,7 @@ const KeptFile = z.strictObject({
   [member]: z.strictObject({ name: z.string(), type: z.string(), base64: z.string() }),
 })
 
-/** For `JSON.parse` of a kept request: files are files again. */
+/** For `JSON.parse` of a stored request: turns files into files again. */
 export function reviveFormFile(_key: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !(member in value)) return value
   const { data } = KeptFile.safeParse(value)

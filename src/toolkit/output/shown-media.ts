@@ -1,0 +1,37 @@
+import type { MediaBounds, Shown, ToolContext } from '../tool-context.ts'
+
+interface ShownFile {
+  path: string
+  mime_type: string
+  bytes: number
+}
+
+interface Call {
+  context: ToolContext
+  input: { preview?: boolean | undefined }
+}
+
+/** For a program that asks for a preview; it reads recordings from their files. */
+const forPrograms: MediaBounds = { images: 1, imagePixels: 512, imageBytes: 100_000, audioBytes: 0 }
+
+/**
+ * What a call made, as blocks that a client shows beside the text: its images made small, and a recording that is short. A
+ * frame of a video is shown where it is asked for. The files themselves are linked, so nothing is lost with a block.
+ */
+export async function shownMedia(files: readonly ShownFile[], { context, input }: Call): Promise<Shown[]> {
+  const { preview } = input
+  const bounds = context.shows ?? (preview ? forPrograms : null)
+  if (bounds === null || preview === false) return []
+  const seen = files.filter(file => isOf(file, 'image') || (preview && isOf(file, 'video'))).slice(0, bounds.images)
+  const [heard] = files.filter(file => isOf(file, 'audio'))
+  const shown = await Promise.all([
+    ...seen.map(file => context.files.preview(saved(file), bounds)),
+    ...(heard && heard.bytes <= bounds.audioBytes ? [context.files.recording(saved(heard))] : []),
+  ])
+  // Why there is no preview is told to who has asked for one.
+  return shown.filter(block => block !== null).filter(({ type }) => preview || type !== 'text')
+}
+
+const isOf = ({ mime_type }: ShownFile, kind: 'image' | 'video' | 'audio'): boolean => mime_type.startsWith(`${kind}/`)
+
+const saved = ({ path, mime_type, bytes }: ShownFile) => ({ path, mimeType: mime_type, bytes })
