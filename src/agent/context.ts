@@ -10,26 +10,26 @@ import type { Policy } from '#wallet/rules/policy.ts'
 import type { WalletRefusal } from '#wallet/terms/refusal.ts'
 import type { Wallet } from '#wallet/wallet.ts'
 
-/** What every part of an agent may use of the other rooms; `open-agent.ts` adds the agent's own parts to it. */
+/** What every part of an agent may use from other rooms; `open-agent.ts` adds the agent's own parts. */
 export interface AgentContext {
   client: Client
   topUps: TopUpClient
-  /** Null with an API key alone, and without any key. */
+  /** Null with only an API key, and without any key. */
   wallet: Wallet | null
-  /** Whether a setting names the service; for messages only. */
+  /** Whether a setting names the service; only for messages. */
   isServiceNamed: boolean
-  /** Installed by a desktop assistant, which brings no `farebox` command; for messages only. */
+  /** Installed by a desktop assistant, without a `farebox` command; only for messages. */
   isBundle: boolean
-  /** Address of an encrypted key that is still locked; for messages only. */
+  /** Address of an encrypted key that is still locked; only for messages. */
   lockedWallet: string | null
-  /** Why that key could not be unlocked; null when no passphrase was tried. */
+  /** Why that key could not be unlocked; null if no passphrase was tried. */
   lockedBecause: Pick<WalletRefusal, 'sentence' | 'nextStep'> | null
-  /** As the settings name them; the public ones by default. */
+  /** From the settings; the public ones by default. */
   nodes: ChainNodes
   pays: 'wallet' | 'apiKey' | 'nothing'
   policy: Policy
   state: State
-  /** The wallet's journal, shared where several processes have one budget. */
+  /** The wallet's journal, shared if several processes have one budget. */
   records: Records
   approvals: Approvals
   clock: Clock

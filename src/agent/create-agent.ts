@@ -26,8 +26,8 @@ import { toolHost } from './tools/tool-host.ts'
  */
 export interface Agent {
   /**
-   * For the service's origin only; pays once on 402, and answers 403 to what the policy refuses. Fits the `fetch` option
-   * of OpenAI's client.
+   * Sends requests to the service's origin only; pays once on 402, and answers 403 if the policy refuses. Fits the
+   * `fetch` option of OpenAI's client.
    *
    * @example
    * const openai = new OpenAI({ baseURL, apiKey: 'unused', fetch: agent.fetch })
@@ -35,7 +35,7 @@ export interface Agent {
   fetch: Fetch
   /**
    * Every tool as a function with its own arguments and output. A call waits until its work has ended. Throws
-   * `ToolFailure`, which says what was charged, or `NeedsPerson` where a person has to decide and `onApproval` is not set.
+   * `ToolFailure`, which says what was charged, or `NeedsPerson` if the user must decide and `onApproval` is not set.
    *
    * @example
    * const { output } = await agent.tools.video_create({ model, prompt, duration: '5s' })
@@ -43,23 +43,26 @@ export interface Agent {
    */
   tools: ToolCalls
   /**
-   * The same by a tool's name. Throws a `TypeError` for a name that no tool has.
+   * Calls a tool by name. Throws a `TypeError` for an unknown name.
    *
    * @example
    * const { output } = await agent.call('limits')
    */
   call: CallTool
-  /** The tools with their descriptions and schemas, to give them to a model; see `openAiTools` and `aiSdkTools`. */
+  /** The tools with their descriptions and schemas, to pass to a model; see `openAiTools` and `aiSdkTools`. */
   toolList: readonly AgentTool[]
   /** The wallet's balance, top-ups, receipts and charges. */
   wallet: WalletClient
-  /** Waits for what is being written and ends all connections. */
+  /** Waits for pending writes and closes all connections. */
   close(): Promise<void>
 }
 
 /**
- * Nothing is sent and nothing is written before the first use. Rejects with a `TypeError` that names an option which is
- * wrong or unknown.
+ * Creates an agent with the options of a program. Sends and writes nothing before the first use. Rejects with a
+ * `TypeError` that names a wrong or unknown option.
+ *
+ * @example
+ * const agent = await createAgent({ baseUrl, wallet: { key }, policy: { maxDayUsd: '2' } })
  */
 export async function createAgent(given: AgentOptions): Promise<Agent> {
   checkAgentOptions(given)
@@ -76,7 +79,7 @@ export async function createAgent(given: AgentOptions): Promise<Agent> {
 
 type Deciding = Pick<AgentOptions, 'onApproval' | 'unpricedCalls'>
 
-/** What a program is given, with an open agent. */
+/** Wraps an open agent for a program. */
 async function agentOf(agent: OpenAgent, { onApproval, unpricedCalls }: Deciding): Promise<Agent> {
   const host = toolHost(agent)
   const loaded = await Promise.all(Object.values(catalogue.tools).map(load => load()))
@@ -91,7 +94,7 @@ async function agentOf(agent: OpenAgent, { onApproval, unpricedCalls }: Deciding
   }
 }
 
-/** The types of arguments and outputs are those of the tools' schemas, by which each call is checked. */
+/** The types of arguments and outputs come from the tools' schemas, which validate each call. */
 function typedCalls(toolList: readonly AgentTool[]): Pick<Agent, 'tools' | 'call'> {
   const tools = Object.fromEntries(
     toolList.map(({ name, call }) => [name, (args: object = {}, options?: CallOptions) => call(args, options)]),
@@ -105,8 +108,11 @@ function typedCalls(toolList: readonly AgentTool[]): Pick<Agent, 'tools' | 'call
 }
 
 /**
- * An agent with the settings that `farebox mcp` takes: FAREBOX_BASE_URL, a wallet or FAREBOX_API_KEY, and the caps.
- * Throws a `TypeError` that names the variable or the option which is wrong.
+ * Creates an agent with the settings of `farebox mcp`: FAREBOX_BASE_URL, a wallet or FAREBOX_API_KEY, and the caps.
+ * Throws a `TypeError` that names a wrong variable or option.
+ *
+ * @example
+ * const agent = await agentFromEnvironment({ onApproval: () => ({ kind: 'approve', approved: false }) })
  */
 export async function agentFromEnvironment(given: EnvironmentAgentOptions = {}): Promise<Agent> {
   checkEnvironmentOptions(given)

@@ -1,4 +1,4 @@
-/** The door `farebox`: an agent that pays its own way. */
+/** `farebox`: an agent that pays its own way. */
 export type { Question } from '#toolkit/approval.ts'
 export { NeedsPerson, type PersonAnswer } from '#toolkit/approval.ts'
 export type { Receipt, Shown, ToppedUp, WalletClient, WalletView } from '#toolkit/tool-context.ts'

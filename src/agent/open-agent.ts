@@ -47,23 +47,23 @@ import { environmentKeys, folderKeys } from './wallet/wallet-keys.ts'
 import { ofWallet } from './words/explain.ts'
 import { typedWords, type WalletPlace } from './words/typed-commands.ts'
 
-/** What lies in the state folder beside what was given. */
+/** What was found in the state folder, in addition to the given options. */
 export interface FoundWallet {
-  /** One a rail, Base first. */
+  /** One per rail, Base first. */
   keys?: readonly WalletKey[]
-  /** Address of an encrypted key that nobody has opened. */
+  /** Address of an encrypted key that has not been opened. */
   lockedWallet?: string | null
   lockedBecause?: AgentContext['lockedBecause']
-  /** False where nobody has said which service to use, so that the usual one is taken. */
+  /** False if no setting names the service, so that the default is used. */
   isServiceNamed?: boolean
   /** Installed by a desktop assistant, which asks for the settings and keeps its secrets. */
   isBundle?: boolean
 }
 
-/** An agent that is open: what its parts share, and the parts. */
+/** An open agent: what its parts share, and the parts. */
 export type OpenAgent = Awaited<ReturnType<typeof openAgent>>
 
-/** Puts an agent together. Nothing is sent; the state file is opened by its first use. */
+/** Assembles an agent. Nothing is sent; the state file is opened on first use. */
 export async function openAgent(options: OpenOptions, found: FoundWallet = {}) {
   const context = await openContext(options, found)
   const { client, state, clock } = context
@@ -159,8 +159,9 @@ function filesOf(
 }
 
 /**
- * An agent from an environment's settings; the passphrase opens an encrypted wallet, where there is one. A wallet that it
- * does not open is refused, or with `mayStayLocked` told by whatever needs it: what is free needs no wallet.
+ * Opens an agent from an environment's settings; the passphrase opens an encrypted wallet, if there is one. A wallet
+ * that it does not open is refused. With `mayStayLocked`, only what needs the wallet reports that, because free calls
+ * need no wallet.
  */
 export async function agentFromSettings(
   settings: AgentSettings,
@@ -191,14 +192,14 @@ export async function agentFromSettings(
   )
 }
 
-/** Keys of the environment win over an API key, and that one over the keys of the folder. */
+/** Keys in the environment take precedence over an API key, and that over the keys in the folder. */
 async function findWallet({ env, apiKey }: AgentSettings, passphrase: string | null): Promise<FoundWallet> {
   const keys = await environmentKeys(env)
   if (keys.length > 0 || apiKey) return { keys }
   return folderKeys(stateFolderOf(env), baseUrlOf(env), passphrase)
 }
 
-/** Throws the error where it is not about an encrypted key. */
+/** Throws the error if it is not about an encrypted key. */
 function locked(folder: string, error: unknown): FoundWallet {
   const [address] = keyFileAddresses(folder) ?? []
   if (!(error instanceof WalletRefusal) || error.rule !== 'key' || address === undefined) throw error
@@ -210,6 +211,6 @@ const inOurWords = <Value>(place: WalletPlace, work: Promise<Value>): Promise<Va
     throw error instanceof WalletRefusal ? typedWords(ofWallet(error), place) : error
   })
 
-/** Variables whose names end with `_FILE` name files that hold secrets, of other programs of this environment too. */
+/** Variables whose names end with `_FILE` name files with secrets, also those of other programs in this environment. */
 const filesNamed = (env: AgentSettings['env']): string[] =>
   Object.entries(env).flatMap(([name, value]) => (/_FILE$/.test(name) && value ? [value] : []))

@@ -8,10 +8,10 @@ import type { Catalogue, FormValues } from '#toolkit/define.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
 import { choicesKeptMs, choicesMs, stateSeconds } from './bounds.ts'
 
-/** What the calls of one server share. */
+/** What all calls of one server share. */
 export interface McpContext {
   catalogue: Catalogue
-  /** Makes the host at the first call that needs it; the same one afterwards. */
+  /** Creates the host at the first call that needs it, then returns the same one. */
   host(): Promise<ToolHost>
   states: RequestStateCodec<AskedState>
   choices: KnownChoices
@@ -21,10 +21,10 @@ export interface McpContext {
   log: LogLine
 }
 
-/** Writes one line for the operator; never to stdout. */
+/** Writes a line for the operator; never to stdout. */
 export type LogLine = (line: string) => void
 
-/** Values that were looked up for someone who types, kept for a moment: a client asks at every key. */
+/** Recently found completion values. They are cached briefly, because a client asks at every keystroke. */
 export class KnownChoices {
   readonly #clock: Clock
   readonly #kept = new Map<string, { values: Promise<readonly string[]>; untilMs: number }>()
@@ -33,7 +33,7 @@ export class KnownChoices {
     this.#clock = clock
   }
 
-  /** What `look` finds, nothing where it fails or takes too long; either stands for a moment. */
+  /** Returns what `look` finds, or nothing if it fails or takes too long; either is cached briefly. */
   get(key: string, look: () => Promise<readonly string[]>): Promise<readonly string[]> {
     const nowMs = this.#clock.now()
     const kept = this.#kept.get(key)
@@ -45,36 +45,38 @@ export class KnownChoices {
   }
 }
 
-/** What a question leaves with the client until the answer comes: which call asked, and for which approval. */
+/**
+ * The state that a question leaves with the client until the answer comes: which call asked, and for which approval.
+ */
 export interface AskedState {
   tool: string
   argumentsHash: string
-  /** What the user decides; null where they fill in a form. */
+  /** What the user decides; null if they fill in a form. */
   decides: Pick<Question, 'approvalId' | 'kind'> | null
   /** The first question of a call is 1. */
   round: number
-  /** What the user had filled in before. */
+  /** What the user has filled in so far. */
   filled?: FormValues
   /** Whether a wallet was offered to the user. */
   offers?: true
 }
 
-/** Signs states; a random key is right where one process serves all rounds of a call, as on stdio. */
+/** Signs states. A random key is enough if one process serves all rounds of a call, as on stdio. */
 export const stateCodec = (key: Uint8Array = randomBytes(32)): RequestStateCodec<AskedState> =>
   createRequestStateCodec<AskedState>({ key, ttlSeconds: stateSeconds, bind: context => context.mcpReq.method })
 
-/** Whether an answer belongs to this very call. */
+/** Whether an answer belongs to this call. */
 export const belongsTo = (state: AskedState, tool: string, given: unknown): boolean =>
   state.tool === tool && state.argumentsHash === argumentsHash(given)
 
-/** The same for equal arguments, in whatever order they were written. */
+/** Equal for equal arguments, in any order. */
 export const argumentsHash = (given: unknown): string =>
   createHash('sha256').update(canonicalJson(given)).digest('base64url')
 
-/** Calls that have not ended, so that what they work with is closed after them. */
+/** Tracks calls that have not ended, so that their resources are closed after them. */
 export interface CallsInFlight {
   track<Result>(call: Promise<Result>): Promise<Result>
-  /** Resolves when all have ended, or after `timeoutMs`. */
+  /** Resolves when all calls have ended, or after `timeoutMs`. */
   settled(timeoutMs: number): Promise<void>
 }
 
@@ -95,7 +97,7 @@ export function callsInFlight(): CallsInFlight {
 
 type RequestId = string | number
 
-/** What waits for a result to be written: until then it counts as not delivered. */
+/** Callbacks that run once a result has been written; until then it counts as not delivered. */
 export class Deliveries {
   readonly #waiting = new Map<RequestId, readonly (() => void)[]>()
 
@@ -103,12 +105,12 @@ export class Deliveries {
     if (runs.length > 0) this.#waiting.set(id, runs)
   }
 
-  /** The client does not want it any more; nothing will be written. */
+  /** The client no longer wants the result; nothing will be written. */
   forget(id: RequestId): void {
     this.#waiting.delete(id)
   }
 
-  /** A message has left; where it is the result of a request, that has been delivered. */
+  /** Called when a message has left. If it is a result, that result has been delivered. */
   written(message: object): void {
     const { id, result } = message as { id?: RequestId; result?: unknown }
     if (id === undefined || result === undefined) return

@@ -17,31 +17,31 @@ import { listing as ownListing } from './listing.generated.ts'
 import { chooseTools, type Listing } from './listing.ts'
 import { type Era, makeServer } from './server.ts'
 
-/** What a process serves, by whatever transport. */
+/** What a process serves, over any transport. */
 export interface EndpointOptions {
   name: string
   version: string
-  /** Called at the first tool call, never before; called again where it failed. */
+  /** Called at the first tool call; called again if it failed. */
   host: () => Promise<ToolHost>
   catalogue: Catalogue
-  /** What the catalogue holds, as clients see it; our own where absent. */
+  /** The catalogue as clients see it; ours by default. */
   listing?: Listing
-  /** Names of the tools or sets to serve; the default tools where absent. An unknown one throws. */
+  /** Names of the tools or sets to serve; the default tools if absent. An unknown name throws. */
   tools?: readonly string[] | undefined
-  /** At least 32 bytes that sign what a question leaves with the client; random where absent. */
+  /** At least 32 bytes, which sign the state that a question leaves with the client. Random by default. */
   stateKey?: Uint8Array
   clock?: Clock
   log?: LogLine
 }
 
-/** One host and one listing behind all connections of a process. */
+/** One host and one listing, shared by all connections of a process. */
 export interface Endpoint {
   calls: CallsInFlight
   clock: Clock
   log: LogLine
-  /** A server for one connection, or for one exchange where a transport knows no connections. */
+  /** Creates a server for one connection, or for one exchange if the transport has no connections. */
   serverFor(deliveries: Pick<Deliveries, 'expect' | 'forget'>, era: Era): Server
-  /** Closes the host. Never rejects, and takes no longer than hosts may. */
+  /** Closes the host. Never rejects, and is bounded in time. */
   close(): Promise<void>
 }
 
@@ -64,7 +64,7 @@ export function openEndpoint({ name, version, catalogue, stateKey, ...rest }: En
   }
 }
 
-/** One host for all calls. A failure to make it is not kept, so that what the user fixes is found. */
+/** Creates one host for all calls. A failure is not cached, so that the next call notices what the user fixed. */
 function onFirstUse(make: () => Promise<ToolHost>) {
   let made: Promise<ToolHost> | undefined
   return {

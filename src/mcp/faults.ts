@@ -1,26 +1,28 @@
 import { randomUUID } from 'node:crypto'
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
+import { nearNames } from '#contract/near-names.ts'
 import { type FailureFacts, sayFailure, ToolFailure } from '#toolkit/tool-failure.ts'
+import { untrustedName } from '#toolkit/values/untrusted.ts'
 import { faultCharacters, faultFrames } from './bounds.ts'
 import type { LogLine, McpContext } from './context.ts'
 
-/** Of a mistake of ours, whose words are in the log under this reference and nowhere else. */
+/** The message for a mistake of ours. Its details are only in the log, under this reference. */
 export const sayFault = (reference: string): string =>
   `Internal error, reference ${reference}; see the log of the server.`
 
 interface Answering {
-  /** For the log: what was asked for. */
+  /** What was requested, for the log. */
   where: string
   signal: AbortSignal
-  /** What a fault has left as it was, as a sentence. */
+  /** A sentence on what the fault did not affect. */
   untouched?: string
-  /** A foreseen failure, where it is not said as to a tool's caller. */
+  /** Words a foreseen failure, if it should not be worded as for a tool's caller. */
   say?: (facts: FailureFacts) => string
 }
 
 /**
- * What a method of the protocol answers. Whatever goes wrong is an error of the protocol in our words: also a file of the
- * package that is gone or cannot be read, of which Node would tell the client the path.
+ * Runs a method of the protocol, and turns every failure into a protocol error in our own words. That includes a
+ * missing or unreadable file of the package, whose path Node's message would tell the client.
  */
 export async function inOurWords<Result>(
   { clock, log }: Pick<McpContext, 'clock' | 'log'>,
@@ -37,18 +39,22 @@ export async function inOurWords<Result>(
   }
 }
 
-/** Of a name that a request gives and the listing has not. */
-export const unlisted = (what: string, listed: readonly { name: string }[]): ProtocolError =>
-  new ProtocolError(
+/** The error for a name that is not in the listing. */
+export function unlisted(what: string, given: string, listed: readonly { name: string }[]): ProtocolError {
+  const names = listed.map(({ name }) => name)
+  const [near] = nearNames(given, names, 1)
+  const meant = near === undefined ? '' : ` Did you mean ${near}?`
+  return new ProtocolError(
     ProtocolErrorCode.InvalidParams,
-    `There is no such ${what}; ${listed.map(({ name }) => name).join(', ')} are here`,
+    `No ${what} is called ${untrustedName(given)}.${meant} The ${what}s here are ${names.join(', ')}.`,
   )
+}
 
-/** Logs an unforeseen error as one line of JSON without secrets and returns the reference that names it. */
+/** Logs an unforeseen error as one line of JSON without secrets, and returns its reference. */
 export function logFault(log: LogLine, where: string, error: unknown): string {
   const reference = randomUUID().slice(0, 8)
   const { name, message, stack } = error instanceof Error ? error : new Error(String(error))
-  // The first lines of a stack repeat the message, which may run over several; only the places are wanted.
+  // A stack begins with the message, which may span several lines; keep only the frames.
   const places = (stack ?? '').split('\n').filter(line => /^ {4}at /.test(line))
   log(
     JSON.stringify({

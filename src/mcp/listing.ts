@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto'
 import { type ToolAnnotations, type ToolSet, toolSets } from '#toolkit/define.ts'
 import { listing as ownListing } from './listing.generated.ts'
 
-/** A tool as `tools/list` answers it, JSON Schemas ready to send, beside what decides whether it is served. */
+/**
+ * A tool as `tools/list` returns it, with JSON Schemas ready to send, plus the fields that decide whether it is served.
+ */
 export interface ListedTool {
   name: string
   set: ToolSet
@@ -12,9 +14,11 @@ export interface ListedTool {
   inputSchema: ObjectSchema
   outputSchema: ObjectSchema
   annotations: ToolAnnotations
+  /** Of the MCP Apps extension: the view of its results. */
+  _meta?: { ui: { resourceUri: string } }
 }
 
-/** What leads through tools or shows their data, and is offered only with all of them. */
+/** Prompts and resources that need tools, and are offered only if all of those are served. */
 interface Needing {
   needs: readonly string[]
 }
@@ -32,6 +36,7 @@ export interface ListedResource extends Needing {
   description: string
   uri: string
   mimeType?: string
+  _meta?: Readonly<Record<string, unknown>>
 }
 
 export interface ListedTemplate extends Omit<ListedResource, 'uri'> {
@@ -51,7 +56,7 @@ export interface Listing {
   resourceTemplates: readonly ListedTemplate[]
 }
 
-/** A row as it is sent: without what decides about it here. */
+/** Returns a row without the internal fields that decide about it. */
 export function onWire<Row extends object>(row: Row): Omit<Row, Inner> {
   const {
     set: _s,
@@ -65,13 +70,13 @@ export function onWire<Row extends object>(row: Row): Omit<Row, Inner> {
 
 type Inner = 'set' | 'isDefault' | 'needs' | 'readsLinks'
 
-/** All that is served unless told, and all that there is. */
+/** The default selection, and everything. */
 const everySet = ['default', 'all'] as const
 
 /**
- * What of a listing is served for these words, names of tools or of sets, in the listing's own order; the default tools where
- * they are absent. A set has its default tools. Prompts and resources come with the tools that they need. Throws at an
- * unknown word.
+ * Selects the part of a listing that these names of tools or sets stand for, in the listing's order; the default tools
+ * if absent. A set selects its default tools. Prompts and resources are included if the tools that they need are.
+ * Throws for an unknown name.
  */
 export function chooseTools(listing: Listing, words: readonly string[] = ['default']): Listing {
   const known = new Set<string>([...everySet, ...toolSets, ...listing.tools.map(({ name }) => name)])
@@ -85,21 +90,25 @@ export function chooseTools(listing: Listing, words: readonly string[] = ['defau
   const tools = listing.tools.filter(tool => isChosen(tool, chosen))
   const names = new Set(tools.map(({ name }) => name))
   const isOffered = ({ needs }: { needs: readonly string[] }) => needs.every(name => names.has(name))
+  const isUsed = ({ uri }: ListedResource) => tools.some(tool => tool._meta?.ui.resourceUri === uri)
   return {
     tools,
     prompts: listing.prompts.filter(isOffered),
-    resources: listing.resources.filter(isOffered),
+    resources: listing.resources.filter(resource => isOffered(resource) && (!isApp(resource) || isUsed(resource))),
     resourceTemplates: listing.resourceTemplates.filter(isOffered),
   }
 }
 
+/** Views come with the tools whose results they show. */
+const isApp = ({ uri }: ListedResource): boolean => uri.startsWith('ui://')
+
 const isChosen = ({ name, set, isDefault }: ListedTool, chosen: ReadonlySet<string>): boolean =>
   chosen.has(name) || chosen.has('all') || (isDefault && (chosen.has('default') || chosen.has(set)))
 
-/** The lists as a client sees them. */
+/** The lists as clients see them. */
 export type WireListing = { [List in keyof Listing]: Omit<Listing[List][number], 'set' | 'isDefault' | 'needs'>[] }
 
-/** The listing as a client sees it, and its SHA-256, by which a changed description is noticed. */
+/** Returns the listing as clients see it, and its SHA-256, which reveals a changed description. */
 export function printTools(names?: readonly string[]): { listing: WireListing; sha256: string } {
   const { tools, prompts, resources, resourceTemplates } = chooseTools(ownListing, names)
   const listing = {

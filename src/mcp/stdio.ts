@@ -8,7 +8,7 @@ import { logFault } from './faults.ts'
 import type { Era } from './server.ts'
 
 interface ServeMcp extends EndpointOptions {
-  /** The process's own where absent. */
+  /** Defaults to the process's own. */
   input?: Readable
   output?: Writable
 }
@@ -53,13 +53,15 @@ interface StdioOptions {
   onWritten(message: object): void
 }
 
-/** The one place that writes to stdout: JSON-RPC, one message a line. Serves every protocol from 2024-10 to 2026-07. */
+/**
+ * The only place that writes to stdout: JSON-RPC, one message a line. Serves every protocol from 2024-10 to 2026-07.
+ */
 function connectStdio(
   makeServer: (era: Era) => Server,
   { input, output, onError, onWritten }: StdioOptions,
 ): StdioConnection {
   const lines = new LineBound({ onTooLong: id => void transport.send(tooLong(id)).catch(onError) })
-  // A line that has passed the bound comes whole, behind none that is still awaited.
+  // A line just over the limit arrives whole, after the rest of the chunk before it.
   const transport = new StdioServerTransport(lines, output, { maxBufferSize: messageBytes + pipeBytes })
   const send = transport.send.bind(transport)
   transport.send = async message => {
@@ -67,7 +69,7 @@ function connectStdio(
     try {
       onWritten(message)
     } catch (error) {
-      // The client has it; that it could not be noted is no reason to tell it again.
+      // The client has the result; failing to record that is no reason to send it again.
       onError(error as Error)
     }
   }
@@ -87,10 +89,10 @@ function connectStdio(
   return { closed, close: () => handle.close() }
 }
 
-/** Of what a pipe hands over at once, which may be the ends of several lines. */
+/** The most that a pipe delivers at once; it may contain the ends of several lines. */
 const pipeBytes = 1024 * 1024
 
-/** JSON-RPC knows an id of null where none can be told; the protocol's own type does not. */
+/** JSON-RPC uses a null id if the id is unknown; the protocol's own type does not allow it. */
 const tooLong = (id: string | number | null) =>
   ({
     jsonrpc: '2.0',
@@ -102,20 +104,20 @@ const tooLong = (id: string | number | null) =>
   }) as JSONRPCMessage
 
 interface WholeLines {
-  /** Told once for each line that is too long, with the id of its request where that can be seen at either end of it. */
+  /** Called once per overlong line, with its request's id if that is visible at either end of the line. */
   onTooLong(id: string | number | null): void
   mostBytes?: number
 }
 
 /**
- * Passes whole lines on. One that is too long is thrown away as it comes, up to its end, so that no more of it than the bound
- * is ever held and the lines behind it are served.
+ * Passes on whole lines. An overlong line is discarded as it arrives, so that memory stays bounded and later lines are
+ * served.
  */
 export class LineBound extends Transform {
   readonly #options: Required<WholeLines>
   #pieces: Buffer[] = []
   #bytes = 0
-  /** Of a line that is thrown away: what it began with, and how it ended so far. */
+  /** The first and last characters of the line that is being discarded. */
   #thrown: { head: string; tail: string } | null = null
 
   constructor(options: WholeLines) {
@@ -169,7 +171,7 @@ const newline = 0x0a
 const lastOf = (text: string): string => text.slice(-idCharacters)
 
 const id = String.raw`"id"\s*:\s*(\d{1,15}|"[\w.:-]{1,100}")\s*`
-/** Before the parameters, or after them as the last member: anywhere else it may belong to something inside. */
+/** The id before the parameters, or as the last member after them: anywhere else it may belong to something nested. */
 const atHead = new RegExp(String.raw`^\s*\{\s*(?:"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,\s*)*${id}[,}]`)
 const atTail = new RegExp(String.raw`[}\]"\d]\s*,\s*${id}(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
 

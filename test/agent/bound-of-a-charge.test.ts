@@ -1,4 +1,4 @@
-/** What our bounds of the prices of vectors and pictures say, held against what our service charges for them. */
+/** What our bounds of the prices of vectors and images say, held against what our service charges for them. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { imageBound } from '#agent/prices/price-images.ts'
@@ -109,7 +109,7 @@ test('no vectors are charged more than their bound, and the bound is what the de
   )
 })
 
-test('pictures are charged what their bound says', async () => {
+test('images are charged what their bound says', async () => {
   await fc.assert(
     fc.asyncProperty(index, fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }), async (which, variants) => {
       const model = `pictures-${which}`
@@ -130,7 +130,7 @@ const priced = (pricing: object): ModelRecord => {
 }
 const usd = (amount: number) => ({ usd: amount, diem: amount })
 const steps = { '2x': usd(0.02), '4x': usd(0.08) }
-const picture = { model: 'pictures-0', prompt: 'a boat' }
+const image = { model: 'pictures-0', prompt: 'a boat' }
 
 test.each([
   ['its one price', { generation: usd(0.01) }, {}, 10_000n],
@@ -142,12 +142,12 @@ test.each([
   ['nothing that is known: a price that cannot be read', { generation: usd(1e-13) }, {}, null],
   ['a price that is written with an exponent', { generation: usd(1e-9) }, {}, 1n],
   ['nothing that is known: a price for each second beside', { generation: usd(1), per_second: usd(1) }, {}, null],
-  ['its own price, beside that of larger pictures', { generation: usd(1), upscale: steps }, {}, 1_000_000n],
+  ['its own price, beside that of larger images', { generation: usd(1), upscale: steps }, {}, 1_000_000n],
   ['nothing that is known: a price of something else beside', { generation: usd(1), input: usd(1) }, {}, null],
   ['nothing that is known: a search', { generation: usd(1) }, { enable_web_search: true }, null],
   ['nothing that is known: a member of another request', { generation: usd(1) }, { n: 4 }, null],
-])('a picture is bounded by %s', (_rule, pricing, changes, expected) => {
-  const body = { ...picture, ...changes } as Partial<GenerateImageRequest>
+])('an image is bounded by %s', (_rule, pricing, changes, expected) => {
+  const body = { ...image, ...changes } as Partial<GenerateImageRequest>
   expect(imageBound(priced(pricing), body, GenerateImageRequest)).toBe(expected)
 })
 

@@ -21,9 +21,9 @@ import { webScrape, webSearch } from '#contract/operations/web.ts'
 import type { ChainNode } from '#engines/ports/engine.ts'
 import { demoModels, demoMusic } from '#service/models/demo-models.ts'
 import type { Model } from '#service/models/model.ts'
+import { colouredPng, ScriptedImages, scriptedModels } from '../service/image-models.ts'
 import { type OpenedService, openService, TestClock } from '../service/open-service.ts'
-import { colouredPng, ScriptedPictures, scriptedModels } from '../service/picture-models.ts'
-import { ScriptedSpeech, ScriptedTranscription } from '../service/scripted-sound.ts'
+import { ScriptedSpeech, ScriptedTranscription } from '../service/scripted-audio.ts'
 import { wavOfChunks } from '../service/wav-of-chunks.ts'
 
 /** Some hundred calls of a whole service. */
@@ -36,7 +36,7 @@ const micro = (index: number) => microUsd(price(index) / 1_000n)
 
 const underWay = async () => ({ state: 'running', engineState: { at: 1 } }) as const
 const music = { carries: () => true, start: underWay, poll: underWay }
-const sound = { speech: new ScriptedSpeech(), words: new ScriptedTranscription() }
+const audio = { speech: new ScriptedSpeech(), words: new ScriptedTranscription() }
 
 const types = ['inpaint', 'upscale', 'tts', 'asr', 'music'] as const
 
@@ -56,9 +56,9 @@ function repriced(model: Model, index: number): Model {
     case 'upscale':
       return { ...model, ...named, price: { twiceMicroUsd: micro(index), fourTimesMicroUsd: micro(index + 1) } }
     case 'tts':
-      return { ...model, ...named, engine: sound.speech, price: { perCharacterPicoUsd: price(index) } }
+      return { ...model, ...named, engine: audio.speech, price: { perCharacterPicoUsd: price(index) } }
     case 'asr':
-      return { ...model, ...named, engine: sound.words, price: { perSecondPicoUsd: price(index) } }
+      return { ...model, ...named, engine: audio.words, price: { perSecondPicoUsd: price(index) } }
     case 'music': {
       const per = (['generation', 'second', 'thousand-characters'] as const)[index % 3] ?? 'second'
       return { ...model, ...named, price: { per, microUsd: micro(index) } }
@@ -81,12 +81,12 @@ const clock = new TestClock()
 let service: OpenedService
 let client: Client
 let models: ModelRecords
-let picture: File
+let imageFile: File
 beforeAll(async () => {
   service = await openService({
     ...{ search: web, pages: web, clock },
     models: engines => {
-      const own = [...scriptedModels(new ScriptedPictures()), demoMusic(music), ...demoModels(engines)]
+      const own = [...scriptedModels(new ScriptedImages()), demoMusic(music), ...demoModels(engines)]
       const firsts = types.flatMap(type => own.find(model => model.type === type) ?? [])
       return [...own, ...firsts.flatMap(model => Array.from({ length: copies }, (_, each) => repriced(model, each)))]
     },
@@ -112,7 +112,7 @@ beforeAll(async () => {
     clock,
   })
   models = new ModelRecords(client)
-  picture = new File([new Uint8Array(await colouredPng(20, 10))], 'a.png')
+  imageFile = new File([new Uint8Array(await colouredPng(20, 10))], 'a.png')
   credential = apiKey
 })
 beforeEach(() => clock.pass(120_000))
@@ -174,8 +174,8 @@ test('no edit is charged more than its bound', async () => {
     fc.asyncProperty(index, choices, fc.boolean(), async (which, choice, isOne) => {
       const asked = { model: `inpaint-${which}`, prompt: 'a red sky', ...choice }
       const { bound, charged, status, answer } = isOne
-        ? await compared(editImage, { ...asked, image: picture })
-        : await compared(multiEditImage, { ...asked, images: [picture, picture] })
+        ? await compared(editImage, { ...asked, image: imageFile })
+        : await compared(multiEditImage, { ...asked, images: [imageFile, imageFile] })
       expect([status, answer]).toEqual([200, expect.anything()])
       expect(charged).toBeLessThanOrEqual(bound ?? -1n)
     }),
@@ -183,10 +183,10 @@ test('no edit is charged more than its bound', async () => {
   )
 })
 
-test('a larger picture is charged what its bound says, at every scale', async () => {
+test('a larger image is charged what its bound says, at every scale', async () => {
   await fc.assert(
     fc.asyncProperty(index, fc.constantFrom(undefined, 1.5, 2, 2.5, 3, 4), async (which, scale) => {
-      const asked = { model: `upscale-${which}`, image: picture, ...(scale === undefined ? {} : { scale }) }
+      const asked = { model: `upscale-${which}`, image: imageFile, ...(scale === undefined ? {} : { scale }) }
       const { bound, charged, status } = await compared(upscaleImage, asked)
       expect([status, charged]).toEqual([200, bound])
     }),
@@ -197,8 +197,8 @@ test('a larger picture is charged what its bound says, at every scale', async ()
 test.each([
   ['cutter', 30_000n],
   ['demo-background', 10_000n],
-])('a picture without its background is charged what the list of such models says of %s', async (model, charged) => {
-  expect(await compared(backgroundRemoveImage, { model, image: picture })).toMatchObject({
+])('an image without its background is charged what the list of such models says of %s', async (model, charged) => {
+  expect(await compared(backgroundRemoveImage, { model, image: imageFile })).toMatchObject({
     ...{ status: 200, bound: charged, charged },
   })
 })
@@ -270,7 +270,7 @@ test('no calls of a node are charged more than their bound, whatever they ask of
 test('a model that is not named has the price of the default', async () => {
   const [meant] = modelsNamed(await models.all(), 'upscale', 'default')
   expect(meant).toBeDefined()
-  const priceOf = (body: object) => priceCall(client, models, upscaleImage, { image: picture, scale: 4, ...body })
+  const priceOf = (body: object) => priceCall(client, models, upscaleImage, { image: imageFile, scale: 4, ...body })
   const { amountMicroUsd, what } = await priceOf({})
   expect(amountMicroUsd).toBe((await priceOf({ model: meant?.id })).amountMicroUsd)
   expect(what).toBe('An upscaled image by the default model')
@@ -281,10 +281,10 @@ test('where no model of a type is the default, one that is not named costs at mo
   const without = records.map(record => ({ ...record, model_spec: { ...record.model_spec, traits: [] } }))
   const listing = { allFor: async () => without, otherNames: async () => ({}) } as unknown as ModelRecords
   const each = await Promise.all(
-    records.map(({ id }) => priceCall(client, models, upscaleImage, { model: id, image: picture, scale: 4 })),
+    records.map(({ id }) => priceCall(client, models, upscaleImage, { model: id, image: imageFile, scale: 4 })),
   )
   const dearest = each.reduce((most, { amountMicroUsd: amount }) => (amount && amount > most ? amount : most), 0n)
-  const { amountMicroUsd } = await priceCall(client, listing, upscaleImage, { image: picture, scale: 4 })
+  const { amountMicroUsd } = await priceCall(client, listing, upscaleImage, { image: imageFile, scale: 4 })
   expect(amountMicroUsd).toBe(dearest)
 })
 

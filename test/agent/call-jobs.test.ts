@@ -109,7 +109,7 @@ test('a chat that takes longer than an assistant waits becomes a job, which give
     expect(done.output).not.toHaveProperty('already_paid')
     expect(done.text).toContain('answer of m')
   }
-  expect(server.books.chats).toBe(1)
+  expect(server.ledger.chats).toBe(1)
   // Delivered is delivered: the same question again is another one.
   expect((await call(agent, 'chat', chat)).output).toMatchObject({ answer: 'answer 2' })
 })
@@ -132,7 +132,7 @@ test('the same chat while its job runs is that job, and has the answer once it i
   release()
   await agent.paidCalls.settled()
   expect((await call(agent, 'chat', chat)).output).toMatchObject({ answer: 'answer 1', already_paid: true })
-  expect(server.books.chats).toBe(1)
+  expect(server.ledger.chats).toBe(1)
 })
 
 test('a chat of another process is its job here too', async () => {
@@ -195,7 +195,7 @@ test('a job whose process has ended asks for its answer under the same key, and 
   const job = await startedJob(world)
   const later = await world.open()
   expect((await wait(later, job)).output).toMatchObject({ answer: 'answer 1', charged_usd: 0.001 })
-  expect(world.server.books).toMatchObject({ chats: 1, credit: expect.closeTo(4.999) })
+  expect(world.server.ledger).toMatchObject({ chats: 1, credit: expect.closeTo(4.999) })
   expect(new Set(keysOf(world.server)).size).toBe(1)
 })
 
@@ -229,7 +229,7 @@ test.each(gone)('a job of %s is asked for once its request must be over', async 
   expect(new Set(keysOf(world.server)).size).toBe(1)
   world.release()
   await world.agent.paidCalls.settled()
-  expect(world.server.books.chats).toBe(1)
+  expect(world.server.ledger.chats).toBe(1)
 })
 
 test('a job whose process ended before its call was sent comes to nothing', async () => {
@@ -257,7 +257,7 @@ test('a job pays for nothing: a service that had not begun ends it', async () =>
   const job = await startedJob(world)
   isPoor = true
   expect((await wait(world.agent, job)).output).toMatchObject({ state: 'failed', price_usd: 0 })
-  expect(world.server.books.signatures).toEqual([])
+  expect(world.server.ledger.signatures).toEqual([])
 })
 
 test('after a day, when its key may be forgotten, a job is not asked for under it any more', async () => {

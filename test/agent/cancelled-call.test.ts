@@ -47,7 +47,7 @@ test('what is cancelled before it is sent is not sent', async () => {
 test('what is cancelled before its 402 is answered is not paid for', async () => {
   const agent = await setUp('/chat/completions')
   await cancelledChat(agent)
-  expect(agent.service.books.signatures).toEqual([])
+  expect(agent.service.ledger.signatures).toEqual([])
   expect((await agent.chat()).paid).toMatchObject({ chargedMicroUsd: 1000n })
 })
 
@@ -61,7 +61,7 @@ test('what another caller waits for goes on', async () => {
   await first
   agent.held.open()
   expect((await second).answer.choices[0]?.message.content).toBe('answer 1')
-  expect([agent.service.books.chats, agent.service.books.signatures.length]).toEqual([1, 1])
+  expect([agent.service.ledger.chats, agent.service.ledger.signatures.length]).toEqual([1, 1])
 })
 
 test('what was sent is kept, its charge is told, and the same call has it for nothing', async () => {
@@ -69,5 +69,5 @@ test('what was sent is kept, its charge is told, and the same call has it for no
   await cancelledChat(agent)
   expect(await agent.context().wallet.charges(5)).toMatchObject([{ amountMicroUsd: 1000n, model: null }])
   expect((await agent.chat()).paid).toMatchObject({ chargedMicroUsd: 0n, isEarlierCall: true })
-  expect(agent.service.books.chats).toBe(1)
+  expect(agent.service.ledger.chats).toBe(1)
 })

@@ -5,11 +5,11 @@ import { chatBound } from '#agent/prices/price-text.ts'
 import { ChatCompletionRequest } from '#contract/operations/chat.ts'
 import { listModels, type ModelRecord } from '#contract/operations/models.ts'
 import type { TextModel } from '#service/models/model.ts'
-import { openDesk } from '../service/chat-desk.ts'
+import { openFixture } from '../service/chat-fixture.ts'
 import { ScriptedChat, used } from '../service/chat-script.ts'
 import { textModel } from '../service/models/example-models.ts'
 
-const picture =
+const image =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=='
 
 /** Some two hundred calls of a whole service. */
@@ -51,7 +51,7 @@ const models: TextModel[] = fc
 
 const anyText = fc.string({ unit: 'binary', minLength: 1, maxLength: 400 })
 const parts = fc.constantFrom(
-  { type: 'image_url', image_url: { url: picture } },
+  { type: 'image_url', image_url: { url: image } },
   { type: 'input_audio', input_audio: { data: 'A'.repeat(4_000), format: 'mp3' } },
 )
 const words = anyText.map(text => ({ type: 'text', text }))
@@ -83,23 +83,23 @@ const anyBody = fc.record(
 const tokens = fc.constantFrom(0, 1, 300, 5_000, 200_000, 5_000_000)
 const anyUsage = fc.option(fc.tuple(tokens, tokens, tokens), { nil: null })
 
-let desk: Awaited<ReturnType<typeof openDesk>>
+let fixture: Awaited<ReturnType<typeof openFixture>>
 let records: readonly ModelRecord[]
 beforeAll(async () => {
-  desk = await openDesk({ models: () => models })
-  const listed = await desk.service.request('/api/v1/models?type=all')
+  fixture = await openFixture({ models: () => models })
+  const listed = await fixture.service.request('/api/v1/models?type=all')
   records = listModels.answer.json.parse(await listed.json()).data
 })
-afterAll(() => desk.service.close())
+afterAll(() => fixture.service.close())
 
 test('no chat is charged more than its bound, whatever is asked, of whatever model, and whatever its engine reports', async () => {
-  const customer = await desk.customer(1_000_000)
-  const chargedSoFar = async () => (await desk.books(customer.account)).charged
+  const customer = await fixture.customer(1_000_000)
+  const chargedSoFar = async () => (await fixture.ledger(customer.account)).charged
   let charges = 0
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...models.map(({ id }) => id)), anyBody, anyUsage, async (id, changes, usage) => {
       // Neither the limits of a minute nor the block after failures are of interest here.
-      desk.service.clock.pass(120_000)
+      fixture.service.clock.pass(120_000)
       const record = records.find(each => each.id === id)
       const body = { ...changes, model: id } as ChatCompletionRequest
       if (!record) throw new Error('A model is not listed.')
@@ -108,10 +108,10 @@ test('no chat is charged more than its bound, whatever is asked, of whatever mod
       const reported = usage && { ...used(usage[0], usage[1]), prompt_tokens_details: { cached_tokens: usage[2] } }
       engine.play([{ text: 'ja '.repeat(50) }, ...(reported ? [{ usage: reported }] : [])])
       const before = await chargedSoFar()
-      const answer = await desk.chat(customer, body)
+      const answer = await fixture.chat(customer, body)
       await answer.text()
       const charged = (await chargedSoFar()) - before
-      expect(await desk.openHolds()).toBe(0)
+      expect(await fixture.openHolds()).toBe(0)
       expect(bound).not.toBeNull()
       expect(charged).toBeLessThanOrEqual(bound ?? -1n)
       if (charged > 0n) charges++

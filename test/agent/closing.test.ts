@@ -73,7 +73,7 @@ test('a call whose agent is closed in the middle of it is lost, and the next pro
   release()
   const { answer } = await (await open()).chat()
   expect(answer.choices[0]?.message.content).toBe('answer 1')
-  expect(server.books.chats).toBe(1)
+  expect(server.ledger.chats).toBe(1)
   expect(new Set(server.seen.flatMap(seen => seen.headers['idempotency-key'] ?? [])).size).toBe(1)
 })
 
@@ -85,7 +85,7 @@ test('so is one that had become a job, which the next process goes on with', asy
   release()
   const next = await open()
   expect((await call(next, 'job_wait', { job_id, wait_seconds: 45 })).output).toMatchObject({ answer: 'answer 1' })
-  expect(server.books.chats).toBe(1)
+  expect(server.ledger.chats).toBe(1)
 })
 
 test('one whose wallet is switched off before its repeat is lost, and not bought anew when it is on again', async () => {
@@ -98,5 +98,5 @@ test('one whose wallet is switched off before its repeat is lost, and not bought
   expect(statesOf(agent)).toEqual(['lost'])
   await agent.records.decide(() => start())
   expect((await agent.chat()).answer.choices[0]?.message.content).toBe('answer 1')
-  expect(server.books.chats).toBe(1)
+  expect(server.ledger.chats).toBe(1)
 })

@@ -36,7 +36,7 @@ async function afterConsent(body: Partial<VideoQueueRequest> = { image_url: ada 
   const { approvalId } = await questionOf(video(agent, body))
   await agent.host.answer(approvalId, yes)
   await video(agent, body)
-  expect(server.books.videos).toBe(1)
+  expect(server.ledger.videos).toBe(1)
   return { server, agent }
 }
 
@@ -55,10 +55,10 @@ test.each<[string, Partial<VideoQueueRequest>]>([
   const sent = server.countOf('/video/queue')
   const question = (await questionOf(video(agent, body))) as ConsentQuestion
   expect(question).toMatchObject({ kind: 'consent', provider: 'demo', policyText })
-  expect([server.countOf('/video/queue'), server.books.videos]).toEqual([sent, 1])
+  expect([server.countOf('/video/queue'), server.ledger.videos]).toEqual([sent, 1])
   await agent.host.answer(question.approvalId, yes)
   await video(agent, body)
-  expect(server.books.videos).toBe(2)
+  expect(server.ledger.videos).toBe(2)
 })
 
 test.each<[string, Partial<VideoQueueRequest>]>([
@@ -69,7 +69,7 @@ test.each<[string, Partial<VideoQueueRequest>]>([
 ])('%s is not asked about by this', async (_what, body) => {
   const { server, agent } = await afterConsent()
   await video(agent, body, true)
-  expect(server.books.videos).toBe(2)
+  expect(server.ledger.videos).toBe(2)
 })
 
 test('what was sent by its address may be any image', async () => {
@@ -99,5 +99,5 @@ test('a second service knows nothing of a consent to the first', async () => {
   const { agent } = await afterConsent()
   const other = await setUp({ credit: 20 }, { stateFolder: agent.stateFolder })
   await video(other.agent, { image_url: ada, prompt: 'a dog' })
-  expect(other.server.books.videos).toBe(1)
+  expect(other.server.ledger.videos).toBe(1)
 })

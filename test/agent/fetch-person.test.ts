@@ -43,7 +43,7 @@ describe('a person', () => {
     const opened = await open({ credit: 0, settings: { askAboveUsd: '0.1' }, rules: { ask } })
     expect((await post(opened, '/video/queue', video)).status).toBe(200)
     expect((await post(opened, '/video/queue', video)).status).toBe(200)
-    expect([asked.length, opened.server.books.signatures.length]).toEqual([2, 1])
+    expect([asked.length, opened.server.ledger.signatures.length]).toEqual([2, 1])
   })
 })
 
@@ -83,7 +83,7 @@ describe('a policy that needs consent', () => {
       403,
       { error: expect.objectContaining({ code: 'denied' }) },
     ])
-    expect([bodies(opened).length, opened.server.books.videos]).toEqual([3, 1])
+    expect([bodies(opened).length, opened.server.ledger.videos]).toEqual([3, 1])
   })
 
   test.each([

@@ -4,7 +4,7 @@ import { fetches, no, person, post } from './program-fetch.ts'
 
 const { open } = fetches()
 
-describe('vectors and pictures have the price of their record', () => {
+describe('vectors and images have the price of their record', () => {
   const record = (id: string, type: string, pricing: object) => ({
     ...{ id, object: 'model', owned_by: 'x', type, model_spec: { privacy: 'private', pricing } },
   })

@@ -40,7 +40,7 @@ describe.each(clients)('the stock client of OpenAI by %s', (_way, client) => {
     expect(text).toContain('does not recognise speech. It received wav audio of 0.9 seconds.')
   }, 60_000)
 
-  test('sends a picture and has it changed', async () => {
+  test('sends an image and has it changed', async () => {
     const openai = client()
     const form = new FormData()
     for (const [name, value] of [
@@ -48,14 +48,14 @@ describe.each(clients)('the stock client of OpenAI by %s', (_way, client) => {
       ['prompt', 'A red sky'],
     ] as const)
       form.append(name, value)
-    form.append('image', await picture(openai))
+    form.append('image', await image(openai))
     const answer = await openai.post('/image/edit', { body: form, __binaryResponse: true })
     const bytes = Buffer.from(await (answer as Response).arrayBuffer())
     expect(bytes.subarray(1, 4).toString()).toBe('PNG')
   }, 60_000)
 })
 
-async function picture(openai: OpenAI): Promise<File> {
+async function image(openai: OpenAI): Promise<File> {
   const { data } = await openai.images.generate({ model: 'demo-image', prompt: 'The sea', response_format: 'b64_json' })
   return toFile(Buffer.from(data?.[0]?.b64_json ?? '', 'base64'), 'sea.png', { type: 'image/png' })
 }

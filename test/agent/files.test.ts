@@ -31,7 +31,7 @@ test.each([
   ['in the output folder, by its name', 'a.png'],
   ['in an input folder', join(inputs, 'b.png')],
   ['as a file URL', pathToFileURL(join(inputs, 'b.png')).href],
-])('a picture %s is read', async (_, source) => {
+])('an image %s is read', async (_, source) => {
   expect(await narrow.asMediaUrl(source, 'image')).toBe(`data:image/png;base64,${png.toString('base64')}`)
 })
 
@@ -48,7 +48,7 @@ test.each([
   ['without content', join(inputs, 'empty.png')],
   ['as a data URL of another kind', 'data:text/html;base64,AAAA'],
   ['as a data URL that is no base64', 'data:image/png,<svg>'],
-])('a picture %s is refused', async (_, source) => {
+])('an image %s is refused', async (_, source) => {
   await expect(narrow.asMediaUrl(source, 'image')).rejects.toBeInstanceOf(ToolFailure)
 })
 
@@ -72,7 +72,7 @@ test('a pipe that nobody writes to is no file, and is not waited for', { tags: [
   await expect(narrow.asMediaUrl(pipe, 'image')).rejects.toThrow('not a file')
 })
 
-test('a picture is no video', async () => {
+test('an image is no video', async () => {
   await expect(narrow.asMediaUrl(join(inputs, 'b.png'), 'video')).rejects.toThrow('not video')
 })
 

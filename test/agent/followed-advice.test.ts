@@ -25,7 +25,7 @@ beforeAll(async () => {
     onApproval: () => ({ kind: 'approve', approved: true }),
   })
   const { files } = await agent.call('image_create', { model: 'demo-image', prompt: 'A kite.', width: 64, height: 64 })
-  picture = files[0]?.path ?? ''
+  imageFile = files[0]?.path ?? ''
   await writeFile(join(outputFolder, 'tone.wav'), wavOfChunks({ rate: 8_000 }, [3_200]))
 }, 60_000)
 
@@ -34,7 +34,7 @@ afterAll(async () => {
   await service?.close()
 }, 60_000)
 
-let picture = ''
+let imageFile = ''
 
 interface Row {
   tool: string
@@ -51,28 +51,28 @@ const row = (tool: string, given: Row['given'], argument: string, bad: unknown, 
   ...(of ? { of } : {}),
 })
 
-const video = () => ({ model: 'demo-video', duration: '2s' })
+const video = () => ({ model: 'demo-video', duration: '2s', prompt: 'x' })
 const image = () => ({ model: 'demo-image', prompt: 'x', width: 64, height: 64 })
 const speech = () => ({ model: 'demo-speech', text: 'x' })
 
 const rows: readonly Row[] = [
-  row('video_quote', video, 'duration', '30s'),
-  row('video_quote', video, 'duration', '4m'),
-  row('video_quote', video, 'aspect_ratio', '4:5'),
-  row('video_quote', video, 'aspect_ratio', 'wide'),
-  row('video_quote', video, 'resolution', '4k'),
-  row('video_quote', video, 'resolution', '8K'),
+  row('video_create', video, 'duration', '30s'),
+  row('video_create', video, 'duration', '4m'),
+  row('video_create', video, 'aspect_ratio', '4:5'),
+  row('video_create', video, 'aspect_ratio', 'wide'),
+  row('video_create', video, 'resolution', '4k'),
+  row('video_create', video, 'resolution', '8K'),
   row('image_create', image, 'format', 'bmp'),
   row('image_create', image, 'format', 'webp'),
   row('image_create', image, 'style_preset', 'No Such'),
-  row('image_edit', () => ({ model: 'demo-edit', prompt: 'x', images: [picture] }), 'aspect_ratio', '9:1'),
+  row('image_edit', () => ({ model: 'demo-edit', prompt: 'x', images: [imageFile] }), 'aspect_ratio', '9:1'),
   row('speech_create', speech, 'voice', 'nobody'),
   row('speech_create', speech, 'format', 'pcm'),
   row('embeddings_create', () => ({ model: 'demo-embedding', texts: ['x'] }), 'dimensions', 9_999, Number),
   row('chain_rpc', () => ({ method: 'eth_blockNumber' }), 'network', 'nowhere'),
   row('models_find', () => ({}), 'type', 'videos'),
   row('web_read', () => ({}), 'source', 'https://no.example/'),
-  row('image_remove_background', () => ({ image: picture }), 'model', 'demo-nothing'),
+  row('image_remove_background', () => ({ image: imageFile }), 'model', 'demo-nothing'),
   row('transcribe', () => ({ file: 'tone.wav' }), 'model', 'demo-nothing'),
 ]
 

@@ -51,7 +51,7 @@ describe('tools for OpenAI’s function calls', () => {
       tool_call_id: 'call_1',
       content: expect.stringContaining('answer 1'),
     })
-    expect(service.books.chats).toBe(1)
+    expect(service.ledger.chats).toBe(1)
   })
 
   test.each([
@@ -67,7 +67,7 @@ describe('tools for OpenAI’s function calls', () => {
   ])('$wrong: the model reads what to mend', async ({ name, args, says }) => {
     const { agent, service } = await open()
     expect((await openAiTools(agent).answer(call(name, args))).content).toMatch(says)
-    expect(service.books.chats).toBe(0)
+    expect(service.ledger.chats).toBe(0)
   })
 
   test('a tool without arguments may be called with none', async () => {
@@ -79,7 +79,7 @@ describe('tools for OpenAI’s function calls', () => {
     const { agent, service } = await open({ askAboveUsd: '0' })
     const { content } = await openAiTools(agent).answer(call('chat', '{"model":"m","prompt":"hi"}'))
     expect(content).toMatch(/needs the user’s approval.*farebox wallet approve/s)
-    expect(service.books.chats).toBe(0)
+    expect(service.ledger.chats).toBe(0)
   })
 })
 

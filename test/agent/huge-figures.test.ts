@@ -115,7 +115,17 @@ test.each<[string, number]>([
 })
 
 const rowOf = (service: string, id: string) => ({
-  ...{ service, id, state: 'unsigned' as const, problem: null, receipt: null, what: null, request: null, call: null },
+  ...{
+    service,
+    id,
+    state: 'unsigned' as const,
+    problem: null,
+    receipt: null,
+    what: null,
+    request: null,
+    call: null,
+    tool: null,
+  },
   ...{ operation: null, model: null, saidMicroUsd: null, mostMicroUsd: null, atMs },
 })
 

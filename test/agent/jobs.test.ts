@@ -140,7 +140,7 @@ test.each<[string, Answer, boolean, object]>([
     { state: 'failed', refunded: true },
   ],
   [
-    'failed, refunded by the books',
+    'failed, refunded by the ledger',
     [500, { error: 'Inference processing failed' }],
     true,
     { state: 'failed', refunded: true },

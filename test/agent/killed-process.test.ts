@@ -97,7 +97,7 @@ test('killed while paying: the same call goes on with the same signed payment', 
     const signed = server.seen.map(seen => seen.headers['payment-signature']).filter(header => header !== undefined)
     expect(signed).toHaveLength(2)
     expect(new Set(signed).size).toBe(1)
-    expect(server.books.credit).toBeCloseTo(4.999)
+    expect(server.ledger.credit).toBeCloseTo(4.999)
   } finally {
     await agent.close()
     await server.close()

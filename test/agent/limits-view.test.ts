@@ -28,15 +28,15 @@ test('of a service without a list, an agent knows the limits that answers told a
     return false
   })
   await one.chat()
-  const { source, models, creditMicroUsd } = await other.context().limits()
+  const { source, models, tier } = await other.context().limits()
   expect(models).toMatchObject([{ model: 'm', requestsPerMinute: 20, tokensPerMinute: null, requestsLeft: 7 }])
-  expect({ source, creditMicroUsd }).toEqual({ source: 'answers', creditMicroUsd: null })
+  expect({ source, tier }).toEqual({ source: 'answers', tier: null })
 })
 
 test('of a service without limit headers nothing is made up', async () => {
   const { one } = await twoAgents(() => false)
   await one.chat()
-  expect(await one.context().limits()).toEqual({ source: 'answers', creditMicroUsd: null, models: [] })
+  expect(await one.context().limits()).toEqual({ source: 'answers', tier: null, models: [] })
 })
 
 test.each([
@@ -84,26 +84,28 @@ const listing =
     if (!seen.path.endsWith('/api_keys/rate_limits')) return false
     const rateLimits = ['n', 'm', 'o'].map(apiModelId => ({ apiModelId, rateLimits: [{ amount: 20, type: 'RPM' }] }))
     const data = {
-      ...{ accessPermitted: true, apiTier: { id: 'paid', isCharged: true }, keyExpiration: null },
+      ...{
+        accessPermitted: true,
+        apiTier: { id: credit() > 0 ? 'paid' : 'free', isCharged: true },
+        keyExpiration: null,
+      },
       ...{ balances: { USD: credit() }, nextEpochBegins: '2026-11-24T00:00:00.000Z', rateLimits },
     }
     answerJson(response, 200, { data })
     return true
   }
 
-test('the credit is that of now: after a payment, and after each call', async () => {
+test('the tier is that of now, also after a payment', async () => {
   const service = await pretendService({
-    // What the service has on its books when it is asked.
-    instead: (...asked) => listing(() => service.books.credit)(...asked),
+    // What the service has on its ledger when it is asked.
+    instead: (...asked) => listing(() => service.ledger.credit)(...asked),
   })
   const agent = await openAgent({ baseUrl: service.baseUrl, settings: { askAboveUsd: '20' } })
   closing.push(service.close, agent.close)
-  const credit = async () => (await agent.context().limits()).creditMicroUsd
-  expect(await credit()).toBe(0n)
+  const tier = async () => (await agent.context().limits()).tier
+  expect(await tier()).toBe('free')
   await agent.context().wallet.topUp(microUsd(5_000_000))
-  expect(await credit()).toBe(5_000_000n)
-  await agent.chat()
-  expect(await credit()).toBe(4_999_000n)
+  expect(await tier()).toBe('paid')
 })
 
 test('what is left is told of each model, whichever was called last', async () => {

@@ -34,7 +34,7 @@ test('an answer that was lost comes again in the same call, under the same key, 
   const { answer, paid } = await agent.chat()
   expect(answer.choices[0]?.message.content).toBe('answer 1')
   expect(paid.chargedMicroUsd).toBe(1_000n)
-  expect(server.books).toMatchObject({ chats: 1, credit: expect.closeTo(4.999) })
+  expect(server.ledger).toMatchObject({ chats: 1, credit: expect.closeTo(4.999) })
   const [first, second] = keysOf(server, '/chat/completions')
   expect(first).toMatch(/^call_/)
   expect(second).toBe(first)
@@ -43,7 +43,7 @@ test('an answer that was lost comes again in the same call, under the same key, 
 test('what a video cost is its quote where only a repeated answer came', async () => {
   const { server, agent } = await setUp({ takesKeys: true, losesAnswers: 1 })
   expect((await agent.video()).paid).toMatchObject({ chargedMicroUsd: 200_000n })
-  expect(server.books.videos).toBe(1)
+  expect(server.ledger.videos).toBe(1)
 })
 
 test('each call has a key of its own, and `again` has another', async () => {
@@ -90,7 +90,7 @@ test('a person who has agreed to a call is not asked again for its answer', asyn
   await agent.approvals.resolve(question.approvalId, { isApproved: true, by: 'a test' })
   expect(await failureOf(agent.video())).toMatchObject({ charged: 'unknown' })
   expect((await agent.video()).paid).toMatchObject({ chargedMicroUsd: 200_000n })
-  expect(server.books.videos).toBe(1)
+  expect(server.ledger.videos).toBe(1)
   // Another one is another purchase.
   await expect(agent.video('a dog')).rejects.toThrow('The user has to approve')
 })
@@ -115,7 +115,7 @@ test('the same call after a restart gets the very answer, and pays nothing more'
   const { answer, paid } = await again.chat('lost')
   expect(answer.choices[0]?.message.content).toBe('answer 1')
   expect(paid.chargedMicroUsd).toBe(1_000n)
-  expect(server.books).toMatchObject({ chats: 1, credit: expect.closeTo(4.999) })
+  expect(server.ledger).toMatchObject({ chats: 1, credit: expect.closeTo(4.999) })
   expect(new Set(keysOf(server, '/chat/completions')).size).toBe(1)
 })
 
@@ -147,7 +147,7 @@ test.each(withoutKeysAtFirst)('a call %s is never sent again with a key', async 
   isFirst = false
   const later = await open()
   expect(await failureOf(later.video())).toMatchObject({ happened: expect.stringContaining('no charge yet') })
-  expect(server.books.videos).toBe(1)
+  expect(server.ledger.videos).toBe(1)
   clock.nowMs += minutes(3)
   const asked: NeedsPerson = await later.video().catch(error => error)
   await later.host.answer(asked.question.approvalId, { kind: 'approve', approved: true })
@@ -200,13 +200,13 @@ test('a call that took nearly ten minutes is the same one for ten more, and `aga
     clock.nowMs += minutes(3)
     expect((await failureOf(agent.chat())).next).toContain('again: true')
   }
-  expect(server.books.chats).toBe(0)
+  expect(server.ledger.chats).toBe(0)
   await agent.chat('hi', true)
-  expect(server.books.chats).toBe(1)
+  expect(server.ledger.chats).toBe(1)
   // A try that sends nothing prolongs nothing.
   clock.nowMs += minutes(2)
   await agent.chat()
-  expect(server.books.chats).toBe(2)
+  expect(server.ledger.chats).toBe(2)
 })
 
 test.each([
@@ -293,7 +293,7 @@ test('without keys, a charge in the records of the service keeps the call from b
     expect.stringContaining('show a charge of 0.001 USD since'),
     expect.stringContaining('again: true'),
   ])
-  expect(server.books.chats).toBe(1)
+  expect(server.ledger.chats).toBe(1)
 })
 
 test('an answer that drips for ever ends, and counts as lost', async () => {
@@ -345,7 +345,7 @@ test('a call of nobody who could wait for a job is left to the next same call, a
   const { answer, paid } = await agent.chat()
   expect(answer.choices[0]?.message.content).toBe('answer 1')
   expect(paid).toMatchObject({ chargedMicroUsd: 0n, isEarlierCall: true })
-  expect(server.books.chats).toBe(1)
+  expect(server.ledger.chats).toBe(1)
 })
 
 test('a model that is not there is told with the ones that are like it, and nobody is asked', async () => {
@@ -365,5 +365,5 @@ test('a model that is not there is told with the ones that are like it, and nobo
     charged: 0n,
     next: expect.stringMatching(/^Similar ones are llama-3\.3-70b/),
   })
-  expect(server.books.chats).toBe(0)
+  expect(server.ledger.chats).toBe(0)
 })

@@ -66,7 +66,7 @@ async function setUp(answer: Handler, options: Partial<AgentSetUp> = {}) {
   return { service, open, settled, keys, saved, outputFolder }
 }
 
-const picture: Handler = (_seen, response) => {
+const image: Handler = (_seen, response) => {
   response.writeHead(200, { 'content-type': 'image/png', 'x-service-is-blurred': 'true' }).end(png)
 }
 
@@ -77,8 +77,8 @@ const charged = async (run: Promise<unknown>) => {
   return error.facts.charged
 }
 
-test('a picture is a file of ours, and what the service blurred is said', async () => {
-  const { open, saved } = await setUp(picture)
+test('an image is a file of ours, and what the service blurred is said', async () => {
+  const { open, saved } = await setUp(image)
   const { output, files, text } = await (await open())('image_create', kite)
   expect(output).toMatchObject({ model: 'paint', is_blurred: true })
   expect(text).toContain('blurred')
@@ -113,7 +113,7 @@ test('what cannot be saved is asked for again under its key, and not bought anew
   const { open, keys, saved, outputFolder } = await setUp(async (seen, response, count) => {
     // The folder goes between the request and its answer.
     if (count === 1) await rename(outputFolder, `${outputFolder}-away`)
-    return picture(seen, response, count)
+    return image(seen, response, count)
   })
   const call = await open()
   await expect(call('image_create', kite)).rejects.toMatchObject({
@@ -127,14 +127,14 @@ test('what cannot be saved is asked for again under its key, and not bought anew
 })
 
 test('a folder that cannot be made is told before anything is bought', async () => {
-  const { service, open, outputFolder } = await setUp(picture)
+  const { service, open, outputFolder } = await setUp(image)
   await rename(outputFolder, `${outputFolder}-away`)
   await writeFile(outputFolder, '')
   expect(await charged((await open())('image_create', kite))).toBe(0n)
   expect(service.seen.filter(({ path }) => path.includes('/image/'))).toEqual([])
 })
 
-test('of several pictures of which one is none, no file stays', async () => {
+test('of several images of which one is none, no file stays', async () => {
   const { open, saved } = await setUp((_seen, response) =>
     answerJson(response, 200, { id: 'x', images: [png.toString('base64'), 'PHNjcmlwdD4='], timing: {} }),
   )
@@ -146,7 +146,7 @@ test('a lost answer is asked for under the same key by the same call, after a re
   let isLost = true
   const { open, keys, saved } = await setUp((seen, response, count) => {
     if (isLost) return void response.destroy()
-    return picture(seen, response, count)
+    return image(seen, response, count)
   })
   expect(await charged((await open())('image_create', kite))).toBe('unknown')
   isLost = false
@@ -183,14 +183,14 @@ test('a long transcript is shown to its bound, and saved whole', async () => {
   expect(await readFile(files[0]?.path ?? '', 'utf8')).toBe(text)
 })
 
-test('a picture that takes too long is a job, whose file is there once it is done', async () => {
+test('an image that takes too long is a job, whose file is there once it is done', async () => {
   const held = gate()
   const clock = manualClock()
   let isLong = true
   const { open, settled } = await setUp(
     async (seen, response, count) => {
       await held.passed
-      return picture(seen, response, count)
+      return image(seen, response, count)
     },
     {
       clock,
@@ -211,6 +211,6 @@ test('a picture that takes too long is a job, whose file is there once it is don
   const done = await call('job_wait', { job_id: started.output.job_id, wait_seconds: 5 })
   expect(done.output).toMatchObject({ model: 'paint', files: [{ mime_type: 'image/png' }] })
   expect(existsSync(done.files[0]?.path ?? '')).toBe(true)
-  // What was asked for with the call: of this picture there can be none.
+  // What was asked for with the call: of this image there can be none.
   expect(done.shows).toEqual([{ type: 'text', text: expect.stringContaining('there is no preview') }])
 })

@@ -7,7 +7,7 @@ import { wavOfChunks } from '../service/wav-of-chunks.ts'
 import { callByName } from './call-by-name.ts'
 import { type LocalAgent, localAgent } from './local-agent.ts'
 
-/** The tools of pictures and sound before the real service and its demonstrations. */
+/** The tools of images and sound before the real service and its demonstrations. */
 let local: LocalAgent
 let agent: Agent
 let outputFolder = ''
@@ -29,16 +29,16 @@ async function startsWith({ files: [file] }: AgentToolResult, hex: string): Prom
   expect(bytes.subarray(0, hex.length / 2).toString('hex')).toBe(hex)
 }
 
-/** A picture to begin with; the same one for every caller, bought once. */
+/** An image to begin with; the same one for every caller, bought once. */
 let begun: Promise<string> | undefined
-const picture = (): Promise<string> => {
+const imageFile = (): Promise<string> => {
   begun ??= agent
     .call('image_create', { model: 'demo-image', prompt: 'A kite.', width: 64, height: 64 })
     .then(({ files }) => files[0]?.path ?? '')
   return begun
 }
 
-test('pictures are saved, one as its bytes and several of one answer each in a file of its own', async () => {
+test('images are saved, one as its bytes and several of one answer each in a file of its own', async () => {
   const prompt = 'A boat.'
   const one = await agent.call('image_create', { model: 'demo-image', prompt, width: 64, height: 64 })
   await startsWith(one, png)
@@ -51,12 +51,12 @@ test('pictures are saved, one as its bytes and several of one answer each in a f
 }, 60_000)
 
 test.each([
-  ['one picture is edited', 1],
-  ['two pictures become one', 2],
+  ['one image is edited', 1],
+  ['two images become one', 2],
 ])(
   '%s',
   async (_rule, count) => {
-    const images = Array.from({ length: count }, () => picture())
+    const images = Array.from({ length: count }, () => imageFile())
     const edited = await agent.call('image_edit', {
       model: 'demo-edit',
       prompt: `grey, of ${count}`,
@@ -69,8 +69,8 @@ test.each([
   60_000,
 )
 
-test('a picture is enlarged, and its background removed', async () => {
-  const image = await picture()
+test('an image is enlarged, and its background removed', async () => {
+  const image = await imageFile()
   const large = await agent.call('image_upscale', { image, scale: 2, model: 'demo-upscale' })
   await startsWith(large, png)
   const { path = '' } = large.files[0] ?? {}
@@ -136,7 +136,7 @@ test.each([
 ])(
   '%s that a model does not take is refused with what it takes, and costs nothing',
   async (_what, tool, given, next) => {
-    const images = 'images' in given ? { images: [await picture()] } : {}
+    const images = 'images' in given ? { images: [await imageFile()] } : {}
     const before = await agent.call('wallet_status', {})
     await expect(callByName(agent, tool, { ...given, ...images })).rejects.toMatchObject({
       facts: { charged: 0n, next: expect.stringMatching(next) },
@@ -152,7 +152,7 @@ test('a model of another kind is named as what it is', async () => {
   })
 })
 
-test('models_find tells what models of pictures and sound let one choose', async () => {
+test('models_find tells what models of images and sound let one choose', async () => {
   const { text, output } = await agent.call('models_find', { query: 'demo-music' })
   expect(output.models).toMatchObject([{ takes: expect.arrayContaining(['duration_seconds 1 to 30']) }])
   expect(text).toContain('lyrics_prompt up to 2000 characters')

@@ -15,7 +15,7 @@ test('the same call at once is bought once; again buys another', async () => {
   expect(both.map(({ answer }) => answer.choices[0]?.message.content)).toEqual(['answer 1', 'answer 1'])
   expect(both.map(({ paid }) => paid.isEarlierCall ?? false)).toEqual([false, true])
   await agent.chat('hi', true)
-  expect(server.books.chats).toBe(2)
+  expect(server.ledger.chats).toBe(2)
 })
 
 test('an answer that nobody waited for is kept, and the next same call has it for nothing', async () => {
@@ -45,12 +45,12 @@ test('an answer that nobody waited for is kept, and the next same call has it fo
   const { answer, paid } = await agent.chat()
   expect(answer.choices[0]?.message.content).toBe('answer 1')
   expect(paid).toMatchObject({ chargedMicroUsd: 0n, isEarlierCall: true })
-  expect(server.books.chats).toBe(1)
+  expect(server.ledger.chats).toBe(1)
 })
 
 test.each([
   ['the charge is not known', chargeUnknown()],
-  ['the books cannot be reached', ledgerUnreachable()],
+  ['the ledger cannot be reached', ledgerUnreachable()],
 ])('where %s, a call is bought again only on purpose', async (_what, { status, body }) => {
   let isAway = true
   const { server, agent } = await setUp({
@@ -67,9 +67,9 @@ test.each([
   })
   isAway = false
   expect((await failureOf(agent.chat())).next).toContain('again: true')
-  expect(server.books.chats).toBe(0)
+  expect(server.ledger.chats).toBe(0)
   await agent.chat('hi', true)
-  expect(server.books.chats).toBe(1)
+  expect(server.ledger.chats).toBe(1)
 })
 
 test('an answer lost on the way is told, and bought again only on purpose', async () => {
@@ -85,9 +85,9 @@ test('an answer lost on the way is told, and bought again only on purpose', asyn
   expect(await failureOf(agent.chat())).toMatchObject({ charged: 'unknown' })
   isBroken = false
   expect((await failureOf(agent.chat())).next).toContain('again: true')
-  expect(server.books.chats).toBe(0)
+  expect(server.ledger.chats).toBe(0)
   await agent.chat('hi', true)
-  expect(server.books.chats).toBe(1)
+  expect(server.ledger.chats).toBe(1)
 })
 
 test('a paid answer that cannot be written down is not bought again by itself', async () => {
@@ -103,7 +103,7 @@ test('a paid answer that cannot be written down is not bought again by itself', 
   jobRows.insert = insert
   expect(await failureOf(agent.video())).toMatchObject({ charged: 'unknown' })
   expect((await agent.approvals.get(question.approvalId))?.usedBy).not.toBe(null)
-  expect(server.books.videos).toBe(1)
+  expect(server.ledger.videos).toBe(1)
 })
 
 test('a call that an earlier start with our number left planned is taken over', async () => {
@@ -112,7 +112,7 @@ test('a call that an earlier start with our number left planned is taken over', 
   const owner = `${process.pid}@${hostname()}#another-start`
   agent.state.database().prepare(`UPDATE paid_calls SET state = 'planned', owner = ?`).run(owner)
   await agent.chat()
-  expect(server.books.chats).toBe(2)
+  expect(server.ledger.chats).toBe(2)
 })
 
 const laterTries: [rule: string, state: string, atMinutes: number[], chats: number][] = [
@@ -138,7 +138,7 @@ test.each(laterTries)('a call %s', async (_rule, state, atMinutes, chats) => {
     if (isLost) expect(await failureOf(agent.chat())).toMatchObject({ charged: 'unknown' })
     else expect((await agent.chat()).paid.isEarlierCall ?? false).toBe(chats === 1)
   }
-  expect(server.books.chats).toBe(chats)
+  expect(server.ledger.chats).toBe(chats)
 })
 
 test('a call that was planned ten minutes ago is no longer taken over', async () => {
@@ -164,6 +164,6 @@ test('a started video is the same job for the same call, also after a restart', 
   const other = await open({ baseUrl: server.baseUrl, stateFolder })
   expect((await other.video()).job.jobId).toBe(job.jobId)
   expect(await other.context().jobs.list(10)).toHaveLength(1)
-  expect(server.books.videos).toBe(1)
+  expect(server.ledger.videos).toBe(1)
   expect((await other.video('a cat', true)).job.jobId).not.toBe(job.jobId)
 })

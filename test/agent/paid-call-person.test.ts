@@ -32,7 +32,7 @@ test('a chat that cannot be priced is asked for', async () => {
     },
   })
   expect(await questionOf(agent.chat())).toMatchObject({ kind: 'spend', amountMicroUsd: null })
-  expect(server.books.chats).toBe(0)
+  expect(server.ledger.chats).toBe(0)
 })
 
 test('consent: asked with the whole text, agreed, and sent along for this request and this text only', async () => {
@@ -40,7 +40,7 @@ test('consent: asked with the whole text, agreed, and sent along for this reques
   const { server, agent } = await setUp({ credit: 5, asksConsent: true, policyText: () => text })
   const question = (await questionOf(agent.video())) as ConsentQuestion
   expect(question).toMatchObject({ kind: 'consent', provider: 'demo', policyText, faceMediaRoles: ['image'] })
-  expect(server.books.videos).toBe(0)
+  expect(server.ledger.videos).toBe(0)
   const yes = { kind: 'consent', termsAndPrivacy: true, legalRight: true, screeningAcknowledged: true } as const
   await agent.host.answer(question.approvalId, yes)
 
@@ -55,7 +55,7 @@ test('consent: asked with the whole text, agreed, and sent along for this reques
   expect(JSON.parse(server.seen.at(-1)?.body ?? '').consents).toEqual({
     demo: { confirmed_terms_and_privacy: true, confirmed_legal_right: true, confirmed_screening_acknowledged: true },
   })
-  expect(server.books.videos).toBe(1)
+  expect(server.ledger.videos).toBe(1)
 })
 
 test('consent: a box that is not ticked is a no, and is not asked again', async () => {
@@ -68,7 +68,7 @@ test('consent: a box that is not ticked is a no, and is not asked again', async 
     screeningAcknowledged: true,
   })
   expect(await failureOf(agent.video())).toMatchObject({ charged: 0n })
-  expect(server.books.videos).toBe(0)
+  expect(server.ledger.videos).toBe(0)
 })
 
 test('consent: a no holds for its request where the service asks nobody any more', async () => {
@@ -85,7 +85,7 @@ test('consent: a no holds for its request where the service asks nobody any more
       happened: 'The user has denied this.',
       charged: 0n,
     })
-  expect([server.countOf('/video/queue'), server.books.videos]).toEqual([sent, 1])
+  expect([server.countOf('/video/queue'), server.ledger.videos]).toEqual([sent, 1])
   await agent.approvals.resolve(refused.approvalId, { isApproved: true, by: 'terminal', takesBack: true })
   expect((await agent.video('a cat')).job.state).toBe('running')
 })
@@ -107,7 +107,7 @@ test('one yes is for one purchase: `again` asks again, and goes on asking', asyn
   await agent.host.answer(question.approvalId, { kind: 'approve', approved: true })
   await agent.video()
   for (let attempt = 0; attempt < 4; attempt++) await questionOf(agent.video('a cat', true))
-  expect(server.books.videos).toBe(1)
+  expect(server.ledger.videos).toBe(1)
 })
 
 test('a consent that did not come from a person is not sent', async () => {

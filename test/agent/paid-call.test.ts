@@ -11,7 +11,7 @@ test('after a 402 it tops up once by the smallest amount, repeats, and says what
   const { server, agent } = await setUp()
   const { answer, paid } = await agent.chat()
   expect(answer.choices[0]?.message.content).toBe('answer 1')
-  expect(server.books.signatures).toHaveLength(1)
+  expect(server.ledger.signatures).toHaveLength(1)
   expect(paid).toEqual({
     ...{ chargedMicroUsd: 1_000n, creditLeftMicroUsd: 4_999_000n, budgetLeftMicroUsd: 5_000_000n },
     notes: [
@@ -38,13 +38,13 @@ test('a service that asks for money for ever is paid once', async () => {
     const { happened } = await failureOf(agent.chat(`again ${count}`))
     expect(happened).not.toContain('IGNORE')
   }
-  expect(server.books.signatures).toHaveLength(1)
+  expect(server.ledger.signatures).toHaveLength(1)
 })
 
 test('one call pays once, also where the wallet would pay again at once', async () => {
   const { server, agent } = await setUp({ isNeverPaid: true }, { settings: { cooldownMs: 0 } })
   await failureOf(agent.chat())
-  expect(server.books.signatures).toHaveLength(1)
+  expect(server.ledger.signatures).toHaveLength(1)
 })
 
 test('a payee that was not paid before is a question, and an offer to another one is not paid', async () => {
@@ -52,16 +52,16 @@ test('a payee that was not paid before is a question, and an offer to another on
   const { server, agent } = await setUp({ offer: other })
   const question = await questionOf(agent.chat())
   expect(question).toMatchObject({ kind: 'payee', payTo: other.payTo, amountMicroUsd: 5_000_000n })
-  expect(server.books.signatures).toEqual([])
+  expect(server.ledger.signatures).toEqual([])
   await agent.host.answer(question.approvalId, { kind: 'approve', approved: true })
   await agent.chat()
-  expect(server.books.signatures).toHaveLength(1)
+  expect(server.ledger.signatures).toHaveLength(1)
 })
 
 test('an offer on another chain is refused', async () => {
   const { server, agent } = await setUp({ offer: option({ network: 'eip155:1' }) })
   expect(await failureOf(agent.chat())).toMatchObject({ charged: 0n })
-  expect(server.books.signatures).toEqual([])
+  expect(server.ledger.signatures).toEqual([])
 })
 
 test('a redirect to another host carries neither sign-in nor payment there', async () => {
@@ -82,9 +82,9 @@ test('a redirect to another host carries neither sign-in nor payment there', asy
 test('a lost answer to a payment: the same bytes again, one signature, one credit', async () => {
   const { server, agent } = await setUp({ payments: ['lose after', 'credit'] })
   await agent.chat()
-  expect(server.books.signatures).toHaveLength(2)
-  expect(new Set(server.books.signatures).size).toBe(1)
-  expect(server.books.credit).toBeCloseTo(4.999)
+  expect(server.ledger.signatures).toHaveLength(2)
+  expect(new Set(server.ledger.signatures).size).toBe(1)
+  expect(server.ledger.credit).toBeCloseTo(4.999)
 })
 
 test('a refused payment is told, and no other one is signed', async () => {
@@ -92,7 +92,7 @@ test('a refused payment is told, and no other one is signed', async () => {
   // The call was not made; what is reserved is told beside it.
   expect(await failureOf(agent.chat())).toMatchObject({ charged: 0n, happened: expect.stringContaining('reserved') })
   await failureOf(agent.chat())
-  expect(new Set(server.books.signatures).size).toBe(1)
+  expect(new Set(server.ledger.signatures).size).toBe(1)
 })
 
 test('an API key is never topped up, and says who can', async () => {

@@ -159,7 +159,7 @@ test.each([
   const opened = await open({ credit: 0, settings })
   const answer = await post(opened, '/chat/completions', chat)
   expect([answer.status, await answer.json()]).toMatchObject([403, { error: { code } }])
-  expect(opened.server.books.signatures).toEqual([])
+  expect(opened.server.ledger.signatures).toEqual([])
 })
 
 test('what OpenAI’s client would repeat by itself is not repeated after a refusal', async () => {

@@ -79,7 +79,7 @@ export interface PretendOptions {
   payments?: ('credit' | 'lose after' | 'reject')[]
   quote?: number
   asksConsent?: boolean
-  /** Asks nobody any more once it has had a consent, as for a picture that it knows. */
+  /** Asks nobody any more once it has had a consent, as for an image that it knows. */
   keepsConsent?: boolean
   /** Where its videos are, as it says. */
   downloadUrl?: string
@@ -88,7 +88,7 @@ export interface PretendOptions {
   takesKeys?: boolean
   /** Breaks the connection instead of sending so many first answers of paid work, which is done and charged. */
   losesAnswers?: number
-  /** What the answers to paid work say of the credit, in USD, where it is not what the books say. */
+  /** What the answers to paid work say of the credit, in USD, where it is not what the ledger says. */
   told?: () => number
   /** Models beside the text model `m`. */
   alsoListed?: readonly object[]
@@ -98,7 +98,7 @@ export interface PretendOptions {
   instead?: (seen: Seen, response: ServerResponse) => boolean | Promise<boolean>
 }
 
-interface Books {
+interface TestLedger {
   credit: number
   nonces: Set<string>
   signatures: string[]
@@ -108,7 +108,7 @@ interface Books {
 
 type Answer = (seen: Seen, response: ServerResponse) => void
 
-function topUpOf(books: Books, { offer = option(), payments = ['credit'], now }: PretendOptions): Answer {
+function topUpOf(ledger: TestLedger, { offer = option(), payments = ['credit'], now }: PretendOptions): Answer {
   return (seen, response) => {
     response.sendDate = false
     if (now) response.setHeader('date', new Date(now()).toUTCString())
@@ -117,23 +117,23 @@ function topUpOf(books: Books, { offer = option(), payments = ['credit'], now }:
       const header = paymentRequired.format({ x402Version: 2, accepts: [offer] })
       return answerJson(response, 402, { x402Version: 2, accepts: [offer] }, { [paymentRequired.name]: header })
     }
-    books.signatures.push(signed)
+    ledger.signatures.push(signed)
     const { authorization } = EvmPayload.parse(paymentSignature.parse(signed)?.payload)
     const behaviour = payments.length > 1 ? payments.shift() : payments[0]
     if (behaviour === 'reject') return answerJson(response, 400, { error: 'X402_INVALID_PAYMENT', message: 'no' })
     const amountCredited = Number(authorization.value) / 1e6
-    if (!books.nonces.has(authorization.nonce)) books.credit += amountCredited
-    books.nonces.add(authorization.nonce)
+    if (!ledger.nonces.has(authorization.nonce)) ledger.credit += amountCredited
+    ledger.nonces.add(authorization.nonce)
     if (behaviour === 'lose after') return void response.destroy()
-    const data = { walletAddress: authorization.from, amountCredited, newBalance: books.credit, paymentId: 'p' }
+    const data = { walletAddress: authorization.from, amountCredited, newBalance: ledger.credit, paymentId: 'p' }
     const settlement = { success: true, network: evmNetwork, payer: authorization.from, transaction: '0xabc' }
     answerJson(response, 200, { success: true, data }, { [paymentResponse.name]: paymentResponse.format(settlement) })
   }
 }
 
-function chatAnswer(books: Books) {
-  books.chats++
-  const message = { role: 'assistant', content: `answer ${books.chats}` }
+function chatAnswer(ledger: TestLedger) {
+  ledger.chats++
+  const message = { role: 'assistant', content: `answer ${ledger.chats}` }
   return {
     id: 'c',
     object: 'chat.completion',
@@ -144,11 +144,11 @@ function chatAnswer(books: Books) {
   }
 }
 
-/** A service that keeps its books in memory and can be told to misbehave. */
+/** A service that keeps its ledger in memory and can be told to misbehave. */
 export async function pretendService(options: PretendOptions = {}) {
   const { quote = 0.2 } = options
-  const books: Books = { credit: options.credit ?? 0, nonces: new Set(), signatures: [], chats: 0, videos: 0 }
-  const topUp = topUpOf(books, options)
+  const ledger: TestLedger = { credit: options.credit ?? 0, nonces: new Set(), signatures: [], chats: 0, videos: 0 }
+  const topUp = topUpOf(ledger, options)
 
   const kept = new Map<unknown, readonly [answer: unknown, headers: Record<string, string>]>()
   let lost = 0
@@ -161,20 +161,20 @@ export async function pretendService(options: PretendOptions = {}) {
     const key = seen.headers['idempotency-key']
     const known = options.takesKeys ? kept.get(key) : undefined
     if (known) {
-      const now = books.credit.toFixed(6)
+      const now = ledger.credit.toFixed(6)
       const headers = { 'x-service-balance-usd': now, 'x-balance-remaining': now, 'idempotent-replayed': 'true' }
       return deliver(response, known[0], headers)
     }
     const needed = Math.max(0.1, price)
-    if (options.isNeverPaid || books.credit < needed) {
-      return answerJson(response, 402, creditRequired(books.credit, needed))
+    if (options.isNeverPaid || ledger.credit < needed) {
+      return answerJson(response, 402, creditRequired(ledger.credit, needed))
     }
-    const before = books.credit
-    books.credit -= price
+    const before = ledger.credit
+    ledger.credit -= price
     const told = options.told?.()
     const headers = {
       'x-service-balance-usd': (told ?? before).toFixed(6),
-      'x-balance-remaining': (told ?? books.credit).toFixed(6),
+      'x-balance-remaining': (told ?? ledger.credit).toFixed(6),
     }
     const made = answer()
     if (key !== undefined) kept.set(key, [made, headers])
@@ -191,7 +191,7 @@ export async function pretendService(options: PretendOptions = {}) {
     }
     paid(seen, response, quote, () => ({
       model: 'm',
-      queue_id: `q${++books.videos}`,
+      queue_id: `q${++ledger.videos}`,
       download_url: options.downloadUrl,
     }))
   }
@@ -204,11 +204,11 @@ export async function pretendService(options: PretendOptions = {}) {
       return answerJson(response, 200, listOf(options.alsoListed), headers)
     }
     if (path === '/x402/top-up') return topUp(seen, response)
-    if (path === '/chat/completions') return paid(seen, response, 0.001, () => chatAnswer(books))
+    if (path === '/chat/completions') return paid(seen, response, 0.001, () => chatAnswer(ledger))
     if (path === '/video/quote') return answerJson(response, 200, { quote })
     if (path === '/video/queue') return queue(seen, response)
     answerJson(response, 404, { error: 'no such path' })
   })
   const countOf = (path: string) => server.seen.filter(seen => seen.path === `/api/v1${path}`).length
-  return { ...server, books, countOf }
+  return { ...server, ledger, countOf }
 }

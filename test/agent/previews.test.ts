@@ -3,7 +3,7 @@ import { mkdir, realpath, rename, rm, symlink, writeFile } from 'node:fs/promise
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { afterEach, beforeAll, expect, test } from 'vitest'
-import { previewBytes, previewedPixels, previewPixels } from '#agent/bounds.ts'
+import { previewedPixels } from '#agent/bounds.ts'
 import { Files } from '#agent/media/files.ts'
 import { Previews } from '#agent/media/previews.ts'
 import { imageSize, typeOfBytes } from '#contract/wire/image-header.ts'
@@ -15,6 +15,8 @@ import { drawn, made } from '../media/made-media.ts'
 import { temporaryFolder } from './open-agent.ts'
 
 const signal = new AbortController().signal
+const [previewPixels, previewBytes] = [512, 100_000]
+const within = { imagePixels: previewPixels, imageBytes: previewBytes }
 
 let folder: string
 let files: Files
@@ -36,14 +38,10 @@ async function saved(bytes: Buffer, mimeType = 'image/png') {
 }
 
 const preview = async (bytes: Buffer, mimeType?: string, program?: string) =>
-  new Previews(files, program).of(await saved(bytes, mimeType), signal)
+  new Previews(files, program).of(await saved(bytes, mimeType), within, signal)
 
-/** A picture whose pixels `at` gives by their place. */
-function picture(
-  width: number,
-  height: number,
-  at: (pixel: number) => number[] = pixel => [pixel, pixel >> 8, 0, 255],
-) {
+/** An image whose pixels `at` gives by their place. */
+function image(width: number, height: number, at: (pixel: number) => number[] = pixel => [pixel, pixel >> 8, 0, 255]) {
   const rgba = Buffer.alloc(width * height * 4)
   for (let pixel = 0; pixel < width * height; pixel++) rgba.set(at(pixel), pixel * 4)
   return encodePng({ width, height, rgba })
@@ -62,7 +60,7 @@ function sizeOf(shown: Shown) {
 }
 
 test('what is small is shown as it is, with nothing installed', async () => {
-  const small = await picture(512, 40)
+  const small = await image(512, 40)
   expect(await preview(small, 'image/png', missing)).toEqual({
     type: 'image',
     mimeType: 'image/png',
@@ -71,7 +69,7 @@ test('what is small is shown as it is, with nothing installed', async () => {
 })
 
 test('what is larger is made smaller, and keeps its shape', async () => {
-  const shown = await preview(await picture(1_500, 500))
+  const shown = await preview(await image(1_500, 500))
   expect(shown).toMatchObject({ mimeType: 'image/jpeg' })
   expect(sizeOf(shown)).toEqual({ width: previewPixels, height: 171 })
 }, 60_000)
@@ -82,12 +80,12 @@ test('what would take too many bytes is made coarser', async () => {
     state = (state * 1_103_515_245 + 12_345) % 2 ** 31
     return (state >> 8) & 255
   }
-  const shown = await preview(await picture(1_024, 1_024, () => [noise(), noise(), noise(), 255]))
+  const shown = await preview(await image(1_024, 1_024, () => [noise(), noise(), noise(), 255]))
   expect(Math.max(...Object.values(sizeOf(shown) ?? {}))).toBeLessThanOrEqual(previewPixels)
 }, 60_000)
 
 test('what is transparent shows as white, not in the colour that it hides', async () => {
-  const shown = await preview(await picture(600, 600, () => [255, 0, 0, 0]))
+  const shown = await preview(await image(600, 600, () => [255, 0, 0, 0]))
   const graph = '[in0]scale=1:1,format=rgb24'
   const inputs = [{ bytes: bytesOf(shown), reader: 'jpeg_pipe' }]
   const rgb = await made('rawvideo', [drawn(graph, { reads: [0], encoder: 'rawvideo', options: {} })], { inputs })
@@ -95,12 +93,12 @@ test('what is transparent shows as white, not in the colour that it hides', asyn
   expect(Math.min(...rgb)).toBeGreaterThan(245)
 }, 60_000)
 
-test('a film is shown by its first frame', async () => {
+test('a video is shown by its first frame', async () => {
   expect(sizeOf(await preview(await clip('mp4', 1), 'video/mp4'))).toEqual({ width: 64, height: 48 })
 }, 60_000)
 
 test('without ffmpeg a sentence says what would help', async () => {
-  expect(await preview(await picture(600, 10), 'image/png', missing)).toEqual({
+  expect(await preview(await image(600, 10), 'image/png', missing)).toEqual({
     type: 'text',
     text: 'The file is saved, but there is no preview: The package node-av, which contains FFmpeg, is not installed. Run `npm install --ignore-scripts node-av`.',
   })
@@ -108,8 +106,8 @@ test('without ffmpeg a sentence says what would help', async () => {
 
 afterEach(() => expect(existsSync(`${asked}.asked`)).toBe(false))
 
-test('a picture that claims to be huge is not decoded', async () => {
-  const huge = await picture(1, 1)
+test('an image that claims to be huge is not decoded', async () => {
+  const huge = await image(1, 1)
   huge.writeUInt32BE(50_000, 16)
   huge.writeUInt32BE(50_000, 20)
   expect(await preview(huge, 'image/png', asked)).toMatchObject({ text: expect.stringContaining('is too large') })
@@ -125,25 +123,25 @@ const chunk = (name: string, data: Buffer): Buffer => {
   return Buffer.concat([head, data, check])
 }
 
-test('a picture that tells a small size before its own is not taken at its word', async () => {
-  const small = await picture(10, 10)
+test('an image that tells a small size before its own is not taken at its word', async () => {
+  const small = await image(10, 10)
   const told = Buffer.from(small.subarray(16, 29))
   const lying = Buffer.concat([small.subarray(0, 8), chunk('aaAa', told), small.subarray(8)])
   expect(await preview(lying, 'image/png', asked)).toMatchObject({ text: expect.stringContaining('in time.') })
 })
 
-test('a film whose frames are huge is not decoded', async () => {
+test('a video whose frames are huge is not decoded', async () => {
   const side = Math.ceil(Math.sqrt(previewedPixels)) + 1
   const graph = `color=c=black:s=${side}x${side}:r=1,trim=end_frame=1,format=monob`
-  const film = await made('mov', [drawn(graph, { encoder: 'png', options: {} })])
-  expect(film.length).toBeGreaterThan(0)
-  expect(await preview(film, 'video/quicktime')).toMatchObject({ text: expect.stringContaining('in time.') })
+  const video = await made('mov', [drawn(graph, { encoder: 'png', options: {} })])
+  expect(video.length).toBeGreaterThan(0)
+  expect(await preview(video, 'video/quicktime')).toMatchObject({ text: expect.stringContaining('in time.') })
 }, 60_000)
 
 test.each([
-  ['is no picture', Buffer.from('not a picture'), 'image/png'],
+  ['is no image', Buffer.from('not a picture'), 'image/png'],
   ['is cut within its header', Buffer.from('89504e470d0a1a0a0000', 'hex'), 'image/png'],
-  ['is a playlist that says it is a film', Buffer.from('#EXTM3U\nfile:///etc/passwd\n'), 'video/mp4'],
+  ['is a playlist that says it is a video', Buffer.from('#EXTM3U\nfile:///etc/passwd\n'), 'video/mp4'],
 ])('a file that %s has no preview, and is no failure', async (_rule, bytes, mimeType) => {
   expect(await preview(bytes, mimeType)).toMatchObject({ type: 'text', text: expect.stringContaining('in time.') })
 })
@@ -162,12 +160,12 @@ test.each([
   'a file that %s is not read for one',
   async (_rule, change) => {
     for (const [bytes, mimeType] of [
-      [await picture(10, 10), 'image/png'],
+      [await image(10, 10), 'image/png'],
       [await clip('mp4', 1), 'video/mp4'],
     ] as const) {
       const file = await saved(bytes, mimeType)
       await change(file.path)
-      expect(await new Previews(files, asked).of(file, signal)).toMatchObject({ type: 'text' })
+      expect(await new Previews(files, asked).of(file, within, signal)).toMatchObject({ type: 'text' })
     }
   },
   60_000,
@@ -175,5 +173,7 @@ test.each([
 
 test('who leaves is not waited for', async () => {
   const gone = AbortSignal.abort()
-  expect(await new Previews(files).of(await saved(await picture(600, 10)), gone)).toMatchObject({ type: 'text' })
+  expect(await new Previews(files).of(await saved(await image(600, 10)), within, gone)).toMatchObject({
+    type: 'text',
+  })
 })

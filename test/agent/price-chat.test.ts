@@ -33,7 +33,7 @@ const withParts = (...content: object[]) => chat({ messages: [{ role: 'user', co
 const bound = (changes: object = {}, spec: object = {}) => chatBound(record(spec), chat(changes))
 
 const long = 'x'.repeat(100_000)
-const picture = `data:image/png;base64,${long}`
+const image = `data:image/png;base64,${long}`
 const text = { type: 'text', text: 'hi' }
 
 // An input token costs one micro-USD here, and an output token two.
@@ -44,25 +44,22 @@ describe('text counts by its bytes wherever it stands', () => {
     ['a member url of a tool’s parameters', tool({ url: long })],
     ['a member data of a tool’s parameters', tool({ data: long })],
     ['a member file_data of a tool’s parameters', tool({ file_data: long })],
-    [
-      'parameters that look like a content part',
-      tool({ content: [{ type: 'image_url', image_url: { url: picture } }] }),
-    ],
+    ['parameters that look like a content part', tool({ content: [{ type: 'image_url', image_url: { url: image } }] })],
     ['data of a reasoning detail', message({ reasoning_details: [{ type: 'x', data: long }] })],
-    ['a member url of a message', message({ url: picture })],
+    ['a member url of a message', message({ url: image })],
     ['a member data of a call’s arguments', message({ tool_calls: [{ function: { arguments: long } }] })],
     ['a schema of the answer', { response_format: { type: 'json_schema', json_schema: { url: long } } }],
     ['a member that goes into no prompt by itself', { metadata: { data: long } }],
     [
       'a medium of another kind beside a text part',
-      { messages: [{ role: 'user', content: [{ ...text, image_url: { url: picture } }] }] },
+      { messages: [{ role: 'user', content: [{ ...text, image_url: { url: image } }] }] },
     ],
     [
-      'a second member of a picture',
-      { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: picture, data: long } }] }] },
+      'a second member of an image',
+      { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: image, data: long } }] }] },
     ],
     [
-      'a picture’s URL that is no picture',
+      'an image’s URL that is no image',
       { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: long } }] }] },
     ],
   ])('%s', (_rule, changes) => {
@@ -77,7 +74,7 @@ describe('text counts by its bytes wherever it stands', () => {
 
 describe('media fill the context, because what they are in tokens is the service’s to say', () => {
   const unbounded = [
-    ['a picture', { type: 'image_url', image_url: { url: picture } }],
+    ['a picture', { type: 'image_url', image_url: { url: image } }],
     ['sound', { type: 'input_audio', input_audio: { data: long, format: 'wav' } }],
     ['a film', { type: 'video_url', video_url: { url: 'https://x.example/a.mp4' } }],
     ['a file', { type: 'file', file: { file_data: long } }],
@@ -114,7 +111,7 @@ describe('a character fills the context, because only the service knows how long
 describe('the dearest price and the largest limit count', () => {
   const million = { availableContextTokens: 1_000_000, maxCompletionTokens: 1_000_000 }
   const extended = { context_token_threshold: 200_000, ...plain }
-  const film = { messages: [{ role: 'user', content: [{ type: 'video_url', video_url: { url: 'u' } }] }] }
+  const video = { messages: [{ role: 'user', content: [{ type: 'video_url', video_url: { url: 'u' } }] }] }
   test.each([
     ['input and output', plain, 3],
     ['writing into the cache is dearer than reading', { ...plain, cache_write: usd(1.25) }, 3.25],
@@ -124,14 +121,14 @@ describe('the dearest price and the largest limit count', () => {
     ['output of a long prompt', { ...plain, extended: { ...extended, output: usd(5) } }, 6],
     ['writing a long prompt into the cache', { ...plain, extended: { ...extended, cache_write: usd(9) } }, 11],
   ])('%s', (_rule, pricing, expected) => {
-    expect(bound(film, { ...million, pricing })).toBe(BigInt(expected * 1_000_000))
+    expect(bound(video, { ...million, pricing })).toBe(BigInt(expected * 1_000_000))
   })
   test('a price that cannot be read is none', () => {
     expect(bound({}, { pricing: { ...plain, cache_write: usd(1e-7) } })).toBeNull()
   })
 
   const film1 = (changes: object, spec: object = {}) =>
-    Number(bound({ ...film, ...changes }, { availableContextTokens: 50_000, ...spec })) - 50_000
+    Number(bound({ ...video, ...changes }, { availableContextTokens: 50_000, ...spec })) - 50_000
   test.each([
     ['the older name of the limit', { max_tokens: 7 }, {}, 14],
     ['the newer name', { max_completion_tokens: 7 }, {}, 14],
@@ -253,7 +250,7 @@ const anyJson = fc.object({
   key: fc.oneof(names, fc.string()),
   values: [
     anyText,
-    fc.constant(picture.slice(0, 10_000)),
+    fc.constant(image.slice(0, 10_000)),
     fc.constant('image_url'),
     fc.integer(),
     fc.boolean(),

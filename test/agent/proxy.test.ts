@@ -70,7 +70,7 @@ test('OpenAI’s client needs the base URL and the token alone, and the wallet p
   expect(models.data.map(({ id }) => id)).toEqual(['m'])
   const answer = await openai.chat.completions.create(chat)
   expect(answer.choices[0]?.message.content).toBe('answer 1')
-  expect(service.books.signatures).toHaveLength(1)
+  expect(service.ledger.signatures).toHaveLength(1)
 })
 
 test('the token stays here', async () => {
@@ -105,7 +105,7 @@ test('a consent in a request is no person’s: it is not sent', async () => {
   }
   const video = { model: 'm', prompt: 'a cat', duration: '5s', image_url: 'https://x.example/a.png', consents }
   expect((await post(`${proxy.url}/video/queue`, video)).status).toBe(409)
-  expect(service.books.videos).toBe(0)
+  expect(service.ledger.videos).toBe(0)
 })
 
 test('a stream comes piece by piece', async () => {

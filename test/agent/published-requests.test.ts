@@ -230,7 +230,7 @@ async function open(payer: Payer, options: PretendOptions = {}, retrieve: () => 
 }
 
 const video = { model: 'm', duration: '5s', prompt: 'a cat' }
-const picture = 'data:image/png;base64,iVBORw0KGgo='
+const imageFile = 'data:image/png;base64,iVBORw0KGgo='
 const source = (kind: string) => fc.constantFrom('https://x.example/a', `data:${kind}/x;base64,AAAA`)
 
 const known: Known = {
@@ -247,7 +247,7 @@ const known: Known = {
   ...{ image: source('image'), end_image: source('image'), audio_track: source('audio'), video: source('video') },
 }
 
-/** Models of pictures and sound have no price at the pretended service, so a person is asked, who says yes. */
+/** Models of images and sound have no price at the pretended service, so a person is asked, who says yes. */
 const media: Known = { model: fc.constant('x'), file: fc.constant('a.wav') }
 const knownOf: Readonly<Record<string, Known>> = {
   embeddings_create: { model: fc.constant('v') },
@@ -264,6 +264,7 @@ const knownOf: Readonly<Record<string, Known>> = {
       maxLength: 4,
     }),
   },
+  estimate: { tool: fc.constant('video_create'), arguments: fc.constantFrom<object>(video, {}) },
   image_create: media,
   image_edit: { ...media, images: fc.array(source('image'), { minLength: 1, maxLength: 3 }) },
   ...{ image_upscale: media, image_remove_background: media },
@@ -274,7 +275,7 @@ const knownOf: Readonly<Record<string, Known>> = {
 const asks: Readonly<Record<string, Partial<Record<Payer, string>>>> = {
   chat: { key: '/chat/completions', wallet: '/chat/completions' },
   models_find: { key: '/models', wallet: '/models' },
-  video_quote: { key: '/video/quote', wallet: '/video/quote' },
+  estimate: { key: '/video/quote', wallet: '/video/quote' },
   video_create: { key: '/video/queue', wallet: '/video/queue' },
   job_delete: { key: '/video/retrieve', wallet: '/video/retrieve' },
   usage_report: { key: '/billing/usage-analytics' },
@@ -333,8 +334,8 @@ test('what goes beyond is sent where the table says, and nowhere else', async ()
   for (const name of ['characters_find', 'wallet_receipts', 'wallet_status', 'limits', 'models_find'])
     await callByName(keyed.agent, name).catch(() => {})
   await keyed.agent.call('chat', { model: 'm', prompt: 'hi' })
-  await keyed.agent.call('video_quote', { model: 'm', duration: '5s' })
-  const started = await keyed.agent.call('video_create', { ...video, image: picture })
+  await keyed.agent.call('estimate', { tool: 'video_create', arguments: { ...video, duration: '5s' } })
+  const started = await keyed.agent.call('video_create', { ...video, image: imageFile })
   await keyed.agent.call('job_wait', { job_id: started.output.job_id })
   for (const [name, given] of made) await callByName(keyed.agent, name, given)
   expect(keyed.service.countOf('/x402/top-up')).toBe(2)
@@ -358,10 +359,10 @@ test('what goes beyond is sent where the table says, and nowhere else', async ()
 
 const made: readonly (readonly [tool: string, given: object])[] = [
   ['image_create', { model: 'x', prompt: 'a cat' }],
-  ['image_edit', { model: 'x', prompt: 'grey', images: [picture], quality: 'low' }],
-  ['image_edit', { model: 'x', prompt: 'grey', images: [picture, picture] }],
-  ['image_upscale', { model: 'x', image: picture }],
-  ['image_remove_background', { model: 'x', image: picture }],
+  ['image_edit', { model: 'x', prompt: 'grey', images: [imageFile], quality: 'low' }],
+  ['image_edit', { model: 'x', prompt: 'grey', images: [imageFile, imageFile] }],
+  ['image_upscale', { model: 'x', image: imageFile }],
+  ['image_remove_background', { model: 'x', image: imageFile }],
   ['speech_create', { model: 'x', text: 'hi' }],
   ['transcribe', { model: 'x', file: 'a.wav' }],
   ['music_create', { model: 'x', prompt: 'a waltz' }],

@@ -86,7 +86,9 @@ test('characters and what removes backgrounds are found with a wallet alone', as
 })
 
 test('a chat model is told to be no video model, and what it does', async () => {
-  await expect(call('video_quote', { model: 'demo-chat', duration: '2s' })).rejects.toMatchObject({
+  await expect(
+    call('estimate', { tool: 'video_create', arguments: { model: 'demo-chat', duration: '2s', prompt: 'a boat' } }),
+  ).rejects.toMatchObject({
     facts: { happened: 'demo-chat is not a video model; it writes text.', charged: 0n },
   })
 })
@@ -103,7 +105,8 @@ test.each([
   [{ duration: undefined }, /^Call again with `duration`\. It accepts duration 2s, /],
   [{ model: 'demo-video-upscale', duration: undefined }, /`video`/],
 ])('a quote that cannot be had for %o says what can', async (changes, next) => {
-  const refused = call('video_quote', { model: 'demo-video', duration: '4s', ...changes })
+  const given = { model: 'demo-video', duration: '4s', prompt: 'a boat', ...changes }
+  const refused = call('estimate', { tool: 'video_create', arguments: given })
   await expect(refused).rejects.toMatchObject({ facts: { charged: 0n, next: expect.stringMatching(next) } })
 })
 
@@ -111,9 +114,9 @@ test.each(['demo-video', 'demo-video-url'])(
   'a video of %s is quoted, started, waited for and saved',
   async model => {
     const choices = { model, duration: '2s', resolution: '360p', aspect_ratio: '1:1' }
-    const quote = await call('video_quote', choices)
+    const quote = await call('estimate', { tool: 'video_create', arguments: { ...choices, prompt: 'a boat' } })
     const started = await call('video_create', { ...choices, prompt: 'a boat' })
-    expect(started.output.charged_usd).toBe(quote.output.price_usd)
+    expect(started.output.charged_usd).toBe(quote.output.at_most_usd)
     const again = await call('video_create', { ...choices, prompt: 'a boat' })
     expect(again.output).toMatchObject({ job_id: started.output.job_id, charged_usd: 0, already_paid: true })
     const done = await call('job_wait', { job_id: started.output.job_id })
@@ -147,17 +150,17 @@ test('the web is searched, and a page and a document are read, as data', async (
   asked.length = 0
 })
 
-test('a picture asks for consent with the whole text, and the same request then goes through', async () => {
-  const picture = join(outputFolder, 'picture.png')
+test('an image asks for consent with the whole text, and the same request then goes through', async () => {
+  const imageFile = join(outputFolder, 'picture.png')
   const onePixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
-  await writeFile(picture, Buffer.from(onePixel, 'base64'))
+  await writeFile(imageFile, Buffer.from(onePixel, 'base64'))
   const { output } = await call('video_create', {
     model: 'demo-video',
     duration: '2s',
     resolution: '360p',
     aspect_ratio: '1:1',
     prompt: 'a portrait',
-    image: picture,
+    image: imageFile,
   })
   expect(output.job_id).toMatch(/^job_/)
   expect(asked).toMatchObject([{ kind: 'consent', provider: 'demo', faceMediaRoles: ['image'] }])

@@ -3,37 +3,43 @@ import { payingFetch } from '#agent/fetch/paying-fetch.ts'
 import { createChatCompletion } from '#contract/operations/chat.ts'
 import { queueVideo } from '#contract/operations/video.ts'
 import { SigningKey } from '#ledger/charges/receipts.ts'
-import { answerMicroUsd, closeAll, hello, type KeyDesk, openKeyDesk } from '../service/http/idempotency/key-desk.ts'
+import {
+  answerMicroUsd,
+  closeAll,
+  hello,
+  type KeyFixture,
+  openKeyFixture,
+} from '../service/http/idempotency/key-fixture.ts'
 import { openAgent } from './open-agent.ts'
 
 type Answers = (request: Request, answer: Response) => Response | Promise<Response>
 
 const asItIs: Answers = (_, answer) => answer
 
-let desk: KeyDesk
+let fixture: KeyFixture
 let bearer: string
 let agent: Awaited<ReturnType<typeof openAgent>>
 /** What stands between the agent and the real service. */
 let between: Answers
 const paths: string[] = []
 beforeEach(async () => {
-  desk = await openKeyDesk()
-  bearer = await desk.opened.key(2)
+  fixture = await openKeyFixture()
+  bearer = await fixture.opened.key(2)
   between = asItIs
   paths.length = 0
   agent = await openAgent({
     baseUrl: 'http://127.0.0.1:8402/api/v1',
     apiKey: bearer,
-    clock: desk.opened.clock,
+    clock: fixture.opened.clock,
     fetch: async request => {
       paths.push(new URL(request.url).pathname.replace('/api/v1', ''))
-      return between(request, await desk.opened.service.app.fetch(request))
+      return between(request, await fixture.opened.service.app.fetch(request))
     },
   })
 })
 afterEach(async () => {
   await agent.close()
-  await closeAll([desk])
+  await closeAll([fixture])
 })
 
 const chat = (prompt: string) =>
@@ -238,8 +244,8 @@ test('a service that sends none is no reason to worry', async () => {
 })
 
 test('what no tool has bought is fetched: a stream, a call whose answer was lost, a refund', async () => {
-  await (await desk.ask(bearer, { body: { stream: true } })).text()
-  desk.video.start = async () => ({ state: 'failed', reason: 'It could not.' })
+  await (await fixture.ask(bearer, { body: { stream: true } })).text()
+  fixture.video.start = async () => ({ state: 'failed', reason: 'It could not.' })
   const started = await agent.context().start(queueVideo, {
     params: undefined,
     query: undefined,

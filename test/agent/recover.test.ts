@@ -42,20 +42,20 @@ test('what an earlier process left open is sent again before the first paid call
     unresolved: 1,
     next: expect.stringContaining('sent again before any other'),
   })
-  expect(server.books.signatures).toHaveLength(0)
+  expect(server.ledger.signatures).toHaveLength(0)
   await agent.chat()
-  expect(server.books.signatures).toHaveLength(1)
+  expect(server.ledger.signatures).toHaveLength(1)
   expect(await agent.context().wallet.receipts(5)).toMatchObject([{ state: 'confirmed' }])
   expect(await agent.context().wallet.status()).toMatchObject({ unresolved: 0, next: null })
   await agent.chat('more')
-  expect(server.books.signatures).toHaveLength(1)
+  expect(server.ledger.signatures).toHaveLength(1)
 })
 
 test('credit is spent also where the open payment is still refused', async () => {
   const { server, agent } = await setUp(lost, { payments: ['reject'] })
   await agent.chat()
   await agent.chat('more')
-  expect(server.books).toMatchObject({ chats: 2, signatures: [expect.any(String)] })
+  expect(server.ledger).toMatchObject({ chats: 2, signatures: [expect.any(String)] })
   expect((await agent.context().wallet.status()).next).toContain('has enough USDC')
 })
 
@@ -76,5 +76,5 @@ test('a journal that was away at the first paid call is asked again at the next 
   vi.spyOn(wallet, 'status').mockRejectedValueOnce(new WalletRefusal(away))
   await expect(agent.chat()).rejects.toThrow('The journal is away.')
   await agent.chat()
-  expect(server.books).toMatchObject({ chats: 1, signatures: [expect.any(String)] })
+  expect(server.ledger).toMatchObject({ chats: 1, signatures: [expect.any(String)] })
 })

@@ -47,8 +47,8 @@ async function setUp(service: PretendOptions = {}, options: Partial<AgentSetUp> 
     wait: (ms: number) => {
       nowMs += ms
     },
-    signed: () => new Set(server.books.signatures).size,
-    looks: () => server.countOf('/x402/top-up') - server.books.signatures.length,
+    signed: () => new Set(server.ledger.signatures).size,
+    looks: () => server.countOf('/x402/top-up') - server.ledger.signatures.length,
     payments: async () => (await agent.wallet?.receipts(99))?.map(({ occasion, state }) => `${occasion} ${state}`),
     refusals: () => agent.records.read(() => listRefusals(99)),
     refill: async () => (await agent.wallet?.status())?.refill,
@@ -59,7 +59,7 @@ test('credit below the first amount is refilled by the second, once', async () =
   const { chat, wait, payments, server, refill } = await setUp()
   await chat()
   expect(await payments()).toEqual(['refill confirmed'])
-  expect(server.books.credit).toBeCloseTo(5.499)
+  expect(server.ledger.credit).toBeCloseTo(5.499)
   wait(10 * minuteMs)
   for (let time = 0; time < 3; time++) await chat()
   expect(await payments()).toHaveLength(1)
@@ -88,7 +88,7 @@ test('credit that was used up again is refilled again', async () => {
   await chat()
   wait(1_000)
   await chat()
-  server.books.credit = 0.7
+  server.ledger.credit = 0.7
   wait(minuteMs)
   await chat()
   expect(await payments()).toEqual(['refill confirmed', 'refill confirmed'])
@@ -119,7 +119,7 @@ test('a burst of calls refills once, and so do two agents on one journal', async
   expect(await payments()).toEqual(['refill confirmed'])
   wait(1_000)
   await burst()
-  server.books.credit = 0.9
+  server.ledger.credit = 0.9
   wait(minuteMs)
   await burst()
   expect(await payments()).toEqual(['refill confirmed', 'refill confirmed'])
@@ -230,7 +230,7 @@ test.each([0, 5_000, 15_000])('a refill %d ms ago does not keep a dearer call fr
   wait(ms)
   await agent.video()
   expect(await payments()).toEqual(['after-402 confirmed', 'refill confirmed'])
-  expect(server.books.videos).toBe(1)
+  expect(server.ledger.videos).toBe(1)
   // A payment for one call keeps the next from paying soon after it, as ever.
   wait(15_000)
   await expect(agent.video('another')).rejects.toThrow('has just paid')

@@ -59,6 +59,7 @@ const video = { model: 'demo-video', duration: '4s' }
 const image = 'pixel.png'
 
 const rows: readonly Row[] = [
+  row('estimate', { tool: 'chatt' }, 'here', 'tool', /The tools are chat\b/),
   row('chain_rpc', { network: 'nowhere', method: 'eth_blockNumber' }, 'service', 'network', /local-evm/),
   row('characters_find', { limit: 99 }, 'schema', 'limit', /at most 20/),
   row('chat', { model: 'demo-chatt', prompt: 'x' }, 'here', 'model', /demo-chat;/),
@@ -132,8 +133,14 @@ const rows: readonly Row[] = [
     'duration',
     /30s, 1 gen, Auto, but a model may support fewer/,
   ),
-  row('video_quote', { ...video, aspect_ratio: '4:5' }, 'record', 'aspect_ratio', /16:9, 9:16, .* or without it\./),
-  row('video_quote', { ...video, model: 'demo-image' }, 'here', 'model', /Video models are demo-video/),
+  row(
+    'video_create',
+    { ...video, prompt: 'x', aspect_ratio: '4:5' },
+    'record',
+    'aspect_ratio',
+    /16:9, 9:16, .* or without it\./,
+  ),
+  row('video_create', { ...video, prompt: 'x', model: 'demo-image' }, 'here', 'model', /Video models are demo-video/),
   row('voice_clone', { recording: 'tone.wav', model: 'demo-speech' }, 'service', 'model', /./),
   row('wallet_receipts', { limit: 99 }, 'schema', 'limit', /at most 50/),
   row('wallet_status', { of: 'me' }, 'schema', 'of', /this tool has no arguments/),

@@ -5,7 +5,7 @@ import { responseBound } from '#agent/prices/price-text.ts'
 import { listModels, type ModelRecord } from '#contract/operations/models.ts'
 import { ResponsesRequest } from '#contract/operations/responses.ts'
 import type { TextModel } from '#service/models/model.ts'
-import { openDesk } from '../service/chat-desk.ts'
+import { openFixture } from '../service/chat-fixture.ts'
 import { ScriptedChat, used } from '../service/chat-script.ts'
 import { textModel } from '../service/models/example-models.ts'
 
@@ -13,7 +13,7 @@ import { textModel } from '../service/models/example-models.ts'
 vi.setConfig({ testTimeout: 60_000 })
 
 const engine = new ScriptedChat()
-const picture =
+const image =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=='
 
 const models: TextModel[] = fc
@@ -38,7 +38,7 @@ const models: TextModel[] = fc
 const anyText = fc.string({ unit: 'binary', minLength: 1, maxLength: 300 })
 const shortText = fc.string({ unit: 'binary', minLength: 1, maxLength: 8 })
 const words = anyText.map(text => ({ type: 'input_text', text }))
-const seen = fc.constant({ type: 'input_image', image_url: picture })
+const seen = fc.constant({ type: 'input_image', image_url: image })
 const said = fc.record({
   role: fc.constantFrom('user', 'system', 'developer', 'assistant'),
   content: fc.oneof(anyText, fc.array(words, { minLength: 1, maxLength: 2 })),
@@ -74,14 +74,14 @@ const anyBody = fc.record(
 const tokens = fc.constantFrom(0, 1, 300, 5_000, 200_000, 5_000_000)
 const anyUsage = fc.option(fc.tuple(tokens, tokens), { nil: null })
 
-let desk: Awaited<ReturnType<typeof openDesk>>
+let fixture: Awaited<ReturnType<typeof openFixture>>
 let records: readonly ModelRecord[]
 beforeAll(async () => {
-  desk = await openDesk({ models: () => models })
-  const listed = await desk.service.request('/api/v1/models?type=all')
+  fixture = await openFixture({ models: () => models })
+  const listed = await fixture.service.request('/api/v1/models?type=all')
   records = listModels.answer.json.parse(await listed.json()).data
 })
-afterAll(() => desk.service.close())
+afterAll(() => fixture.service.close())
 
 const recordOf = (id: string): ModelRecord => {
   const record = records.find(each => each.id === id)
@@ -90,19 +90,19 @@ const recordOf = (id: string): ModelRecord => {
 }
 
 test('no response is charged more than its bound, whatever is asked and whatever its engine reports', async () => {
-  const customer = await desk.customer(1_000_000)
+  const customer = await fixture.customer(1_000_000)
   let charges = 0
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...models.map(({ id }) => id)), anyBody, anyUsage, async (id, changes, usage) => {
       // Neither the limits of a minute nor the block after failures are of interest here.
-      desk.service.clock.pass(120_000)
+      fixture.service.clock.pass(120_000)
       const body = ResponsesRequest.parse({ ...changes, model: id })
       const bound = responseBound(recordOf(id), body, records)
       engine.play([{ text: 'ja '.repeat(50) }, ...(usage ? [{ usage: used(usage[0], usage[1]) }] : [])])
-      const before = (await desk.books(customer.account)).charged
-      const answer = await desk.service.post('/responses', body, customer.key)
+      const before = (await fixture.ledger(customer.account)).charged
+      const answer = await fixture.service.post('/responses', body, customer.key)
       await answer.text()
-      const charged = (await desk.books(customer.account)).charged - before
+      const charged = (await fixture.ledger(customer.account)).charged - before
       expect(bound).not.toBeNull()
       expect(charged).toBeLessThanOrEqual(bound ?? -1n)
       if (charged > 0n) charges++

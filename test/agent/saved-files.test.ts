@@ -68,15 +68,15 @@ describe('what tools save is remembered', () => {
     return agentTool(tool, agent.host, undefined).call(given)
   }
 
-  test('with each picture of an answer, its tool and its model, and read by link and by id', async () => {
+  test('with each image of an answer, its tool and its model, and read by link and by id', async () => {
     const { files } = await call('image_create', { model: 'paint', prompt: 'Two kites.', variants: 2 })
-    const desk = agent.context().files
-    const kept = await desk.saved(10)
+    const fixture = agent.context().files
+    const kept = await fixture.saved(10)
     expect(kept.map(({ path, model, tool, bytes }) => ({ path, model, tool, bytes }))).toEqual(
       files.toReversed().map(({ path }) => ({ path, model: 'paint', tool: 'image_create', bytes: png.length })),
     )
     for (const address of [pathToFileURL(kept[0]?.path ?? '').href, kept[0]?.id ?? '']) {
-      expect(await desk.readSaved(address)).toEqual({ file: kept[0], bytes: png })
+      expect(await fixture.readSaved(address)).toEqual({ file: kept[0], bytes: png })
     }
   })
 
@@ -111,7 +111,7 @@ interface Lying {
 }
 
 const call = { tool: null, signal: new AbortController().signal }
-const desksOf = (files: Files, savedFiles: SavedFiles) => ({ files, savedFiles, previews: new Previews(files) })
+const fixturesOf = (files: Files, savedFiles: SavedFiles) => ({ files, savedFiles, previews: new Previews(files) })
 
 describe('a saved file is read as long as it is what it was', () => {
   const setUp = async ({ mimeType = 'image/png', content = png, bytes }: Partial<Lying> = {}) => {
@@ -122,9 +122,9 @@ describe('a saved file is read as long as it is what it was', () => {
     await writeFile(path, content)
     const saved = new SavedFiles(stateOf(), manualClock())
     saved.keep({ id: 'file_1', path, mimeType, bytes: bytes ?? content.length, model: null, tool: null })
-    const deskOf = (folder: string) =>
-      new ToolFiles(desksOf(new Files({ output: folder, inputs: [], state: join(root, 's') }), saved), call)
-    return { root, output, path, deskOf, read: (address = 'file_1') => deskOf(output).readSaved(address) }
+    const fixtureOf = (folder: string) =>
+      new ToolFiles(fixturesOf(new Files({ output: folder, inputs: [], state: join(root, 's') }), saved), call)
+    return { root, output, path, fixtureOf, read: (address = 'file_1') => fixtureOf(output).readSaved(address) }
   }
   type Stage = Awaited<ReturnType<typeof setUp>>
 
@@ -170,9 +170,9 @@ describe('a saved file is read as long as it is what it was', () => {
   })
 
   test('nor one whose folder is not the output folder any more', async () => {
-    const { root, deskOf } = await setUp()
+    const { root, fixtureOf } = await setUp()
     await mkdir(join(root, 'other'))
-    await expect(deskOf(join(root, 'other')).readSaved('file_1')).rejects.toThrow('tools may read')
+    await expect(fixtureOf(join(root, 'other')).readSaved('file_1')).rejects.toThrow('tools may read')
   })
 
   test('nor one that no message holds, which is told by its path', async () => {
@@ -199,9 +199,9 @@ describe('rows', () => {
     saved.keep(one({ path: '/out/b.png', mimeType: 'image/png' }))
     saved.keep(one({ tool: 'web_read' }))
     expect(saved.list(5)).toMatchObject([{ id, tool: 'web_read' }, { path: '/out/b.png' }])
-    const picture = saved.at('/out/b.png')
+    const image = saved.at('/out/b.png')
     saved.keep(one({ path: '/out/b.png', mimeType: 'image/png' }))
-    expect(saved.find(picture?.id ?? '')).toBeNull()
+    expect(saved.find(image?.id ?? '')).toBeNull()
     expect(saved.list(5)).toHaveLength(2)
   })
 

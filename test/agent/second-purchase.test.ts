@@ -49,11 +49,11 @@ test('a person is asked for as long as it is remembered, and their yes buys it o
     const because = expect.stringContaining('the service may charge for both')
     expect(await asked(agent.chat())).toMatchObject({ because })
   }
-  expect(server.books.chats).toBe(1)
+  expect(server.ledger.chats).toBe(1)
   const { approvalId } = await asked(agent.chat())
   await answer(approvalId, true)
   expect((await agent.chat()).paid.chargedMicroUsd).toBe(1_000n)
-  expect(server.books.chats).toBe(2)
+  expect(server.ledger.chats).toBe(2)
 })
 
 test('a no stays one', async () => {
@@ -62,7 +62,7 @@ test('a no stays one', async () => {
   const { approvalId } = await asked(agent.chat())
   await answer(approvalId, false)
   await expect(agent.chat()).rejects.toThrow('has denied')
-  expect(server.books.chats).toBe(1)
+  expect(server.ledger.chats).toBe(1)
 })
 
 test('what was bought again on purpose is asked about no more', async () => {
@@ -72,5 +72,5 @@ test('what was bought again on purpose is asked about no more', async () => {
   await agent.chat('hi', true)
   clock.nowMs += 20 * minute
   await agent.chat()
-  expect(server.books.chats).toBe(3)
+  expect(server.ledger.chats).toBe(3)
 })

@@ -20,16 +20,23 @@ test.each([
   ['FAREBOX_EVM_RPC_URL', `ftp://node/${secret}`],
   ['FAREBOX_VENDOR', 'Not-A-Word'],
   ['FAREBOX_PAYEE', '0x12'],
-  ['FAREBOX_MAX_PAYMENT_USD', '5 USD'],
-  ['FAREBOX_MAX_DAY_USD', '1e3'],
-  ['FAREBOX_MAX_TOTAL_USD', '-1'],
-  ['FAREBOX_MAX_CALL_USD', '1000001'],
-  ['FAREBOX_ASK_ABOVE_USD', 'NaN'],
+  ['FAREBOX_MAX_PAYMENT_USD', secret],
 ])('%s=%s is one sentence that names it and repeats no value', (name, value) => {
   const { problems } = readSettings({ [name]: value })
   expect(problems).toHaveLength(1)
   expect(problems[0]).toMatch(new RegExp(`^${name} .*\\.$`))
   expect(problems[0]).not.toContain(value)
+})
+
+test.each([
+  ['FAREBOX_MAX_PAYMENT_USD', '5 USD'],
+  ['FAREBOX_MAX_DAY_USD', '1e3'],
+  ['FAREBOX_MAX_TOTAL_USD', '-1'],
+  ['FAREBOX_MAX_CALL_USD', '1000001'],
+  ['FAREBOX_ASK_ABOVE_USD', 'NaN'],
+])('%s=%s is named with its value, which is too short to be a secret', (name, value) => {
+  const { problems } = readSettings({ [name]: value })
+  expect(problems).toEqual([expect.stringContaining(`${name} is \`${value}\`, which is not an amount in USD;`)])
 })
 
 test.each([

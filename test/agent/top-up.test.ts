@@ -25,7 +25,7 @@ async function setUp(askAboveUsd = '20') {
   return {
     agent,
     topUp,
-    payments: () => new Set(server.books.signatures).size,
+    payments: () => new Set(server.ledger.signatures).size,
     wait: (ms: number) => {
       aheadMs += ms
     },

@@ -38,7 +38,7 @@ test.each(['lost', 'failed'])(
     isWell = true
     const { answer } = await agent.chat('one')
     expect(answer.choices[0]?.message.content).toBe('answer 2')
-    expect(server.books.chats).toBe(2)
+    expect(server.ledger.chats).toBe(2)
     await agent.close()
     await server.close()
   },

@@ -249,7 +249,7 @@ test('the page notices the deposit, and a call without money names the address',
   const { offer, made, status, chat } = await serverOn(newFolder(), service.baseUrl, { FAREBOX_EVM_RPC_URL: node.url })
   const { press, read } = await browser((await offer())?.link ?? '')
   const { text } = await press({ place: 'local', first: 'allow' })
-  expect(text).toMatch(/It holds 0\.00 USDC.*send it no real USDC/s)
+  expect(text).toMatch(/It holds 0\.00 USDC.*send it no real USDC.*farebox(\.mjs)? local fund \S+ --usd 25<\/code>/s)
   expect(text).toContain('http-equiv="refresh"')
   const { address } = await status()
   const failure = await chat().catch(error => error)

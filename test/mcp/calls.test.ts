@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { microUsd, zeroUsd } from '#contract/money.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { type Connect, type Connection, connect, eras, textOf } from './connect.ts'
-import { fakeHost, runningJob } from './fake-host.ts'
+import { doneJob, fakeHost, madeFile, runningJob } from './fake-host.ts'
 
 let open: Connection[] = []
 const opened = async (options: Connect) => {
@@ -33,7 +33,7 @@ describe.each(eras)('in the %s era', era => {
       budget_left_usd: 5,
     })
     expect(textOf(result)).toBe(
-      'Job job_1 is queued; such jobs take about 60 s. Call job_wait with this id. Charged 0.25 USD. Credit left: 4.75 USD. The wallet may still pay 5.00 USD today.',
+      'Job job_1 is queued; such jobs take about 60 s. Call job_wait with this id. Charged 0.25 USD. Credit left: 4.75 USD. The wallet may still pay 5.00 USD today. Job of demo-video, started 2026-01-02 03:04 UTC, 0.25 USD.',
     )
   })
 
@@ -55,17 +55,63 @@ describe.each(eras)('in the %s era', era => {
     ['image_upscale', { image: 'a.png' }],
     ['image_remove_background', { image: 'a.png' }],
     ['job_wait', { job_id: 'job_1' }],
-  ])('%s shows a small picture where it is asked for one, and sends no word of it', async (name, given) => {
-    const { host, seen } = fakeHost()
-    const { client } = await opened({ era, host })
+  ])(
+    '%s shows a small image by itself, none where that is not wanted, and sends no word of it',
+    async (name, given) => {
+      const { host, seen } = fakeHost({ jobs: [{ ...doneJob, file: madeFile }] })
+      const { client } = await opened({ era, host })
+      const kinds = async (more: object) => {
+        const { content } = await client.callTool({ name, arguments: { ...given, ...more } })
+        return content.map(({ type }) => type)
+      }
+      expect(await kinds({ preview: true })).toEqual(['text', 'image', 'resource_link'])
+      expect(await kinds({})).toEqual(['text', 'image', 'resource_link'])
+      expect(await kinds({ preview: false })).toEqual(['text', 'resource_link'])
+      expect(JSON.stringify(seen.calls)).not.toContain('preview')
+    },
+  )
+
+  test('a frame of a video is shown where it is asked for', async () => {
+    const { client } = await opened({ era, host: fakeHost().host })
     const kinds = async (more: object) => {
-      const { content } = await client.callTool({ name, arguments: { ...given, ...more } })
+      const { content } = await client.callTool({ name: 'job_wait', arguments: { job_id: 'job_1', ...more } })
       return content.map(({ type }) => type)
     }
-    expect(await kinds({ preview: true })).toEqual(['text', 'image', 'resource_link'])
     expect(await kinds({})).toEqual(['text', 'resource_link'])
-    expect(await kinds({ preview: false })).toEqual(['text', 'resource_link'])
-    expect(JSON.stringify(seen.calls)).not.toContain('preview')
+    expect(await kinds({ preview: true })).toEqual(['text', 'image', 'resource_link'])
+  })
+
+  test.each([
+    ['a short recording is a block beside its link', 'test', 400_000, ['text', 'audio', 'resource_link']],
+    ['a longer one is linked alone', 'test', 400_001, ['text', 'resource_link']],
+    ['a client that takes no audio has the link', 'claude-code', 1_000, ['text', 'resource_link']],
+    ['a coding agent that plays none has the link', 'codex-mcp-client', 1_000, ['text', 'resource_link']],
+  ])('%s', async (_what, name, bytes, kinds) => {
+    const spoken = { path: '/home/ann/a.mp3', mimeType: 'audio/mpeg', bytes }
+    const { client } = await opened({ era, name, host: fakeHost({ made: [spoken] }).host })
+    const { content } = await client.callTool({ name: 'speech_create', arguments: { model: 'm', text: 'Hello.' } })
+    expect(content.map(({ type }) => type)).toEqual(kinds)
+    expect(content.find(({ type }) => type === 'audio') ?? { mimeType: 'audio/mpeg' }).toMatchObject({
+      mimeType: 'audio/mpeg',
+    })
+  })
+
+  test.each([
+    ['test', { images: 4, imagePixels: 512, imageBytes: 100_000 }],
+    ['claude-code', { images: 1, imagePixels: 384, imageBytes: 24_000 }],
+    ['Claude-Code (nightly)', { images: 1, imagePixels: 384, imageBytes: 24_000 }],
+  ])('%s is shown as many images, and as large ones, as it takes', async (name, { images, ...within }) => {
+    const made = Array.from({ length: 6 }, (_, index) => ({ ...madeFile, path: `/home/ann/${index}.png` }))
+    const { host, seen } = fakeHost({ made })
+    const { client } = await opened({ era, name, host })
+    const { content } = await client.callTool({ name: 'image_create', arguments: { model: 'm', prompt: 'A kite.' } })
+    expect(content.filter(({ type }) => type === 'image')).toHaveLength(images)
+    expect(
+      content.filter(({ type }) => type === 'resource_link'),
+      'no file is lost',
+    ).toHaveLength(6)
+    expect(seen.previews).toHaveLength(images)
+    for (const asked of seen.previews) expect(asked).toMatchObject(within)
   })
 
   test('the host is made at the first call, once, and closed with the connection', async () => {
@@ -158,13 +204,13 @@ describe.each(eras)('in the %s era', era => {
 
 const refusals: [why: string, tool: string, given: Record<string, unknown>, says: string[]][] = [
   ['a missing argument', 'chat', { prompt: 'x' }, ['`model` is missing (string)']],
-  ['a wrong type', 'job_list', { limit: 'ten' }, ['`limit` must be of type number']],
+  ['a wrong type', 'job_list', { limit: 'ten' }, ['`limit` must be a number']],
   ['too much', 'job_wait', { job_id: 'j', wait_seconds: 46 }, ['`wait_seconds` must be at most 45']],
   ['below the minimum top-up', 'wallet_top_up', { amount_usd: 1 }, ['`amount_usd` must be at least 5']],
   [
     'a value that no model has',
-    'video_quote',
-    { model: 'm', duration: '1h' },
+    'video_create',
+    { model: 'm', duration: '1h', prompt: 'x' },
     ['`duration` must be one of 2s, 3s', 'Auto'],
   ],
   ['an unknown type', 'models_find', { type: 'hologram' }, ['`type` must be one of asr', 'all']],
@@ -173,6 +219,12 @@ const refusals: [why: string, tool: string, given: Record<string, unknown>, says
     'video_create',
     { ...video, consents: { demo: {} } },
     ['`consents` is not an argument', 'negative_prompt'],
+  ],
+  [
+    'an option that has no effect in a tool',
+    'chat',
+    { model: 'm', prompt: 'p', service_parameters: { include_search_results_in_stream: true } },
+    ['`service_parameters.include_search_results_in_stream` is unknown'],
   ],
   ['a limit by argument', 'chat', { model: 'm', prompt: 'p', max_usd: 99 }, ['`max_usd` is not an argument']],
   [
@@ -256,7 +308,9 @@ test('a host that could not be made is tried again by the next call', async () =
 test('chosen tools alone are listed and callable, in the order of the listing', async () => {
   const { client } = await opened({ host: fakeHost().host, tools: ['limits', 'chat'] })
   expect((await client.listTools()).tools.map(tool => tool.name)).toEqual(['chat', 'limits'])
-  await expect(client.callTool({ name: 'job_list', arguments: {} })).rejects.toThrow('chat, limits are here')
+  await expect(client.callTool({ name: 'job_list', arguments: {} })).rejects.toThrow(
+    'No tool is called job_list. The tools here are chat, limits.',
+  )
   await expect(connect({ host: fakeHost().host, tools: ['chta'] })).rejects.toThrow(
     '`chta` is neither a tool nor a set; the sets are core, wallet,',
   )

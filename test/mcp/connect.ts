@@ -22,6 +22,8 @@ export interface Connection {
 
 export interface Connect {
   era?: Era
+  /** Of the client. */
+  name?: string
   host: ToolHost | (() => Promise<ToolHost>)
   /** Declared by the client; with it, `elicit` answers. */
   capabilities?: ClientCapabilities
@@ -37,6 +39,7 @@ export interface Connect {
 /** A real client and the real server on two ends of a pipe. */
 export async function connect({
   era = 'legacy',
+  name = 'test',
   host,
   capabilities = {},
   elicit,
@@ -66,7 +69,7 @@ export async function connect({
     ...(rest.clock ? { clock: rest.clock } : {}),
   })
   const client = new Client(
-    { name: 'test', version: '0' },
+    { name, version: '0' },
     {
       capabilities,
       versionNegotiation: { mode: era === 'modern' ? { pin: '2026-07-28' } : 'legacy' },

@@ -75,7 +75,7 @@ export const charge: ChargeReceipt = {
   problem: null,
 }
 
-const wallet: WalletView = {
+export const wallet: WalletView = {
   pays: 'wallet',
   service: 'http://127.0.0.1:8402',
   address: '0xabc',
@@ -86,6 +86,7 @@ const wallet: WalletView = {
   atMs: Date.UTC(2026, 0, 2),
   caps: { perPayment: usd(5), perCall: usd(10), perDay: usd(10), total: usd(20), askAbove: usd(1) },
   refill: null,
+  asksNextPayment: false,
   spent: { today: usd(5), total: usd(5), reserved: usd(0) },
   unresolved: 0,
   payee: receipt.payTo,
@@ -94,7 +95,7 @@ const wallet: WalletView = {
 
 const limits: LimitsView = {
   source: 'service',
-  creditMicroUsd: usd(4.75),
+  tier: 'paid',
   models: [
     {
       model: 'demo-chat',
@@ -139,7 +140,6 @@ export const answers: Readonly<Record<string, unknown>> = {
   },
   listModels: { object: 'list', type: 'all', data: [videoModel] },
   createTranscription: { text: 'Hello.', duration: 1.5 },
-  quoteVideo: { quote: 0.25 },
   webScrape: { url: 'https://example.com/', content: 'Hello.', format: 'markdown' },
   webSearch: {
     query: 'kites',
@@ -182,7 +182,8 @@ export function fakeHost(options: FakeOptions = {}) {
   const calls: { operation: string; body: unknown; options: PaidOptions | undefined }[] = []
   const given: { approvalId: string; answer: PersonAnswer }[] = []
   const approved = new Set<string>()
-  const seen = { calls, given, contexts: 0, events: [] as string[], waitedMs: [] as number[] }
+  const previews: object[] = []
+  const seen = { calls, given, contexts: 0, events: [] as string[], waitedMs: [] as number[], previews }
 
   const effect = () => {
     if (options.failure !== undefined) throw options.failure
@@ -193,9 +194,10 @@ export function fakeHost(options: FakeOptions = {}) {
   }
   const answerOf = (operation: Operation) => ({ ...answers, ...options.answers })[operation.id]
 
-  const contextFor = ({ signal, report }: Parameters<ToolHost['context']>[0]): ToolContext => ({
+  const contextFor = ({ signal, report, shows }: Parameters<ToolHost['context']>[0]): ToolContext => ({
     signal,
     report,
+    shows,
     now: noon,
     async call(operation, { body }, paidOptions) {
       if (operation.charge === 'free') effect()
@@ -234,16 +236,9 @@ export function fakeHost(options: FakeOptions = {}) {
         return { ...doneJob, jobId, state: 'deleted' }
       },
     },
-    files: { ...filesOf(options), ...(options.saveText ? { saveText: options.saveText } : {}) },
-    wallet: { ...walletDesk(paidEffect, calls), ...options.wallet },
-    async models() {
-      effect()
-      return options.models ?? [videoModel]
-    },
-    async limits() {
-      effect()
-      return options.limits ?? limits
-    },
+    files: { ...filesOf(options, previews), ...(options.saveText ? { saveText: options.saveText } : {}) },
+    wallet: { ...walletFixture(paidEffect, calls), ...options.wallet },
+    ...factsOf(options, effect),
   })
 
   return { host: hostOf(contextFor, { given, approved, seen }), seen }
@@ -254,9 +249,24 @@ function askFirst(questions: readonly Question[] = [], approved: ReadonlySet<str
   if (open) throw new NeedsPerson(open)
 }
 
+const factsOf = (options: FakeOptions, effect: () => void): Pick<ToolContext, 'models' | 'limits' | 'estimate'> => ({
+  async models() {
+    effect()
+    return options.models ?? [videoModel]
+  },
+  async limits() {
+    effect()
+    return options.limits ?? limits
+  },
+  async estimate() {
+    effect()
+    return { what: 'A video of 5s by demo-video', mostMicroUsd: usd(0.25), approval: 'not_needed', because: null }
+  },
+})
+
 const noon = () => Date.UTC(2026, 0, 3)
 
-const filesOf = ({ kept = [keptFile], failure }: FakeOptions): ToolContext['files'] => ({
+const filesOf = ({ kept = [keptFile], failure }: FakeOptions, previews: object[]): ToolContext['files'] => ({
   asMediaUrl: async source => (source.startsWith('http') ? source : `data:image/png;base64,${source}`),
   asFormFile: async (path, kind) => new FormFile(new TextEncoder().encode(path), kind, ''),
   saveText: async (text, _name, mimeType = 'text/plain') => ({
@@ -264,7 +274,11 @@ const filesOf = ({ kept = [keptFile], failure }: FakeOptions): ToolContext['file
     mimeType,
     bytes: text.length,
   }),
-  preview: async ({ path }) => ({ type: 'image', data: btoa(path), mimeType: 'image/png' }),
+  async preview({ path }, within) {
+    previews.push(within)
+    return { type: 'image', data: btoa(path), mimeType: 'image/png' }
+  },
+  recording: async ({ path, mimeType }) => ({ type: 'audio', data: btoa(path), mimeType }),
   saved: async limit => kept.slice(0, limit),
   async readSaved(address) {
     if (failure !== undefined) throw failure
@@ -273,7 +287,7 @@ const filesOf = ({ kept = [keptFile], failure }: FakeOptions): ToolContext['file
   },
 })
 
-const walletDesk = (
+const walletFixture = (
   paidEffect: () => void,
   calls: { operation: string; body: unknown; options: PaidOptions | undefined }[],
 ): ToolContext['wallet'] => ({

@@ -45,7 +45,10 @@ describe.each(eras)('arguments that a person fills in, in the %s era', era => {
   test.each(['decline', 'cancel'] as const)('a person who leaves the form (%s) ends the call', async action => {
     const { text, result } = await call({ action })
     expect(text).toMatch(/did not fill in the form/)
-    expect(result.structuredContent).toEqual({ status: 'declined' })
+    expect(result.structuredContent).toMatchObject({
+      status: 'declined',
+      next_step: expect.stringContaining('Ask the user'),
+    })
   })
 
   test('a client that cannot ask runs the call as it is', async () => {
@@ -78,7 +81,7 @@ test.each(eras)('what a person left out of a prompt is asked from them, in the %
   await client.close()
 })
 
-test('pictures, sound and documents stand beside the text', async () => {
+test('images, sound and documents stand beside the text', async () => {
   const client = await httpClient(served.url, 'modern')
   const { content } = await client.callTool({ name: 'test_multiple_content_types', arguments: {} })
   expect(content.map(({ type }) => type)).toEqual(['text', 'image', 'resource'])

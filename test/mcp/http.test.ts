@@ -71,7 +71,7 @@ describe.each(eras)('in the %s era', era => {
       ]),
     )
     results.forEach((result, index) => {
-      expect(Object.keys(result.structuredContent ?? {})).toContain(index % 2 === 0 ? 'credit_usd' : 'job_id')
+      expect(Object.keys(result.structuredContent ?? {})).toContain(index % 2 === 0 ? 'tier' : 'job_id')
     })
     await expect.poll(() => counted).toEqual({ calls: 12, delivered: 12 })
     await Promise.all(clients.map(client => client.close()))
@@ -233,7 +233,7 @@ test('a stop lets a call in flight end, takes no other, and closes the host afte
   const closed = stopping.close()
   await expect(client.callTool({ name: 'job_list', arguments: {} })).rejects.toThrow()
   finish()
-  expect((await call).structuredContent).toMatchObject({ credit_usd: 4.75 })
+  expect((await call).structuredContent).toMatchObject({ tier: 'paid' })
   await closed
   expect(seen.events).toEqual(['begun', 'closed'])
   await client.close()

@@ -91,7 +91,7 @@ const wholeNames = [
   ...['chat', 'models_find', 'job_wait', 'job_list', 'job_delete', 'limits'],
   ...['wallet_status', 'wallet_top_up', 'wallet_receipts'],
   ...['image_create', 'image_edit', 'image_upscale', 'image_remove_background'],
-  ...['video_quote', 'video_create', 'speech_create', 'transcribe', 'music_create', 'web_search', 'web_read'],
+  ...['estimate', 'video_create', 'speech_create', 'transcribe', 'music_create', 'web_search', 'web_read'],
 ]
 const named = (text: string) => text.match(/\b[a-z]+_[a-z_]+\b/g)?.filter(word => word !== 'job_id') ?? []
 
@@ -170,7 +170,10 @@ test('what needs a tool comes with it, and a tool that is off comes by its name 
     return [...prompts, ...resources, ...resourceTemplates].map(({ name }) => name)
   }
   // Any tool may have saved a file.
-  expect(offered('wallet')).toEqual(['media', 'policy', 'receipts', 'media_file', 'receipt'])
+  expect(offered('wallet')).toEqual([
+    ...['app_approval', 'app_spending', 'media', 'policy', 'receipts'],
+    ...['media_file', 'receipt'],
+  ])
   expect(offered('chat', 'models_find')).toEqual(['compare-models', 'media', 'models', 'media_file', 'model'])
   const [first] = listing.tools
   if (!first) throw new Error('The listing is empty.')

@@ -99,6 +99,7 @@ This form is open for 10 minutes. To approve, tick all three statements. To deny
     )
     expect(result.structuredContent).toEqual({
       ...{ status: 'declined', approval_id: question.approvalId },
+      next_step: expect.stringContaining('Only the user can reverse this'),
       expires_at: '2026-01-03T00:00:00.000Z',
     })
     expect(seen.calls).toEqual([])
@@ -129,7 +130,10 @@ This form is open for 10 minutes. To approve, tick all three statements. To deny
       const closed = await client.callTool(call)
       expect(closed.isError).toBeFalsy()
       expect(textOf(closed)).toMatch(/without deciding\. Nothing was sent or charged\. Make the same call to ask again/)
-      expect(closed.structuredContent).toEqual({ status: 'needs_person', approval_id: question.approvalId })
+      expect(closed.structuredContent).toEqual({
+        ...{ status: 'needs_person', approval_id: question.approvalId },
+        next_step: 'Make the same call to ask again when the user wants to.',
+      })
       expect(seen).toMatchObject({ calls: [], given: [] })
       expect((await client.callTool(call)).structuredContent).toMatchObject({ job_id: 'job_1' })
       expect(seen.given).toHaveLength(1)
@@ -243,7 +247,7 @@ describe('the state that a question leaves with the client', () => {
     ['a signature cut off', state => [state.slice(0, -3)]],
     ['nonsense', () => ['v1.e30.AAAA']],
     ['other arguments', state => [state, { ...call, arguments: { ...call.arguments, duration: '30s' } }]],
-    ['another tool', state => [state, { ...call, name: 'video_quote' }]],
+    ['another tool', state => [state, { ...call, name: 'image_create' }]],
   ]
   test.each(tampered)('it is refused: %s', async (_why, change) => {
     const { client, state, seen } = await asking()

@@ -32,6 +32,9 @@ describe.each(eras)('in the %s era', era => {
     const { resources } = await other.client.listResources()
     const { resourceTemplates } = await other.client.listResourceTemplates()
     expect(resources.map(({ uri }) => uri)).toEqual([
+      'ui://farebox/approval',
+      'ui://farebox/media',
+      'ui://farebox/spending',
       'farebox://media',
       'farebox://models',
       'farebox://policy',

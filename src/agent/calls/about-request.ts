@@ -12,11 +12,11 @@ import { askedModel } from '../prices/asked-models.ts'
 export interface ToolAsking {
   /** The tool's name. */
   tool: string | null
-  /** Absent where nobody knows any more what they were called: what the body tells of them counts then. */
+  /** Absent if their names are no longer known: then the body's content counts. */
   files?: readonly AskedFile[]
 }
 
-/** What a call is about, for the user who decides; of a program's request as far as its body tells. */
+/** Describes a call to the user who decides; for a program's request, as far as its body shows. */
 export function askedAbout(body: unknown, asking: ToolAsking | null, mostMicroUsd: MicroUsd | null): AskedAbout {
   const files = asking?.files ?? filesIn(body)
   const prompt = promptOf(body)
@@ -31,7 +31,7 @@ export function askedAbout(body: unknown, asking: ToolAsking | null, mostMicroUs
   }
 }
 
-/** Files of a form, and media that stand in the body, in its order. */
+/** Returns files of a form, and media in the body, in order. */
 function filesIn(body: unknown): AskedFile[] {
   const found: AskedFile[] = []
   const look = (value: unknown, depth: number): void => {
@@ -48,8 +48,8 @@ function filesIn(body: unknown): AskedFile[] {
 }
 
 /**
- * The text that a body is about: its prompt, its first input, the last message of a conversation, what is looked for or
- * read, or the first method of a batch; empty where none is.
+ * Returns the main text of a body: its prompt, its first input, the last message of a conversation, what to search for
+ * or read, or the first method of a batch; empty if there is none.
  */
 function promptOf(body: unknown): string {
   const [first] = [body].flat()
@@ -58,14 +58,14 @@ function promptOf(body: unknown): string {
   return texts.find(text => typeof text === 'string') ?? ''
 }
 
-/** Without what may be a key in it. */
+/** Removes anything that may be a key. */
 function pageOf(url: unknown): string | undefined {
   if (typeof url !== 'string' || !URL.canParse(url)) return undefined
   const { host, pathname } = new URL(url)
   return `${host}${pathname}`
 }
 
-/** A list is one of texts, of parts with a text, or of messages. */
+/** A list may contain texts, parts with a text, or messages. */
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (!Array.isArray(value)) return undefined
@@ -77,8 +77,8 @@ function textOf(value: unknown): string | undefined {
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
 /**
- * What makes two paid calls the same one: the service, who pays, the operation and what is sent, in whatever order it was
- * written. The user's consent is not part of what is asked, so it is left out.
+ * Returns a hash that identifies a paid call: the service, the payer, the operation and what is sent, in any order of
+ * members. The user's consent is not part of the request, so it is excluded.
  */
 export function requestHash(
   service: string,
@@ -101,7 +101,7 @@ function withoutConsents(call: unknown): unknown {
   }
 }
 
-/** A file is known by its bytes, which may be many; a form may have several of one name. */
+/** A file counts by its bytes, hashed because they may be many; a form may have several with one name. */
 function inShort(value: unknown): unknown {
   if (Array.isArray(value) && value.some(each => each instanceof FormFile)) return value.map(inShort)
   return value instanceof FormFile

@@ -14,16 +14,19 @@ import { NeedsApproval } from '#wallet/terms/approval.ts'
 import type { Order } from '#wallet/terms/order.ts'
 import type { AgentContext } from '../context.ts'
 
-/** A media file in which a person may be shown, as the wallet knows it again. */
+/** A media file that may show a person, in a form by which the wallet recognizes it. */
 type ShownMedium = ConsentedMedium & { role: NonNullable<RequestMedium['role']> }
 
-/** Those of a request whose body has passed its schema; none of other operations, about which no service asks. */
+/**
+ * Returns such media of a request whose body has passed its schema; none for other operations, for which no service
+ * asks for consent.
+ */
 export function shownMedia(operation: Pick<Operation, 'id'> | null, body: unknown): ShownMedium[] {
   if (operation?.id !== queueVideo.id) return []
   return mediaOfRequest(body as VideoQueueRequest).flatMap(({ url, role }) => (role === null ? [] : [known(url, role)]))
 }
 
-/** The same bytes are one media file, however they are sent; of an address only the address is known here. */
+/** The same bytes are one media file, however they are sent; for an address only the address is known here. */
 function known(url: string, role: ShownMedium['role']): ShownMedium {
   const isAddress = !/^data:/i.test(url)
   const content = isAddress ? url : Buffer.from(url.slice(url.indexOf(',') + 1), 'base64')
@@ -31,8 +34,8 @@ function known(url: string, role: ShownMedium['role']): ShownMedium {
 }
 
 /**
- * Throws the question where the request has media that went to this service with a consent to another request: the service
- * may know them by that and ask nobody, but an approval counts for its own request alone.
+ * Throws the question if the request has media that this service received before with a consent to another request: it
+ * may recognize them and not ask, but an approval counts only for its own request.
  */
 export async function consentBefore(
   { approvals, policy, wallet }: AgentContext,
@@ -48,7 +51,7 @@ export async function consentBefore(
   throw new NeedsApproval(await approvals.ask(facts, requestHash, call))
 }
 
-/** A provider's key becomes the name of a member that we send. */
+/** The provider's key becomes the name of a member that we send. */
 const providerPattern = /^[a-z][a-z0-9_-]{0,63}$/i
 
 const agreed: ConsentAttestation = {
@@ -58,8 +61,8 @@ const agreed: ConsentAttestation = {
 }
 
 /**
- * The members with which the user's consent goes along, where they have agreed to exactly this text for exactly this
- * request; throws the question where not. Null for another error.
+ * Returns the members that carry the user's consent, if they have agreed to exactly this text for exactly this request;
+ * otherwise throws the question. Null for any other error.
  */
 export async function consentAfter409(
   { approvals, policy, wallet }: AgentContext,
@@ -84,7 +87,7 @@ export async function consentAfter409(
   return { consents: { [provider]: agreed } }
 }
 
-/** The user's word comes from the user: whatever else stands there is not sent. */
+/** Consent comes only from the user: any other value in that member is not sent. */
 export function withConsents<O extends Operation>(call: CallOf<O>, consents: string | null): CallOf<O> {
   const { body } = call as { body?: unknown }
   if (typeof body !== 'object' || body === null) return call

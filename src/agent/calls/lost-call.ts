@@ -9,9 +9,9 @@ import type { ModelRecords } from '../prices/model-records.ts'
 import { isUnknownCharge } from '../words/explain.ts'
 import type { CallState, PaidCallRow } from './paid-call-rows.ts'
 
-/** What can be told of a call that was sent and whose answer did not come. */
+/** What is known about a call that was sent and whose answer did not arrive. */
 export class LostCall extends ToolFailure {
-  /** Nothing that is asked later can tell more. */
+  /** No later check can tell more. */
   readonly isFinal: boolean
 
   constructor(facts: ToolFailure['facts'], isFinal: boolean) {
@@ -20,7 +20,7 @@ export class LostCall extends ToolFailure {
   }
 }
 
-/** The service gives no answer by a key; `shownAtMs` is from when its records count as whole. */
+/** For a service that keeps no answers by key; `shownAtMs` is when its records count as complete. */
 function wasLost(shown: ShownCharge, shownAtMs: number): LostCall {
   const isOpen = shown.kind === 'none'
   return new LostCall(
@@ -36,7 +36,7 @@ function wasLost(shown: ShownCharge, shownAtMs: number): LostCall {
   )
 }
 
-/** Of a call whose answer alone is wanted: it is not bought again by itself. */
+/** For a call of which only the answer is wanted: it is not bought again automatically. */
 const showsNoCharge = (): LostCall =>
   new LostCall(
     {
@@ -57,7 +57,7 @@ export const wasNeverSent = (): LostCall =>
     true,
   )
 
-/** Its row says so, and the process that heard why has ended. */
+/** The row says so, and the process that knew the reason has ended. */
 export const wasNotDone = (): LostCall =>
   new LostCall(
     {
@@ -68,7 +68,7 @@ export const wasNotDone = (): LostCall =>
     true,
   )
 
-/** Too old to be asked for. */
+/** Too old to be checked. */
 export const wasForgotten = (): LostCall =>
   new LostCall(
     {
@@ -102,7 +102,7 @@ function saidOf(shown: ShownCharge): string {
 const amountOf = (amount: MicroUsd | null): string =>
   amount === null ? 'a charge' : `a charge of ${displayUsd(amount)}`
 
-/** Whether the service may have done and charged what was asked for. */
+/** Whether the service may have done and charged the request. */
 export const isLost = (error: unknown): boolean =>
   error instanceof ClientError
     ? error.wasSent && error.kind !== 'redirected'
@@ -115,9 +115,9 @@ export const isTransient = (error: unknown): boolean =>
     : error instanceof ServiceError && error.retry === 'later'
 
 /**
- * What can be known of a call whose answer was lost. Where the service keeps answers by their keys, a request that went
- * with one is sent again with it, from the same account; otherwise the user decides, once the service's records have had
- * time to show a charge. Throws where they do, and before.
+ * Finds out what became of a call whose answer was lost. If the service keeps answers by key, a request that was sent
+ * with one is sent again with it, from the same account. Otherwise the user decides, once the service's records have
+ * had time to show a charge. Throws if they show one, and before that time.
  */
 export async function reconcileLostCall(
   agent: AgentContext,
@@ -137,17 +137,18 @@ export async function reconcileLostCall(
   const shownAtMs = row.updatedAtMs + chargeShownMs
   if (shown.kind !== 'none' || nowMs < shownAtMs) throw wasLost(shown, shownAtMs)
   if (standing.isOnlyAsked) throw showsNoCharge()
-  // A service may work on for longer, and charge when it is done.
+  // A service may continue for longer, and charge at the end.
   standing.mayBeSecond = true
 }
 
 type ShownCharge =
-  /** All charges since then together; null where their amounts do not read as ones. */
+  /** All charges since then together; null if their amounts cannot be parsed. */
   { kind: 'some'; amountMicroUsd: MicroUsd | null } | { kind: 'none' } | { kind: 'unknown' }
 
 /**
- * Whether a service's own records show a charge of this account since then: a wallet has one a rail, and the call was paid
- * from one of them. `unknown` for an API key, whose charges no caller can list, and where the records cannot be read.
+ * Returns whether a service's own records show a charge of this account since then: a wallet has one account per rail,
+ * and the call was paid from one of them. `unknown` for an API key, whose charges callers cannot list, and if the
+ * records cannot be read.
  */
 async function shownCharge(
   { client }: Pick<AgentContext, 'client'>,
@@ -162,7 +163,7 @@ async function shownCharge(
     const earliestMs = sinceMs - clockSkewMs
     const isBefore = ({ createdAt }: { createdAt: string }) => Date.parse(createdAt) < earliestMs
     const charges = transactions.filter(row => row.type === 'CHARGE' && !isBefore(row))
-    // The newest come first; where all of a page are newer, more of them lie on the next.
+    // Records are newest first, so if a whole page is newer, the next page has more of them.
     const hasMore = pagination.hasMore && !transactions.some(isBefore)
     if (charges.length > 0) return { kind: 'some', amountMicroUsd: hasMore ? null : sumOf(charges) }
     return { kind: hasMore ? 'unknown' : 'none' }
@@ -182,6 +183,6 @@ function sumOf(charges: readonly { amount: number }[]): MicroUsd | null {
   return sum
 }
 
-/** The wallet's address whose account at the service pays now; null with an API key. */
+/** Returns the wallet's address whose account at the service pays now; null with an API key. */
 export const payingAccount = async ({ wallet }: Pick<AgentContext, 'wallet'>): Promise<string | null> =>
   (await wallet?.account()) ?? null

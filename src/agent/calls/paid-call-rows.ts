@@ -7,27 +7,27 @@ import { clockSkewMs, lostCallMs, paidAnswerMs, paidCallsKeptMs, sameCallMs } fr
 import { agentMigrations, exactly, keptAmount } from '../state/migrations.ts'
 
 /**
- * `planned`: nothing was sent, or the service said that it did nothing. `sent`: an answer is awaited. `lost`: none came, so
- * it may have been charged. `answered`: paid for and kept until someone has it.
+ * `planned`: nothing was sent, or the service said that it did nothing. `sent`: awaiting an answer. `lost`: none came,
+ * so it may have been charged. `answered`: paid for, and kept until it is delivered.
  */
 export type PaidCallState = 'planned' | 'sent' | 'lost' | 'answered' | 'delivered' | 'failed'
 
-/** What a request left with, beside what the call says. */
+/** What a request was sent with, besides the call itself. */
 export interface SentTerms {
-  /** JSON of the consents; the same key comes with the same bytes. */
+  /** JSON of the consents, because a repeat with the same key must have the same bytes. */
   consents: string | null
-  /** Whether its row's id went along as the key under which the service does it once. */
+  /** Whether its row's id was sent as an idempotency key. */
   isKeyed: boolean
-  /** The price that the policy or the user allowed; null where none was known. */
+  /** The price that the policy or the user allowed; null if none was known. */
   allowedMicroUsd: MicroUsd | null
-  /** The wallet's address whose account was to pay; null with an API key. */
+  /** The wallet's address whose account should pay; null with an API key. */
   account: string | null
 }
 
 /** The terms are those of the last time that it was sent. */
 export interface PaidCallRow extends SentTerms {
   id: string
-  /** What makes it the same call as another. */
+  /** Equal for equal calls. */
   requestHash: string
   operation: string
   state: PaidCallState
@@ -36,7 +36,7 @@ export interface PaidCallRow extends SentTerms {
   updatedAtMs: number
   /** JSON of the answer. */
   answer: string | null
-  /** What the answer said. */
+  /** As reported by the answer. */
   creditLeftMicroUsd: MicroUsd | null
   /** The job that its answer started. */
   jobId: string | null
@@ -44,22 +44,22 @@ export interface PaidCallRow extends SentTerms {
 
 export interface KeptAnswer {
   answer: unknown
-  /** Micro-USD, as all amounts; null where nobody said it. */
+  /** Micro-USD, like all amounts; null if unknown. */
   charged: MicroUsd | null
   creditLeft: MicroUsd | null
 }
 
 export type Claim =
-  /** A row of this process's own: go on. */
+  /** This process owns the row and may proceed. */
   | { kind: 'mine'; id: string }
   /** The same call was paid for and is not delivered. */
   | { kind: 'earlier'; row: PaidCallRow }
-  /** Another process is at it. */
+  /** Another process is running it. */
   | { kind: 'running'; row: PaidCallRow }
-  /** The same call was sent and its answer lost; the row is this process's own now. */
+  /** The same call was sent and its answer lost; this process owns the row now. */
   | { kind: 'lost'; row: PaidCallRow }
 
-/** The record of paid calls: one row before the first effect of each. */
+/** The records of paid calls: each call has a row before its first effect. */
 export class PaidCallRows {
   readonly #state: State
   readonly #clock: Clock
@@ -79,7 +79,7 @@ export class PaidCallRows {
     })
   }
 
-  /** The same of one row, however old it is; null where it is not kept any more or has failed. */
+  /** The same for one row, however old it is; null if it is no longer kept or has failed. */
   claimRow(id: string): Claim | null {
     return this.#decide(db => {
       const open = find(db, id)
@@ -93,19 +93,19 @@ export class PaidCallRows {
     throw new Error('A paid call is not in its table.')
   }
 
-  /** Null for one that is not kept any more. */
+  /** Returns null if it is no longer kept. */
   find(id: string): PaidCallRow | null {
     const row = this.#decide(db => find(db, id))
     return row ? read(row) : null
   }
 
-  /** The call whose answer started a job; null where it is not kept any more. */
+  /** Returns the call whose answer started a job; null if it is no longer kept. */
   ofJob(jobId: string): PaidCallRow | null {
     const row = this.#decide(db => exactly(db, 'SELECT * FROM paid_calls WHERE job_id = ?').get(jobId))
     return row ? read(row) : null
   }
 
-  /** The same call as an earlier one, made and answered after it, the newest; null where none was. */
+  /** Returns the newest equal call that was made and answered after an earlier one; null if there is none. */
   boughtAfter({ id, requestHash }: Pick<PaidCallRow, 'id' | 'requestHash'>): PaidCallRow | null {
     const row = this.#decide(db =>
       exactly(
@@ -121,7 +121,7 @@ export class PaidCallRows {
     this.#decide(db => mark(db, id, state, this.#clock.now()))
   }
 
-  /** Before the request leaves. */
+  /** Called before the request is sent. */
   sent(id: string, { consents, isKeyed, allowedMicroUsd, account }: SentTerms): void {
     this.#decide(db => {
       mark(db, id, 'sent', this.#clock.now())
@@ -131,7 +131,7 @@ export class PaidCallRows {
     })
   }
 
-  /** The answer is on disk before anyone has it. `also` runs in the same transaction. */
+  /** Stores the answer before it is delivered. `also` runs in the same transaction. */
   answered(id: string, { answer, charged, creditLeft }: KeptAnswer, also?: (db: DatabaseSync) => string | null): void {
     this.#decide(db => {
       const jobId = also?.(db) ?? null
@@ -154,7 +154,7 @@ export class PaidCallRows {
 
 const find = (db: DatabaseSync, id: string) => exactly(db, 'SELECT * FROM paid_calls WHERE id = ?').get(id)
 
-/** What is asked of a job that a call became is worth as much as its answer, and is not kept for longer. */
+/** The request of a job that a call became is as confidential as its answer, and is kept no longer. */
 function forgetOld(db: DatabaseSync, beforeMs: number): void {
   db.prepare('DELETE FROM paid_calls WHERE updated_at_ms < ?').run(beforeMs)
   db.prepare(
@@ -166,11 +166,11 @@ function forgetOld(db: DatabaseSync, beforeMs: number): void {
 function take(db: DatabaseSync, open: Record<string, SQLOutputValue>, nowMs: number): Claim {
   const row = read(open)
   if (row.state === 'answered' || row.state === 'delivered') return { kind: 'earlier', row }
-  // A number of a process may have been given to another one, and of another machine's nothing is known.
+  // Another process may have got the same process id since, and the processes of another machine are unknown.
   const isOver = row.state === 'sent' && nowMs > row.updatedAtMs + paidAnswerMs + clockSkewMs
   if (row.state !== 'lost' && !isOver && isRunning(String(open.owner))) return { kind: 'running', row }
   const isLost = row.state === 'lost' || row.state === 'sent'
-  // When its process ended is not known; its request had ended by then.
+  // We don't know when its process ended, but its request had ended by then.
   const updatedAtMs = row.state === 'sent' ? Math.min(nowMs, row.updatedAtMs + paidAnswerMs) : row.updatedAtMs
   db.prepare('UPDATE paid_calls SET owner = ?, state = ?, updated_at_ms = ? WHERE id = ?').run(
     thisProcess(),
@@ -178,15 +178,15 @@ function take(db: DatabaseSync, open: Record<string, SQLOutputValue>, nowMs: num
     updatedAtMs,
     row.id,
   )
-  // A planned one's process ended before anything was bought.
+  // The process of a planned call ended before anything was bought.
   return isLost ? { kind: 'lost', row: { ...row, updatedAtMs } } : { kind: 'mine', id: row.id }
 }
 
 /**
- * The time of the same call runs from the last that happened to it, because a call itself may take nearly as long; what was
- * sent may still be worked on, and what runs as a job is. What is paid for stays until someone has it. A job that an answer
- * started counts as delivered once its file is, whatever became of that answer. What went without a key may have been
- * charged, so it is remembered for longer, unless it was bought again since.
+ * The time for equal calls runs from the last event of a call, because a call itself may take nearly as long; what was
+ * sent may still be in progress, and so may what runs as a job. A paid answer is kept until it is delivered. A job that
+ * an answer started counts as delivered once its file is, whatever became of that answer. A call without a key may have
+ * been charged, so it is remembered for longer, unless it was bought again since.
  */
 const findOpen = (db: DatabaseSync, hash: string, nowMs: number) =>
   exactly(
@@ -235,7 +235,7 @@ const read = (row: Record<string, SQLOutputValue>): PaidCallRow => ({
   jobId: row.job_id === null ? null : String(row.job_id),
 })
 
-/** What became of calls where it could not be written; until it is, their rows say that this process is at them. */
+/** Outcomes of calls that could not be written; until they are, their rows say that this process is running them. */
 export class UnwrittenEnds {
   readonly #rows: PaidCallRows
   readonly #ends = new Map<string, 'lost' | 'failed'>()
@@ -249,7 +249,7 @@ export class UnwrittenEnds {
     try {
       this.write()
     } catch {
-      // As on a full disk: the next call writes it, and this one says what it came to.
+      // For example on a full disk: the next call writes it, and this one reports its result.
     }
   }
 
@@ -261,19 +261,19 @@ export class UnwrittenEnds {
   }
 }
 
-/** What is known of one call while it is made. */
+/** What is known about a call while it is being made. */
 export interface CallState {
-  /** Only what became of it is wanted: nothing is paid for it or agreed to. */
+  /** Only its outcome is wanted: nothing is paid or consented to for it. */
   isOnlyAsked: boolean
   /** The service may have done and charged it. */
   mayBeCharged: boolean
-  /** To send it again may be to pay for it twice, so the user has to agree. */
+  /** Sending it again may pay for it twice, so the user must agree. */
   mayBeSecond: boolean
-  /** It was sent before, and no key with it. */
+  /** It was sent before, without a key. */
   wentWithoutKey: boolean
-  /** JSON of the members that go along by the user's word. */
+  /** JSON of the members that carry the user's consent. */
   consents: string | null
-  /** The price up to which it needs nobody's word any more. */
+  /** The price up to which it needs no further approval. */
   allowedMicroUsd: MicroUsd | null
 }
 
@@ -286,6 +286,9 @@ export const callStateAtStart = (claim: Claim, isOnlyAsked: boolean): CallState 
   allowedMicroUsd: null,
 })
 
-/** What is sent again under its key was allowed up to its price: nobody is asked twice for one purchase. */
+/**
+ * A call that is sent again with its key was approved up to its price, so that the user is not asked twice for one
+ * purchase.
+ */
 export const isAllowedAt = ({ allowedMicroUsd }: CallState, price: MicroUsd | null): boolean =>
   price !== null && allowedMicroUsd !== null && price <= allowedMicroUsd

@@ -34,24 +34,24 @@ import {
 import { payAfter402, recoverOnce } from './pay-after-402.ts'
 import { type WaitingCaller, WaitingCallers, whileWanted } from './waiting-callers.ts'
 
-/** What a paid call came to. */
+/** The result of a paid call. */
 export type Bought<O extends Operation> =
   | { kind: 'bought'; rowId: string; price: PricedCall; answer: ClientAnswer<O>; payments: readonly PaidOrder[] }
-  /** An earlier, undelivered one of the same call. */
+  /** An earlier, undelivered call that is equal. */
   | { kind: 'earlier'; row: PaidCallRow }
   /** The same call is in flight in another process. */
   | { kind: 'elsewhere'; row: PaidCallRow }
 
-/** With what the user is told where they are asked. */
+/** With what to tell the user if they are asked. */
 type BuyOptions = PaidOptions & { asking?: ToolAsking | null }
 
-/** A paid call in flight, with the row that it is written down in. */
+/** A paid call in flight, with its row. */
 export interface Buying<O extends Operation> {
   rowId: string
   bought: Promise<Bought<O>>
 }
 
-/** Writes down what was bought in the transaction that keeps its answer. */
+/** Records what was bought in the transaction that stores its answer. */
 export type Keep<O extends Operation> = (rowId: string, answer: ClientAnswer<O>, price: PricedCall) => void
 
 /** A call that was sent, as far as it is still known. */
@@ -62,11 +62,11 @@ interface Resumed<O extends Operation> {
   asking: ToolAsking
 }
 
-/** The one path of everything that costs: price, person, record, call, 402, 409. Used by every tool. */
+/** The one path of everything that costs money: price, approval, row, call, 402, 409. Used by every tool. */
 export class PaidCalls {
   readonly #agent: PayingContext
   readonly #recover: () => Promise<void>
-  /** Calls of this process in flight, by their rows; the same one joins instead of buying twice. */
+  /** This process's calls in flight, by row; an equal call joins instead of buying twice. */
   readonly #underWay = new Map<string, { hash: string; bought: Promise<Bought<Operation>> }>()
   readonly #callers = new WaitingCallers()
   readonly #ends: UnwrittenEnds
@@ -80,9 +80,9 @@ export class PaidCalls {
   }
 
   /**
-   * Runs to its end once it is sent, even if its callers stop waiting, because what is paid for is kept; before that,
-   * what every caller has cancelled is neither sent nor paid. Throws the client's, the service's and the wallet's
-   * errors as they are.
+   * Once sent, a call runs to its end even if its callers stop waiting, because what is paid for is kept; before that,
+   * a call that all callers have cancelled is neither sent nor paid. Throws the client's, service's and wallet's
+   * errors.
    */
   buy<O extends Operation>(
     operation: O,
@@ -103,14 +103,14 @@ export class PaidCalls {
     return this.#begin({ operation, call, hash, claim, asking, isOnlyAsked: false }, keep, caller)
   }
 
-  /** A call that is in flight in this process, for callers that wait for its row. */
+  /** Returns this process's call in flight with this row, for callers that wait for it. */
   underWay(rowId: string): Promise<unknown> | null {
     return this.#underWay.get(rowId)?.bought ?? null
   }
 
   /**
-   * Asks what became of a call that was sent, under its key where it has one. Nothing is bought again, paid or consented to:
-   * a service that did nothing ends it. Null where another process is at it.
+   * Finds out the outcome of a call that was sent, with its key if it has one. Nothing is bought again, paid or
+   * consented to: if the service did nothing, it ends. Null if another process is running it.
    */
   resume<O extends Operation>(rowId: string, { operation, call, keep, asking }: Resumed<O>): Buying<O> | null {
     const hash = this.#hashOf(operation, call)
@@ -124,19 +124,19 @@ export class PaidCalls {
     throw wasNeverSent()
   }
 
-  /** Someone has the answer; the same call buys a new one from now on. */
+  /** The answer was delivered; from now on the same call buys a new one. */
   delivered(rowId: string): void {
     this.#agent.rows.mark(rowId, 'delivered')
   }
 
-  /** Ends when no call is in flight any more. */
+  /** Resolves when no call is in flight any more. */
   async settled(): Promise<void> {
     await Promise.allSettled([...this.#underWay.values()].map(({ bought }) => bought))
   }
 
   /**
-   * Gives up every answer that is awaited and sends nothing any more. Ends when the rows of those calls say that theirs are
-   * lost, so that the same call asks for them.
+   * Stops waiting for every answer and sends nothing more. Resolves when the rows of those calls say that their answers
+   * are lost, so that the same call asks for them.
    */
   async giveUp(): Promise<void> {
     await Promise.allSettled(this.#sends.giveUp().map(rowId => this.underWay(rowId)))
@@ -185,30 +185,30 @@ export class PaidCalls {
       const { mayBeSecond } = standing
       const planned = { what: price.what, quotedMicroUsd, operation: operation.id, mayBeSecond, about }
       await allowCall(this.#agent, planned, { requestHash: hash, by: id, wasSent: claim.kind === 'lost' })
-      // By the user's word it is a new call now, whatever becomes of the first one.
+      // The user has approved it as a new call, whatever becomes of the first one.
       if (mayBeSecond) standing.mayBeCharged = false
       if (!isAllowed) standing.allowedMicroUsd = price.amountMicroUsd
       const payments: PaidOrder[] = []
       const isWanted = () => this.#callers.isWanted(id)
       const sending = { rowId: id, hash, price, about, standing, payments, isWanted }
       const answer = await this.#sends.send(operation, call, sending)
-      // Where only the record fails, the call has been paid for: it must not be bought again by itself.
+      // If only recording fails, the call has been paid for and must not be bought again automatically.
       standing.mayBeCharged = true
       keep(id, answer, price)
       return { kind: 'bought', rowId: id, price, answer, payments }
     } catch (error) {
       const state = this.#agent.rows.find(id)?.state
-      // What is kept is kept, whatever failed after it.
+      // A stored answer stays stored, whatever failed after it.
       if (state === 'answered') throw error
       const mayBeCharged = standing.mayBeCharged || isLost(error)
-      // A try that sent nothing leaves the time of the one that was lost.
+      // An attempt that sent nothing does not change the time of the lost one.
       if (!mayBeCharged || state !== 'lost') this.#ends.ended(id, mayBeCharged ? 'lost' : 'failed')
       if (!mayBeCharged) await this.#agent.approvals.giveBack(id)
       throw error
     }
   }
 
-  /** A model that was taken away since the call was sent keeps nobody from its answer. */
+  /** If the model was removed after the call was sent, its answer is still delivered. */
   async #priceOf<O extends Operation>({ operation, call, claim }: Order<O>): Promise<PricedCall> {
     const { body } = call as { body?: unknown }
     try {
@@ -220,7 +220,7 @@ export class PaidCalls {
   }
 }
 
-/** One call to be made, or whose answer is to be had. */
+/** A call to make, or whose answer is wanted. */
 interface Order<O extends Operation> {
   operation: O
   call: CallOf<O>
@@ -237,9 +237,9 @@ interface Sending {
   /** For the user who is asked about it. */
   about: AskedAbout
   standing: CallState
-  /** Takes the payments that the wallet makes for it. */
+  /** Collects the payments that the wallet makes for it. */
   payments: PaidOrder[]
-  /** Whether anyone still waits for it. */
+  /** Whether any caller still waits for it. */
   isWanted(): boolean
 }
 
@@ -251,13 +251,13 @@ interface PayingContext extends AgentContext {
   refills: Refills
 }
 
-/** Two top-ups for one call at most, of which one may be another's that came first. */
+/** At most two top-ups for one call, one of which may have been started by another call. */
 const mostTopUps = 2
 
-/** Sends what may be sent, and notes before each try that it was. */
+/** Sends what may be sent, and records each attempt before it. */
 class PaidSends {
   readonly #agent: PayingContext
-  /** The rows of those whose answer is awaited, or who fix what a service refused. */
+  /** Rows of calls that await an answer, or are fixing what a service refused. */
   readonly #awaited = new Set<string>()
   readonly #closing = new AbortController()
 
@@ -265,7 +265,7 @@ class PaidSends {
     this.#agent = agent
   }
 
-  /** Gives up every answer that is awaited and sends nothing any more. Returns the rows of those calls. */
+  /** Stops waiting for every answer and sends nothing more. Returns the rows of those calls. */
   giveUp(): readonly string[] {
     const awaited = [...this.#awaited]
     this.#closing.abort(noAnswer('This program ended before the answer arrived.'))
@@ -278,7 +278,7 @@ class PaidSends {
     const idempotencyKey = (await this.#takesKeys(standing)) ? rowId : undefined
     const asked = { operation: operation.id, requestHash: hash, about }
     const media = shownMedia(operation, (call as { body?: unknown }).body)
-    // What was sent before was agreed to, or needed no consent.
+    // A call that was sent before had its consent, or needed none.
     const isNew = !standing.mayBeCharged && !standing.isOnlyAsked && standing.consents === null
     if (isNew) await consentBefore(this.#agent, media, asked)
     let topUps = 0
@@ -329,7 +329,7 @@ class PaidSends {
     return answer
   }
 
-  /** Notes that the service did nothing, where it says so; true where that can be fixed and someone wants it to be. */
+  /** Records that the service did nothing, if it says so; returns whether that can be fixed and is still wanted. */
   #wasRefused(error: ServiceError, { rowId, standing, isWanted }: Sending): boolean {
     if (isLost(error) || (standing.mayBeCharged && !saysNothingWasDone(error))) return false
     standing.mayBeCharged = false
@@ -351,8 +351,8 @@ class PaidSends {
   }
 
   /**
-   * A new call may go without a key where nobody can say whether it is taken; one that is repeated under its key may not.
-   * What went without one once has none for ever, because the service would take it for a new call.
+   * A new call may go without a key if it is unknown whether keys are accepted; a repeat with its key may not. A call
+   * that once went without a key never gets one, because the service would take it for a new call.
    */
   async #takesKeys({ mayBeCharged, wentWithoutKey }: CallState): Promise<boolean> {
     if (wentWithoutKey) return false
@@ -361,7 +361,7 @@ class PaidSends {
   }
 }
 
-/** Of a call that was sent before: these two are said once its key is looked up, and any other may be said before that. */
+/** For a call that was sent before: only these two are answered after its key is looked up. */
 const saysNothingWasDone = (error: ServiceError): boolean => wantsCredit(error) || error.kind === 'needs_consent'
 
 const isClosing = (): ClientError =>
@@ -371,8 +371,8 @@ const isUnwanted = (): ClientError =>
   new ClientError('not-allowed', 'The call was cancelled before it was sent.', { wasSent: false })
 
 /**
- * One paid request, ended when its time is over however it drips, or when `closing` is aborted: its answer then counts as
- * lost, whatever the request itself is still waiting for.
+ * Runs one paid request, which ends when its time is over, however slowly its answer drips, or when `closing` is
+ * aborted: its answer then counts as lost, whatever the request itself is still waiting for.
  */
 async function withinTime<Result>(
   { pause }: Pick<AgentContext, 'pause'>,

@@ -12,8 +12,8 @@ import { creditOf } from '../wallet/limits-view.ts'
 import { wantsCredit } from '../words/explain.ts'
 
 /**
- * One top-up by what a 402 says is missing, within the policy. Throws the wallet's refusal or its question; with another
- * payment just made, nothing is signed and `isEarlier` says to look again.
+ * Makes one top-up for what a 402 says is missing, within the policy. Throws the wallet's refusal or its question. If
+ * another payment was just made, nothing is signed, and `isEarlier` says to check again.
  */
 export async function payAfter402(
   { client, topUps, wallet }: AgentContext,
@@ -28,26 +28,29 @@ export async function payAfter402(
   try {
     return await wallet.pay({ ...order, occasion: 'after-402' }, topUps.send)
   } catch (refusal) {
-    // The offer may have changed since it was kept.
+    // The cached offer may be outdated.
     topUps.forget()
     throw refusal
   }
 }
 
-/** What the call needs less what is there; the wallet raises it to the smallest top-up. Never the suggested amount. */
+/**
+ * Returns the call's price minus the credit; the wallet raises it to the smallest top-up. Never uses the suggested
+ * amount.
+ */
 export function missing(error: ServiceError, priceMicroUsd: MicroUsd | null): MicroUsd {
   const said = WalletCreditRequired.safeParse(error.body)
   const needed = said.success ? fromUsdNumber(said.data.minimumBalanceUsd ?? 0) : null
   const available = told(error) ?? microUsd(0)
-  // Our own price, or where there is none the smallest top-up, bounds what a service may claim to need; nobody owes it
-  // what a balance below zero says.
+  // Our own price, or without one the smallest top-up, limits what a service may claim to need; a negative balance is
+  // not the caller's debt.
   const bound = priceMicroUsd ?? smallestTopUpMicroUsd
   const wanted = needed !== null && needed < bound ? needed : bound
   const difference = wanted - (available > 0n ? available : 0n)
   return microUsd(difference > 0n ? difference : 1n)
 }
 
-/** The credit that a 402 tells; null where it tells none. */
+/** Returns the credit that a 402 reports; null if it reports none. */
 function told({ body, headers }: ServiceError): MicroUsd | null {
   const said = WalletCreditRequired.safeParse(body)
   const inBody = said.success && said.data.currentBalanceUsd != null ? fromUsdNumber(said.data.currentBalanceUsd) : null
@@ -55,8 +58,8 @@ function told({ body, headers }: ServiceError): MicroUsd | null {
 }
 
 /**
- * Sends again, once in a process, what an earlier one had signed and nobody has answered: the same bytes, before the first
- * paid call, so that credit which they brought is seen before more is paid. What stays open stands in the journal.
+ * Sends again, once per process, what an earlier process had signed and got no answer for: the same bytes, before the
+ * first paid call, so that their credit is seen before more is paid. What stays open remains in the journal.
  */
 export function recoverOnce(agent: AgentContext): () => Promise<void> {
   const { wallet, topUps } = agent
@@ -69,13 +72,13 @@ export function recoverOnce(agent: AgentContext): () => Promise<void> {
     try {
       await wallet.recover(topUps.send)
     } catch (error) {
-      // Credit may be there all the same; the next payment says what stands in its way.
+      // There may be credit anyway; the next payment reports what prevents it.
       if (!(error instanceof WalletRefusal)) throw error
     }
   }
   return () => {
     recovery ??= recover().catch(error => {
-      // A journal that is away now is there for a later call.
+      // If the journal is unreachable now, a later call tries again.
       recovery = undefined
       throw error
     })
@@ -83,7 +86,7 @@ export function recoverOnce(agent: AgentContext): () => Promise<void> {
   }
 }
 
-/** Before a wallet of several rails has ever paid here, credit that lies in one of its accounts is spent first. */
+/** Before a wallet with several rails has ever paid here, credit in one of its accounts is spent first. */
 async function findCredit(agent: AgentContext, wallet: NonNullable<AgentContext['wallet']>): Promise<void> {
   for (const address of wallet.addresses) {
     wallet.useAccount(address)

@@ -1,6 +1,6 @@
 /**
- * The callers that wait for a paid call. Cancelling gives it up; leaving it to continue as a job, or having its answer,
- * does not.
+ * A caller that waits for a paid call. Cancelling gives the call up; leaving it to continue as a job, or receiving its
+ * answer, does not.
  */
 export class WaitingCaller {
   readonly #signal: AbortSignal
@@ -14,13 +14,13 @@ export class WaitingCaller {
     return this.#isLeft || !this.#signal.aborted
   }
 
-  /** The wait is over. A signal that is aborted later is that of a connection which has ended, and no cancel. */
+  /** The wait is over. If the signal is aborted later, a connection has ended, which is not a cancellation. */
   leave(): void {
     this.#isLeft = !this.#signal.aborted
   }
 }
 
-/** Who waits for the calls of this process, by their rows; nobody for what goes on by itself. */
+/** Tracks who waits for this process's calls, by row; a call that continues by itself has no waiter. */
 export class WaitingCallers {
   readonly #callers = new Map<string, WaitingCaller[]>()
 
@@ -28,7 +28,7 @@ export class WaitingCallers {
     if (caller) this.#callers.set(rowId, [caller])
   }
 
-  /** Who joins without a way to cancel wants it to the end. */
+  /** A caller that joins without a way to cancel wants the call to finish. */
   join(rowId: string, caller: WaitingCaller | undefined): void {
     if (caller) this.#callers.get(rowId)?.push(caller)
     else this.#callers.delete(rowId)
@@ -43,9 +43,9 @@ export class WaitingCallers {
   }
 }
 
-/** Stops waiting when nobody wants the result any more; what was bought is kept for the next same call. */
+/** Stops waiting when no caller wants the result any more; what was bought is kept for the next equal call. */
 export async function whileWanted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  // The work may fail after its caller has gone, or before it has come.
+  // The work may fail after its caller has left, or before it has come.
   work.catch(() => {})
   signal.throwIfAborted()
   let stop: (() => void) | undefined

@@ -17,20 +17,20 @@ import type { PricedCall } from '../prices/priced-call.ts'
 import type { UnpricedCalls } from '../settings/agent-options.ts'
 import type { ProgramRequest } from './caller-request.ts'
 
-/** A request that may go; `attempt` names it to the approval that it may have used up. */
+/** A request that may be sent; `attempt` identifies it to an approval that it may have used up. */
 export interface AllowedRequest {
   attempt: string
   operation: Operation | null
   price: PricedCall | null
-  /** What the user's answer is bound to. */
+  /** What the user's decision is tied to. */
   hash: string
-  /** What the user is told of it. */
+  /** What the user is told about it. */
   about: AskedAbout
 }
 
 /**
- * Prices what a program is about to send and holds it against the caps of a call, as a tool's call is. Throws the
- * wallet's refusal or question, and what the service says to a call that it would not take.
+ * Prices what a program is about to send and checks it against the caps of a call, like a tool's call. Throws the
+ * wallet's refusal or question, and the service's answer to a call that it would not accept.
  */
 export async function allowRequest(
   agent: AgentContext,
@@ -62,7 +62,7 @@ export async function allowRequest(
   return { ...allowed, price, about }
 }
 
-/** What a program's own code says for the user counts as it did; the caller has left out what may not say it. */
+/** A consent written in the program's own code counts; the caller has removed those that may not count. */
 async function consentOf(
   agent: AgentContext,
   { attempt, operation, hash }: Pick<AllowedRequest, 'attempt' | 'operation' | 'hash'>,
@@ -79,16 +79,16 @@ async function consentOf(
   }
 }
 
-/** An address that the contract does not know may cost whatever its service likes, unless it is only read. */
+/** An address that the contract does not know may cost anything, unless it is only read. */
 const isFree = (operation: Operation | null, method: string): boolean =>
   operation ? !isPaid(operation) : method === 'GET' || method === 'HEAD'
 
-/** Also that it comes in a way that the contract takes for it. */
+/** Also checks that the contract accepts this content type. */
 const readsAs = (operation: Operation, { isForm }: ProgramRequest, body: unknown): boolean =>
   bodyTypesOf(operation).includes(isForm ? 'multipart' : 'json') &&
   operation.request.body?.safeParse(body).success === true
 
-/** A path that only its number of words keeps from the contract is a mistake, and no question for the user. */
+/** A path that has the contract's words but not their grammatical number is a mistake, not a question for the user. */
 function refuseMisspelt({ client }: AgentContext, { method, url }: ProgramRequest): void {
   const { baseUrl } = client.address
   const meant = pathMeant(baseUrl, method, url)
@@ -99,7 +99,7 @@ function refuseMisspelt({ client }: AgentContext, { method, url }: ProgramReques
   })
 }
 
-/** Its service may read more into it than anyone here can. */
+/** The service may read more into it than we can. */
 function unreadable(operation: Operation): ClientError {
   const taken = bodyTypesOf(operation).map(type => bodyWords[type])
   return new ClientError(
@@ -129,16 +129,16 @@ function hashOf({ client }: AgentContext, request: ProgramRequest, operation: Op
 }
 
 /**
- * The operation of a request to the service at `baseUrl`; null where the contract has none at that address. Whatever way
- * a path is spelt that some service may take for the same one is taken for it here too, because a price hangs on it.
+ * Returns the operation of a request to the service at `baseUrl`; null if the contract has none at that address. Any
+ * spelling of a path that some service may accept is accepted here too, because a price depends on it.
  */
 function operationOf(baseUrl: string, method: string, url: string): Operation | null {
   return operationAt(askedPath(baseUrl, url), method)
 }
 
 /**
- * The path of the contract whose words are those of a request, but for their number: `/image/edit` for the `/images/edits`
- * of other services. Null where there is none.
+ * Returns the contract's path that differs only in singular or plural: `/image/edit` for the `/images/edits` of other
+ * services. Null if there is none.
  */
 function pathMeant(baseUrl: string, method: string, url: string): string | null {
   const inSingular = (segments: readonly string[]) => segments.map(segment => segment.replace(/s$/, ''))
@@ -147,7 +147,7 @@ function pathMeant(baseUrl: string, method: string, url: string): string | null 
 
 type Segments = readonly string[]
 
-/** Behind the address of the service; null of a request that goes elsewhere. */
+/** Returns the path below the service's address; null for a request that goes elsewhere. */
 function askedPath(baseUrl: string, url: string): Segments | null {
   const base = segmentsOf(new URL(baseUrl).pathname)
   const asked = segmentsOf(new URL(url).pathname)
@@ -184,6 +184,6 @@ function decoded(segment: string): string {
   }
 }
 
-/** Parameters such as `{id}` stand for one segment. */
+/** A parameter such as `{id}` stands for one segment. */
 const isSame = (pattern: Segments, segments: Segments): boolean =>
   pattern.length === segments.length && pattern.every((part, index) => part.startsWith('{') || part === segments[index])

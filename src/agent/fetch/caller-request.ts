@@ -15,26 +15,26 @@ export interface ProgramRequest {
   url: string
   headers: Record<string, string>
   body: Uint8Array | undefined
-  /** The body where it is a JSON object, in the words of the service. */
+  /** The body if it is a JSON object, in the service's terms. */
   json: Record<string, unknown> | undefined
-  /** What a price is read from: that object, a list of JSON, or the fields of a form; undefined where it is none of them. */
+  /** What a price is computed from: that object, a JSON list, or the fields of a form; undefined for anything else. */
   read: unknown
   isForm: boolean
 }
 
-/** Only the agent's own are sent, and none that tells a service or a proxy on the way that the request is another one. */
+/** Only the agent's own values are sent, and none that make a service or proxy interpret the request differently. */
 const ownHeaders = new Set<string>([
   ...['authorization', 'proxy-authorization', 'sign-in-with-x', 'x-sign-in-with-x', ...paymentHeaderNames],
   ...['cookie', 'origin', 'referer', 'forwarded', 'via', 'x-real-ip'],
   ...['x-http-method', 'x-http-method-override', 'x-method-override'],
 ])
-/** The connection's own, and an encoding that nobody here would undo. */
+/** Headers of the connection, and an encoding that we would not decode. */
 const hopHeaders = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'accept-encoding'])
 
 const isPassed = (name: string): boolean =>
   !ownHeaders.has(name) && !hopHeaders.has(name) && !name.startsWith('x-forwarded-')
 
-/** Checked before a body is read or a credential made: another origin gets neither. */
+/** Runs before a body is read or a credential made, because another origin must get neither. */
 export async function readProgramRequest({ client }: AgentContext, request: Request): Promise<ProgramRequest> {
   if (new URL(request.url).origin !== client.address.origin) {
     throw new ClientError(
@@ -49,12 +49,12 @@ export async function readProgramRequest({ client }: AgentContext, request: Requ
   const form = body && readForm(headers['content-type'], body)
   if (form) return { ...asked, ...asForm(headers, form) }
   const read = jsonOf(headers, body)
-  // What was read as JSON is sent as nothing else, whatever a service makes of other names for it.
+  // What was parsed as JSON is sent as nothing else, even if a service accepts other names for it.
   if (read !== undefined) headers['content-type'] = 'application/json'
   return { ...asked, body, json: isObject(read) ? read : undefined, read, isForm: false }
 }
 
-/** What was read is what is sent, in bytes of our own: no other reader finds another form in it. */
+/** Sends what was parsed, re-encoded by us, so that no other parser finds a different form in it. */
 function asForm(headers: Record<string, string>, parts: readonly FormPart[]) {
   const { type, body } = writeForm(parts)
   return {
@@ -79,7 +79,7 @@ async function bodyOf(request: Request): Promise<Uint8Array | undefined> {
   throw new ClientError('too-large', `The request is larger than ${fetchBodyBytes} bytes.`, { wasSent: false })
 }
 
-/** A name that is there twice would be read as the first by one reader and as the last by another. */
+/** With a repeated name, one parser would use the first value and another the last. */
 function jsonOf(headers: Record<string, string>, body: Uint8Array | undefined): unknown {
   if (!body || !isJsonMediaType(headers['content-type'])) return undefined
   const text = textOf(body)
@@ -101,7 +101,7 @@ function textOf(body: Uint8Array): string | null {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The same request with other members in its body. */
+/** Returns the request with other members in its body. */
 export const withMembers = (
   request: ProgramRequest,
   { consents: _, ...json }: Record<string, unknown>,
@@ -111,7 +111,7 @@ export const withMembers = (
   return { ...request, json: next, read: next, body: Buffer.from(JSON.stringify(next)) }
 }
 
-/** The same request without a consent that its writer has put in. */
+/** Returns the request without a consent that its author has added. */
 export function withoutConsents(request: ProgramRequest): ProgramRequest {
   if (request.json?.consents !== undefined) return withMembers(request, request.json)
   const parts = request.isForm && request.body ? readForm(request.headers['content-type'], request.body) : null
@@ -119,10 +119,13 @@ export function withoutConsents(request: ProgramRequest): ProgramRequest {
   return !others || others.length === parts?.length ? request : { ...request, ...asForm(request.headers, others) }
 }
 
-/** Names of every contract's fields; a list ends in `[]`. Others could be quoted in more ways than one. */
+/** Field names of every contract; a list ends in `[]`. Other names could be quoted in several ways. */
 const fieldName = /^[\w.-]{1,100}(\[[\w.-]{0,100}\]){0,4}$/
 
-/** The parts of a form that a program wrote; null where the body is none, or one that cannot be read in one way alone. */
+/**
+ * Returns the parts of a form that a program wrote; null if the body is not a form, or could be parsed in more than one
+ * way.
+ */
 export function readForm(contentType: string | undefined, body: Uint8Array): FormPart[] | null {
   const boundary = formBoundary(contentType)
   if (boundary === null) return null
@@ -137,7 +140,7 @@ export function readForm(contentType: string | undefined, body: Uint8Array): For
   }))
 }
 
-/** A name that needs no quoting, so that it ends where we end it. */
+/** Makes a file name that needs no quoting, so that it ends where we end it. */
 const plainName = (filename: string) => ({
   filename:
     filename
@@ -148,18 +151,18 @@ const plainName = (filename: string) => ({
 
 const fileNameCharacters = 255
 
-/** Without its parameters, which may be quoted, too. */
+/** Removes parameters, which might be quoted. */
 const plainType = (type: string) => ({
   type: /^([\w.+-]{1,100}\/[\w.+-]{1,100})\s*(;|$)/.exec(type)?.[1]?.toLowerCase() ?? 'application/octet-stream',
 })
 
-/** The same names and texts and files are the same fields, whatever stood between them. */
+/** Equal names, texts and files give equal fields, whatever was between them. */
 export const formFields = (parts: readonly FormPart[]): FormFields =>
   fieldsOf(parts, ({ filename, type, bytes }) => new FormFile(new Uint8Array(bytes), filename, type))
 
 /**
- * A form of these parts. Its boundary is the hash of what it bounds: nobody can write it into a part, and the same form
- * has the same bytes again, for services that compare those of a repeat.
+ * Encodes these parts as a form. Its boundary is the hash of its content: no part can contain it, and the same form has
+ * the same bytes again, for services that compare those of a repeat.
  */
 export function writeForm(parts: readonly FormPart[]): { type: string; body: Uint8Array } {
   const pieces = parts.map(part => [Buffer.from(headOf(part)), bytesOf(part)] as const)

@@ -43,18 +43,21 @@ interface FetchContext extends AgentContext {
 }
 
 export interface FetchRules {
-  /** Who decides what only the user decides; where nobody does, such a request is answered with a refusal. */
+  /** Decides what only the user may decide; without it, such a request is answered with a refusal. */
   ask?: AskPerson | undefined
   unpriced?: UnpricedCalls | undefined
-  /** Whether a `consents` of the program itself counts as the user's: of code that the user wrote, not of a model's. */
+  /**
+   * Whether a `consents` in the program's own request counts as the user's: for code that the user wrote, not for a
+   * model's.
+   */
   takesConsents: boolean
 }
 
 /**
- * A `fetch` for the service's origin alone: it brings the credential, holds each request's price against the caps of a
- * call, and after a 402 it tops up within the policy and repeats the request once. What the policy refuses is answered
- * with 403, in the shape that clients of OpenAI read, and is not sent; what has to wait longer for the service's limits
- * than a call may is answered with 429. Streams pass as they come; a redirect is an error.
+ * Returns a `fetch` for the service's origin only: it adds the credential, checks each request's price against the caps
+ * of a call, and after a 402 tops up within the policy and repeats the request once. A request that the policy refuses
+ * is not sent and answered with 403, in the shape that OpenAI's clients parse; one that must wait longer for the
+ * service's limits than a call may is answered with 429. Streams are passed through; a redirect is an error.
  */
 export function payingFetch(agent: FetchContext, rules: FetchRules): Fetch {
   const recover = recoverOnce(agent)
@@ -69,7 +72,7 @@ export function payingFetch(agent: FetchContext, rules: FetchRules): Fetch {
     const { attempt, price } = allowed.value
     if (price && agent.pays === 'nothing') return cannotPayAnswer(agent.lockedWallet, placeOf(agent))
     try {
-      // What was signed before is sent again, and the account that has credit found, before anything more is bought.
+      // Before buying more, payments signed earlier are sent again, and the account with credit is found.
       if (price) await recover()
       const response = await answer(agent, rules, { ...allowed.value, sent, signal: request.signal })
       if (!mayBeBought(response.status)) await agent.approvals.giveBack(attempt)
@@ -85,7 +88,7 @@ export function payingFetch(agent: FetchContext, rules: FetchRules): Fetch {
   }
 }
 
-/** After other answers nothing has been bought, and the user's yes serves again. */
+/** With any other status nothing was bought, and the user's approval can be used again. */
 const mayBeBought = (status: number): boolean => status < 400 || status >= 500
 
 interface Answering extends AllowedRequest {
@@ -110,7 +113,8 @@ async function answer(agent: FetchContext, { ask }: FetchRules, answering: Answe
     const isOver = !mendable.has(status) || mended.has(status)
     if (isOver && status !== 429) return asResponse(response)
     mended.add(status)
-    // Reading it tells the client what the service says of this caller: that it is blocked, or has too many calls at once.
+    // Reading it tells the client what the service says about this caller: that it is blocked, or has too many calls at
+    // once.
     const { error, again } = await readRefusal(agent, answering, response)
     if (isOver) return again()
     const next = await withPerson(agent, ask, () => mend(agent, { ...answering, sent }, error))
@@ -125,12 +129,12 @@ async function answer(agent: FetchContext, { ask }: FetchRules, answering: Answe
 
 const mendable: ReadonlySet<number> = new Set([402, 409])
 
-/** A question of the service stays what it is, so that its text can be read; who can answer it stands beside it. */
+/** The service's own answer is kept, so that its text can be read; where it can be answered is added. */
 const saying = (refusal: Refusing, place: WalletPlace) => ({
   [refusalHeader]: headerText(asTyped(messageOf(refusal), place)),
 })
 
-/** What to send after an answer that credit or a consent fixes; null where neither does. */
+/** Returns what to send after an answer that credit or a consent fixes; null if neither does. */
 async function mend(
   agent: AgentContext,
   { sent, price, hash, operation, about }: Answering,
@@ -145,7 +149,7 @@ async function mend(
   return consent && sent.json ? withMembers(sent, sent.json, consent.consents) : null
 }
 
-/** The error that an answer is, and the answer as it came, for a caller who has to see it. */
+/** Returns the error that an answer represents, and the answer itself, for a caller who must see it. */
 async function readRefusal({ client }: AgentContext, { operation }: AllowedRequest, response: WireResponse) {
   const bytes = await readBytes(response, errorBytes)
   const copy = { ...response, body: once(bytes) }
@@ -162,7 +166,7 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
 
-/** Runs what the policy may refuse or ask about; after the user's yes once more. */
+/** Runs what the policy may refuse or ask about; after the user's approval once more. */
 async function withPerson<Value>(
   agent: AgentContext,
   ask: AskPerson | undefined,
@@ -199,18 +203,18 @@ function asResponse({ status, headers, body, discard }: WireResponse): Response 
   return new Response(ReadableStream.from<Uint8Array>(body), { status, headers })
 }
 
-/** Whether what a program calls is charged, so that its receipt is worth keeping. */
+/** Whether a program's call is charged, so that its receipt is worth keeping. */
 const isReceipted = (operation: Operation | null): operation is Operation => operation !== null && isPaid(operation)
 
-/** The same request, asking for the receipt with the answer as a tool's call does. */
+/** Requests the receipt with the answer, as a tool's call does. */
 const wantingReceipt = (request: ProgramRequest): ProgramRequest => ({
   ...request,
   headers: { ...request.headers, [wantReceipt.name]: wantReceipt.format(true) },
 })
 
 /**
- * The answer as it passes to the program; when that has read it, its receipt is kept. Of a stream, whose receipt comes
- * later, it is kept that there was one.
+ * Returns the answer for the program, and stores its receipt once it was read. For a stream, whose receipt comes later,
+ * it only records that there was one.
  */
 function withReceiptKept(
   receipts: Receipts,

@@ -8,15 +8,15 @@ import { asTyped, type WalletPlace } from '../words/typed-commands.ts'
 
 export type Fetch = typeof globalThis.fetch
 
-/** Says on an answer 402 why the wallet did not pay. */
+/** On a 402, says why the wallet did not pay. */
 export const refusalHeader = 'x-farebox-refusal'
 
-/** Why a request of a program did not go out. */
+/** Why a program's request was not sent. */
 export type Refusing = WalletRefusal | NeedsApproval | ClientError | ServiceError | ToolFailure
 
 /**
- * Nothing was sent, or nothing was paid. Clients of OpenAI repeat a 5xx and a lost connection by themselves and a 403
- * never, and they show `error.message`.
+ * Answers a request of which nothing was sent or paid. OpenAI's clients automatically retry a 5xx and a lost connection
+ * but never a 403, and they show `error.message`.
  */
 export function refusedAnswer(refusal: Refusing, nowMs: number, place: WalletPlace): Response {
   if (refusal instanceof ServiceError) {
@@ -27,7 +27,7 @@ export function refusedAnswer(refusal: Refusing, nowMs: number, place: WalletPla
   const message = isUnpriced(refusal) ? `${said} ${howToAllow}` : said
   const error = { message, type: 'farebox_refusal', param: null, code: codeOf(refusal) }
   const headers = { [refusalHeader]: headerText(message) }
-  // What only has to wait is said as the service says it: clients retry when they are told to.
+  // A wait is reported as the service would, because clients retry when they are told to.
   if (refusal instanceof ClientError && refusal.retryAtMs !== null) {
     const seconds = Math.max(1, Math.ceil((refusal.retryAtMs - nowMs) / 1_000))
     return Response.json({ error }, { status: 429, headers: { ...headers, 'retry-after': `${seconds}` } })
@@ -35,7 +35,7 @@ export function refusedAnswer(refusal: Refusing, nowMs: number, place: WalletPla
   return Response.json({ error }, { status: 403, headers: { ...headers, ...notAgain } })
 }
 
-/** A question as every other caller is asked it. */
+/** Words a question as for every other caller. */
 export const messageOf = (refusal: Refusing): string =>
   refusal instanceof NeedsApproval ? personFor(refusal.question).message : refusal.message
 
@@ -47,7 +47,7 @@ const isUnpriced = (refusal: Refusing): boolean =>
 const howToAllow =
   "With FAREBOX_UNPRICED_CALLS=allow (in createAgent, unpricedCalls: 'allow') such calls need no approval, and only the caps on payments limit their cost."
 
-/** Pricing found that there is nothing to be bought by this name; the service would answer 404 as well. */
+/** Pricing found no such model; the service would answer 404 too. */
 function noSuchModel({ facts: { happened, next } }: ToolFailure): Response {
   // A program with a base URL has the service's list, and none of the tools.
   const message = `${happened} ${next}`.replaceAll('models_find', 'GET /models')
@@ -55,7 +55,9 @@ function noSuchModel({ facts: { happened, next } }: ToolFailure): Response {
   return Response.json({ error }, { status: 404, headers: notAgain })
 }
 
-/** Of a paid call where nothing pays: the service's own 402 would not say that a wallet is there and locked. */
+/**
+ * For a paid call if there is nothing to pay with: the service's own 402 would not say that there is a locked wallet.
+ */
 export function cannotPayAnswer(lockedWallet: string | null, place: WalletPlace): Response {
   const said =
     lockedWallet === null
@@ -66,7 +68,7 @@ export function cannotPayAnswer(lockedWallet: string | null, place: WalletPlace)
   return Response.json({ error }, { status: 403, headers: { [refusalHeader]: headerText(message), ...notAgain } })
 }
 
-/** Against the repeats that clients make by themselves. */
+/** Prevents automatic retries by clients. */
 export const notAgain = { 'x-should-retry': 'false' }
 
 function codeOf(refusal: Exclude<Refusing, ServiceError | ToolFailure>): string {
@@ -80,5 +82,5 @@ export const headerText = (sentence: string): string =>
     .replace(/[^\x20-\x7e]/g, '?')
     .slice(0, headerCharacters)
 
-/** A question names its files and what becomes of it; clients take 8 KiB of headers. */
+/** A question names its files and its result; clients accept 8 KiB of headers. */
 const headerCharacters = 1_800

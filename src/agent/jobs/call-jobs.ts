@@ -9,10 +9,10 @@ import { failureAsText, ToolFailure } from '#toolkit/tool-failure.ts'
 import type { CalledTool, Invocation } from '#toolkit/tool-host.ts'
 import { untrustedId, withoutHidden } from '#toolkit/values/untrusted.ts'
 import { jobFaults, pollMs, shownIdCharacters } from '../bounds.ts'
-import { keepAnswer } from '../calls/kept-answer.ts'
 import { isTransient, LostCall, wasForgotten, wasNotDone } from '../calls/lost-call.ts'
 import type { PaidCalls } from '../calls/paid-call.ts'
 import type { PaidCallRow, PaidCallRows } from '../calls/paid-call-rows.ts'
+import { keepAnswer } from '../calls/stored-answer.ts'
 import type { AgentContext } from '../context.ts'
 import type { SavedFiles } from '../media/saved-files.ts'
 import { askedModel } from '../prices/asked-models.ts'
@@ -20,7 +20,7 @@ import type { Receipts } from '../receipts/receipts.ts'
 import { inWords } from '../words/explain.ts'
 import type { JobRow, JobRows } from './job-rows.ts'
 
-/** What the jobs of calls are made of. */
+/** The dependencies of calls' jobs. */
 interface CallJobParts extends AgentContext {
   paidCalls: PaidCalls
   rows: PaidCallRows
@@ -30,8 +30,9 @@ interface CallJobParts extends AgentContext {
 }
 
 /**
- * Paid calls that took longer than their callers could wait. Such a job is its call's row: its answer is kept there by
- * whatever process has it first, and where none is at it, the service is asked for it under the same key.
+ * Paid calls that took longer than their callers could wait. Such a job is its call's row: whichever process first has
+ * the answer stores it there, and if no process is running the call, the service is asked for the answer with the same
+ * key.
  */
 export class CallJobs {
   readonly #agent: CallJobParts
@@ -40,7 +41,7 @@ export class CallJobs {
     this.#agent = agent
   }
 
-  /** The job of a call that is in flight in this process; null where that one has just ended. */
+  /** Returns the job of a call in flight in this process; null if it has just ended. */
   begin(callId: string, call: CallOf<Operation>, tool: CalledTool): JobRow | null {
     const { client, paidCalls, rows, jobRows } = this.#agent
     const under = paidCalls.underWay(callId)
@@ -49,14 +50,14 @@ export class CallJobs {
     const shown = withoutHidden(askedModel(call)).slice(0, shownIdCharacters)
     const service = client.address.baseUrl
     const job = jobRows.insertCall({ service, model: shown, callId, request: call, tool })
-    // What cannot be written now is found out by the next look.
+    // What cannot be written now is noticed by the next poll.
     under.catch(error => void this.#end(job, error)).catch(() => {})
     return job
   }
 
   /**
-   * Waits until the job has ended or the time is over, asking the service where nobody is at it. Throws what stands in the
-   * way of an answer for now; a job that comes to nothing ends, and says why.
+   * Waits until the job has ended or the time is over, and asks the service if no process is running it. Throws what
+   * prevents an answer for now; a job that fails ends, and says why.
    */
   async follow(
     jobId: string,
@@ -87,7 +88,7 @@ export class CallJobs {
     }
   }
 
-  /** The row with the answer of a job that is done. */
+  /** Returns the row with the answer of a finished job. */
   answered({ callId }: JobRow): PaidCallRow {
     const row = this.#agent.rows.find(callId ?? '')
     if (row?.answer) return row
@@ -103,7 +104,10 @@ export class CallJobs {
     if (callId !== null) this.#agent.paidCalls.delivered(callId)
   }
 
-  /** Makes the call of a job whose person has agreed since; where it was made meanwhile, that one is this job's. */
+  /**
+   * Makes the call of a job that the user has approved since; if it was made in the meantime, that call becomes this
+   * job's.
+   */
   goOn({ jobId, callId }: JobRow): void {
     const { paidCalls, rows, jobRows } = this.#agent
     const row = rows.find(callId ?? '')
@@ -112,7 +116,7 @@ export class CallJobs {
       jobRows.askedNoMore(jobId, wasForgotten().facts.happened)
       return
     }
-    // The yes was for one call, and a consent would serve for this one too.
+    // The approval was for one call, and a consent would count for this one too.
     const earlier = rows.boughtAfter(row)
     if (earlier) {
       if (this.#becomes(jobId, earlier.id)) jobRows.callAnswered(jobId, earlier.chargedMicroUsd)
@@ -120,11 +124,13 @@ export class CallJobs {
     }
     const { rowId, bought } = paidCalls.buy(asked.operation, asked.call, { asking: asked.asking }, asked.keep)
     this.#becomes(jobId, rowId)
-    // What cannot be written now is found out by the next look.
+    // What cannot be written now is noticed by the next poll.
     bought.catch(error => void this.#end(this.#row(jobId), error)).catch(() => {})
   }
 
-  /** Whether the job goes on with that call; where it has a job already, this one names it and ends. */
+  /**
+   * Returns whether the job continues with that call; if the call already has a job, this one refers to it and ends.
+   */
   #becomes(jobId: string, callId: string): boolean {
     const { jobRows } = this.#agent
     const others = jobRows.callAgain(jobId, callId)
@@ -139,13 +145,13 @@ export class CallJobs {
     return row
   }
 
-  /** Ends with the call; null where another process is at it. */
+  /** Resolves with the call; null if another process is running it. */
   #goOn({ jobId, callId }: JobRow): Promise<unknown> | null {
     const { paidCalls, rows, jobRows } = this.#agent
     const row = rows.find(callId ?? '')
     if (!row) throw wasForgotten()
     if (row.state === 'failed') throw wasNotDone()
-    // Its answer was kept while this job was written down, so that nothing else ends it.
+    // Its answer was stored while this job was written, so nothing else ends the job.
     if (row.answer !== null) return Promise.resolve(jobRows.callAnswered(jobId, row.chargedMicroUsd))
     const under = paidCalls.underWay(row.id)
     if (under) return under
@@ -154,7 +160,7 @@ export class CallJobs {
     return paidCalls.resume(row.id, asked)?.bought ?? null
   }
 
-  /** What was sent, and how its answer is kept; null once that is not known any more. */
+  /** Returns what was sent, and how its answer is stored; null once that is no longer known. */
   #asked(jobId: string, row: PaidCallRow | null) {
     const { rows, jobRows, receipts, savedFiles } = this.#agent
     const operation: Operation | undefined = operations.find(({ id }) => id === row?.operation)
@@ -166,7 +172,7 @@ export class CallJobs {
     return { operation, call, keep, asking: { tool: origin.tool } }
   }
 
-  /** Whether the error is the end of the job; then it stands in its row. */
+  /** Returns whether the error ends the job; then it is recorded in its row. */
   #end({ jobId, callId }: JobRow, error: unknown): boolean {
     const { rows, jobRows } = this.#agent
     const isRefused = rows.find(callId ?? '')?.state === 'failed'
@@ -177,7 +183,7 @@ export class CallJobs {
   }
 }
 
-/** Whether the work has ended within that time; throws what it throws. */
+/** Returns whether the work ended within that time; throws what it throws. */
 async function hasEnded(
   work: Promise<unknown>,
   ms: number,
@@ -195,8 +201,8 @@ async function hasEnded(
 }
 
 /**
- * How a job ends by an error of its call, or null where it goes on. `isRefused`: the call's row says that nothing was done.
- * `approvalId` names the question that kept it from being made.
+ * Returns how a call's error ends the job, or null if it continues. `isRefused`: the call's row says that nothing was
+ * done. `approvalId` names the question that prevented the call.
  */
 function endOfCall(
   error: unknown,
@@ -213,8 +219,8 @@ function endOfCall(
 }
 
 /**
- * The job goes on: what one question came to says nothing of what its call was charged. What has to be fixed first is told
- * before that; the advice for a lost call is for who has no job of it. The user is asked as ever.
+ * The job continues: the result of one poll does not show what its call was charged. What must be fixed first is
+ * reported; advice about a lost call is only for callers without a job. The user is asked as usual.
  */
 function notYetAnswered(error: unknown, agent: AgentContext): unknown {
   const worded = inWords(error, agent, true)
@@ -224,7 +230,7 @@ function notYetAnswered(error: unknown, agent: AgentContext): unknown {
   return new ToolFailure({ ...worded.facts, charged: 'unknown', next })
 }
 
-/** Of its answer, for every caller that asks for it again. */
+/** Final answers, for every caller that asks again. */
 const lastWords: ReadonlySet<string> = new Set(['IDEMPOTENCY_ANSWER_NOT_KEPT', 'IDEMPOTENCY_KEY_REUSED'])
 
 function isLastWord(error: unknown): boolean {

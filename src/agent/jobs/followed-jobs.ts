@@ -4,27 +4,27 @@ import { inWords } from '../words/explain.ts'
 import type { JobRow } from './job-rows.ts'
 import { type JobContext, Jobs, type Waiting } from './jobs.ts'
 
-/** `message` is what was last heard of it. */
+/** `message` is the last progress report. */
 interface Followed {
   message: string | null
   isUnderWay: boolean
 }
 
 /**
- * Running jobs that someone looks at now and then: each is followed once in a process, so that looking asks no service and
- * a long download does not hold up a look. Nothing else is kept here; what broke off is begun again by the next look.
+ * Running jobs that clients poll: each is followed once per process, so that a poll makes no request to the service and
+ * a long download does not delay it. Nothing else is kept here; what broke off is resumed by the next poll.
  */
 export class FollowedJobs {
   readonly #agent: JobContext
   readonly #stopping = new AbortController()
-  /** The one begun longest ago first. */
+  /** Oldest first. */
   readonly #followed = new Map<string, Followed>()
 
   constructor(agent: JobContext) {
     this.#agent = agent
   }
 
-  /** What was last heard of it; null where that is nothing yet. */
+  /** Returns the last progress report; null if there is none yet. */
   follow(job: JobRow): string | null {
     const followed = this.#followed.get(job.jobId)
     if (!followed?.isUnderWay) this.#begin(job, followed?.message ?? null)
@@ -43,7 +43,7 @@ export class FollowedJobs {
     const report = (progress: { message: string }) => {
       followed.message = progress.message
     }
-    // What is saved here has reached nobody yet.
+    // What is saved here has not been delivered yet.
     const waiting = { signal, report, whenDelivered: () => {} }
     followJob(this.#agent, job, waiting).then(
       () => void this.#followed.delete(job.jobId),
@@ -55,7 +55,7 @@ export class FollowedJobs {
     )
   }
 
-  /** What is not in flight any more is forgotten first; false where all are. */
+  /** Drops finished ones first; returns false if all are still running. */
   #makeRoom(): boolean {
     for (const [jobId, { isUnderWay }] of this.#followed) {
       if (this.#followed.size < followedJobs) return true
@@ -66,15 +66,15 @@ export class FollowedJobs {
 }
 
 /**
- * Asks, once in a process, after the jobs that earlier ones left running, and saves what they made: media and answers at
- * the service do not wait forever. Callers that wait for such a job meanwhile share the same polling.
+ * Polls, once per process, the jobs that earlier processes left running, and saves their results, because the service
+ * does not keep media and answers forever. Callers that wait for such a job share the same polling.
  */
 export function resumeJobs(agent: JobContext): { once(): void; stop(): void } {
   const { jobRows } = agent
   const stopping = new AbortController()
   const beganMs = agent.clock.now()
   let isBegun = false
-  // What is saved here has reached nobody yet.
+  // What is saved here has not been delivered yet.
   const waiting = { signal: stopping.signal, report: () => {}, whenDelivered: () => {} }
   return {
     once() {
@@ -90,7 +90,7 @@ export function resumeJobs(agent: JobContext): { once(): void; stop(): void } {
   }
 }
 
-/** Asks after a job until it has ended, and keeps what it made; nobody is told the result here. */
+/** Polls a job until it has ended, and saves its result without delivering it. */
 async function followJob(
   agent: JobContext,
   { jobId, kind }: Pick<JobRow, 'jobId' | 'kind'>,

@@ -10,23 +10,23 @@ import { finishedJobsKeptMs, keptFinishedJobs, listedJobs, savingLeaseMs } from 
 import { insertSavedFile } from '../media/saved-files.ts'
 import { agentMigrations, exactly, keptAmount } from '../state/migrations.ts'
 
-/** A job as it is kept: what is shown, and what only we need to ask after it. */
+/** A stored job: what is shown, and what only we need in order to poll it. */
 export interface JobRow extends JobView {
-  /** Base URL of the service that works at it. */
+  /** Base URL of the service that runs it. */
   service: string
   queueId: string
   downloadUrl: string | null
   /** Whether its file came from `downloadUrl`: only then is there anything to delete at that address. */
   isDownloaded: boolean
-  /** The tool whose call the service queued; null where it is not known. */
+  /** The tool whose call the service queued; null if unknown. */
   startedBy: string | null
   /** The row of the paid call that became this job; null for one that the service queued. */
   callId: string | null
-  /** When it ended, or was asked about last; null while it runs. */
+  /** When it ended or was last polled; null while it runs. */
   changedAtMs: number | null
   /** When its follower gave up; the job itself continues. */
   cancelledAtMs: number | null
-  /** The question to the user for which its call was not made; the same job makes it after a yes. */
+  /** The question to the user because of which its call was not made; after an approval the same job makes it. */
   asks: string | null
   timesAsked: number
 }
@@ -36,7 +36,7 @@ export type QueuedJobRow = JobRow & { kind: 'video' | 'audio' }
 
 export const isQueued = (job: JobRow): job is QueuedJobRow => job.kind !== 'call'
 
-/** A paid call that goes on as a job. */
+/** A paid call that continues as a job. */
 export interface NewCallJob {
   service: string
   model: string
@@ -46,7 +46,7 @@ export interface NewCallJob {
   tool: CalledTool
 }
 
-/** What only a call's job has; null once it is of no use any more. */
+/** What only a call's job has; null once it is no longer needed. */
 export interface CallJobParts {
   request: unknown
   tool: CalledTool | null
@@ -63,17 +63,17 @@ export interface NewJob {
   startedBy: string | null
 }
 
-/** A file of a job, and whether it came from the address that the job has for it. */
+/** A job's file, and whether it came from the job's own download address. */
 export interface SavedMedia {
   file: SavedFile
   isDownloaded: boolean
 }
 
-/** Jobs on disk, so that a restart loses none that was paid for. */
+/** Stores jobs, so that a restart loses none that was paid for. */
 export class JobRows {
   readonly #state: State
   readonly #clock: Clock
-  /** Jobs whose files this process is saving: a lease is for processes that end, and a large file may outlast it. */
+  /** Jobs whose files this process is saving: a lease handles processes that end, and a large file may outlast it. */
   readonly #saving = new Set<string>()
 
   constructor(state: State, clock: Clock) {
@@ -81,7 +81,7 @@ export class JobRows {
     this.#clock = clock
   }
 
-  /** Inside the transaction that keeps the answer which started it. The id is ours. */
+  /** Runs inside the transaction that stores the answer which started the job. We choose the id. */
   insert(db: DatabaseSync, job: NewJob): string {
     const id = newId('job')
     db.prepare(
@@ -95,7 +95,7 @@ export class JobRows {
     return id
   }
 
-  /** The job of a call in flight; the one that another caller of the same call has, where there is one. */
+  /** Returns the job of a call in flight; the existing one if another caller of the same call has it. */
   insertCall(job: NewCallJob): JobRow {
     this.#prepared()
     const row = this.#state.decide(db => {
@@ -130,7 +130,7 @@ export class JobRows {
     return { request: json(row?.request), tool: json(row?.tool) }
   }
 
-  /** A call whose answer is in its row. */
+  /** Ends a job whose call's answer is in its row. */
   callAnswered(id: string, chargedMicroUsd: MicroUsd | null): void {
     this.#run(
       `UPDATE jobs SET state = 'completed', price_micro_usd = ?, request = NULL, changed_at_ms = ?
@@ -141,7 +141,7 @@ export class JobRows {
     )
   }
 
-  /** A call that comes to nothing. */
+  /** Ends a job whose call failed. */
   callFailed(id: string, failure: string, chargedMicroUsd: MicroUsd | null): void {
     this.#run(
       `UPDATE jobs SET state = 'failed', failure = ?, price_micro_usd = ?, request = NULL, tool = NULL, changed_at_ms = ?
@@ -153,7 +153,10 @@ export class JobRows {
     )
   }
 
-  /** A call that was not made because the user has to decide first; what it was is kept, so that it can be made then. */
+  /**
+   * Records that a call was not made because the user must decide first; its request is kept, so that it can be made
+   * later.
+   */
   callAsks(id: string, failure: string, approvalId: string): void {
     this.#run(
       `UPDATE jobs SET state = 'failed', failure = ?, price_micro_usd = 0, asks = ?, times_asked = times_asked + 1,
@@ -165,7 +168,7 @@ export class JobRows {
     )
   }
 
-  /** The same job goes on with another call; the id of that one's job where it has another. */
+  /** Continues the job with another call; returns the id of that call's job if it has a different one. */
   callAgain(id: string, callId: string): string | null {
     this.#prepared()
     return this.#state.decide(db => {
@@ -179,7 +182,7 @@ export class JobRows {
     })
   }
 
-  /** What the call of such a job was not made for is over. */
+  /** The question that prevented the job's call is closed. */
   askedNoMore(id: string, failure: string): void {
     this.#run('UPDATE jobs SET asks = NULL, request = NULL, tool = NULL, failure = ? WHERE id = ?', failure, id)
   }
@@ -209,7 +212,7 @@ export class JobRows {
       .map(read)
   }
 
-  /** Those of a service that run and were started in that time, the newest first. */
+  /** Returns a service's running jobs that were started in that time, newest first. */
   running(service: string, { afterMs, beforeMs }: { afterMs: number; beforeMs: number }, most: number): JobRow[] {
     return exactly(
       this.#database(),
@@ -220,7 +223,7 @@ export class JobRows {
       .map(read)
   }
 
-  /** A service says it: what is no time says nothing. */
+  /** From the service, so invalid values are ignored. */
   typical(id: string, ms: number): void {
     if (Number.isSafeInteger(Math.round(ms)))
       this.#run('UPDATE jobs SET typical_ms = ? WHERE id = ?', Math.round(ms), id)
@@ -237,12 +240,12 @@ export class JobRows {
     )
   }
 
-  /** What it made is deleted at the service; a file that was saved stays. */
+  /** Its result is deleted at the service; a saved file stays. */
   deleted(id: string): void {
     this.#run(`UPDATE jobs SET state = 'deleted' WHERE id = ? AND state = 'completed'`, id)
   }
 
-  /** The job and its file's own row, in one transaction. */
+  /** Stores the job and its file's own row in one transaction. */
   saved({ jobId, model, startedBy }: JobRow, { file, isDownloaded }: SavedMedia): void {
     this.#prepared()
     this.#state.decide(db => {
@@ -260,7 +263,7 @@ export class JobRows {
     this.#run('UPDATE jobs SET delivered = 1 WHERE id = ?', id)
   }
 
-  /** Whether the caller saves the file; one at a time does. */
+  /** Returns whether the caller may save the file; only one does at a time. */
   takeSaving(id: string): boolean {
     if (this.#saving.has(id)) return false
     const nowMs = this.#clock.now()
@@ -281,7 +284,7 @@ export class JobRows {
     return isTaken
   }
 
-  /** Another process that has taken it over since keeps it. */
+  /** Does nothing if another process has taken it over since. */
   leaveSaving(id: string): void {
     this.#saving.delete(id)
     this.#run('UPDATE jobs SET saver = NULL WHERE id = ? AND saver = ?', id, thisProcess())
@@ -303,7 +306,7 @@ export class JobRows {
   }
 }
 
-/** Jobs that have ended, the oldest first, by age and by number; their files stay. */
+/** Drops ended jobs, oldest first, by age and number; their files stay. */
 function forgetFinished(db: DatabaseSync, nowMs: number): void {
   db.prepare(`DELETE FROM jobs WHERE state <> 'running' AND started_at_ms < ?`).run(nowMs - finishedJobsKeptMs)
   db.prepare(

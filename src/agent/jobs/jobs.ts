@@ -1,6 +1,6 @@
 import type { Client, OpenedAnswer } from '#client/client.ts'
 import { ClientError } from '#client/client-error.ts'
-import { type Downloaded, download, saveBody } from '#client/download/download.ts'
+import { type Downloaded, type DownloadOptions, download, saveBody } from '#client/download/download.ts'
 import { retryAtMs } from '#client/retry/retry.ts'
 import { ProviderContentPolicy } from '#contract/errors/failures.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
@@ -20,7 +20,7 @@ import { type Files, freePath, inFolder } from '../media/files.ts'
 import type { CallJobs } from './call-jobs.ts'
 import { isQueued, type JobRow, type JobRows, jobView, type QueuedJobRow, type SavedMedia } from './job-rows.ts'
 
-export type Waiting = Required<Omit<Invocation, 'called' | 'waits'>>
+export type Waiting = Required<Omit<Invocation, 'called' | 'waits' | 'shows'>>
 
 export interface JobContext extends AgentContext {
   files: Files
@@ -28,7 +28,7 @@ export interface JobContext extends AgentContext {
   callJobs: CallJobs
 }
 
-/** Asks after jobs and saves what they made. */
+/** Polls jobs and saves their results. */
 export class Jobs implements JobStore {
   readonly #agent: JobContext
   readonly #rows: JobRows
@@ -36,7 +36,7 @@ export class Jobs implements JobStore {
   readonly #waiting: Waiting
   readonly #deliver: (job: JobRow) => Promise<never>
 
-  /** `deliver` throws the result of a call that is done, as the tool that was called says it. */
+  /** `deliver` throws the result of a finished call in the form of the called tool. */
   constructor(agent: JobContext, waiting: Waiting, deliver: (job: JobRow) => Promise<never>) {
     this.#agent = agent
     this.#rows = agent.jobRows
@@ -83,7 +83,7 @@ export class Jobs implements JobStore {
     return jobView(this.#own(jobId))
   }
 
-  /** A job that we started; of another service's jobs this one knows nothing. */
+  /** Returns a job that we started; jobs at other services are unknown here. */
   #own(jobId: string): JobRow {
     const job = this.#rows.find(jobId)
     if (job && job.service === this.#agent.client.address.baseUrl) return job
@@ -99,7 +99,7 @@ export class Jobs implements JobStore {
     return jobView(job)
   }
 
-  /** One question to the service. The time before which another is useless, where it said one. */
+  /** Polls the service once. Returns the time before which another poll is useless, if it gave one. */
   async #ask(job: JobRow, countFault: () => number): Promise<number | null> {
     if (job.state !== 'running' || !isQueued(job)) return null
     try {
@@ -133,7 +133,10 @@ export class Jobs implements JobStore {
     }
     try {
       this.#waiting.report({ message: `${untrustedId(job.model)}: done, saving` })
-      const saved = await saveJobMedia(this.#agent.client, this.#agent.files, job, answer, this.#waiting.signal)
+      const saved = await saveJobMedia(this.#agent.client, this.#agent.files, job, answer, {
+        signal: this.#waiting.signal,
+        onBytes: (bytes, totalBytes) => this.#waiting.report(savingStep(job, bytes, totalBytes)),
+      })
       this.#rows.saved(job, saved)
     } catch (error) {
       this.#rows.leaveSaving(job.jobId)
@@ -141,7 +144,7 @@ export class Jobs implements JobStore {
     }
   }
 
-  /** Whether the error is the end of the job; then it stands in its row. */
+  /** Returns whether the error ends the job; then it is recorded in its row. */
   async #end(job: JobRow, error: unknown): Promise<boolean> {
     if (!(error instanceof ServiceError)) return false
     const end = endings[error.kind]
@@ -154,7 +157,7 @@ export class Jobs implements JobStore {
   }
 }
 
-/** Answers that are a job's last word (brief §3.1: there is no state for a failure). */
+/** Answers that end a job (brief §3.1: failure is not a state). */
 const endings: Readonly<Record<string, readonly ['failed' | 'deleted', string]>> = {
   PROVIDER_CONTENT_POLICY: ['failed', "The provider's content policy refused it."],
   INFERENCE_FAILED: ['failed', 'The model failed.'],
@@ -173,8 +176,8 @@ const queued = ({ model, queueId }: JobRow) => ({
 })
 
 /**
- * What came from an address of its own is deleted there (brief §3.1), all else by its job: an address that gave no file is
- * a service's word only. Throws where it may still be there.
+ * Deletes the result: a file that came from its own address is deleted there (brief §3.1), anything else through its
+ * job, because an address that gave no file is only the service's claim. Throws if it may still exist.
  */
 async function forgetMedia(client: Client, job: QueuedJobRow, signal: AbortSignal): Promise<void> {
   if (job.downloadUrl === null || !job.isDownloaded) {
@@ -209,7 +212,7 @@ const notDeleted = (): ToolFailure =>
     next: 'Call job_delete again in a minute.',
   })
 
-/** Whether a wallet's own records show that a job's price came back; false where that cannot be seen. */
+/** Returns whether a wallet's own records show that a job was refunded; false if that cannot be seen. */
 async function wasRefunded({ client, wallet }: AgentContext, queueId: string): Promise<boolean> {
   if (!wallet) return false
   try {
@@ -217,35 +220,46 @@ async function wasRefunded({ client, wallet }: AgentContext, queueId: string): P
     const { answer } = await client.call(getWalletTransactions, call, { attempts: 1 })
     return answer.data.transactions.some(({ type, requestId }) => type === 'REFUND' && requestId === queueId)
   } catch {
-    // Not known is not refunded; the credit shows it in any case.
+    // Unknown counts as not refunded; the credit shows it in any case.
     return false
   }
 }
 
-/** What a service may send of a finished job, by what it says that it is. */
+/** Types that a service may send for a finished job. */
 const jobTypes = {
   video: ['video/mp4'],
   audio: ['audio/mpeg', 'audio/wav', 'audio/flac'],
 } as const
 
+const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(1)
+
+function savingStep({ model }: JobRow, bytes: number, totalBytes: number | null) {
+  const saving = `${untrustedId(model)}: saving`
+  if (totalBytes === null || totalBytes === 0) return { message: `${saving} ${megabytes(bytes)} MB` }
+  const message = `${saving} ${megabytes(bytes)} of ${megabytes(totalBytes)} MB`
+  return { message, done: bytes, total: totalBytes }
+}
+
+type Saving = Required<Pick<DownloadOptions, 'signal' | 'onBytes'>>
+
 type Finished = OpenedAnswer<typeof retrieveVideo | typeof retrieveAudio>
 
-/** Writes what a finished job made into the output folder under a name of ours; a file that is there is never touched. */
+/** Writes a finished job's result into the output folder under a name of ours; an existing file is never touched. */
 async function saveJobMedia(
   client: Client,
   files: Files,
   job: QueuedJobRow,
   finished: Finished,
-  signal: AbortSignal,
+  saving: Saving,
 ): Promise<SavedMedia> {
   const folder = await files.outputFolder()
   const types: readonly SniffedType[] = jobTypes[job.kind]
   const said = finished.kind === 'bytes' ? types.find(type => type === finished.mimeType) : types[0]
-  // Its first bytes have to be of that type, too.
+  // Its first bytes must match that type too.
   const mimeType = said ?? jobTypes[job.kind][0]
   const madeBy = { startedAtMs: job.startedAtMs, model: job.model, id: job.jobId }
   const file = { path: freePath(folder, madeBy, mimeType), partPath: inFolder(folder, `.${job.jobId}.part`), mimeType }
-  const { path, bytes, isDownloaded } = await write(client, job, finished, file, signal)
+  const { path, bytes, isDownloaded } = await write(client, job, finished, file, saving)
   return { file: { path, mimeType, bytes }, isDownloaded }
 }
 
@@ -254,20 +268,21 @@ async function write(
   job: JobRow,
   finished: Finished,
   file: Parameters<typeof saveBody>[1],
-  signal: AbortSignal,
+  saving: Saving,
 ): Promise<Downloaded & { isDownloaded: boolean }> {
-  if (finished.kind === 'bytes') return { ...(await saveBody(finished.response, file)), isDownloaded: false }
+  if (finished.kind === 'bytes') return { ...(await saveBody(finished.response, file, saving)), isDownloaded: false }
   if (job.downloadUrl === null) {
     const said = 'The service finished a job without its bytes and without an address for them.'
     throw new ClientError('unreadable', said, { wasSent: true })
   }
   try {
-    return { ...(await download(client, job.downloadUrl, file, { signal })), isDownloaded: true }
+    return { ...(await download(client, job.downloadUrl, file, saving)), isDownloaded: true }
   } catch (error) {
     if (!isOver(error)) throw error
-    // A signed address may end before its file does: the service has the last word, and may send the file itself.
-    const again = await askAgain(client, job, signal)
-    if (again.kind === 'bytes') return { ...(await saveBody(again.response, file)), isDownloaded: false }
+    // A signed address may expire before its file is downloaded: the service is asked again, and may send the file
+    // itself.
+    const again = await askAgain(client, job, saving.signal)
+    if (again.kind === 'bytes') return { ...(await saveBody(again.response, file, saving)), isDownloaded: false }
     throw error
   }
 }

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { join, resolve } from 'node:path'
-import { isSameSecret } from '#host/signatures.ts'
+import { isSameSecret } from '#host/signatures/signatures.ts'
 import { readPrivateFile, writeNewPrivateFile } from '#wallet/private-file.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
 
-/** What clients of `farebox mcp --http` show, kept where its owner alone can read it. */
+/** The token for clients of `farebox mcp --http`, readable only by its owner. */
 export interface HttpToken {
   /** For the user at the terminal; the token itself is never printed. */
   path: string
@@ -15,15 +15,15 @@ export interface HttpToken {
 export const httpTokenFileName = 'mcp-token'
 const tokenBytes = 32
 
-/** More than a token of ours has, with the line's end of an editor. */
+/** One of our tokens plus a line end from an editor fits. */
 const mostBytes = 256
 
-/** What is no token of ours is not taken for one: a file that was emptied would let everyone in. */
+/** Anything else is not accepted as a token: an emptied file would let everyone in. */
 const shape = /^[\w-]{43}$/
 
 /**
- * The token of a data folder, made at its first use, so that clients keep it over restarts. Throws `WalletRefusal` where
- * others can read the file or where it holds something else.
+ * Returns the token of a data folder, created on first use, so that clients keep it across restarts. Throws
+ * `WalletRefusal` if others can read the file or it contains something else.
  */
 export function httpToken(stateFolder: string): HttpToken {
   const folder = resolve(stateFolder)

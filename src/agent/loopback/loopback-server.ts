@@ -6,11 +6,11 @@ import { loopbackConnections, loopbackServerOptions } from '#toolkit/bounds.ts'
 
 export interface LoopbackServer {
   port: number
-  /** Takes no more requests, and lets running answers end for so long. */
+  /** Stops accepting requests, and lets answers in flight finish within this time. */
   close(graceMs: number): Promise<void>
 }
 
-/** A server for this machine alone; port 0 lets the system choose. Rejects with Node's own error where the port is taken. */
+/** Opens a server on loopback; port 0 lets the system choose. Rejects with Node's own error if the port is taken. */
 export async function openLoopbackServer(
   wantedPort: number,
   answer: (request: Request, port: number) => Promise<Response>,

@@ -1,32 +1,35 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { type Clock, minuteMs, systemClock } from '#contract/time.ts'
-import { isSameSecret } from '#host/signatures.ts'
+import { isSameSecret } from '#host/signatures/signatures.ts'
 import { hiddenShown } from '#toolkit/values/untrusted.ts'
 import { openLoopbackServer } from './loopback-server.ts'
 
-/** What a page for one browser shows and takes. */
+/** A page for one browser: what it shows and accepts. */
 export interface BrowserPage {
-  /** The body of the page as it is now; `formToken` belongs into each form. */
+  /** Returns the current body of the page; each form must contain `formToken`. */
   show(formToken: string, notice: string | null): Promise<string> | string
-  /** What a form says; answers the notice above the page that is shown next. */
+  /** Handles a form; returns the notice above the page that is shown next. */
   take(form: URLSearchParams): Promise<string | null>
-  /** What is said of a link that was used, or is another one's. */
+  /** Shown for a link that was used or is invalid. */
   usedLink: string
 }
 
 export interface OpenPage {
-  /** A link for the user alone: the first browser that opens it gets the page. An earlier unused link stays valid. */
+  /**
+   * Returns a link for the user alone: the first browser that opens it gets the page. An earlier unused link stays
+   * valid.
+   */
   link(): string
   close(): Promise<void>
 }
 
-/** Serves a page on a port of this machine, for the one browser that opens the newest link first. */
+/** Serves a page on a loopback port, only to the browser that first opens the newest link. */
 export async function openBrowserPage(page: BrowserPage, clock: Clock = systemClock): Promise<OpenPage> {
   const browser = new OneBrowser(page, clock)
   const server = await openLoopbackServer(0, (request, port) => browser.answer(request, port))
   return {
     link: () => `http://127.0.0.1:${server.port}/open/${browser.linkSecret()}`,
-    // The last answer is on its way to the browser.
+    // Lets the last answer reach the browser.
     close: () => server.close(lastAnswerMs),
   }
 }
@@ -34,10 +37,10 @@ export async function openBrowserPage(page: BrowserPage, clock: Clock = systemCl
 const cookieName = 'farebox_page'
 
 /**
- * The link works once and begins the one session that there is; a form needs that session, the page's own path, a token of
- * this page, and the browser's own word that it comes from here, so that no other page can click for the user. Browsers
- * send a cookie to every port of a host, so the session alone may be known to whatever else listens on this machine; its
- * path keeps it from them, and is a secret that they are not told.
+ * The link works once and starts the only session. A form needs that session, the page's own path, this page's token,
+ * and the browser's own header that it comes from here, so that no other page can click for the user. Browsers send a
+ * cookie to every port of a host, so other programs on this machine may learn the session; the path is a secret that
+ * they do not get.
  */
 class OneBrowser {
   readonly #page: BrowserPage
@@ -64,7 +67,7 @@ class OneBrowser {
 
   async answer(request: Request, port: number): Promise<Response> {
     const origin = `http://127.0.0.1:${port}`
-    // A name that somebody's DNS points here is another origin to a browser, and none of ours.
+    // A name whose DNS points here is another origin to a browser, and not ours.
     if (request.headers.get('host') !== `127.0.0.1:${port}`) return said(403, 'Open this page only at its own address.')
     const { pathname } = new URL(request.url)
     const isRead = request.method === 'GET'
@@ -89,7 +92,7 @@ class OneBrowser {
     if (this.#linkSecret === null || isOld || !isSameSecret(secret, this.#linkSecret))
       return said(410, this.#page.usedLink)
     this.#linkSecret = null
-    // The browser that opened an earlier link has the page no longer.
+    // The browser that opened an earlier link loses the page.
     this.#session = newSecret()
     this.#pathSecret = newSecret()
     const path = `/p/${this.#pathSecret}/`
@@ -105,13 +108,13 @@ async function readForm(request: Request): Promise<URLSearchParams | null> {
   return length <= formBytes ? new URLSearchParams(await request.text()) : null
 }
 
-/** Of the link, the page's path, its session and its form, each: nobody guesses 256 bits. */
+/** For the link, the page's path, its session and its form, each: 256 bits cannot be guessed. */
 const secretBytes = 32
-/** How long a link works that was not used, in milliseconds; it may lie in a log of the client. */
+/** How long an unused link works, in milliseconds; it may end up in a client's log. */
 const linkMs = 15 * minuteMs
-/** An answer is a few fields. */
+/** A form is a few fields. */
 const formBytes = 4_096
-/** How long the last page has to reach its browser when the server closes. */
+/** How long the last page may take to reach its browser when the server closes. */
 const lastAnswerMs = 2_000
 
 const newSecret = (): string => randomBytes(secretBytes).toString('base64url')
@@ -122,18 +125,24 @@ const cookieOf = (request: Request): string =>
     .find(pair => pair.startsWith(`${cookieName}=`))
     ?.slice(cookieName.length + 1) ?? ''
 
-const pageStyle = `:root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}
-body{max-width:44rem;margin:2rem auto;padding:0 1rem}
-.question{border:1px solid #8888;border-radius:.5rem;padding:.5rem 1.25rem;margin:1.5rem 0}
-h1{font-size:1.25rem}h2{font-size:1.1rem;overflow-wrap:anywhere}
-pre{white-space:pre-wrap;overflow-wrap:anywhere;max-height:24rem;overflow:auto;border-left:4px solid #8888;padding:.5rem 1rem}
-dd{margin:0 0 .5rem;font-family:ui-monospace,monospace;overflow-wrap:anywhere}
-.buttons{display:flex;flex-wrap:wrap;gap:1rem;justify-content:flex-end}button{font:inherit;padding:.4rem 1.2rem}
-label{display:block}fieldset{border:0;padding:0;margin:1rem 0}legend{font-weight:600;padding:0}
-input{font:inherit}.field{display:grid;grid-template-columns:minmax(0,1fr) 9rem;gap:.5rem;align-items:center;margin:.4rem 0}
-.wide{grid-template-columns:minmax(0,1fr)}
+/** The colours and sizes of `pages/kit/style.css`, for a page that loads nothing. */
+const pageStyle = `:root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif;
+--ground:light-dark(#f7f7f5,#141614);--card:light-dark(#fff,#1d201d);--line:light-dark(#d9dad4,#363b36);--ink:light-dark(#1c1f1c,#e8eae6);
+--quiet:light-dark(#5a605a,#a3aaa2);--main:light-dark(#0a6c5c,#5fd0b8);--on-main:light-dark(#fff,#0c1311);accent-color:var(--main)}
+*{box-sizing:border-box}body{max-width:44rem;margin:2rem auto;padding:0 1rem;background:var(--ground);color:var(--ink)}
+.question,fieldset{background:var(--card);border:1px solid var(--line);border-radius:.5rem;padding:.75rem 1rem;margin:1.25rem 0}
+h1{font-size:1.25rem}h2{font-size:1.1rem;margin:.25rem 0;overflow-wrap:anywhere}a{color:var(--main)}
+pre{white-space:pre-wrap;overflow-wrap:anywhere;max-height:24rem;overflow:auto;border-left:4px solid var(--line);padding:.5rem 1rem}
+dt{color:var(--quiet);font-size:.9rem}dd{margin:0 0 .5rem;font-family:ui-monospace,monospace;font-size:.9rem;overflow-wrap:anywhere}
+button,input:not([type=radio]){font:inherit;color:inherit;background:var(--card);border:1px solid light-dark(#868b84,#767d75);border-radius:.35rem;padding:.35rem .7rem;width:100%}
+.buttons{display:flex;flex-wrap:wrap;gap:.75rem;justify-content:flex-end}.buttons button{width:auto;cursor:pointer}
+.buttons button:first-child{background:var(--main);border-color:var(--main);color:var(--on-main)}
+:focus-visible{outline:2px solid var(--main);outline-offset:2px}
+label{display:block}fieldset label:not(.field){margin:.35rem 0 .35rem 1.6rem;text-indent:-1.6rem}fieldset{min-width:0}legend{font-weight:600;padding:0 .35rem;margin-left:-.35rem}
+.field{display:grid;grid-template-columns:minmax(0,1fr) 8rem;gap:.5rem;align-items:center;margin:.4rem 0}
+.wide{grid-template-columns:minmax(0,1fr);gap:.2rem}
 .qr{background:#fff;padding:.5rem;width:12rem;height:auto}code{overflow-wrap:anywhere}
-.notice{border-left:4px solid #2a7;padding:.25rem 1rem}.small{font-size:.85rem;opacity:.8}`
+.notice{border-left:4px solid var(--main);padding:.25rem 1rem}.small{font-size:.9rem;color:var(--quiet)}`
 
 const styleHash = createHash('sha256').update(pageStyle).digest('base64')
 
@@ -142,7 +151,7 @@ const guards = {
   'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
-  // Without any, a browser would not say where a form came from.
+  // Without it, a browser would not say where a form came from.
   'referrer-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
@@ -151,13 +160,13 @@ const guards = {
 const html = (status: number, text: string): Response =>
   new Response(text, { status, headers: { ...guards, 'content-type': 'text/html; charset=utf-8' } })
 
-/** A page that only says something: a link that was used, an answer from elsewhere. */
+/** A page with only a message, for example about a used link or a form from elsewhere. */
 const said = (status: number, sentence: string): Response =>
   html(status, documentOf('farebox', `<p>${escaped(sentence)}</p>`))
 
 const marks: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
-/** What nobody can see is shown by its number, so that a text cannot look like another one. */
+/** Shows invisible characters by their number, so that a text cannot look like another one. */
 export const escaped = (text: string): string => hiddenShown(text).replace(/[&<>"']/g, mark => marks[mark] ?? mark)
 
 export const paragraph = (text: string): string => `<p>${escaped(text)}</p>`
@@ -165,15 +174,15 @@ export const paragraph = (text: string): string => `<p>${escaped(text)}</p>`
 export const noticeHtml = (notice: string | null): string =>
   notice === null ? '' : `<p class="notice" role="status">${escaped(notice)}</p>`
 
-/** The field by which a form shows that it comes from this page. */
+/** The hidden field that proves that a form comes from this page. */
 export const tokenHtml = (formToken: string): string =>
   `<input type="hidden" name="form" value="${escaped(formToken)}">`
 
-/** A whole page without a script. With `againSeconds` the browser asks for it again by itself. */
+/** Renders a complete page without a script. With `againSeconds` the browser reloads it by itself. */
 export const documentOf = (heading: string, body: string, againSeconds?: number): string => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 ${againSeconds === undefined ? '' : `<meta http-equiv="refresh" content="${againSeconds}">`}
 <title>farebox: ${escaped(heading)}</title><style>${pageStyle}</style></head>
-<body><h1>${escaped(heading)}</h1>
+<body><main><h1>${escaped(heading)}</h1>
 ${body}
-</body></html>`
+</main></body></html>`

@@ -13,13 +13,15 @@ import { inputFileBytes, pathCharacters } from '../bounds.ts'
 import { isDocumentName, isSecretName, mediumGiven, ReadableFiles, refused, tooLarge } from './readable-files.ts'
 
 export interface FileFolders {
-  /** The only folder that is written to; made when it is first needed. */
+  /** The only folder that is written to; created when first needed. */
   output: string
-  /** Folders that may be read beside it. The working folder is none of them: assistants start servers anywhere. */
+  /**
+   * Further folders that may be read. The working folder is not one of them, because assistants start servers anywhere.
+   */
   inputs: readonly string[]
-  /** The folder of keys and journal, which is never read from, whatever the others are. */
+  /** The folder of keys and journal, which is never read from, even if another folder contains it. */
   state: string
-  /** Files that hold secrets wherever they lie, such as those that variables name. */
+  /** Files with secrets, wherever they are, such as those that variables name. */
   secrets?: readonly string[]
 }
 
@@ -35,7 +37,7 @@ export class Files implements Pick<FileStore, 'asMediaUrl' | 'asFormFile' | 'sav
   readonly #sweep: (folder: string) => Promise<void>
   #swept: Promise<void> | undefined
 
-  /** `sweep` clears the output folder of what dead processes have left there, once, before the first file is saved. */
+  /** `sweep` removes what dead processes left in the output folder, once, before the first file is saved. */
   constructor(folders: FileFolders, sweep: (folder: string) => Promise<void> = async () => {}) {
     this.#folders = folders
     this.#readable = new ReadableFiles(folders)
@@ -52,7 +54,7 @@ export class Files implements Pick<FileStore, 'asMediaUrl' | 'asFormFile' | 'sav
     return `data:${type};base64,${bytes.toString('base64')}`
   }
 
-  /** The name that a service is told has the file's ending and nothing else of it. */
+  /** The name that a service gets has the file's extension and nothing else of it. */
   async asFormFile(source: string, kind: Kind, note?: NoteFile): Promise<FormFile> {
     const { bytes, type, path } = await this.#read(source, kind, false)
     note?.(await this.#named(path, bytes))
@@ -60,10 +62,11 @@ export class Files implements Pick<FileStore, 'asMediaUrl' | 'asFormFile' | 'sav
     return new FormFile(new Uint8Array(bytes), `${kind}${ending}`, type)
   }
 
-  /** What was saved here by its name in the output folder, anything else by its whole path. */
-  async #named(path: string, { byteLength: bytes }: Buffer): Promise<AskedFile> {
+  /** A file saved here is shown by its name in the output folder, any other by its whole path. */
+  async #named(path: string, read: Buffer): Promise<AskedFile> {
     const output = await realOrEmpty(this.#folders.output)
-    return { name: output !== '' && isInside(path, output) ? relative(output, path) : path, bytes }
+    const name = output !== '' && isInside(path, output) ? relative(output, path) : path
+    return { name, bytes: read.byteLength, sha256: createHash('sha256').update(read).digest('hex') }
   }
 
   async #read(
@@ -76,14 +79,14 @@ export class Files implements Pick<FileStore, 'asMediaUrl' | 'asFormFile' | 'sav
     const bytes = await this.#readable.read(path)
     const type = sniffType(bytes.subarray(0, headBytes))
     if (!type && isSecretName(basename(path))) throw this.#outside(takesAddress)
-    // Its reader finds out what a document is; an image or a recording is none.
+    // A document's reader detects its type; an image or a recording is not a document.
     if (kind === 'document' && !type && isDocumentName(path)) return { bytes, type: 'application/octet-stream', path }
     if (!type?.startsWith(`${kind}/`))
-      throw refused(`The file is not ${kind} of a supported type.`, `Give a path to ${anExample[kind]}.`)
+      throw refused(`The file is not ${named[kind]} of a supported type.`, `Give a path to ${anExample[kind]}.`)
     return { bytes, type, path }
   }
 
-  /** The same text of the same origin is the same file, however often it is read. */
+  /** The same text from the same origin gives the same file, however often it is read. */
   async saveText(
     text: string,
     name: string,
@@ -95,7 +98,7 @@ export class Files implements Pick<FileStore, 'asMediaUrl' | 'asFormFile' | 'sav
     return { path, mimeType, bytes: bytes.byteLength }
   }
 
-  /** The bytes of a file that was saved, as long as it is what it was and lies where it may be read. Throws `ToolFailure`. */
+  /** Returns the bytes of a saved file if it is unchanged and may be read. Throws `ToolFailure`. */
   async bytesOf(file: SavedFile, mostBytes: number): Promise<Buffer> {
     const { path, mimeType, bytes: size } = file
     if (size > mostBytes)
@@ -108,18 +111,18 @@ export class Files implements Pick<FileStore, 'asMediaUrl' | 'asFormFile' | 'sav
     return bytes
   }
 
-  /** Where a saved file is, as long as it is there and may be read. */
+  /** Returns the path of a saved file if it exists and may be read. */
   async readablePath({ path }: SavedFile): Promise<string> {
     const real = await realpath(path).catch(() => null)
     if (real === null)
       throw refused(`The file no longer exists: ${path}`, 'It was deleted or moved since it was saved.')
-    // It had no link in its path when it was saved.
+    // Its path contained no link when it was saved.
     if (real !== path || (await this.#readable.pathOf(real)) !== real)
       throw refused('The file is not in a folder that tools may read.', openIt(path))
     return real
   }
 
-  /** The output folder, made where it is not there. */
+  /** Returns the output folder, created if missing. */
   async outputFolder(): Promise<string> {
     try {
       await mkdir(this.#folders.output, { recursive: true, mode: 0o700 })
@@ -135,7 +138,7 @@ export class Files implements Pick<FileStore, 'asMediaUrl' | 'asFormFile' | 'sav
     }
   }
 
-  /** The same words whether it is missing or forbidden, so that nobody finds out what lies elsewhere. */
+  /** The same message whether the file is missing or forbidden, so that it reveals nothing about other files. */
   #outside(takesAddress: boolean): ToolFailure {
     const folders = [this.#folders.output, ...this.#folders.inputs].join(', ')
     return refused(
@@ -145,8 +148,15 @@ export class Files implements Pick<FileStore, 'asMediaUrl' | 'asFormFile' | 'sav
   }
 }
 
-/** What no first bytes tell. */
+/** Types that cannot be detected from the first bytes. */
 const textTypes: ReadonlySet<string> = new Set(['text/plain', 'application/json'])
+
+const named: Readonly<Record<Kind, string>> = {
+  image: 'an image',
+  video: 'a video',
+  audio: 'audio',
+  document: 'a document',
+}
 
 const anExample: Readonly<Record<Kind, string>> = {
   image: 'a PNG, JPEG, WebP or GIF',
@@ -169,7 +179,7 @@ function pathOf(source: string, folder: string): string {
 function dataUrl(source: string, kind: MediaKind): string {
   const match = /^data:([a-z]+)\/[a-z0-9.+-]+;base64,([A-Za-z0-9+/]+={0,2})$/i.exec(source)
   if (match?.[1]?.toLowerCase() !== kind)
-    throw refused(`This data URL is not ${kind} in base64.`, 'Give a path or an https URL.')
+    throw refused(`This data URL is not ${named[kind]} in base64.`, 'Give a path or an https URL.')
   if ((match[2]?.length ?? 0) > (inputFileBytes * 4) / 3 + 4) throw tooLarge()
   return source
 }
@@ -185,34 +195,34 @@ const openIt = (path: string): string => `Ask the user to open it at ${path}`
 
 interface Text {
   bytes: Buffer
-  /** What the file is called for; nothing of it but letters and digits is kept. */
+  /** A name for the file; only its letters and digits are used. */
   name: string
   extension: 'txt' | 'json'
 }
 
-/** Beside a file that was cut short or that someone wrote in since, a whole one gets its own name. */
+/** Besides a file that is incomplete or was changed since, a complete one gets a name of its own. */
 const mostNames = 20
 
 /**
- * The path of a text, whole and synced. The same text of the same origin is the same file, however often it is saved; a
- * file that holds anything else is neither taken for it nor replaced. Throws `ClientError` of kind `no-space`.
+ * Saves a text, complete and synced, and returns its path. The same text from the same origin is the same file, however
+ * often it is saved; a file with other content is neither reused nor replaced. Throws `ClientError` of kind `no-space`.
  */
 async function saveText(folder: string, { bytes, name, extension }: Text): Promise<string> {
   const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 12)
-  // Of one process alone: two that save the same text at once would write into each other's part.
+  // Unique per process: two that save the same text at once would write into each other's part.
   const part = inFolder(folder, `.${hash}-${process.pid}-${randomUUID()}.part`)
   for (let count = 1; count <= mostNames; count++) {
     const ending = count === 1 ? extension : `${count}.${extension}`
     const path = inFolder(folder, `${slugOf(name, 'text')}-${hash}.${ending}`)
     if (await holds(path, bytes)) return path
     if (await isNamed(part, path, bytes)) return path
-    // Another call may have saved the same meanwhile.
+    // Another call may have saved the same text meanwhile.
     if (await holds(path, bytes)) return path
   }
   throw new Error('No free file name is left for this text.')
 }
 
-/** False where another took the name meanwhile. */
+/** Returns false if another process took the name meanwhile. */
 async function isNamed(part: string, path: string, bytes: Buffer): Promise<boolean> {
   try {
     await appendTo(part, pieceOf(bytes), { from: 0, maximumBytes: bytes.byteLength })
@@ -225,7 +235,10 @@ async function isNamed(part: string, path: string, bytes: Buffer): Promise<boole
   }
 }
 
-/** What cannot be read, or is no plain file of that size, is another's: a pipe is waited for by nobody, a link not followed. */
+/**
+ * A file that cannot be read, or is not a regular file of that size, is not ours: it does not wait for a pipe or follow
+ * a link.
+ */
 async function holds(path: string, bytes: Buffer): Promise<boolean> {
   const there = await lstat(path).catch(() => null)
   if (!there?.isFile() || there.size !== bytes.byteLength) return false
@@ -241,7 +254,7 @@ async function* pieceOf(bytes: Buffer): AsyncGenerator<Uint8Array> {
 
 const codeOf = (error: unknown): unknown => (error as NodeJS.ErrnoException | null)?.code
 
-/** What a file is named for: when and by which model it was made, and the job or call. */
+/** The parts of a file's name: when and by which model it was made, and the job or call. */
 interface MadeBy {
   startedAtMs: number
   model: string
@@ -249,8 +262,8 @@ interface MadeBy {
 }
 
 /**
- * A name of ours that no file has yet, for the next of those that were made together. A file that a crash left without its
- * row keeps its name, too.
+ * Returns an unused name of ours, with a number for files that were made together. A file that a crash left without its
+ * row keeps its name too.
  */
 export function freePath(folder: string, { startedAtMs, model, id }: MadeBy, mimeType: SniffedType): string {
   for (let count = 1; count <= mostNames; count++) {
@@ -278,13 +291,13 @@ const extensions: Readonly<Record<SniffedType, string>> = {
   'audio/mp4': 'm4a',
 }
 
-/** A name of ours: when, by which model, which job. Nothing of it is a stranger's. */
+/** Builds a name of ours from the time, the model and the job, with nothing untrusted in it. */
 export function outputName(startedAtMs: number, model: string, jobId: string, extension: string): string {
   const when = new Date(startedAtMs).toISOString().slice(0, 16).replace(/[-:]/g, '').replace('T', '-')
   return `${when}-${slugOf(model, 'file')}-${jobId.slice(-6)}.${extension}`
 }
 
-/** Small letters, digits and hyphens of a name; `otherwise` where it has none. */
+/** Returns a name's lower-case letters, digits and hyphens; `otherwise` if it has none. */
 const slugOf = (name: string, otherwise: string): string =>
   name
     .toLowerCase()

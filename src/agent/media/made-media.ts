@@ -8,10 +8,10 @@ import type { Made, SavedFile } from '#toolkit/tool-context.ts'
 import { askedModel } from '../prices/asked-models.ts'
 import { type Files, freePath, inFolder } from './files.ts'
 
-/** What is kept of an answer that is images or audio, in place of their bytes. */
+/** What is stored for an answer with images or audio, in place of their bytes. */
 export type MadeMedia = Omit<Made, 'paid'>
 
-/** Whether what it answers is bought as files. */
+/** Whether the operation's result is files. */
 export const makesMedia = (operation: Operation): boolean => isPaid(operation) && kindOf(operation) !== null
 
 function kindOf({ answer: { bytes = [] } }: Operation): 'image' | 'audio' | null {
@@ -20,24 +20,24 @@ function kindOf({ answer: { bytes = [] } }: Operation): 'image' | 'audio' | null
   return first.startsWith('audio/') ? 'audio' : null
 }
 
-/** Of one answer; a request asks for four at most. */
+/** For one answer; a request asks for four at most. */
 const mostImages = 16
 
 interface Making {
   client: Client
   files: Files
-  /** Names the files of one call. */
+  /** Used in the names of the call's files. */
   callId: string
 }
 
-/** Sends a call that makes media and saves what comes of it, so that only their paths are kept. */
+/** Sends a call that makes media and saves the results, so that only their paths are stored. */
 export async function makeMedia<O extends Operation>(
   { client, files, callId }: Making,
   operation: O,
   call: CallOf<O>,
   options: CallOptions,
 ): Promise<ClientAnswer<O>> {
-  // Before anything is bought that would have no place.
+  // Checked before anything is bought that could not be saved.
   const folder = await files.outputFolder()
   const opened = await client.open(operation, call, options)
   const saved: SavedFile[] = []
@@ -54,7 +54,7 @@ export async function makeMedia<O extends Operation>(
       saved.push(file)
     }
     const made: MadeMedia = { files: saved, model: headers.model, isBlurred: headers.isBlurred }
-    // An operation of bytes has no JSON; what is kept in its place is ours.
+    // An operation that returns bytes has no JSON; what is stored instead is ours.
     return { answer: made as never, headers }
   } catch (error) {
     if (opened.kind === 'bytes') opened.response.discard()
@@ -64,7 +64,7 @@ export async function makeMedia<O extends Operation>(
   }
 }
 
-/** What was made has been charged, whatever keeps it from its place: the same call must not buy it again by itself. */
+/** The result has been charged even if it cannot be saved: the same call must not buy it again automatically. */
 function asUnsaved(error: unknown, signal: AbortSignal | undefined): unknown {
   if (error instanceof ClientError || signal?.aborted) return error
   return new ClientError('unsaved', 'The result could not be saved.', { wasSent: true, cause: error })

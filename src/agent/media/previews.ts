@@ -5,11 +5,11 @@ import { inFile, inFolder } from '#host/files.ts'
 import { FfmpegMissing } from '#host/media/ffmpeg.ts'
 import { MediaFailed, MediaWorkers } from '#host/media/media-workers.ts'
 import { jpegQuality } from '#host/media/tasks.ts'
-import type { SavedFile, Shown } from '#toolkit/tool-context.ts'
+import type { MediaBounds, SavedFile, Shown } from '#toolkit/tool-context.ts'
 import * as bounds from '../bounds.ts'
 import type { Files } from './files.ts'
 
-/** The reader of each type is named, so that no content is taken for a playlist or a script. */
+/** The demuxer of each type is fixed, so that no content can pass for a playlist or a script. */
 const readers: Readonly<Record<ImageType, string>> = {
   png: 'png_pipe',
   jpeg: 'jpeg_pipe',
@@ -17,15 +17,24 @@ const readers: Readonly<Record<ImageType, string>> = {
   gif: 'gif',
 }
 
-/** Types that every assistant shows as they are. */
+/** Types that every assistant displays directly. */
 const shownTypes: ReadonlySet<ImageType | null> = new Set<ImageType>(['png', 'jpeg', 'webp'])
+
+type Within = Pick<MediaBounds, 'imagePixels' | 'imageBytes'>
+
+interface Shrinking {
+  within: Within
+  signal: AbortSignal
+  reader: string
+  path: string
+}
 
 /** Previews of saved images and videos. */
 export class Previews {
   readonly #files: Files
   readonly #workers: MediaWorkers
 
-  /** `program` is in place of the file that the media process runs; a test owns it. */
+  /** `program` replaces the file that the media process runs; for tests. */
   constructor(files: Files, program?: string) {
     this.#files = files
     this.#workers = new MediaWorkers({
@@ -34,70 +43,74 @@ export class Previews {
     })
   }
 
-  /** One image within the bounds, or a sentence that says why there is none. Never throws: what was made is saved. */
-  async of(file: SavedFile, signal: AbortSignal): Promise<Shown> {
+  /**
+   * Returns an image within the limits, or a sentence that says why there is none. Never throws, because the result
+   * itself is saved.
+   */
+  async of(file: SavedFile, within: Within, signal: AbortSignal): Promise<Shown> {
     try {
       const isFilm = file.mimeType.startsWith('video/')
-      return (await (isFilm ? this.#ofFilm(file, signal) : this.#ofPicture(file, signal))) ?? none(unreadable)
+      const made = isFilm ? this.#ofFilm(file, within, signal) : this.#ofPicture(file, within, signal)
+      return (await made) ?? none(unreadable)
     } catch (error) {
       return none(error instanceof FfmpegMissing ? `${error.problem} ${error.nextStep}` : unreadable)
     }
   }
 
-  async #ofPicture(file: SavedFile, signal: AbortSignal): Promise<Shown | null> {
+  async #ofPicture(file: SavedFile, within: Within, signal: AbortSignal): Promise<Shown | null> {
     const bytes = await this.#files.bytesOf(file, bounds.inputFileBytes)
     const type = typeOfBytes(bytes)
     const size = type && imageSize(type, bytes)
     if (!size) return null
     const longer = Math.max(size.width, size.height)
-    const isSmall = longer <= bounds.previewPixels && bytes.byteLength <= bounds.previewBytes
+    const isSmall = longer <= within.imagePixels && bytes.byteLength <= within.imageBytes
     if (isSmall && shownTypes.has(type)) return pictureOf(bytes, `image/${type}`)
     if (size.width * size.height > bounds.previewedPixels)
       return none('The image is too large to make a preview of it here.')
     return inFile('picture', bytes, path =>
-      this.#shrunk(signal, readers[type], path, most => {
+      this.#shrunk({ within, signal, reader: readers[type], path }, most => {
         const scale = Math.min(1, most / longer)
         const to = [size.width, size.height].map(side => Math.max(1, Math.round(side * scale)))
-        // What is transparent has hidden colours of its own, which must not come out.
+        // Transparent pixels have hidden colors, which must not appear.
         return `color=c=white:s=${to.join('x')},format=rgb24[w];[in0]scale=${to.join(':')},format=rgba[p];[w][p]overlay=format=rgb:shortest=1,format=yuvj420p`
       }),
     )
   }
 
-  /** The first frame. A film is read where it lies, as it may be large. */
-  async #ofFilm(file: SavedFile, signal: AbortSignal): Promise<Shown | null> {
+  /** The first frame. A video is read in place, because it may be large. */
+  async #ofFilm(file: SavedFile, within: Within, signal: AbortSignal): Promise<Shown | null> {
     const path = await this.#files.readablePath(file)
+    const reader = file.mimeType === 'video/webm' ? 'matroska' : 'mov'
     return this.#shrunk(
-      signal,
-      file.mimeType === 'video/webm' ? 'matroska' : 'mov',
-      path,
+      { within, signal, reader, path },
       most => `[in0]scale='min(${most},iw)':'min(${most},ih)':force_original_aspect_ratio=decrease,format=yuvj420p`,
     )
   }
 
-  /** A JPEG; one that comes out too large is made again, coarser. Null where FFmpeg cannot read it. */
+  /**
+   * Returns a JPEG; one that is too large is made again with stronger compression. Null if FFmpeg cannot read the
+   * image.
+   */
   #shrunk(
-    signal: AbortSignal,
-    reader: string,
-    path: string,
+    { within, signal, reader, path }: Shrinking,
     filterFor: (mostPixels: number) => string,
   ): Promise<Shown | null> {
     const work = this.#workers.turn(
       run =>
         inFolder('preview', async folder => {
-          for (const [mostPixels, coarseness] of tries) {
+          for (const [size, coarseness] of tries) {
             const shrunk = join(folder, 'preview.jpg')
-            const graph = `${filterFor(mostPixels)},trim=end_frame=1`
+            const graph = `${filterFor(Math.ceil(within.imagePixels * size))},trim=end_frame=1`
             const options = jpegQuality(coarseness)
             await run('convert', {
               inputs: [{ path, reader, isStill: true }],
               tracks: [{ kind: 'video', reads: [0], graph, encoder: 'mjpeg', options }],
               to: { path: shrunk, format: 'mjpeg', mostBytes: Number.POSITIVE_INFINITY },
-              // Here too, because the decoder finds another size than the header told where both were made to differ.
+              // Also here, because a crafted image may be larger for the decoder than its header says.
               maxPixels: bounds.previewedPixels,
             })
             const bytes = await readFile(shrunk)
-            if (bytes.length <= bounds.previewBytes) return pictureOf(bytes, 'image/jpeg')
+            if (bytes.length <= within.imageBytes) return pictureOf(bytes, 'image/jpeg')
           }
           return null
         }),
@@ -110,11 +123,11 @@ export class Previews {
   }
 }
 
-/** Pixels of the longer side, and how coarse (2 to 31). */
+/** Of the allowed pixels, and how coarse (2 to 31). */
 const tries = [
-  [bounds.previewPixels, 5],
-  [bounds.previewPixels, 15],
-  [bounds.previewPixels / 2, 20],
+  [1, 5],
+  [1, 15],
+  [1 / 2, 20],
 ] as const
 
 const unreadable = 'The file could not be read as an image in time.'

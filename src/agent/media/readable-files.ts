@@ -11,12 +11,12 @@ import { inputFileBytes } from '../bounds.ts'
 import { httpTokenFileName } from '../loopback/http-token.ts'
 import type { FileFolders } from './files.ts'
 
-/** Device and number: what a file or folder is, under whatever name. */
+/** Device and inode number: identifies a file or folder under any name. */
 type Inode = string
 
 /**
- * Which files tools may read: those in the allowed folders, except hidden ones, data folders of farebox, and files that have
- * another name elsewhere. Folders are compared by what they are, not by how their names are written.
+ * Decides which files tools may read: those in the allowed folders, except hidden ones, farebox data folders, and files
+ * with another name elsewhere. Folders are compared by identity, not by the spelling of their names.
  */
 export class ReadableFiles {
   readonly #folders: FileFolders
@@ -25,15 +25,18 @@ export class ReadableFiles {
     this.#folders = folders
   }
 
-  /** The path without links; null where the file is missing or may not be read. */
+  /** Returns the path without links; null if the file is missing or may not be read. */
   async pathOf(wanted: string): Promise<string | null> {
     const real = await realpath(wanted).catch(() => null)
     return real !== null && (await this.#mayRead(real)) ? real : null
   }
 
-  /** The bytes of a file that `pathOf` has found. Throws `ToolFailure`, also where another file took its place meanwhile. */
+  /**
+   * Returns the bytes of a file that `pathOf` has found. Throws `ToolFailure`, also if another file took its place
+   * meanwhile.
+   */
   async read(real: string): Promise<Buffer> {
-    // A link that took the file's place is not followed, and a pipe is not waited for.
+    // If a link or a pipe took the file's place, it is not followed or waited for.
     const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
     const file = await open(real, flags).catch(() => null)
     if (!file) throw refused('The file cannot be read.', 'Ask the user to check its permissions.')
@@ -47,7 +50,7 @@ export class ReadableFiles {
     }
   }
 
-  /** What was opened is what the path was checked for, and no secret by another name. */
+  /** Checks that the opened file is the one that was checked, and not a secret under another name. */
   async #checkOpened(real: string, opened: BigIntStats): Promise<void> {
     if (opened.nlink > 1n)
       throw refused(
@@ -60,7 +63,7 @@ export class ReadableFiles {
       throw refused('Tools may not read this file.', 'Give another one.')
   }
 
-  /** From the file upwards: nothing hidden or of a data folder up to an allowed folder. */
+  /** From the file upwards to an allowed folder, nothing may be hidden or part of a data folder. */
   async #mayRead(real: string): Promise<boolean> {
     const { output, inputs, state } = this.#folders
     const [saved, kept, ...given] = await Promise.all([output, state, ...inputs].map(inodeAt))
@@ -71,13 +74,13 @@ export class ReadableFiles {
       const inode = await inodeAt(folder)
       if (inode === null) return false
       if (inode === kept || (await isDataFolder(folder))) return false
-      // The output folder may lie in a data folder; any other one is read outside of those alone.
+      // The output folder may be inside a data folder; any other folder must be outside.
       if (inode === saved) return true
       isAllowed ||= given.includes(inode)
     }
   }
 
-  /** Keys and passphrases under whatever name they are mounted. */
+  /** Keys and passphrases, under any name that they are mounted as. */
   async #secrets(): Promise<Set<Inode | null>> {
     const { state, secrets = [] } = this.#folders
     const paths = [...secretFileNames.map(name => join(state, name)), ...secrets]
@@ -112,7 +115,7 @@ export const tooLarge = (): ToolFailure =>
 export const refused = (happened: string, next: string): ToolFailure =>
   new ToolFailure({ happened, charged: zeroUsd, next })
 
-/** Files of a farebox data folder, of a wallet or a service: a folder that has one of them is such a folder. */
+/** Files of a farebox data folder, of a wallet or a service: a folder that contains one of them is such a folder. */
 export const dataFolderMarks = [
   'agent.db',
   'farebox.db',
@@ -121,12 +124,12 @@ export const dataFolderMarks = [
   'chain/keys.json',
 ] as const
 
-/** Hidden files and folders hold settings and keys (`.env`, `.ssh`, `.farebox`), and nobody shows media there. */
+/** Hidden files and folders contain settings and keys (`.env`, `.ssh`, `.farebox`), and media are not kept there. */
 export const isHiddenName = (name: string): boolean => plain(name).toLowerCase().startsWith('.')
 
 /**
- * Whether a file is named like keys, tokens, passphrases, seeds or keystores, in any part of its name. Only for files that
- * are no image, audio or video by their bytes: a video may be called `the-secret.mp4`.
+ * Whether any part of a file's name suggests keys, tokens, passphrases, seeds or keystores. Only for files that are not
+ * an image, audio or video by their bytes, because a video may be called `the-secret.mp4`.
  */
 export function isSecretName(name: string): boolean {
   const whole = plain(name)
@@ -134,7 +137,7 @@ export function isSecretName(name: string): boolean {
   return secretNames.some(pattern => pattern.test(lower)) || wordsOf(whole).some(word => secretWord.test(word))
 }
 
-/** A document is sent to be read, so its type is one that holds text for people; settings and keys have other endings. */
+/** Documents are limited to types with text for people; settings and keys have other extensions. */
 export const isDocumentName = (name: string): boolean => documentEnding.test(plain(name).toLowerCase())
 
 const documentEnding =
@@ -142,7 +145,7 @@ const documentEnding =
 
 const secretNames: readonly RegExp[] = [
   /\.(?:pem|p8|p12|pfx|jks|kdbx|ppk|gpg|asc)(?:\.|$)/,
-  // Keys of ssh, a keystore of geth, a key of Solana's tools, and what services are given to sign in with.
+  // SSH keys, a geth keystore, a key of Solana's tools, and credentials of services.
   /^id_(?:rsa|dsa|ecdsa|ed25519)/,
   /^utc--/,
   /^(?:id|admin|auth|service[-_ ]?account)\.[a-z]+$/,
@@ -150,7 +153,7 @@ const secretNames: readonly RegExp[] = [
   /^(?:agent|farebox|lock)\.db/,
 ]
 
-/** One word of a name, also where words stand together, as in `apikey` and `accesstoken`; `monkey` is none. */
+/** A secret word in a name, also joined as in `apikey` and `accesstoken`, but not in `monkey`. */
 const secretWord = new RegExp(
   `^(?:${[
     'env|seeds?|keys?|creds?|otp|totp|jwt|netrc|htpasswd|kubeconfig',
@@ -167,14 +170,14 @@ const wordsOf = (name: string): string[] =>
     .split(/[^\p{L}]+/u)
     .concat(name.toLowerCase().split(/[^\p{L}]+/u))
 
-/** Names that differ by width, or by what Windows passes over at their end, are one name to some file systems. */
+/** Names that differ in width, or in trailing characters that Windows ignores, are one name to some file systems. */
 const plain = (name: string): string =>
   name
     .normalize('NFKC')
     .replace(/:.*$/, '')
     .replace(/[. ]+$/, '')
 
-/** A media file that was given by its address or its bytes: no path, and nothing of an address that may be a key. */
+/** Describes a media file given by address or bytes: no path, and nothing of an address that may be a key. */
 export function mediumGiven(source: string): AskedFile | null {
   if (/^data:/i.test(source)) {
     const at = source.indexOf(',')
@@ -186,5 +189,5 @@ export function mediumGiven(source: string): AskedFile | null {
   return { name: `${protocol}//${host}/…${fileName === undefined ? '' : `/${fileName}`}`, bytes: null }
 }
 
-/** The files of a wallet's folder that its owner alone may read, by their names in it. */
+/** The files in a wallet's folder that only its owner may read. */
 export const secretFileNames = [keyFileName, localKeyFileName, httpTokenFileName, stateFileName] as const

@@ -12,13 +12,13 @@ import { inFolder } from './files.ts'
 
 /** A file that has just got its name in the output folder. */
 export interface NewSavedFile extends SavedFile {
-  /** A job's, whose only file it is; an id of its own where absent. */
+  /** The id of a job if this is its only file; otherwise an id of its own. */
   id?: string
   model: string | null
   tool: string | null
 }
 
-/** What was saved, as far as it is remembered; the files themselves stay for as long as their owner wants. */
+/** The records of saved files; the files themselves stay as long as their owner wants. */
 export class SavedFiles {
   readonly #state: State
   readonly #clock: Clock
@@ -28,12 +28,12 @@ export class SavedFiles {
     this.#clock = clock
   }
 
-  /** Inside the transaction that keeps the answer which they are of. */
+  /** Runs inside the transaction that stores their answer. */
   insert(db: DatabaseSync, files: readonly NewSavedFile[]): void {
     for (const file of files) insertSavedFile(db, file, this.#clock.now())
   }
 
-  /** One that no other row depends on. */
+  /** Records a file that no other row depends on. */
   keep(file: NewSavedFile): void {
     this.#prepared()
     this.#state.decide(db => this.insert(db, [file]))
@@ -52,7 +52,7 @@ export class SavedFiles {
     return row ? read(row) : null
   }
 
-  /** The file that was saved under this path last. */
+  /** Returns the file that was last saved under this path. */
   at(path: string): KeptFile | null {
     const row = this.#database().prepare('SELECT * FROM saved_files WHERE path = ?').get(path)
     return row ? read(row) : null
@@ -69,8 +69,8 @@ export class SavedFiles {
 }
 
 /**
- * A path has one row. A text that is saved again keeps its id; any other file is a new one, because the name was free. The
- * oldest rows go beyond the bound.
+ * A path has one row. A text that is saved again keeps its id; any other file is new, because the name was free. The
+ * oldest rows beyond the limit are dropped.
  */
 export function insertSavedFile(db: DatabaseSync, file: NewSavedFile, nowMs: number): void {
   const before = db.prepare('SELECT id FROM saved_files WHERE path = ?').get(file.path)
@@ -98,13 +98,16 @@ const read = (row: Record<string, SQLOutputValue>): KeptFile => ({
   savedAtMs: Number(row.saved_at_ms),
 })
 
-/** Names that only our own parts have, and their notes: of jobs, of calls, and of texts with the process that writes one. */
+/**
+ * Names that only our own parts and their notes have: of jobs, of calls, and of texts, with the id of the writing
+ * process.
+ */
 const ownPart =
   /^\.(?<id>(?:job|call)_[\da-hj-km-np-tv-z]{16}|[\da-f]{12}-(?:(?<pid>\d{1,10})-)?[\da-f-]{36})\.part(?:\.json)?$/
 
 /**
- * Removes what processes that died left half written: parts that are ours by their names, that nobody has written to for a
- * day, and that no running process has. Never throws, because what lies there harms nobody.
+ * Removes incomplete files of processes that died: parts that have our names, were not written to for a day, and belong
+ * to no running process. Never throws, because leftovers do no harm.
  */
 export async function sweepParts(folder: string, state: State, nowMs: number): Promise<void> {
   try {
@@ -118,11 +121,11 @@ export async function sweepParts(folder: string, state: State, nowMs: number): P
       if ((await isOld(part, nowMs)) && !isAtWork(state, id, pid)) await dropPart(part)
     }
   } catch {
-    // The folder cannot be listed, or the records not be read: it is looked at again by the next process.
+    // If the folder cannot be listed or the records cannot be read, the next process tries again.
   }
 }
 
-/** A note is written once, so that the later of the two times counts. */
+/** A note is written only once, so the later of the two times counts. */
 async function isOld(part: string, nowMs: number): Promise<boolean> {
   const both = await Promise.all([part, `${part}.json`].map(path => lstat(path).catch(() => null)))
   return both.every(one => one === null || (one.isFile() && one.mtimeMs < nowMs - oldPartMs))

@@ -13,14 +13,14 @@ export interface FileParts {
 }
 
 interface FilesCall {
-  /** Its name; null where no tool was called. */
+  /** Its name; null if no tool was called. */
   tool: string | null
   signal: AbortSignal
 }
 
 /**
- * The files of one call of a tool: what it saves is remembered with the tool's name, and what it reads for the user who
- * may be asked.
+ * The files of one tool call: what it saves is recorded with the tool's name, and what it reads is recorded for the
+ * user who may be asked.
  */
 export class ToolFiles implements FileStore {
   readonly #files: Files
@@ -44,12 +44,12 @@ export class ToolFiles implements FileStore {
     return this.#files.asFormFile(...given, this.#nextPlace())
   }
 
-  /** What was read so far, for the user who is asked about the call. */
+  /** Returns what was read so far, for the user who is asked about the call. */
   noted(): readonly AskedFile[] {
     return this.#noted.filter(file => file !== null)
   }
 
-  /** Several are read at once; their order is that in which they were asked for. */
+  /** Several are read at once; they are listed in the order of the requests. */
   #nextPlace(): NoteFile {
     const place = this.#noted.push(null) - 1
     return file => {
@@ -62,13 +62,18 @@ export class ToolFiles implements FileStore {
     try {
       this.#savedFiles.keep({ ...file, model: null, tool: this.#call.tool })
     } catch {
-      // What was paid for lies there and its path is told, though no list has it.
+      // The paid result is saved and its path is reported, although no list has it.
     }
     return file
   }
 
-  preview(file: SavedFile): Promise<Shown> {
-    return this.#previews.of(file, this.#call.signal)
+  preview(...[file, within]: Parameters<FileStore['preview']>): Promise<Shown> {
+    return this.#previews.of(file, within, this.#call.signal)
+  }
+
+  async recording(file: SavedFile): Promise<Shown | null> {
+    const bytes = await this.#files.bytesOf(file, resourceFileBytes).catch(() => null)
+    return bytes && { type: 'audio', data: bytes.toString('base64'), mimeType: file.mimeType }
   }
 
   async saved(limit: number): Promise<KeptFile[]> {
@@ -82,7 +87,7 @@ export class ToolFiles implements FileStore {
   }
 }
 
-/** Null of what is no link to a file. */
+/** Returns null if it is not a link to a file. */
 function pathOfLink(address: string): string | null {
   if (!address.startsWith('file:')) return null
   try {

@@ -10,21 +10,21 @@ import { shownIdCharacters } from '../bounds.ts'
 import type { ModelRecords } from './model-records.ts'
 import { mostOf } from './priced-call.ts'
 
-/** The trait that a service takes where a request names no model. */
+/** The trait that a service uses if a request names no model. */
 export const defaultModel = 'default'
 
-/** The models that may answer to a name, among all that the service lists. */
+/** The models on the service's list that may match a name. */
 interface AskedModels {
-  /** Empty where the service has the name and lists no model for it, so that its price is not known. */
+  /** Empty if the service knows the name but lists no model for it, so that its price is unknown. */
   records: readonly ModelRecord[]
   all: readonly ModelRecord[]
-  /** The name without the options behind it. */
+  /** The name without the options after it. */
   name: string
 }
 
 /**
- * What a request means by its model: an id, a trait, or another provider's id. Throws `UnknownModel` for a name that the
- * service has for no model of the type.
+ * Resolves a request's model: an id, a trait, or another provider's id. Throws `UnknownModel` for a name that the
+ * service does not know for this type.
  */
 export async function askedModels(
   models: ModelRecords,
@@ -35,7 +35,7 @@ export async function askedModels(
   const known = modelsNamed(all, type, name)
   if (known.length > 0) return { records: known, all, name }
   const ofType = all.filter(record => record.type === type)
-  // Only a farebox lists models that remove backgrounds, and other services are not asked about them.
+  // Only farebox lists models that remove backgrounds, and other services are not asked about them.
   if (type === 'background' && ofType.length === 0) return { records: [], all, name }
   const id = (await models.otherNames(type))[name]
   if (id !== undefined) return { records: ofType.filter(record => record.id === id), all, name }
@@ -47,8 +47,8 @@ export async function askedModels(
 }
 
 /**
- * The most that any model takes that may answer to this name; null where one of them has no bound. Throws `UnknownModel` as
- * `askedModels` does.
+ * Returns the highest price of all models that may match this name; null if one of them has no maximum. Throws
+ * `UnknownModel` like `askedModels`.
  */
 export async function mostOfAsked(
   models: ModelRecords,
@@ -60,23 +60,23 @@ export async function mostOfAsked(
   return records.length === 0 ? null : mostOf(records, record => boundAt(record, all))
 }
 
-/** A model's name within a sentence. */
+/** Formats a model's name for a sentence. */
 export const shownModel = (name: string | undefined): string =>
   name === undefined || name === defaultModel ? 'the default model' : named(name, shownIdCharacters)
 
-/** The model that a call asks for, by the newer name of the member or the older one; empty where it names none. */
+/** Returns the model that a call asks for, by the newer or the older name of the member; empty if it names none. */
 export function askedModel(call: object): string {
   const { model, modelId } = (call as { body?: { model?: unknown; modelId?: unknown } }).body ?? {}
   const asked = model ?? modelId
   return typeof asked === 'string' ? asked : ''
 }
 
-/** The service has no model of the type by this name, so nothing was asked, sent or paid. */
+/** The service has no model of the type with this name, so nothing was called, sent or paid. */
 export class UnknownModel extends ToolFailure {}
 
 /**
- * Why there is nothing of that type to be bought by this id: `record` is what the service has by it, null for nothing. It
- * names the models of the type that are most like it, or some where none is.
+ * Explains why no model of that type has this id: `record` is what the service has under it, null for nothing. Names
+ * the most similar models of the type, or some of them if none is similar.
  */
 export function noSuchModel(
   type: PricedType,
@@ -88,7 +88,7 @@ export function noSuchModel(
   const named = untrustedName(id, shownIdCharacters)
   const { one, many } = kinds[type]
   const names = records.filter(each => each.type === type).map(model => untrustedId(model.id, shownIdCharacters))
-  // One that exists is no slip of the pen, so what its name is like tells nothing.
+  // If the model exists, the name was not mistyped, so similar names do not help.
   const near = record ? [] : nearNames(id, names, nearModels)
   const [which, ids] = near.length > 0 ? ['Similar ones', near] : [many, names.slice(0, nearModels)]
   return new UnknownModel({
@@ -114,7 +114,7 @@ const kinds = {
 /** Types whose models are looked up here before they are paid. */
 type PricedType = keyof typeof kinds
 
-/** What models do, as the end of a sentence on one of them. */
+/** What models do, as the end of a sentence about one of them. */
 const doings: Readonly<Record<ModelType, string>> = {
   asr: 'transcribes speech',
   embedding: 'makes embeddings',

@@ -3,9 +3,9 @@ import type { ModelRecord } from '#contract/operations/models.ts'
 import { ServiceParameters } from '#contract/operations/service-parameters.ts'
 
 /**
- * Whether a chat asks for something that is billed beside its tokens, or that runs another model: searches, scraping,
- * fallbacks, a cache that keeps longer than its one price says, and whatever the contract does not name. A
- * member that is unknown further inside is only text.
+ * Whether a chat asks for something that is billed in addition to its tokens, or that runs another model: searches,
+ * scraping, fallbacks, a longer cache than its one price is for, and anything that the contract does not name. Unknown
+ * members further inside are only text.
  */
 export const hasUnboundedExtras = (record: ModelRecord, body: ChatCompletionRequest): boolean =>
   hasOtherMembers(body, ChatCompletionRequest.shape) ||
@@ -16,11 +16,11 @@ export const hasUnboundedExtras = (record: ModelRecord, body: ChatCompletionRequ
 
 type Optioned = Pick<ChatCompletionRequest, 'service_parameters' | 'model'>
 
-/** Options of the body, or behind the model's name. */
+/** Options in the body or after the model's name. */
 export const hasBilledOptions = (record: ModelRecord, body: Optioned): boolean =>
   optionsOf(record, body).some(isBilledOption)
 
-/** A character puts its own text before the prompt. How long that is nobody here knows, so it counts as the whole context. */
+/** A character adds its own text before the prompt. Its length is unknown here, so it counts as the whole context. */
 export const hasCharacter = (record: ModelRecord, body: Optioned): boolean =>
   optionsOf(record, body).some(([option, value]) => option === 'character_slug' && value !== undefined)
 
@@ -29,21 +29,21 @@ const optionsOf = (record: ModelRecord, { service_parameters: options, model }: 
   ...suffixOptions(record, model),
 ]
 
-/** Members that are set and that a schema does not name: nobody here knows what they cost. */
+/** Whether members are set that a schema does not name: nobody here knows what they cost. */
 export const hasOtherMembers = (body: object, shape: object): boolean =>
   Object.entries(body).some(([name, value]) => value !== undefined && !Object.hasOwn(shape, name))
 
-/** A function is the caller's own and runs for nothing; any other tool is run and billed by someone else. */
+/** A function is the caller's own and costs nothing; any other tool is run and billed by someone else. */
 const isHostedTool = (tool: object): boolean =>
   !('function' in tool) || ('type' in tool && tool.type !== undefined && tool.type !== 'function')
 
-/** A record has one price of writing into a cache, which is that of the shortest time; services take more for others. */
+/** A record has one price for cache writes, for the shortest retention; services charge more for others. */
 const keepsLonger = ({ prompt_cache_retention: retention, ...body }: ChatCompletionRequest): boolean =>
   ![undefined, null, 'default'].includes(retention) || hasLongCache(body)
 
 const shortestCache = '5m'
 
-/** Whether something is to be kept for longer, at whatever place it says so. */
+/** Whether any part of a request asks for a longer retention. */
 export function hasLongCache(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   return Object.entries(value).some(([name, member]) =>
@@ -57,7 +57,7 @@ const isShortCache = (control: unknown): boolean =>
   !('ttl' in control) ||
   [undefined, shortestCache].includes(control.ttl as string)
 
-/** Options that a service bills for unless they are off. */
+/** Options that a service bills unless they are off. */
 const billedOptions: ReadonlySet<string> = new Set([
   'enable_web_search',
   'enable_web_scraping',
@@ -71,7 +71,7 @@ function isBilledOption([option, value]: readonly [option: string, value: unknow
   return billedOptions.has(option) && value !== false && value !== 'false' && value !== 'off'
 }
 
-/** Options behind the colon of a model's name. They are read by hand, so that none is left out for being wrong. */
+/** Options after the colon of a model's name. They are parsed by hand, so that none is skipped for being invalid. */
 function suffixOptions({ id }: ModelRecord, model: string): [option: string, value: string][] {
   if (model === id) return []
   return model

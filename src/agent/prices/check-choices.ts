@@ -11,19 +11,20 @@ import { defaultModel, noSuchModel } from './asked-models.ts'
 import type { ModelRecords } from './model-records.ts'
 
 /**
- * Holds a tool's call against the record of its model before anything is sent or paid. Throws `ToolFailure` that names the
- * members. What the record does not list is left to the service: it may know more voices, names and models than it tells.
+ * Checks a tool's call against its model's record before anything is sent or paid. Throws `ToolFailure` that names the
+ * members. What the record does not list is left to the service, which may support more voices, names and models than
+ * it lists.
  */
 export async function checkChoices(models: ModelRecords, { id }: Pick<Operation, 'id'>, body: unknown): Promise<void> {
   const check = checks.get(id)
   if (!check) return
   const asked = body as Asked
   const name = asked.model ?? asked.modelId ?? defaultModel
-  // Without a list the call itself says what is wrong.
+  // Without a list, the call itself reports what is wrong.
   const records = await models.all().catch(() => [])
   const [record] = modelsNamed(records, check.type, name)
   if (!record && (check.type === 'video' || check.type === 'music')) refuseOther(check.type, name, records)
-  // One that is replaced may answer by another's record.
+  // A deprecated model may be answered by another one with another record.
   if (!record || record.model_spec.deprecation) return
   const refused = check.refused(record.model_spec, asked)
   if (refused.length === 0) return
@@ -35,7 +36,7 @@ export async function checkChoices(models: ModelRecords, { id }: Pick<Operation,
   })
 }
 
-/** A service that lists none of the type may have them all the same. */
+/** A service that lists no model of the type may have one anyway. */
 function refuseOther(type: 'video' | 'music', name: unknown, records: readonly ModelRecord[]): void {
   const other = records.find(({ id }) => id === name)
   if (other && records.some(each => each.type === type)) throw noSuchModel(type, other.id, other, records)
@@ -99,7 +100,7 @@ const checks: ReadonlyMap<Operation['id'], { type: ModelType; refused: Check }> 
   ],
 ])
 
-/** An empty list, or none, tells nothing of what is refused. */
+/** An empty or missing list says nothing about what is refused. */
 const outside = (name: string, asked: Asked, allowed: readonly unknown[] = []): string[] =>
   asked[name] === undefined || allowed.length === 0 || allowed.includes(asked[name]) ? [] : [name]
 
@@ -108,7 +109,7 @@ function beyond(name: string, asked: Asked, least = Number.NEGATIVE_INFINITY, mo
   return typeof value === 'number' && (value < least || value > most) ? [name] : []
 }
 
-/** A service may count in bytes' units; what has more whole characters than that is too long in any of them. */
+/** A service may count in other units, but a text with more code points than the limit is too long in any of them. */
 function longer(name: string, asked: Asked, most = Number.POSITIVE_INFINITY): string[] {
   const value = asked[name]
   return typeof value === 'string' && value.length > most && [...value].length > most ? [name] : []

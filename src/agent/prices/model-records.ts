@@ -18,7 +18,7 @@ interface Known {
 
 type ModelNames = Readonly<Record<string, string | undefined>>
 
-/** Records of the service's models, kept for a few minutes: prices are looked up before every paid call. */
+/** Caches the service's model records for a few minutes, because prices are looked up before every paid call. */
 export class ModelRecords {
   readonly #client: Client
   #known: Known | null = null
@@ -33,13 +33,16 @@ export class ModelRecords {
     return (await this.#look()).records
   }
 
-  /** The same with those of a type that only a list of its own has. */
+  /** The same, including types that only a separate list contains. */
   async allFor(type: ModelType): Promise<readonly ModelRecord[]> {
     const all = await this.all()
     return type === 'background' ? [...all, ...(await this.#removeBackgrounds())] : all
   }
 
-  /** Traits and other providers' ids that the service takes for models of a type, each with the id that it stands for. */
+  /**
+   * Returns the traits and other providers' ids that the service accepts for models of a type, each with the id that it
+   * stands for.
+   */
   async otherNames(type: ModelType): Promise<ModelNames> {
     const nowMs = this.#client.clock.now()
     const known = this.#names.get(type)
@@ -54,7 +57,7 @@ export class ModelRecords {
     return names
   }
 
-  /** Whether the service does paid work once for each `Idempotency-Key`; the list of models says so. */
+  /** Returns whether the service does paid work once per `Idempotency-Key`; the list of models shows it. */
   async takesKeys(): Promise<boolean> {
     return (await this.#look()).takesKeys
   }
@@ -71,7 +74,7 @@ export class ModelRecords {
     return this.#known
   }
 
-  /** Farebox's own type: a service that shows no other sign of being one is not asked for it. */
+  /** Farebox's own type: only a service that otherwise looks like farebox is asked for it. */
   async #removeBackgrounds(): Promise<readonly ModelRecord[]> {
     if (!(await this.takesKeys())) return []
     const nowMs = this.#client.clock.now()
@@ -85,14 +88,14 @@ export class ModelRecords {
     try {
       return (await this.#client.call(listModels, call)).answer.data
     } catch (error) {
-      // An older farebox lists no such type; its price is a question for the user.
+      // An older farebox has no such type; then the user is asked about its price.
       if (error instanceof ServiceError && error.status === 400) return []
       throw error
     }
   }
 }
 
-/** A service that has no such list, or not of this type, has no other names. */
+/** A service without such a list, or without one for this type, has no other names. */
 async function ifListed(look: () => Promise<{ answer: { data: Record<string, string> } }>): Promise<object> {
   try {
     return (await look()).answer.data

@@ -25,7 +25,7 @@ export const priceTranscription: Pricer = async ({ models }, call) => {
   }
 }
 
-/** A quote takes what a price depends on, and no other members. */
+/** A quote accepts only what a price depends on. */
 export const priceMusic: Pricer = async ({ client }, call) => {
   const { model, duration_seconds, prompt } = call as AudioQueueRequest
   const what = `Music by ${shownModel(model)}`
@@ -36,7 +36,7 @@ export const priceMusic: Pricer = async ({ client }, call) => {
   return { what, amountMicroUsd: quote !== null && quote >= 0n ? quote : null }
 }
 
-/** The most that a spoken text can cost: a character is a byte at least, however its service counts them. */
+/** Returns the maximum cost of spoken text: a character is at least one byte, however its service counts. */
 function speechBound(
   record: ModelRecord,
   body: Pick<SpeechRequest, 'input'>,
@@ -45,7 +45,7 @@ function speechBound(
   if (hasOtherMembers(body, SpeechRequest.shape)) return null
   return mostOfAnswering(record, records, ({ model_spec: { pricing } }) => {
     const million = hasOnly(pricing, ['input']) ? dearestOf([pricing?.input]) : null
-    // Rounded up where the price of one is finer than a pico-USD.
+    // Rounded up if the price of one is finer than a pico-USD.
     const one = million === null ? null : (million + millionCharacters - 1n) / millionCharacters
     return unitsAt(Buffer.byteLength(body.input), one)
   })
@@ -53,7 +53,7 @@ function speechBound(
 
 const millionCharacters = 1_000_000n
 
-/** The most that a recording of at most so many seconds can cost to be written down; null where nobody can say how long it is. */
+/** Returns the maximum cost of transcribing a recording of at most this many seconds; null if its length is unknown. */
 function transcriptionBound(
   record: ModelRecord,
   { body, mostSeconds }: { body: object; mostSeconds: number | null },
@@ -68,9 +68,9 @@ function transcriptionBound(
 }
 
 /**
- * The most seconds that a recording can have by its bytes, begun ones whole; null where its format can hold silence of any
- * length in a few bytes (FLAC, Ogg, MP4, WebM, AAC), or where it is no format that is known here. A WAV of plain samples
- * is as long as they are; MP3 has a lowest bit rate.
+ * Returns the most seconds that a recording can have by its bytes, rounded up; null if its format can store silence of
+ * any length in a few bytes (FLAC, Ogg, MP4, WebM, AAC), or is unknown here. The length of a WAV of plain samples is
+ * exact; MP3 has a minimum bit rate.
  */
 export function mostSecondsOf(bytes: Uint8Array): number | null {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -82,7 +82,7 @@ const nameAt = (file: Buffer, at: number): string => file.toString('latin1', at,
 
 const isWav = (file: Buffer): boolean => nameAt(file, 0) === 'RIFF' && nameAt(file, 8) === 'WAVE'
 
-/** Frames of a layer that there is, after tags, and none of other audio: a tag may stand before any. */
+/** Frames of a valid layer, after tags, and no frames of other audio: any format may start with a tag. */
 function isMp3(file: Buffer): boolean {
   const [first = 0, second = 0] = file.subarray(tagBytes(file))
   return first === 0xff && (second & 0xe0) === 0xe0 && (second & 0x06) !== 0 && !hasOtherFrames(file)
@@ -91,7 +91,7 @@ function isMp3(file: Buffer): boolean {
 const tagHeadBytes = 10
 const hasTagEnd = 0x10
 
-/** Of the tags that the file begins with, whose lengths have seven bits a byte. */
+/** Length of the tags at the start of the file, which have seven bits per byte. */
 function tagBytes(file: Buffer): number {
   let at = 0
   while (file.toString('latin1', at, at + 3) === 'ID3') {
@@ -105,7 +105,10 @@ function tagBytes(file: Buffer): number {
 const format = { at: 12, leastBytes: 16, integers: 1, floats: 3 } as const
 const headerBytes = 44
 
-/** All bytes count as samples, so that no second run of them is forgotten. Null where the header contradicts itself, or the samples are coded. */
+/**
+ * Counts all bytes as samples, so that a second block of them is included. Null if the header contradicts itself, or
+ * the samples are coded.
+ */
 function wavSeconds(file: Buffer): number | null {
   if (file.length < headerBytes || nameAt(file, format.at) !== 'fmt ') return null
   if (file.readUInt32LE(format.at + 4) < format.leastBytes) return null
@@ -122,27 +125,27 @@ function wavSeconds(file: Buffer): number | null {
   return file.length / (rate * frameBytes)
 }
 
-/** Where the samples begin; the end of the header where no mark says it. */
+/** Returns where the samples begin; the end of the header if nothing marks it. */
 function dataAt(file: Buffer): number {
   const at = file.indexOf('data', headerBytes - 8, 'latin1')
   return at < 0 ? headerBytes : at + 8
 }
 
 /**
- * Whether what calls itself samples may be coded audio: readers of WAV files look for it, and then it may be hours long.
- * They take it for such after several frames in a row, or by marks that no ordinary audio has.
+ * Whether claimed samples may be coded audio: readers of WAV files look for it, and then it may be hours long. They
+ * recognize it by several frames in a row, or by markers that no ordinary audio has.
  */
 const mayBeCoded = (data: Buffer): boolean =>
   marks.some(mark => data.includes(mark)) || hasFrames(data, 0xff, mpegFrameBytes) || hasOtherFrames(data)
 
-/** The same of what calls itself MP3: readers go by what most of a file is. */
+/** The same for a claimed MP3: readers go by what most of a file is. */
 const hasOtherFrames = (data: Buffer): boolean =>
   hasFrames(data, 0xff, adtsFrameBytes) ||
   hasFrames(data, 0x56, loasFrameBytes) ||
   hasFrames(data, 0x0b, dolbyFrameBytes) ||
   hasFrames(data, 0x77, (bytes, at) => (bytes[at + 1] === 0x0b ? dolbyFrameBytes(swapped(bytes, at), 0) : null))
 
-/** Whether a WAV is what dictating machines write: the header of samples, silence, one mark, and then coded speech. */
+/** Whether a WAV comes from a dictation machine: a header for samples, silence, a marker, and then coded speech. */
 const isDictation = (file: Buffer): boolean =>
   file[dictation.markAt] === dictation.mark &&
   dictation.silent.every(([from, to]) => !file.subarray(from, to).some(Boolean))
@@ -156,15 +159,15 @@ const dictation = {
   ],
 } as const
 
-/** Of coded audio for a digital line, of DTS in its four spellings and of TrueHD and MLP. */
+/** Markers of coded audio for a digital line, of DTS in its four encodings, and of TrueHD and MLP. */
 const marks = ['72f81f4e', 'f8724e1f', '7ffe8001', 'fe7f0180', '1fffe800', 'ff1f00e8', 'f8726fba', 'f8726fbb'].map(
   hex => Buffer.from(hex, 'hex'),
 )
 
-/** Frames in a row by which readers decide: few where they begin with the data, more anywhere else. */
+/** How many frames in a row make readers decide: few at the start of the data, more anywhere else. */
 const framesInRow = { first: 3, later: 6 } as const
 
-/** Bytes of the frame that begins there; null where none does. */
+/** Returns the length of the frame that begins there; null if none does. */
 type FrameBytes = (data: Buffer, at: number) => number | null
 
 function hasFrames(data: Buffer, firstByte: number, frameBytes: FrameBytes): boolean {
@@ -182,7 +185,10 @@ function hasFrames(data: Buffer, firstByte: number, frameBytes: FrameBytes): boo
   return false
 }
 
-/** Kilobits a second of MPEG-1 and of its half rates, by layer; the first is of no use here, and the last is none. */
+/**
+ * Kilobits per second of MPEG-1 and of its half rates, by layer; the first entry is not needed here, and the last is
+ * invalid.
+ */
 const kilobits: Readonly<Record<'whole' | 'half', readonly (readonly number[])[]>> = {
   whole: [
     [0, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448],
@@ -200,7 +206,7 @@ const rates = [44_100, 48_000, 32_000] as const
 function mpegFrameBytes(data: Buffer, at: number): number | null {
   const second = data[at + 1] ?? 0
   const third = data[at + 2] ?? 0
-  // Loud 8-bit audio is made of such bytes, so most of them end here.
+  // Loud 8-bit audio consists of such bytes, so most positions end here.
   if (second < 0xe0 || third >= 0xf0) return null
   const version = (second >> 3) & 3
   const layer = 4 - ((second >> 1) & 3)
@@ -229,7 +235,7 @@ function loasFrameBytes(data: Buffer, at: number): number | null {
 
 const dolbyKilobits = [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 576, 640] as const
 
-/** AC-3 tells its rate, and its newer form its length in words. */
+/** AC-3 gives its rate, and its newer form its length in words. */
 function dolbyFrameBytes(data: Buffer, at: number): number | null {
   if (at + 6 > data.length || data[at + 1] !== 0x77) return null
   const [third = 0, fourth = 0, fifth = 0, sixth = 0] = data.subarray(at + 2, at + 6)
@@ -242,7 +248,7 @@ function dolbyFrameBytes(data: Buffer, at: number): number | null {
   return fifth >> 6 === 1 ? (Math.floor((bits * 96_000) / 44_100) + (code & 1)) * 2 : null
 }
 
-/** The head of a frame whose bytes are in pairs the other way round. */
+/** Reads the header of a frame whose byte pairs are swapped. */
 const swapped = (data: Buffer, at: number): Buffer => {
   const head = Buffer.from(data.subarray(at, at + 6))
   return head.length === 6 ? head.swap16() : head

@@ -41,7 +41,7 @@ const priceVideo: Pricer = async ({ client }, call) => {
   const body = { model, duration, aspect_ratio, resolution, upscale_factor, audio, video_url }
   const quoting = client.call(quoteVideo, { params: undefined, query: undefined, body })
   const quoted = await quoting.catch((error: unknown) => {
-    // A video is fetched for nobody without credit; the call itself says what is missing.
+    // A service fetches a video only for callers with credit; the call itself then reports what is missing.
     if (error instanceof ServiceError && wantsCredit(error)) return null
     throw error
   })
@@ -49,7 +49,7 @@ const priceVideo: Pricer = async ({ client }, call) => {
   return { what, amountMicroUsd: quote !== null && quote >= 0n ? quote : null }
 }
 
-/** A quote wants the length of the reference videos, which nobody here knows, and takes no other members. */
+/** A quote needs the length of the reference videos, which is unknown here, and accepts no other members. */
 const costsMoreThanQuoted = (body: VideoQueueRequest): boolean =>
   hasOtherMembers(body, VideoQueueRequest.shape) ||
   Boolean(body.reference_video_urls?.length) ||
@@ -58,7 +58,7 @@ const costsMoreThanQuoted = (body: VideoQueueRequest): boolean =>
 /** Members of an element that are images; any other is a video, or unknown. */
 const pictureMembers = { frontal_image_url: true, reference_image_urls: true }
 
-/** What the contract itself prices, one by one (published contract §15). */
+/** Operations with a fixed price in the contract (published contract §15). */
 const onePiece =
   (what: string, { shape }: { shape: object }): Pricer =>
   async (_parts, call) => ({
@@ -79,11 +79,14 @@ const priceRpc: Pricer = async (_parts, call) => {
   }
 }
 
-/** The most that calls of a node can cost: which method has which tier is its service's to say, so each counts as the dearest. */
+/**
+ * Returns the maximum cost of node calls: the service decides which method has which tier, so each counts as the most
+ * expensive.
+ */
 const rpcBound = (body: RpcRequest): MicroUsd | null =>
   unitsAt([body].flat().length * rpcCredits.mostBase * rpcCredits.mostTier, rpcCredits.picoUsd)
 
-/** How each operation that costs is named and priced. */
+/** How each paid operation is named and priced. */
 export const pricers: ReadonlyMap<Operation['id'], Pricer> = new Map<Operation['id'], Pricer>([
   [createChatCompletion.id, priceChat],
   [createResponse.id, priceResponse],
@@ -105,7 +108,7 @@ export const pricers: ReadonlyMap<Operation['id'], Pricer> = new Map<Operation['
   [cryptoRpcProxy.id, priceRpc],
 ])
 
-/** What a paid call costs, asked before anything is sent. Throws what the service answers to a wrong one. */
+/** Returns what a paid call costs, before anything is sent. Throws the service's answer to an invalid one. */
 export async function priceCall(
   client: Client,
   models: ModelRecords,

@@ -29,7 +29,7 @@ export const priceSimpleImages = pricedFrom(SimpleImageRequest)
 
 export const priceEdit: Pricer = async ({ models }, call) => {
   const { model: newer, modelId: older } = call as Partial<EditImageRequest>
-  // The older member counts where the newer says nothing.
+  // The older member counts if the newer one is absent or the default.
   const name = newer === undefined || newer === 'default' ? (older ?? newer) : newer
   return {
     what: `An edited image by ${shownModel(name)}`,
@@ -45,7 +45,7 @@ export const priceUpscale: Pricer = async ({ models }, call) => {
   }
 }
 
-/** Between two and four times the size the price is that of four. */
+/** Between two and four times the size, the price is that of four. */
 const atTheDearerPrice = (scale: number): string =>
   scale > 2 && scale < 4 ? `, ${scale} times the size at the price of 4` : ''
 
@@ -60,8 +60,8 @@ export const priceBackground: Pricer = async ({ models }, call) => {
 }
 
 /**
- * The most that one changed image can cost, where several prices stand in the record the dearest. Null where it cannot be
- * said: no price, one of something else beside it, or a member that nobody here knows.
+ * Returns the maximum cost of one edited image; if the record has several prices, the highest. Null if it is unknown:
+ * no price, one for something additional, or an unknown member.
  */
 const editBound = (record: ModelRecord, body: object, records: readonly ModelRecord[] = [record]): MicroUsd | null =>
   isKnownEdit(body) ? mostOfAnswering(record, records, dearestEdit) : null
@@ -76,14 +76,14 @@ function dearestEdit({ model_spec: { pricing } }: ModelRecord): MicroUsd | null 
 const isKnownEdit = (body: object): boolean =>
   !hasOtherMembers(body, 'images' in body ? MultiEditImageRequest.shape : EditImageRequest.shape)
 
-/** The same of one larger image: up to twice the size, and beyond. */
+/** The same for one upscaled image: up to twice the size, or beyond. */
 function upscaleBound(
   record: ModelRecord,
   body: { scale?: unknown },
   records: readonly ModelRecord[] = [record],
 ): MicroUsd | null {
   if (hasOtherMembers(body, UpscaleImageRequest.shape)) return null
-  // In a form it is a text; what is no number is refused, and costs nothing.
+  // In a form it is text; anything that is not a number is refused and costs nothing.
   const step = Number(body.scale ?? defaultScale) <= defaultScale ? '2x' : '4x'
   return mostOfAnswering(record, records, ({ model_spec: { pricing } }) =>
     pricing && !('output' in pricing) && hasOnly(pricing, ['upscale'])
@@ -92,7 +92,7 @@ function upscaleBound(
   )
 }
 
-/** The same of one image without its background. */
+/** The same for removing the background of one image. */
 function backgroundBound(
   record: ModelRecord,
   body: object,
@@ -106,16 +106,16 @@ function backgroundBound(
   )
 }
 
-/** Of the contract, where a request names none. */
+/** The contract's default. */
 const defaultScale = 2
 
-/** What a program asks for images with: the service's own request, or that of OpenAI. */
+/** An image request of a program: the service's own, or OpenAI's. */
 type ImageRequest = Partial<GenerateImageRequest | SimpleImageRequest> &
   Pick<Partial<GenerateImageRequest>, 'variants' | 'enable_web_search'>
 
 /**
- * The most that images can cost; where the record has several prices, the highest. Null where it cannot be said: no
- * price, one of something else beside the images, a search, or a member that `shape`, the request's own, does not name.
+ * Returns the maximum cost of images; if the record has several prices, the highest. Null if it is unknown: no price,
+ * one for something additional to the images, a search, or a member that `shape`, the request's schema, does not name.
  */
 export function imageBound(
   record: ModelRecord,
@@ -127,7 +127,7 @@ export function imageBound(
   return mostOfAnswering(record, records, model => unitsAt(body.variants ?? 1, dearestPicture(model)))
 }
 
-/** Pico-USD an image. Changing an image afterwards is another call, whose prices stand in the same record. */
+/** Pico-USD per image. A later edit is another call, whose prices are in the same record. */
 const dearestPicture = ({ model_spec: { pricing } }: ModelRecord): bigint | null =>
   !pricing || 'output' in pricing || !hasOnly(pricing, ['generation', 'resolutions', 'quality', 'upscale'])
     ? null

@@ -10,9 +10,9 @@ import type { ModelRecords } from './model-records.ts'
 import { mostOf, mostOfAnswering, type Pricer } from './priced-call.ts'
 
 /**
- * The most that a chat can cost: a token is a byte at least, answers end at their limit, of several prices of one kind the
- * dearest is taken, and of several models that may answer the dearest one. Null where it cannot be said: no price, no
- * limit, or a member that may cost more. `records` are all of the service's, for a model that another one may stand in for.
+ * Returns the maximum cost of a chat: a token is at least one byte, answers end at their limit, and the most expensive
+ * of several prices of one kind, and of several models that may answer, is used. Null if it is unknown: no price, no
+ * limit, or a member that may cost more. `records` are all of the service's, for models that may replace another.
  */
 export function chatBound(
   record: ModelRecord,
@@ -29,22 +29,25 @@ export function chatBound(
 }
 
 function boundAt(record: ModelRecord, body: ChatCompletionRequest, sent: SentText): MicroUsd | null {
-  // Which of two limits a service obeys is not said, so the larger counts.
+  // It is not specified which of two limits a service obeys, so the larger counts.
   const asked = Math.max(body.max_completion_tokens ?? 0, body.max_tokens ?? 0)
   return answerBound(record, sent, { most: asked, answers: body.n ?? 1 })
 }
 
 /** What is sent to a model. */
 interface SentText {
-  /** Of all of it, with what is written round its parts. */
+  /** All of it, including what is added around its parts. */
   bytes: number
-  /** The data of media that are among these bytes. */
+  /** The data of media among these bytes. */
   media: readonly string[]
-  /** The service puts a text before it whose length only the context bounds. */
+  /** The service adds text before it, whose length is limited only by the context. */
   hasUnknownText: boolean
 }
 
-/** The most that so much text in and so many answers of at most so many tokens cost; 0 is no limit of the caller's. */
+/**
+ * Returns the maximum cost of this much input and this many answers with at most this many tokens; 0 means that the
+ * caller set no limit.
+ */
 function answerBound(
   record: ModelRecord,
   sent: SentText,
@@ -62,12 +65,12 @@ function answerBound(
 }
 
 interface DearestPrices {
-  /** Pico-USD a token. */
+  /** Pico-USD per token. */
   input: bigint
   output: bigint
 }
 
-/** Whether a text is read, written into a cache or long, is the service's to say. */
+/** The service decides whether input is read, written into a cache or long, so the highest price counts. */
 function dearestPrices({ model_spec: spec }: ModelRecord): DearestPrices | null {
   const prices = tokenPricing(spec.pricing)
   if (!prices) return null
@@ -77,7 +80,7 @@ function dearestPrices({ model_spec: spec }: ModelRecord): DearestPrices | null 
   return input === null || output === null ? null : { input, output }
 }
 
-/** Null where one of them cannot be read: it may be the dearest. */
+/** Returns null if one of them cannot be parsed, because it may be the highest. */
 function dearest(prices: readonly ({ usd: number } | undefined)[]): bigint | null {
   let most = 0n
   for (const price of prices) {
@@ -90,15 +93,15 @@ function dearest(prices: readonly ({ usd: number } | undefined)[]): bigint | nul
 }
 
 function outputTokens({ model_spec: spec }: ModelRecord, most: number, answers: number): bigint | null {
-  // A record's zero is no limit that anyone could have meant.
+  // Zero in a record cannot be meant as a limit.
   const limit = most || spec.maxCompletionTokens || spec.availableContextTokens
   return limit ? BigInt(limit) * BigInt(answers) : null
 }
 
 /**
- * Bytes of all that is sent, because members that we do not read may become part of the prompt as well, and what the
- * service may put before it. Only media are counted otherwise: their data URLs are long, and their tokens are what the
- * service says, which only the context bounds.
+ * Counts the bytes of everything that is sent, because members that we do not parse may become part of the prompt too,
+ * and what the service may add before it. Only media are counted differently: their data URLs are long, and the service
+ * decides about their tokens, which are limited only by the context.
  */
 function inputTokens({ model_spec: spec }: ModelRecord, { bytes, media, hasUnknownText }: SentText): bigint | null {
   const counted = templateTokens + bytes - media.reduce((sum, data) => sum + bytesOf(data), 0)
@@ -108,7 +111,7 @@ function inputTokens({ model_spec: spec }: ModelRecord, { bytes, media, hasUnkno
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
 
-/** The data of media, at the exact places of the contract's parts and nowhere else. */
+/** Returns the data of media, exactly where the contract puts them and nowhere else. */
 const mediaOfMessage = ({ content }: ChatMessage): string[] =>
   Array.isArray(content) ? content.map(mediaOfPart).filter(data => data !== null) : []
 
@@ -149,7 +152,7 @@ export const priceEmbedding: Pricer = async ({ models }, call) => {
   }
 }
 
-/** Options behind the name stay, behind the id of each model that may answer. */
+/** Keeps the options after the name, behind the id of each model that may answer. */
 async function mostOfText<Body extends { model: string }>(
   models: ModelRecords,
   body: Body,
@@ -161,7 +164,10 @@ async function mostOfText<Body extends { model: string }>(
   return mostOf(records, record => boundAt(record, { ...body, model: `${record.id}${options}` }, all))
 }
 
-/** The most that an answer in the shape of OpenAI's Responses can cost: that of the same chat. Null where a chat's is. */
+/**
+ * Returns the maximum cost of an answer in the shape of OpenAI's Responses: that of the same chat. Null if a chat's is
+ * unknown.
+ */
 export function responseBound(
   record: ModelRecord,
   body: ResponsesRequest,
@@ -169,7 +175,7 @@ export function responseBound(
 ): MicroUsd | null {
   if (hasUnbounded(record, body)) return null
   const items = typeof body.input === 'string' ? [] : body.input
-  // Instructions and an input that is one text are messages too.
+  // Instructions, and an input that is a single text, are messages too.
   const pieces = items.length + (body.tools?.length ?? 0) + 2
   const sent = {
     bytes: bytesOf(body) + pieces * responseItemTokens,
@@ -210,8 +216,8 @@ function mediaOfInput(part: InputPart): string | null {
 }
 
 /**
- * The most that vectors can cost: a byte of a text is a token at most, a token is one, and a model frames each of them.
- * Null where it cannot be said: no price, or a member that may cost more.
+ * Returns the maximum cost of vectors: a byte of text is at most one token, a token is one, and a model adds some to
+ * each input. Null if it is unknown: no price, or a member that may cost more.
  */
 export function embeddingBound(
   record: ModelRecord,

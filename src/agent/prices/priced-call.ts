@@ -6,22 +6,22 @@ import type { ModelRecords } from './model-records.ts'
 export interface PricedCall {
   /** What would be bought, in our words. */
   what: string
-  /** What it costs, or the most that it can cost; null where that cannot be said beforehand. */
+  /** Its cost or maximum cost; null if that is unknown beforehand. */
   amountMicroUsd: MicroUsd | null
 }
 
-/** What prices are read from. */
+/** Where prices come from. */
 interface PriceSources {
   client: Client
   models: ModelRecords
 }
 
-/** Prices one operation's calls. `body` has passed the operation's schema, or is what our own code writes. */
+/** Prices one operation's calls. `body` has passed the operation's schema, or was written by our own code. */
 export type Pricer = (sources: PriceSources, body: unknown) => Promise<PricedCall>
 
 type Price = { usd: number } | undefined
 
-/** Pico-USD of a price that stands in a record; null where it is finer than that, below zero or no number. */
+/** Returns a record's price in pico-USD; null if it is finer than that, negative or not a number. */
 function picoUsdOf(usd: number): bigint | null {
   const match = /^(\d{1,9})(?:\.(\d+))?(?:e-(\d+))?$/.exec(String(usd))
   if (!match) return null
@@ -32,7 +32,10 @@ function picoUsdOf(usd: number): bigint | null {
 
 const picoPlaces = 12
 
-/** Pico-USD of the dearest of these; null where there is none, or where one cannot be read: it may be the dearest. */
+/**
+ * Returns the highest of these in pico-USD; null if there is none, or one cannot be parsed, because it may be the
+ * highest.
+ */
 export function dearestOf(prices: readonly Price[]): bigint | null {
   let most: bigint | null = null
   for (const price of prices) {
@@ -44,15 +47,15 @@ export function dearestOf(prices: readonly Price[]): bigint | null {
   return most
 }
 
-/** What so many units cost at the price of one, rounded up as a service does. */
+/** Returns the price of this many units, rounded up as a service does. */
 export const unitsAt = (units: number, unitPricePicoUsd: bigint | null): MicroUsd | null =>
   unitPricePicoUsd === null ? null : addUsd(...priceLines([{ units: BigInt(units), unitPricePicoUsd }]))
 
-/** Whether a record has prices of these kinds and of no other one, which might come on top. */
+/** Whether a record has only prices of these kinds, and no other that might be added. */
 export const hasOnly = (pricing: ModelPricing | undefined, kinds: readonly string[]): boolean =>
   pricing !== undefined && Object.entries(pricing).every(([kind, price]) => price === undefined || kinds.includes(kind))
 
-/** The most that any of the models takes which may answer for this one; null where one of them has no bound. */
+/** Returns the highest price of all models that may answer for this one; null if one of them has no maximum. */
 export function mostOfAnswering(
   record: ModelRecord,
   records: readonly ModelRecord[],
@@ -62,7 +65,7 @@ export function mostOfAnswering(
   return models && mostOf(models, boundAt)
 }
 
-/** The most that any of these takes; null where one of them has no bound. */
+/** Returns the highest of these; null if one of them has no maximum. */
 export function mostOf(
   records: readonly ModelRecord[],
   boundAt: (model: ModelRecord) => MicroUsd | null,
@@ -77,8 +80,8 @@ export function mostOf(
 }
 
 /**
- * The model itself, and where its service may answer by a replacement, that one as well, and so on: on which day it begins
- * to is the service's to say. Null where a replacement is not known.
+ * Returns the model itself and, if it has a replacement, that one too, and so on, because the service decides when the
+ * replacement starts. Null if a replacement is unknown.
  */
 function answeringModels(record: ModelRecord, records: readonly ModelRecord[]): ModelRecord[] | null {
   const models = [record]

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { ClientError } from '#client/client-error.ts'
 import type { Clock } from '#contract/time.ts'
 import { isLoopback } from '#contract/wire/network-address.ts'
-import { isSameSecret } from '#host/signatures.ts'
+import { isSameSecret } from '#host/signatures/signatures.ts'
 import { payingFetch } from '../fetch/paying-fetch.ts'
 import { type Fetch, notAgain } from '../fetch/refused-answer.ts'
 import { openLoopbackServer } from '../loopback/loopback-server.ts'
@@ -11,26 +11,27 @@ import type { AgentSettings } from '../settings/settings.ts'
 import { cannotPay } from '../words/explain.ts'
 import { asTyped, placeOf, typedWords, type WalletPlace } from '../words/typed-commands.ts'
 
-/** Of a token of ours. */
+/** Random bytes of a token of ours. */
 const tokenBytes = 24
 
-/** How long running answers may go on when the proxy is stopped, in milliseconds. */
+/** How long answers in flight may take when the proxy is stopped, in milliseconds. */
 const proxyDrainMs = 5_000
 
-/** A proxy that runs, and what the user who started it has to know. */
+/** A running proxy, and what the user who started it needs to know. */
 export interface RunningProxy {
   url: string
   /** What programs send as their API key. */
   token: string
   serviceUrl: string
-  /** The wallet's address; null where an API key pays. */
+  /** The wallet's address; null if an API key pays. */
   wallet: string | null
   close(): Promise<void>
 }
 
 /**
- * Opens an address on this machine that pays for whatever program knows its token, under the policy of the settings.
- * Throws a `ToolFailure` where nothing pays, a `WalletRefusal` for a wrong passphrase, Node's own error for a taken port.
+ * Opens an address on this machine that pays for any program with its token, under the policy of the settings. Throws a
+ * `ToolFailure` if there is nothing to pay with, a `WalletRefusal` for a wrong passphrase, Node's own error for a taken
+ * port.
  */
 export async function createProxy(
   settings: AgentSettings,
@@ -41,7 +42,7 @@ export async function createProxy(
   try {
     if (agent.pays === 'nothing') throw typedWords(cannotPay(agent, 'farebox proxy'), placeOf(agent))
     const token = settings.proxyToken ?? `fbx_${randomBytes(tokenBytes).toString('base64url')}`
-    // What comes through may be written by a model: a consent in it is nobody's.
+    // A request may be written by a model, so a consent in it counts for nothing.
     const fetch = payingFetch(agent, { unpriced: settings.unpricedCalls, takesConsents: false })
     const { baseUrl } = agent.client.address
     const proxy = await openProxy({ port, fetch, baseUrl, token, clock: agent.clock, place: placeOf(agent) })
@@ -57,35 +58,38 @@ export async function createProxy(
 }
 
 export interface Proxy {
-  /** What a client of OpenAI takes as its base URL. */
+  /** The base URL for OpenAI's clients. */
   url: string
-  /** Takes no more requests, and lets running answers end for a moment. */
+  /** Stops accepting requests, and lets answers in flight finish for a moment. */
   close(): Promise<void>
 }
 
-/** Listens on this machine alone; port 0 lets the system choose. Rejects with Node's own error where the port is taken. */
+/** Listens only on loopback; port 0 lets the system choose. Rejects with Node's own error if the port is taken. */
 export async function openProxy({ port, ...options }: ProxyOptions & { port: number }): Promise<Proxy> {
   const server = await openLoopbackServer(port, (request, ours) => proxyAnswer(request, ours, options))
   return { url: `http://127.0.0.1:${server.port}/v1`, close: () => server.close(proxyDrainMs) }
 }
 
 export interface ProxyOptions {
-  /** Pays for what passes. */
+  /** Pays for the requests. */
   fetch: Fetch
-  /** Of the service, with its path. */
+  /** The service's, including its path. */
   baseUrl: string
   token: string
   clock: Clock
-  /** Of the wallet that pays, for what the user can look at. */
+  /** The wallet that pays, for commands shown to the user. */
   place?: WalletPlace
 }
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])
 
-/** Where the API lies behind the proxy: what clients of OpenAI call their base URL, and what those of the service do. */
+/** The paths of the API on the proxy: OpenAI's clients and the service's use different base URLs. */
 const prefix = /^\/(?:api\/)?v1(?=\/|$)/
 
-/** Answers one request to the proxy: the service's own answer, or an error in the shape that clients of OpenAI read. */
+/**
+ * Answers one request to the proxy: with the service's own answer, or an error in the shape that OpenAI's clients
+ * parse.
+ */
 export async function proxyAnswer(request: Request, port: number, options: ProxyOptions): Promise<Response> {
   const away = turnedAway({ headers: request.headers, port }, options.token)
   if (away) return failed(away.status, away.code, away.message)
@@ -123,7 +127,7 @@ interface ClientFailure {
   message: string
 }
 
-/** The error's own sentence stands for what is not here. */
+/** For kinds that are not listed, the error's own sentence is used. */
 const failures: Readonly<Partial<Record<ClientError['kind'], ClientFailure>>> = {
   unreachable: {
     status: 502,
@@ -146,7 +150,7 @@ const failures: Readonly<Partial<Record<ClientError['kind'], ClientFailure>>> = 
   'not-allowed': { status: 403, message: 'The request would go to a different address than the service’s.' },
 }
 
-/** Clients repeat a 5xx by themselves, so it says no to that wherever the first one may have been charged. */
+/** Clients retry a 5xx automatically, so the answer forbids that whenever the first attempt may have been charged. */
 function clientFailure(error: ClientError, { clock, place }: ProxyOptions): Response {
   const waits = error.retryAtMs !== null
   const { status, message } = failures[error.kind] ?? { status: waits ? 429 : 502, message: error.message }
@@ -166,7 +170,7 @@ export interface DoorRequest {
   port: number
 }
 
-/** Why a request is not let in: it spends money, so it has to come from a program on this machine that knows the token. */
+/** Why a request is not accepted: it spends money, so it must come from a program on this machine with the token. */
 export interface TurnedAway {
   status: 401 | 403
   code: string
@@ -174,8 +178,8 @@ export interface TurnedAway {
 }
 
 /**
- * Null for a request that may pass. A page in a browser can reach loopback under any name that its owner's DNS gives it,
- * so the name has to be a loopback one, and a page's `Origin` is never taken.
+ * Returns null for a request that may pass. A web page can reach loopback under any name that its owner's DNS defines,
+ * so the host must be a loopback name, and any `Origin` is refused.
  */
 export function turnedAway({ headers, port }: DoorRequest, token: string): TurnedAway | null {
   const host = headers.get('host') ?? ''

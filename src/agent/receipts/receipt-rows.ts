@@ -8,26 +8,28 @@ import { keptReceipts } from '../bounds.ts'
 import { exactly, keptAmount } from '../state/migrations.ts'
 
 /**
- * `unsigned`: the service sent none. `unchecked`: its keys could not be fetched yet. `differs`: well signed, and it says
- * something else than the answer or the price. `unverified`: nobody knows who signed it.
+ * `unsigned`: the service sent none. `unchecked`: its keys could not be fetched yet. `differs`: validly signed, but not
+ * what the answer or the price says. `unverified`: the signer is unknown.
  */
 type ReceiptState = 'unsigned' | 'unchecked' | 'verified' | 'differs' | 'unverified'
 
 export interface ReceiptRow extends Omit<KnownCall, 'kind'> {
-  /** `charge:` or `refund:` and the request; of a call without a request's id its own name. */
+  /** `charge:` or `refund:` and the request; for a call without a request id, a name of its own. */
   id: string
   state: ReceiptState
-  /** What is wrong with it, one sentence. */
+  /** What is wrong with it, as one sentence. */
   problem: string | null
   receipt: string | null
-  /** What was bought, in our words; null for what was fetched later. */
+  /** What was bought, in our words; null if it was fetched later. */
   what: string | null
-  /** The row of the paid call; null as well for what was fetched later. */
+  /** The row of the paid call; also null if it was fetched later. */
   call: string | null
+  /** The tool that bought it; null for a program's request, and for what was fetched later. */
+  tool: string | null
   atMs: number
 }
 
-/** Receipts that were kept, and the keys they are checked with. */
+/** Stored receipts, and the keys to verify them. */
 export class ReceiptRows {
   readonly #state: State
 
@@ -35,17 +37,21 @@ export class ReceiptRows {
     this.#state = state
   }
 
-  /** Keeps the first of a name; of its service the oldest beyond a bound go. `comesLater`: no receipt could come with the answer. */
+  /**
+   * Keeps the first one with an id; beyond the limit, the service's oldest are dropped. `comesLater`: no receipt could
+   * come with the answer.
+   */
   add(row: ReceiptRow, comesLater = false): void {
     this.#decide(db => {
       db.prepare(
         `INSERT INTO charge_receipts (service, id, state, problem, receipt, what, request, operation, model,
-           said_micro_usd, most_micro_usd, at_ms, call_id, comes_later)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+           said_micro_usd, most_micro_usd, at_ms, call_id, tool, comes_later)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT DO NOTHING`,
       ).run(
         ...([row.service, row.id, row.state, row.problem, row.receipt, row.what, row.request, row.operation] as const),
-        ...([row.model, row.saidMicroUsd, row.mostMicroUsd, row.atMs, row.call, comesLater ? 1 : 0] as const),
+        ...([row.model, row.saidMicroUsd, row.mostMicroUsd, row.atMs, row.call, row.tool] as const),
+        comesLater ? 1 : 0,
       )
       db.prepare(
         `DELETE FROM charge_receipts WHERE rowid IN (
@@ -55,7 +61,7 @@ export class ReceiptRows {
     })
   }
 
-  /** What became of a check. */
+  /** Records the result of a check. */
   judge(
     { service, id }: Pick<ReceiptRow, 'service' | 'id'>,
     verdict: Pick<ReceiptRow, 'state' | 'problem' | 'receipt'>,
@@ -78,34 +84,34 @@ export class ReceiptRows {
     return row ? read(row) : null
   }
 
-  /** Of a paid call, by its row. */
+  /** Returns the receipt of a paid call, by its row. */
   ofCall(call: string): ReceiptRow | null {
     const row = this.#decide(db => exactly(db, 'SELECT * FROM charge_receipts WHERE call_id = ?').get(call))
     return row ? read(row) : null
   }
 
-  /** Newest first, of all services or of one. */
+  /** Newest first, from all services or one. */
   list(limit: number, service: string | null = null): ReceiptRow[] {
-    // Two statements, because an index serves either and no condition that is both.
+    // Two statements, because each can use an index, and a combined condition could not.
     const [of, values] = service === null ? ['', [limit]] : ['WHERE service = ?', [service, limit]]
     const newest = `SELECT * FROM charge_receipts ${of} ORDER BY at_ms DESC, rowid DESC LIMIT ?`
     return this.#decide(db => exactly(db, newest).all(...values)).map(read)
   }
 
-  /** Of a service, those that wait for its keys, newest first. */
+  /** Returns a service's receipts that wait for its keys, newest first. */
   unchecked(service: string, limit: number): ReceiptRow[] {
     const newest = `SELECT * FROM charge_receipts WHERE service = ? AND state = 'unchecked'
       ORDER BY at_ms DESC, rowid DESC LIMIT ?`
     return this.#decide(db => exactly(db, newest).all(service, limit)).map(read)
   }
 
-  /** Whether a service sent none with an answer that could have brought it. */
+  /** Returns whether a service omitted the receipt in an answer that could have had one. */
   hasRefused(service: string): boolean {
     const missing = `SELECT 1 FROM charge_receipts WHERE service = ? AND state = 'unsigned' AND comes_later = 0 LIMIT 1`
     return this.#decide(db => db.prepare(missing).get(service)) !== undefined
   }
 
-  /** Public keys of a service by their names, as they were first seen. */
+  /** Returns a service's public keys by name, as first seen. */
   keysOf(service: string): ReadonlyMap<string, string> {
     const rows = this.#decide(db =>
       db.prepare('SELECT id, public_key FROM receipt_keys WHERE service = ?').all(service),
@@ -113,7 +119,7 @@ export class ReceiptRows {
     return new Map(rows.map(row => [String(row.id), String(row.public_key)]))
   }
 
-  /** A key that is known stays as it was first seen. */
+  /** A known key stays as it was first seen. */
   pinKeys(service: string, keys: ReceiptKeys['keys'], nowMs: number): void {
     this.#decide(db => {
       const insert = db.prepare(
@@ -130,7 +136,7 @@ export class ReceiptRows {
   }
 }
 
-/** What a row's name says it is a receipt of. */
+/** Returns the kind in a row's id. */
 export const kindOf = ({ id }: Pick<ReceiptRow, 'id'>): KnownCall['kind'] =>
   id.startsWith('refund:') ? 'refund' : 'charge'
 
@@ -144,6 +150,7 @@ const read = (row: Record<string, SQLOutputValue>): ReceiptRow => ({
   receipt: textOrNull(row.receipt),
   what: textOrNull(row.what),
   call: textOrNull(row.call_id),
+  tool: textOrNull(row.tool),
   request: textOrNull(row.request),
   operation: textOrNull(row.operation),
   model: textOrNull(row.model),
@@ -152,7 +159,7 @@ const read = (row: Record<string, SQLOutputValue>): ReceiptRow => ({
   atMs: Number(row.at_ms),
 })
 
-/** What the services say that they charged, signed or not, and the keys that they sign with, as they were first seen. */
+/** What services report that they charged, signed or not, and their signing keys as first seen. */
 const receiptMigrations: readonly Migration[] = [
   {
     name: '0001-charge-receipts',
@@ -198,35 +205,46 @@ const receiptMigrations: readonly Migration[] = [
     `,
   },
   {
-    // A service could name any time, and what is of a far one stood above all others for ever.
+    // A service could claim any time, and a receipt from the far future stayed at the top for ever.
     name: '0004-receipts-of-no-far-time',
     sql: `
       UPDATE charge_receipts SET at_ms = unixepoch() * 1000 WHERE at_ms > unixepoch() * 1000 OR at_ms < 0;
       CREATE INDEX charge_receipts_of_service ON charge_receipts (service, at_ms);
     `,
   },
+  {
+    name: '0005-receipts-of-tools',
+    sql: 'ALTER TABLE charge_receipts ADD COLUMN tool TEXT;',
+  },
 ]
 
-/** A kept charge for its owner's own books: with who charged it, and the receipt as it was signed. */
+/** A stored charge for its owner's own accounting: with who charged it, and the receipt as signed. */
 export interface KeptCharge extends ChargeReceipt {
   /** Base URL of the service. */
   service: string
-  /** Null where the service sent none. */
+  tool: string | null
+  /** Null if the service sent none. */
   receipt: string | null
 }
 
-/** Of a state folder, newest first; nobody is asked anything. */
+/** Returns the charges in a state folder, newest first, without any request. */
 export function keptCharges(folder: string, limit: number): KeptCharge[] {
   const state = openState(folder)
   try {
-    const rows = new ReceiptRows(state).list(limit)
-    return rows.map(row => ({ ...chargeReceipt(row), service: row.service, receipt: row.receipt }))
+    return new ReceiptRows(state).list(limit).map(keptCharge)
   } finally {
     state.close()
   }
 }
 
-/** A kept receipt as it is shown: what it says itself, or what the answer said where none came. */
+export const keptCharge = (row: ReceiptRow): KeptCharge => ({
+  ...chargeReceipt(row),
+  service: row.service,
+  tool: row.tool,
+  receipt: row.receipt,
+})
+
+/** Formats a stored receipt: what it says itself, or what the answer said if there was none. */
 export function chargeReceipt(row: ReceiptRow): ChargeReceipt {
   const claims = row.receipt === null ? null : (readReceipt(row.receipt)?.claims ?? null)
   const said = (text: string | undefined): MicroUsd | null => (text === undefined ? null : microUsd(BigInt(text)))

@@ -14,8 +14,8 @@ import { kindOf, type ReceiptRow, ReceiptRows } from './receipt-rows.ts'
 type Verdict = Pick<ReceiptRow, 'state' | 'problem' | 'receipt'>
 
 /**
- * Keeps what a service says that it charged, and holds it against what its answer said and what was allowed. What does not
- * hold is kept and told; nothing here keeps anyone from an answer.
+ * Stores what a service says that it charged, and compares it with its answer and with what was allowed. A difference
+ * is stored and reported, but never withholds an answer.
  */
 export class Receipts {
   readonly #agent: AgentContext
@@ -28,15 +28,15 @@ export class Receipts {
   }
 
   /**
-   * Writes down a paid call with the receipt that came with it; `comesLater` where none could, as with a stream. What
-   * cannot be written costs nobody the answer.
+   * Records a paid call with its receipt; `comesLater` if none could come with the answer, as for a stream. A failure
+   * to record never withholds the answer.
    */
   keep(
     call: string,
     operation: Operation,
     answer: ClientAnswer<Operation>,
     price: PricedCall,
-    { comesLater = false }: { comesLater?: boolean } = {},
+    { comesLater = false, tool = null }: { comesLater?: boolean; tool?: string | null } = {},
   ): void {
     try {
       const { receipt, model } = answer.headers
@@ -44,7 +44,7 @@ export class Receipts {
       const row: ReceiptRow = {
         ...{ service: this.#service, id: request === null ? newId('charge') : `charge:${request}`, call },
         ...{ state: receipt === null ? 'unsigned' : 'unchecked', problem: null, receipt },
-        ...{ what: price.what, request, operation: operation.id, model, atMs: this.#agent.clock.now() },
+        ...{ what: price.what, request, operation: operation.id, model, tool, atMs: this.#agent.clock.now() },
         saidMicroUsd: operation.charge === 'quote' ? price.amountMicroUsd : saidCost(answer.answer),
         mostMicroUsd: price.amountMicroUsd,
       }
@@ -54,15 +54,17 @@ export class Receipts {
     }
   }
 
-  /** What is wrong with the receipt that was kept of a call, null where nothing is known to be. Waits for keys a moment, once. */
+  /**
+   * Returns what is wrong with a call's stored receipt, null if nothing is known to be. Waits briefly for keys, once.
+   */
   async problemOf(call: string): Promise<string | null> {
     const row = this.#rows.ofCall(call)
     return row && (await this.#checked(row)).problem
   }
 
   /**
-   * Work under a key may have been begun, and is charged, under an earlier request than the one that is answered. A receipt
-   * that was kept before is another call's all the same.
+   * Work with a key may have been started by an earlier request, which is the one that is charged. Still, a receipt
+   * that is already stored belongs to another call.
    */
   #chargedRequest({ requestId, receipt, isReplayed }: AnswerHeaders): string | null {
     const named = (receipt && readReceipt(receipt)?.claims.request) ?? null
@@ -70,7 +72,7 @@ export class Receipts {
     return named !== null && this.#rows.find(this.#service, `charge:${named}`) === null ? named : requestId
   }
 
-  /** Newest first. Those that could not be checked before are, and what the wallet was not told of is fetched. */
+  /** Newest first. Verifies those that could not be verified before, and fetches those that the wallet has not seen. */
   async list(limit: number, { isOfAllServices = true } = {}): Promise<ReceiptRow[]> {
     if (this.#agent.pays !== 'nothing' && this.#mayHaveReceipts()) await this.#fetchMissing().catch(() => undefined)
     for (const row of this.#rows.unchecked(this.#service, recheckedReceipts)) await this.#checked(row)
@@ -81,7 +83,7 @@ export class Receipts {
     return this.#agent.client.address.baseUrl
   }
 
-  /** A service that sent none where one was wanted, and has no keys, is another one of the contract. */
+  /** A service that omitted a requested receipt and has no keys is another implementation of the contract. */
   #mayHaveReceipts(): boolean {
     const isKnown = this.#rows.keysOf(this.#service).size > 0
     return isKnown || !this.#rows.hasRefused(this.#service)
@@ -112,7 +114,7 @@ export class Receipts {
     return isSignedBy(receipt, key) ? null : 'The signature of the receipt is invalid.'
   }
 
-  /** Undefined where the service has no such key, null where it cannot be asked. */
+  /** Undefined if the service has no such key, null if it cannot be reached. */
   async #newKeys(keyId: string): Promise<string | null | undefined> {
     this.#keys ??= this.#fetchKeys().finally(() => {
       this.#keys = null
@@ -121,7 +123,10 @@ export class Receipts {
     return keys === null ? null : keys.get(keyId)
   }
 
-  /** Pins them. Keys that no longer stand beside those that are pinned are a stranger's: a service keeps its own published. */
+  /**
+   * Pins the service's keys. A list without the keys that are already pinned is not trusted, because a service keeps
+   * its own published.
+   */
   async #fetchKeys(): Promise<ReadonlyMap<string, string> | null> {
     const pinned = this.#rows.keysOf(this.#service)
     try {
@@ -135,7 +140,7 @@ export class Receipts {
     }
   }
 
-  /** Of streams, of calls whose answer was lost and of refunds the receipt comes later. */
+  /** Receipts of streams, of calls whose answer was lost, and of refunds come later. */
   async #fetchMissing(): Promise<void> {
     let before: string | undefined
     for (let page = 0; page < receiptPages; page++) {
@@ -147,7 +152,7 @@ export class Receipts {
     }
   }
 
-  /** False where it was here before. */
+  /** Returns false if it was stored before. */
   #keepFetched(id: string, receipt: string): boolean {
     const known = this.#rows.find(this.#service, id)
     if (known) {
@@ -157,7 +162,7 @@ export class Receipts {
     const claims = readReceipt(receipt)?.claims
     const nowMs = this.#agent.clock.now()
     this.#rows.add({
-      ...{ service: this.#service, id, state: 'unchecked', problem: null, receipt, what: null, call: null },
+      ...{ service: this.#service, id, state: 'unchecked', problem: null, receipt, what: null, call: null, tool: null },
       ...{
         request: id.slice(id.indexOf(':') + 1),
         operation: null,
@@ -165,7 +170,7 @@ export class Receipts {
         saidMicroUsd: null,
         mostMicroUsd: null,
       },
-      // Nobody has checked it yet: a time to come would keep it above all others.
+      // It is not verified yet, and a future time would keep it at the top.
       atMs: claims ? Math.min(nowMs, claims.iat * 1000) : nowMs,
     })
     return true
@@ -176,7 +181,7 @@ const noCall = { params: undefined, query: undefined, body: undefined }
 
 const asked = () => ({ attempts: 1, signal: AbortSignal.timeout(receiptAskMs) })
 
-/** In all balances, where the answer says it. */
+/** The sum over all balances, if the answer gives it. */
 function saidCost(answer: unknown): MicroUsd | null {
   const cost = ChatCompletion.safeParse(answer).data?.cost
   const [usd, diem] = cost ? [fromUsdNumber(cost.usd), fromUsdNumber(cost.diem)] : [null, null]

@@ -13,7 +13,7 @@ const anyObject = z.custom(value => typeof value === 'object' && value !== null,
 
 const deciding = { onApproval: anyFunction, unpricedCalls: z.enum(['ask', 'allow']).optional() }
 
-// An option without a line here is an error of types.
+// An option without a line here is a type error.
 const ofAgent = {
   baseUrl: z.string(),
   key: text,
@@ -43,68 +43,78 @@ export const checkAgentOptions = (given: unknown): void => checkOptions('createA
 export const checkEnvironmentOptions = (given: unknown): void =>
   checkOptions('agentFromEnvironment', ofEnvironment, given)
 
+/** The options of `createAgent`. */
 export interface AgentOptions
   extends Omit<OpenOptions, 'apiKey' | 'walletKey' | 'solanaKey' | 'policy' | 'secretFiles'> {
   /** An API key: calls are paid from its account, and nothing is ever topped up. */
   key?: string
-  /** A wallet of its own: its EVM private key, hex, or one for Solana as wallets export it, or both. */
+  /** The agent's own wallet: its EVM private key in hex, or one for Solana as wallets export it, or both. */
   wallet?: { key?: string; solanaKey?: string }
-  /** What the wallet may do by itself; the defaults are 5 USD a payment, 10 a day, 20 in all. */
+  /** What the wallet may do by itself; the defaults are 5 USD per payment, 10 per day, 20 in total. */
   policy?: Omit<PolicySettings, 'serviceUrl'>
-  /** Answers what only the user decides. Without it such a call fails with the question. */
+  /** Decides what only the user may decide. Without it, such a call fails with the question. */
   onApproval?: AskPerson | undefined
-  /** `allow` lets `fetch` make calls whose price cannot be known beforehand, bounded by the caps of payments; `ask` unless set. */
+  /**
+   * `allow` lets `fetch` make calls whose price is unknown beforehand, limited by the caps on payments; `ask` by
+   * default.
+   */
   unpricedCalls?: UnpricedCalls | undefined
 }
 
+/** The options of `agentFromEnvironment`. */
 export interface EnvironmentAgentOptions extends Pick<AgentOptions, 'onApproval' | 'unpricedCalls'> {
-  /** `process.env` unless told. */
+  /** Defaults to `process.env`. */
   env?: AgentEnvironment
-  /** Opens the wallet of `farebox wallet create` in the data folder. */
+  /** Opens the wallet that `farebox wallet create` made in the data folder. */
   passphrase?: string
 }
 
 export interface OpenOptions {
-  /** With its path: `https://host/api/v1`. */
+  /** Includes the path: `https://host/api/v1`. */
   baseUrl: string
-  /** Pays from an account; nothing is ever topped up with it. */
+  /** Pays from an account, which is never topped up with it. */
   apiKey?: string | undefined
-  /** EVM private key, hex; pays from the wallet. It wins where both are given. */
+  /** EVM private key in hex; pays from the wallet. Takes precedence over an API key. */
   walletKey?: string | undefined
-  /** Solana private key, base58 of 64 bytes; for the rail of Solana, beside the other key or instead of it. */
+  /** Solana private key, base58 of 64 bytes; in addition to the other key or instead of it. */
   solanaKey?: string | undefined
-  /** Nodes of the chains: the public ones where absent, and `none` asks nobody. Without one of Solana nothing is paid there. */
+  /**
+   * Nodes of the chains: the public ones by default; `none` makes no requests. Without a Solana node, nothing is paid
+   * there.
+   */
   nodes?: { eip155?: string | undefined; solana?: string | undefined } | undefined
-  /** The defaults where absent. */
+  /** The defaults if absent. */
   policy?: Policy | undefined
   stateFolder?: string | undefined
-  /** A journal that other processes share with its caps: `postgres://…`. The state folder's own where absent. */
+  /** A journal whose caps other processes share: `postgres://…`. By default, the state folder's own. */
   journalUrl?: string | undefined
-  /** Where it is noted which journal counts for a key; the user's own on this machine where absent. */
+  /** Where to record which journal counts for a key; by default, the user's own folder on this machine. */
   notesFolder?: string | undefined
-  /** The only folder that is written to; `output` in the state folder where absent. */
+  /** The only folder that is written to; by default `output` in the state folder. */
   outputFolder?: string | undefined
-  /** Folders whose files may be sent, beside the output folder. */
+  /** Folders whose files may be sent, in addition to the output folder. */
   inputFolders?: readonly string[] | undefined
-  /** Files that are never read, wherever they lie. */
+  /** Files that are never read, wherever they are. */
   secretFiles?: readonly string[] | undefined
   vendor?: string | undefined
   clock?: Clock | undefined
-  /** How the agent waits for jobs and answers; a test owns it. */
+  /** How the agent waits for jobs and answers; tests replace it. */
   pause?: Pause | undefined
-  /** Takes the place of the agent's own connections. */
+  /** Replaces the agent's own connections. */
   fetch?: ((request: Request) => Response | Promise<Response>) | undefined
 }
 
-/** What becomes of a call whose price nobody can know beforehand: the user is asked, or payments' caps alone bound it. */
+/**
+ * What happens to a call whose price is unknown beforehand: the user is asked, or only the caps on payments limit it.
+ */
 export type UnpricedCalls = 'ask' | 'allow'
 
 /** Asks for a decision; a program's own answer counts as its author's. */
 export type AskPerson = (question: Question) => PersonAnswer | Promise<PersonAnswer>
 
 /**
- * Throws a `TypeError` for options that are not what `createAgent` and its like take: one sentence that names the option
- * and what is allowed, because a cap that is misspelt would hold nothing. No value is repeated.
+ * Throws a `TypeError` for invalid options of `createAgent` and similar functions: one sentence that names the option
+ * and what is allowed, because a misspelled cap would limit nothing. No value is repeated.
  */
 function checkOptions(command: string, shape: z.ZodRawShape, given: unknown): void {
   const [issue] = z.strictObject(shape).safeParse(given).error?.issues ?? []
@@ -133,10 +143,10 @@ function sayIssue(shape: z.ZodRawShape, given: unknown, issue: z.core.$ZodIssue)
   }
 }
 
-/** A stranger's name in a sentence. */
+/** Longest untrusted name in a sentence. */
 const nameCharacters = 80
 
-/** Names that the object at a path has. */
+/** Returns the names that the object at a path has. */
 function namesAt(shape: z.ZodRawShape, [first, ...rest]: readonly PropertyKey[]): string[] {
   if (first === undefined) return Object.keys(shape)
   const member = shape[String(first)]

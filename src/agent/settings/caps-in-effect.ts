@@ -1,34 +1,71 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { MicroUsd } from '#contract/money.ts'
-import { settingsFileName, tightenByFile } from '#wallet/rules/settings-file.ts'
+import { displayUsd, formatUsd, type MicroUsd } from '#contract/money.ts'
+import { readUsdCap } from '#wallet/rules/policy.ts'
+import { narrowFile, settingsFileName, tightenByFile } from '#wallet/rules/settings-file.ts'
 import { stopFileName } from '#wallet/rules/stop-switch.ts'
+import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import { type AgentEnvironment, policyOf } from './wallet-settings.ts'
 
 export interface CapInEffect {
-  /** What it bounds, before its amount: `per payment`. */
+  /** As `policy.json` names it. */
+  name: CapName
+  /** What it limits, before its amount: `per payment`. */
   of: string
   amountMicroUsd: MicroUsd
-  /** The variable or the file that sets it; null for the default. */
+  /** The variable of the environment for it. */
+  variable: string
+  /** The variable or file that sets it; null for the default. */
   saidBy: string | null
 }
 
-/** Each cap in force with where it comes from, and what keeps the wallet from paying. Throws the wallet's refusal. */
+/** Returns each cap in effect with its source, and what keeps the wallet from paying. Throws the wallet's refusal. */
 export function capsInEffect(env: AgentEnvironment, folder: string) {
   const given = policyOf(env)
   const policy = tightenByFile(given, folder)
-  const caps: CapInEffect[] = names.map(([member, variable, of]) => ({
+  const caps: CapInEffect[] = names.map(([name, member, variable, of]) => ({
+    name,
     of,
     amountMicroUsd: policy[member],
+    variable,
     saidBy: policy[member] < given[member] ? settingsFileName : env[variable]?.trim() ? variable : null,
   }))
   return { caps, isDryRun: policy.dryRun, hasStopFile: existsSync(join(folder, stopFileName)) }
 }
 
+/** Writes a lower cap into `policy.json`; one above what holds is refused, because the file can raise nothing. */
+export function lowerCap(env: AgentEnvironment, folder: string, name: string, usd: string): CapInEffect {
+  const cap = capsInEffect(env, folder).caps.find(each => each.name === name)
+  if (!cap)
+    throw refusal(
+      `There is no cap ${JSON.stringify(name.slice(0, 40))}`,
+      `Use ${names.map(each => each[0]).join(', ')}`,
+    )
+  const amount = readUsdCap(`The cap ${cap.of}`, usd)
+  if (amount > cap.amountMicroUsd)
+    throw refusal(
+      `${displayUsd(amount)} is more than the cap ${cap.of}, which is ${displayUsd(cap.amountMicroUsd)}. A page can only lower it`,
+      howToRaise(cap, folder),
+    )
+  narrowFile(folder, { [cap.name]: formatUsd(amount) })
+  return { ...cap, amountMicroUsd: amount, saidBy: amount < cap.amountMicroUsd ? settingsFileName : cap.saidBy }
+}
+
+/** A cap is raised where it is set, by whoever may edit that. */
+export const howToRaise = ({ name, variable, saidBy }: CapInEffect, folder: string): string =>
+  saidBy === settingsFileName
+    ? `To raise it, edit or remove "${name}" in ${join(folder, settingsFileName)}`
+    : `To raise it, set ${variable} where farebox is started`
+
+const refusal = (sentence: string, nextStep: string): WalletRefusal =>
+  new WalletRefusal({ rule: 'settings', sentence: `${sentence}.`, nextStep: `${nextStep}.` })
+
+type CapName = (typeof names)[number][0]
+
 const names = [
-  ['maxPaymentMicroUsd', 'FAREBOX_MAX_PAYMENT_USD', 'per payment'],
-  ['maxDayMicroUsd', 'FAREBOX_MAX_DAY_USD', 'in 24 hours'],
-  ['maxTotalMicroUsd', 'FAREBOX_MAX_TOTAL_USD', 'in total'],
-  ['maxCallMicroUsd', 'FAREBOX_MAX_CALL_USD', 'per call'],
-  ['askAboveMicroUsd', 'FAREBOX_ASK_ABOVE_USD', 'ask above'],
+  ['maxPaymentUsd', 'maxPaymentMicroUsd', 'FAREBOX_MAX_PAYMENT_USD', 'per payment'],
+  ['maxDayUsd', 'maxDayMicroUsd', 'FAREBOX_MAX_DAY_USD', 'in 24 hours'],
+  ['maxTotalUsd', 'maxTotalMicroUsd', 'FAREBOX_MAX_TOTAL_USD', 'in total'],
+  ['maxCallUsd', 'maxCallMicroUsd', 'FAREBOX_MAX_CALL_USD', 'per call'],
+  ['askAboveUsd', 'askAboveMicroUsd', 'FAREBOX_ASK_ABOVE_USD', 'ask above'],
 ] as const

@@ -8,26 +8,29 @@ import { isEvmAddress, isSolanaAddress, refillProblem, refillVariables } from '#
 import { proxyTokenCharacters } from '../bounds.ts'
 import { type AgentEnvironment, atHome } from './wallet-settings.ts'
 
-/** What an environment says, checked and not yet acted on: nothing of the wallet or the client is loaded by it. */
+/** The settings in an environment, validated but not yet used: this loads nothing of the wallet or the client. */
 export interface AgentSettings {
-  /** Without what says nothing. */
+  /** Without empty values. */
   env: AgentEnvironment
   apiKey: string | undefined
   walletKey: string | undefined
   outputFolder: string | undefined
   vendor: string | undefined
-  /** Names of tools or sets to serve; the default tools where absent. */
+  /** Names of tools or sets to serve; the default tools if absent. */
   tools: readonly string[] | undefined
-  /** Addresses that may be paid without asking, with commas between. */
+  /** Addresses that may be paid without asking, separated by commas. */
   payee: string | undefined
-  /** What programs show to the proxy; a new one where absent. */
+  /** What programs send to the proxy; a new one if absent. */
   proxyToken: string | undefined
   unpricedCalls: 'ask' | 'allow'
-  /** Set by the bundle of a desktop assistant. */
+  /** Set by a desktop assistant's bundle. */
   bundle: string | undefined
 }
 
-/** Reads the whole environment of an agent. Each problem is one sentence that names its variable; no value of a key is repeated. */
+/**
+ * Reads all of an agent's environment. Each problem is one sentence that names its variable; no key's value is
+ * repeated.
+ */
 export function readSettings(whole: AgentEnvironment): { settings: AgentSettings; problems: string[] } {
   const env = filledIn(whole)
   const given = (name: string): string | undefined => env[name]?.trim() || undefined
@@ -111,7 +114,7 @@ const tokenProblem = `FAREBOX_PROXY_TOKEN is invalid. Use ${proxyTokenCharacters
 
 const protocolOf = (address: string): string => (URL.canParse(address) ? new URL(address).protocol : '')
 
-/** Their addresses often have a key in them, so none is repeated. */
+/** Node addresses often contain a key, so none is repeated. */
 const nodeProblem = (name: string, text: string | undefined): string | null =>
   text === undefined || text === noNode || (URL.canParse(text) && /^https?:/.test(text))
     ? null
@@ -128,30 +131,35 @@ function addressProblem(text: string | undefined): string | null {
     : 'FAREBOX_BASE_URL must use https; plain http works only for services on this machine.'
 }
 
+/** A longer value may be a key in the wrong place, and is not repeated. */
+const shownCharacters = 12
+
 function capProblem(name: string, text: string | undefined): string[] {
   if (text === undefined) return []
   const amount = parseUsd(text)
   return amount !== null && amount >= 0n && amount <= highestCapMicroUsd
     ? []
-    : [`${name} is not an amount in USD; write it as 5 or 0.25, at most 1000000.`]
+    : [
+        `${name} is ${text.length > shownCharacters ? '' : `\`${text}\`, which is `}not an amount in USD; write it as 5 or 0.25, at most 1000000.`,
+      ]
 }
 
-/** What an installing client leaves where the user gave no answer, instead of nothing. */
+/** What an installing client writes if the user gave no answer. */
 const unanswered = /^\$\{user_config\.[^{}]*\}$/
 
-/** What a printed configuration says in the place of a key, for clients that fill in nothing. */
+/** What a printed configuration contains instead of a key, for clients that do not fill in placeholders. */
 export const notWrittenIn = 'WRITE THE API KEY HERE, OR REMOVE THIS LINE'
 
 /**
- * A variable that a client could not fill in, in the three spellings in which clients name one: it was to be handed through
- * from the client's own environment, and is not there.
+ * A variable that a client could not fill in, in any of the three spellings of a placeholder: it should have been
+ * passed on from the client's own environment, but is not set there.
  */
 const isHandedThrough = (name: string, value: string): boolean =>
   [`\${${name}}`, `\${env:${name}}`, `$${name}`].includes(value)
 
 /**
- * What was given without the values that say nothing: blank ones, and placeholders that nobody has filled in. Any other
- * text stays and is judged as it is, because a cap that is not read would be taken for one that holds.
+ * Removes empty values: blank ones, and placeholders that were not filled in. Any other text stays and is validated,
+ * because a cap that is silently ignored would be assumed to hold.
  */
 export function filledIn<Given extends Readonly<Record<string, unknown>>>(given: Given): Partial<Given> {
   const kept = Object.entries(given).filter(([name, value]) => typeof value !== 'string' || says(name, value.trim()))
@@ -203,16 +211,16 @@ const known: readonly string[] = [
 ]
 
 /**
- * A sentence for each variable that nobody reads and that was surely meant for farebox: it sounds like a bound on money, or
- * is nearly the name of a setting. A bound that nobody reads would be taken for one that holds. Others are left alone:
- * Kubernetes sets FAREBOX_PORT and its like, and an engine's key may stand in any variable.
+ * Returns a sentence for each unknown variable that was surely meant for farebox: its name suggests a limit on money,
+ * or is nearly that of a setting. An ignored limit would be assumed to hold. Others are left alone: Kubernetes sets
+ * FAREBOX_PORT and similar ones, and an engine's key may be in any variable.
  */
 export const unknownVariables = (names: readonly string[]): string[] =>
   names.filter(name => name.startsWith(prefix) && !known.includes(name)).flatMap(name => strange(name) ?? [])
 
 export const isAgentVariable = (name: string): boolean => ofAgent.includes(name)
 
-/** The variables that nobody reads and that are not refused, each with the setting that has nearly its name. */
+/** Returns the unknown variables that are not refused, each with the most similar setting. */
 export const unreadVariables = (names: readonly string[]): { name: string; near: string | undefined }[] =>
   names
     .filter(name => name.startsWith(prefix) && !known.includes(name) && strange(name) === null)
@@ -228,7 +236,7 @@ function strange(name: string): string | null {
   return `${name.slice(0, nameCharacters)} is not a setting. ${near === undefined ? others : `Did you mean ${near}?`}`
 }
 
-/** Without what all have in common, which would make all of them alike. */
+/** Without the common prefix, which would make all names similar. */
 const bare = (name: string): string => name.slice(prefix.length)
 
 function nearName(name: string, leastLikeness: number | undefined): string | undefined {
@@ -238,8 +246,8 @@ function nearName(name: string, leastLikeness: number | undefined): string | und
 
 const moneyWords = /(?:^|_)(?:MAX|ASK|REFILL|DRY|CAPS?|LIMITS?|BUDGET|USD)(?:_|$)/
 
-/** Likeness of a name that is another one with a slip in it. */
+/** Similarity from which a name counts as mistyped. */
 const surelyMeant = 0.65
 
-/** A stranger's name in a sentence. */
+/** Longest untrusted name in a sentence. */
 const nameCharacters = 80

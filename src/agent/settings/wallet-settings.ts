@@ -17,10 +17,10 @@ import {
 } from '#wallet/rules/policy.ts'
 import type { Payee } from '#wallet/terms/order.ts'
 
-/** What of an environment concerns the wallet. A key is no part of it: it is read where it is used. */
+/** The part of an environment that concerns the wallet. Keys are not part of it: they are read where they are used. */
 export type AgentEnvironment = Readonly<Record<string, string | undefined>>
 
-/** Where `farebox up` serves unless told otherwise. */
+/** Where `farebox up` serves by default. */
 export const defaultBaseUrl = 'http://127.0.0.1:8402/api/v1'
 
 /** The service that the environment names, else the one that the folder's wallet was made for. */
@@ -34,16 +34,16 @@ export const isServiceNamed = (env: AgentEnvironment): boolean => namedService(e
 export const stateFolderOf = (env: AgentEnvironment): string =>
   resolve(env.FAREBOX_DATA ? atHome(env.FAREBOX_DATA) : defaultStateFolder())
 
-/** The journal that several processes share; a secret. Undefined where the data folder keeps its own. */
+/** The journal that several processes share; a secret. Undefined if the data folder has its own. */
 export const journalUrlOf = (env: AgentEnvironment): string | undefined => env.FAREBOX_JOURNAL_URL?.trim() || undefined
 
-/** The nodes that an environment names, or `none`; a secret, because their addresses often have a key in them. */
+/** The nodes that an environment names, or `none`; secret, because their addresses often contain a key. */
 export const nodesOf = (env: AgentEnvironment): ChainNodes => ({
   eip155: env.FAREBOX_EVM_RPC_URL?.trim() || undefined,
   solana: env.FAREBOX_SOLANA_RPC_URL?.trim() || undefined,
 })
 
-/** Payees from a setting: addresses with commas between, each on the rail that it is for. */
+/** Parses a setting's payees: addresses separated by commas, each for the rail of its form. */
 export const payeesNamed = (text: string | undefined): Omit<Payee, 'origin'>[] =>
   (text ?? '').split(',').flatMap(given => {
     const payTo = given.trim()
@@ -51,12 +51,12 @@ export const payeesNamed = (text: string | undefined): Omit<Payee, 'origin'>[] =
     return rail ? [{ ...rail, payTo }] : []
   })
 
-/** The policy that an environment allows; empty values are as good as none. Throws the wallet's refusal. */
+/** Returns the policy that an environment allows; empty values count as absent. Throws the wallet's refusal. */
 export function policyOf(env: AgentEnvironment, more: Omit<Partial<PolicySettings>, 'serviceUrl'> = {}): Policy {
   const settings = {
     serviceUrl: baseUrlOf(env),
     ...Object.fromEntries(Object.entries(amountVariables).map(([setting, name]) => [setting, env[name] || undefined])),
-    // Whatever stands there but a plain no keeps the money in.
+    // Anything but a clear no prevents spending.
     dryRun: !['', '0', 'false', 'no'].includes((env.FAREBOX_DRY_RUN ?? '').toLowerCase()),
     ...more,
   }
@@ -73,10 +73,13 @@ const amountVariables: Readonly<Record<AmountSetting, string>> = {
   refillByUsd: refillVariables.by,
 }
 
-/** Which service the wallet of a folder was made for. */
+/** Which service a folder's wallet was made for. */
 export const serviceFileName = 'service.json'
 
-/** The service that `farebox wallet create --service` has named for a folder; null where it named none. Throws the wallet's refusal. */
+/**
+ * Returns the service that `farebox wallet create --service` recorded for a folder; null if there is none. Throws the
+ * wallet's refusal.
+ */
 export function pinnedService(folder: string): string | null {
   const path = join(folder, serviceFileName)
   const text = readPrivateFile(path, maxSettingsFileBytes, false)
@@ -88,7 +91,7 @@ export function pinnedService(folder: string): string | null {
   return baseUrl
 }
 
-/** Read by hand, because every start of an assistant reads it and loading zod would be a third of that start. */
+/** Parsed by hand, because every start of an assistant reads it, and loading zod would take a third of that start. */
 function baseUrlIn(file: unknown): string | null {
   if (typeof file !== 'object' || file === null) return null
   const { farebox, baseUrl, ...others } = file as Record<string, unknown>
@@ -99,7 +102,7 @@ export const pinService = (folder: string, baseUrl: string): void =>
   replacePrivateFile(folder, serviceFileName, `${JSON.stringify({ farebox: 'service', baseUrl }, null, 2)}\n`)
 
 /**
- * A folder as the user writes it. No shell reads what stands in the settings of a desktop client, and some clients fill in
- * nothing within a default, so the two usual words for one's own folder arrive here as they are.
+ * Expands a folder as the user writes it. A desktop client's settings pass through no shell, and some clients do not
+ * fill in a default, so the two usual names of the home folder arrive here unchanged.
  */
 export const atHome = (path: string): string => path.replace(/^(~|\$\{HOME\})(?=$|[\\/])/, () => homedir())

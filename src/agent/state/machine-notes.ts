@@ -14,9 +14,9 @@ interface Opened {
 }
 
 /**
- * What all processes of the machine know of a service's limits, in the state file: the service counts them together as
- * well. On a connection of its own, because each call notes its beginning and its end: these are not worth a sync to the
- * disk, which the wallet's records on the other connection are.
+ * Shares what this machine's processes know about a service's limits through the state file, because the service counts
+ * them together too. Uses a separate connection: each call records its start and end, which need no sync to disk, while
+ * the wallet's records on the other connection do.
  */
 export function machineNotes(state: State, clock: Clock): SharedNotes {
   let opened: Opened | undefined
@@ -24,7 +24,7 @@ export function machineNotes(state: State, clock: Clock): SharedNotes {
   return {
     owner: { name: thisOwner(), mayRun },
     together(use) {
-      // An answer that comes after the end must not make the file again.
+      // A late answer must not create the file again.
       if (isClosed) throw new Error('The state database of this machine is closed.')
       opened ??= open(state, clock)
       const { database, notes } = opened
@@ -47,7 +47,7 @@ export function machineNotes(state: State, clock: Clock): SharedNotes {
 }
 
 function open(state: State, clock: Clock): Opened {
-  // Makes the file and its tables, or says why they cannot be used.
+  // Creates the file and its tables, or says why they cannot be used.
   state.prepare('agent', agentMigrations)
   const database = new DatabaseSync(join(state.folder, stateFileName), { timeout: busyTimeoutMs })
   database.exec('PRAGMA synchronous = NORMAL')
@@ -74,7 +74,7 @@ function notesOf(database: DatabaseSync, clock: Clock): Notes {
 
 const noteOf = (row: Record<string, unknown> | undefined): string | null => (row ? String(row.note) : null)
 
-/** Statements by their text, each prepared once. */
+/** Caches prepared statements by their text. */
 function once(database: DatabaseSync): (sql: string) => StatementSync {
   const prepared = new Map<string, StatementSync>()
   return sql => {

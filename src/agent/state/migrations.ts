@@ -2,7 +2,10 @@ import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 import { isCredibleUsd, type MicroUsd, microUsd } from '#contract/money.ts'
 import type { Migration } from '#wallet/records/state.ts'
 
-/** The client's part of the state file: paid calls until they are delivered, jobs, and what all processes know of limits. */
+/**
+ * The client's part of the state file: paid calls until they are delivered, jobs, and what all processes know about
+ * limits.
+ */
 export const agentMigrations: readonly Migration[] = [
   {
     name: '0001-calls-jobs-failures',
@@ -89,7 +92,7 @@ export const agentMigrations: readonly Migration[] = [
     sql: 'ALTER TABLE jobs ADD COLUMN downloaded INTEGER NOT NULL DEFAULT 0 CHECK (downloaded IN (0, 1));',
   },
   {
-    // Files of jobs keep their ids, which clients may have links with.
+    // Files of jobs keep their ids, because clients may have links with them.
     name: '0008-saved-files',
     sql: `
       CREATE TABLE saved_files (
@@ -120,14 +123,14 @@ export const agentMigrations: readonly Migration[] = [
   },
 ]
 
-/** Reads integers as bigints: a plain read throws at one beyond 2⁵³, and with it every look at a table that has one. */
+/** Reads integers as bigints: a plain read throws at one beyond 2⁵³, and would make its whole table unreadable. */
 export function exactly(db: DatabaseSync, sql: string): StatementSync {
   const statement = db.prepare(sql)
   statement.setReadBigInts(true)
   return statement
 }
 
-/** Of a column; null where none is kept, and where it is more than anyone means. */
+/** Reads an amount from a column; null if there is none, or if it is implausibly large. */
 export function keptAmount(value: SQLOutputValue | undefined): MicroUsd | null {
   const amount = typeof value === 'bigint' ? microUsd(value) : null
   return amount !== null && isCredibleUsd(amount) ? amount : null

@@ -17,24 +17,25 @@ export type ToolName = keyof Tools
 
 type ToolOf<Name extends ToolName> = Awaited<ReturnType<Tools[Name]>>
 
-/** What a tool takes: `ToolArguments<'chat'>`. */
+/** A tool's arguments: `ToolArguments<'chat'>`. */
 export type ToolArguments<Name extends ToolName> = z.input<ToolOf<Name>['input']>
 
 /** What a tool returns as `output`: `ToolOutput<'chat'>`. Money is in USD, times are ISO 8601. */
 export type ToolOutput<Name extends ToolName> = z.output<ToolOf<Name>['output']>
 
+/** Options of one call. */
 export interface CallOptions {
-  /** Ends the wait. What has been paid for by then is kept, and the same call made again returns it. */
+  /** Ends the wait. What has been paid for by then is kept, and repeating the call returns it. */
   signal?: AbortSignal
 }
 
-/** Arguments may be left out where a tool needs none. */
+/** Arguments may be omitted if a tool needs none. */
 type Given<Name extends ToolName> =
   Record<never, never> extends ToolArguments<Name>
     ? [args?: ToolArguments<Name>, options?: CallOptions]
     : [args: ToolArguments<Name>, options?: CallOptions]
 
-/** Calls a tool by its name, with its own arguments and output. */
+/** Calls a tool by name, with its own arguments and output. */
 export type CallTool = <Name extends ToolName>(
   tool: Name,
   ...given: Given<Name>
@@ -45,27 +46,27 @@ export type ToolCalls = {
   readonly [Name in ToolName]: (...given: Given<Name>) => Promise<AgentToolResult<ToolOutput<Name>>>
 }
 
-/** What a tool's call returned. */
+/** The result of a tool's call. */
 export interface AgentToolResult<Output = Record<string, unknown>> {
   /** For a program. */
   output: Output
-  /** The same in sentences, for a model; text from outside is marked in it. */
+  /** The same in sentences, for a model; untrusted text is marked in it. */
   text: string
   /** Files that the call saved. */
   files: { path: string; mimeType: string }[]
-  /** A small image of the first file, or a sentence why there is none, where `preview` was asked for. */
+  /** A small image of the first file, or a sentence that says why there is none, if `preview` was requested. */
   shows?: readonly Shown[]
 }
 
-/** A tool as a program calls it, or gives it to a model. */
+/** A tool that a program can call or pass to a model. */
 export interface AgentTool {
   name: string
   description: string
-  /** What checks the arguments. */
+  /** Validates the arguments. */
   input: z.ZodObject
   /** The same as JSON Schema. */
   inputSchema: Record<string, unknown>
-  /** Throws `ToolFailure`, or `NeedsPerson` where a person has to decide and `onApproval` is not there. */
+  /** Throws `ToolFailure`, or `NeedsPerson` if the user must decide and `onApproval` is not set. */
   call(args: unknown, options?: CallOptions): Promise<AgentToolResult>
 }
 
@@ -104,29 +105,31 @@ const resultOf = ({ output, text, files, shows }: ToolResult): AgentToolResult =
   ...(shows ? { shows } : {}),
 })
 
-/** A tool as the `tools` of a chat completion take it. */
+/** A tool in the form of a chat completion's `tools`. */
 export interface OpenAiTool {
   type: 'function'
   function: { name: string; description: string; parameters: Record<string, unknown> }
 }
 
-/** A call as a model makes it: of `message.tool_calls`. */
+/** A model's call, from `message.tool_calls`. */
 export interface OpenAiToolCall {
   id: string
   function?: { name: string; arguments: string }
 }
 
+/** The message that answers a model's call. */
 export interface OpenAiToolMessage {
   role: 'tool'
   tool_call_id: string
   content: string
 }
 
+/** An agent's tools for a client of the OpenAI API. */
 export interface OpenAiTools {
   tools: OpenAiTool[]
   /**
-   * The message that answers a model's call, failures and questions to the user in words. Never throws for what a model
-   * wrote.
+   * Returns the message that answers a model's call, with failures and questions to the user in words. Never throws for
+   * what a model wrote.
    */
   answer(call: OpenAiToolCall, options?: { signal?: AbortSignal }): Promise<OpenAiToolMessage>
 }
@@ -140,7 +143,7 @@ const chosenTools = ({ toolList }: HasTools, names: readonly string[] | undefine
   toolList.filter(({ name }) => names === undefined || names.includes(name))
 
 /**
- * Some of an agent's tools, all unless named, for any client that speaks OpenAI's function tools.
+ * Returns all or some of an agent's tools for any client with OpenAI's function tools.
  *
  * @example
  * const { tools, answer } = openAiTools(agent, ['web_search'])
@@ -174,7 +177,7 @@ async function contentOf(
   return callInWords(tool, args.value, signal)
 }
 
-/** A tool without arguments is called with an empty text by some models. */
+/** Some models call a tool without arguments with an empty text. */
 function argumentsOf(text: string): { isJson: boolean; value?: unknown } {
   if (text.trim() === '') return { isJson: true, value: {} }
   try {
@@ -184,7 +187,7 @@ function argumentsOf(text: string): { isJson: boolean; value?: unknown } {
   }
 }
 
-/** What makes a tool of LangChain's: `new DynamicStructuredTool(each)`. */
+/** The constructor argument of a LangChain tool: `new DynamicStructuredTool(each)`. */
 export interface LangChainTool {
   name: string
   description: string
@@ -194,7 +197,7 @@ export interface LangChainTool {
 }
 
 /**
- * Some of an agent's tools, all unless named, for LangChain. A failure and a question to a person are results in words.
+ * Returns all or some of an agent's tools for LangChain. Failures and questions to the user are results in words.
  *
  * @example
  * const tools = langChainTools(agent, ['web_search']).map(each => new DynamicStructuredTool(each))
@@ -207,7 +210,7 @@ export const langChainTools = (agent: HasTools, names?: readonly string[]): Lang
     func: (input, _runManager, { signal } = {}) => callInWords(tool, input, signal),
   }))
 
-/** A tool as the AI SDK's `generateText({ tools })` takes it, and Mastra's `new Agent({ tools })`. */
+/** A tool for the AI SDK's `generateText({ tools })` and for Mastra's `new Agent({ tools })`. */
 export interface AiSdkTool {
   description: string
   inputSchema: z.ZodObject
@@ -215,8 +218,8 @@ export interface AiSdkTool {
 }
 
 /**
- * Some of an agent's tools, all unless named, for the AI SDK and for Mastra. A failure and a question to a person are
- * results in words.
+ * Returns all or some of an agent's tools for the AI SDK and for Mastra. Failures and questions to the user are results
+ * in words.
  *
  * @example
  * await generateText({ model, prompt, tools: aiSdkTools(agent, ['web_search']) })
@@ -234,8 +237,8 @@ export const aiSdkTools = (agent: HasTools, names?: readonly string[]): Record<s
   )
 
 /**
- * One call of a tool for a model that reads words: its result, why it failed, or what a person has to be shown. Throws
- * only what is nobody's business but the program's: an abort, or a mistake of ours.
+ * Calls a tool for a model that reads words: returns its result, why it failed, or what to show the user. Throws only
+ * what concerns the program alone: an abort, or a bug of ours.
  */
 async function callInWords(tool: AgentTool, args: unknown, signal?: AbortSignal): Promise<string> {
   try {

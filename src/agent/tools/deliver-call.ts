@@ -8,8 +8,8 @@ import { FormFile } from '#toolkit/values/form-file.ts'
 import type { PaidOrder } from '#wallet/payment/pay.ts'
 import type { AskedFile } from '#wallet/terms/about-call.ts'
 import type { ToolAsking } from '../calls/about-request.ts'
-import { creditLeft, keptAnswer } from '../calls/kept-answer.ts'
 import type { Bought } from '../calls/paid-call.ts'
+import { creditLeft, keptAnswer } from '../calls/stored-answer.ts'
 import type { JobRow } from '../jobs/job-rows.ts'
 import type { MadeMedia } from '../media/made-media.ts'
 import type { OpenAgent } from '../open-agent.ts'
@@ -17,7 +17,7 @@ import { sayRefill } from '../wallet/refills.ts'
 import { asTyped, placeOf } from '../words/typed-commands.ts'
 import { catalogue } from './catalogue.ts'
 
-/** What was charged, and what credit and budget are left now. */
+/** Returns what was charged, and the remaining credit and budget. */
 export async function paidNow(
   agent: OpenAgent,
   chargedMicroUsd: MicroUsd | null,
@@ -34,7 +34,7 @@ export async function paidNow(
   }
 }
 
-/** What was paid for an answer that has just come. */
+/** Returns what was paid for an answer that has just arrived. */
 export async function paidFor(
   agent: OpenAgent,
   { rowId, answer, payments }: Pick<Extract<Bought<Operation>, { kind: 'bought' }>, 'rowId' | 'answer' | 'payments'>,
@@ -48,7 +48,7 @@ export async function paidFor(
 const sayTopUp = ({ amountMicroUsd, receiptId }: PaidOrder): string =>
   `There was too little credit, so the wallet first bought credit for ${displayUsd(amountMicroUsd)} (${receiptId}).`
 
-/** Of a job that is done: the result of the tool whose call it was, with what that call cost. */
+/** For a finished job: returns the result of the tool that was called, with the cost of that call. */
 export async function deliverCall({ agent, whenDelivered }: Asked, job: JobRow, context: ToolContext): Promise<never> {
   const { tool } = agent.jobRows.callParts(job.jobId)
   const row = agent.callJobs.answered(job)
@@ -59,13 +59,16 @@ export async function deliverCall({ agent, whenDelivered }: Asked, job: JobRow, 
   throw new ResultInstead(result)
 }
 
-/** Says beside it what is wrong with the receipt of that call. */
+/** Adds what is wrong with the receipt of that call. */
 export async function withReceipt(agent: OpenAgent, rowId: string, paid: Paid): Promise<Paid> {
   const problem = await agent.receipts.problemOf(rowId)
   return problem === null ? paid : { ...paid, receiptProblem: problem }
 }
 
-/** What a tool makes of an answer that came later: it runs once more, with that answer in place of its paid call. */
+/**
+ * Builds a tool's result from an answer that came later: runs the tool once more, with that answer instead of its paid
+ * call.
+ */
 async function replayTool(
   context: ToolContext,
   { name, given }: CalledTool,
@@ -83,7 +86,7 @@ async function replayTool(
   throw outcome.kind === 'fault' ? outcome.error : new Error(`${name} asked a person where nothing is bought.`)
 }
 
-/** Nothing is bought in it. What was sent has been sent, so files that were read for it may be gone. */
+/** Nothing is bought in it. The request was already sent, so files that were read for it may be gone. */
 const answeredContext = (context: ToolContext, answeredId: string, answered: Answered<Operation>): ToolContext => ({
   ...context,
   call(operation, call, options) {
@@ -102,23 +105,24 @@ const answeredContext = (context: ToolContext, answeredId: string, answered: Ans
     asMediaUrl: async source => source,
     asFormFile: async path => new FormFile(new Uint8Array(), path, ''),
     saveText: (...given) => context.files.saveText(...given),
-    preview: file => context.files.preview(file),
+    preview: (...given) => context.files.preview(...given),
+    recording: file => context.files.recording(file),
     saved: limit => context.files.saved(limit),
     readSaved: address => context.files.readSaved(address),
   },
 })
 
-/** One call of a tool, as its effects need it. */
+/** A tool's call, as its effects need it. */
 export interface Asked {
   agent: OpenAgent
   signal: AbortSignal
   whenDelivered: NonNullable<Invocation['whenDelivered']>
   called: Invocation['called']
-  /** Whether it waits for as long as the work takes. */
+  /** Whether it waits as long as the work takes. */
   waits: boolean
-  /** What it has read so far, in the order in which it asked for it. */
+  /** What it has read so far, in order. */
   files: () => readonly AskedFile[]
 }
 
-/** What the user is told of a call that this one makes. */
+/** What the user is told about a call that this one makes. */
 export const askingOf = ({ called, files }: Asked): ToolAsking => ({ tool: called?.name ?? null, files: files() })

@@ -1,21 +1,24 @@
 import type { z } from 'zod'
 import { zeroUsd } from '#contract/money.ts'
+import { nearNames } from '#contract/near-names.ts'
 import { queueAudio } from '#contract/operations/audio.ts'
 import type { CallOf, Operation } from '#contract/operations/operation.ts'
 import { queueVideo, type VideoQueued } from '#contract/operations/video.ts'
+import { nearModels } from '#toolkit/bounds.ts'
+import type { Tool } from '#toolkit/define.ts'
 import { jobOutput, sayBecameJob } from '#toolkit/output/job.ts'
 import { paidOutput } from '#toolkit/output/paid.ts'
 import { ResultInstead } from '#toolkit/run-tool.ts'
 import type { Answered, JobStore, PaidOptions, Started, ToolContext, WalletClient } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { CalledTool, Invocation } from '#toolkit/tool-host.ts'
-import { withoutHidden } from '#toolkit/values/untrusted.ts'
+import { untrustedName, withoutHidden } from '#toolkit/values/untrusted.ts'
 import { namespaceOf } from '#wallet/rules/policy.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import { longCallMs, shownIdCharacters } from '../bounds.ts'
-import { chargedFor, creditLeft, keepAnswer, keptAnswer } from '../calls/kept-answer.ts'
 import { stillRunning } from '../calls/lost-call.ts'
 import type { Bought, Buying, Keep } from '../calls/paid-call.ts'
+import { chargedFor, creditLeft, keepAnswer, keptAnswer } from '../calls/stored-answer.ts'
 import { WaitingCaller, whileWanted } from '../calls/waiting-callers.ts'
 import { type JobRow, jobView } from '../jobs/job-rows.ts'
 import { Jobs } from '../jobs/jobs.ts'
@@ -25,16 +28,17 @@ import type { OpenAgent } from '../open-agent.ts'
 import { askedModel } from '../prices/asked-models.ts'
 import { checkChoices } from '../prices/check-choices.ts'
 import { cannotPay, inWords } from '../words/explain.ts'
+import { withWaysToFund } from '../words/ways-to-fund.ts'
 import { catalogue } from './catalogue.ts'
 import { type Asked, askingOf, deliverCall, paidFor, paidNow } from './deliver-call.ts'
 
-/** All effects of one call of a tool. What is thrown has been put into words; `NeedsPerson` passes. */
+/** All effects of one tool call. Errors are put into words; `NeedsPerson` passes unchanged. */
 export function toolContext(agent: OpenAgent, invocation: Invocation): ToolContext {
-  const { signal, report, whenDelivered = run => run(), called, waits = false } = invocation
+  const { signal, report, whenDelivered = run => run(), called, waits = false, shows } = invocation
   const files = new ToolFiles(agent, { tool: called?.name ?? null, signal })
   const asked: Asked = { agent, signal, whenDelivered, called, waits, files: () => files.noted() }
   const worded: Worded = (isPaid, run) => inOurWords(agent, isPaid, signal, run)
-  // The first call that may find a job takes up those that earlier processes left.
+  // The first call that may find a job resumes those that earlier processes left.
   const resuming: Worded = (isPaid, run) => {
     agent.resumed.once()
     return worded(isPaid, run)
@@ -43,6 +47,7 @@ export function toolContext(agent: OpenAgent, invocation: Invocation): ToolConte
   const context: ToolContext = {
     signal,
     report,
+    shows,
     now: () => agent.clock.now(),
     call: (operation, call, options) =>
       worded(operation.charge !== 'free', () => answerCall(asked, operation, call, options ?? {})),
@@ -56,12 +61,35 @@ export function toolContext(agent: OpenAgent, invocation: Invocation): ToolConte
     files,
     wallet: wordedWallet(agent.toolWallet, worded),
     limits: () => worded(false, () => agent.limits.view()),
+    estimate: (name, given) =>
+      worded(false, async () => {
+        const { estimateCall } = await import('../prices/estimate-call.ts')
+        const asked = {
+          tool: await toolNamed(name),
+          given,
+          worded: <Result>(run: () => Promise<Result>) => worded(false, run),
+        }
+        return estimateCall(agent, context, asked)
+      }),
     models: () => worded(false, () => agent.models.allFor('background')),
   }
   return context
 }
 
-/** Runs an effect; what it throws is put into words, with what could still be paid where a purchase failed. */
+/** Throws `ToolFailure` for a name that no tool has. */
+async function toolNamed(name: string): Promise<Tool> {
+  const names = Object.keys(catalogue.tools)
+  const tool = names.includes(name) ? await catalogue.tools[name]?.() : undefined
+  if (tool) return tool
+  const near = nearNames(name, names, nearModels)
+  throw new ToolFailure({
+    happened: `No tool is called ${untrustedName(name)}.`,
+    charged: zeroUsd,
+    next: `The tools are ${(near.length > 0 ? near : names).join(', ')}. Call estimate with one of them.`,
+  })
+}
+
+/** Runs an effect and puts its errors into words, with what could still be paid if a purchase failed. */
 export async function inOurWords<Result>(
   agent: OpenAgent,
   isPaid: boolean,
@@ -74,21 +102,24 @@ export async function inOurWords<Result>(
     if (signal.aborted) throw error
     const said = await withCode(inWords(error, agent, isPaid), error, agent)
     if (!isPaid || !(said instanceof ToolFailure)) throw said
-    // A status that cannot be read takes nothing from the failure that can.
+    // An unreadable status must not replace the actual failure.
     const status = await agent.wallet?.status().catch(() => null)
     throw status ? new ToolFailure({ ...said.facts, budgetLeftMicroUsd: status.leftMicroUsd }) : said
   }
 }
 
-/** With the code of the address that lacks money, for a telephone that sends it. */
-async function withCode(said: unknown, error: unknown, { client, wallet }: OpenAgent): Promise<unknown> {
+/** Adds how to fund the address that needs money, and its QR code for a phone. */
+async function withCode(said: unknown, error: unknown, { client, wallet, topUps }: OpenAgent): Promise<unknown> {
   if (!(said instanceof ToolFailure) || !(error instanceof WalletRefusal) || error.rule !== 'funds') return said
   const network = error.terms?.network ?? ''
   const address = wallet?.addresses.find(each => network.startsWith(namespaceOf(each)))
   if (address === undefined) return said
   const { codeFor } = await import('../wallet-page/qr.ts')
   const shows = codeFor(address, client.address.origin)
-  return shows.length === 0 ? said : new ToolFailure({ ...said.facts, shows })
+  // Without a code the money is of this machine.
+  if (shows.length === 0) return said
+  const offer = await topUps.offer().catch(() => null)
+  return new ToolFailure({ ...withWaysToFund(said.facts, offer?.accepts ?? [], { address, network }), shows })
 }
 
 type Worded = <Result>(isPaid: boolean, run: () => Promise<Result>) => Promise<Result>
@@ -131,7 +162,7 @@ async function start<O extends Operation>(
     const priceMicroUsd = chargedFor(answer) ?? price.amountMicroUsd
     const kept = { answer: answer.answer, charged: priceMicroUsd, creditLeft: creditLeft(answer, priceMicroUsd) }
     rows.answered(rowId, kept, db => jobRows.insert(db, { ...job, priceMicroUsd }))
-    receipts.keep(rowId, operation, answer, price)
+    receipts.keep(rowId, operation, answer, price, { tool: startedBy })
   }
   const caller = new WaitingCaller(signal)
   const { bought: buying } = paidCalls.buy(operation, call, { ...options, asking: askingOf(asked) }, keep, caller)
@@ -151,7 +182,10 @@ const startedKinds: Readonly<Record<string, 'video' | 'audio'>> = { [queueVideo.
 
 const shortId = (model: string): string => withoutHidden(model).slice(0, shownIdCharacters)
 
-/** One call whose answer comes whole. One that costs and takes too long goes on as a job, whose id is thrown as the result. */
+/**
+ * Makes a call whose answer comes whole. If a paid one takes too long, it continues as a job, whose id is thrown as the
+ * result.
+ */
 async function answerCall<O extends Operation>(
   asked: Asked,
   operation: O,
@@ -188,7 +222,7 @@ async function answerCall<O extends Operation>(
   }
 }
 
-/** What takes longer goes on as a job, or where none can be made of it its answer is kept for the next same call. */
+/** A longer call continues as a job; if that is impossible, its answer is kept for the next equal call. */
 async function inTime<O extends Operation>(
   { agent, signal, called, waits }: Asked,
   { rowId, bought }: Buying<O>,
@@ -202,10 +236,10 @@ async function inTime<O extends Operation>(
       if (signal.aborted) return bought
       if (!called || !canReplay(called)) throw stillAtWork()
       const job = agent.callJobs.begin(rowId, call, called)
-      // Null where the answer came at the same moment.
+      // Null if the answer came at the same moment.
       return job ? Promise.reject(await becomes(agent, job)) : bought
     },
-    // A wait that was ended says nothing.
+    // An ended wait is not an error.
     () => bought,
   )
   try {
@@ -219,7 +253,7 @@ async function inTime<O extends Operation>(
 
 async function becomes(agent: OpenAgent, job: JobRow): Promise<ResultInstead> {
   const shown = jobOutput(jobView(job))
-  // What it costs is known when its answer is there.
+  // Its cost is known when its answer is there.
   const paid = paidOutput(await paidNow(agent, null, null))
   const output = { ...shown, ...paid }
   return new ResultInstead({ output, text: sayBecameJob(shown), files: [], jobId: job.jobId })
@@ -232,5 +266,5 @@ const stillAtWork = (): ToolFailure =>
     next: 'Make the same call again: it waits for that answer and is not charged again.',
   })
 
-/** Whether the result of such a call can be made again once its answer is there. */
+/** Whether such a call's result can be built again once its answer is there. */
 const canReplay = ({ name }: CalledTool): boolean => Object.hasOwn(catalogue.tools, name)

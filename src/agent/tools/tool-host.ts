@@ -7,11 +7,13 @@ import type { Tool } from '#toolkit/define.ts'
 import { jobOutput } from '#toolkit/output/job.ts'
 import { paidOutput } from '#toolkit/output/paid.ts'
 import { outcomeOf, type ToolOutcome } from '#toolkit/run-tool.ts'
+import type { ToolContext } from '#toolkit/tool-context.ts'
 import { failureFromText, ToolFailure } from '#toolkit/tool-failure.ts'
 import type { Invocation, Task, TaskState, TaskStore, ToolHost } from '#toolkit/tool-host.ts'
 import { untrustedId } from '#toolkit/values/untrusted.ts'
 import { keyFileName } from '#wallet/keys/key-file.ts'
 import { localKeyFileName } from '#wallet/keys/local-key-file.ts'
+import { settingsFileName } from '#wallet/rules/settings-file.ts'
 import { lockedAgainMs, pollMs, taskTtlMs } from '../bounds.ts'
 import { isQueued, type JobRow, jobView } from '../jobs/job-rows.ts'
 import { agentFromSettings, closeAgent, type OpenAgent } from '../open-agent.ts'
@@ -25,10 +27,10 @@ import { catalogue } from './catalogue.ts'
 import { paidNow, withReceipt } from './deliver-call.ts'
 import { inOurWords, toolContext } from './tool-context.ts'
 
-/** Who answers a question in an assistant's own dialogue, as the approval's row tells it. */
+/** Who answered a question in an assistant's own dialog, for the approval's row. */
 const inDialogue = "in the assistant's dialog"
 
-/** What a frame needs to serve the tools. */
+/** What the MCP server needs to serve the tools. */
 export const toolHost = (agent: OpenAgent): ToolHost => ({
   context: invocation => toolContext(agent, invocation),
   async answer(approvalId, answer) {
@@ -42,9 +44,9 @@ export const toolHost = (agent: OpenAgent): ToolHost => ({
   close: () => closeAgent(agent),
 })
 
-type Looking = Pick<Invocation, 'signal' | 'whenDelivered'>
+type Looking = Pick<Invocation, 'signal' | 'whenDelivered' | 'shows'>
 
-/** Jobs as clients of MCP follow them by themselves. All that is known of a task stands in the row of its job. */
+/** Jobs that MCP clients poll by themselves. All that is known about a task is in its job's row. */
 class Tasks implements TaskStore {
   readonly #agent: OpenAgent
 
@@ -63,7 +65,7 @@ class Tasks implements TaskStore {
     const found = await this.#known(id)
     if (found === null || found === 'expired') return found
     const state = await this.#state(found.tool, found.job, looking)
-    // What was asked for may have changed the row.
+    // Polling may have changed the row.
     return this.#task(id, this.#agent.jobRows.find(found.job.jobId) ?? found.job, state)
   }
 
@@ -74,16 +76,16 @@ class Tasks implements TaskStore {
     return 'acknowledged'
   }
 
-  /** The tool and the job of a task that can still be looked at. Asks nobody and begins nothing. */
+  /** Returns the tool and job of a task that can still be polled. Makes no request and starts nothing. */
   async #known(id: string): Promise<{ tool: Tool; job: JobRow } | 'expired' | null> {
     const found = this.#find(id)
     const tool = found && (await catalogue.tools[found.tool]?.())
-    // A tool that begins no jobs has none of a service's queue.
+    // A tool that starts no jobs has none in a service's queue.
     if (!found || !tool || (isQueued(found.job) && !tool.goesOnAs)) return null
     return this.#isOver(found.job) ? 'expired' : { tool, job: found.job }
   }
 
-  /** A job that this wallet started at this service; of another one's tasks nothing is told. */
+  /** Returns a job that this wallet started at this service; tasks of others are unknown. */
   #find(id: string): { id: string; tool: string; job: JobRow } | null {
     const { client, jobRows } = this.#agent
     const named = readTaskId(id)
@@ -119,7 +121,7 @@ class Tasks implements TaskStore {
     return { kind: 'working', message: job.priceMicroUsd === null ? message : `${message}. ${sayCharged(job)}` }
   }
 
-  /** A call that was not made, because the user had to decide first. */
+  /** A call that was not made because the user had to decide first. */
   async #asked(job: JobRow, approvalId: string): Promise<TaskState> {
     const agent = this.#agent
     const { approvals } = agent
@@ -151,30 +153,27 @@ const sayGivenUp = (job: JobRow): string =>
     ? 'Cancelled before anything was sent or charged.'
     : `Cancelled. The service cannot stop work that has begun, so it may continue. ${sayCharged(job)} To get its result, call job_wait with ${job.jobId}.`
 
-/** What the call of a tool came to whose job has ended: the same as for a caller who waited. Never throws. */
-async function taskOutcome(
-  agent: OpenAgent,
-  tool: Tool,
-  job: JobRow,
-  invocation: Pick<Invocation, 'signal' | 'whenDelivered'>,
-): Promise<ToolOutcome> {
+/** Returns what the call of a tool whose job has ended came to: the same as for a caller who waited. Never throws. */
+async function taskOutcome(agent: OpenAgent, tool: Tool, job: JobRow, looking: Looking): Promise<ToolOutcome> {
+  const context = toolContext(agent, { ...looking, report: () => {} })
   try {
-    // A call that is done throws the result of the tool that was called.
-    await toolContext(agent, { ...invocation, report: () => {} }).jobs.wait(job.jobId, 0)
-    return tool.goesOnAs ? await jobOutcome(agent, tool, job) : failedCall(job)
+    // For a finished call this throws the result of the tool that was called.
+    await context.jobs.wait(job.jobId, 0)
+    return tool.goesOnAs ? await jobOutcome(agent, tool, job, context) : failedCall(job)
   } catch (error) {
     return outcomeOf(error)
   }
 }
 
-/** Of a tool whose output is a job; it has members for what was paid where the tool pays. */
-async function jobOutcome(agent: OpenAgent, tool: Tool, job: JobRow): Promise<ToolOutcome> {
+/** For a tool whose output is a job; it has members for what was paid if the tool pays. */
+async function jobOutcome(agent: OpenAgent, tool: Tool, job: JobRow, context: ToolContext): Promise<ToolOutcome> {
   const row = isQueued(job) ? agent.rows.ofJob(job.jobId) : null
   const charged = job.refunded ? zeroUsd : job.priceMicroUsd
   const paid = await paidNow(agent, charged, row?.creditLeftMicroUsd ?? null)
   const told = row ? await withReceipt(agent, row.id, paid) : paid
   const output = tool.output.parse({ ...jobOutput(jobView(job)), ...paidOutput(told) })
-  return { kind: 'done', output, text: tool.say(output), files: tool.files?.(output) ?? [] }
+  const shows = (await tool.shows?.(output, { context, input: {} })) ?? []
+  return { kind: 'done', output, text: tool.say(output), files: tool.files?.(output) ?? [], shows }
 }
 
 function failedCall({ jobId, failure, priceMicroUsd }: JobRow): ToolOutcome {
@@ -189,27 +188,27 @@ function failedCall({ jobId, failure, priceMicroUsd }: JobRow): ToolOutcome {
   )
 }
 
-/** The job's own id is 80 random bits; the tool's name before it says whose result the task comes to. */
+/** The job's id is 80 random bits; the tool's name before it says whose result the task has. */
 const form = /^([a-z][a-z0-9_]{0,63})\.(job_[0-9a-z]{16})$/
 
 const taskId = (tool: string, jobId: string): string => `${tool}.${jobId}`
 
-/** Null for what is no id of ours. */
+/** Returns null for an id that is not ours. */
 function readTaskId(id: string): { tool: string; jobId: string } | null {
   const [, tool, jobId] = form.exec(id) ?? []
   return tool !== undefined && jobId !== undefined ? { tool, jobId } : null
 }
 
-/** What opens an encrypted wallet, where something does. */
+/** What opens an encrypted wallet, if there is anything. */
 export interface PassphraseSource {
-  /** The file that holds it, where it can be read again. */
+  /** The file that contains it, if it can be read again. */
   file: string | null
   read(): Promise<string | null>
 }
 
 /**
- * The host of a frame, from an environment's settings, as they are when it is asked for: `now` opens the wallet that is
- * there by then.
+ * Creates the MCP server's host from an environment's settings, read when it is needed: `now` opens the wallet that
+ * exists by then.
  */
 export async function createHost(
   settingsNow: () => Promise<AgentSettings>,
@@ -243,7 +242,7 @@ export async function createHost(
   return { ...(await live.now()), now: () => live.now(), close }
 }
 
-/** The pages are read with the first of them. */
+/** The pages' code is loaded with the first of them. */
 function walletPages(ports: ConstructorParameters<typeof WalletPages>[0]) {
   let made: Promise<WalletPages> | null = null
   return {
@@ -259,13 +258,13 @@ function walletPages(ports: ConstructorParameters<typeof WalletPages>[0]) {
 
 export interface OpenedHost {
   host: ToolHost
-  /** There is a wallet that did not open, by a keychain that was locked for instance, which no file tells of. */
+  /** There is a wallet that did not open, for example because of a locked keychain, which no file shows. */
   isLocked: boolean
 }
 
 /**
- * The host of a frame that goes by the wallet as it is now: one that was made, changed or unlocked while the server runs is
- * opened by the next call. Calls that are in flight end with the host that they began with.
+ * A host that follows the current wallet: one that is made, changed or unlocked while the server runs is opened by the
+ * next call. Calls in flight end with the host that they started with.
  */
 export class LiveHost {
   readonly #open: () => Promise<OpenedHost>
@@ -273,10 +272,11 @@ export class LiveHost {
   #current: { opening: Promise<OpenedHost>; files: string; atMs: number; isLocked: boolean } | null = null
   readonly #former: Promise<OpenedHost>[] = []
 
-  /** `files` lie elsewhere than in the wallet's folder, such as the one with the passphrase. */
+  /** `files` are outside the wallet's folder, such as the one with the passphrase. */
   constructor(folder: string, files: readonly string[], open: () => Promise<OpenedHost>) {
     this.#open = open
-    this.#paths = [keyFileName, localKeyFileName, serviceFileName].map(name => join(folder, name)).concat(files)
+    const names = [keyFileName, localKeyFileName, serviceFileName, settingsFileName]
+    this.#paths = names.map(name => join(folder, name)).concat(files)
   }
 
   async now(): Promise<ToolHost> {
@@ -292,7 +292,7 @@ export class LiveHost {
       current.isLocked = isLocked
       return host
     } catch (error) {
-      // What the user corrects is found by the next call.
+      // The next call notices what the user corrects.
       if (this.#current === current) this.#current = null
       throw error
     }

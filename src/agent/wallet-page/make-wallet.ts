@@ -1,8 +1,9 @@
-import { userInfo } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { displayUsd, type MicroUsd } from '#contract/money.ts'
 import { isLoopback } from '#contract/wire/network-address.ts'
 import { smallestTopUpMicroUsd } from '#contract/wire/networks.ts'
+import type { PaymentOption } from '#contract/wire/payment.ts'
+import { userName } from '#host/user-name.ts'
 import { lookAtChain } from '#wallet/chains/look-at-chain.ts'
 import { nodesInUse, tokenNamesIn } from '#wallet/chains/nodes.ts'
 import { unlockKeyFile } from '#wallet/keys/key-file.ts'
@@ -47,6 +48,8 @@ export interface WalletChoice {
 export interface WalletPlan {
   service: string
   payees: readonly Payee[]
+  /** What the service offers, which may name where USDC can be bought. */
+  accepts: readonly PaymentOption[]
   /** The caps of the environment and of `policy.json`, which the choice can only lower. */
   policy: Policy
   places: readonly KeyPlace[]
@@ -64,6 +67,7 @@ export async function planWallet(agent: OpenAgent): Promise<WalletPlan> {
   return {
     service: baseUrl,
     payees: payeesOffered(baseUrl, accepts),
+    accepts,
     policy: agent.policy,
     places: [...places, 'passphrase'],
     isLocal,
@@ -102,7 +106,7 @@ export async function makeWallet(
       async () => {
         if ((await desk.addresses()).length > 0) throw refusal('There is a wallet already', 'Go back to your assistant')
         const addresses = await newKeys(desk, plan, choice, narrowed)
-        const by = `page, ${userInfo().username}`
+        const by = `page, ${userName()}`
         for (const payee of plan.payees) await desk.pin(payee, by)
         desk.useService(plan.service)
         return addresses

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { displayUsd, microUsd } from '#contract/money.ts'
 import { chainName, smallestTopUpMicroUsd } from '#contract/wire/networks.ts'
+import { onRampOf } from '#contract/wire/on-ramp.ts'
 import type { WalletOffer } from '#toolkit/tool-host.ts'
 import { minPassphraseLength } from '#wallet/limits.ts'
 import { namespaceOf } from '#wallet/rules/policy.ts'
@@ -17,6 +18,7 @@ import {
 } from '../loopback/one-browser.ts'
 import type { OpenAgent } from '../open-agent.ts'
 import type { AgentEnvironment } from '../settings/wallet-settings.ts'
+import { asTyped, placeOf } from '../words/typed-commands.ts'
 import {
   capFields,
   checkPassphrase,
@@ -157,7 +159,11 @@ class MakingPage implements BrowserPage {
     const held = await depositAt(this.#agent, plan, addresses).catch(() => null)
     // A chain that cannot be seen is not waited for.
     if (!this.isDone && (held === null || isEnough(held))) this.#finish()
-    return madeHtml(addresses, plan, held, notice)
+    const showing = asTyped(
+      'Later, `farebox wallet open` in a terminal shows balances, caps and what was spent.',
+      placeOf(this.#agent),
+    )
+    return madeHtml({ addresses, plan, held, notice, showing })
   }
 }
 
@@ -179,9 +185,9 @@ function choiceIn(form: URLSearchParams, { places }: WalletPlan): WalletChoice |
 }
 
 const placeTitles: Readonly<Record<KeyPlace, string>> = {
-  local: 'In a plain file. This service is on this machine, and so is its money',
-  keychain: 'In the keychain of this system, and encrypted in a file as the backup',
-  passphrase: 'Encrypted in a file alone. The assistant asks for the passphrase on this page after each start',
+  local: 'In a plain file: the service and its test money are on this machine',
+  keychain: 'In the system keychain, with an encrypted file as the backup',
+  passphrase: 'Only in an encrypted file. After each start, the assistant asks for the passphrase on this page',
 }
 
 /** By which a password manager tells this passphrase from others. */
@@ -209,12 +215,12 @@ function makeHtml(plan: WalletPlan, formToken: string, notice: string | null): s
 <form method="post" action="answer" autocomplete="off">
 ${tokenHtml(formToken)}
 ${userName}
-<p>It pays <strong>${escaped(plan.service)}</strong> alone, at these addresses:</p>
+<p>It pays only <strong>${escaped(plan.service)}</strong>, at these addresses:</p>
 <dl>${payees.join('')}</dl>
 <fieldset><legend>Keys</legend>${places.join('\n')}
-<label class="field wide">Passphrase (${minPassphraseLength} characters or more${plan.places[0] === 'local' ? '; not for a plain file' : ''})<input type="password" name="passphrase" autocomplete="new-password"></label>
+<label class="field wide">Passphrase (${minPassphraseLength} characters or more${plan.places[0] === 'local' ? '; leave it empty for a plain file' : ''})<input type="password" name="passphrase" autocomplete="new-password"></label>
 <label class="field wide">Repeat the passphrase<input type="password" name="again" autocomplete="new-password"></label>
-<p class="small">Store the passphrase safely: it cannot be recovered. It opens the backup, and shows that you are the owner.</p></fieldset>
+<p class="small">Store the passphrase safely: it cannot be recovered. It opens the backup and proves that you are the owner.</p></fieldset>
 <fieldset><legend>Caps</legend>${caps.join('\n')}
 <p class="small">Nothing in a conversation can raise them. After the service answers 402, the wallet pays ${smallest} or what a call needs without asking, within these caps.</p></fieldset>
 <p class="buttons"><button name="first" value="ask">Create it; ask me before the first payment</button>
@@ -237,7 +243,16 @@ ${userName}
   )
 }
 
-function madeHtml(addresses: readonly string[], plan: WalletPlan, held: bigint | null, notice: string | null): string {
+interface Made {
+  addresses: readonly string[]
+  plan: WalletPlan
+  held: bigint | null
+  notice: string | null
+  /** How its owner sees it later. */
+  showing: string
+}
+
+function madeHtml({ addresses, plan, held, notice, showing }: Made): string {
   const isFunded = held !== null && isEnough(held)
   const state = isFunded
     ? `It holds ${usdText(held)} USDC. Go back to your assistant; you can close this page.`
@@ -246,22 +261,39 @@ function madeHtml(addresses: readonly string[], plan: WalletPlan, held: bigint |
       : `It holds ${usdText(held)} USDC. This page notices a deposit by itself.`
   const ways = plan.payees.flatMap(({ network }) => {
     const address = addresses.find(each => network.startsWith(namespaceOf(each)))
-    return address === undefined ? [] : [wayHtml(address, network, plan.isLocal)]
+    return address === undefined ? [] : [wayHtml({ address, network }, plan)]
   })
   return documentOf(
     'Your wallet is made',
-    [noticeHtml(notice), `<p role="status">${escaped(state)}</p>`, ...(isFunded ? [] : ways)].join('\n'),
+    [
+      noticeHtml(notice),
+      `<p role="status">${escaped(state)}</p>`,
+      ...(isFunded ? [] : ways),
+      `<p class="small">${withCommands(showing)}</p>`,
+    ].join('\n'),
     isFunded || held === null ? undefined : lookSeconds,
   )
 }
 
-const wayHtml = (address: string, network: string, isLocal: boolean): string => `<section class="question">
-<h2>${escaped(chainName(network))}</h2>
-${
-  isLocal
-    ? '<p>The service is on this machine, and so is its chain: send it no real USDC.</p>'
-    : `<p>Send the USDC that you mean to spend, ${smallest} or more, on ${escaped(chainName(network))}: from another wallet, or withdraw from an exchange and choose this network there. Other tokens and networks are lost.</p>`
-}
+/** Commands stand between backticks, as in a terminal. */
+const withCommands = (text: string): string => escaped(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>')
+
+/** For a chain that this process does not know. */
+const faucet = (address: string): string =>
+  asTyped(`For test money, run \`farebox local fund ${address} --usd 25\` in the folder where \`farebox up\` runs.`)
+
+function wayHtml(terms: { address: string; network: string }, { isLocal, accepts }: WalletPlan): string {
+  const { address, network } = terms
+  const chain = escaped(chainName(network))
+  const onRamp = isLocal ? null : onRampOf(accepts, terms)
+  const how = isLocal
+    ? `<p>The service is on this machine, and so is its chain: send it no real USDC. ${withCommands(faucet(address))}</p>`
+    : `<p>Send the USDC that you mean to spend, ${smallest} or more, on ${chain}: from another wallet, or withdraw from an exchange and choose this network there. Other tokens and networks are lost.</p>`
+  return `<section class="question">
+<h2>${chain}</h2>
+${how}
 <p><code>${escaped(address)}</code></p>
 ${isLocal ? '' : svgQr(address)}
+${onRamp ? `<p>The service proposes to buy USDC at <a href="${escaped(onRamp.url)}" target="_blank" rel="noopener noreferrer">${escaped(onRamp.host)}</a>. farebox has not checked that site.</p>` : ''}
 </section>`
+}

@@ -12,7 +12,7 @@ import type { AgentContext } from '../context.ts'
 import { cannotPay, circumstancesOf, explain } from '../words/explain.ts'
 
 /**
- * Limits of the caller: the service's own list, read again after each call and payment because they change the credit,
+ * Limits of the caller: the service's own list, read again after each call and payment because they may change the tier,
  * and by model what its answers to any process of this machine said is left.
  */
 export class Limits {
@@ -24,22 +24,19 @@ export class Limits {
   }
 
   async view(): Promise<LimitsView> {
-    const { client, pays, wallet } = this.#agent
+    const { client, pays } = this.#agent
     if (pays === 'nothing') throw cannotPay(this.#agent)
     const limits = await this.#limits()
     const listed = limits ? listedModels(limits) : []
-    const usd = limits?.data.balances.USD
-    const refill = wallet && refillOf(wallet.policy)
     const seen = new Map(client.limitsSeen.models().map(limit => [limit.model, limit]))
     return {
-      creditMicroUsd: usd === undefined ? null : fromUsdNumber(usd),
-      ...(refill && { refill }),
+      tier: limits?.data.apiTier.id ?? null,
       source: listed.length > 0 ? 'service' : 'answers',
       models: withWhatIsLeft(listed, seen),
     }
   }
 
-  /** Null where the service has no such list. */
+  /** Returns null if the service has no such list. */
   async #limits(): Promise<RateLimits | null> {
     const { client, pays, clock } = this.#agent
     const ageMs = this.#kept ? clock.now() - this.#kept.readAtMs : limitsLifeMs
@@ -54,7 +51,7 @@ export class Limits {
   }
 }
 
-/** Of a wallet's policy. */
+/** The refill settings of a wallet's policy. */
 export const refillOf = ({ refill }: Pick<Policy, 'refill'>): WalletView['refill'] =>
   refill && { below: refill.belowMicroUsd, by: refill.byMicroUsd }
 
@@ -70,7 +67,7 @@ function listedModels({ data }: RateLimits): ModelLimits[] {
   })
 }
 
-/** A row a model, those first that were called of late; a service that lists none has the rows that its answers told. */
+/** One row per model, recently called ones first; for a service that lists none, the rows that its answers reported. */
 function withWhatIsLeft(listed: readonly ModelLimits[], seen: ReadonlyMap<string, SeenLimit>): ModelLimits[] {
   if (listed.length === 0) return [...seen.values()].map(({ seenAtMs, ...limit }) => limit)
   const rows = listed.map(row => {
@@ -80,7 +77,7 @@ function withWhatIsLeft(listed: readonly ModelLimits[], seen: ReadonlyMap<string
   return [...rows.filter(({ model }) => seen.has(model)), ...rows.filter(({ model }) => !seen.has(model))]
 }
 
-/** A service that does not know the operation, or answers something else there. */
+/** For a service that does not know the operation, or uses its address for something else. */
 function nullWithoutList(error: unknown, isWallet: boolean): null {
   const hasNone =
     error instanceof ServiceError
@@ -90,24 +87,29 @@ function nullWithoutList(error: unknown, isWallet: boolean): null {
   throw error
 }
 
-/** Of a service that does not know an operation. */
+/** Statuses of a service that does not know an operation. */
 const withoutOperation: ReadonlySet<number> = new Set([404, 405, 410, 501])
 
-/** Published services list the limits of keys: a wallet is nobody there, whereas a sign-in that is wrong is told as one. */
+/**
+ * Published services list only the limits of keys: a wallet is unauthenticated there, whereas a wrong sign-in is
+ * reported as one.
+ */
 const isForKeysAlone = ({ kind }: ServiceError): boolean => kind === 'AUTHENTICATION_FAILED'
 
 const isUnreadable = (error: unknown): boolean => error instanceof ClientError && error.kind === 'unreadable'
 
 export interface CreditSeen {
-  /** Null where it cannot be seen. */
+  /** Null if it is unknown. */
   creditMicroUsd: MicroUsd | null
-  /** Why it cannot be seen, where the user can fix that: a key that the service refuses, a service that does not answer. */
+  /** Why it is unknown, if the user can fix that: the service refuses the key, or does not answer. */
   why: string | null
-  /** The same with what to do. */
+  /** The same, and what to do. */
   problem: string | null
 }
 
-/** What a status shows of it: the time, or why it is unknown. A status is shown while the service is away. */
+/**
+ * What a status shows about the credit: its time, or why it is unknown. A status works even while the service is down.
+ */
 export async function seeCredit(
   agent: AgentContext,
 ): Promise<CreditSeen & { seen: Pick<SeenAmount, 'atMs' | 'unknown'> }> {
@@ -122,7 +124,7 @@ export async function seeCredit(
   return { ...credit, seen: { atMs: null, unknown } }
 }
 
-/** Credit at the service. */
+/** Reads the credit at the service. */
 async function lookAtCredit(agent: AgentContext, signal?: AbortSignal): Promise<CreditSeen> {
   try {
     return { creditMicroUsd: await askCredit(agent, signal), why: null, problem: null }
@@ -135,7 +137,7 @@ async function lookAtCredit(agent: AgentContext, signal?: AbortSignal): Promise<
   }
 }
 
-/** Of a sentence, for the middle of another one. */
+/** Formats a sentence for use inside another. */
 const asClause = (sentence: string): string =>
   sentence.replace(/^\p{Lu}(?=\p{Ll}|\s)/u, first => first.toLowerCase()).replace(/\.$/, '')
 
@@ -151,9 +153,9 @@ async function askCredit({ client, wallet, pays }: AgentContext, signal?: AbortS
   return answer.data.balances.USD === undefined ? null : fromUsdNumber(answer.data.balances.USD)
 }
 
-/** Services need not say what credit there is. */
+/** Services need not report the credit. */
 const hasNoSuchList = (error: unknown): boolean => error instanceof ServiceError && withoutOperation.has(error.status)
 
-/** Null where it cannot be seen. */
+/** Null if it is unknown. */
 export const creditOf = async (agent: AgentContext): Promise<MicroUsd | null> =>
   (await lookAtCredit(agent)).creditMicroUsd

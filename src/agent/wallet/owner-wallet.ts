@@ -31,6 +31,7 @@ import { start, stop } from '#wallet/rules/stop-switch.ts'
 import { questionInShort } from '#wallet/terms/approval.ts'
 import type { Payee } from '#wallet/terms/order.ts'
 import { type WalletStatus, walletStatus } from '#wallet/wallet-status.ts'
+import { type CapInEffect, capsInEffect, lowerCap } from '../settings/caps-in-effect.ts'
 import {
   type AgentEnvironment,
   baseUrlOf,
@@ -43,54 +44,67 @@ import { personFor, sayAnswer } from '../words/approval-words.ts'
 import { asTyped, typedQuestion } from '../words/typed-commands.ts'
 import { createKeys, environmentKeys, exportKeys, folderKeys, knownAddresses } from './wallet-keys.ts'
 
-/** The wallet as its owner meets it at a terminal. Nothing here signs; every method throws the wallet's refusal. */
+/** The wallet as its owner uses it at a terminal. Nothing here signs; every method throws the wallet's refusal. */
 export interface OwnerWallet {
   readonly folder: string
-  /** Refused where the folder holds encrypted keys, which are never replaced. */
+  /** Refuses if the folder has encrypted keys, which are never replaced. */
   refuseSecond(): void
-  /** New keys, encrypted; with `isForKeychain` in the system's keychain too. */
+  /** Creates new encrypted keys; with `isForKeychain`, also in the system's keychain. */
   create(passphrase: string, isForKeychain: boolean): Promise<CreatedKeys>
-  /** Of the environment's keys, the encrypted file or the local one, in this order; one a rail, empty where there is none. */
+  /**
+   * Returns the addresses of the environment's keys, the encrypted file or the local one, in this order; one per rail,
+   * empty if there is none.
+   */
   addresses(): Promise<readonly string[]>
-  /** Whether the folder holds encrypted keys. */
+  /** Whether the folder has encrypted keys. */
   hasKeyFile(): boolean
   /**
-   * Whether a passphrase tells the owner from a program here: the journal is that of an encrypted wallet, or the folder
-   * holds one. Refused where the journal is that of a wallet whose keys are not in the folder.
+   * Whether a passphrase distinguishes the owner from a program here: the journal belongs to an encrypted wallet, or
+   * the folder contains one. Refuses if the journal belongs to a wallet whose keys are not in the folder.
    */
   isGuarded(): Promise<boolean>
-  /** Refused where the passphrase does not open the keys to whose owner the journal belongs. */
+  /** Refuses if the passphrase does not open the keys of the journal's owner. */
   proveOwner(passphrase: string): Promise<void>
-  /** Refused where the passphrase does not open the folder's key. */
+  /** Refuses if the passphrase does not open the folder's key. */
   provePassphrase(passphrase: string): Promise<void>
-  /** The secret keys themselves; null where the folder holds none. */
+  /** Returns the secret keys themselves; null if the folder has none. */
   exportKeys(passphrase: string): ReturnType<typeof exportKeys>
   status(addresses: readonly [string, ...string[]]): Promise<WalletStatus>
+  /** Each cap in force, with what sets it. */
+  caps(): readonly CapInEffect[]
+  /** For every process on this folder from its next start on, and for a running `farebox mcp` from its next call on. */
+  lowerCap(name: string, usd: string): CapInEffect
   receipts(limit: number): Promise<Payment[]>
-  /** However old it is; null where there is none of that id. */
+  /** Returns a payment of any age; null if no payment has this id. */
   payment(id: string): Promise<Payment | null>
-  /** What the wallet refused to pay, newest first. */
+  /** Returns what the wallet refused to pay, newest first. */
   refusals(limit: number): Promise<RefusalRecord[]>
-  /** Of the environment, of a local chain, else those that the passphrase or the system's keychain opens; for statements. */
+  /**
+   * Returns the keys of the environment, of a local chain, or those that the passphrase or the system's keychain opens;
+   * for statements.
+   */
   openKeys(passphrase: string | null): Promise<readonly WalletKey[]>
   approvals: Approvals
-  /** What waits for the user, newest first, each with a line for a list. */
+  /** Returns the pending approvals, newest first, each with a line for a list. */
   questions(): Promise<readonly ListedQuestion[]>
-  /** What the user said no to, and may still take back; newest first. */
+  /** Returns the approvals that the user denied and may still take back; newest first. */
   refused(): Promise<readonly ListedQuestion[]>
-  /** What is asked, whole, for the user at a terminal. */
+  /** The whole question, for the user at a terminal. */
   sayQuestion(approval: Approval): string
-  /** For how long their answer counts. */
+  /** How long the user's decision counts. */
   sayAnswer(answered: Approval): string
   pin(payee: Payee, by: string): Promise<void>
-  /** The service that this folder's wallet is for, where the environment names no other. */
+  /** Records the service for this folder's wallet, if the environment names no other. */
   useService(baseUrl: string): void
-  /** The user's word on a payment whose outcome nobody else can tell. */
+  /** Records the user's decision about a payment whose outcome cannot be found out otherwise. */
   resolve(id: string, hasLeft: boolean, by: string): Promise<Payment>
-  /** Nothing is signed any more by any process on this journal. */
+  /** Stops every process on this journal from signing. */
   stop(by: string): Promise<void>
   start(): Promise<void>
-  /** Where this machine has noted another journal of the keys, or more of this one: what was noted, and what is here. */
+  /**
+   * Returns where this machine has recorded another journal for the keys, or a longer one: what was recorded, and what
+   * is here.
+   */
   moved(): Promise<readonly { address: string; noted: string; present: string }[]>
   /** From now on this journal counts what the wallet's keys pay on this machine. */
   move(): Promise<void>
@@ -139,6 +153,8 @@ export function openOwnerWallet(folder: string, env: AgentEnvironment): OwnerWal
       const policy = tightenByFile(policyOf(env), folder)
       return records.read(nowMs => walletStatus({ folder, policy, addresses }, nowMs))
     },
+    caps: () => capsInEffect(env, folder).caps,
+    lowerCap: (name, usd) => lowerCap(env, folder, name, usd),
     receipts: limit => records.read(() => listPayments(limit)),
     payment: id => records.read(() => findPayment(id)),
     refusals: limit =>
@@ -173,7 +189,10 @@ export function openOwnerWallet(folder: string, env: AgentEnvironment): OwnerWal
   }
 }
 
-/** What the journal says of the wallet; null without a wallet, and where nothing was written yet: looking makes no journal. */
+/**
+ * Returns the wallet's status according to the journal; null without a wallet, and if nothing was written yet, because
+ * reading creates no journal.
+ */
 export async function journalStatus(folder: string, env: AgentEnvironment): Promise<WalletStatus | null> {
   if (journalUrlOf(env) === undefined && !existsSync(join(folder, stateFileName))) return null
   const desk = openOwnerWallet(folder, env)
@@ -206,10 +225,10 @@ function movingOf(
   }
 }
 
-/** What the user states when they consent, for questions at a terminal. */
+/** What the user declares when they consent, for questions at a terminal. */
 export const consentStatements: readonly string[] = Object.values(attestations)
 
-/** Of what a service offers, the payees that the wallet could pay: known chain, known token, a real address. */
+/** Returns the offered payees that the wallet could pay: known chain, known token, valid address. */
 export function payeesOffered(serviceUrl: string, accepts: readonly PaymentOption[]): Payee[] {
   const origin = serviceOrigin(serviceUrl)
   return accepts
@@ -217,14 +236,14 @@ export function payeesOffered(serviceUrl: string, accepts: readonly PaymentOptio
     .map(({ network, asset, payTo }) => ({ origin, network, asset, payTo }))
 }
 
-/** A refusal for others to check. */
+/** A refusal that others can verify. */
 export interface SignedRefusal extends RefusalRecord, Pick<SignedStatement, 'statement'> {
-  /** Null where the key of its address is not open here, or an API key would have paid. */
+  /** Null if the key of its address is not open here, or an API key would have paid. */
   scheme: SignedStatement['scheme'] | null
   signature: string | null
 }
 
-/** Each by the key that would have paid. */
+/** Each is signed with the key that would have paid. */
 export async function signedRefusals(
   refusals: readonly RefusalRecord[],
   keys: readonly WalletKey[],

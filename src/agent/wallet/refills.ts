@@ -12,7 +12,7 @@ interface Noticed extends Pick<SeenCredit, 'balanceMicroUsd' | 'beforeCallMicroU
   sentAtMs: number
 }
 
-/** As the headers of an answer say it. */
+/** As an answer's headers report it. */
 type ToldCredit = Pick<AnswerHeaders, 'balanceRemaining' | 'balanceBefore'>
 
 interface RefillParts {
@@ -23,8 +23,8 @@ interface RefillParts {
 }
 
 /**
- * Hands on what answers to paid calls tell of the credit, so that the wallet may refill it ahead of need. It goes on beside
- * the call and fails none; one at a time, of the last answer.
+ * Passes on what answers to paid calls say about the credit, so that the wallet can refill it ahead of need. It runs
+ * beside the call and never makes it fail; one at a time, for the latest answer.
  */
 export class Refills {
   readonly #parts: RefillParts
@@ -45,7 +45,7 @@ export class Refills {
     })
   }
 
-  /** The same of an answer that nobody has read. While a stream runs, what is left is less what is held for it. */
+  /** The same for an unread answer. While a stream runs, the remaining credit is reduced by its hold. */
   noticedIn({ status, headers }: Pick<WireResponse, 'status' | 'headers'>, sentAtMs: number): void {
     if (status < 200 || status >= 300) return
     const { balanceBefore, balanceRemaining } = answerHeaders(headers, this.#parts.clock.now())
@@ -53,7 +53,7 @@ export class Refills {
     this.noticed({ balanceRemaining: isStream ? null : balanceRemaining, balanceBefore }, sentAtMs)
   }
 
-  /** Ends when no refill is in flight any more. */
+  /** Resolves when no refill is in flight any more. */
   async settled(): Promise<void> {
     await this.#running
   }
@@ -63,7 +63,7 @@ export class Refills {
     for (let next = this.#take(); wallet && next; next = this.#take()) {
       const { sentAtMs, ...told } = next
       const seen = { ...told, agoMs: () => Math.max(0, clock.now() - sentAtMs) }
-      // Where even the note of a failure cannot be written, the next answer finds the journal again.
+      // If even the failure cannot be recorded, the next answer checks the journal again.
       await wallet.refill(seen, () => topUps.offer(), topUps.send).catch(() => undefined)
     }
   }
@@ -75,7 +75,7 @@ export class Refills {
   }
 }
 
-/** What stands against refilling credit ahead of need; null where nothing does. Calls are paid after a 402 meanwhile. */
+/** Explains what prevents refilling; null if nothing does. Meanwhile calls are paid after a 402. */
 export function sayRefill({ isHalted, note, againAtMs }: RefillStatus): string | null {
   if (isHalted)
     return `Refills have stopped. ${note ?? ''} The user should check what the service charges, and can then run \`farebox wallet start\` to resume them.`

@@ -54,7 +54,7 @@ export class ToolWallet implements WalletClient {
     const missing = pays === 'nothing' ? whatIsMissing(this.#agent) : null
     if (!status) {
       const none = { address: null, network: null, caps: null, spent: null, refill: null, payee: null }
-      return { ...view, ...none, unresolved: 0, next: missing ?? problem }
+      return { ...view, ...none, asksNextPayment: false, unresolved: 0, next: missing ?? problem }
     }
     const { caps } = status
     const network = railOf(policy, status.address)?.network ?? null
@@ -69,6 +69,7 @@ export class ToolWallet implements WalletClient {
         total: caps.maxTotalMicroUsd,
         askAbove: caps.askAboveMicroUsd,
       },
+      asksNextPayment: status.asksNextPayment,
       spent: {
         today: status.spentDayMicroUsd,
         total: status.spentTotalMicroUsd,
@@ -81,7 +82,7 @@ export class ToolWallet implements WalletClient {
     }
   }
 
-  /** Of now, else what was seen last, with its time. */
+  /** Current, or else what was seen last, with its time. */
   async #credit() {
     const { creditMicroUsd, problem, seen } = await seeCredit(this.#agent)
     if (creditMicroUsd !== null) this.#credited = { amountMicroUsd: creditMicroUsd, ...seen }
@@ -95,7 +96,7 @@ export class ToolWallet implements WalletClient {
     if (!wallet) throw pays === 'apiKey' ? keyIsNeverToppedUp() : cannotPay(this.#agent)
     const offer = await topUps.offer()
     const order = { origin: client.address.origin, ...offer, amountMicroUsd, purpose: 'Requested credit' }
-    // A client that lost the answer asks once more: the payment of a moment ago is that answer.
+    // A client that lost the answer calls once more: a payment of a moment ago is that answer.
     const same = again ? {} : { sameWithinMs: sameCallMs }
     const paid = await wallet.pay({ ...order, ...same, occasion: 'asked' }, topUps.send)
     const payment = (await wallet.receipts(listed)).find(({ id }) => id === paid.receiptId)
@@ -104,7 +105,7 @@ export class ToolWallet implements WalletClient {
       receipt: receiptOf(payment),
       paid: {
         chargedMicroUsd: paid.isEarlier ? zeroUsd : paid.amountMicroUsd,
-        // What the credit was when an earlier payment came in is not what it is now.
+        // The credit after an earlier payment is not the current one.
         creditLeftMicroUsd: paid.isEarlier ? null : paid.newBalanceMicroUsd,
         budgetLeftMicroUsd: (await wallet.status()).leftMicroUsd,
         ...(paid.isEarlier ? { isEarlierCall: true } : {}),
@@ -112,7 +113,7 @@ export class ToolWallet implements WalletClient {
     }
   }
 
-  /** Reading needs no key: what a wallet paid stays told while it is locked. */
+  /** Reading needs no key: what a wallet paid is shown even while it is locked. */
   async receipts(limit: number): Promise<Receipt[]> {
     return (await this.#agent.records.read(() => listPayments(limit))).map(receiptOf)
   }
@@ -122,10 +123,10 @@ export class ToolWallet implements WalletClient {
   }
 }
 
-/** The payment is among the newest: nobody makes so many in ten minutes. */
+/** The payment is among the newest: nobody makes this many in ten minutes. */
 const listed = 100
 
-/** Why a wallet did not open stands before what to do about it. */
+/** Why a wallet did not open comes before what to do about it. */
 function whatIsMissing(agent: AgentContext): string {
   const { happened, next } = cannotPay(agent).facts
   return agent.lockedBecause === null ? next : `${happened} ${next}`
@@ -134,7 +135,7 @@ function whatIsMissing(agent: AgentContext): string {
 const joined = (...sentences: readonly (string | null)[]): string | null =>
   sentences.filter(sentence => sentence !== null).join(' ') || null
 
-/** Of a locked wallet too, because addresses are enough; null where there is none. */
+/** Also for a locked wallet, because addresses are enough; null if there is none. */
 async function statusOf({ wallet, lockedWallet, state, policy, records }: AgentContext): Promise<WalletStatus | null> {
   if (wallet) return wallet.status()
   if (lockedWallet === null) return null
@@ -193,8 +194,8 @@ const keyIsNeverToppedUp = (): ToolFailure =>
   })
 
 /**
- * What the user does before a new wallet can pay: where nothing was ever paid or reserved, to which address money has to
- * come. What it holds there is the chain's to say, so the sentence holds for a wallet that was funded just now too.
+ * What the user must do before a new wallet can pay: if nothing was ever paid or reserved, which address needs money.
+ * It does not check the chain, so the sentence also fits a wallet that was just funded.
  */
 function fundFirst(status: WalletStatus): string | null {
   if (status.spentTotalMicroUsd > 0n || status.isDryRun || status.isStopped) return null
@@ -208,7 +209,7 @@ function fundFirst(status: WalletStatus): string | null {
   return `The wallet has never paid, and there is no credit. If it has no funds yet, ask the user to send USDC to ${places.join(', or to ')}.`
 }
 
-/** What the wallet's addresses hold on their chains. Bounded, and never throws: what is not known says why. */
+/** What the wallet's addresses hold on their chains. Bounded in time, and never throws: an unknown balance says why. */
 export class Balances {
   readonly #agent: AgentContext
   readonly #known = new Map<string, SeenAmount>()
@@ -240,12 +241,12 @@ export class Balances {
     )
   }
 
-  /** What was seen last is worth more than nothing. */
+  /** The last known value is better than nothing. */
   #lastOf(address: string, unknown: string): SeenAmount {
     return this.#known.get(address) ?? { amountMicroUsd: null, atMs: null, unknown }
   }
 
-  /** Null where the service does not say; of this machine's it does not matter. */
+  /** Returns null if the service does not say; for a local service it does not matter. */
   async #tokenNames(): Promise<readonly unknown[] | null> {
     const { client, topUps } = this.#agent
     if (isLoopback(new URL(client.address.origin).hostname)) return []

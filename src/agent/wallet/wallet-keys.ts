@@ -14,21 +14,21 @@ import type { AgentSettings } from '../settings/settings.ts'
 import { type AgentEnvironment, baseUrlOf, stateFolderOf } from '../settings/wallet-settings.ts'
 
 export interface FoundKeys {
-  /** One a rail, Base first. */
+  /** One per rail, Base first. */
   keys: readonly WalletKey[]
-  /** Address of an encrypted key that nobody has opened; for words only. */
+  /** Address of an encrypted key that has not been opened; only for messages. */
   lockedWallet: string | null
 }
 
-/** The environment's keys, one a rail, Base first. They win over every file. */
+/** Reads the environment's keys, one per rail, Base first. They take precedence over every file. */
 export async function environmentKeys(env: AgentEnvironment): Promise<readonly WalletKey[]> {
   const { FAREBOX_WALLET_KEY: evm, FAREBOX_SOLANA_KEY: solana } = env
   return [...(evm?.trim() ? [await keyFromHex(evm)] : []), ...(solana?.trim() ? [solanaKeyFrom(solana)] : [])]
 }
 
 /**
- * The keys of a data folder. A plain one serves only a service of this machine, because it is one of a local chain; the
- * encrypted ones open by their passphrase or by the system's keychain.
+ * Reads the keys of a data folder. A plain one is of a local chain, so it works only for a service on this machine;
+ * encrypted ones are opened with their passphrase or from the system's keychain.
  */
 export async function folderKeys(
   folder: string,
@@ -43,7 +43,10 @@ export async function folderKeys(
   return keys ? { keys, lockedWallet: null } : { keys: [], lockedWallet: keyFileAddresses(folder)?.[0] ?? null }
 }
 
-/** Of the environment's keys, the encrypted file or the local one, in this order; empty where there is none. */
+/**
+ * Returns the addresses of the environment's keys, the encrypted file or the local one, in this order; empty if there
+ * is none.
+ */
 export async function knownAddresses(folder: string, env: AgentEnvironment): Promise<readonly string[]> {
   const given = await environmentKeys(env)
   if (given.length > 0) return given.map(key => key.address)
@@ -51,7 +54,7 @@ export async function knownAddresses(folder: string, env: AgentEnvironment): Pro
   return keyFileAddresses(folder) ?? (local === null ? [] : [local])
 }
 
-/** New keys for both rails, encrypted in the folder, and in the system's keychain where that is wanted. */
+/** Creates new keys for both rails, encrypted in the folder and, if requested, in the system's keychain. */
 export const createKeys = async (
   folder: string,
   passphrase: string,
@@ -59,13 +62,13 @@ export const createKeys = async (
   keychain = systemKeychain,
 ): Promise<CreatedKeys> => createKeyFile(folder, passphrase, isForKeychain ? await keychain() : null)
 
-/** The folder's secret keys, for the user who knows the passphrase; null where there is no encrypted wallet. */
+/** Returns the folder's secret keys, for the user who knows the passphrase; null if there is no encrypted wallet. */
 export const exportKeys = exportKeyFile
 
-/** Whether nothing pays because the folder's wallet is encrypted and only its passphrase opens it. */
+/** Whether nothing can pay because the folder's wallet is encrypted and only its passphrase opens it. */
 export async function isWalletLocked({ env, apiKey }: AgentSettings): Promise<boolean> {
   if (apiKey || (await environmentKeys(env)).length > 0) return false
   const found = await folderKeys(stateFolderOf(env), baseUrlOf(env), null).catch(() => null)
-  // A keychain that does not answer leaves the passphrase as the only way.
+  // If the keychain does not answer, only the passphrase is left.
   return found === null || found.lockedWallet !== null
 }

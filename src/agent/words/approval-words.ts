@@ -5,17 +5,17 @@ import type { ApprovalQuestion } from '#wallet/terms/approval.ts'
 import type { AgentContext } from '../context.ts'
 import { asTyped, placeOf } from './typed-commands.ts'
 
-/** How long the user's answer counts, and the command that takes a no back, as it is typed here. */
+/** Returns how long the user's decision counts, and the command that takes a denial back, as typed here. */
 export function answerKept({ id, expiresAtMs }: Approval, agent: AgentContext): AnswerKept {
   const command = asTyped(`\`${approveCommand(id, agent.state.folder)}\``, placeOf(agent))
   return { untilMs: expiresAtMs, takesBack: command.split('`')[1] ?? '' }
 }
 
-/** A question of the wallet as the tools ask it. */
+/** Words a question of the wallet as tools ask it. */
 export const personFor = ({ facts, ...asked }: ApprovalQuestion): NeedsPerson =>
   new NeedsPerson({ ...facts, ...asked } as Question)
 
-/** What the user is told once they have answered: for how long it counts, and how a no is taken back. */
+/** What the user is told after deciding: how long it counts, and how to take a denial back. */
 export function sayAnswer(answered: Approval, approvals: Pick<Approvals, 'asQuestion'>, nowMs: number): string {
   const { state, facts, expiresAtMs } = answered
   const until = displayUntil(expiresAtMs, nowMs)

@@ -19,7 +19,7 @@ interface Circumstances {
   /** Whether the call could have cost something. */
   isPaid: boolean
   pays: 'wallet' | 'apiKey' | 'nothing'
-  /** The address of the service, where nobody has named one and the usual one is taken. */
+  /** The default service's address, if no setting names one. */
   usualService: string | null
 }
 
@@ -31,11 +31,13 @@ export const circumstancesOf = (agent: AgentContext, isPaid: boolean): Circumsta
   usualService: agent.isServiceNamed ? null : agent.client.address.baseUrl,
 })
 
-/** What went wrong as this agent says it, with its commands as they are typed here. */
+/** Words an error as this agent does, with its commands as typed here. */
 export const inWords = (error: unknown, agent: AgentContext, isPaid: boolean): unknown =>
   typedWords(explain(error, circumstancesOf(agent, isPaid)), placeOf(agent))
 
-/** The one place where what went wrong becomes words for a model: what happened, what it cost, when to retry, what next. */
+/**
+ * The only place where errors become words for a model: what happened, what it cost, when to retry, what to do next.
+ */
 export function explain(error: unknown, circumstances: Circumstances): unknown {
   if (error instanceof NeedsPerson || error instanceof ToolFailure) return error
   if (error instanceof NeedsApproval) return personFor(error.question)
@@ -50,7 +52,10 @@ type NobodyPays = Pick<AgentContext, 'lockedWallet' | 'lockedBecause' | 'isServi
 const howToPay = (service: string): string =>
   `Ask the user to run \`farebox wallet create --service ${service}\` in a terminal, then repeat the call; or to set FAREBOX_API_KEY, then restart farebox.`
 
-/** A bundle has no command on the PATH; its client asks for the settings, and keeps those that are secret in the system's keychain. */
+/**
+ * A bundle has no command on the PATH; its client asks for the settings, and keeps secret ones in the system's
+ * keychain.
+ */
 const howInBundle =
   'Ask the user to open the settings of this extension in their assistant and to fill in "API key", or "Wallet key" with the private key of a new wallet on Base that has only a few dollars in it. The assistant stores both with its secrets and restarts this server.'
 
@@ -58,7 +63,7 @@ const howInBundle =
 const howToBegin = (usual: string): string =>
   `Ask the user to set FAREBOX_BASE_URL in the settings of this server to the address of a service (it is not set, so ${usual} on this machine is used), and FAREBOX_API_KEY to a key, then to restart farebox; or to run \`farebox wallet create --service ADDRESS\` in a terminal, then repeat the call.`
 
-/** Without a wallet or a key paid tools, and a proxy at its start, name the one thing that fixes it. */
+/** Without a wallet or a key, paid tools, and a proxy at startup, name the one thing that fixes it. */
 export const cannotPay = (
   { lockedWallet, lockedBecause, isServiceNamed, isBundle, client }: NobodyPays,
   command: 'farebox mcp' | 'farebox proxy' = 'farebox mcp',
@@ -88,7 +93,7 @@ export const cannotPay = (
           }),
   })
 
-/** Of a payment that the service refused nothing was taken so far, and the call that it was for was not made. */
+/** The service refused the payment but nothing was taken so far, and its call was not made. */
 const openRules: ReadonlySet<string> = new Set(['payment-open', 'outcome-unknown'])
 
 export const ofWallet = ({ rule, sentence, nextStep }: WalletRefusal): ToolFailure =>
@@ -137,7 +142,7 @@ const clientWords: Readonly<Record<ClientError['kind'], readonly [string, string
 function ofClient(error: ClientError, { isPaid, usualService }: Circumstances): ToolFailure {
   const isUsual = (error.kind === 'unreachable' || isSilent(error)) && usualService !== null
   const [usual, next] = isUsual ? nobodyThere(usualService) : isSilent(error) ? silentWords : clientWords[error.kind]
-  // What it does not do it says best itself; its messages are ours.
+  // The client's own messages explain best what it does not do.
   const happened = error.kind === 'not-allowed' ? error.message : usual
   return new ToolFailure({
     happened,
@@ -147,7 +152,7 @@ function ofClient(error: ClientError, { isPaid, usualService }: Circumstances): 
   })
 }
 
-/** Held back because nobody answered; to change the request would fix nothing. */
+/** Held back because the service did not answer; changing the request would fix nothing. */
 const isSilent = ({ kind, cause }: ClientError): boolean =>
   kind === 'breaker-open' && cause instanceof ClientError && cause.kind === 'no-answer'
 
@@ -168,14 +173,14 @@ const unknownCharges: ReadonlySet<string> = new Set([
   'IDEMPOTENCY_KEY_REUSED',
 ])
 
-/** Whether a service that answered so may have charged for the call all the same. */
+/** Whether a service may have charged for the call in spite of this answer. */
 export const isUnknownCharge = ({ kind, status }: ServiceError): boolean =>
   unknownCharges.has(kind) || (kind === 'UNKNOWN_ANSWER' && status >= 500)
 
 function ofService(error: ServiceError, circumstances: Circumstances): ToolFailure {
   const [happened, next] = wordsFor(error, circumstances)
   const atMs = retryAtMs(error, circumstances.nowMs)
-  // Contract answers without success cost nothing; of a stranger's 5xx in between nobody knows.
+  // An unsuccessful answer of the contract costs nothing; for another server's 5xx on the way that is unknown.
   const charged: MicroUsd | 'unknown' = circumstances.isPaid && isUnknownCharge(error) ? 'unknown' : zeroUsd
   return new ToolFailure({
     happened,
@@ -187,10 +192,10 @@ function ofService(error: ServiceError, circumstances: Circumstances): ToolFailu
   })
 }
 
-/** Statuses that say that something is wrong with the request, whatever stands in them. */
+/** Statuses that mean a problem with the request, whatever their text. */
 const refusingStatuses: ReadonlySet<number> = new Set([400, 413, 415, 422])
 
-/** What the service said stands beside our words, and names what it refused; of its own troubles our words are enough. */
+/** Adds what the service said, and which member it refused; for the service's own problems our words are enough. */
 function saidWith(error: ServiceError): Partial<FailureFacts> {
   const { kind, status, body } = error
   const isRefusal = (status >= 400 && status < 500 && !toldByFigures.has(status)) || kind === 'NOT_SET_UP'
@@ -203,7 +208,7 @@ function saidWith(error: ServiceError): Partial<FailureFacts> {
 
 const isOfModel = ({ kind }: ServiceError): boolean => kind === 'MODEL_NOT_FOUND' || kind === 'MODEL_GONE'
 
-/** Services of another make answer 422 for whatever does not fit; only words of a policy tell of one. */
+/** Other kinds of services answer 422 for anything that does not fit; only the words of a policy show one. */
 const isOfValues = ({ kind, status, body }: ServiceError): boolean =>
   kind === 'INVALID_REQUEST' ||
   (kind === 'UNKNOWN_ANSWER' && refusingStatuses.has(status)) ||
@@ -211,10 +216,10 @@ const isOfValues = ({ kind, status, body }: ServiceError): boolean =>
 
 const policyWords = /polic|content|violat|safe|moderat|prohibit|harm|suggested_prompt/i
 
-/** Credit, consent and limits, which are told whole by what we read of them. */
+/** Credit, consent and limits, which are fully described by the figures that we parse. */
 const toldByFigures: ReadonlySet<number> = new Set([402, 409, 429])
 
-/** A 402 says what there is. */
+/** A 402 reports the credit. */
 function creditIn(body: unknown): { creditLeftMicroUsd?: MicroUsd } {
   const said = (body as { currentBalanceUsd?: unknown } | null)?.currentBalanceUsd
   const credit = typeof said === 'number' ? fromUsdNumber(said) : null
@@ -235,7 +240,7 @@ function wordsFor(error: ServiceError, { pays }: Circumstances): readonly [strin
   )
 }
 
-/** Some services answer a few things to keys alone. */
+/** Some services answer a few operations only for keys. */
 const keyWanted = [
   'The service did not accept the wallet’s sign-in; this call may need an API key.',
   'Ask the user to set FAREBOX_API_KEY to a key of this service or, if other calls fail too, to check the clock of this machine.',
@@ -254,13 +259,15 @@ const noCredit = (pays: Circumstances['pays']): readonly [string, string] =>
 
 type Resolve = (specifier: string) => string
 
-/** What to do where no service answers: `farebox up` is named only where its chain is installed, which a bundle lacks. */
+/**
+ * Returns what to do if no service answers: `farebox up` is named only if its chain is installed, which a bundle lacks.
+ */
 export function howToHaveService(resolve: Resolve = createRequire(import.meta.url).resolve): string {
   const named = 'set FAREBOX_BASE_URL in the settings of this server to the address of a service'
   return startsHere(resolve) ? `${named}, or start one on this machine with \`farebox up\`` : named
 }
 
-/** Looked for on the disk alone: nothing is loaded. */
+/** Only checks the disk: nothing is loaded. */
 function startsHere(resolve: Resolve): boolean {
   try {
     resolve('@foundry-rs/anvil/package.json')
@@ -270,13 +277,13 @@ function startsHere(resolve: Resolve): boolean {
   }
 }
 
-/** Whether an answer 402 is one that credit fixes: not one that did not know the caller, nor one of the top-up itself. */
+/** Whether a 402 is one that credit fixes: not one for an unidentified caller, nor one of the top-up itself. */
 export const wantsCredit = ({ status, kind }: ServiceError): boolean =>
   status === 402 && (kind === 'PAYMENT_REQUIRED' || kind === 'INSUFFICIENT_BALANCE')
 
 /**
- * A key that has reached its own limit: what is left of which budget, and when it starts again, where the service says it.
- * Its numbers are told and none of its words.
+ * A key that has reached its own limit: what is left of which budget, and when it resets, if the service says so. Its
+ * numbers are shown and none of its words.
  */
 function keyLimitWords(kind: string, body: unknown): readonly [string, string] | null {
   const currency = currencies.get(kind)

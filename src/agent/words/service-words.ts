@@ -30,6 +30,14 @@ export const serviceWords: Readonly<Record<string, readonly [string, string]>> =
     'Ask the user to create one (for their own service with `farebox keys create --admin --usd 0 --account ID`, elsewhere on the service’s page for API keys), and to start this server with it in FAREBOX_API_KEY.',
   ],
   UNAUTHORIZED: ['The service does not allow this caller to do this.', 'Try another way, such as another model.'],
+  API_ACCESS_DISABLED: [
+    'The service’s operator has disabled API access for this account.',
+    'Ask the user to contact the operator. Neither a repeat nor a top-up helps.',
+  ],
+  X402_ACCESS_DISABLED: [
+    'The service’s operator has disabled API access for this account; nothing was taken.',
+    'Ask the user to contact the operator. Do not top up again.',
+  ],
   X402_WALLET_MISMATCH: ['This belongs to another wallet.', 'Look at wallet_status.'],
   MODEL_NOT_FOUND: ['The service has no model with this id.', 'models_find shows the ids.'],
   MODEL_GONE: ['The service has removed this model.', 'Choose another one with models_find.'],
@@ -112,16 +120,16 @@ export const serviceWords: Readonly<Record<string, readonly [string, string]>> =
   REQUEST_TIMEOUT: ['The model took too long.', 'Ask for less, or choose a faster model.'],
 }
 
-/** What an answer without success says: in one sentence or two, and of which of the request's members. */
+/** The text of an unsuccessful answer: one or two sentences, and which of the request's members they are about. */
 interface SaidByService {
   said: string
   refused: RefusedValue[]
 }
 
 /**
- * Reads a refusal in whatever shape it comes: ours (`error`, `details`, `issues`, `suggested_prompt`), that of OpenAI's
- * services (`error.message`, `error.param`), those that name a list of places (`detail`, `errors`), a plain text, a page.
- * All of it is a stranger's text, bounded and without what cannot be seen.
+ * Parses a refusal in any shape: ours (`error`, `details`, `issues`, `suggested_prompt`), that of OpenAI's services
+ * (`error.message`, `error.param`), lists of places (`detail`, `errors`), a plain text, a page. All of it is untrusted
+ * text, limited in length and without invisible characters.
  */
 export function saidByService(body: unknown): SaidByService {
   if (typeof body === 'string') return { said: bounded(textOfPage(body), saidCharacters), refused: [] }
@@ -131,7 +139,7 @@ export function saidByService(body: unknown): SaidByService {
   return { said: bounded([...new Set(sentences)].join(' '), saidCharacters), refused }
 }
 
-/** A sentence that the reasons beside it make needless. */
+/** A sentence that adds nothing to the reasons beside it. */
 const saysNothing = /^(?:invalid request(?: parameters)?|validation (?:error|failed)|bad request)\.?$/i
 
 function sentencesIn(body: Fields): string[] {
@@ -152,7 +160,7 @@ function refusedIn(body: Fields): RefusedValue[] {
     if (found.length > 0) return found
   }
   if (isObject(details)) return detailsOf(details, [])
-  // The sentence is said already.
+  // The sentence is already included.
   return isObject(error) && typeof error.param === 'string' ? named([error.param], '') : []
 }
 
@@ -169,7 +177,7 @@ function issueOf(issue: unknown): RefusedValue[] {
 
 const placesOfRequests: ReadonlySet<string> = new Set(['body', 'query', 'path', 'header'])
 
-/** A tree by members, whose sentences stand under `_errors`. */
+/** A tree by members, with sentences under `_errors`. */
 function detailsOf(level: Fields, path: readonly string[]): RefusedValue[] {
   if (path.length > deepest) return []
   const { _errors: errors, ...members } = level
@@ -186,7 +194,7 @@ function detailsOf(level: Fields, path: readonly string[]): RefusedValue[] {
 /** Requests of tools nest less. */
 const deepest = 8
 
-/** One whose name is none of a request's member is nobody's argument: what is said of it is kept under no name. */
+/** A name that is not a request's member is no argument: its text is kept without a name. */
 function named(path: readonly string[], reason: string): RefusedValue[] {
   const name = path.join('.')
   return memberName.test(name) ? [{ name, reason: bounded(reason, reasonCharacters) }] : []
@@ -194,10 +202,10 @@ function named(path: readonly string[], reason: string): RefusedValue[] {
 
 const memberName = /^[a-z][a-zA-Z0-9_]{0,39}(?:\.[a-zA-Z0-9_]{1,40}){0,8}$/
 
-/** What is read of a page: the patterns below take time by the square of it, and a service may send megabytes. */
+/** How much of a page is read: the patterns below are quadratic, and a service may send megabytes. */
 const pageCharacters = 16_384
 
-/** The words of a page: its title where it has one. */
+/** Returns the text of a page: its title if it has one. */
 function textOfPage(whole: string): string {
   const text = whole.slice(0, pageCharacters)
   if (!/<(?:!doctype|html|head|body|title)\b/i.test(text)) return text

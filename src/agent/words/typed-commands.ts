@@ -5,10 +5,10 @@ import { NeedsPerson, type Question } from '#toolkit/approval.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { defaultStateFolder } from '#wallet/private-file.ts'
 
-/** Whose wallet the commands of a sentence are about. */
+/** The wallet that a sentence's commands are about. */
 export interface WalletPlace {
   folder: string
-  /** The journal is in a database, whose address is a secret and stands in no sentence. */
+  /** The journal is in a database, whose address is secret and is never shown. */
   isJournalShared: boolean
 }
 
@@ -16,8 +16,9 @@ export interface WalletPlace {
 const ofWallets = /^(?:wallet|mcp|proxy|call)\b/
 
 /**
- * A sentence of ours with each command as the user has to type it here: `farebox wallet status` becomes what starts this
- * installation, on this very wallet. Only for our own sentences, because in a stranger's it would make a command work.
+ * Replaces each command in a sentence of ours with what the user must type here: `farebox wallet status` becomes what
+ * starts this installation, on this wallet. Only for our own sentences, because in untrusted text it would make a
+ * command work.
  */
 export function asTyped(sentence: string, { folder, isJournalShared }: WalletPlace = usualPlace()): string {
   const commands = [...sentence.matchAll(commandIn)].map(([, words = '']) => words)
@@ -31,13 +32,13 @@ const commandIn = /`farebox ((?:--)?[a-z][^`]*)`/g
 
 const usualPlace = (): WalletPlace => ({ folder: defaultStateFolder(), isJournalShared: false })
 
-/** `words` are those behind `farebox`; without a folder of its own where the wallet lies in the usual one. */
+/** `words` follow `farebox`; the folder is omitted if it is the default. */
 function typedCommand(words: string, folder: string): string {
   const isNamed = folder === defaultStateFolder() || !ofWallets.test(words) || words.includes(' --data ')
   return `${ownCommand()} ${words}${isNamed ? '' : ` --data ${quoted(folder)}`}`
 }
 
-/** The place of an agent's wallet. */
+/** Returns the place of an agent's wallet. */
 export const placeOf = (agent: { state: { folder: string }; records: { folder: string | null } }): WalletPlace => ({
   folder: agent.state.folder,
   isJournalShared: agent.records.folder === null,
@@ -46,16 +47,16 @@ export const placeOf = (agent: { state: { folder: string }; records: { folder: s
 type Running = Pick<NodeJS.Process, 'env' | 'execPath' | 'platform'>
 
 /**
- * What the user types for `farebox` in a terminal: the bare word only where it leads to this very installation, else Node
- * with this installation's own file. An installing client unpacks a bundle without a command, a clone need not be linked,
- * and npx would run whatever has that name elsewhere.
+ * Returns what the user types for `farebox` in a terminal: the bare word only if it leads to this installation, else
+ * Node with this installation's file. An installing client unpacks a bundle without a command, a clone need not be
+ * linked, and npx would run any package with that name.
  */
 export function ownCommand(running: Running = process, launcher = ownLauncher()): string {
   if (launcher === null || isOurs(programIn(running, 'farebox'), launcher)) return 'farebox'
   return `${nodeCommand(running, launcher)} ${inShell(launcher, running.platform)}`
 }
 
-/** A word as a shell takes it whole. */
+/** Quotes a word for a shell. */
 export function inShell(word: string, platform: NodeJS.Platform = process.platform): string {
   return /^[\w@%+=:,./\\-]+$/.test(word) ? word : quoted(word, platform)
 }
@@ -63,10 +64,10 @@ export function inShell(word: string, platform: NodeJS.Platform = process.platfo
 export const quoted = (word: string, platform: NodeJS.Platform = process.platform): string =>
   platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", `'\\''`)}'`
 
-/** Folders between a module and the package's own one, in the sources or in the bundle. */
+/** Folders between a module and its package's root, in the sources or in the bundle. */
 const mostFolders = 5
 
-/** Null where this code was put into a program of another's, which has no such file. */
+/** Returns null if this code is part of another program, which has no such file. */
 function ownLauncher(): string | null {
   let folder = dirname(fileURLToPath(import.meta.url))
   for (let step = 0; step < mostFolders; step++, folder = dirname(folder)) {
@@ -76,7 +77,7 @@ function ownLauncher(): string | null {
   return null
 }
 
-/** A desktop program's own Node is none that a terminal finds; a clone hands over to the Node that it brings, whichever starts it. */
+/** A terminal does not find a desktop program's own Node; a clone hands over to its own Node, whichever starts it. */
 function nodeCommand({ env, execPath, platform }: Running, launcher: string): string {
   const isElectron = process.versions.electron !== undefined
   const found = programIn({ env, platform }, 'node')
@@ -85,10 +86,10 @@ function nodeCommand({ env, execPath, platform }: Running, launcher: string): st
   return isElectron || isUsable ? 'node' : inShell(execPath, platform)
 }
 
-/** Npm and npx put these before a PATH for the one program that they start; the user's terminal has none of them. */
+/** npm and npx add these to the PATH of the one program that they start; the user's terminal does not have them. */
 const ofNpmAlone = /[\\/](node_modules[\\/]\.bin|_npx[\\/].*|node-gyp-bin)[\\/]?$/
 
-/** The first program of that name in the PATH of a terminal; null where there is none. */
+/** Returns the first executable of that name on a terminal's PATH; null if there is none. */
 function programIn({ env, platform }: Omit<Running, 'execPath'>, name: string): string | null {
   const names = platform === 'win32' ? [`${name}.exe`, `${name}.cmd`] : [name]
   const folders = (env.PATH ?? env.Path ?? '').split(delimiter).filter(folder => folder && !ofNpmAlone.test(folder))
@@ -104,7 +105,7 @@ function isOurs(path: string | null, ours: string): boolean {
   }
 }
 
-/** What went wrong, or waits for the user, with its commands as they are typed here. Anything else stays what it is. */
+/** Returns an error or question with its commands as typed here. Anything else is returned unchanged. */
 export function typedWords(said: unknown, place: WalletPlace): unknown {
   if (said instanceof ToolFailure) {
     const { happened, next } = said.facts

@@ -15,9 +15,11 @@ import { type AnswerKept, isYes } from '#toolkit/approval.ts'
 import { questionsInARow } from '#toolkit/bounds.ts'
 import { type FormValues, isNeeded, type PersonForm, withFilled } from '#toolkit/define.ts'
 import { outcomeOf, runTool, type ToolOutcome } from '#toolkit/run-tool.ts'
+import type { MediaBounds } from '#toolkit/tool-context.ts'
 import { type AskedState, argumentsHash, belongsTo, type McpContext } from '../context.ts'
 import { logFault, unlisted } from '../faults.ts'
 import { type Listing, onWire } from '../listing.ts'
+import { mediaBoundsOf } from './client-media.ts'
 import { asForm, canAsk, formAnswer, formRequest, personAnswer } from './elicitation.ts'
 import { progressOf } from './progress.ts'
 import {
@@ -35,10 +37,11 @@ import type { TaskOnWire } from './tasks.ts'
 export function serveTools(server: Server, { tools }: Listing, mcp: McpContext): void {
   server.setRequestHandler('tools/list', () => ({ tools: tools.map(onWire) }))
   server.setRequestHandler('tools/call', ({ params }, context) => {
-    if (!tools.some(tool => tool.name === params.name)) throw unlisted('tool', tools)
+    if (!tools.some(tool => tool.name === params.name)) throw unlisted('tool', params.name, tools)
     const declared = server.getClientCapabilities()
-    const call = { name: params.name, given: params.arguments ?? {}, declared, context }
-    // The SDK sends an extension's results as they are, and has no type for them.
+    const shows = mediaBoundsOf(context, server.getClientVersion())
+    const call = { name: params.name, given: params.arguments ?? {}, declared, shows, context }
+    // The SDK sends an extension's results unchanged but has no type for them.
     return mcp.calls.track(callTool(mcp, call)) as Promise<CallToolResult>
   })
 }
@@ -46,14 +49,16 @@ export function serveTools(server: Server, { tools }: Listing, mcp: McpContext):
 interface ToolCall {
   name: string
   given: unknown
-  /** What the client said of itself at its start, in the older protocols. */
+  /** The capabilities that the client declared when it connected, in older protocols. */
   declared: ClientCapabilities | undefined
+  /** What it shows of images and audio. */
+  shows: MediaBounds
   context: ServerContext
 }
 
 /**
- * Runs a listed tool once. A question to the user ends the call; its answer enters here again, with the state signed
- * then.
+ * Runs a listed tool once. A question to the user ends the call; its answer arrives here as a new call, with the state
+ * that was signed then.
  */
 async function callTool(mcp: McpContext, call: ToolCall): Promise<CallToolResult | InputRequiredResult | TaskOnWire> {
   const state = call.context.mcpReq.requestState<AskedState>()
@@ -97,7 +102,9 @@ async function callTool(mcp: McpContext, call: ToolCall): Promise<CallToolResult
   }
 }
 
-/** The question whether the user makes a wallet, where the call failed for the lack of one and the client can ask it. */
+/**
+ * Returns the question that offers to make a wallet, if the call failed because there is none and the client can ask.
+ */
 async function offerWallet(mcp: McpContext, call: ToolCall, { facts, filled }: Failed) {
   if (!facts.isWithoutWallet) return null
   const { asOffer, canOffer } = await import('./wallet-offer.ts')
@@ -107,7 +114,7 @@ async function offerWallet(mcp: McpContext, call: ToolCall, { facts, filled }: F
   return ask(mcp, call, asOffer(offer, call.context, call.declared), asked)
 }
 
-/** Whether the user agreed to make one; then they have had their time for it. */
+/** Returns whether the user agreed to make a wallet, after giving them time to do so. */
 async function madeWallet(mcp: McpContext, { context }: ToolCall): Promise<boolean> {
   const { waitForWallet } = await import('./wallet-offer.ts')
   const progress = progressOf(context, mcp.clock)
@@ -118,18 +125,21 @@ async function madeWallet(mcp: McpContext, { context }: ToolCall): Promise<boole
   }
 }
 
-/** The task as which the call goes on, for a client that takes one; null where it has ended or is to be waited for. */
+/**
+ * Returns the task as which the call continues, for a client that accepts tasks; null if the call has ended or should
+ * be waited for.
+ */
 async function asTask(mcp: McpContext, { name, context }: ToolCall, { jobId }: Extract<ToolOutcome, { kind: 'done' }>) {
   if (jobId === undefined || !takesTasks(context)) return null
   const task = await (await mcp.host()).tasks?.begin(name, jobId)
   return task ? (await import('./tasks.ts')).createdTask(task) : null
 }
 
-/** The client cancelled or left, which is no fault; a real one stays a fault even then. */
+/** A client that cancels or leaves is not a fault; a real fault stays one even then. */
 const wasStopped = ({ context: { mcpReq } }: ToolCall, error: unknown): boolean =>
   mcpReq.signal.aborted && (error === mcpReq.signal.reason || (error instanceof Error && error.name === 'AbortError'))
 
-/** Undefined where the call may go on: the user said yes, or the client sent no answer. */
+/** Undefined if the call may continue: the user approved, or the client sent no answer. */
 async function recordAnswer(
   mcp: McpContext,
   call: ToolCall,
@@ -172,10 +182,10 @@ async function run(mcp: McpContext, call: ToolCall, before: FormValues | undefin
     const filling = fillIn(tool.personFills, { ...call, before })
     if (filling.kind !== 'given') return filling
     const { given, filled } = filling
-    const invocation = { signal, report: progress.report, whenDelivered, called: { name, given } }
+    const invocation = { signal, report: progress.report, whenDelivered, called: { name, given }, shows: call.shows }
     const makeContext = async () => (await mcp.host()).context(invocation)
     const outcome = await runTool(tool, given, makeContext)
-    // Of a call that was cancelled nothing is written.
+    // Nothing is written for a cancelled call.
     if (outcome.kind === 'done' && !signal.aborted) mcp.deliveries.expect(id, delivered)
     signal.addEventListener('abort', () => mcp.deliveries.forget(id), { once: true })
     return (outcome.kind === 'asks' || outcome.kind === 'failed') && filled ? { ...outcome, filled } : outcome
@@ -198,7 +208,7 @@ async function ask(
 
 interface Filling {
   given: unknown
-  /** What the user filled in at an earlier question of the same call. */
+  /** What the user filled in for an earlier question of this call. */
   before: FormValues | undefined
   context: ServerContext
   declared: ClientCapabilities | undefined
@@ -210,8 +220,8 @@ type Filled =
   | { kind: 'unfilled' }
 
 /**
- * The arguments that a call is run with. What only the user knows is asked from them; the form's answer counts
- * without a signed state too, because it decides nothing that an argument of the client's could not.
+ * Returns the arguments to run a call with. What only the user knows is asked with a form. The form's answer counts
+ * even without a signed state, because it decides nothing that the client could not have passed as an argument.
  */
 function fillIn(form: PersonForm | undefined, { given, before, context, declared }: Filling): Filled {
   if (!form || !isRecord(given)) return { kind: 'given', given }
@@ -226,20 +236,22 @@ function fillIn(form: PersonForm | undefined, { given, before, context, declared
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Extension of the protocol of 2026-07-28, by which a call may be answered with a task that the client looks at. */
+/** The extension of protocol 2026-07-28 that lets a call return a task for the client to poll. */
 const tasksExtension = 'io.modelcontextprotocol/tasks'
 
-/** As server and client declare it. */
+/** The capability as server and client declare it. */
 export const withTasks = { extensions: { [tasksExtension]: {} } }
 
-/** Whether this very request declares it; what an earlier one declared does not count. */
+/** Whether this request declares the extension; earlier requests don't count. */
 function takesTasks({ mcpReq }: Pick<ServerContext, 'mcpReq'>): boolean {
   const envelope: Readonly<Record<string, unknown>> = mcpReq.envelope ?? {}
   const said = envelope[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities | undefined
   return said?.extensions?.[tasksExtension] !== undefined
 }
 
-/** Throws for a client without it. Older protocols have methods of the same names, which are not served. */
+/**
+ * Throws for a client without the extension. Older protocols have methods with the same names, which are not served.
+ */
 export function requireTasks(context: ServerContext): void {
   if (!context.mcpReq.envelope) throw new ProtocolError(ProtocolErrorCode.MethodNotFound, 'Method not found')
   if (!takesTasks(context)) throw new MissingRequiredClientCapabilityError({ requiredCapabilities: withTasks })
@@ -247,7 +259,7 @@ export function requireTasks(context: ServerContext): void {
 
 const methods = { 'tasks/get': 'getTask', 'tasks/update': 'updateTask', 'tasks/cancel': 'cancelTask' } as const
 
-/** Answers the extension's requests. What they do is read with the first of a client that declares it. */
+/** Handles the extension's requests. Their code is loaded with the first request of a client that declares it. */
 export function serveTasks(server: Server, mcp: McpContext): void {
   for (const [method, name] of Object.entries(methods)) {
     server.setRequestHandler(method, { params: anyParams }, (params: unknown, context: ServerContext) => {
@@ -260,7 +272,7 @@ export function serveTasks(server: Server, mcp: McpContext): void {
   }
 }
 
-/** Params are checked once it is known that the client may ask at all. */
+/** Params are validated only after the client is known to be allowed to ask. */
 const anyParams = {
   '~standard': { version: 1 as const, vendor: 'farebox', validate: (value: unknown) => ({ value }) },
 }

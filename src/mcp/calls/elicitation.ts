@@ -11,15 +11,15 @@ import { attestations, type PersonAnswer, type Question, sayQuestion } from '#to
 import type { FormValues, PersonForm } from '#toolkit/define.ts'
 import { questionMs } from '../bounds.ts'
 
-/** The name of the one question that an answer carries. */
+/** The name of the one question in an answer. */
 const KEY = 'decision'
 
-/** Newer clients say what they can with each request, older ones said it once. */
+/** Newer clients declare their capabilities with each request, older ones once. */
 export function canAsk(context: ServerContext, declared: ClientCapabilities | undefined): boolean {
   const envelope: Readonly<Record<string, unknown>> = context.mcpReq.envelope ?? {}
   const said = (envelope[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities | undefined) ?? declared
   const elicitation = said?.elicitation
-  // Before there were modes, a bare `elicitation: {}` meant forms.
+  // Before modes existed, a bare `elicitation: {}` meant forms.
   return elicitation !== undefined && ('form' in elicitation || !('url' in elicitation))
 }
 
@@ -27,13 +27,13 @@ export const asForm = (question: Question, nowMs: number): Record<string, InputR
   [KEY]: asRequest(question, nowMs),
 })
 
-/** The question alone. */
+/** Returns the request that asks this question. */
 export const asRequest = (question: Question, nowMs: number): InputRequest =>
   inputRequired.elicit(question.kind === 'consent' ? consentForm(question, nowMs) : approvalForm(question, nowMs))
 
 /**
- * The user's answer; `closed` where they left the question without one or sent it without all its ticks, undefined where
- * the client sent nothing at all.
+ * Returns the user's answer: `closed` if they dismissed the question or did not tick every box, undefined if the client
+ * sent nothing.
  */
 export function personAnswer(
   kind: Question['kind'],
@@ -46,15 +46,16 @@ export function personAnswer(
   if (response.action !== 'accept') return { kind: 'declined' }
   const boxes = kind === 'consent' ? Object.keys(attestations) : ['approved']
   const filled = Object.keys(response.content ?? {})
-  // Who fills in only what the form does not have is a program that answers every form alike, and would be asked for ever.
+  // Only a program that answers every form alike fills in fields that the form does not have. Asking it again would
+  // never end.
   if (filled.length > 0 && !filled.some(name => boxes.includes(name))) return { kind: 'declined' }
-  // Only the JSON value true is a tick, and a form sent without its ticks is as easily a slip as a wish.
+  // Only the JSON value true is a tick. A form without all ticks may be a slip, so it does not count as a decision.
   if (!boxes.every(name => response.content?.[name] === true)) return 'closed'
   if (kind !== 'consent') return { kind: 'approve', approved: true }
   return { kind: 'consent', termsAndPrivacy: true, legalRight: true, screeningAcknowledged: true }
 }
 
-/** A form as the protocol sends it. */
+/** Returns a form as the protocol sends it. */
 export const formRequest = ({ name, message, fields, required }: PersonForm): Record<string, InputRequest> => ({
   [name]: inputRequired.elicit({
     message,
@@ -62,7 +63,7 @@ export const formRequest = ({ name, message, fields, required }: PersonForm): Re
   }),
 })
 
-/** What the user filled in; `left` where they did not, undefined where the client sent nothing of this form. */
+/** Returns what the user filled in: `left` if they dismissed the form, undefined if the client sent nothing for it. */
 export function formAnswer({ name }: PersonForm, context: ServerContext): FormValues | 'left' | undefined {
   const response = inputResponse(context.mcpReq.inputResponses, name)
   if (response.kind !== 'elicit') return undefined
@@ -71,7 +72,7 @@ export function formAnswer({ name }: PersonForm, context: ServerContext): FormVa
 
 const box = (title: string) => ({ type: 'boolean' as const, title, default: false })
 
-/** The client waits for less long than the question is open. */
+/** The client stops waiting before the question expires. */
 const here = `This form is open for ${displaySpan(questionMs)}.`
 
 const consentForm = (question: Question, nowMs: number) => ({

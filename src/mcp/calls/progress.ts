@@ -5,8 +5,8 @@ import type { ToolContext } from '#toolkit/tool-context.ts'
 import { oneLine } from '#toolkit/values/untrusted.ts'
 
 /**
- * Progress notifications of one call, where the client asked for them: growing, not too many, and none after `signal`
- * has been aborted or `end` was called.
+ * Sends progress notifications of one call, if the client asked for them: increasing, rate-limited, and none after
+ * `signal` is aborted or `end` is called.
  */
 export function progressOf(context: ServerContext, clock: Clock): { report: ToolContext['report']; end(): void } {
   const progressToken = context.mcpReq._meta?.progressToken
@@ -19,9 +19,9 @@ export function progressOf(context: ServerContext, clock: Clock): { report: Tool
       const nowMs = clock.now()
       if (ended || context.mcpReq.signal.aborted || nowMs < nextAtMs || progressToken === undefined) return
       nextAtMs = nowMs + progressEveryMs
-      // It must grow with each notification, also where nothing was counted in between.
+      // Progress must increase with each notification, even if nothing was counted in between.
       last = Math.max(last + 1, Math.round(done ?? 0))
-      // Once a total is known it stays, and is passed by nothing: a job may take longer than such jobs do.
+      // Once a total is known it stays and is never exceeded: a job may take longer than estimated.
       if (total !== undefined || most > 0) most = Math.max(most, Math.round(total ?? 0), last)
       const params = {
         progressToken,
@@ -29,7 +29,7 @@ export function progressOf(context: ServerContext, clock: Clock): { report: Tool
         ...(most > 0 ? { total: most } : {}),
         message: oneLine(message, progressCharacters),
       }
-      // A client that has gone is not told; the call itself notices by its signal.
+      // If the client has gone, this notification is lost; the call itself notices through its signal.
       context.mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {})
     },
     end() {

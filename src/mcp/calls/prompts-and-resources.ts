@@ -26,7 +26,7 @@ export function servePrompts(server: Server, { prompts }: Listing, mcp: McpConte
   server.setRequestHandler('prompts/list', () => ({ prompts: prompts.map(onWire) }))
   server.setRequestHandler('prompts/get', ({ params }, context) => {
     const listed = prompts.find(prompt => prompt.name === params.name)
-    if (!listed) throw unlisted('prompt', prompts)
+    if (!listed) throw unlisted('prompt', params.name, prompts)
     const declared = server.getClientCapabilities()
     const { signal } = context.mcpReq
     return inOurWords(mcp, { where: listed.name, signal }, () =>
@@ -58,8 +58,8 @@ interface PromptCall {
 }
 
 /**
- * Writes a listed prompt. The user chose it, so what they left out is asked from them where the client can; wrong arguments
- * are a protocol error that names them.
+ * Writes a listed prompt. The user chose it, so missing arguments are asked from them if the client can; wrong ones are
+ * a protocol error that names them.
  */
 async function getPrompt(
   { prompts }: Pick<Catalogue, 'prompts'>,
@@ -68,7 +68,7 @@ async function getPrompt(
 ): Promise<GetPromptResult | InputRequiredResult> {
   const prompt = await prompts[listed.name]?.()
   if (!prompt) throw new Error(`The listing has ${listed.name}, the catalogue has not.`)
-  // Before the user is asked for the rest.
+  // Validate what is given before asking the user for the rest.
   checked(listed.name, prompt.arguments.partial(), given)
   const form = missing(listed, given)
   const answer = form && formAnswer(form, context)
@@ -87,7 +87,7 @@ function checked<Arguments extends z.ZodObject>(name: string, schema: Arguments,
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Invalid arguments for ${name}: ${wrong}`)
 }
 
-/** A form for the arguments that a prompt cannot be written without; undefined where all are there. */
+/** Returns a form for the prompt's missing required arguments; undefined if none are missing. */
 function missing(listed: ListedPrompt, given: Record<string, string>): PersonForm | undefined {
   const absent = listed.arguments.filter(({ name, required }) => required && given[name] === undefined)
   if (absent.length === 0) return undefined
@@ -103,7 +103,7 @@ function missing(listed: ListedPrompt, given: Record<string, string>): PersonFor
   }
 }
 
-/** Reads a listed resource, or one of a listed template. What goes wrong is a protocol error in our words. */
+/** Reads a listed resource, or one that matches a listed template. Failures are protocol errors in our own words. */
 async function readResource(
   mcp: McpContext,
   listing: Listing,
@@ -119,13 +119,14 @@ async function readResource(
     if (!content) throw nothingThere(uri, listing)
     return {
       contents: [{ uri, ...asContents(resource, content) }],
-      // Older protocols know no lifetimes.
+      // Older protocols have no cache lifetimes.
       ...(context.mcpReq.envelope ? { ttlMs: resource.keepMs, cacheScope: 'private' as const } : {}),
     }
   })
 }
 
 async function readContent(mcp: McpContext, resource: Resource, value: string, context: ServerContext) {
+  if (resource.constant) return resource.constant()
   const progress = progressOf(context, mcp.clock)
   try {
     const host = await mcp.host()
@@ -135,10 +136,12 @@ async function readContent(mcp: McpContext, resource: Resource, value: string, c
   }
 }
 
-const asContents = ({ mimeType }: Resource, content: ResourceContent) =>
-  'text' in content
+const asContents = ({ mimeType, meta }: Resource, content: ResourceContent) => ({
+  ...('text' in content
     ? { text: content.text, ...(mimeType ? { mimeType } : {}) }
-    : { blob: content.base64, mimeType: content.mimeType }
+    : { blob: content.base64, mimeType: content.mimeType }),
+  ...(meta ? { _meta: { ...meta } } : {}),
+})
 
 function nothingThere(uri: string, { resources, resourceTemplates }: Listing): ResourceNotFoundError {
   const known = [...resources.map(resource => resource.uri), ...resourceTemplates.map(({ uriTemplate }) => uriTemplate)]
@@ -146,13 +149,13 @@ function nothingThere(uri: string, { resources, resourceTemplates }: Listing): R
 }
 
 interface FoundResource {
-  /** In the catalogue. */
+  /** Its name in the catalogue. */
   name: string
-  /** What stands for the template's variable; empty for a fixed address. */
+  /** The value of the template's variable; empty for a fixed address. */
   value: string
 }
 
-/** The resource of an address; fixed ones come before templates. Undefined where nothing of the listing has it. */
+/** Finds the resource at an address, fixed ones before templates. Undefined if the listing has none. */
 function findResource({ resources, resourceTemplates }: Listing, uri: string): FoundResource | undefined {
   const fixed = resources.find(resource => resource.uri === uri)
   if (fixed) return { name: fixed.name, value: '' }
@@ -164,7 +167,10 @@ function findResource({ resources, resourceTemplates }: Listing, uri: string): F
   return linked && { name: linked.name, value: uri }
 }
 
-/** What an address has for the one variable of a template; undefined where it is not of it. Ids of models may have slashes. */
+/**
+ * Returns the value of a template's one variable in an address; undefined if they do not match. Model ids may contain
+ * slashes.
+ */
 export function valueIn(uriTemplate: string, uri: string): string | undefined {
   const [before = '', after = ''] = uriTemplate.split(/\{[^}]*\}/)
   if (uri.length <= before.length + after.length || !uri.startsWith(before) || !uri.endsWith(after)) return undefined
@@ -177,7 +183,10 @@ export function valueIn(uriTemplate: string, uri: string): string | undefined {
 
 type Params = CompleteRequest['params']
 
-/** Values that begin as what was typed, then those that have it inside. A reference that is not listed is a protocol error. */
+/**
+ * Returns the values that start with the typed text, then those that contain it. An unlisted reference is a protocol
+ * error.
+ */
 async function completeArgument(mcp: McpContext, listing: Listing, { ref, argument }: Params) {
   const [key, choices] =
     ref.type === 'ref/prompt'
@@ -220,7 +229,7 @@ async function ofTemplate({ catalogue }: McpContext, { resourceTemplates }: List
 const unknown = (what: string): ProtocolError =>
   new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no such ${what}; see the lists of prompts and templates`)
 
-/** A call of its own, which nobody cancels: its values serve the next key too. */
+/** Runs as a call of its own that is not cancelled, because its values serve the next keystroke too. */
 async function look(mcp: McpContext, choices: (context: ToolContext) => Promise<readonly string[]>) {
   const host = await mcp.host()
   return choices(host.context({ signal: AbortSignal.timeout(choicesMs), report: () => {} }))

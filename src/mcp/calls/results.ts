@@ -5,6 +5,7 @@ import { displayUntil } from '#contract/time.ts'
 import { type AnswerKept, type Question, sayOpenQuestion, type Waiting, waitingFor } from '#toolkit/approval.ts'
 import type { ToolOutcome } from '#toolkit/run-tool.ts'
 import { type FailureFacts, failureOutput, sayFailure } from '#toolkit/tool-failure.ts'
+import { sayLeft, usd } from '#toolkit/values/amounts.ts'
 import { sayFault } from '../faults.ts'
 
 type Done = Extract<ToolOutcome, { kind: 'done' }>
@@ -15,10 +16,17 @@ export const doneResult = ({ output, text, files, shows = [] }: Done): CallToolR
 })
 
 export const failedResult = (facts: FailureFacts, nowMs: number): CallToolResult => ({
-  content: [{ type: 'text', text: sayFailure(facts, nowMs) }, ...(facts.shows ?? [])],
+  content: [{ type: 'text', text: withWhatIsLeft(sayFailure(facts, nowMs), facts) }, ...(facts.shows ?? [])],
   structuredContent: failureOutput(facts, nowMs),
   isError: true,
 })
+
+/** Words of the service stand in a frame below ours, so what is left is told before them. */
+function withWhatIsLeft(text: string, { creditLeftMicroUsd = null, budgetLeftMicroUsd = null }: FailureFacts): string {
+  const left = sayLeft(usd(creditLeftMicroUsd), usd(budgetLeftMicroUsd))
+  const [ours = '', ...framed] = text.split('\n')
+  return [left === '' ? ours : `${ours} ${left}`, ...framed].join('\n')
+}
 
 export const faultResult = (reference: string, nowMs: number): CallToolResult =>
   failedResult(
@@ -30,33 +38,35 @@ export const faultResult = (reference: string, nowMs: number): CallToolResult =>
     nowMs,
   )
 
-/** Nobody can be asked from here: a success that says what to show and where a person decides. */
+/** For a client that cannot ask: a success that says what to show and where the user decides. */
 export const openQuestionResult = (question: Question, tool: string, nowMs: number): CallToolResult =>
-  waitingResult(sayOpenQuestion(question, tool, nowMs), waitingFor(question))
+  waitingResult(sayOpenQuestion(question, tool, nowMs), waitingFor(question, tool, nowMs))
 
-export const declinedResult = (approvalId: string, { untilMs, takesBack }: AnswerKept, nowMs: number): CallToolResult =>
-  waitingResult(
-    `The user denied this. Nothing was sent or charged. The same call is refused until ${displayUntil(untilMs, nowMs)}; after that, it asks again. Only the user can reverse this earlier, with \`${takesBack}\` in a terminal. Do not ask again unless the user wants to.`,
-    { status: 'declined', approval_id: approvalId, expires_at: new Date(untilMs).toISOString() },
+export function declinedResult(approvalId: string, { untilMs, takesBack }: AnswerKept, nowMs: number): CallToolResult {
+  const next = `Only the user can reverse this earlier, with \`${takesBack}\` in a terminal. Do not ask again unless the user wants to.`
+  return waitingResult(
+    `The user denied this. Nothing was sent or charged. The same call is refused until ${displayUntil(untilMs, nowMs)}; after that, it asks again. ${next}`,
+    { status: 'declined', approval_id: approvalId, next_step: next, expires_at: new Date(untilMs).toISOString() },
   )
-
-/** The user left a form without filling it in. */
-export const unfilledResult: CallToolResult = {
-  content: [
-    {
-      type: 'text',
-      text: 'The user did not fill in the form. Nothing was sent or charged. Ask the user, then call again with the values as arguments.',
-    },
-  ],
-  structuredContent: { status: 'declined' },
 }
 
-/** Nothing was decided, so nothing is on record but the question itself. */
+const askForValues = 'Ask the user, then call again with the values as arguments.'
+
+/** The user dismissed a form. */
+export const unfilledResult: CallToolResult = {
+  content: [{ type: 'text', text: `The user did not fill in the form. Nothing was sent or charged. ${askForValues}` }],
+  structuredContent: { status: 'declined', next_step: askForValues },
+}
+
+/** The user decided nothing, so only the question itself is on record. */
 export const closedResult = (approvalId: string): CallToolResult =>
-  waitingResult(
-    'The user closed the dialog without deciding. Nothing was sent or charged. Make the same call to ask again when the user wants to.',
-    { status: 'needs_person', approval_id: approvalId },
-  )
+  waitingResult(`The user closed the dialog without deciding. Nothing was sent or charged. ${askAgain}`, {
+    status: 'needs_person',
+    approval_id: approvalId,
+    next_step: askAgain,
+  })
+
+const askAgain = 'Make the same call to ask again when the user wants to.'
 
 const waitingResult = (text: string, waiting: Waiting): CallToolResult => ({
   content: [{ type: 'text', text }],
@@ -70,7 +80,7 @@ const link = ({ path, mimeType }: Done['files'][number]) => ({
   mimeType,
 })
 
-/** For a call that nobody waits for any more; protocols have nothing to send then. */
+/** For a call that its client has given up; protocols send nothing then. */
 export const stoppedResult: CallToolResult = {
   content: [{ type: 'text', text: 'The call was stopped.' }],
   isError: true,

@@ -12,12 +12,13 @@ import type { Task, TaskStore } from '#toolkit/tool-host.ts'
 import { oneLine } from '#toolkit/values/untrusted.ts'
 import type { McpContext } from '../context.ts'
 import { inOurWords, logFault, sayFault } from '../faults.ts'
+import { mediaBoundsOf } from './client-media.ts'
 import { asRequest, canAsk, personAnswer } from './elicitation.ts'
 import { declinedResult, doneResult, failedResult, openQuestionResult } from './results.ts'
 
 type Acknowledged = Record<string, unknown>
 
-/** `tasks/get`: how the task stands, with the result of its call once there is one. */
+/** `tasks/get`: the state of the task, with the result of its call once there is one. */
 export function getTask(mcp: McpContext, params: unknown, context: ServerContext): Promise<DetailedTask> {
   return unlessFault(mcp, 'tasks/get', context, async () => {
     const { id, signal } = context.mcpReq
@@ -29,11 +30,11 @@ export function getTask(mcp: McpContext, params: unknown, context: ServerContext
   })
 }
 
-/** `tasks/update`: records what the user answered to the questions that are open; anything else in it is ignored. */
+/** `tasks/update`: records the user's answers to the open questions and ignores everything else. */
 export function updateTask(mcp: McpContext, params: unknown, context: ServerContext): Promise<Acknowledged> {
   return unlessFault(mcp, 'tasks/update', context, async () => {
     const { state } = await look(mcp, params, context)
-    // A client that can show nobody a question has no person's answer.
+    // A client that cannot show questions cannot have a user's answer.
     if (state.kind !== 'asks' || !canAsk(context, undefined)) return {}
     const answers = state.questions.map(question => ({ question, answer: answerTo(question, context) }))
     if (!answers.some(({ answer }) => answer)) return {}
@@ -41,13 +42,13 @@ export function updateTask(mcp: McpContext, params: unknown, context: ServerCont
     for (const { question, answer } of answers) {
       if (answer) await host.answer(question.approvalId, answer).catch(passIfAnswered)
     }
-    // With a yes the work goes on at once, not when someone looks again.
+    // After an approval the work continues at once, instead of at the next poll.
     await look(mcp, params, context)
     return {}
   })
 }
 
-/** `tasks/cancel`: the acknowledgement is empty by the protocol; what was charged is told by the next `tasks/get`. */
+/** `tasks/cancel`: the protocol's acknowledgement is empty; the next `tasks/get` reports what was charged. */
 export function cancelTask(mcp: McpContext, params: unknown, context: ServerContext): Promise<Acknowledged> {
   return unlessFault(mcp, 'tasks/cancel', context, async () => {
     await ofTask(mcp, params, (tasks, id) => tasks.cancel(id))
@@ -57,11 +58,11 @@ export function cancelTask(mcp: McpContext, params: unknown, context: ServerCont
 
 const answerTo = ({ kind, approvalId }: Question, context: ServerContext) => {
   const answer = personAnswer(kind, context, approvalId)
-  // Closed without a decision: the question stays open, and the client may put it again.
+  // Dismissed without a decision: the question stays open, and the client may ask it again.
   return answer === 'closed' ? undefined : answer
 }
 
-/** Someone else may have answered it in the meantime, at a terminal; theirs counts. */
+/** The user may have answered at a terminal in the meantime; that answer counts. */
 function passIfAnswered(error: unknown): void {
   if (!(error instanceof ToolFailure)) throw error
 }
@@ -69,11 +70,16 @@ function passIfAnswered(error: unknown): void {
 const look = (
   mcp: McpContext,
   params: unknown,
-  { mcpReq: { signal } }: ServerContext,
+  context: ServerContext,
   whenDelivered: (run: () => void) => void = () => {},
-): Promise<Task> => ofTask(mcp, params, (tasks, id) => tasks.look(id, { signal, whenDelivered }))
+): Promise<Task> => {
+  const { signal } = context.mcpReq
+  return ofTask(mcp, params, (tasks, id) =>
+    tasks.look(id, { signal, whenDelivered, shows: mediaBoundsOf(context, undefined) }),
+  )
+}
 
-/** What is done with the task that the params name. Throws where there is none. */
+/** Runs `work` with the task that the params name. Throws if there is none. */
 async function ofTask<Done extends Task | 'acknowledged'>(
   mcp: McpContext,
   params: unknown,
@@ -103,10 +109,10 @@ const unlessFault = <Result>(
   run: () => Promise<Result>,
 ): Promise<Result> => inOurWords(mcp, { where, signal, untouched: 'The task is as it was.', say: withoutCharge }, run)
 
-/** What was charged is told by the task's result. */
+/** The task's result reports what was charged. */
 const withoutCharge = ({ happened, next }: FailureFacts): string => `${happened} ${next}`
 
-/** Members that every state has. Times are ISO 8601, durations whole milliseconds. */
+/** Members of every state. Times are ISO 8601, durations are whole milliseconds. */
 export interface TaskOnWire {
   [member: string]: unknown
   taskId: string
@@ -118,20 +124,20 @@ export interface TaskOnWire {
   pollIntervalMs: number
 }
 
-/** What `tasks/get` answers. */
+/** The answer to `tasks/get`. */
 export type DetailedTask = TaskOnWire & {
   inputRequests?: Record<string, InputRequest>
   result?: CallToolResult
   error?: { code: number; message: string }
 }
 
-/** The answer to a call that goes on as a task: how it stands now, without a result. */
+/** Answers a call that continues as a task: its current state, without a result. */
 export const createdTask = (task: Task): TaskOnWire & { resultType: 'task' } => ({
   resultType: 'task',
   ...onWire(task, 'working', task.state.kind === 'working' ? task.state.message : undefined),
 })
 
-/** A task whole. `canAsk`: whether its client can put a question to the user. */
+/** Returns a complete task. `canAsk`: whether its client can ask the user a question. */
 export function detailed(mcp: McpContext, task: Task, canAsk: boolean): DetailedTask {
   const { state } = task
   const nowMs = mcp.clock.now()
@@ -146,7 +152,7 @@ export function detailed(mcp: McpContext, task: Task, canAsk: boolean): Detailed
       return { ...onWire(task, 'completed'), ...ended(mcp, state.outcome) }
     case 'asks': {
       const [question] = state.questions
-      // Nobody can be asked from there, so the answer says where the user decides; the same call goes on afterwards.
+      // This client cannot ask, so the answer says where the user decides; then the same call continues.
       if (!canAsk && question) {
         return { ...onWire(task, 'completed'), result: openQuestionResult(question, 'the same tool', nowMs) }
       }
@@ -158,7 +164,7 @@ export function detailed(mcp: McpContext, task: Task, canAsk: boolean): Detailed
   }
 }
 
-/** An error of a tool is a result; only a mistake of ours is an error of the protocol. */
+/** A tool's error is a result; only our own mistakes are protocol errors. */
 function ended(mcp: McpContext, outcome: ToolOutcome): Pick<DetailedTask, 'result' | 'error'> & { status?: 'failed' } {
   switch (outcome.kind) {
     case 'done':
@@ -185,8 +191,8 @@ const onWire = (task: Task, status: TaskOnWire['status'], message?: string): Tas
   pollIntervalMs: task.pollMs,
 })
 
-/** Longest id that is looked up; ours are a tool's name and a job's id. */
+/** Longest task id that is looked up; ours are a tool's name and a job's id. */
 export const taskIdCharacters = 128
 
-/** Of a task's state in words; assistants show a line. */
+/** Longest text of a task's state; assistants show one line. */
 export const statusCharacters = 400

@@ -12,14 +12,14 @@ import type { ToolHost, WalletOffer } from '#toolkit/tool-host.ts'
 import { walletReportMs, walletWaitMs } from '../bounds.ts'
 import { canAsk } from './elicitation.ts'
 
-/** The name of the request by which a wallet is offered. */
+/** The name of the request that offers a wallet. */
 const KEY = 'wallet'
 
-/** Whether the client can be asked at all; else no page is opened, and the service is not asked whom it wants paid. */
+/** Whether the client can be asked at all. If not, no page is opened, and the service is not asked for its payees. */
 export const canOffer = (context: ServerContext, declared: ClientCapabilities | undefined): boolean =>
   opensLinks(context, declared) || canAsk(context, declared)
 
-/** The link as the client opens it by itself, or within a form. No passphrase is ever asked in a form. */
+/** Returns the link, for the client to open by itself or to show in a form. A form never asks for a passphrase. */
 export function asOffer(
   { link, asks }: WalletOffer,
   context: ServerContext,
@@ -38,8 +38,8 @@ function opensLinks(context: ServerContext, declared: ClientCapabilities | undef
 }
 
 /**
- * Waits for the user, who has agreed to open the page, to be done there, as long as a client waits for a call. False where
- * they did not agree.
+ * Waits until the user is done on the page, as long as a client waits for a call. Returns false if they did not agree
+ * to open it.
  */
 export async function waitForWallet(
   host: ToolHost,
@@ -57,7 +57,7 @@ export async function waitForWallet(
   }
 }
 
-/** The call ended before the user did. */
+/** The call ended before the user was done. */
 export const stillOpen = (facts: FailureFacts): FailureFacts => ({
   ...facts,
   next: 'The page on which the user makes the wallet is open in their browser. Wait until the user says that it is done, then repeat the call.',

@@ -13,21 +13,21 @@ import { logFault } from '../faults.ts'
 import { type HttpSessions, httpSessions } from './sessions.ts'
 
 export interface ServeHttp extends EndpointOptions {
-  /** Of loopback; 0 lets the system choose. */
+  /** A port on loopback; 0 lets the system choose. */
   port: number
-  /** Whether this is the token that the owner's clients were given. */
+  /** Whether this is the token that the owner gave their clients. */
   isToken(given: string): boolean
 }
 
 export interface HttpServing {
   url: string
-  /** Takes no more requests, lets calls in flight end for a moment, then closes the host. */
+  /** Stops accepting requests, lets calls in flight finish for a moment, then closes the host. */
   close(): Promise<void>
 }
 
 /**
- * Serves MCP by Streamable HTTP on this machine alone, to any number of clients at once. Rejects with Node's own error where
- * the port is taken.
+ * Serves MCP over Streamable HTTP on loopback, to any number of clients at once. Rejects with Node's own error if the
+ * port is taken.
  */
 export async function serveHttp({ port, isToken, ...options }: ServeHttp): Promise<HttpServing> {
   const frame = openEndpoint(options)
@@ -53,13 +53,13 @@ export async function serveHttp({ port, isToken, ...options }: ServeHttp): Promi
   }
 }
 
-/** Requests that were let in. Of newer protocols each has a server of its own; older ones have one for a session. */
+/** The accepted requests. In newer protocols each has its own server; in older ones a session has one. */
 export class HttpExchanges {
   readonly #onerror: (error: Error) => void
   readonly #handler: ReturnType<typeof createMcpHandler>
   readonly #sessions: HttpSessions
   readonly #answer: ReturnType<typeof toNodeHandler>
-  /** Numbers of requests are the clients' own, so what waits for one exchange may not meet what waits for another. */
+  /** Clients choose request ids themselves, so deliveries are kept separate for each exchange. */
   readonly #deliveries = new AsyncLocalStorage<ExchangeDeliveries>()
   readonly #open = new Set<Promise<unknown>>()
   #isStopping = false
@@ -90,31 +90,31 @@ export class HttpExchanges {
     const deliveries = new ExchangeDeliveries()
     response.once('finish', () => this.#noteWritten(deliveries, response))
     const answered = this.#deliveries.run(deliveries, () => this.#answer(request, response)).catch(this.#onerror)
-    // A stream of notifications ends with its server, so nobody waits for it.
+    // A stream of notifications ends with its server, so nothing waits for it.
     if (request.method === 'GET' || request.headers['mcp-method'] === 'subscriptions/listen') return
     const ended = answered.then(() => written(response)).finally(() => this.#open.delete(ended))
     this.#open.add(ended)
   }
 
-  /** Takes no more, and resolves when those in flight have ended. */
+  /** Stops accepting requests, and resolves when those in flight have ended. */
   async stop(): Promise<void> {
     this.#isStopping = true
     await Promise.allSettled(this.#open)
   }
 
-  /** Aborts what is still in flight. */
+  /** Aborts the requests still in flight. */
   async cut(): Promise<void> {
     this.#isCut = true
     await Promise.all([this.#handler.close(), this.#sessions.close()])
   }
 
   #noteWritten(deliveries: ExchangeDeliveries, { statusCode }: ServerResponse): void {
-    // An answer that was cut off ends as well; it is safer to give a result twice than never.
+    // An interrupted answer ends as well. Delivering a result twice is safer than never.
     if (this.#isCut || statusCode !== 200) return
     try {
       deliveries.written()
     } catch (error) {
-      // The client has it; that it could not be noted is no reason to tell it again.
+      // The client has the result; failing to record that is no reason to send it again.
       this.#onerror(error as Error)
     }
   }
@@ -124,17 +124,18 @@ async function written(response: ServerResponse): Promise<void> {
   if (!response.writableFinished && !response.destroyed) await once(response, 'close')
 }
 
-/** Where MCP is served. */
+/** The path of the MCP endpoint. */
 export const httpPath = '/mcp'
 
-/** What a Host header may be; a user's name before it would pass for the host's in a URL, and breaks the request's. */
+/** Valid Host headers. A user name is excluded, because in a URL it could pass for the host. */
 const hostForm = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i
 const isLocalHost = localhostHostValidation()
 const isLocalOrigin = localhostOriginValidation()
 
 /**
- * Lets a request in, or answers it. The tools spend money, so it has to come from a program that knows the token, and from
- * no page: a page can reach loopback under any name that its owner's DNS gives it. Nothing of the body has been read then.
+ * Accepts a request or answers it. The tools spend money, so a request must come from a program that knows the token,
+ * and never from a web page: a page can reach loopback under any name that its owner's DNS defines. Runs before the
+ * body is read.
  */
 export function letIn(
   request: IncomingMessage,
@@ -159,9 +160,12 @@ export function letIn(
   return true
 }
 
-/** An answer before the protocol, in the shape that its clients read. Always false, for the caller to return. */
+/**
+ * Answers before the protocol starts, in the shape that its clients parse. Always returns false, for the caller to
+ * return.
+ */
 export function refuse(response: ServerResponse, status: number, message: string): false {
-  // What was not read of the body would be taken for the next request.
+  // Otherwise the unread body would be parsed as the next request.
   response.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
   response.end(JSON.stringify({ jsonrpc: '2.0', error: { code: -32_000, message }, id: null }))
   return false
@@ -169,7 +173,9 @@ export function refuse(response: ServerResponse, status: number, message: string
 
 const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0] ?? ''
 
-/** What waits for the answer of one HTTP exchange to be written: until then its result counts as not delivered. */
+/**
+ * Callbacks that run once the answer of one HTTP exchange is written; until then its result counts as not delivered.
+ */
 export class ExchangeDeliveries implements Pick<Deliveries, 'expect' | 'forget'> {
   readonly #waiting: (() => void)[] = []
 
@@ -177,10 +183,10 @@ export class ExchangeDeliveries implements Pick<Deliveries, 'expect' | 'forget'>
     this.#waiting.push(...runs)
   }
 
-  /** Nothing: an exchange is aborted at its own end too, and one that is left early is never written. */
+  /** Does nothing: an exchange is aborted at its normal end too, and an abandoned one is never written. */
   forget(): void {}
 
-  /** All of the answer has been handed to the system. */
+  /** The whole answer has been handed to the system. */
   written(): void {
     for (const run of this.#waiting.splice(0)) run()
   }

@@ -10,14 +10,14 @@ import type { Clock } from '#contract/time.ts'
 import { messageBytes, sessionLimits } from '../bounds.ts'
 
 export interface HttpSessions {
-  /** The answer within a session; undefined where the request neither names one nor begins one. */
+  /** Answers within a session; undefined if the request neither names nor starts one. */
   fetch(request: Request): Promise<Response | undefined>
   close(): Promise<void>
 }
 
 /**
- * Sessions for clients of protocols before 2026-07, which begin with `initialize`: a server can put a question to their
- * person only on a stream of a session. Newer clients carry all they need with each request and have none.
+ * Sessions for clients of protocols before 2026-07, which start with `initialize`: their server can ask the user only
+ * on a session's stream. Newer clients send everything with each request and have no session.
  */
 export function httpSessions(makeServer: () => Server, clock: Clock, onError: (error: Error) => void): HttpSessions {
   const sessions = new OpenSessions(onError)
@@ -26,7 +26,7 @@ export function httpSessions(makeServer: () => Server, clock: Clock, onError: (e
     if (!sessions.hold(clock.now())) return allBusy()
     let isIn: boolean | undefined
     const transport = new WebStandardStreamableHTTPServerTransport({
-      // A known id is useless without the token; 256 bits keep clients of one owner apart.
+      // A known id is useless without the token; 256 bits keep one owner's clients apart.
       sessionIdGenerator: () => randomBytes(32).toString('base64url'),
       onsessioninitialized(id) {
         isIn = sessions.add(id, { transport, lastUsedAtMs: clock.now(), inFlight: 0 })
@@ -67,21 +67,21 @@ export function httpSessions(makeServer: () => Server, clock: Clock, onError: (e
         return body === undefined ? undefined : begin(request, body)
       }
       const session = sessions.use(id, clock.now())
-      // By the protocol a client that reads 404 begins a new session.
+      // By the protocol, a client that gets 404 starts a new session.
       return session ? go(session, request) : sessionNotFound()
     },
     close: () => sessions.close(),
   }
 }
 
-/** The parsed body of a request that begins a session in an older protocol. */
+/** Returns the parsed body of a request that starts a session in an older protocol. */
 async function initializeBody(request: Request): Promise<unknown> {
   if (request.headers.has('mcp-method')) return undefined
   const body = await jsonBody(request)
   return isInitializeRequest(body) && (await isLegacyRequest(request, body)) ? body : undefined
 }
 
-/** Undefined where there is none to read; the transport then answers what is wrong with it. */
+/** Undefined if there is no valid JSON; the transport then reports the problem. */
 async function jsonBody(request: Request): Promise<unknown> {
   if (request.method !== 'POST') return undefined
   return request
@@ -90,14 +90,14 @@ async function jsonBody(request: Request): Promise<unknown> {
     .catch(() => undefined)
 }
 
-/** Nothing is kept of a stream that was cut off, so the results of its calls could never be told. */
+/** A stream that breaks off is not kept, so the results of its calls could never be delivered. */
 function stopCalls(transport: WebStandardStreamableHTTPServerTransport, body: unknown): void {
   for (const { id: requestId } of [body].flat().filter(isJSONRPCRequest)) {
     transport.onmessage?.({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } })
   }
 }
 
-/** Counts a request; what it answers takes it off again, once however often it is called. */
+/** Counts a request; the returned function uncounts it once, however often it is called. */
 function begun(session: Session): () => void {
   let isInFlight = true
   session.inFlight += 1
@@ -125,8 +125,8 @@ interface Session {
 }
 
 /**
- * The sessions of a server, never more than their bound. One that begins holds a place from before anything is made for it;
- * only once the protocol has taken it does the session that was unused longest make room, so that a refused one ends none.
+ * A server's sessions, up to a limit. A new session reserves a place before anything is created for it. Only when the
+ * protocol has accepted it does it evict the least recently used one, so that a refused session evicts none.
  */
 class OpenSessions {
   /** Least recently used first. */
@@ -138,7 +138,7 @@ class OpenSessions {
     this.#onError = onError
   }
 
-  /** The session of this id, as the one used last. */
+  /** Returns the session with this id and marks it as most recently used. */
   use(id: string, nowMs: number): Session | undefined {
     const session = this.#sessions.get(id)
     if (!session) return undefined
@@ -148,7 +148,7 @@ class OpenSessions {
     return session
   }
 
-  /** Holds a place for a session that begins; false where every place has a call in flight or is held. */
+  /** Reserves a place for a new session; false if every place is reserved or has a call in flight. */
   hold(nowMs: number): boolean {
     this.#endUnused(nowMs)
     const busy = [...this.#sessions.values()].filter(({ inFlight }) => inFlight > 0).length
@@ -157,12 +157,12 @@ class OpenSessions {
     return true
   }
 
-  /** Gives back what `hold` gave, whatever has come of it. */
+  /** Releases a reserved place, whether or not it was used. */
   letGo(): void {
     this.#beginning -= 1
   }
 
-  /** Lets a session in; false where all others have got a call in flight since its place was held. */
+  /** Adds a session; false if all others have started a call since its place was reserved. */
   add(id: string, session: Session): boolean {
     if (this.#sessions.size >= sessionLimits.open) {
       const [unused] = [...this.#sessions].find(([, { inFlight }]) => inFlight === 0) ?? []
@@ -196,7 +196,7 @@ class OpenSessions {
   }
 }
 
-/** The same response, which tells once that all of it was read, that it failed or that its reader has left. */
+/** Returns the same response, and calls back once when it was read, failed or was abandoned. */
 function untilEnded(response: Response, ended: () => void): Response {
   if (!response.body) {
     ended()

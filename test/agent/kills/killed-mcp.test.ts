@@ -75,8 +75,8 @@ async function callAndKill(killedAt: string, name: string, args: Output): Promis
   }
 }
 
-/** Charges and top-ups in the service's own books, with what is left. */
-async function books() {
+/** Charges and top-ups in the service's own ledger, with what is left. */
+async function ledger() {
   const key = await keyFromHex(service.wallet.privateKey)
   const wallet = openWallet({
     key,
@@ -102,7 +102,7 @@ test('a top-up whose process is killed after its payment left is paid once, and 
   expect(await call('wallet_top_up', { amount_usd: 5 })).toMatchObject({ state: 'confirmed', amount_usd: 5 })
   const { receipts } = (await call('wallet_receipts', {})) as { receipts: { state: string }[] }
   expect(receipts).toMatchObject([{ state: 'confirmed' }])
-  expect(await books()).toMatchObject({ topUps: 1, currentBalance: 5 })
+  expect(await ledger()).toMatchObject({ topUps: 1, currentBalance: 5 })
 }, 240_000)
 
 const chat = (prompt: string) => ({ model: 'demo-chat', prompt, max_tokens: 20 })
@@ -115,18 +115,18 @@ test.each([
 ])(
   'a chat whose process is killed %s is delivered by the next same call, and charged once',
   async point => {
-    const before = await books()
+    const before = await ledger()
     await callAndKill(point, 'chat', chat(point))
     const { answer } = await call('chat', chat(point))
     expect(answer).toEqual(expect.stringMatching(/./))
-    const { charges, topUps, sum, currentBalance } = await books()
+    const { charges, topUps, sum, currentBalance } = await ledger()
     expect([charges - before.charges, topUps, sum]).toEqual([1, 1, currentBalance])
   },
   240_000,
 )
 
 test('a chat whose process is killed once it is a job is delivered by that job in the next process, and charged once', async () => {
-  const before = await books()
+  const before = await ledger()
   const complete = DemoChat.prototype.complete
   let answerNow = () => {}
   const held = new Promise<void>(resolve => {
@@ -145,7 +145,7 @@ test('a chat whose process is killed once it is a job is delivered by that job i
     for (let waits = 0; waits < 5 && typeof done.answer !== 'string'; waits++)
       done = await call('job_wait', { job_id: job?.job_id })
     expect(done).toMatchObject({ answer: expect.stringMatching(/./), charged_usd: expect.any(Number) })
-    const { charges, sum, currentBalance } = await books()
+    const { charges, sum, currentBalance } = await ledger()
     expect([charges - before.charges, sum]).toEqual([1, currentBalance])
   } finally {
     answerNow()
@@ -158,12 +158,12 @@ const video = { model: 'demo-video', duration: '2s', resolution: '360p', aspect_
 test.each(['after the answer came', ...(isWhole ? ['after the answer is kept'] : [])])(
   'a video whose process is killed %s is one job, paid once',
   async point => {
-    const before = await books()
+    const before = await ledger()
     await callAndKill(point, 'video_create', { ...video, prompt: point })
     const { job_id } = await call('video_create', { ...video, prompt: point })
     const { jobs } = (await call('job_list', {})) as { jobs: { job_id: string }[] }
     expect(jobs.filter(job => job.job_id === job_id)).toHaveLength(1)
-    expect((await books()).charges - before.charges).toBe(1)
+    expect((await ledger()).charges - before.charges).toBe(1)
   },
   240_000,
 )

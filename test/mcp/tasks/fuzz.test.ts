@@ -89,5 +89,5 @@ test('whatever comes as answers without a whole yes is acknowledged, decides not
     { numRuns: 150 },
   )
   expect(running.log).toEqual([])
-  expect(world.server.books).toMatchObject({ chats: 0, videos: 1 })
+  expect(world.server.ledger).toMatchObject({ chats: 0, videos: 1 })
 })

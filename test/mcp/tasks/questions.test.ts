@@ -49,14 +49,14 @@ test('a task asks for the consent that is needed only then, with the policy whol
     expect(acknowledged).toEqual({ resultType: 'complete' })
     expect(Object.keys((await client.ask('tasks/get', { taskId })).inputRequests)).toEqual([key])
   }
-  expect(server.books.chats).toBe(0)
+  expect(server.ledger.chats).toBe(0)
   await answer(client, taskId, { [key]: { action: 'accept', content: ticks } })
   const { result } = await until(client, taskId, 'completed')
   expect(result.structuredContent).toMatchObject({ answer: 'answer 1', charged_usd: 0.001 })
   // A late second answer has no question any more.
   await answer(client, taskId, { [key]: { action: 'decline' } })
   expect((await client.ask('tasks/get', { taskId })).result).toEqual(result)
-  expect(server.books.chats).toBe(1)
+  expect(server.ledger.chats).toBe(1)
 })
 
 test('no is a no: the task ends by it, and nothing was sent or charged', async () => {
@@ -66,7 +66,7 @@ test('no is a no: the task ends by it, and nothing was sent or charged', async (
   const { result } = await until(client, taskId, 'completed')
   expect(result).toMatchObject({ structuredContent: { status: 'declined', approval_id: key } })
   expect(result).not.toHaveProperty('isError')
-  expect(server.books).toMatchObject({ chats: 0, credit: 5 })
+  expect(server.ledger).toMatchObject({ chats: 0, credit: 5 })
 })
 
 test('a question outlives the server, and another client of it may carry the answer', async () => {
@@ -81,19 +81,19 @@ test('a question outlives the server, and another client of it may carry the ans
     answer(other, taskId, { [key]: { action: 'accept', content: ticks } }),
   ])
   expect((await until(other, taskId, 'completed')).result.structuredContent).toMatchObject({ answer: 'answer 1' })
-  expect(server.books.chats).toBe(1)
+  expect(server.ledger.chats).toBe(1)
   expect(second.log).toEqual([])
 })
 
 test('where nobody can be asked, the task ends with the question, and an answer from there does not count', async () => {
   const { client, taskId, until, server } = await setUp({ elicitation: false })
   const { result } = await until(client, taskId, 'completed')
-  expect(result.structuredContent).toMatchObject({ status: 'needs_person', how_to_approve: expect.any(String) })
+  expect(result.structuredContent).toMatchObject({ status: 'needs_person', next_step: expect.any(String) })
   expect(result.content[0].text).toContain(policyText.slice(0, 10))
   const key = result.structuredContent.approval_id
   await answer(client, taskId, { [key]: { action: 'accept', content: ticks } })
   expect((await client.ask('tasks/get', { taskId })).result).toEqual(result)
-  expect(server.books.chats).toBe(0)
+  expect(server.ledger.chats).toBe(0)
 })
 
 test('a yes at the terminal lets the task go on as well', async () => {
@@ -101,7 +101,7 @@ test('a yes at the terminal lets the task go on as well', async () => {
   const key = keyOf(await until(client, taskId, 'input_required'))
   await running.agent.approvals.resolve(key, { isApproved: true, by: 'terminal ada' })
   expect((await until(client, taskId, 'completed')).result.structuredContent).toMatchObject({ answer: 'answer 1' })
-  expect(server.books.chats).toBe(1)
+  expect(server.ledger.chats).toBe(1)
 })
 
 test('given up while it asks, it costs nothing; a yes that comes later makes nothing of it', async () => {
@@ -115,7 +115,7 @@ test('given up while it asks, it costs nothing; a yes that comes later makes not
   })
   await answer(client, taskId, { [key]: { action: 'accept', content: ticks } })
   expect(await client.ask('tasks/get', { taskId })).toMatchObject({ status: 'cancelled' })
-  expect(server.books).toMatchObject({ chats: 0, credit: 5 })
+  expect(server.ledger).toMatchObject({ chats: 0, credit: 5 })
 })
 
 test('given up after a yes at the terminal and before anybody looked, it is not begun by the giving up', async () => {
@@ -125,7 +125,7 @@ test('given up after a yes at the terminal and before anybody looked, it is not 
   await client.ask('tasks/cancel', { taskId })
   expect(await client.ask('tasks/get', { taskId })).toMatchObject({ status: 'cancelled' })
   await running.agent.paidCalls.settled()
-  expect(server.books).toMatchObject({ chats: 0, credit: 5 })
+  expect(server.ledger).toMatchObject({ chats: 0, credit: 5 })
 })
 
 test('what it asks after the first yes is told as of the same tool', async () => {
@@ -146,7 +146,7 @@ test('the same call, bought and delivered after the yes, is the task’s too and
   const other = await open({ pause: () => new Promise(() => {}) })
   expect((await other.agent.chat('hi')).answer.choices[0]?.message.content).toBe('answer 1')
   expect((await until(client, taskId, 'completed')).result.structuredContent).toMatchObject({ answer: 'answer 1' })
-  expect(server.books.chats).toBe(1)
+  expect(server.ledger.chats).toBe(1)
 })
 
 test('a question that nobody answers in time ends the task', async () => {
@@ -156,7 +156,7 @@ test('a question that nobody answers in time ends the task', async () => {
   const { result } = await until(client, taskId, 'completed')
   expect(result).toMatchObject({ isError: true, structuredContent: { charged_usd: 0 } })
   expect(result.content[0].text).toContain('did not answer in time')
-  expect(server.books.chats).toBe(0)
+  expect(server.ledger.chats).toBe(0)
 })
 
 test('the same call, made anew by somebody else meanwhile, is not made twice', async () => {
@@ -168,5 +168,5 @@ test('the same call, made anew by somebody else meanwhile, is not made twice', a
   await again
   // Whichever came first has the answer; where that is the other one's job, the task names it.
   expect(result.content[0].text).toMatch(/answer 1|continue\w+ as job job_[0-9a-z]{16}/)
-  expect(server.books.chats).toBe(1)
+  expect(server.ledger.chats).toBe(1)
 })

@@ -8,9 +8,9 @@ import { manualClock } from '../../client/manual-clock.ts'
 import { openHttp } from '../open-http.ts'
 import { type Declared, type TaskClient, taskClient } from './task-client.ts'
 
-export const film = Buffer.concat([Buffer.from('00000018667479706d703432', 'hex'), Buffer.alloc(1_000, 7)])
+export const video = Buffer.concat([Buffer.from('00000018667479706d703432', 'hex'), Buffer.alloc(1_000, 7)])
 
-export type Film = 'running' | 'done' | 'failed'
+export type TestVideo = 'running' | 'done' | 'failed'
 
 /** What a chat is answered with, once it is let go. */
 const needsConsent = {
@@ -22,20 +22,20 @@ const needsConsent = {
 }
 
 /**
- * A service whose video stands where `film` says and whose chats wait until `chat` is open, and the real server over HTTP
+ * A service whose video stands where `video` says and whose chats wait until `chat` is open, and the real server over HTTP
  * for an agent on one folder. Waits between two questions end as soon as somebody looks; a chat is a job at once.
  */
 export async function taskWorld(service: PretendOptions = {}) {
   const closing: (() => Promise<unknown>)[] = []
   const clock = manualClock()
   const chat = gate()
-  const world = { film: 'running' as Film, asksChat: false }
+  const world = { video: 'running' as TestVideo, asksChat: false }
   const waiting = new Set<() => void>()
   const server = await pretendService({
     credit: 5,
     ...service,
     async instead({ path, body }, response) {
-      if (path.endsWith('/video/retrieve')) return retrieve(world.film, response)
+      if (path.endsWith('/video/retrieve')) return retrieve(world.video, response)
       if (!path.endsWith('/chat/completions')) return false
       await chat.passed
       if (!world.asksChat || JSON.parse(body).consents) return false
@@ -89,8 +89,8 @@ export async function taskWorld(service: PretendOptions = {}) {
   }
 }
 
-function retrieve(standing: Film, response: Parameters<typeof answerJson>[0]): boolean {
-  if (standing === 'done') response.writeHead(200, { 'content-type': 'video/mp4' }).end(film)
+function retrieve(standing: TestVideo, response: Parameters<typeof answerJson>[0]): boolean {
+  if (standing === 'done') response.writeHead(200, { 'content-type': 'video/mp4' }).end(video)
   else if (standing === 'failed') answerJson(response, 500, { error: 'Inference processing failed' })
   else answerJson(response, 200, { status: 'PROCESSING', average_execution_time: 60_000, execution_duration: 12_000 })
   return true

@@ -7,7 +7,7 @@ import { listing } from '#mcp/listing.generated.ts'
 import { temporaryFolder } from '../../agent/open-agent.ts'
 import { policyText } from '../../agent/pretend-service.ts'
 import { type TaskClient, tasksExtension } from './task-client.ts'
-import { film, taskWorld } from './task-world.ts'
+import { video as clip, taskWorld } from './task-world.ts'
 
 const closing: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -54,14 +54,14 @@ test('a video is a task: it is looked at with its progress and its price, and co
     words.push(task.statusMessage)
   }
   expect(words.at(-1)).toBe('m: 12 s of about 60 s. Charged 0.20 USD.')
-  world.film = 'done'
+  world.video = 'done'
   const { result } = await until(client, taskId, 'completed')
   expect(checked('video_create', result)).toMatchObject({ state: 'completed', charged_usd: 0.2, credit_left_usd: 4.8 })
   expect(result.content).toMatchObject([{ type: 'text' }, { type: 'resource_link', mimeType: 'video/mp4' }])
-  expect(await readFile(fileURLToPath(result.content[1].uri))).toEqual(film)
+  expect(await readFile(fileURLToPath(result.content[1].uri))).toEqual(clip)
   // It may be looked at again, and bought nothing twice.
   expect((await client.ask('tasks/get', { taskId })).result).toEqual(result)
-  expect(server.books.videos).toBe(1)
+  expect(server.ledger.videos).toBe(1)
 })
 
 test('a client that does not declare tasks has what it always had, and none of the three methods', async () => {
@@ -92,9 +92,9 @@ test('consent is asked for before there is a task; declined, there is none', asy
     inputResponses: { decision: { action: 'accept', content } },
   })
   const { taskId } = await client.ask('tools/call', answer(ticks))
-  world.film = 'done'
+  world.video = 'done'
   await until(client, taskId, 'completed')
-  expect(server.books.videos).toBe(1)
+  expect(server.ledger.videos).toBe(1)
 
   const other = { ...video, arguments: { ...video.arguments, prompt: 'a face' } }
   const second = await client.ask('tools/call', other)
@@ -104,7 +104,7 @@ test('consent is asked for before there is a task; declined, there is none', asy
     inputResponses: { decision: { action: 'decline' } },
   })
   expect(declined).toMatchObject({ resultType: 'complete', structuredContent: { status: 'declined' } })
-  expect(server.books.videos).toBe(1)
+  expect(server.ledger.videos).toBe(1)
 })
 
 test('a task that is cancelled says what was charged; the service goes on, and the same call takes it up again', async () => {
@@ -122,12 +122,12 @@ test('a task that is cancelled says what was charged; the service goes on, and t
   expect(cancelled.statusMessage).toMatch(
     /cannot stop work that has begun.*Charged 0\.20 USD\. To get its result, call job_wait with job_/,
   )
-  world.film = 'done'
+  world.video = 'done'
   expect(await client.ask('tools/call', video)).toMatchObject({ taskId, status: 'working' })
   const { lastUpdatedAt } = await until(client, taskId, 'completed')
   await client.ask('tasks/cancel', { taskId })
   expect(await client.ask('tasks/get', { taskId })).toMatchObject({ status: 'completed', lastUpdatedAt })
-  expect(server.books.videos).toBe(1)
+  expect(server.ledger.videos).toBe(1)
 })
 
 test('a task outlives its server, and is the same for the call whose answer was lost and for every client', async () => {
@@ -136,12 +136,12 @@ test('a task outlives its server, and is the same for the call whose answer was 
   const { taskId } = await first.client().ask('tools/call', video)
   expect(await first.client().ask('tools/call', video)).toMatchObject({ resultType: 'task', taskId })
   await first.close()
-  world.film = 'done'
+  world.video = 'done'
   const second = await open()
   const [one, other] = [second.client(), second.client()]
   const results = await Promise.all([until(one, taskId, 'completed'), until(other, taskId, 'completed')])
   expect(results[0].result.structuredContent.file).toEqual(results[1].result.structuredContent.file)
-  expect(server.books.videos).toBe(1)
+  expect(server.ledger.videos).toBe(1)
   expect(second.log).toEqual([])
 })
 
@@ -149,7 +149,7 @@ test('a job that fails is a result, with its refund or without', async () => {
   const { open, until, world } = await setUp()
   const client = (await open()).client()
   const { taskId } = await client.ask('tools/call', video)
-  world.film = 'failed'
+  world.video = 'failed'
   const { result } = await until(client, taskId, 'completed')
   expect(checked('video_create', result)).toMatchObject({ state: 'failed', refunded: false, file: null })
   expect(result.content[0].text).toContain('The model failed')
@@ -166,7 +166,7 @@ test('who waits for a job waits by a task as well, unless only to look', async (
   const wait = { name: 'job_wait', arguments: { job_id, wait_seconds: 1 } }
   const { taskId } = await client.ask('tools/call', wait)
   expect(taskId).toBe(`job_wait.${job_id}`)
-  world.film = 'done'
+  world.video = 'done'
   const { result } = await until(client, taskId, 'completed')
   expect(checked('job_wait', result)).toMatchObject({ state: 'completed' })
   expect(result.structuredContent).not.toHaveProperty('charged_usd')
@@ -184,7 +184,7 @@ test('a chat that takes long becomes a task, and comes to the result of the chat
   expect((await client.ask('tasks/get', { taskId })).result).toMatchObject({
     structuredContent: { answer: 'answer 1' },
   })
-  expect(server.books.chats).toBe(1)
+  expect(server.ledger.chats).toBe(1)
 })
 
 test.each([
@@ -216,5 +216,5 @@ test('another wallet’s task is unknown, another tool has none of it, and one w
   clock.nowMs += taskTtlMs
   const over = await refusedBy(own.client(), 'tasks/get', taskId)
   expect(over).toMatchObject({ code: -32_602, message: expect.stringMatching(/expired.*job_wait/) })
-  expect(server.books.videos).toBe(1)
+  expect(server.ledger.videos).toBe(1)
 })

@@ -18,14 +18,14 @@ interface Keeping {
   savedFiles: SavedFiles
 }
 
-/** Whose answer it is: for the rows of the files that it was saved as. */
-export interface AnswerOrigin {
-  /** As the call names it. */
+/** The call that an answer belongs to, for the rows of its saved files. */
+interface AnswerOrigin {
+  /** As named in the call. */
   model: string
   tool: string | null
 }
 
-/** How an answer that is whole is kept: with what it cost and what is left, its files and its receipt. */
+/** Stores a complete answer with its cost, the remaining credit, its files and its receipt. */
 export const keepAnswer =
   <O extends Operation>({ rows, receipts, savedFiles }: Keeping, operation: O, origin: AnswerOrigin): Keep<O> =>
   (rowId, answer, price) => {
@@ -36,7 +36,7 @@ export const keepAnswer =
       if (made) savedFiles.insert(db, filesOf(made, origin))
       return null
     })
-    receipts.keep(rowId, operation, answer, price)
+    receipts.keep(rowId, operation, answer, price, { tool: origin.tool })
   }
 
 function filesOf({ files, model }: MadeMedia, origin: AnswerOrigin): NewSavedFile[] {
@@ -44,11 +44,13 @@ function filesOf({ files, model }: MadeMedia, origin: AnswerOrigin): NewSavedFil
   return files.map(file => ({ ...file, model: shown, tool: origin.tool }))
 }
 
-/** The answer of an earlier call as it was kept. */
+/** Returns the stored answer of an earlier call. */
 export const keptAnswer = <O extends Operation>({ answer }: PaidCallRow): AnswerOf<O> =>
   JSON.parse(answer ?? 'null') as AnswerOf<O>
 
-/** What the service says it took; where its answer does not say, what the credit lost, or what its receipt says. */
+/**
+ * Returns what the service says it charged; if its answer does not say, what the credit lost, or what its receipt says.
+ */
 export function chargedFor({ answer, headers }: ClientAnswer<Operation>): MicroUsd | null {
   const cost = ChatCompletion.safeParse(answer).data?.cost
   if (cost) return fromUsdNumber(cost.usd)
@@ -62,13 +64,13 @@ function receiptAmount({ receipt }: AnswerHeaders): MicroUsd | null {
 }
 
 function lostCredit({ balanceRemaining, balanceBefore, isReplayed }: AnswerHeaders): MicroUsd | null {
-  // A repeated answer says what the credit is now; what the first one took was taken before.
+  // A replayed answer reports the current credit; the first one was charged earlier.
   if (isReplayed || balanceRemaining === null || balanceBefore === null) return null
   if (balanceRemaining > balanceBefore) return null
   return addUsd(balanceBefore, -balanceRemaining)
 }
 
-/** What the credit was when the answer came; `charged` is what it took. */
+/** Returns the credit after the answer; `charged` is what it cost. */
 export function creditLeft({ headers }: ClientAnswer<Operation>, charged: MicroUsd | null): MicroUsd | null {
   const { balanceRemaining, balanceBefore } = headers
   return balanceRemaining ?? (balanceBefore !== null && charged !== null ? addUsd(balanceBefore, -charged) : null)

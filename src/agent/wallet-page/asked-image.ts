@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto'
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { isAbsolute, join } from 'node:path'
+import { headBytes, sniffType } from '#contract/wire/media-type.ts'
+import type { AskedFile } from '#wallet/terms/about-call.ts'
+import { inputFileBytes } from '../bounds.ts'
+
+/** An image that a call sends, for the user who decides about the call. */
+export interface AskedImage {
+  type: string
+  bytes: Buffer
+}
+
+/**
+ * The very bytes that were asked about, where they still lie where they were: a file that was changed since is not shown,
+ * because the approval is for the bytes of then. Null for that, and for what is no image or lies elsewhere.
+ */
+export async function askedImage(
+  { name, sha256 }: AskedFile,
+  outputFolders: readonly string[],
+): Promise<AskedImage | null> {
+  if (name === null || sha256 === undefined) return null
+  const paths = isAbsolute(name) ? [name] : outputFolders.map(folder => join(folder, name))
+  for (const path of paths) {
+    const bytes = await bytesAt(path)
+    if (!bytes || createHash('sha256').update(bytes).digest('hex') !== sha256) continue
+    const type = sniffType(bytes.subarray(0, headBytes))
+    return type?.startsWith('image/') ? { type, bytes } : null
+  }
+  return null
+}
+
+/** Null where there is no file, or one that no call could have sent. */
+async function bytesAt(path: string): Promise<Buffer | null> {
+  // A link that took the file's place is not followed, and a pipe is not waited for.
+  const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+  const file = await open(path, flags).catch(() => null)
+  if (!file) return null
+  try {
+    const stat = await file.stat()
+    return stat.isFile() && stat.size <= inputFileBytes ? await file.readFile() : null
+  } catch {
+    return null
+  } finally {
+    await file.close()
+  }
+}

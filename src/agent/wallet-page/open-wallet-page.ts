@@ -1,0 +1,164 @@
+import { formatUsd } from '#contract/money.ts'
+import { systemClock } from '#contract/time.ts'
+import {
+  type ListedReceiptView,
+  type PageForms,
+  type ReceiptFilter,
+  type ReceiptList,
+  spendingDays,
+  type Told,
+} from '#pages/wallet/wire.ts'
+import { attestations } from '#toolkit/approval.ts'
+import { hiddenShown } from '#toolkit/values/untrusted.ts'
+import { maxListed } from '#wallet/limits.ts'
+import { WalletRefusal } from '#wallet/terms/refusal.ts'
+import { keptReceipts } from '../bounds.ts'
+import { type OpenScriptPage, openScriptPage, type PageRoute } from '../loopback/script-page.ts'
+import { KeptCharges, type ListedReceipt, newestFirst } from '../receipts/listed-receipts.ts'
+import { spendingOf } from '../receipts/spending.ts'
+import type { OwnerWallet } from '../wallet/owner-wallet.ts'
+import { asTyped, type WalletPlace } from '../words/typed-commands.ts'
+import { askedImage } from './asked-image.ts'
+import { pageFiles } from './page-files.ts'
+import { type SendBack, sendingBack } from './send-back.ts'
+import { type Held, holdingsView, walletState } from './wallet-view.ts'
+
+export interface WalletPageOptions extends SendBack {
+  desk: OwnerWallet
+  place: WalletPlace
+  /** Asks the chains and the service. */
+  holdings(): Promise<Held>
+  /** Where files of calls are looked for that are named without a folder. */
+  outputFolders: readonly string[]
+}
+
+/** Serves the wallet's page to its owner, on this machine. Closing the desk is the caller's. */
+export const openWalletPage = async (options: WalletPageOptions): Promise<OpenScriptPage> =>
+  openScriptPage({
+    files: await pageFiles(),
+    routes: { ...reading(options), ...deciding(options) },
+    over: asTyped('Run `farebox wallet open` again for a new link.', options.place),
+  })
+
+/** Rows of one page of receipts; on a narrow screen each is a card. A file of them takes more at once. */
+const receiptPageRows = { least: 20, most: 1_000 }
+
+function reading({ desk, place, holdings, sends, outputFolders }: WalletPageOptions): Record<string, PageRoute> {
+  const kept = new KeptCharges(desk.folder)
+  return {
+    'GET /api/wallet': () => walletState(desk, place, systemClock.now()),
+    'GET /api/holdings': async () => holdingsView(await holdings()),
+    async 'GET /api/spending'({ query }) {
+      const days = spendingDays.find(each => String(each) === query.get('days')) ?? spendingDays[1]
+      const [charges, payments] = [kept.list(), await desk.receipts(maxListed)]
+      const isCut = { charges: charges.length >= keptReceipts, payments: payments.length >= maxListed }
+      return spendingOf(charges, payments, { days, nowMs: systemClock.now() }, isCut)
+    },
+    async 'GET /api/receipts'({ query }) {
+      const filter = { kind: query.get('kind') ?? '', state: query.get('state') ?? '', text: query.get('text') ?? '' }
+      const from = Number(query.get('from') ?? 0)
+      const sent = await sends.list(maxListed)
+      const rows = Math.min(Math.max(Number(query.get('rows')) || 0, receiptPageRows.least), receiptPageRows.most)
+      return receiptList(newestFirst(await desk.receipts(maxListed), kept.list(), sent), filter, { from, rows })
+    },
+    async 'GET /api/image'({ query }) {
+      const approval = await desk.approvals.get(query.get('approval') ?? '')
+      const file = approval?.about?.files[Number(query.get('file'))]
+      const image = file ? await askedImage(file, outputFolders) : null
+      if (!image) throw noImage()
+      return new Response(new Uint8Array(image.bytes), { headers: { 'content-type': image.type } })
+    },
+  }
+}
+
+const noImage = (): WalletRefusal =>
+  new WalletRefusal({
+    rule: 'not-found',
+    sentence: 'The file is not an image, is elsewhere, or has changed since the call was asked about.',
+    nextStep: 'If you are not sure what it shows, deny the request.',
+  })
+
+interface Part {
+  from: number
+  rows: number
+}
+
+/** The newest first. */
+function receiptList(
+  all: readonly ListedReceipt[],
+  filter: Required<ReceiptFilter>,
+  { from, rows }: Part,
+): ReceiptList {
+  const matching = all.filter(receipt => fits(receipt, filter))
+  const start = Number.isSafeInteger(from) && from >= 0 ? from : 0
+  return {
+    rows: matching.slice(start, start + rows).map(receiptView),
+    total: matching.length,
+    from: start,
+    pageRows: rows,
+  }
+}
+
+function fits(receipt: ListedReceipt, { kind, state, text }: Required<ReceiptFilter>): boolean {
+  if (kind !== '' && receipt.kind !== kind) return false
+  if (state !== '' && receipt.state !== state) return false
+  const words = [receipt.id, receipt.what, receipt.model, receipt.tool, receipt.transaction]
+  return text === '' || words.some(word => word?.toLowerCase().includes(text.toLowerCase()))
+}
+
+const receiptView = ({ whole: _, amount, ...receipt }: ListedReceipt): ListedReceiptView => ({
+  ...receipt,
+  amount: amount === null ? null : `${amount}`,
+  what: hiddenShown(receipt.what),
+  model: receipt.model === null ? null : hiddenShown(receipt.model),
+  problem: receipt.problem === null ? null : hiddenShown(receipt.problem),
+})
+
+/** What the owner decides here; each by the function that the terminal uses. A further act is one more entry. */
+function deciding({ desk, place, by, ...rest }: WalletPageOptions): Record<keyof PageForms, PageRoute> {
+  return {
+    ...sendingBack({ ...rest, by }),
+    async 'POST /api/approvals'({ body }): Promise<Told> {
+      const { id, isApproved, statements } = body as Partial<PageForms['POST /api/approvals']>
+      if (typeof id !== 'string' || typeof isApproved !== 'boolean') throw wrongForm()
+      const approval = await desk.approvals.get(id)
+      if (isApproved && approval?.facts.kind === 'consent' && !isWhole(statements)) throw notAllStated()
+      return { said: desk.sayAnswer(await desk.approvals.resolve(id, { isApproved, by })) }
+    },
+    async 'POST /api/caps'({ body }): Promise<Told> {
+      const { name, usd } = body as Partial<PageForms['POST /api/caps']>
+      if (typeof name !== 'string' || typeof usd !== 'string') throw wrongForm()
+      const cap = desk.lowerCap(name, usd.trim())
+      return {
+        said: `The cap ${cap.of} is ${formatUsd(cap.amountMicroUsd)} USD. A running \`farebox mcp\` uses it from its next call on, any other process when it starts again.`,
+      }
+    },
+    async 'POST /api/stop'(): Promise<Told> {
+      await desk.stop(by)
+      return { said: 'Stopped: no process on this journal signs or sends anything.' }
+    },
+    async 'POST /api/start'({ body }): Promise<Told> {
+      const { passphrase } = body as Partial<PageForms['POST /api/start']>
+      // The session may be hours old, so this takes more than it.
+      if (await desk.isGuarded()) await desk.proveOwner(typeof passphrase === 'string' ? passphrase : '')
+      await desk.start()
+      return {
+        said: asTyped('Started. A file `stop` in a data folder still stops the processes on that folder.', place),
+      }
+    },
+  }
+}
+
+/** A consent is three statements, each ticked by the user. */
+const isWhole = (statements: unknown): boolean =>
+  Array.isArray(statements) && Object.keys(attestations).every(name => statements.includes(name))
+
+const notAllStated = (): WalletRefusal =>
+  new WalletRefusal({
+    rule: 'denied',
+    sentence: 'No decision was recorded: a consent needs all three statements.',
+    nextStep: 'Tick all three, or deny the request.',
+  })
+
+const wrongForm = (): WalletRefusal =>
+  new WalletRefusal({ rule: 'settings', sentence: 'The form is incomplete.', nextStep: 'Reload the page.' })

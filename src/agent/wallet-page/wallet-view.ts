@@ -1,0 +1,183 @@
+import { encode } from 'uqr'
+import { displayUsd } from '#contract/money.ts'
+import { displayTime } from '#contract/time.ts'
+import { isLoopback } from '#contract/wire/network-address.ts'
+import { chainName, smallestTopUpMicroUsd } from '#contract/wire/networks.ts'
+import { onRampOf } from '#contract/wire/on-ramp.ts'
+import type { PaymentOption } from '#contract/wire/payment.ts'
+import type {
+  CapState,
+  HoldingsView,
+  PendingApproval,
+  QrCode,
+  SeenView,
+  StopState,
+  WalletState,
+} from '#pages/wallet/wire.ts'
+import { attestations } from '#toolkit/approval.ts'
+import type { SeenAmount, WalletView } from '#toolkit/tool-context.ts'
+import { hiddenShown } from '#toolkit/values/untrusted.ts'
+import type { Approval } from '#wallet/approvals/approvals.ts'
+import { namespaceOf } from '#wallet/rules/policy.ts'
+import { stopFileName } from '#wallet/rules/stop-switch.ts'
+import type { WalletStatus } from '#wallet/wallet-status.ts'
+import { type CapInEffect, howToRaise } from '../settings/caps-in-effect.ts'
+import type { OwnerWallet } from '../wallet/owner-wallet.ts'
+import { asTyped, type WalletPlace } from '../words/typed-commands.ts'
+import { paymentUri } from './qr.ts'
+
+/** What the journal and the files say, as the page shows it. */
+export async function walletState(desk: OwnerWallet, place: WalletPlace, nowMs: number): Promise<WalletState> {
+  const addresses = await desk.addresses()
+  // With an API key alone there is no wallet, and its user decides here all the same.
+  const [first = '', ...others] = addresses
+  const status = await desk.status([first, ...others])
+  const pending = await desk.approvals.list('pending')
+  const isLocal = isLoopback(new URL(status.origin).hostname)
+  return {
+    atMs: nowMs,
+    service: status.origin,
+    folder: desk.folder,
+    isLocal,
+    addresses: addresses.map(address => ({
+      address,
+      chain: chainOf(address),
+      isPayer: status.isPayerDecided && status.address === address,
+      qr: isLocal ? null : qrOf(address),
+    })),
+    smallestTopUp: `${smallestTopUpMicroUsd}`,
+    isDryRun: status.isDryRun,
+    stop: stopState(status, desk.folder),
+    caps: desk.caps().map(cap => capState(cap, desk.folder, status)),
+    left: `${status.leftMicroUsd}`,
+    moreFromMs: status.moreFromMs,
+    refill: refillState(status),
+    payees: status.payees.map(({ network, payTo }) => ({ chain: chainName(network), payTo })),
+    attention: [...(addresses.length === 0 ? [noWallet] : []), ...attentionOf(status)].map(sentence =>
+      asTyped(sentence, place),
+    ),
+    approvals: pending.map(approval => pendingApproval(desk, approval, place)),
+    needsPassphrase: await desk.isGuarded(),
+  }
+}
+
+const noWallet =
+  'There is no wallet in this folder yet: `farebox wallet create` makes one, or let your assistant offer it with the first paid call. With an API key none is needed.'
+
+const chainOf = (address: string): string => (namespaceOf(address) === 'eip155' ? 'Base' : 'Solana')
+
+/** Modules of white around the code; scanners need them. */
+const border = 2
+
+function qrOf(address: string): QrCode {
+  const uri = paymentUri(address)
+  const { data, size } = encode(uri, { border })
+  const squares = data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])))
+  return { uri, size, path: squares.join('') }
+}
+
+function stopState({ isStopped, stop }: WalletStatus, folder: string): StopState {
+  const file = isStopped && stop === null ? `${folder}/${stopFileName}` : null
+  return { isStopped, by: stop?.by ?? null, atMs: stop?.atMs ?? null, file }
+}
+
+function capState(cap: CapInEffect, folder: string, { spentDayMicroUsd, spentTotalMicroUsd }: WalletStatus): CapState {
+  const used = { maxDayUsd: spentDayMicroUsd, maxTotalUsd: spentTotalMicroUsd }[cap.name as string] ?? null
+  const left = used === null ? null : cap.amountMicroUsd > used ? cap.amountMicroUsd - used : 0n
+  return {
+    name: cap.name,
+    title: titles[cap.name],
+    limits: limited[cap.name],
+    amount: `${cap.amountMicroUsd}`,
+    used: used === null ? null : `${used}`,
+    left: left === null ? null : `${left}`,
+    setBy: cap.saidBy,
+    raising: `${howToRaise(cap, folder)}.`,
+  }
+}
+
+const titles: Readonly<Record<CapInEffect['name'], string>> = {
+  maxDayUsd: 'Payments in 24 hours',
+  maxTotalUsd: 'All payments',
+  maxPaymentUsd: 'One payment',
+  maxCallUsd: 'One call',
+  askAboveUsd: 'A call or top-up above',
+}
+
+const limited: Readonly<Record<CapInEffect['name'], string>> = {
+  maxDayUsd: 'what goes to services as credit',
+  maxTotalUsd: 'since the journal began',
+  maxPaymentUsd: 'a top-up at most',
+  maxCallUsd: 'the most that a call may cost',
+  askAboveUsd: 'needs your approval',
+}
+
+function refillState({ refill }: WalletStatus): WalletState['refill'] {
+  if (!refill) return null
+  const { belowMicroUsd, byMicroUsd, note, isHalted } = refill
+  return { below: `${belowMicroUsd}`, by: `${byMicroUsd}`, note, isHalted }
+}
+
+/** A sentence each, with the command that settles it. */
+function attentionOf({ openPayments, heldPayments, refill }: WalletStatus): string[] {
+  return [
+    ...openPayments.map(({ receiptId, amountMicroUsd, isRejected, validBeforeMs }) => {
+      const after = validBeforeMs === null ? '' : ` After ${displayTime(validBeforeMs)} you can`
+      const what = isRejected ? 'was refused by the service and could still be collected' : 'has an unknown outcome'
+      return `A payment of ${displayUsd(amountMicroUsd)} ${what}. It is sent again before any other payment.${after === '' ? ' You can' : after} check the chain and run \`farebox wallet resolve ${receiptId}\`.`
+    }),
+    ...heldPayments.map(
+      ({ receiptId, amountMicroUsd }) =>
+        `A payment of ${displayUsd(amountMicroUsd)} was refused by the service and still counts against the caps. Check the chain, then run \`farebox wallet resolve ${receiptId}\`.`,
+    ),
+    ...(refill?.isHalted
+      ? [
+          `Refills have stopped: ${refill.note ?? 'the last one did not show as credit.'} Check what the service charges, then run \`farebox wallet start\`.`,
+        ]
+      : []),
+  ]
+}
+
+function pendingApproval(desk: OwnerWallet, approval: Approval, place: WalletPlace): PendingApproval {
+  const { asks, why, details, onYes, onNo, facts, expiresAtMs } = desk.approvals.asQuestion(approval)
+  const isConsent = facts.kind === 'consent'
+  return {
+    id: approval.id,
+    kind: facts.kind,
+    ...{
+      asks,
+      why: hiddenShown(why),
+      details: details.map(({ name, value }) => ({ name, value: hiddenShown(value) })),
+    },
+    policyText: isConsent ? hiddenShown(facts.policyText) : null,
+    statements: isConsent ? Object.entries(attestations).map(([name, text]) => ({ name, text })) : [],
+    files: (approval.about?.files ?? []).map(({ name, bytes, sha256 }) => ({
+      name: name === null ? null : hiddenShown(name),
+      bytes,
+      isFile: sha256 !== undefined,
+    })),
+    ...{ onYes, onNo: asTyped(onNo, place), expiresAtMs },
+  }
+}
+
+/** What the chains and the service tell; `accepts` is the service's offer. */
+export type Held = Pick<WalletView, 'creditMicroUsd' | 'creditSeen' | 'onChain'> & {
+  accepts?: readonly PaymentOption[]
+}
+
+/** Balances and credit, where a chain or a service answered. */
+export const holdingsView = ({ creditMicroUsd, creditSeen, onChain, accepts = [] }: Held): HoldingsView => ({
+  credit: seenView({ amountMicroUsd: creditMicroUsd, ...creditSeen }),
+  balances: onChain.map(seen => ({
+    address: seen.address,
+    chain: chainOf(seen.address),
+    onRamp: onRampOf(accepts, seen),
+    ...seenView(seen),
+  })),
+})
+
+const seenView = ({ amountMicroUsd, atMs, unknown }: SeenAmount): SeenView => ({
+  amount: amountMicroUsd === null ? null : `${amountMicroUsd}`,
+  atMs,
+  unknown,
+})

@@ -1,0 +1,100 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { systemClock } from '#contract/time.ts'
+import { defaultNotesFolder, noteJournal } from '#wallet/records/journal-of-key.ts'
+import { openRecords } from '#wallet/records/open-records.ts'
+import { openState } from '#wallet/records/state.ts'
+import { listTransfers, type Transfer } from '#wallet/records/transfer-rows.ts'
+import { sameAddress } from '#wallet/rules/policy.ts'
+import { tightenByFile } from '#wallet/rules/settings-file.ts'
+import {
+  type ArrivedTransfer,
+  type PreparedTransfer,
+  type PrintedTransfer,
+  prepareTransfer,
+  printedTransfer,
+  sendTransfer,
+  type TransferContext,
+} from '#wallet/send/send-money.ts'
+import { facilitatorAt, type Settler } from '#wallet/send/settler.ts'
+import { followTransfers } from '#wallet/send/transfer-end.ts'
+import { WalletRefusal } from '#wallet/terms/refusal.ts'
+import { type AgentEnvironment, journalUrlOf, nodesOf, payeesNamed, policyOf } from '../settings/wallet-settings.ts'
+import type { OwnerWallet } from './owner-wallet.ts'
+import { knownAddresses } from './wallet-keys.ts'
+
+/**
+ * Money back, as the owner takes it at a terminal or on a page behind the passphrase. A test keeps everything that a model
+ * can call from importing this file.
+ */
+export interface OwnerSends {
+  /** What would be sent, after all checks: `to` an address, `amount` USD as decimal text or `all`. Signs nothing. */
+  prepare(order: { to: string; amount: string }): Promise<PreparedTransfer | ArrivedTransfer>
+  /** Sends what the user has confirmed. */
+  send(prepared: PreparedTransfer, confirmed: ConfirmedSend): Promise<Transfer>
+  /** What another wallet submits, of an open transfer on an EVM chain. */
+  printed(transfer: Transfer): Promise<PrintedTransfer>
+  /** Looks at the chain for those without an end; returns them as they are now, oldest first. */
+  followOpen(): Promise<readonly Transfer[]>
+  /** Newest first. */
+  list(limit: number): Promise<readonly Transfer[]>
+  close(): Promise<void>
+}
+
+export interface ConfirmedSend {
+  /** Checked here wherever the wallet is encrypted; null where it is not. */
+  passphrase: string | null
+  /** Null for a transfer that the user submits. */
+  settler: Settler | null
+  /** Who confirmed it, for the journal. */
+  by: string
+}
+
+/** An x402 facilitator by its address, or a public one. Throws the wallet's refusal. */
+export const remoteSettler = (url: string | undefined): Settler => facilitatorAt(url)
+
+type Owner = Pick<OwnerWallet, 'folder' | 'isGuarded' | 'proveOwner' | 'openKeys'>
+
+export function openOwnerSends(owner: Owner, env: AgentEnvironment): OwnerSends {
+  const { folder } = owner
+  const records = openRecords(openState(folder), systemClock, journalUrlOf(env))
+  const context = async (): Promise<TransferContext> => {
+    const addresses = await knownAddresses(folder, env)
+    const payees = payeesNamed(env.FAREBOX_PAYEE)
+    const policy = tightenByFile(policyOf(env, { payees }), folder)
+    const noteAll = async () => {
+      for (const address of addresses) await noteJournal(defaultNotesFolder(), address, records)
+    }
+    return { records, folder, policy, addresses, nodes: nodesOf(env), noteJournal: noteAll, pause: delay }
+  }
+  return {
+    prepare: async order => prepareTransfer(await context(), order),
+    async send(prepared, { passphrase, settler, by }) {
+      if (await owner.isGuarded()) await owner.proveOwner(passphrase ?? noPassphrase())
+      const key = (await owner.openKeys(passphrase)).find(({ address }) => sameAddress(address, prepared.from))
+      if (!key) throw notHere(prepared.from)
+      return sendTransfer(await context(), prepared, { key, settler, by })
+    },
+    printed: async transfer => printedTransfer(await context(), transfer),
+    async followOpen() {
+      const { addresses, ...rest } = await context()
+      return addresses.length === 0 ? [] : followTransfers(rest, addresses)
+    },
+    list: limit => records.read(() => listTransfers(limit)),
+    close: () => records.close(),
+  }
+}
+
+function noPassphrase(): never {
+  throw new WalletRefusal({
+    rule: 'key',
+    sentence: 'Sending money needs the passphrase of the wallet.',
+    nextStep: 'Nothing was signed.',
+  })
+}
+
+const notHere = (address: string): WalletRefusal =>
+  new WalletRefusal({
+    rule: 'key',
+    sentence: `The key of ${address} is not in this wallet any more.`,
+    nextStep: 'Nothing was signed; check FAREBOX_WALLET_KEY, FAREBOX_SOLANA_KEY and the data folder.',
+  })
