@@ -65,7 +65,8 @@ async function handOver() {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, FAREBOX_HANDED_OVER: '1' },
   })
-  const passOn = signal => child.kill(signal)
+  // Windows tells both processes of Ctrl-C, and knows no signal that would let the child stop in order.
+  const passOn = process.platform === 'win32' ? () => {} : signal => child.kill(signal)
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, passOn)
   child.on('error', error => {
     fail(`farebox could not start ${pinned} (${error.message}): run npm ci again.`)

@@ -1,26 +1,32 @@
 import { once } from 'node:events'
+import { statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
+import { nearNames } from '#contract/near-names.ts'
 import type { Output } from './output.ts'
 
-/** What a command meets of the world; handed down by `main`, so that a test can own it. */
+/** A command's access to the world; passed down by `main`, so that tests can control it. */
 export interface CommandIo {
   output: Output
   env: NodeJS.ProcessEnv
   stdin: NodeJS.ReadStream
-  /** How to start farebox again as a child process: program, then the arguments before the command word. */
+  /** How to start farebox again as a child process: the executable, then the arguments before the command word. */
   self: readonly [string, ...string[]]
-  /** Aborts at SIGINT or SIGTERM. From the first call on these no longer end the process; a second one after a second does. */
+  /**
+   * Aborts at SIGINT or SIGTERM. From the first call on these no longer end the process; another one more than a second
+   * later does.
+   */
   untilStopped(): AbortSignal
 }
 
 export interface Command {
-  /** Printed by `farebox NAME --help`: the line of usage, then what each argument does. */
+  /** Printed by `farebox NAME --help`: the usage line, then what each argument does. */
   usage: string
   /** Resolves to the exit code. Failures that the user can fix are thrown as `CliError`. */
   run(args: readonly string[], io: CommandIo): Promise<number>
 }
 
-/** One line of the table of commands; the module is read only when its word is typed. */
+/** One line in the table of commands; the module is loaded only when its word is typed. */
 export interface CommandEntry {
   name: string
   summary: string
@@ -28,8 +34,7 @@ export interface CommandEntry {
 }
 
 /**
- * A failure told to the user at the terminal: what happened, what to do next, and the exit code (1 failed, 2 wrong
- * usage).
+ * A failure for the user at the terminal: what happened, what to do next, and the exit code (1 failed, 2 wrong usage).
  */
 export class CliError extends Error {
   override readonly name = 'CliError'
@@ -53,25 +58,42 @@ interface ParsedArguments<Options extends ParseArgsOptionsConfig> {
 }
 
 interface ArgumentShape<Options extends ParseArgsOptionsConfig> {
+  /** A client that fills in settings without an answer passes empty values, which count as absent. */
+  takesEmpty?: true
   /** The command as typed, for the next step: `farebox up`. */
   command: string
   options: Options
-  /** How many words without a flag are taken; 0 unless told. */
+  /** How many words without a flag are accepted; 0 by default. */
   maxPositionals?: number
 }
 
-/** Reads flags strictly; a wrong one is a `CliError` with exit code 2 that names it. Flags are kebab-case: `'no-journey'`. */
+/**
+ * Parses flags strictly; a wrong one is a `CliError` with exit code 2 that names it. Flags are kebab-case:
+ * `'no-journey'`.
+ */
 export function parseArguments<const Options extends ParseArgsOptionsConfig>(
   args: readonly string[],
   shape: ArgumentShape<Options>,
 ): ParsedArguments<Options> {
   const { values, positionals } = parse(args, shape)
+  const empty = shape.takesEmpty ? undefined : places.find(flag => Reflect.get(values, flag) === '')
+  if (empty !== undefined)
+    throw wrongUsage(shape.command, `\`--${empty}\` is empty; name a file, a folder or an address`)
   const extra = positionals[shape.maxPositionals ?? 0]
-  if (extra !== undefined) throw wrongUsage(shape.command, `\`${extra}\` is an unexpected argument`)
+  if (extra !== undefined) throw wrongUsage(shape.command, unexpected(extra, shape.maxPositionals ?? 0))
   return { values, positionals }
 }
 
-/** The value of a flag that must be a whole number from `min` to `max`; undefined where the flag was not given. */
+/** Flags that name a place. An empty one, as of a variable that is not set, would mean the current folder. */
+const places = ['archive', 'config', 'data', 'facilitator', 'local', 'service'] as const
+
+const unexpected = (word: string, most: number): string => {
+  const takes =
+    most === 0 ? 'only flags are taken here' : most === 1 ? 'one argument is taken' : `at most ${most} are taken`
+  return `\`${shown(word)}\` is an unexpected argument; ${takes}`
+}
+
+/** Returns the value of a flag that must be an integer from `min` to `max`; undefined if the flag is absent. */
 export function integerFlag(
   command: string,
   flag: string,
@@ -82,12 +104,34 @@ export function integerFlag(
   if (text === undefined) return undefined
   const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
   if (value >= min && value <= max) return value
-  throw wrongUsage(command, `\`--${flag}\` takes a whole number from ${min} to ${max}`)
+  throw wrongValue(command, flag, text, `a whole number from ${min} to ${max}`)
 }
 
-/** Exit code 2, and where to read what is right. */
+/** Exit code 2, and where to read the correct usage. */
 export const wrongUsage = (command: string, what: string): CliError =>
   new CliError(`${what}.`, `Run \`${command} --help\` for its arguments.`, 2)
+
+/** A word that a command such as `farebox keys` does not have, with those that it has. */
+export function unknownWord(command: string, word: string, known: readonly string[]): CliError {
+  const named = known.map(each => `\`${each}\``).join(', ')
+  if (word === '' || word.startsWith('-')) return wrongUsage(command, `Choose what to do: ${named}`)
+  return wrongUsage(command, `\`${shown(word)}\` is not known. ${didYouMean(word, known)}The words are ${named}`)
+}
+
+/** Empty where no name is like it. */
+export function didYouMean(word: string, names: readonly string[], before = ''): string {
+  const [near] = nearNames(word, names, 1)
+  return near === undefined ? '' : `Did you mean \`${before}${near}\`? `
+}
+
+/** Of a mistyped word in an error. */
+export const wordCharacters = 40
+
+/** A value that a flag does not take: it, and what is taken. */
+export const wrongValue = (command: string, flag: string, text: string, takes: string): CliError =>
+  wrongUsage(command, `\`--${flag}\` is \`${shown(text)}\`, and takes ${takes}`)
+
+const shown = (text: string): string => text.slice(0, wordCharacters)
 
 function parse<Options extends ParseArgsOptionsConfig>(args: readonly string[], shape: ArgumentShape<Options>) {
   try {
@@ -98,7 +142,7 @@ function parse<Options extends ParseArgsOptionsConfig>(args: readonly string[], 
   }
 }
 
-/** `--usd -5` is meant as a value, though a wrong one: joined, so that the command can say what is wrong with it. */
+/** `--usd -5` is meant as a value, though an invalid one: joined, so that the command can say what is wrong with it. */
 function withNegativeValues(args: readonly string[], options: ParseArgsOptionsConfig): string[] {
   const joined: string[] = []
   const end = args.indexOf('--')
@@ -116,8 +160,9 @@ function explain(error: unknown, options: ParseArgsOptionsConfig): string {
   const { code, message } = error as NodeJS.ErrnoException
   const flag = /'[^']*?(--?[\w-]+)[^']*'/.exec(message)?.[1] ?? 'a flag'
   if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
-    const known = Object.keys(options).map(name => `--${name}`)
-    return `\`${flag}\` is not known${known.length > 0 ? `; the flags are ${known.join(', ')}` : ''}`
+    const known = Object.keys(options)
+    const flags = known.length > 0 ? `The flags are ${known.map(name => `--${name}`).join(', ')}` : 'There are no flags'
+    return `\`${flag}\` is not known. ${didYouMean(flag.replace(/^--?/, ''), known, '--')}${flags}`
   }
   if (code === 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE') {
     return options[flag.replace(/^--/, '')]?.type === 'string'
@@ -129,17 +174,28 @@ function explain(error: unknown, options: ParseArgsOptionsConfig): string {
 
 const otherFolder = 'or choose another folder: `--data DIR`, or FAREBOX_DATA for the files of an assistant.'
 
-/** What the user can fix about a folder or a disk, by the code of the system's error. */
+/** What the user can fix about a folder or disk, by the system error's code. */
 const sentences: Readonly<Record<string, (path: string) => [sentence: string, nextStep: string]>> = {
   EACCES: path => [`You don’t have permission for ${path}.`, `Give this user read and write access, ${otherFolder}`],
   EPERM: path => [`You don’t have permission for ${path}.`, `Give this user read and write access, ${otherFolder}`],
   EEXIST: path => [`${path} is a file, and a folder is needed there.`, `Move it away, ${otherFolder}`],
-  ENOTDIR: path => [`A parent of ${path} is a file, and a folder is needed there.`, `Move it away, ${otherFolder}`],
+  ENOTDIR: path => [`${fileAbove(path)} is a file, and a folder is needed there.`, `Move it away, ${otherFolder}`],
   EROFS: path => [`${path} is on a read-only disk.`, `Make it writable, ${otherFolder}`],
   ENOSPC: path => [`The disk of ${path} is full.`, `Free some space, ${otherFolder}`],
 }
 
-/** SQLite's primary codes of a file that is damaged, and of one that is no database; the store has them too, and is not loaded here. */
+/** The file in whose place a path needs a folder. */
+function fileAbove(path: string): string {
+  for (let at = path; dirname(at) !== at; at = dirname(at)) {
+    if (statSync(at, { throwIfNoEntry: false })?.isFile()) return at
+  }
+  return `A parent of ${path}`
+}
+
+/**
+ * SQLite's primary codes for a damaged file, and for one that is not a database; the store has them too, but is not
+ * loaded here.
+ */
 const damageCodes: readonly number[] = [11, 26]
 
 const isDamage = (error: Error): boolean => 'errcode' in error && damageCodes.includes(Number(error.errcode) & 0xff)
@@ -151,28 +207,28 @@ const damagedDatabase = ({ message }: Error): CliError =>
     'If it is the ledger of a service, stop the service, move `farebox.db` and the files that begin with that name away, then run `farebox restore BACKUP` with your last backup.',
   )
 
-/** A failure of the file system as the user at the terminal reads it; null where it is something else. */
+/** Words a file system failure for the user at the terminal; null if it is something else. */
 export function fileFailure(error: unknown): CliError | null {
   if (!(error instanceof Error)) return null
   if (isDamage(error)) return damagedDatabase(error)
   const { code, path, syscall } = error as NodeJS.ErrnoException
   const words = code === undefined ? undefined : sentences[code]
-  // A socket's EACCES and a process's EPERM are other stories; they name no path.
+  // A socket's EACCES and a process's EPERM are different; they name no path.
   if (!words || (path === undefined && code !== 'ENOSPC' && code !== 'EROFS')) return fileFailure(error.cause)
   if (syscall?.startsWith('spawn')) return null
   return new CliError(...words(path ?? 'the data folder'))
 }
 
-/** For what runs until it is stopped. */
+/** For a command that runs until it is stopped. */
 export async function whenAborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort')
 }
 
-/** A server that cannot have its address, as the user at the terminal reads it; other errors as they are. */
+/** Words the failure of a server that cannot get its address; other errors are returned unchanged. */
 export function listenFailure(
   error: unknown,
   { host, port }: { host: string; port: number },
-  setBy?: 'in `listen`',
+  setBy?: 'in `listen`' | 'in `admin.listen`',
 ): unknown {
   const { code } = error as NodeJS.ErrnoException
   const byPort = setBy ?? 'with `--port`'

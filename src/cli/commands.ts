@@ -28,6 +28,21 @@ export const commands: readonly CommandEntry[] = [
     load: () => import('./commands/keys.ts').then(module => module.keys),
   },
   {
+    name: 'console',
+    summary: 'Open the operators’ console of a running service',
+    load: () => import('./commands/console.ts').then(module => module.operatorsConsole),
+  },
+  {
+    name: 'customers',
+    summary: 'List, credit, refund and suspend customers',
+    load: () => import('./commands/customers.ts').then(module => module.customers),
+  },
+  {
+    name: 'usage',
+    summary: 'Show what was sold by customer, model and day',
+    load: () => import('./commands/usage.ts').then(module => module.usageCommand),
+  },
+  {
     name: 'ledger',
     summary: 'Show balances, audit or export the ledger',
     load: () => import('./commands/ledger.ts').then(module => module.ledger),

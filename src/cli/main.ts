@@ -1,7 +1,8 @@
+import { nearNames } from '#contract/near-names.ts'
 import { version } from '#contract/version.generated.ts'
-import { CliError, type Command, type CommandEntry, type CommandIo, fileFailure } from './command.ts'
+import { CliError, type Command, type CommandEntry, type CommandIo, fileFailure, wordCharacters } from './command.ts'
 import { commands } from './commands.ts'
-import { processOutput } from './output.ts'
+import { type Output, processOutput } from './output.ts'
 
 /** Runs one command of the table. Resolves to the exit code: 0 done, 1 failed, 2 wrong usage. */
 export async function main(
@@ -23,22 +24,22 @@ async function dispatch([word, ...rest]: readonly string[], io: CommandIo, table
   }
   if (word === 'help' && rest[0] !== undefined) return dispatch([...rest, '--help'], io, table)
   if (word === undefined || word === '--help' || word === '-h' || word === 'help') {
-    io.output.print(overview(table))
+    io.output.print(await overview(table, io.output))
     return word === undefined ? 2 : 0
   }
   const entry = table.find(candidate => candidate.name === word)
-  if (!entry) throw await unknownCommand(word, table)
+  if (!entry) throw unknownCommand(word, table)
   const command: Command = await entry.load()
   if (asksForHelp(rest)) {
-    io.output.print(`${entry.summary}\n\n${command.usage.trim()}`)
+    const { helpText } = await import('./show/help.ts')
+    io.output.print(helpText({ ...entry, usage: command.usage }, rest[0], io.output))
     return 0
   }
   return command.run(rest, io)
 }
 
-/** Names the command that was probably meant. */
-async function unknownCommand(word: string, table: readonly CommandEntry[]): Promise<CliError> {
-  const { nearNames } = await import('#contract/near-names.ts')
+/** Suggests the command that was probably meant. */
+function unknownCommand(word: string, table: readonly CommandEntry[]): CliError {
   const [near] = nearNames(
     word,
     table.map(({ name }) => name),
@@ -49,28 +50,27 @@ async function unknownCommand(word: string, table: readonly CommandEntry[]): Pro
   return new CliError(sentence, `${meant}Run \`farebox --help\` for the commands.`, 2)
 }
 
-/** Of a mistyped word in an error. */
-const wordCharacters = 40
-
-/** What stands after `--` belongs to the command. */
+/** What follows `--` belongs to the command. */
 function asksForHelp(args: readonly string[]): boolean {
   const end = args.indexOf('--')
   return (end < 0 ? args : args.slice(0, end)).some(arg => arg === '--help' || arg === '-h')
 }
 
-function overview(table: readonly CommandEntry[]): string {
-  const width = Math.max(0, ...table.map(entry => entry.name.length))
-  const lines = table.map(entry => `  ${entry.name.padEnd(width)}  ${entry.summary}`)
+/** What draws it is loaded here, because `mcp` has no use for it. */
+async function overview(table: readonly CommandEntry[], output: Output): Promise<string> {
+  const [{ paintFor }, { tableLines }] = await Promise.all([import('./show/style.ts'), import('./show/table.ts')])
+  const paint = paintFor(output)
+  const rows = table.map(({ name, summary }) => [paint('accent', name), summary])
   return [
     'Usage: farebox COMMAND [ARGUMENTS]',
     '',
-    ...lines,
+    ...tableLines({ rows, indent: 2, isAligned: true }, output),
     '',
     'Run `farebox help COMMAND` for details, or `farebox --version`.',
   ].join('\n')
 }
 
-/** With the commands of its sentences as they are typed here. */
+/** Replaces the commands in its sentences with what is typed here. */
 async function asTyped(error: unknown): Promise<unknown> {
   if (!(error instanceof CliError)) return error
   const words = await import('#agent/words/typed-commands.ts')
@@ -103,20 +103,24 @@ function processIo(): CommandIo {
       return signal
     },
   }
-  // What nobody awaits ends the process as before, in a sentence instead of a line of the bundle.
+  // An unhandled error ends the process as usual, but with a sentence instead of a line of the bundle.
   process.once('uncaughtException', error => process.exit(tell(error, io)))
   return io
 }
 
-/** A second signal within this time is the same key press, seen by the terminal's group and passed on by a launcher. */
+/**
+ * A second signal within this time is the same key press, received by the terminal's process group and passed on by a
+ * launcher.
+ */
 const SAME_PRESS_MS = 1_000
 
-/** How often an orphan looks for its parent; a question to the system that costs nothing. */
+/** How often an orphan checks for its parent; a cheap system call. */
 const PARENT_EVERY_MS = 500
 
 /**
- * Aborts at the first SIGINT or SIGTERM and leaves the work of stopping to the command; a later one ends the process at once.
- * `endsWithParent` takes the parent's end for a signal: npm puts a shell between that dies of one without passing it on.
+ * Aborts at the first SIGINT or SIGTERM and leaves stopping to the command; a later one ends the process at once.
+ * `endsWithParent` treats the parent's end as a signal: npm puts a shell in between that dies of one without passing it
+ * on.
  */
 export function stopSignal({ endsWithParent = false } = {}): AbortSignal {
   const controller = new AbortController()
@@ -129,6 +133,8 @@ export function stopSignal({ endsWithParent = false } = {}): AbortSignal {
   }
   process.on('SIGINT', stop)
   process.on('SIGTERM', stop)
+  // Ctrl-Break, and a console that closes: Windows ends the process ten seconds later.
+  if (process.platform === 'win32') for (const signal of ['SIGBREAK', 'SIGHUP'] as const) process.on(signal, stop)
   if (endsWithParent) whenParentEnds(() => controller.abort('SIGTERM'))
   return controller.signal
 }

@@ -1,24 +1,35 @@
 import { once } from 'node:events'
+import { styleText } from 'node:util'
 
-/** The only way of a command to stdout and stderr. */
+/** A command's only way to stdout and stderr. */
 export interface Output {
-  /** Whether stdout is shown to a person rather than read by a program. */
+  /** Whether stdout is shown to a user rather than read by a program. */
   readonly isTerminal: boolean
-  /** A line on stdout: the result. */
+  /** Whether stdout takes colours: a terminal that has them and no NO_COLOR, or anything with FORCE_COLOR. */
+  readonly isColoured: boolean
+  /** Characters in a line of the terminal. */
+  readonly columns: number
+  /** Where progress is drawn: stderr, where that is a terminal. */
+  readonly drawing: NodeJS.WritableStream | null
+  /** Prints a line to stdout: the result. */
   print(line: string): void
-  /** A value as one line of JSON on stdout. */
+  /** Prints a value as one line of JSON to stdout, which no terminal obeys. */
   printJson(value: unknown): void
-  /** Text on stdout as it is, piece by piece, no faster than its reader takes it. */
+  /** Writes text to stdout unchanged, piece by piece, no faster than its reader reads. */
   stream(pieces: AsyncIterable<string>): Promise<void>
-  /** A line on stderr: everything that is not the result. */
+  /** Prints a line to stderr: everything that is not the result. */
   note(line: string): void
 }
 
 export function createOutput(stdout: NodeJS.WritableStream, stderr: NodeJS.WritableStream): Output {
+  const { isTTY, columns } = stdout as Partial<NodeJS.WriteStream>
   return {
-    isTerminal: (stdout as Partial<NodeJS.WriteStream>).isTTY === true,
+    isTerminal: isTTY === true,
+    isColoured: styleText('red', '.', { stream: stdout }) !== '.',
+    columns: columns ?? usualColumns,
+    drawing: (stderr as Partial<NodeJS.WriteStream>).isTTY === true ? stderr : null,
     print: line => void stdout.write(`${line}\n`),
-    printJson: value => void stdout.write(`${JSON.stringify(value)}\n`),
+    printJson: value => void stdout.write(`${asJson(value)}\n`),
     async stream(pieces) {
       for await (const piece of pieces) if (!stdout.write(piece)) await once(stdout, 'drain')
     },
@@ -26,7 +37,10 @@ export function createOutput(stdout: NodeJS.WritableStream, stderr: NodeJS.Writa
   }
 }
 
-/** The process's own streams. A reader that has left (`farebox … | head`) is no failure. */
+/** Of a terminal that does not tell its width. */
+const usualColumns = 80
+
+/** The process's own streams. A reader that has left (`farebox … | head`) is not a failure. */
 export function processOutput(): Output {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0)
@@ -35,12 +49,15 @@ export function processOutput(): Output {
   return createOutput(process.stdout, process.stderr)
 }
 
-/** What a terminal obeys or hides beyond what JSON escapes: control characters and those that turn the direction of text. */
+/**
+ * What a terminal interprets or hides beyond what JSON escapes: control characters and those that change the direction
+ * of text.
+ */
 const obeyed = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /**
- * Amounts are texts of micro-USD, as JSON has no integers of that size. A stranger's text says the same to any program
- * that parses it, and nothing to the terminal that shows it.
+ * Amounts are texts of micro-USD, because JSON has no integers of that size. Escapes untrusted text so that programs
+ * parse it unchanged while it cannot control a terminal.
  */
 export const asJson = (value: unknown): string =>
   JSON.stringify(value, (_, member: unknown) => (typeof member === 'bigint' ? member.toString() : member)).replace(
@@ -55,12 +72,12 @@ const escaped = (character: string): string =>
 
 export type Columns<Shown> = readonly (readonly [name: string, value: (row: Shown) => string | null])[]
 
-/** Lines of RFC 4180 in which no word of a service is a formula. */
+/** Yields lines of RFC 4180 in which no untrusted text is a formula. */
 export async function* csvTable<Shown>(columns: Columns<Shown>, rows: readonly Shown[]): AsyncGenerator<string> {
   const { csvText } = await import('#ledger/audit/csv.ts')
   yield `${columns.map(([name]) => name).join(',')}\r\n`
   for (const row of rows) yield `${columns.map(([, value]) => csvText(value(row))).join(',')}\r\n`
 }
 
-/** What people call the chain that an address is on. */
+/** Returns the common name of the chain that an address is on. */
 export const railName = (address: string): 'Base' | 'Solana' => (address.startsWith('0x') ? 'Base' : 'Solana')

@@ -11,14 +11,30 @@ export const atTerminal = (
   isShown = typed !== null,
 ) => typedInto(['wallet', ...args], typed, env, { isShown })
 
-/** The same for any command; a function in the place of a line is called, and `signal` stops the command as Ctrl-C does. */
+/**
+ * The same for any command; a function in the place of a line is called, `signal` stops the command as Ctrl-C does, and
+ * `printed` hears what it prints while it runs.
+ */
 export async function typedInto(
   args: readonly string[],
   typed: readonly (string | (() => void))[] | null,
   env: NodeJS.ProcessEnv = {},
-  { isShown = typed !== null, signal = new AbortController().signal } = {},
+  { isShown = typed !== null, signal = new AbortController().signal, printed = (_: string) => {} } = {},
 ) {
-  const stdout = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY: isShown })
+  const stdout = Object.assign(
+    new PassThrough({
+      encoding: 'utf8',
+      transform(chunk, _, done) {
+        printed(String(chunk))
+        done(null, chunk)
+      },
+    }),
+    {
+      isTTY: isShown,
+      // One without colours, so that tests read words.
+      getColorDepth: () => 1,
+    },
+  )
   const keyboard = new PassThrough()
   const waiting = [...(typed ?? [])]
   const type = (line: string | (() => void) | undefined) =>

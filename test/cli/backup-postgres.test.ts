@@ -104,7 +104,7 @@ withPostgres('the backup of a PostgreSQL database', cluster => {
     expect(await readFile(folder.secret, 'utf8')).toBe(`${secret}\n`)
     expect((await stat(folder.secret)).mode & 0o777).toBe(0o600)
     expect(restored).toMatchObject({ code: 0, stdout: 'The ledger was restored into the database.\n' })
-    // The folder remembers where its books are.
+    // The folder remembers where its ledger is.
     expect((await runCommand(['ledger', 'balance', '--data', folder.root])).stderr).toContain('is in PostgreSQL (')
     const kept = await entriesOf(target)
     const ids = new Set(kept.map(({ id }) => id))
@@ -121,7 +121,7 @@ withPostgres('the backup of a PostgreSQL database', cluster => {
     await reader.close()
   }, 60_000)
 
-  test('writes no secret that is not the one of the books, and says what to do where none came with them', async () => {
+  test('writes no secret that is not the one of the ledger, and says what to do where none came with them', async () => {
     await (await serve(source)).close()
     const other = dataFolder(join(root, 'other'))
     const nowhere = ['--data', other.root]
@@ -222,9 +222,9 @@ withPostgres('the backup of a PostgreSQL database', cluster => {
     expect(await readFile(join(root, 'password'), 'utf8')).toBe('canary\n')
   })
 
-  test('the commands for keys and books follow DATABASE_URL', async () => {
+  test('the commands for keys and the ledger follow DATABASE_URL', async () => {
     await (await serve(source)).close()
-    // A service of this folder that is on other books is not asked.
+    // A service of this folder that is on other ledger is not asked.
     await mkdir(join(root, 'service'))
     const other = { url: 'http://127.0.0.1:1', token: 'x', pid: process.pid }
     await writeFile(join(root, 'service', 'admin.json'), JSON.stringify(other))

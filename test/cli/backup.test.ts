@@ -17,7 +17,7 @@ import { tamperWith } from '../ledger/store/sqlite-folder.ts'
 import { type OpenedService, openService } from '../service/open-service.ts'
 import { runCommand } from './run-command.ts'
 
-// Each command opens the books anew, with a thread of its own.
+// Each command opens the ledger anew, with a thread of its own.
 vi.setConfig({ testTimeout: 60_000 })
 
 let root: string
@@ -34,8 +34,8 @@ afterEach(() => rm(root, { recursive: true, force: true }))
 const backup = (...args: string[]) => runCommand(['backup', ...args, '--data', source])
 const restore = (into: string, from = file) => runCommand(['restore', from, '--data', into])
 
-/** Small books of a service that is stopped. */
-async function writeBooks(): Promise<void> {
+/** Small ledger of a service that is stopped. */
+async function writeLedger(): Promise<void> {
   const store = await openSqliteStore({ path: dataFolder(source).database })
   await mustCommit(store, account(), grant(1_000n), hold('open', 10n))
   await store.close()
@@ -140,7 +140,7 @@ describe('a restore drill', () => {
 })
 
 describe('a backup', () => {
-  beforeEach(writeBooks)
+  beforeEach(writeLedger)
 
   test('is one file of its owner, without a log beside it, and says what is not in it', async () => {
     const { code, stdout, stderr } = await backup(file)
@@ -231,7 +231,7 @@ describe('a backup', () => {
     expect(existsSync(file)).toBe(false)
   })
 
-  test('of books that do not add up is kept, and says so', async () => {
+  test('of a ledger that does not add up is kept, and says so', async () => {
     tamperWith(dataFolder(source).database, 'UPDATE account SET posted = posted + 1')
     const { code, stdout, stderr } = await backup(file)
     expect([code, stdout]).toEqual([1, `${file}\n`])
@@ -256,17 +256,17 @@ describe('a backup', () => {
     const nothing = await runCommand(['backup', file, '--data', join(root, 'none')])
     expect([nothing.code, nothing.stderr]).toEqual([1, expect.stringMatching(/^There is no service in .+\. Start one/)])
     const unnamed = await runCommand(['backup'])
-    expect([unnamed.code, unnamed.stderr]).toEqual([2, expect.stringMatching(/^The name of the new file is missing\./)])
+    expect([unnamed.code, unnamed.stderr]).toEqual([2, expect.stringMatching(/^The new FILE is missing, /)])
   })
 })
 
 describe('a restore', () => {
   beforeEach(async () => {
-    await writeBooks()
+    await writeLedger()
     await backup(file)
   })
 
-  test('without the secret says what that means, and leaves its books to their owner alone', async () => {
+  test('without the secret says what that means, and keeps the ledger private to its owner', async () => {
     const target = join(root, 'target')
     const { code, stderr } = await restore(target)
     expect([code, stderr]).toEqual([
@@ -290,7 +290,7 @@ describe('a restore', () => {
     expect(stderr).not.toContain('--data')
   })
 
-  test('touches no folder that has books, nor one that is in use', async () => {
+  test('touches no folder that has a ledger or is in use', async () => {
     const { database } = dataFolder(source)
     const before = await readFile(database)
     const twice = await restore(source)
@@ -308,7 +308,7 @@ describe('a restore', () => {
     ])
   })
 
-  test.each(['-wal', '-shm', '-journal'])('goes into no folder where the %s of former books lies', async end => {
+  test.each(['-wal', '-shm', '-journal'])('refuses a folder with the %s of a former ledger', async end => {
     const target = join(root, 'target')
     const { database } = dataFolder(target)
     await mkdir(join(target, 'service'), { recursive: true })

@@ -54,10 +54,10 @@ test('without wallet and key what is free works, and what is not names the comma
 
 test.each([
   [['call'], /Say which tool: .*\bchat, /],
-  [['call', 'chats', 'x=1'], /no tool `chats`; there are .*\bchat, /],
+  [['call', 'chats', 'x=1'], /no tool `chats`\. Did you mean `chat`\? The tools are .*\bchat, /],
   [['call', 'chat', 'model=m'], /`prompt` is missing/],
   [[...chat, 'foo=1'], /`foo` is not an argument; the arguments are model, prompt, /],
-  [[...chat, 'temperature=hot'], /`temperature` must be of type number/],
+  [[...chat, 'temperature=hot'], /`temperature` must be a number/],
   [[...chat, 'model=n'], /`model` appears twice/],
   [[...chat, 'stray'], /`stray` is not an argument of chat; write arguments as key=value/],
   [[...chat, '--max-tokens', '5'], /`--max-tokens` is not known/],
@@ -156,15 +156,15 @@ test('Ctrl-C cancels a call and says what may become of it; the same call again 
     const end = await typedInto(chat, null, env, { signal: stopping.signal })
     expect(end).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^Stopped\. .*same call again/) })
     expect(await runCommand(chat, env)).toMatchObject({ code: 0, stdout: expect.stringContaining('answer 1') })
-    expect(slow.books.chats).toBe(1)
+    expect(slow.ledger.chats).toBe(1)
   } finally {
     await slow.close()
   }
 })
 
 test('--list tells the tools, and what each takes', async () => {
-  expect((await runCommand(['call', '--list'])).stdout).toMatch(/^chat +Asks a text model/m)
-  expect((await runCommand(['call', '--list', 'chat'])).stdout).toMatch(/^ {2}prompt \(required\): /m)
+  expect((await runCommand(['call', '--list'])).stdout).toMatch(/^chat +Asks another text model/m)
+  expect((await runCommand(['call', '--list', 'chat'])).stdout).toMatch(/^prompt {2}string {2}required {2}\S/m)
   const { tools } = JSON.parse((await runCommand(['call', '--list', '--json'])).stdout)
   expect(tools).toContainEqual(expect.objectContaining({ name: 'chat', inputSchema: expect.any(Object) }))
 })

@@ -27,9 +27,16 @@ test.each(['bash', 'zsh', 'fish'])('the script for %s names each command', async
   for (const { name } of commands) expect(stdout).toMatch(new RegExp(`\\b${name}\\b`))
 })
 
+test('fish completes the command after `help`, as bash does', async () => {
+  const { stdout } = await runCommand(['completion', 'fish'])
+  const names = commands.map(({ name }) => name).join(' ')
+  expect(stdout).toContain(`-n '__fish_seen_subcommand_from help' -f -a '${names} help'`)
+  expect(stdout).toMatch(/-n __fish_use_subcommand -f -a help /)
+})
+
 test.each([[[]], [['powershell']], [['toString']]])('%j is wrong usage', async args => {
   expect(await runCommand(['completion', ...args])).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('bash, zsh and fish'),
+    stderr: expect.stringContaining('bash, zsh or fish'),
   })
 })

@@ -267,13 +267,22 @@ test.each([
   [['cursor', '--json'], /`--yes` or `--print`/],
   [['cursor', '--local', '.farebox', '--data', 'x'], /leave `--service` and `--data` out/],
   [['cursor', '--set', 'FAREBOX_WALLET_KEY=1'], /does not take FAREBOX_WALLET_KEY/],
-  [['cursor', '--set', 'FAREBOX_MAX_DAY_USD=much'], /FAREBOX_MAX_DAY_USD is not an amount/],
+  [['cursor', '--set', 'FAREBOX_MAX_DAY_USD=much'], /FAREBOX_MAX_DAY_USD is `much`, which is not an amount/],
   [['cursor', '--service', 'https://me:secret@x.example'], /FAREBOX_BASE_URL is not the address/],
 ])('%j is wrong usage', async (args, sentence) => {
   const end = await run(args)
   expect(end).toMatchObject({ code: 2, stderr: expect.stringMatching(sentence) })
   expect(end.stderr).not.toContain('secret')
   expect(readdirSync(home)).toEqual([])
+})
+
+test('the wallet is made in the conversation, or by a command for the same service and folder', async () => {
+  const local = await run(['cursor', '--yes', '--service', 'http://127.0.0.1:9/api/v1'])
+  expect(local.stderr).toMatch(/a page on this machine makes one\.$/m)
+  const service = 'https://x.example/api/v1'
+  const data = join(home, 'wallet')
+  const { stderr } = await run(['codex', '--yes', '--service', service, '--data', data])
+  expect(stderr).toContain(`wallet create --service ${service} --data ${data}\`.`)
 })
 
 test('without a client it lists all, which of them are here, and which have farebox', async () => {

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { dataFolder } from '#cli/data/data-folder.ts'
 import { folderSecrets } from '#cli/data/folder-secrets.ts'
-import { DownloadLinks } from '#service/jobs/media-store.ts'
+import { DownloadLinks } from '#service/jobs/finished-media.ts'
 import type { OpenService } from '#service/running/open-service.ts'
 import { canarySecret } from '../canary/canaries.ts'
 import { runCommand } from './run-command.ts'
 import { served } from './served-folder.ts'
 
-// Each command opens the books anew, with a thread of its own.
+// Each command opens the ledger anew, with a thread of its own.
 vi.setConfig({ testTimeout: 60_000 })
 
 let root: string
@@ -83,12 +83,16 @@ describe.each([
   })
 
   test.each([
-    [['revoke', 'nothing'], 'There is no such key.'],
-    [['create', '--account', 'nobody'], 'There is no such account.'],
-    [['create', '--account', 'nobody', '--usd', '1'], 'There is no such account.'],
+    [['revoke', 'nothing'], 'nothing: There is no such key.'],
+    [['create', '--account', 'nobody'], 'nobody: There is no such account.'],
+    [['create', '--account', 'nobody', '--usd', '1'], 'nobody: There is no such account.'],
   ])('%j is told in one sentence', async (args, sentence) => {
     const end = await during(() => keys(...args))
-    expect(end).toEqual({ code: 1, stdout: '', stderr: `${sentence} Check the arguments, then repeat this.\n` })
+    expect(end).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `${sentence} \`farebox keys list\` shows the keys and their accounts.\n`,
+    })
   })
 })
 
@@ -236,9 +240,9 @@ describe('a secret of the environment', () => {
 
 test.each([
   [[], 'Choose what to do: `create`, `budget`, `list`, `revoke`, `rotate-secret`, `drop-secrets`. '],
-  [['mend'], '`mend` is not known; there is `create`, '],
+  [['mend'], '`mend` is not known. The words are `create`, '],
   [['revoke'], 'The id of the key is missing; '],
-  [['create'], '`--usd` is missing. '],
+  [['create'], '`--usd` is missing: '],
 ])('keys %j is wrong usage', async (args, sentence) => {
   const { code, stderr } = await runCommand(['keys', ...args])
   expect([code, stderr.startsWith(sentence)]).toEqual([2, true])

@@ -63,7 +63,7 @@ async function expectBalances(env: NodeJS.ProcessEnv): Promise<void> {
   expect((await run('--json')).stdout.trim().split('\n')).toHaveLength(3)
   const unknown = {
     ...{ code: 1, stdout: '' },
-    stderr: 'There is no such account. `farebox ledger balance` lists all accounts.\n',
+    stderr: 'There is no account `nobody`. `farebox ledger balance` lists all accounts.\n',
   }
   expect(await run('nobody')).toEqual(unknown)
   expect(await runCommand(['ledger', 'export', '--account', 'nobody', '--data', root], env)).toEqual(unknown)
@@ -85,7 +85,7 @@ withPostgres('on PostgreSQL', cluster => {
   })
 })
 
-test.each(['balance', 'audit', 'export'])('ledger %s of a folder whose books are elsewhere says so', async word => {
+test.each(['balance', 'audit', 'export'])('ledger %s of a folder whose ledger is elsewhere says so', async word => {
   const { code, stderr } = await runCommand(['ledger', word, '--data', root])
   expect([code, stderr]).toEqual([1, expect.stringContaining('set the same DATABASE_URL as the service')])
   expect(stderr).not.toContain('unforeseen')

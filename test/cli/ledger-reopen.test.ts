@@ -38,7 +38,7 @@ async function readiness(): Promise<number> {
   }
 }
 
-test('books that were closed open again once an audit finds nothing, and not before', async () => {
+test('a closed ledger opens again once an audit finds nothing, and not before', async () => {
   await run('keys', 'create', '--usd', '5')
   tamper('UPDATE account SET posted = posted + 1')
   expect(await readiness()).toBe(503)

@@ -59,7 +59,12 @@ const rows: [args: string[], code: number, stdout: RegExp, stderr: RegExp][] = [
   [['greet', '--help'], 0, /^Greets by name\.\n\nfarebox greet NAME/, /^$/],
   [['greet', '--', '--help'], 0, /^hello --help\n$/, /^$/],
   [['great'], 2, /^$/, /no command `great`.*farebox --help/],
-  [['greet', '--quiet'], 2, /^$/, /`--quiet` is not known; the flags are --loud, --times\. Run `farebox greet --help`/],
+  [
+    ['greet', '--quiet'],
+    2,
+    /^$/,
+    /`--quiet` is not known\. The flags are --loud, --times\. Run `farebox greet --help`/,
+  ],
   [['greet', '--loud=yes'], 2, /^$/, /`--loud` takes no value/],
   [['greet', '--times'], 2, /^$/, /`--times` needs a value/],
   [['greet', '--times', '--loud'], 2, /^$/, /`--times` needs a value/],

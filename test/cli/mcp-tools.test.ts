@@ -14,7 +14,7 @@ test('a set is what is printed, and served, with the prompts and resources that 
   expect(wallet).toMatchObject({
     tools: ['wallet_receipts', 'wallet_status', 'wallet_top_up'],
     prompts: [],
-    resources: ['media', 'policy', 'receipts'],
+    resources: ['app_approval', 'app_spending', 'media', 'policy', 'receipts'],
   })
   expect(await printed({ FAREBOX_TOOLS: ' wallet ' })).toEqual(wallet)
   expect((await printed({})).sha256).not.toBe(wallet.sha256)

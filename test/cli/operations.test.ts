@@ -6,7 +6,7 @@ import { dataFolder, defaultDataFolder } from '#cli/data/data-folder.ts'
 import { folderSecrets } from '#cli/data/folder-secrets.ts'
 import { runCommand } from './run-command.ts'
 
-// Each command opens the books anew, with a thread of its own.
+// Each command opens the ledger anew, with a thread of its own.
 vi.setConfig({ testTimeout: 60_000 })
 
 const folder = join(import.meta.dirname, '..', '..', 'docs', 'operations')
@@ -33,7 +33,7 @@ test('every command of the pages on backup, monitoring and running does what the
   const { account, keyId } = JSON.parse(made.stdout) as { account: string; keyId: string }
   const told: Record<string, string> = {}
   for (const line of commands) {
-    const [program, ...args] = line.replace(/ > .*$/, '').split(' ')
+    const [program, ...args] = wordsOf(line.replace(/ > .*$/, ''))
     expect(program).toBe('farebox')
     if (args[1] === 'drop-secrets') await replaceKeys()
     const end = await runCommand(args.map(arg => (arg === 'ACCOUNT' ? account : arg === 'ID' ? keyId : arg)))
@@ -41,13 +41,25 @@ test('every command of the pages on backup, monitoring and running does what the
     told[args.slice(0, 2).join(' ')] = end.stdout
   }
   expect(Object.keys(told)).toEqual([
-    ...['backup ledger.db', 'restore ledger.db', 'ledger audit', 'ledger reopen', 'ledger balance', 'ledger export'],
-    ...['keys list', 'keys create', 'keys revoke', 'keys rotate-secret', 'keys drop-secrets'],
+    ...[
+      'backup ledger.db',
+      'restore ledger.db',
+      'ledger audit',
+      'ledger reopen',
+      'ledger balance',
+      'ledger export',
+      'ledger compact',
+    ],
+    ...['customers create', 'customers credit', 'keys create', 'customers show'],
+    ...['keys list', 'keys revoke', 'keys rotate-secret', 'keys drop-secrets'],
   ])
   expect(told['ledger audit']).toMatch(/The ledger adds up\.\nEvery credit has its transfer\.\n$/)
   expect(told['keys list']).toContain('"laptop"')
   expect(told['keys list']).not.toContain(JSON.parse(made.stdout).key)
 })
+
+/** As a shell reads them. */
+const wordsOf = (line: string): string[] => [...line.matchAll(/"([^"]*)"|\S+/g)].map(([word, quoted]) => quoted ?? word)
 
 /** What the page asks for between a new secret and the end of the former one. */
 async function replaceKeys(): Promise<void> {

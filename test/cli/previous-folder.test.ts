@@ -6,11 +6,11 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { dataFolder } from '#cli/data/data-folder.ts'
 import { folderSecrets } from '#cli/data/folder-secrets.ts'
 import { openService } from '#service/running/open-service.ts'
-import { firstKey, firstSecret } from '../ledger/store/previous-release/first-books.ts'
+import { firstKey, firstSecret } from '../ledger/store/previous-release/first-ledger.ts'
 import { tamperWith } from '../ledger/store/sqlite-folder.ts'
 import { runCommand } from './run-command.ts'
 
-// Each command opens the books anew, with a thread of its own.
+// Each command opens the ledger anew, with a thread of its own.
 vi.setConfig({ testTimeout: 60_000 })
 
 const dump = join(import.meta.dirname, '..', 'ledger', 'store', 'previous-release', '0001-first-tables.sql')
@@ -50,7 +50,7 @@ test('what only reads leaves it to its own release, and says so', async () => {
   }
 })
 
-test('a service of today opens it: its keys work, its books add up, and its keys are told apart', async () => {
+test('a service of today opens it: its keys work, its ledger adds up, and its keys are told apart', async () => {
   expect(await keyStatusAt(old)).toBe(200)
   expect(await run('ledger', 'audit')).toMatchObject({
     code: 0,

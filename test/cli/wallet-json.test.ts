@@ -11,7 +11,16 @@ test('no word of a service tells a terminal anything as JSON, and all of it is t
   const state = openState(folder)
   new ReceiptRows(state).add({
     ...{ service: 'https://service.example', id: 'charge:r1', state: 'unsigned', problem: null, receipt: null, model },
-    ...{ what: null, request: null, call: null, operation: null, saidMicroUsd: null, mostMicroUsd: null, atMs: 0 },
+    ...{
+      what: null,
+      request: null,
+      call: null,
+      tool: null,
+      operation: null,
+      saidMicroUsd: null,
+      mostMicroUsd: null,
+      atMs: 0,
+    },
   })
   state.close()
   const { stdout } = await run(['receipts', '--json', '--data', folder])

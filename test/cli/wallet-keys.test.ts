@@ -55,7 +55,7 @@ test('address shows a code for each rail, and what is in it', async () => {
   expect((await atTerminal(['address', '--rail', 'solana', '--data', data])).stdout).toBe(`${solanaAddress}\n`)
   expect((await atTerminal(['address', '--rail', 'base', '--data', data])).stdout).toBe(`${address}\n`)
   const wrong = await atTerminal(['address', '--rail', 'bitcoin', '--data', data])
-  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('base or solana') })
+  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('`base` or `solana`') })
   const local = await atTerminal(['address', '--qr', '--data', data], null, { FAREBOX_BASE_URL: 'http://127.0.0.1:1' })
   expect(local.stderr).toContain('not send it real USDC')
 })

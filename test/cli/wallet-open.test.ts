@@ -2,12 +2,16 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openOwnerWallet } from '#agent/wallet/owner-wallet.ts'
 import { forwardingHtml, openerEnvironment } from '#cli/wallet/open-page.ts'
+import type { WalletState } from '#pages/wallet/wire.ts'
 import { openAgent } from '../agent/open-agent.ts'
+import { visit } from '../agent/opened-wallet-page.ts'
 import { pretendService } from '../agent/pretend-service.ts'
-import { atTerminal } from './at-terminal.ts'
+import { canaryPassphrase } from '../canary/canaries.ts'
+import { atTerminal, typedInto } from './at-terminal.ts'
 
-const link = 'http://127.0.0.1:4321/open/sEcret-_1'
+const link = 'http://127.0.0.1:4321/#sEcret-_1'
 
 describe('the file that a browser is given', () => {
   test('goes on to the link by itself, and shows it', () => {
@@ -56,22 +60,32 @@ describe('the opener', { tags: ['posix'] }, () => {
       ...{ PATH: `${programs}${delimiter}${process.env.PATH}`, SEEN: seen },
       FAREBOX_PROXY_TOKEN: 'kept-from-browsers',
     }
-    const command = atTerminal(['open', '--data', agent.stateFolder], [], env)
+    const stop = new AbortController()
+    const command = typedInto(['wallet', 'open', '--data', agent.stateFolder], [], env, { signal: stop.signal })
     await expect.poll(() => existsSync(seen), { timeout: 20_000 }).toBe(true)
     const told = await readFile(seen, 'utf8')
     const [count, file = ''] = told.split('\n')
     expect(count).toBe('1')
-    expect(told).not.toMatch(/FAREBOX_|kept-from-browsers|\/open\//)
+    expect(told).not.toMatch(/FAREBOX_|kept-from-browsers|127\.0\.0\.1/)
     const modes = await Promise.all([file, dirname(file)].map(async path => (await stat(path)).mode & 0o777))
     expect(modes).toEqual([0o600, 0o700])
 
     const opened = /url=([^"]+)"/.exec(await readFile(file, 'utf8'))?.[1] ?? ''
-    const first = await fetch(opened, { redirect: 'manual' })
-    await agent.approvals.resolve(approvalId, { isApproved: false, by: 'terminal, ada' })
-    const cookie = first.headers.get('set-cookie')?.split(';')[0] ?? ''
-    await fetch(first.headers.get('location') ?? '', { headers: { cookie } })
+    const { ask } = await visit(opened)
+    const { approvals } = (await ask('GET /api/wallet')).json as WalletState
+    expect(approvals.map(({ id }) => id)).toEqual([approvalId])
+    stop.abort()
     const { code, stdout } = await command
     expect([code, stdout]).toEqual([0, expect.stringContaining(opened)])
     expect(existsSync(dirname(file))).toBe(false)
   })
+
+  test('opens nothing before the passphrase of an encrypted wallet', async () => {
+    const folder = join(agent.stateFolder, 'encrypted')
+    const desk = openOwnerWallet(folder, {})
+    await desk.create(canaryPassphrase, false)
+    await desk.close()
+    const { code, stdout, stderr } = await atTerminal(['open', '--no-browser', '--data', folder], ['another one'])
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(/passphrase/i)])
+  }, 60_000)
 })

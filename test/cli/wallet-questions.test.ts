@@ -101,7 +101,7 @@ describe('a no', () => {
   ])('%s', async (_, typed, state, code) => {
     const data = temporaryFolder()
     const question = await questionIn(data, spend)
-    await run(['refuse', question.id, '--data', data], [])
+    await run(['deny', question.id, '--data', data], [])
     const again = await run(['approve', question.id, '--data', data], typed)
     expect(again).toMatchObject({
       code,
@@ -114,7 +114,7 @@ describe('a no', () => {
     const data = temporaryFolder()
     await createKeyFile(data, passphrase)
     const question = await questionIn(data, spend)
-    await run(['refuse', '--data', data], [])
+    await run(['deny', '--data', data], [])
     expect((await run(['approve', question.id, '--data', data], ['yes', 'another one'])).code).toBe(1)
     expect(await question.state()).toBe('denied')
     expect((await run(['status', '--data', data])).stdout).toMatch(
@@ -128,8 +128,8 @@ describe('a no', () => {
   test('is no news twice', async () => {
     const data = temporaryFolder()
     const question = await questionIn(data, spend)
-    await run(['refuse', question.id, '--data', data], [])
-    const twice = await run(['refuse', question.id, '--data', data], [])
+    await run(['deny', question.id, '--data', data], [])
+    const twice = await run(['deny', question.id, '--data', data], [])
     expect(twice).toMatchObject({ code: 1, stderr: expect.stringContaining('is already denied, until') })
   })
 })

@@ -25,6 +25,7 @@ const row = (change: Partial<ReceiptRow>): ReceiptRow => ({
     what: 'A chat with m',
     request: 'r1',
     call: null,
+    tool: null,
   },
   ...{ operation: 'createChatCompletion', model: 'm', saidMicroUsd: usd(0.000035), mostMicroUsd: null, atMs },
   ...change,
@@ -73,10 +74,10 @@ test('as JSON with the receipt as it was signed', async () => {
 test('as CSV, where no word of a service is a formula', async () => {
   const { stdout } = await receipts('--csv')
   const [head, ...rows] = stdout.trimEnd().split('\r\n')
-  expect(head).toBe('time,kind,amount_usd,state,service,id,what,model,usage,transaction,problem,receipt')
+  expect(head).toBe('time,kind,amount_usd,state,service,id,what,model,usage,transaction,problem,receipt,tool')
   expect(rows).toHaveLength(4)
   expect(rows).toContain(
-    `2026-11-21T09:00:00.000Z,charge,0.000035,verified,${service},charge:r1,A chat with m,'=1+1,3 chat.output,,,${receipt}`,
+    `2026-11-21T09:00:00.000Z,charge,0.000035,verified,${service},charge:r1,A chat with m,'=1+1,3 chat.output,,,${receipt},`,
   )
 })
 

@@ -138,7 +138,7 @@ test('create says that there is a wallet before it asks anything', async () => {
   const before = readFileSync(join(data, 'wallet.json'), 'utf8')
   const made = await run(['create', '--service', await service(402, offer), '--data', data], [])
   expect(made).toMatchObject({ code: 1, stdout: '' })
-  expect(made.stderr).toMatch(/^There is already a wallet in \S+\. Move that file away first/)
+  expect(made.stderr).toMatch(/^There is already a wallet in \S+\. Use it, move the file away/)
   expect(readFileSync(join(data, 'wallet.json'), 'utf8')).toBe(before)
 })
 
@@ -355,7 +355,7 @@ test('a payment is resolved however many were made since', async () => {
   state.close()
   expect(await run(['resolve', id, '--data', folder], ['stayed'])).toMatchObject({ code: 0 })
   expect((await run(['resolve', 'pay_none', '--data', folder], ['stayed'])).stderr).toContain(
-    'There is no such payment',
+    'There is no payment pay_none',
   )
   dispose()
 })

@@ -1,42 +1,60 @@
+import { userInfo } from 'node:os'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import type { KeyNeeds, KeyOrder, NewCustomerKey } from '#access/keys/api-keys.ts'
 import type { ListedKey } from '#access/keys/shown-key.ts'
+import { issueSentence } from '#contract/errors/issue-sentence.ts'
 import { formatUsd, type MicroUsd, parseUsd } from '#contract/money.ts'
 import { keyRoles } from '#contract/operations/keys.ts'
 import type { BudgetPeriod, KeyBudget } from '#ledger/store/account-ops.ts'
-import { CliError, type CommandIo, wrongUsage } from '../command.ts'
+import type { OperatorAnswer, OperatorInput, OperatorOperation } from '#operator/queries/wire.ts'
+import { CliError, type CommandIo, wrongUsage, wrongValue } from '../command.ts'
 import type { Secrets } from '../data/folder-secrets.ts'
 import { type LedgerPlace, openLedger, openReader, requireSecrets, withSameSchema } from '../data/ledger-place.ts'
 import {
   type AdminRecord,
+  AnswerLost,
   askService,
   folderAskMs,
   folderWaitMs,
   openWhenFree,
   runningService,
   ServiceGone,
+  whereNamesAre,
   wrongSecret,
 } from '../data/service-admin.ts'
+import { asJson } from '../output.ts'
 import { sayAudit } from './say-ledger.ts'
 
-/** The part of a service that operator's commands need. */
+/** The part of a service that operators' commands need. */
 interface Operator {
-  /** `usd` is decimal text; without an account a new customer is made. */
+  /** `usd` is decimal text; without an account a new customer is created. */
   createKey(order: KeyOrder & { usd: string }): Promise<NewCustomerKey>
-  /** Null takes the limits away. */
+  /** Null removes the limits. */
   setBudget(id: string, budget: KeyBudget | null): Promise<void>
   listKeys(account?: string): Promise<ListedKey[]>
   revokeKey(id: string): Promise<void>
-  /** Lets the ledger take debits again. Throws what still does not add up. */
+  /** Asks or does one of the operator's operations, in the name of the user of this terminal. */
+  operate<Name extends OperatorOperation>(operation: Name, input: OperatorInput<Name>): Promise<OperatorAnswer<Name>>
+  /** Lets the ledger accept debits again. Throws what still does not add up. */
   reopenLedger(): Promise<void>
   close(): Promise<void>
 }
 
-/** The running service where there is one, because one process owns a folder; else the ledger itself. */
+/** A flag with a value that the operation does not take is wrong usage, before anything is opened. */
+export async function checkInput(command: string, operation: OperatorOperation, input: object): Promise<void> {
+  const { operatorOperations } = await import('#operator/queries/wire.ts')
+  const [issue] = operatorOperations[operation].input.safeParse(input).error?.issues ?? []
+  const flag = String(issue?.path[0] ?? '')
+  const value: unknown = Reflect.get(input, flag)
+  if (issue && typeof value === 'string')
+    throw wrongValue(command, flag, value, issueSentence(issue).replace(/^Must be /, ''))
+}
+
+/** Opens the running service if there is one, because one process owns a folder; otherwise the ledger itself. */
 export async function openOperator(ledger: LedgerPlace): Promise<Operator> {
-  // PostgreSQL is not one process's own; and the service that runs on the folder may be on another ledger.
+  // PostgreSQL does not belong to one process, and the service that runs on the folder may use another ledger.
   if (ledger.database.engine === 'postgres') return openOnLedger(ledger, await requireSecrets(ledger))
   const endMs = performance.now() + folderWaitMs
   const open = async (): Promise<Operator> => {
@@ -75,9 +93,14 @@ const Listed = z.array(
   }),
 )
 
-/** Asks the running service. Where that has just ended, `reopen` finds who has the folder now. */
+/** Of an act that the service received. */
+const lost = 'The service’s answer was lost: whether it did this is not known.'
+const lookFirst = 'Repeat it only if `farebox customers log` does not show it.'
+
+/** Asks the running service. If it has just ended, `reopen` finds who has the folder now. */
 function askedOperator(running: AdminRecord, reopen: (error: ServiceGone) => Promise<Operator>): Operator {
   const ask = (path: string, body: unknown) => askService(running, path, body)
+  const actor = actorHere()
   const orReopened = async <Answer>(asked: Promise<Answer>, again: (operator: Operator) => Promise<Answer>) => {
     try {
       return await asked
@@ -87,16 +110,20 @@ function askedOperator(running: AdminRecord, reopen: (error: ServiceGone) => Pro
       return await again(other).finally(() => other.close())
     }
   }
-  const told = (path: string, body: unknown) => ask(path, body).then(() => undefined)
+  const act = (path: string, body: unknown) =>
+    ask(path, body).catch(error => {
+      throw error instanceof AnswerLost ? new AnswerLost(lost, lookFirst) : error
+    })
+  const told = (path: string, body: unknown) => act(path, body).then(() => undefined)
   return {
     createKey(order) {
       const { amountMicroUsd: _, budget, ...rest } = order
-      const sent = { ...rest, ...(budget ? { budget: sentBudget(budget) } : {}) }
-      const asked = ask('/admin/v1/keys', sent).then(answer => Created.parse(answer))
+      const sent = { ...rest, ...(budget ? { budget: sentBudget(budget) } : {}), actor }
+      const asked = act('/admin/v1/keys', sent).then(answer => Created.parse(answer))
       return orReopened(asked, other => other.createKey(order))
     },
     setBudget: (key, budget) =>
-      orReopened(told('/admin/v1/keys/budget', { key, budget: budget && sentBudget(budget) }), other =>
+      orReopened(told('/admin/v1/keys/budget', { key, budget: budget && sentBudget(budget), actor }), other =>
         other.setBudget(key, budget),
       ),
     listKeys(account) {
@@ -106,35 +133,48 @@ function askedOperator(running: AdminRecord, reopen: (error: ServiceGone) => Pro
         other => other.listKeys(account),
       )
     },
-    revokeKey: key => orReopened(told('/admin/v1/keys/revoke', { key }), other => other.revokeKey(key)),
-    reopenLedger: () => orReopened(told('/admin/v1/ledger/reopen', {}), other => other.reopenLedger()),
+    revokeKey: key => orReopened(told('/admin/v1/keys/revoke', { key, actor }), other => other.revokeKey(key)),
+    operate: <Name extends OperatorOperation>(operation: Name, input: OperatorInput<Name>) => {
+      const send = operation.includes('.') ? act : ask
+      const asked = send('/admin/v1/operator', { operation, input, actor }) as Promise<OperatorAnswer<Name>>
+      return orReopened(asked, other => other.operate(operation, input))
+    },
+    reopenLedger: () => orReopened(told('/admin/v1/ledger/reopen', { actor }), other => other.reopenLedger()),
     close: async () => undefined,
   }
 }
 
 export interface LedgerOperator extends Operator {
-  /** Of every key that still counts, how many need which of these secrets. */
+  /** Returns how many active keys need which of these secrets. */
   needs(): Promise<Record<KeyNeeds, number>>
-  /** Throws where the ledger expects another secret. */
+  /** Throws if the ledger expects another secret. */
   requireSecret(): Promise<void>
-  /** Notes a secret that has replaced the one the ledger knew, while that is kept. */
-  noteSecret(secrets: Secrets): Promise<void>
-  /** Makes the ledger use another secret, whatever it knew. */
+  /** Records a secret that replaces the current one, which is kept as a former one. */
+  noteSecret(secrets: Secrets, act?: 'secret.rotate'): Promise<void>
+  /** Makes the ledger use another secret, whatever it recorded. */
   replaceSecret(secrets: Secrets): Promise<void>
+  /** Notes that the former secrets are about to be dropped. */
+  noteDrop(secrets: Secrets): Promise<void>
 }
 
-/** Opens the ledger to write. */
+/** Opens the ledger for writing. */
 export async function openOnLedger(ledger: LedgerPlace, secrets: Secrets): Promise<LedgerOperator> {
   const [
     { ApiKeys, KeyRefused, createKey },
     { WrongSecret, marksOf, noteSecret, placeOf, replaceSecret },
     { listedKey, refusalSentence },
     { systemClock },
+    { noteAct },
+    { commitSurely },
+    { uuidV7 },
   ] = await Promise.all([
     import('#access/keys/api-keys.ts'),
     import('#access/keys/server-secret.ts'),
     import('#access/keys/shown-key.ts'),
     import('#contract/time.ts'),
+    import('#ledger/accounts/operator-acts.ts'),
+    import('#ledger/store/store.ts'),
+    import('#ledger/store/uuid-v7.ts'),
   ])
   const store = await openLedger(ledger)
   const [current, ...former] = secrets.map(secret => Buffer.from(secret))
@@ -142,26 +182,55 @@ export async function openOnLedger(ledger: LedgerPlace, secrets: Secrets): Promi
   const inWords = (error: unknown): never => {
     if (error instanceof WrongSecret) throw wrongSecret(error)
     if (!(error instanceof KeyRefused)) throw error
-    throw new CliError(refusalSentence(error), 'Check the arguments, then repeat this.')
+    throw new CliError(refusalSentence(error), whereNamesAre)
   }
   const now = () => systemClock.now()
+  const by = { actor: actorHere() }
+  const here = placeOf(dirname(ledger.folder.secret))
+  const watch = async () => {
+    const { LedgerWatch } = await import('#ledger/ledger-watch.ts')
+    return new LedgerWatch({ store, clock: systemClock, log: { info() {}, warn() {}, error() {} } })
+  }
   return {
-    createKey: (order: KeyOrder) => createKey({ keys, now }, order).catch(inWords),
-    setBudget: (id, budget) => keys.setBudget(id, budget).catch(inWords),
+    createKey: (order: KeyOrder) => createKey({ keys, now }, { ...order, by }).catch(inWords),
+    setBudget: (id, budget) => keys.setBudget(id, budget, { by }).catch(inWords),
     listKeys: async account => (await keys.list(account).catch(inWords)).map(listedKey),
-    revokeKey: id => keys.revoke(id).catch(inWords),
+    revokeKey: id => keys.revoke(id, by).catch(inWords),
+    async operate(operation, input) {
+      const [{ callOperator }, ledger] = await Promise.all([import('#operator/queries/call-operator.ts'), watch()])
+      return callOperator({ store, clock: systemClock, ledger }, operation, input, by.actor).catch(error => {
+        if (!(error instanceof Error) || error.name !== 'OperatorRefused') throw error
+        throw new CliError(
+          error.message,
+          '`farebox customers list` shows the customers, and `farebox usage` what they bought.',
+        )
+      })
+    },
     async reopenLedger() {
-      const { LedgerWatch } = await import('#ledger/ledger-watch.ts')
-      const watch = new LedgerWatch({ store, clock: systemClock, log: { info() {}, warn() {}, error() {} } })
-      const { state, reason } = await watch.reopen()
+      const { state, reason } = await (await watch()).reopen(by.actor)
       if (state === 'read_only') throw new CliError(`The ledger stays read-only: ${reason}`, 'Audit them again.')
     },
     needs: () => keys.needs(),
     requireSecret: () => keys.requireSecret().catch(inWords),
-    noteSecret: secrets =>
-      noteSecret(store, marksOf(secrets), placeOf(dirname(ledger.folder.secret)), now()).catch(inWords),
-    replaceSecret: secrets => replaceSecret(store, marksOf(secrets)[0], placeOf(dirname(ledger.folder.secret)), now()),
+    noteSecret: (secrets, act) =>
+      noteSecret(store, marksOf(secrets), here, now(), act && { ...by, act }).catch(inWords),
+    replaceSecret: secrets => replaceSecret(store, marksOf(secrets)[0], here, now(), { ...by, act: 'secret.replace' }),
+    async noteDrop(secrets) {
+      const [, ...former] = marksOf(secrets)
+      const act = noteAct({ ...by, act: 'secret.drop', before: { former } }, now())
+      const outcome = await commitSurely(store, { id: `${uuidV7(now())}/drop`, ops: [act] })
+      if (!outcome.ok) throw new Error(`The store refused a row of the log: ${outcome.why}.`)
+    },
     close: () => store.close(),
+  }
+}
+
+/** Who uses this terminal, for the audit log; a user without a name, as in some containers, has a number. */
+function actorHere(): string {
+  try {
+    return `${userInfo().username} at a terminal`
+  } catch {
+    return `user ${process.getuid?.() ?? ''} at a terminal`
   }
 }
 
@@ -180,7 +249,7 @@ interface BudgetValues {
 
 const periods: readonly BudgetPeriod[] = ['epoch', 'month', 'lifetime']
 
-/** Null where none of the flags is there. Throws what is wrong with them. */
+/** Returns null if none of the flags is given. Throws what is wrong with them. */
 export function budgetOf(values: BudgetValues, command: string): KeyBudget | null {
   const [usd, staking] = (['budget-usd', 'budget-staking'] as const).map(flag => limitOf(values, flag, command))
   if (usd === undefined || staking === undefined || (usd === null && staking === null)) {
@@ -201,25 +270,26 @@ function limitOf(values: BudgetValues, flag: 'budget-usd' | 'budget-staking', co
   const text = values[flag]
   if (text === undefined) return null
   const limit = parseUsd(text)
-  if (limit === null || limit < 0n) throw wrongUsage(command, `\`--${flag}\` takes an amount such as 5 or 0.25, or 0`)
+  if (limit === null || limit < 0n) throw wrongValue(command, flag, text, 'an amount such as 5 or 0.25, or 0')
   return limit
 }
 
-/** As the service's own commands take it. */
+/** In the form of the service's own commands. */
 function sentBudget({ period, usd, staking }: KeyBudget) {
   const text = (limit: MicroUsd | null) => (limit === null ? null : formatUsd(limit))
   return { period, usd: text(usd), staking: text(staking) }
 }
 
-/** Lets the ledger take debits again, after an audit that finds nothing. Answers the command's end. */
-export async function reopenLedger(ledger: LedgerPlace, io: CommandIo): Promise<number> {
+/** Lets the ledger accept debits again after an audit without findings. Returns the exit code. */
+export async function reopenLedger(ledger: LedgerPlace, isJson: boolean, io: CommandIo): Promise<number> {
   const reader = await openReader(ledger)
   try {
     const { audit } = await import('#ledger/audit/audit.ts')
     const report = await withSameSchema(audit(reader))
     if (!report.ok) {
-      for (const line of sayAudit(report)) io.output.print(line)
-      io.output.print('The ledger was not changed. It can be reopened when an audit finds no problem.')
+      if (isJson) io.output.print(asJson({ reopened: false, audit: report }))
+      else for (const line of await sayAudit(report, io.output)) io.output.print(line)
+      if (!isJson) io.output.print('The ledger was not changed. It can be reopened when an audit finds no problem.')
       return 1
     }
   } finally {
@@ -228,7 +298,8 @@ export async function reopenLedger(ledger: LedgerPlace, io: CommandIo): Promise<
   const operator = await openOperator(ledger)
   try {
     await operator.reopenLedger()
-    io.output.print('The ledger adds up and is open.')
+    if (isJson) io.output.print(asJson({ reopened: true }))
+    else io.output.print('The ledger adds up and is open.')
     return 0
   } finally {
     await operator.close()

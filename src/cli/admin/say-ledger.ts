@@ -2,8 +2,10 @@ import { displayUsd, formatUsd, microUsd } from '#contract/money.ts'
 import type { ListedBalance } from '#ledger/accounts/balances.ts'
 import type { AuditReport } from '#ledger/audit/audit.ts'
 import type { ChainAuditReport } from '#ledger/audit/audit-chain.ts'
+import type { Output } from '../output.ts'
+import { paintFor } from '../show/style.ts'
 
-/** What each count of an audit counts, in words. */
+/** The names of an audit's counts. */
 const counted: Readonly<Record<keyof AuditReport['counts'], string>> = {
   accounts: 'accounts',
   entries: 'rows in the ledger',
@@ -19,19 +21,24 @@ const counted: Readonly<Record<keyof AuditReport['counts'], string>> = {
   claims: 'idempotency keys',
 }
 
-/** The lines of a report for the user. */
-export function sayAudit(report: AuditReport): string[] {
+/** Formats a report for the user. */
+export async function sayAudit(report: AuditReport, output: Output): Promise<string[]> {
+  const { factLines } = await import('../show/table.ts')
   const counts = Object.entries(report.counts) as [keyof AuditReport['counts'], number][]
+  const paint = paintFor(output)
   return [
-    ...counts.map(([name, count]) => `${counted[name]}: ${count}`),
+    ...factLines(
+      counts.map(([name, count]) => [counted[name], String(count)]),
+      output,
+    ),
     ...report.findings.map(finding => `${finding.subject}: ${finding.sentence}`),
     ...(report.findingsLeftOff > 0 ? [`${report.findingsLeftOff} more findings are not shown.`] : []),
     `drift: ${displayUsd(report.driftMicroUsd)}`,
-    report.ok ? 'The ledger adds up.' : 'The ledger does not add up.',
+    report.ok ? paint('good', 'The ledger adds up.') : paint('bad', 'The ledger does not add up.'),
   ]
 }
 
-/** The same of a comparison with the chains. */
+/** Formats a comparison with the chains. */
 export function sayChainAudit({
   payees,
   findings,
@@ -55,8 +62,22 @@ export function sayChainAudit({
 
 const usd = (amount: bigint): string => formatUsd(microUsd(amount))
 
-/** An account's balance for the user, in one line. */
-export function sayBalance({ account, posted, held, available, staking }: ListedBalance): string {
+/** Balances for the user, a line each; on a terminal a table. */
+export async function balanceLines(balances: readonly ListedBalance[], output: Output): Promise<string[]> {
+  if (!output.isTerminal) return balances.map(balanceLine)
+  const { tableLines } = await import('../show/table.ts')
+  const rows = balances.map(({ account, posted, held, available, staking }) => [
+    account,
+    ...[available, posted, held].map(usd),
+    staking ? `${usd(staking.available)} of ${usd(staking.granted)}` : '',
+  ])
+  return tableLines(
+    { head: ['Account', 'Available USD', 'Posted', 'Held', 'Staking today'], rows, right: [1, 2, 3] },
+    output,
+  )
+}
+
+function balanceLine({ account, posted, held, available, staking }: ListedBalance): string {
   const own = `${account}  ${usd(available)} USD available  ${usd(posted)} posted  ${usd(held)} held`
   if (!staking) return own
   return `${own}  ${usd(staking.available)} of ${usd(staking.granted)} of today's staking credit available`

@@ -4,7 +4,7 @@ import { type LedgerPlace, requireLedger, requireSecrets } from '../data/ledger-
 import { openWhenFree, requireNoService } from '../data/service-admin.ts'
 import { type LedgerOperator, openOnLedger } from './operator.ts'
 
-/** A running service reads its secrets at its start alone: what changed under it would end the keys that it makes. */
+/** A running service reads its secrets only at startup: after a change it would create keys that do not work. */
 const requireStopped = ({ folder }: LedgerPlace): Promise<void> => requireNoService(folder)
 
 const openStopped = (ledger: LedgerPlace, secrets: Secrets): Promise<LedgerOperator> =>
@@ -18,7 +18,7 @@ function requireOwnSecret({ env }: LedgerPlace): void {
   )
 }
 
-/** Puts a new secret before the others; says what comes next. */
+/** Puts a new secret before the others; returns what to do next. */
 export async function rotateSecret(ledger: LedgerPlace, breakKeys: boolean): Promise<string> {
   if (breakKeys) return replaceLostSecret(ledger)
   requireOwnSecret(ledger)
@@ -27,8 +27,8 @@ export async function rotateSecret(ledger: LedgerPlace, breakKeys: boolean): Pro
   try {
     await opened.requireSecret()
     const rotated = await rotateFolderSecret(ledger.folder)
-    // Where this does not come to be, the next start does it.
-    await opened.noteSecret(rotated)
+    // If this fails, the next start does it.
+    await opened.noteSecret(rotated, 'secret.rotate')
     const [, ...former] = rotated
     const kept = former.length === 1 ? 'The former one is' : `${former.length} former ones are`
     return `Created a new secret. ${kept} still accepted, until \`farebox keys drop-secrets\`.`
@@ -37,7 +37,7 @@ export async function rotateSecret(ledger: LedgerPlace, breakKeys: boolean): Pro
   }
 }
 
-/** The ledger's secret is lost, so it takes the one at hand, or a new one. */
+/** The ledger's secret is lost, so the ledger switches to the current one, or to a new one. */
 async function replaceLostSecret(ledger: LedgerPlace): Promise<string> {
   await requireStopped(ledger)
   await requireLedger(ledger)
@@ -54,7 +54,7 @@ async function replaceLostSecret(ledger: LedgerPlace): Promise<string> {
   }
 }
 
-/** Forgets all former secrets, unless keys would end with them and that was not asked for. */
+/** Drops all former secrets. Refuses if keys would stop working, unless that was requested. */
 export async function dropSecrets(ledger: LedgerPlace, breakKeys: boolean): Promise<string> {
   requireOwnSecret(ledger)
   await requireStopped(ledger)
@@ -70,6 +70,7 @@ export async function dropSecrets(ledger: LedgerPlace, breakKeys: boolean): Prom
         'Replace and revoke them (`farebox keys list` shows which), or repeat this with `--break-keys`.',
       )
     }
+    await opened.noteDrop(secrets)
     await writeFolderSecrets(ledger.folder, [secrets[0]])
     const ended = former > 0 ? ` ${counted(former, 'key')} stopped working.` : ''
     return `${counted(secrets.length - 1, 'former secret')} dropped, and download links signed before.${ended}`

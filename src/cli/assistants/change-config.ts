@@ -1,7 +1,9 @@
 import { existsSync, rmSync } from 'node:fs'
 import { asTyped, inShell } from '#agent/words/typed-commands.ts'
+import { isLoopback } from '#contract/wire/network-address.ts'
 import { CliError, type CommandIo } from '../command.ts'
 import { asJson } from '../output.ts'
+import { paintFor, type Tone } from '../show/style.ts'
 import { askYes } from '../wallet/terminal.ts'
 import type { AssistantClient, Entry, StartCommand } from './clients.ts'
 import { type ConfigFile, copyOf, keepCopy, readConfig, removeConfig, withoutMark, writeConfig } from './config-file.ts'
@@ -10,7 +12,7 @@ import { ConfigFault } from './edit-json.ts'
 import type { Machine } from './machine.ts'
 import { isOurs, unpackedByNpx } from './start-command.ts'
 
-/** What is to become of a client's configuration, and how the user is asked. */
+/** How to change a client's configuration, and how to ask the user. */
 export interface Change {
   /** Null to remove ours. */
   entry: Entry | null
@@ -22,13 +24,13 @@ export interface Change {
   isJson: boolean
 }
 
-/** The configuration file of a client: the one that is there, else the one that it would make. */
+/** Returns a client's configuration file: the existing one, else the one that it would create. */
 export function configOf(client: AssistantClient, machine: Machine): string {
   const files = client.files(machine)
   return files.find(file => existsSync(file)) ?? files[0]
 }
 
-/** Whether the file has an entry that starts a farebox. Throws where it cannot be read. */
+/** Whether the file has an entry that starts farebox. Throws if it cannot be read. */
 export async function hasOurEntry(client: AssistantClient, path: string): Promise<boolean> {
   const { text } = readConfig(path)
   return text !== null && isOurs(await entryIn(client, withoutMark(text).text))
@@ -36,7 +38,7 @@ export async function hasOurEntry(client: AssistantClient, path: string): Promis
 
 type Done = 'added' | 'updated' | 'removed' | 'unchanged'
 
-/** Shows the change, asks, keeps a copy and writes. Answers the exit code. */
+/** Shows the change, asks, keeps a copy and writes. Returns the exit code. */
 export async function changeConfig(client: AssistantClient, change: Change, io: CommandIo): Promise<number> {
   const file = readConfig(configOf(client, change.machine))
   const plan = await planned(client, change, file).catch(error => {
@@ -59,10 +61,10 @@ export async function changeConfig(client: AssistantClient, change: Change, io: 
 
 interface Plan {
   done: Done
-  /** Null where the file is to go, because only this command has ever written it. */
+  /** Null if the file should be deleted, because only this command has ever written it. */
   text: string | null
   hadEntry: boolean
-  /** The lines that change, without the values of others. */
+  /** The changed lines, without other servers' values. */
   lines: readonly string[]
 }
 
@@ -85,8 +87,8 @@ async function planned(client: AssistantClient, change: Change, file: ConfigFile
 }
 
 /**
- * What the file was before this command wrote it, if nobody else has changed it since: the kept copy, or null where there
- * was no file. Undefined where it cannot be known.
+ * Returns what the file was before this command wrote it, if nothing else has changed it since: the kept copy, or null
+ * if there was no file. Undefined if unknown.
  */
 async function originalOf(
   client: AssistantClient,
@@ -112,7 +114,9 @@ function inWords(error: unknown, { path }: ConfigFile): unknown {
 function show({ done, lines }: Plan, { path, text }: ConfigFile, io: CommandIo): void {
   if (done === 'unchanged') return
   io.output.print(text === null ? `${path} (new)` : path)
-  for (const line of lines) io.output.print(`  ${line}`)
+  const paint = paintFor(io.output)
+  const tones: Readonly<Record<string, Tone>> = { '+': 'good', '-': 'bad' }
+  for (const line of lines) io.output.print(`  ${paint(tones[line.charAt(0)] ?? 'faint', line)}`)
 }
 
 async function mayWrite({ isSure }: Change, io: CommandIo): Promise<boolean> {
@@ -125,7 +129,7 @@ async function mayWrite({ isSure }: Change, io: CommandIo): Promise<boolean> {
   )
 }
 
-/** Answers the path of the kept copy. */
+/** Returns the path of the kept copy. */
 function write({ done, text, hadEntry }: Plan, file: ConfigFile): string | null {
   const before = copyOf(file, false)
   const isRestored = done === 'removed' && (text === null || (existsSync(before) && readConfig(before).text === text))
@@ -155,9 +159,8 @@ function sayWhatNext(
   const moment = unpackedByNpx(start)
   if (moment !== null) output.note(moment)
   const hasKey = start.env.FAREBOX_API_KEY !== undefined
-  if (isWritten && !hasKey)
-    output.note(asTyped('Without a wallet the free tools work; `farebox wallet create --service URL` makes one.'))
-  // These know nothing of a key that the client asks for.
+  if (isWritten && !hasKey) output.note(asTyped(sayWallet(start)))
+  // These clients cannot fill in a key.
   if (!isPrint || hasKey) return
   if (client.ownCommand)
     output.note(
@@ -167,4 +170,13 @@ function sayWhatNext(
         .join(' ')}`,
     )
   if (client.link) output.note(`The same as a link: ${client.link(start)}`)
+}
+
+/** How the wallet comes to be, if there is none yet. */
+function sayWallet({ args, env: { FAREBOX_BASE_URL: service } }: StartCommand): string {
+  const offered = 'Then ask for something that costs money: without a wallet, a page on this machine makes one.'
+  if (service !== undefined && isLoopback(new URL(service).hostname)) return offered
+  const at = args.indexOf('--data')
+  const data = at < 0 ? '' : ` --data ${inShell(args[at + 1] ?? '')}`
+  return `${offered} To make it in this terminal, run \`farebox wallet create --service ${service ?? 'URL'}${data}\`.`
 }

@@ -1,7 +1,10 @@
-/** A table of more cells than this is not worth its memory: then all lines between the first and the last change are shown. */
+/** A larger table is not worth its memory: then all lines between the first and the last change are shown. */
 const mostCells = 4_000_000
 
-/** The changed lines of a text with `-` and `+` before them, and `context` lines around each change with a space. */
+/**
+ * Returns the changed lines of a text prefixed with `-` and `+`, and `context` lines around each change prefixed with a
+ * space.
+ */
 export function changedLines(before: string, after: string, context: number): string[] {
   const [old, fresh] = [linesOf(before), linesOf(after)]
   let head = 0
@@ -18,7 +21,7 @@ export function changedLines(before: string, after: string, context: number): st
 
 const linesOf = (text: string): string[] => (text === '' ? [] : text.replace(/\r?\n$/, '').split(/\r?\n/))
 
-/** By the longest common subsequence, as `diff` does. */
+/** Uses the longest common subsequence, as `diff` does. */
 function between(old: readonly string[], fresh: readonly string[]): string[] {
   const width = fresh.length + 1
   if (old.length * width > mostCells) return [...old.map(line => `-${line}`), ...fresh.map(line => `+${line}`)]

@@ -5,41 +5,41 @@ import { atHome, belowVariable, inAppFolder, inXdgFolder, type Machine } from '.
 export interface StartCommand {
   command: string
   args: readonly string[]
-  /** Settings for the server. The API key stands in it as the client's own placeholder, or not at all. */
+  /** Settings for the server. The API key is the client's own placeholder, or absent. */
   env: Readonly<Record<string, string>>
 }
 
-/** The members of an entry; what a client's file has for one server. */
+/** The members of an entry, as in the client's file for one server. */
 export type Entry = Readonly<Record<string, unknown>>
 
-/** A program that serves MCP tools to a model, and how it is configured. */
+/** A program that offers MCP tools to a model, and how it is configured. */
 export interface AssistantClient {
-  /** As it is named at the command line. */
+  /** Its name on the command line. */
   name: string
   title: string
-  /** JSON files are read with comments, too; the format is what the client documents. */
+  /** JSON files may also contain comments; the format is the one that the client documents. */
   format: 'JSON' | 'JSONC' | 'TOML'
   /** The user's configuration: the first of these that exists, else the first. */
   files(machine: Machine): readonly [string, ...string[]]
-  /** Where the entry stands in that file. */
+  /** Where the entry is in that file. */
   keys: readonly [string, 'farebox']
-  /** What the client's folder or program is called, by which it is found on a machine. */
+  /** The client's folders and executable, by which it is detected. */
   signs(machine: Machine): { folders: readonly string[]; program: string | null }
   entry(start: StartCommand): Entry
-  /** What the client replaces by the variable FAREBOX_API_KEY of its own environment; null where it replaces nothing. */
+  /** How the client refers to the variable FAREBOX_API_KEY of its own environment; null if it cannot. */
   apiKey: string | null
-  /** Something that the file has to have beside an entry with the API key. */
+  /** Something that the file needs in addition to an entry with the API key. */
   input?: { list: string; item: Readonly<Record<string, unknown>> & { id: string } }
-  /** The client's own command to the same end. */
+  /** The client's own command for the same purpose. */
   ownCommand?(start: StartCommand): readonly string[]
   /** A link that makes the client offer the installation. */
   link?(start: StartCommand): string
-  /** What the user does then. */
+  /** What the user does next. */
   afterwards: string
   docs: string
 }
 
-/** When the formats were compared with the pages under `docs`, and with the clients that npm has. */
+/** When the formats were last compared with the pages under `docs`, and with the clients on npm. */
 export const formatsChecked = '2026-11-23'
 
 const plain = ({ command, args, env }: StartCommand): Entry => ({ command, args, env })
@@ -131,7 +131,7 @@ export const assistantClients: readonly AssistantClient[] = [
     files: machine => [belowVariable(machine, 'CODEX_HOME', ['.codex'], 'config.toml')],
     keys: ['mcp_servers', 'farebox'],
     signs: machine => ({ folders: [belowVariable(machine, 'CODEX_HOME', ['.codex'])], program: 'codex' }),
-    // It hands through the variables that are named, and no others.
+    // It passes on only the variables that are named.
     entry: ({ env: { FAREBOX_API_KEY, ...env }, ...start }) => ({
       ...plain({ ...start, env }),
       ...(FAREBOX_API_KEY === undefined ? {} : { env_vars: ['FAREBOX_API_KEY'] }),
@@ -170,7 +170,7 @@ export const assistantClients: readonly AssistantClient[] = [
     name: 'antigravity',
     title: 'Antigravity',
     format: 'JSON',
-    // The second one is of versions before 2.0.
+    // The second one is for versions before 2.0.
     files: machine => [
       atHome(machine, '.gemini', 'config', 'mcp_config.json'),
       atHome(machine, '.gemini', 'antigravity', 'mcp_config.json'),
@@ -269,5 +269,5 @@ export const assistantClients: readonly AssistantClient[] = [
 ]
 // biome-ignore-end lint/suspicious/noTemplateCurlyInString: each client fills in a spelling of its own
 
-/** What a client's configuration says of the API key, where a key was asked for or the text is for a person to complete. */
+/** The API key in a client's configuration, if one was requested or the user completes the text. */
 export const apiKeyPlaceholder = ({ apiKey }: AssistantClient): string => apiKey ?? notWrittenIn

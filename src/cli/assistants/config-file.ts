@@ -24,9 +24,9 @@ import { CliError } from '../command.ts'
 export interface ConfigFile {
   /** As the client names it. */
   path: string
-  /** Where that leads to: people keep their configuration in a repository and link to it. */
+  /** The file behind links: some users keep their configuration in a repository and link to it. */
   target: string
-  /** Null where there is no file yet. */
+  /** Null if there is no file yet. */
   text: string | null
 }
 
@@ -35,7 +35,7 @@ const mostBytes = 64 * 1024 * 1024
 
 const byteOrderMark = '\uFEFF'
 
-/** Reads a configuration, following links. Throws what a person can mend. */
+/** Reads a configuration, following links. Throws what the user can fix. */
 export function readConfig(path: string): ConfigFile {
   const target = targetOf(path)
   if (!existsSync(target)) return { path, target, text: null }
@@ -57,11 +57,11 @@ export function readConfig(path: string): ConfigFile {
   }
 }
 
-/** The text behind a mark of the encoding, and the mark. */
+/** Splits off a byte order mark. */
 export const withoutMark = (text: string): { mark: string; text: string } =>
   text.startsWith(byteOrderMark) ? { mark: byteOrderMark, text: text.slice(1) } : { mark: '', text }
 
-/** Follows a link also where it leads to no file yet. */
+/** Also follows a link to a file that does not exist yet. */
 function targetOf(path: string): string {
   try {
     return realpathSync(path)
@@ -72,11 +72,11 @@ function targetOf(path: string): string {
   return isLink ? resolve(dirname(path), readlinkSync(path)) : path
 }
 
-/** The name of the copy of a configuration without our entry, or of an older one with it. */
+/** Returns the name for a copy of a configuration without our entry, or of an older one with it. */
 export const copyOf = ({ target }: ConfigFile, hasEntry: boolean): string =>
   `${target}.${hasEntry ? 'with' : 'before'}-farebox`
 
-/** Keeps the file as it is beside it, with its mode, in the place of an older copy. Answers the path of the copy. */
+/** Copies the file beside itself with its mode, replacing an older copy. Returns the path of the copy. */
 export function keepCopy(file: ConfigFile, hasEntry: boolean): string {
   const copy = copyOf(file, hasEntry)
   copyFileSync(file.target, copy)
@@ -84,7 +84,9 @@ export function keepCopy(file: ConfigFile, hasEntry: boolean): string {
   return copy
 }
 
-/** Writes the file whole or not at all, with the mode and owner of the old one. Throws where somebody else has written it since. */
+/**
+ * Writes the file atomically, with the mode and owner of the old one. Throws if something else has changed it since.
+ */
 export function writeConfig(file: ConfigFile, text: string): void {
   requireUnchanged(file)
   mkdirSync(dirname(file.target), { recursive: true })
@@ -99,13 +101,13 @@ export function writeConfig(file: ConfigFile, text: string): void {
   }
 }
 
-/** Removes a file that only we have written. */
+/** Deletes a file that only we have written. */
 export function removeConfig(file: ConfigFile): void {
   requireUnchanged(file)
   rmSync(file.target)
 }
 
-/** A client that runs may write its configuration at any moment. */
+/** A running client may write its configuration at any moment. */
 function requireUnchanged({ path, text }: ConfigFile): void {
   if (readConfig(path).text === text) return
   throw new CliError(
@@ -124,7 +126,7 @@ function writeSynced(path: string, text: string): void {
   }
 }
 
-/** Under sudo a file would become root's, and the client could write it no more. */
+/** Under sudo the file would become root's, and the client could no longer write it. */
 function keepRights(from: string, to: string): void {
   const { mode, uid, gid } = statSync(from)
   chmodSync(to, mode & 0o777)

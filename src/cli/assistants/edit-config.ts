@@ -1,12 +1,15 @@
 import type { AssistantClient, Entry } from './clients.ts'
 
-/** The entry of a client's configuration; undefined where there is none. Throws a `ConfigFault` for a text that cannot be read. */
+/**
+ * Returns the entry of a client's configuration; undefined if there is none. Throws a `ConfigFault` for unreadable
+ * text.
+ */
 export async function entryIn(client: AssistantClient, text: string): Promise<unknown> {
   if (client.format === 'TOML') return (await import('./edit-toml.ts')).tomlAt(text, client.keys)
   return (await import('./edit-json.ts')).jsonAt(text, client.keys)
 }
 
-/** The text with the entry, and every line of others as it is. */
+/** Returns the text with the entry, and every other line unchanged. */
 export async function addEntry(
   client: AssistantClient,
   text: string,
@@ -19,7 +22,7 @@ export async function addEntry(
   return putJson(input && withInput ? addJsonItem(text, [input.list], input.item) : text, client.keys, entry)
 }
 
-/** The text without the entry, and every line of others as it is. */
+/** Returns the text without the entry, and every other line unchanged. */
 export async function removeEntry(client: AssistantClient, text: string): Promise<string> {
   if (client.format === 'TOML') return (await import('./edit-toml.ts')).withoutToml(text, client.keys)
   const { withoutJson, withoutJsonItem } = await import('./edit-json.ts')
@@ -29,8 +32,8 @@ export async function removeEntry(client: AssistantClient, text: string): Promis
 }
 
 /**
- * The lines that change, as a user may see them on a screen that others see too. Values of other servers may be secrets:
- * in JSON dots stand in their place, and of TOML only lines of ours are shown.
+ * Returns the changed lines for a screen that others may see. Values of other servers may be secrets: in JSON they are
+ * replaced by dots, and for TOML only our own lines are shown.
  */
 export async function shownChange(
   client: AssistantClient,
@@ -44,15 +47,15 @@ export async function shownChange(
   return changedLines(shown, await after(shown), contextLines).map(line => withoutKeys(client, line))
 }
 
-/** A text without the values of other servers, where a change may show lines of them. */
+/** Returns a text without other servers' values, if a change may show lines of them. */
 export async function withoutValues({ format, keys }: AssistantClient, text: string): Promise<string> {
   return format === 'TOML' ? text : (await import('./edit-json.ts')).hideValues(text, keys)
 }
 
-/** So many lines around a change show where it stands. */
+/** How many lines to show around a change. */
 const contextLines = 2
 
-/** A key that a user has written into our entry. */
+/** A user may have written a key into our entry. */
 const withoutKeys = ({ apiKey }: AssistantClient, line: string): string =>
   line.replace(namedLikeKey, (whole, name: string, value: string) => (value === apiKey ? whole : `${name}"…"`))
 

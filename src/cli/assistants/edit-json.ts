@@ -14,15 +14,15 @@ export class ConfigFault extends Error {
 
 type Path = readonly string[]
 
-/** The value at a path of a JSON text with or without comments; undefined where there is none. Throws a `ConfigFault`. */
+/** Returns the value at a path of JSON with or without comments; undefined if there is none. Throws a `ConfigFault`. */
 export function jsonAt(text: string, path: Path): unknown {
   const node = nodeAt(text, path)
   return node && getNodeValue(node)
 }
 
 /**
- * The text with a value at a path. Objects are merged, so that members that a user has added stay; every other character
- * of the text stays as it is, comments too.
+ * Returns the text with a value at a path. Objects are merged, so that a user's own members stay; every other character
+ * is unchanged, including comments.
  */
 export function putJson(text: string, path: Path, value: unknown): string {
   const whole = text.trim() === '' ? `{}${text.includes('\n') || text === '' ? '\n' : ''}` : text
@@ -46,7 +46,7 @@ function put(text: string, path: Path, value: unknown): string {
   return replace(text, node.offset, node.length, render(value, { ...layout, indent: isOneLine ? null : layout.line }))
 }
 
-/** The text with one more item in the list at a path, unless an item with the same id is in it. */
+/** Returns the text with one more item in the list at a path, unless it has an item with the same id. */
 export function addJsonItem(text: string, path: Path, item: Readonly<{ id: string }>): string {
   const list = nodeAt(text, path)
   if (!list) return putJson(text, path, [item])
@@ -55,20 +55,20 @@ export function addJsonItem(text: string, path: Path, item: Readonly<{ id: strin
   return items.some(({ id }) => id === item.id) ? text : insertInto(text, list, layout => render(item, layout))
 }
 
-/** The text without the member at a path, and all else as it is. */
+/** Returns the text without the member at a path, and otherwise unchanged. */
 export function withoutJson(text: string, path: Path): string {
   const node = nodeAt(text, path)?.parent
   return node ? removeFrom(text, node) : text
 }
 
-/** The text without the item of a list that has this id. */
+/** Returns the text without the list item with this id. */
 export function withoutJsonItem(text: string, path: Path, id: string): string {
   const items = nodeAt(text, path)?.children ?? []
   const item = items.find(each => (getNodeValue(each) as { id?: unknown } | null)?.id === id)
   return item ? removeFrom(text, item) : text
 }
 
-/** The text with dots in the place of every literal that does not stand below the path, because it may be a secret. */
+/** Replaces every literal outside the path with dots, because it may be a secret. */
 export function hideValues(text: string, path: Path): string {
   const kept = nodeAt(text, path)
   const hidden = text.trim() === '' ? [] : literalsOf(treeOf(text)).filter(node => !kept || !isWithin(node, kept))
@@ -104,11 +104,11 @@ function treeOf(text: string): Node {
   return root
 }
 
-/** `CommaExpected` as people say it. */
+/** `CommaExpected` in words. */
 const words = (code: string): string =>
   code.replace(/(?<=[a-z])[A-Z]/g, letter => ` ${letter.toLowerCase()}`).toLowerCase()
 
-/** The value at a path. A name that stands there twice means one thing to us and may mean another to the client. */
+/** Returns the value at a path. Refuses a repeated name, which may mean something else to the client than to us. */
 function nodeAt(text: string, path: Path): Node | undefined {
   if (text.trim() === '') return undefined
   let node: Node | undefined = treeOf(text)
@@ -133,13 +133,13 @@ const notAnObject = (text: string, node: Node | undefined, path: Path): ConfigFa
   return new ConfigFault(lineAt(text, node?.offset ?? 0), `${name} is not an object, so nothing can be added to it`)
 }
 
-/** How what is written into an object or a list is laid out: on lines of its own, or behind what is there. */
+/** How to lay out what is written into an object or list: on lines of its own, or on the same line. */
 interface Layout {
   eol: string
   unit: string
   /** White space before the line in which it begins. */
   line: string
-  /** White space before a member; null where the members stand in one line. */
+  /** White space before a member; null if the members are on one line. */
   indent: string | null
 }
 
@@ -159,7 +159,7 @@ function render(value: unknown, { eol, unit, indent }: Omit<Layout, 'line'>): st
   return JSON.stringify(value, null, unit).replaceAll('\n', `${eol}${indent}`)
 }
 
-/** Puts a member behind the last one, and behind the comment that may follow that. */
+/** Inserts a member after the last one, and after the comment that may follow it. */
 function insertInto(text: string, container: Node, member: (layout: Layout) => string): string {
   const layout = layoutAt(text, container)
   const { eol, line, indent } = layout
@@ -177,7 +177,7 @@ function insertInto(text: string, container: Node, member: (layout: Layout) => s
   return replace(text, open, close - open, `${before}${eol}${indent}${ending}${closing}`)
 }
 
-/** Where the comma stands that follows a member; null where there is none. */
+/** Returns the position of the comma after a member; null if there is none. */
 function commaAfter(text: string, offset: number): number | null {
   const scanner = createScanner(text, true)
   scanner.setPosition(offset)
@@ -185,7 +185,7 @@ function commaAfter(text: string, offset: number): number | null {
   return text[scanner.getTokenOffset()] === ',' ? scanner.getTokenOffset() : null
 }
 
-/** Takes a member or an item out, with the white space before it and the comma that it needed. */
+/** Removes a member or item, with the white space before it and its comma. */
 function removeFrom(text: string, node: Node): string {
   const siblings = node.parent?.children ?? []
   const previous = siblings[siblings.indexOf(node) - 1]

@@ -5,15 +5,15 @@ import { ConfigFault } from './edit-json.ts'
 
 type Table = Record<string, unknown>
 
-/** The entry of a TOML text; undefined where there is none. Throws a `ConfigFault`. */
+/** Returns the entry of a TOML text; undefined if there is none. Throws a `ConfigFault`. */
 export function tomlAt(text: string, [list, name]: readonly [string, string]): unknown {
   const tables = tablesIn(text)[list]
   return isTable(tables) ? tables[name] : undefined
 }
 
 /**
- * The text with the entry as tables of its own at the end, or in the place of those that are there. No other line changes,
- * which is compared with what a parser reads before and after.
+ * Returns the text with the entry as tables at the end, or in place of existing ones. No other line changes, which is
+ * verified by parsing before and after.
  */
 export function putToml(text: string, keys: readonly [string, string], entry: Entry): string {
   const old = tomlAt(text, keys)
@@ -29,7 +29,7 @@ export function putToml(text: string, keys: readonly [string, string], entry: En
   return checked(text, changed, keys, merged)
 }
 
-/** The text without the tables of the entry. */
+/** Returns the text without the tables of the entry. */
 export function withoutToml(text: string, keys: readonly [string, string]): string {
   if (tomlAt(text, keys) === undefined) return text
   const { before, after } = around(text, keys)
@@ -61,7 +61,7 @@ function tablesIn(text: string): Table {
   }
 }
 
-/** The text before the tables of an entry and behind them; comments above the next table belong to that. */
+/** Returns the text before and after the tables of an entry; comments above the next table belong to that one. */
 function around(text: string, [list, name]: readonly [string, string]): { before: string; after: string } {
   const lines = text.split(/(?<=\n)/)
   const key = (word: string) => `(?:${word}|"${word}"|'${word}')`
@@ -83,7 +83,7 @@ function around(text: string, [list, name]: readonly [string, string]): { before
   return { before: kept.slice(0, first).join(''), after: kept.slice(first).join('') }
 }
 
-/** The change, if a parser reads it as the one that was meant. Tables within a line or a text are found by this alone. */
+/** Returns the change if a parser reads it as intended. Only this detects tables within a line or a string. */
 function checked(text: string, changed: string, [list, name]: readonly [string, string], entry: unknown): string {
   const others = (tables: Table): Table => {
     const { [list]: servers, ...rest } = tables
@@ -104,5 +104,5 @@ function checked(text: string, changed: string, [list, name]: readonly [string, 
   throw new ConfigFault(Math.max(1, line), `\`${list}\` is written in a way that cannot be edited safely`)
 }
 
-/** Without the parser's own classes and prototypes. */
+/** Removes the parser's own classes and prototypes. */
 const plain = (value: unknown): unknown => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)))

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { type PlatformPath, posix, win32 } from 'node:path'
 
-/** What decides where a client keeps its configuration. A test can be any machine. */
+/** What determines where a client keeps its configuration. Tests can simulate any machine. */
 export interface Machine {
   platform: NodeJS.Platform
   env: Readonly<Record<string, string | undefined>>
@@ -12,10 +12,10 @@ const pathsOf = ({ platform }: Machine): PlatformPath => (platform === 'win32' ?
 
 const homeOf = ({ platform, env }: Machine): string => (platform === 'win32' ? env.USERPROFILE : env.HOME) || homedir()
 
-/** A path below the user's home folder. */
+/** Returns a path below the user's home folder. */
 export const atHome = (machine: Machine, ...names: string[]): string => pathsOf(machine).join(homeOf(machine), ...names)
 
-/** A path below the folder that a variable names, else below `usual` at home. */
+/** Returns a path below the folder that a variable names, else below `usual` in the home folder. */
 export function belowVariable(
   machine: Machine,
   variable: string,
@@ -26,18 +26,18 @@ export function belowVariable(
   return named ? pathsOf(machine).join(named, ...names) : atHome(machine, ...usual, ...names)
 }
 
-/** A path in the folder for settings of desktop programs. */
+/** Returns a path in the settings folder of desktop programs. */
 export function inAppFolder(machine: Machine, ...names: string[]): string {
   if (machine.platform === 'win32') return belowVariable(machine, 'APPDATA', ['AppData', 'Roaming'], ...names)
   if (machine.platform === 'darwin') return atHome(machine, 'Library', 'Application Support', ...names)
   return inXdgFolder(machine, ...names)
 }
 
-/** A path in `~/.config`, which some clients use on every system. */
+/** Returns a path in `~/.config`, which some clients use on every system. */
 export const inXdgFolder = (machine: Machine, ...names: string[]): string =>
   belowVariable(machine, 'XDG_CONFIG_HOME', ['.config'], ...names)
 
-/** Whether a terminal of this machine finds a program of that name. */
+/** Whether a terminal on this machine finds an executable of that name. */
 export function hasProgram(machine: Machine, name: string): boolean {
   const { delimiter, join } = pathsOf(machine)
   const folders = (machine.env.PATH ?? machine.env.Path ?? '').split(delimiter).filter(folder => folder !== '')

@@ -1,18 +1,19 @@
-import { type CommandIo, wrongUsage } from '../command.ts'
+import { type CommandIo, wordCharacters, wrongUsage } from '../command.ts'
 import { type AssistantClient, apiKeyPlaceholder, assistantClients, type StartCommand } from './clients.ts'
 import { addEntry } from './edit-config.ts'
 import { type CarriedFlags, serviceIn, startCommand, unpackedByNpx } from './start-command.ts'
 
 const exampleAddress = 'https://api.service.example/api/v1'
 
-/** The client of that name. Throws wrong usage, with the names that there are. */
+/** Returns the client of that name. Throws wrong usage, with the known names. */
 export function clientNamed(command: string, what: string, name: string): AssistantClient {
   const found = assistantClients.find(client => client.name === name)
   if (found) return found
-  throw wrongUsage(command, `${what} takes one of ${assistantClients.map(client => client.name).join(', ')}`)
+  const names = assistantClients.map(client => client.name).join(', ')
+  throw wrongUsage(command, `${what} does not know \`${name.slice(0, wordCharacters)}\`; it takes one of ${names}`)
 }
 
-/** Prints what a client's configuration has to say: where it goes on stderr, the text alone on stdout. Reads no key. */
+/** Prints a client's configuration: its location on stderr, the text alone on stdout. Reads no key. */
 export async function printConfig(command: string, name: string, flags: CarriedFlags, io: CommandIo): Promise<void> {
   const client = clientNamed(command, '`--print-config`', name)
   const [file] = client.files({ platform: process.platform, env: io.env })

@@ -4,26 +4,26 @@ import { version } from '#contract/version.generated.ts'
 import type { CommandIo } from '../command.ts'
 import type { StartCommand } from './clients.ts'
 
-/** Flags of `farebox mcp` that a client has to give too; a passphrase itself is none of them. */
+/** Flags of `farebox mcp` that a client must pass on; never a passphrase itself. */
 export interface CarriedFlags {
   tools?: string | undefined
   data?: string | undefined
   'passphrase-file'?: string | undefined
 }
 
-/** Until the name is ours on npm, `npx` would run a package of somebody else. */
+/** Until the name is ours on npm, `npx` would run someone else's package. */
 const isOnNpm = false as boolean
 
-/** npx unpacks a package for the moment, into a folder that it may delete. */
+/** npx unpacks a package temporarily, into a folder that it may delete. */
 const isUnpackedByNpx = (path: string): boolean => path.includes(`${sep}_npx${sep}`)
 
-/** The warning for an installation that npx may delete; null for one that stays. */
+/** Returns the warning for an installation that npx may delete; null for a permanent one. */
 export const unpackedByNpx = ({ args: [launcher = ''] }: Pick<StartCommand, 'args'>): string | null =>
   isUnpackedByNpx(launcher)
     ? 'This copy of farebox was unpacked by npx and may be deleted: install farebox with `npm install -g`, then repeat this.'
     : null
 
-/** This very installation, by its path, so that nothing is looked up in a PATH that desktop programs do not have. */
+/** Starts this installation by its path, because desktop programs have no usable PATH. */
 export function startCommand(
   [program, launcher = '']: CommandIo['self'],
   flags: CarriedFlags,
@@ -38,7 +38,7 @@ export function startCommand(
   return { command: program, args: [path, 'mcp', ...carried] }
 }
 
-/** A link in a folder of programs may be another one after the next installation. */
+/** A link in a bin folder may point elsewhere after the next installation. */
 function realPath(path: string): string {
   try {
     return realpathSync(path)
@@ -47,7 +47,7 @@ function realPath(path: string): string {
   }
 }
 
-/** The service that this terminal names; null where its address has a secret in it, or there is none. */
+/** Returns the service that this terminal names; null if there is none, or its address contains a secret. */
 export function serviceIn({ FAREBOX_BASE_URL }: CommandIo['env']): string | null {
   const given = FAREBOX_BASE_URL?.trim() ?? ''
   if (!URL.canParse(given)) return null
@@ -55,7 +55,7 @@ export function serviceIn({ FAREBOX_BASE_URL }: CommandIo['env']): string | null
   return /^https?:$/.test(protocol) && `${username}${password}${search}` === '' ? given : null
 }
 
-/** Whether an entry starts a farebox, wherever it is installed. */
+/** Whether an entry starts farebox, wherever it is installed. */
 export function isOurs(entry: unknown): boolean {
   if (typeof entry !== 'object' || entry === null) return false
   const { command, args } = entry as { command?: unknown; args?: unknown }

@@ -6,10 +6,13 @@ import { environmentSecrets, readFolderSecrets, type Secrets } from '../data/fol
 import { isOtherSchema, type LedgerPlace, openReader, requireSecrets } from '../data/ledger-place.ts'
 import { wrongSecret } from '../data/service-admin.ts'
 
-/** Beside a backup: the secrets of its service, where they were asked for. */
+/** The file next to a backup with its service's secrets, if they were requested. */
 export const secretFileOf = (file: string): string => `${file}.secret`
 
-/** Runs a backup into this path with the service's secrets beside it, both or neither. Throws where they are not the ledger's own. */
+/**
+ * Runs a backup into this path with the service's secrets beside it, both or neither. Throws if they are not the
+ * ledger's own.
+ */
 export async function withSecretBeside(ledger: LedgerPlace, path: string, backUp: () => Promise<void>): Promise<void> {
   const secrets = await requireSecrets(ledger)
   const problem = await problemOf(ledger, secrets)
@@ -22,7 +25,7 @@ export async function withSecretBeside(ledger: LedgerPlace, path: string, backUp
   })
 }
 
-/** Puts the secrets that lie beside a backup into a folder that has none. */
+/** Copies the secrets beside a backup into a folder that has none. */
 export async function restoreSecret(folder: DataFolder, path: string): Promise<void> {
   const kept = await readFileIfThere(secretFileOf(path))
   if (kept === null || (await readFileIfThere(folder.secret)) !== null) return
@@ -30,7 +33,7 @@ export async function restoreSecret(folder: DataFolder, path: string): Promise<v
   await writePrivateFile(folder.secret, kept)
 }
 
-/** What keeps a restored ledger from its first start; null where the secret at hand is its own. */
+/** Returns what prevents a restored ledger's first start; null if the current secret is its own. */
 export async function missingSecret(ledger: LedgerPlace): Promise<string | null> {
   const { folder, env } = ledger
   const secrets = env.FAREBOX_SECRET ? environmentSecrets(env) : await readFolderSecrets(folder)
@@ -41,7 +44,7 @@ export async function missingSecret(ledger: LedgerPlace): Promise<string | null>
   return `The backup contains no secret: before the first start, put the former service's secret into ${folder.secret} or FAREBOX_SECRET. Only if it is lost, create a new one with \`farebox keys rotate-secret --break-keys\`.`
 }
 
-/** Null where the ledger knows one of these secrets, or, being of an older release, none. */
+/** Returns null if the ledger records one of these secrets, or none because it is from an older release. */
 async function problemOf(ledger: LedgerPlace, secrets: Secrets): Promise<CliError | null> {
   const { marksOf, requireKnown, WrongSecret } = await import('#access/keys/server-secret.ts')
   const known = await lastMark(ledger)

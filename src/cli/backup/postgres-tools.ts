@@ -10,10 +10,10 @@ import { backupFailure, kindOfBackup } from './sqlite-backup.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Where a service keeps its tables; whatever else the database holds is not ours to copy. */
+/** The schema of a service's tables; anything else in the database is not ours to copy. */
 const schema = 'farebox'
 
-/** Copies the database into a new file, and the secrets into another where they are asked for. */
+/** Copies the database into a new file, and the secrets into another if requested. */
 export async function backUpPostgres(
   ledger: LedgerPlace,
   url: string,
@@ -29,7 +29,7 @@ export async function backUpPostgres(
   }
 }
 
-/** A file of `pg_dump`'s own format, one snapshot, which is read once to the end. */
+/** Writes a file in `pg_dump`'s own format: one snapshot, read once to the end. */
 async function dumpInto(path: string, url: string, env: Environment): Promise<void> {
   const { writeWhole } = await import('#ledger/store/sqlite/backup.ts')
   await writeWhole(path, async part => {
@@ -38,7 +38,7 @@ async function dumpInto(path: string, url: string, env: Environment): Promise<vo
   })
 }
 
-/** Fills an empty database, whole or not at all. */
+/** Fills an empty database, completely or not at all. */
 export async function restorePostgres(url: string, file: string, env: Environment): Promise<void> {
   const path = resolve(file)
   if (!existsSync(path))
@@ -47,13 +47,16 @@ export async function restorePostgres(url: string, file: string, env: Environmen
     throw new CliError('This is a backup of a ledger in a folder.', 'Unset DATABASE_URL, then repeat this.')
   }
   const { PGDATABASE = '' } = postgresEnvironment(url)
-  // Roles are of a server, not of a database: what is restored belongs to who restores it.
+  // Roles belong to a server, not a database: restored objects belong to the restoring user.
   const whole = ['--no-owner', '--no-privileges', '--single-transaction', '--exit-on-error']
   await runTool('pg_restore', [...whole, `--dbname=${PGDATABASE}`, path], url, env)
   await withdrawPrivileges(url)
 }
 
-/** Not even their owner may change entries or delete accounts, as the migrations have it; restoring without roles has left that out. */
+/**
+ * Not even their owner may change entries or delete accounts, as in the migrations; restoring without roles has left
+ * that out.
+ */
 async function withdrawPrivileges(url: string): Promise<void> {
   const { default: driver } = await import('pg')
   const client = new driver.Client({ connectionString: url, application_name: 'farebox restore' })
@@ -67,7 +70,7 @@ async function withdrawPrivileges(url: string): Promise<void> {
   }
 }
 
-/** Parameters of a database's address, by the variable in which PostgreSQL's programs look for them. */
+/** Parameters of a database address, by the variable that PostgreSQL's programs read. */
 const parameters: Readonly<Record<string, string>> = {
   host: 'PGHOST',
   port: 'PGPORT',
@@ -79,7 +82,7 @@ const parameters: Readonly<Record<string, string>> = {
   connect_timeout: 'PGCONNECT_TIMEOUT',
 }
 
-/** A database's address as PostgreSQL's programs take it: in the environment, because everyone can read arguments. */
+/** Passes a database address to PostgreSQL's programs in the environment, because anyone can read arguments. */
 export function postgresEnvironment(url: string): Record<string, string> {
   const parsed = parseUrl(url)
   const named: Record<string, string> = {
@@ -95,7 +98,7 @@ export function postgresEnvironment(url: string): Record<string, string> {
 
 function parseUrl(url: string): URL {
   try {
-    // `postgres:` is no special scheme of URLs, so a host may be missing where a socket is meant.
+    // `postgres:` is not a special URL scheme, so the host may be missing if a socket is meant.
     return new URL(url)
   } catch {
     throw new CliError(
@@ -125,13 +128,13 @@ async function runTool(tool: Tool, args: readonly string[], url: string, env: En
   if (code !== 0) throw toolFailure(tool, told)
 }
 
-/** `pg_restore` knows passwords only where it connects. */
+/** `pg_restore` knows passwords only when it connects. */
 const isTaken =
   (tool: Tool) =>
   (arg: string, _at: number, args: string[]): boolean =>
     arg !== '--no-password' || tool === 'pg_dump' || args.some(each => each.startsWith('--dbname='))
 
-/** Characters of a program's complaint that are looked at. */
+/** How much of a program's error output is read. */
 const mostWords = 4_000
 
 const missing = (tool: Tool): CliError =>

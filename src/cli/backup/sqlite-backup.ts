@@ -1,4 +1,4 @@
-import { createReadStream, createWriteStream, existsSync, rmSync } from 'node:fs'
+import { createReadStream, createWriteStream, existsSync, rmSync, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { basename, dirname, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -7,19 +7,22 @@ import { CliError, fileFailure } from '../command.ts'
 import type { DataFolder } from '../data/data-folder.ts'
 import { type LedgerPlace, requireLedger } from '../data/ledger-place.ts'
 import { folderFailure, folderInUse, isStoreError, runningService } from '../data/service-admin.ts'
+import type { Progress } from '../show/progress.ts'
 import { restoreSecret, withSecretBeside } from './backup-secret.ts'
 
-/** Copies the ledger into a new file, and the secrets into another where they are asked for. */
+/** Copies the ledger into a new file, and the secrets into another if requested. */
 export async function backUpSqlite(
   ledger: LedgerPlace,
   from: string,
   file: string,
   withSecret: boolean,
+  progress: Progress,
 ): Promise<void> {
   const path = resolve(file)
   await requireLedger(ledger)
   const { backupSqlite } = await import('#ledger/store/sqlite/backup.ts')
-  const copy = () => backupSqlite(from, path)
+  const copy = () =>
+    backupSqlite(from, path, (done, total) => progress.show({ message: 'Copying the ledger', done, total }))
   try {
     await (withSecret ? withSecretBeside(ledger, path, copy) : copy())
   } catch (error) {
@@ -27,8 +30,13 @@ export async function backUpSqlite(
   }
 }
 
-/** Puts a backup into a folder that has no ledger yet, and its secret where that lies beside it. */
-export async function restoreSqlite(folder: DataFolder, database: string, file: string): Promise<void> {
+/** Copies a backup into a folder that has no ledger yet, and its secret if that is beside it. */
+export async function restoreSqlite(
+  folder: DataFolder,
+  database: string,
+  file: string,
+  progress: Progress,
+): Promise<void> {
   const path = resolve(file)
   if (!existsSync(path))
     throw new CliError(`There is no file ${path}.`, 'Give the path of a file from `farebox backup`.')
@@ -49,10 +57,12 @@ export async function restoreSqlite(folder: DataFolder, database: string, file: 
     await makeFolder(dirname(database))
     const lock = lockFolderOf(database)
     try {
-      // The lock says that nobody is at it: what is left of a restore that was killed is rubbish.
+      // The lock guarantees that no process uses it: what a killed restore left behind can be deleted.
       rmSync(`${database}.part`, { force: true })
       refuseLeftovers(database)
-      await writeWhole(database, part => pipeline(createReadStream(path), createWriteStream(part)))
+      await writeWhole(database, part =>
+        pipeline(createReadStream(path), countedBytes(path, progress), createWriteStream(part)),
+      )
     } finally {
       lock.release()
     }
@@ -65,7 +75,20 @@ export async function restoreSqlite(folder: DataFolder, database: string, file: 
   await restoreSecret(folder, path)
 }
 
-/** What is wrong with a backup no other folder can change. */
+/** Passes the bytes of a file on, and shows how many of them have passed. */
+function countedBytes(path: string, progress: Progress) {
+  const total = statSync(path).size
+  return async function* (bytes: AsyncIterable<Buffer>) {
+    let done = 0
+    for await (const piece of bytes) {
+      done += piece.length
+      progress.show({ message: 'Restoring the ledger', done, total })
+      yield piece
+    }
+  }
+}
+
+/** A faulty backup is faulty for any folder. */
 function requireSoundBackup(path: string, require: (path: string) => void): void {
   try {
     require(path)
@@ -75,7 +98,7 @@ function requireSoundBackup(path: string, require: (path: string) => void): void
   }
 }
 
-/** SQLite would take the log of a former database for the restored one's, and change it by what stands there. */
+/** SQLite would apply the log of a former database to the restored one. */
 function refuseLeftovers(database: string): void {
   const left = ['-wal', '-shm', '-journal'].map(end => database + end).filter(path => existsSync(path))
   if (existsSync(database) || !left.length) return
@@ -85,7 +108,7 @@ function refuseLeftovers(database: string): void {
   )
 }
 
-/** SQLite's primary codes for a disk that is full, or that fails. */
+/** SQLite's primary codes for a disk that is full or failing. */
 const sqliteFull = 13
 const sqliteIoError = 10
 
@@ -111,10 +134,10 @@ export function backupFailure(error: unknown, path: string): unknown {
   return fileFailure(error) ?? error
 }
 
-/** How a file of each kind begins: `pg_dump`'s own format, and SQLite's. */
+/** The first bytes of a file of each kind: `pg_dump`'s own format, and SQLite's. */
 const beginnings = { postgres: 'PGDMP', sqlite: 'SQLite format 3\0' } as const
 
-/** Which kind of ledger a backup is of, by its first bytes; null where it is of neither. */
+/** Returns which kind of ledger a backup is of, by its first bytes; null if neither. */
 export async function kindOfBackup(path: string): Promise<keyof typeof beginnings | null> {
   const file = await open(path)
   try {

@@ -1,37 +1,40 @@
 import { z } from 'zod'
 import type { ListedTool } from '#mcp/listing.ts'
 import { type Question, sayOpenQuestion } from '#toolkit/approval.ts'
-import { progressCharacters, progressEveryMs, questionsInARow } from '#toolkit/bounds.ts'
+import { questionsInARow } from '#toolkit/bounds.ts'
 import type { Tool } from '#toolkit/define.ts'
 import { runTool } from '#toolkit/run-tool.ts'
 import { sayFailure } from '#toolkit/tool-failure.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
-import { oneLine } from '#toolkit/values/untrusted.ts'
 import { type CommandIo, wrongUsage } from '../command.ts'
 import type { Output } from '../output.ts'
+import type { Progress, Step } from '../show/progress.ts'
 import { approveQuestion } from '../wallet/approve.ts'
+import { parameterHead, parameterRows } from './parameters.ts'
 
-/** What a call from the shell meets of the terminal. */
+/** A shell call's access to the terminal. */
 export interface Shell {
-  /** Aborts where the user stops the command. */
+  /** Aborts if the user stops the command. */
   signal: AbortSignal
-  /** The result, as data and in words. */
+  /** Prints the result, as data and in words. */
   tell(output: object, text: string): void
-  /** A line beside the result. */
+  /** Prints a line beside the result. */
   note(line: string): void
-  /** Records the user's answer to the question; false where it is not a yes. Null where nobody sits at a terminal. */
+  /** Shows how far a round of the call is; nothing of it stays. */
+  progress(what: string): Promise<Progress>
+  /** Records the user's answer to the question; false unless approved. Null without a terminal. */
   decide: ((question: Question) => Promise<boolean>) | null
-  /** A question that stays open, and the words that show it whole and say where it is answered. */
+  /** Prints a question that stays open, in full and with where it is answered. */
   leaveOpen(question: Question, words: string): void
 }
 
 /**
- * `unpaid` may be fixed by a wallet that is opened; `ended` is any other failure, and where the user is needed, said
- * no, or stopped it.
+ * `unpaid` may be fixed by opening a wallet; `ended` is any other failure, including if the user is needed, denied, or
+ * stopped it.
  */
 export type ShellCallEnd = 'done' | 'unpaid' | 'ended'
 
-/** One call of a tool, as over MCP; whatever becomes of it has been told when this resolves. Throws what is a fault of ours. */
+/** Makes one call of a tool, as over MCP; its result has been printed when this resolves. Throws our own bugs. */
 export async function callFromShell(
   tool: Tool,
   given: Record<string, unknown>,
@@ -39,12 +42,13 @@ export async function callFromShell(
   shell: Shell,
 ): Promise<ShellCallEnd> {
   const { signal } = shell
-  const report = progressTo(shell)
   for (let round = 1; ; round++) {
     const delivered: (() => void)[] = []
     const whenDelivered = (run: () => void) => void delivered.push(run)
+    const progress = await shell.progress(`${tool.name} is running`)
+    const report = (step: Step) => signal.aborted || progress.show(step)
     const invocation = { signal, report, whenDelivered, called: { name: tool.name, given } }
-    const outcome = await runTool(tool, given, () => host.context(invocation))
+    const outcome = await runTool(tool, given, () => host.context(invocation)).finally(() => progress.end())
     switch (outcome.kind) {
       case 'done':
         shell.tell(outcome.output, outcome.text)
@@ -82,23 +86,9 @@ async function isApproved({ name }: Tool, question: Question, round: number, she
   return false
 }
 
-/** A line for each thing that is new, and not too many of them. */
-function progressTo({ signal, note }: Shell) {
-  let last = ''
-  let nextAtMs = 0
-  return ({ message }: { message: string }): void => {
-    const nowMs = performance.now()
-    const line = oneLine(message, progressCharacters)
-    if (signal.aborted || line === last || nowMs < nextAtMs) return
-    last = line
-    nextAtMs = nowMs + progressEveryMs
-    note(line)
-  }
-}
-
 /**
- * Asks the user at the terminal as `farebox wallet approve` does, with the wallet's passphrase where there is one. All of
- * it goes to stderr, because stdout is for the result. Rejects with the signal's reason where the user stops the command.
+ * Asks the user at the terminal like `farebox wallet approve`, with the wallet's passphrase if there is one. Everything
+ * goes to stderr, because stdout is for the result. Rejects with the signal's reason if the user stops the command.
  */
 export async function decideAtTerminal(
   { approvalId }: Question,
@@ -124,7 +114,7 @@ export async function decideAtTerminal(
   }
 }
 
-/** What of a JSON Schema tells how a word of the command line is meant. */
+/** The parts of a JSON Schema that say how a command-line word is meant. */
 interface Meant {
   type?: string | readonly string[]
   enum?: readonly unknown[]
@@ -134,9 +124,9 @@ interface Meant {
 }
 
 /**
- * The arguments of a tool from words such as `duration=5s` and `tags=["a","b"]`, each read as its schema means it. What is
- * not as it should be stays a text, so that the tool itself says what it takes. A word without a name, a name that comes
- * twice and JSON that cannot be read are wrong usage.
+ * Reads a tool's arguments from words such as `duration=5s` and `tags=["a","b"]`, each as its schema says. An invalid
+ * value stays text, so that the tool itself says what it accepts. A word without a name, a repeated name and invalid
+ * JSON are wrong usage.
  */
 export function readToolArguments(command: string, tool: Tool, words: readonly string[]): Record<string, unknown> {
   const { properties = {} } = z.toJSONSchema(tool.input, { io: 'input' }) as { properties?: Record<string, Meant> }
@@ -170,7 +160,7 @@ function readValue(command: string, key: string, text: string, meant: Meant): un
   return value
 }
 
-/** Every type that the value may have, wherever the schema says it. */
+/** Returns every type that the value may have, wherever the schema says so. */
 function typesOf({ type = [], enum: values = [], const: value, anyOf = [], oneOf = [] }: Meant): Set<string> {
   const told = typeof type === 'string' ? [type] : type
   const ofValues = [...values, ...(value === undefined ? [] : [value])].map(each =>
@@ -188,29 +178,23 @@ function parsed(text: string): unknown {
   }
 }
 
-/** A line a tool; with `isJson` all of what a program has to know. */
-export function showTools({ print, printJson }: Output, tools: readonly ListedTool[], isJson: boolean): void {
-  if (isJson) {
-    printJson({ tools: tools.map(shown) })
-    return
-  }
-  const width = Math.max(...tools.map(({ name }) => name.length))
-  for (const { name, description } of tools) print(`${name.padEnd(width)}  ${description}`)
+/** One line per tool; with `isJson`, everything that a program needs. */
+export async function showTools(output: Output, tools: readonly ListedTool[], isJson: boolean): Promise<void> {
+  const { printTable } = await import('../show/table.ts')
+  const rows = tools.map(({ name, description }) => [name, description])
+  if (isJson) output.printJson({ tools: tools.map(shown) })
+  else printTable({ head: ['Tool', 'What it does'], rows, isAligned: true }, output)
 }
 
-/** What a tool takes, an argument a line. */
-export function showTool({ print, printJson }: Output, tool: ListedTool, isJson: boolean): void {
+/** Shows what a tool takes, one argument per line. */
+export async function showTool(output: Output, tool: ListedTool, isJson: boolean): Promise<void> {
   if (isJson) {
-    printJson(shown(tool))
+    output.printJson(shown(tool))
     return
   }
-  const { properties = {}, required = [] } = tool.inputSchema as { properties?: object; required?: readonly string[] }
-  print(tool.description)
-  for (const [key, schema] of Object.entries(properties)) {
-    const { description, ...values } = schema as { description?: string }
-    const isNeeded = required.includes(key) ? ' (required)' : ''
-    print(`  ${key}${isNeeded}: ${[description, JSON.stringify(values)].filter(Boolean).join(' ')}`)
-  }
+  const { printTable } = await import('../show/table.ts')
+  output.print(tool.description)
+  printTable({ head: parameterHead, rows: parameterRows(tool.inputSchema), most: { 4: 24 } }, output)
 }
 
 const shown = ({ name, description, inputSchema }: ListedTool) => ({ name, description, inputSchema })

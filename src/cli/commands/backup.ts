@@ -5,16 +5,19 @@ import { type Command, type CommandIo, parseArguments, wrongUsage } from '../com
 import { defaultDataFolder } from '../data/data-folder.ts'
 import { readFolderSecrets } from '../data/folder-secrets.ts'
 import { auditFile, auditLedger, type LedgerPlace, ledgerPlaceOf, noteLedgerPlace } from '../data/ledger-place.ts'
+import { servicePlaceOf } from '../data/service-place.ts'
+import { openProgress, type Progress } from '../show/progress.ts'
 
-const backupUsage = `Usage: farebox backup FILE [--with-secret] [--data DIR]
+const backupUsage = `Usage: farebox backup FILE [--with-secret] [--data DIR] [--json]
 
-Backs up the ledger of a service into a new file, also while the service runs: accounts, hashes of keys, entries, holds,
-payments and jobs, as one consistent snapshot. The copy is checked and audited. It holds no finished video, no wallet, no
-private key and no API key. Restore it with \`farebox restore\`.
+Backs up a service's ledger to a new file, as one consistent snapshot: accounts, key hashes, entries, holds, payments and
+jobs. The service can keep running. The copy is checked and audited. It contains no finished videos, wallets, private keys
+or API keys. Restore it with \`farebox restore\`.
 
   --with-secret  also write the service's secret to FILE.secret; without this secret, existing keys
                  and download links stop working after a restore
-  --data DIR     the service's folder (${defaultDataFolder}); with DATABASE_URL, backs up that PostgreSQL database`
+  --data DIR     the service's folder (that of farebox.yaml here, or .farebox); with DATABASE_URL, backs up that PostgreSQL database
+  --json         print the paths of the backup and of the secret's copy, and the result of the audit, as one line of JSON`
 
 export const backup: Command = {
   usage: backupUsage,
@@ -23,22 +26,52 @@ export const backup: Command = {
       command: 'farebox backup',
       options: {
         'with-secret': { type: 'boolean', default: false },
-        data: { type: 'string', default: defaultDataFolder },
+        data: { type: 'string' },
+        json: { type: 'boolean', default: false },
       },
       maxPositionals: 1,
     })
     const [file] = positionals
-    if (file === undefined) throw wrongUsage('farebox backup', 'The name of the new file is missing')
-    const ledger = await ledgerPlaceOf(values.data, io.env)
+    if (file === undefined)
+      throw wrongUsage('farebox backup', 'The new FILE is missing, such as `farebox backup ledger.db`')
+    const ledger = await servicePlaceOf(values.data, io.env)
     const withSecret = values['with-secret']
     const { database } = ledger
-    if (database.engine === 'sqlite') await backUpSqlite(ledger, database.path, file, withSecret)
-    else await (await import('../backup/postgres-tools.ts')).backUpPostgres(ledger, database.url, file, withSecret)
-    return tell(ledger, file, withSecret, io)
+    const copy = async (progress: Progress) => {
+      if (database.engine === 'sqlite') return backUpSqlite(ledger, database.path, file, withSecret, progress)
+      const { backUpPostgres } = await import('../backup/postgres-tools.ts')
+      progress.show({ message: 'Copying the ledger with pg_dump' })
+      return backUpPostgres(ledger, database.url, file, withSecret)
+    }
+    await withProgress('Backing up the ledger', { isJson: values.json, io }, copy)
+    return tell(ledger, file, { withSecret, isJson: values.json }, io)
   },
 }
 
-async function tell(ledger: LedgerPlace, file: string, withSecret: boolean, io: CommandIo): Promise<number> {
+/** A pipe gets the result alone: what happens meanwhile is drawn on a terminal only. */
+async function withProgress(
+  what: string,
+  { isJson, io }: { isJson: boolean; io: CommandIo },
+  run: (progress: Progress) => Promise<void>,
+): Promise<void> {
+  const { drawing } = io.output
+  const progress = await openProgress({ drawing: isJson ? null : drawing, note: () => undefined }, what)
+  await run(progress).finally(() => progress.end())
+}
+
+interface Told {
+  withSecret: boolean
+  isJson: boolean
+}
+
+async function tell(ledger: LedgerPlace, file: string, { withSecret, isJson }: Told, io: CommandIo): Promise<number> {
+  // What `pg_dump` writes can be added up only in a database; that from which it came is.
+  const audited = ledger.database.engine === 'postgres' ? await auditLedger(ledger) : await auditFile(file)
+  if (isJson) {
+    const secretFile = withSecret ? secretFileOf(file) : null
+    io.output.printJson({ file, secretFile, ok: audited.ok, audit: audited.sentence })
+    return audited.ok ? 0 : 1
+  }
   io.output.print(file)
   if (withSecret)
     io.output.note(`The service's secret is in ${secretFileOf(file)}; keep it in a different place than the backup.`)
@@ -46,51 +79,56 @@ async function tell(ledger: LedgerPlace, file: string, withSecret: boolean, io: 
     io.output.note(
       "The backup does not contain the service's secret. Without that secret, existing API keys stop working after a restore.",
     )
-  // What `pg_dump` writes can be added up only in a database; that from which it came is.
-  const audited = ledger.database.engine === 'postgres' ? await auditLedger(ledger) : await auditFile(file)
   io.output.note(audited.sentence)
   return audited.ok ? 0 : 1
 }
 
-const restoreUsage = `Usage: farebox restore FILE [--data DIR]
+const restoreUsage = `Usage: farebox restore FILE [--data DIR] [--json]
 
 Restores the ledger of a backup into a folder without one, or into the empty PostgreSQL database that DATABASE_URL names,
 and audits it. If FILE.secret is beside FILE, the secret is restored too. Then start the service.
 
-  --data DIR  the new folder (${defaultDataFolder}); with a database, the folder for the secret`
+  --data DIR  the new folder (${defaultDataFolder}); with a database, the folder for the secret
+  --json      print where the ledger is now, and the result of the audit, as one line of JSON`
 
 export const restore: Command = {
   usage: restoreUsage,
   async run(args, io) {
     const { values, positionals } = parseArguments(args, {
       command: 'farebox restore',
-      options: { data: { type: 'string', default: defaultDataFolder } },
+      options: {
+        data: { type: 'string', default: defaultDataFolder },
+        json: { type: 'boolean', default: false },
+      },
       maxPositionals: 1,
     })
     const [file] = positionals
-    if (file === undefined) throw wrongUsage('farebox restore', 'The name of the backup is missing')
+    if (file === undefined)
+      throw wrongUsage('farebox restore', 'The FILE to restore is missing; `farebox backup` writes one')
     const ledger = await ledgerPlaceOf(values.data, io.env)
     const { database, folder } = ledger
-    if (database.engine === 'sqlite') {
-      await restoreSqlite(folder, database.path, file)
-      io.output.print(`The ledger was restored into ${folder.root}.`)
-    } else {
-      await restoreDatabase(ledger, database.url, file)
-      io.output.print('The ledger was restored into the database.')
+    const restoreLedger = async (progress: Progress) => {
+      if (database.engine === 'sqlite') return restoreSqlite(folder, database.path, file, progress)
+      progress.show({ message: 'Restoring the ledger with pg_restore' })
+      return restoreDatabase(ledger, database.url, file)
     }
+    await withProgress('Restoring the ledger', { isJson: values.json, io }, restoreLedger)
+    const into = database.engine === 'sqlite' ? folder.root : 'the database'
+    if (!values.json) io.output.print(`The ledger was restored into ${into}.`)
     const missing = await missingSecret(ledger)
     if (missing) io.output.note(missing)
     const audited = await (database.engine === 'sqlite' ? auditFile(database.path) : auditLedger(ledger))
-    io.output.note(audited.sentence)
+    if (values.json) io.output.printJson({ restored: into, ok: audited.ok, audit: audited.sentence })
+    else io.output.note(audited.sentence)
     return audited.ok ? 0 : 1
   },
 }
 
-/** The secret lies in the folder wherever the ledger is. */
+/** The secret is in the folder wherever the ledger is. */
 async function restoreDatabase({ folder, env }: LedgerPlace, url: string, file: string): Promise<void> {
   const { restorePostgres } = await import('../backup/postgres-tools.ts')
   await restorePostgres(url, file, env)
   await restoreSecret(folder, resolve(file))
-  // A folder that got nothing is none of this service.
+  // If nothing was written to the folder, it does not belong to this service.
   if ((await readFolderSecrets(folder)) !== null) await noteLedgerPlace(folder, { engine: 'postgres', url })
 }

@@ -2,6 +2,7 @@ import { type AgentSettings, readSettings } from '#agent/settings/settings.ts'
 import { catalogue } from '#agent/tools/catalogue.ts'
 import { isWalletLocked } from '#agent/wallet/wallet-keys.ts'
 import { asTyped } from '#agent/words/typed-commands.ts'
+import { systemClock } from '#contract/time.ts'
 import { listing } from '#mcp/listing.generated.ts'
 import { waitingFor } from '#toolkit/approval.ts'
 import type { Tool } from '#toolkit/define.ts'
@@ -15,7 +16,16 @@ import {
   showTool,
   showTools,
 } from '../call/shell-call.ts'
-import { CliError, type Command, type CommandIo, parseArguments, wrongUsage } from '../command.ts'
+import {
+  CliError,
+  type Command,
+  type CommandIo,
+  didYouMean,
+  parseArguments,
+  wordCharacters,
+  wrongUsage,
+} from '../command.ts'
+import { openProgress } from '../show/progress.ts'
 import { agentHost, dataFlag, withDataFlag } from '../wallet/owner-wallet.ts'
 import { askHidden, givenPassphrase, passphraseFlags } from '../wallet/terminal.ts'
 
@@ -28,8 +38,8 @@ const usage = `Usage: farebox call TOOL key=value … [--json] [--passphrase-fil
        farebox call --list [TOOL] [--json]
 
 Calls a tool as an assistant does, with the code, settings, wallet and caps of \`farebox mcp\`. Values are text, numbers, true
-or false, and JSON for lists, such as tags=["a","b"]. Approvals are asked for in the terminal; without a terminal the call
-ends and names \`farebox wallet approve\`. The result goes to stdout, progress and approvals to stderr. Ctrl-C cancels. Exits
+or false, and JSON for lists, such as tags=["a","b"]. It asks you for approvals in the terminal; without one, the call
+stops and tells you to run \`farebox wallet approve\`. The result goes to stdout, progress and approvals to stderr. Ctrl-C cancels. Exits
 with 0 for success, 1 for failure, 2 for wrong usage.
 
   --list                  list the tools, or the arguments of one tool
@@ -73,35 +83,48 @@ async function toolCalled(toolName: string): Promise<Tool> {
   return load()
 }
 
-const noSuchTool = (toolName: string) => wrongUsage(name, `There is no tool \`${toolName}\`; there are ${toolNames()}`)
+const noSuchTool = (toolName: string) =>
+  wrongUsage(
+    name,
+    `There is no tool \`${toolName.slice(0, wordCharacters)}\`. ${didYouMean(toolName, Object.keys(catalogue.tools))}The tools are ${toolNames()}`,
+  )
 
-/** The arguments as they were given, where the tool takes them. */
+/** Returns the given arguments if the tool accepts them. */
 function checked(tool: Tool, given: Record<string, unknown>): Record<string, unknown> {
   const parsed = tool.input.safeParse(given)
   if (parsed.success) return given
   const wrong = sayRefusedArguments(tool.input, given, parsed.error.issues).replace(/\.$/, '')
-  throw wrongUsage(name, `Invalid arguments for ${tool.name}: ${wrong}`)
+  throw new CliError(
+    `Invalid arguments for ${tool.name}: ${wrong}.`,
+    `Run \`${name} --list ${tool.name}\` for all of them.`,
+    2,
+  )
 }
 
-function list(toolName: string | undefined, words: readonly string[], isJson: boolean, { output }: CommandIo): number {
+async function list(
+  toolName: string | undefined,
+  words: readonly string[],
+  isJson: boolean,
+  { output }: CommandIo,
+): Promise<number> {
   if (words.length > 0) throw wrongUsage(name, '`--list` takes one tool at most')
   const tool = listing.tools.find(each => each.name === toolName)
-  if (tool) showTool(output, tool, isJson)
-  else if (toolName === undefined) showTools(output, listing.tools, isJson)
+  if (tool) await showTool(output, tool, isJson)
+  else if (toolName === undefined) await showTools(output, listing.tools, isJson)
   else throw noSuchTool(toolName)
   return 0
 }
 
-/** One call as it was written. */
+/** One call as written. */
 interface Written {
   tool: Tool
   given: Record<string, unknown>
   isJson: boolean
-  /** The wallet's folder where a flag named it. */
+  /** The wallet's folder, if a flag named it. */
   data: string | undefined
 }
 
-/** What is free needs no wallet, so the passphrase of one is asked for only once a call has failed for want of it. */
+/** Free calls need no wallet, so its passphrase is asked for only once a call has failed without it. */
 async function callTwice(
   written: Written,
   settings: AgentSettings,
@@ -130,17 +153,18 @@ async function callOnce(written: Written, settings: AgentSettings, passphrase: s
   }
 }
 
-/** The result on stdout, everything else on stderr. */
-function shellOf({ isJson, data }: Written, io: CommandIo, signal: AbortSignal): Shell {
+/** Prints the result to stdout, everything else to stderr. */
+function shellOf({ isJson, data, tool }: Written, io: CommandIo, signal: AbortSignal): Shell {
   const { output } = io
   const tell = (value: object, text: string) => (isJson ? output.printJson(value) : output.print(text))
   return {
     signal,
     tell,
     note: output.note,
+    progress: what => openProgress(output, what),
     leaveOpen(question, words) {
       if (isJson) output.note(words)
-      tell(waitingFor(question), words)
+      tell(waitingFor(question, tool.name, systemClock.now()), words)
     },
     decide: io.stdin.isTTY
       ? async question => {

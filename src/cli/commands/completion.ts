@@ -1,10 +1,10 @@
-import { type Command, type CommandEntry, parseArguments, wrongUsage } from '../command.ts'
+import { type Command, type CommandEntry, parseArguments, wordCharacters, wrongUsage } from '../command.ts'
 
 const name = 'farebox completion'
 
 const usage = `Usage: farebox completion SHELL
 
-Prints a script that completes commands, their words and their flags in a shell. SHELL is bash, zsh or fish.
+Prints a script that completes commands, subcommands and flags in a shell. SHELL is bash, zsh or fish.
 
   bash   farebox completion bash > ~/.local/share/bash-completion/completions/farebox
   zsh    farebox completion zsh > "\${fpath[1]}/_farebox"
@@ -16,27 +16,34 @@ export const completion: Command = {
     const { positionals } = parseArguments(args, { command: name, options: {}, maxPositionals: 1 })
     const [shell = ''] = positionals
     const write = Object.hasOwn(shells, shell) ? shells[shell] : undefined
-    if (!write) throw wrongUsage(name, 'SHELL is one of bash, zsh and fish')
+    if (!write)
+      throw wrongUsage(
+        name,
+        shell === ''
+          ? 'Name the shell: bash, zsh or fish'
+          : `SHELL is \`${shell.slice(0, wordCharacters)}\`, and takes bash, zsh or fish`,
+      )
     const { commands } = await import('../commands.ts')
     io.output.print(write(await Promise.all(commands.map(wordsOf))))
     return 0
   },
 }
 
-/** What can stand behind a command. */
+/** What can follow a command. */
 interface CommandWords {
   name: string
   summary: string
-  /** Its own commands, such as `create` of `wallet`. */
+  /** Its subcommands, such as `create` of `wallet`. */
   words: readonly string[]
-  /** With their dashes. */
+  /** Including their dashes. */
   flags: readonly string[]
 }
 
-/** Read from the usage that `--help` prints, so that there is no second list. */
+/** Parsed from the usage that `--help` prints, so that there is no second list. */
 async function wordsOf({ name: command, summary, load }: CommandEntry): Promise<CommandWords> {
   const { usage: text } = await load()
-  const words = [...text.matchAll(new RegExp(`farebox ${command} ([a-z][a-z-]*)`, 'g'))].map(([, word = '']) => word)
+  const { synopsesOf } = await import('../show/help.ts')
+  const words = synopsesOf(command, text).flatMap(synopsis => synopsis.words)
   const clients = command === 'install' ? (await import('../assistants/clients.ts')).assistantClients : []
   const flags = text.match(/(?<![\w-])--[a-z][a-z-]*/g) ?? []
   return {
@@ -78,6 +85,8 @@ ${table.map(command => `    ${command.name}) known=(${after(command)}) ;;`).join
 compdef _farebox farebox`,
   fish: table =>
     [
+      "complete -c farebox -n __fish_use_subcommand -f -a help -d 'Show the help of a command'",
+      `complete -c farebox -n '__fish_seen_subcommand_from help' -f -a '${all(table)}'`,
       ...table.map(
         command =>
           `complete -c farebox -n __fish_use_subcommand -f -a ${command.name} -d '${command.summary.replaceAll("'", "\\'")}'`,

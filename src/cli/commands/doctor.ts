@@ -2,7 +2,7 @@ import { dirname, resolve } from 'node:path'
 import type { Config } from '#service/config/read-config.ts'
 import { CliError, type Command, type CommandIo, parseArguments, wrongUsage } from '../command.ts'
 import { configPath, dataFolder, defaultDataFolder } from '../data/data-folder.ts'
-import { broken, type Finding, findingLine, note, ok } from '../doctor/finding.ts'
+import { broken, type Finding, findingLines, note, ok } from '../doctor/finding.ts'
 import { faultsOf, loadConfig, proxyAdvice } from '../serve/config.ts'
 import { dataFlag, withDataFlag } from '../wallet/owner-wallet.ts'
 import { givenPassphrase, passphraseFlags } from '../wallet/terminal.ts'
@@ -13,17 +13,17 @@ const usage = `Usage: farebox doctor [--config FILE] [--data DIR] [--json]
        farebox doctor --assistant [--data DIR] [--passphrase-file FILE | --passphrase-fd N] [--json]
 
 Checks everything that a service on this machine needs, and prints what works and how to fix the rest: Node, the
-configuration, the ledger (readable, audited, of this release), nodes, gas and facilitators, model servers, ffmpeg and
-packages, the port, the clock, and folder permissions. If FAREBOX_BASE_URL or FAREBOX_API_KEY is set, or with
---assistant alone, it checks what an assistant needs: its settings as \`farebox mcp\` would read them from this terminal,
-who pays, each cap and its source, its tools and folders, and whether the service answers, accepts the key and agrees on
-the time. Changes nothing and shows no secret. Exits with 1 if something is broken.
+configuration, the ledger (readable, audited, up to date), nodes, gas and facilitators, model servers, the place of
+media, ffmpeg and packages, the port, the clock, and folder permissions. If FAREBOX_BASE_URL or FAREBOX_API_KEY is set,
+it also checks what an assistant needs (with --assistant, only that): its settings as \`farebox mcp\` would read them
+from this terminal, who pays, each cap and its source, its tools and folders, and whether the service answers, accepts
+the key and agrees on the time. Changes nothing and shows no secrets. Exits with 1 if something is broken.
 
   --config FILE  the configuration (FAREBOX_CONFIG, or farebox.yaml here)
-  --data DIR     the service's folder; by default the one of the configuration, or ${defaultDataFolder} beside it
+  --data DIR     the service's folder; by default the one in the configuration, or ${defaultDataFolder} beside it
   --assistant    check only what an assistant needs; --data is then the wallet's folder (FAREBOX_DATA, or ~/.farebox)
-  --passphrase-file FILE, --passphrase-fd N  check that this opens the wallet
-  --json         one JSON object per finding: check, state (ok, note, broken), says, next`
+  --passphrase-file FILE, --passphrase-fd N  check that this passphrase unlocks the wallet
+  --json         print one JSON object per finding: check, state (ok, note, broken), says, next`
 
 export const doctor: Command = {
   usage,
@@ -60,17 +60,15 @@ export const doctor: Command = {
 
 async function tellFindings(found: readonly Finding[], isJson: boolean, { output }: CommandIo): Promise<number> {
   const { asTyped } = await import('#agent/words/typed-commands.ts')
-  for (const finding of found) {
-    const typed = finding.next === undefined ? finding : { ...finding, next: asTyped(finding.next) }
-    if (isJson) output.printJson(typed)
-    else output.print(findingLine(typed))
-  }
+  const typed = found.map(each => (each.next === undefined ? each : { ...each, next: asTyped(each.next) }))
+  if (isJson) for (const finding of typed) output.printJson(finding)
+  else for (const line of await findingLines(typed, output)) output.print(line)
   const count = found.filter(({ state }) => state === 'broken').length
   if (count && !isJson) output.note(`${count === 1 ? 'One thing is' : `${count} things are`} broken.`)
   return count ? 1 : 0
 }
 
-/** Who keeps a service alone hears nothing of an assistant. */
+/** A user who only runs a service gets no findings about an assistant. */
 async function whereAssistant(env: CommandIo['env']): Promise<readonly Finding[]> {
   if (!env.FAREBOX_BASE_URL?.trim() && !env.FAREBOX_API_KEY?.trim()) return []
   const { lookAtAssistant } = await import('../doctor/look-at-assistant.ts')
@@ -124,7 +122,7 @@ async function faultsIn(path: string, isNamed: boolean, error: unknown): Promise
   return [(isAbsent ? note : broken)(check, error.message, error.nextStep)]
 }
 
-/** Everything that does not wait for the configuration to be whole. */
+/** Everything that works even if the configuration is invalid. */
 async function lookAtRest(
   path: string,
   config: Config | null,
@@ -143,14 +141,25 @@ async function lookAtRest(
   const found = await Promise.all([
     lookAtData(folder),
     lookAtLedger(folder.root, { ...env, DATABASE_URL: database }),
-    ...(file ? [lookAtPort(file.listen, folder), ...(await lookAtServers(config as Config))] : []),
+    ...(file ? [lookAtPort(file.listen, folder), ...(await lookAtServers(path, config as Config))] : []),
     lookAtExecutables(file),
     lookAtWalletFolder(stateFolderOf(env)),
   ])
   return found.flat()
 }
 
-async function lookAtServers({ file }: Config): Promise<Promise<Finding[]>[]> {
+async function lookAtServers(path: string, { file }: Config): Promise<Promise<Finding[]>[]> {
   const { lookAtEngines, lookAtPayments } = await import('../doctor/look-at-servers.ts')
-  return [lookAtEngines(file), lookAtPayments(file.payments)]
+  return [lookAtEngines(file), lookAtPayments(file.payments), lookAtMediaOf(path, file.media)]
+}
+
+/** Without the setting they are in the data folder, which has a check of its own. */
+async function lookAtMediaOf(path: string, media: Config['file']['media']): Promise<Finding[]> {
+  if (!media) return []
+  const [{ mediaOptions }, { lookAtMedia }] = await Promise.all([
+    import('#service/config/media-config.ts'),
+    import('../doctor/look-at-media.ts'),
+  ])
+  const options = mediaOptions(media, folder => resolve(dirname(path), folder))
+  return options ? lookAtMedia(options) : []
 }

@@ -1,21 +1,24 @@
 import { writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { CliError, type Command, integerFlag, parseArguments } from '../command.ts'
 import { configPath } from '../data/data-folder.ts'
+import { asJson } from '../output.ts'
 
 const name = 'farebox init'
 
-/** Nobody waits for anything else here; a server that was named may be starting. */
+/** The user waits for nothing else here, and a server that was named may still be starting. */
 const searchMs = 2_000
 const namedServerMs = 10_000
 
-const usage = `Usage: farebox init [--config FILE] [--port N] [--no-search]
+const usage = `Usage: farebox init [--config FILE] [--port N] [--no-search] [--json]
 
 Writes a first farebox.yaml for \`farebox serve\`, with the models of servers found on this machine: Ollama, LM Studio, vLLM,
 llama.cpp, SGLang and similar, on their usual ports. An existing file is not changed.
 
   --config FILE  where to write it (FAREBOX_CONFIG, or ./farebox.yaml)
   --port N       also search this port
-  --no-search    do not search`
+  --no-search    do not search
+  --json         print what was found and written as one line of JSON`
 
 export const init: Command = {
   usage,
@@ -26,6 +29,7 @@ export const init: Command = {
         config: { type: 'string' },
         port: { type: 'string' },
         'no-search': { type: 'boolean', default: false },
+        json: { type: 'boolean', default: false },
       },
     })
     const port = integerFlag(name, 'port', values.port, 1, 65_535)
@@ -38,6 +42,12 @@ export const init: Command = {
     const servers = await findLocalServers(places, port ? namedServerMs : searchMs)
     const { found, leftOut } = lookedOver(servers)
     await writeNew(path, firstConfig(found))
+    if (values.json) {
+      const models = found.map(({ id, baseUrl, server }) => ({ id, baseUrl, server }))
+      const left = leftOut.map(({ model, baseUrl, why }) => ({ model: oneLine(model), baseUrl, why }))
+      io.output.print(asJson({ file: path, models, leftOut: left }))
+      return 0
+    }
     for (const { server, baseUrl, id } of found) io.output.print(`${id}, of ${baseUrl} (${server})`)
     for (const { model, baseUrl, why } of leftOut)
       io.output.print(`Left out: ${oneLine(model)}, of ${baseUrl}; ${why}.`)
@@ -50,7 +60,7 @@ export const init: Command = {
   },
 }
 
-/** A server's own words, for a terminal. */
+/** A server's own words, made safe for a terminal. */
 const oneLine = (name: string): string => name.replaceAll(/[^\x20-\x7e]+/g, ' ').slice(0, nameCharacters)
 
 const nameCharacters = 100
@@ -61,6 +71,8 @@ async function writeNew(path: string, text: string): Promise<void> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EEXIST') throw new CliError(`There is a ${path} already.`, 'Choose another file with `--config`.')
+    if (code === 'ENOENT')
+      throw new CliError(`There is no folder ${dirname(path)}.`, 'Create it, or choose another file with `--config`.')
     throw new CliError(`${path} cannot be written (${code}).`, 'Choose another file with `--config`.')
   }
 }

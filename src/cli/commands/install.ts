@@ -22,20 +22,20 @@ const usage = `Usage: farebox install [--json]
        farebox install CLIENT --local DIR [--tools NAMES] [--yes | --print] [--json]
        farebox install CLIENT --uninstall [--yes | --print] [--json]
 
-Adds farebox to the configuration of an MCP client, or removes it. It shows the change, asks, and keeps a copy of the old
-file beside it. Comments and everything else in the file stay as they are. No key and no passphrase is written. Without
-CLIENT it lists the clients and which of them this machine has.
+Adds farebox to the configuration of an MCP client, or removes it. It shows the change, asks you to confirm it, and keeps
+a copy of the old file beside it. Comments and everything else in the file stay as they are. Keys and passphrases are never
+written. Without CLIENT, it lists the clients and which of them are installed here.
 
   CLIENT                  ${wrapped(assistantClients.map(client => client.name))}
-  --service URL           address of the service (FAREBOX_BASE_URL, or the one that the wallet was made for)
-  --local DIR             use the running \`farebox up\` of this folder (.farebox): its service, and a wallet for its test
-                          money that is made in the first conversation
+  --service URL           address of the service (FAREBOX_BASE_URL, or the one that the wallet was created for)
+  --local DIR             use the service of the \`farebox up\` that runs on this folder (.farebox), with a wallet for its test
+                          money that is created in the first conversation
   --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox)
   --tools NAMES           tools or sets to serve, as in \`farebox mcp --tools\`
   --passphrase-file FILE  file with the wallet's passphrase; not needed with the system keychain
   --api-key               pay with an API key: the client reads FAREBOX_API_KEY from its own environment, or asks for it
   --set NAME=VALUE        a setting for the server, such as FAREBOX_MAX_DAY_USD=5; not for keys
-  --uninstall             remove the entry of farebox, and nothing else
+  --uninstall             remove farebox's entry and nothing else
   --yes                   do not ask
   --print                 show the change and write nothing
   --json                  print the result as one line of JSON`
@@ -73,12 +73,26 @@ export const install: Command = {
     const useless = forEntry.find(flag => values.uninstall && isGiven(values[flag]))
     if (useless !== undefined) throw wrongUsage(name, `\`--uninstall\` takes no \`--${useless}\``)
     if (values.yes && values.print) throw wrongUsage(name, '`--yes` writes and `--print` does not: give one of them')
+    if (values.tools !== undefined) await requireTools(values.tools)
     const { changeConfig } = await import('../assistants/change-config.ts')
     const start = startOf(client, { ...values, ...(await localOf(values)) }, io)
     const entry: Entry | null = values.uninstall ? null : client.entry(start)
     const how = { isPrint: values.print, isSure: values.yes, isJson: values.json, withInput: values['api-key'] }
     return changeConfig(client, { entry, start, machine, ...how }, io)
   },
+}
+
+/** A server that a client starts could only refuse to start. */
+async function requireTools(names: string): Promise<void> {
+  const [{ chooseTools }, { listing }] = await Promise.all([
+    import('#mcp/listing.ts'),
+    import('#mcp/listing.generated.ts'),
+  ])
+  try {
+    chooseTools(listing, readSettings({ FAREBOX_TOOLS: names }).settings.tools)
+  } catch (error) {
+    throw wrongUsage(name, (error instanceof Error ? error.message : 'Unknown tool names').replace(/\.$/, ''))
+  }
 }
 
 const isGiven = (value: string | boolean | readonly string[] | undefined): boolean =>
@@ -89,7 +103,7 @@ function wrapped(names: readonly string[]): string {
   return `one of ${names.slice(0, half).join(', ')},\n${' '.repeat(26)}${names.slice(half).join(', ')}`
 }
 
-/** The service of a running `farebox up`, and a wallet's folder beside its chains. */
+/** The service of a running `farebox up`, and a wallet's folder next to its chains. */
 async function localOf({ local, service, data }: { local?: string; service?: string; data?: string }) {
   if (local === undefined) return {}
   if (service !== undefined || data !== undefined)
@@ -114,7 +128,7 @@ interface Given {
   set: readonly string[]
 }
 
-/** How the client is to start the server. Throws wrong usage for a setting that is wrong, or that is a secret. */
+/** Returns how the client should start the server. Throws wrong usage for a setting that is invalid or secret. */
 function startOf(client: AssistantClient, given: Given, io: CommandIo): StartCommand {
   const service = given.service?.trim() ?? serviceIn(io.env)
   const env: Record<string, string> = { ...(service === null ? {} : { FAREBOX_BASE_URL: service }) }
@@ -137,7 +151,7 @@ function startOf(client: AssistantClient, given: Given, io: CommandIo): StartCom
   return { ...startCommand(io.self, { ...given, data: given.data ?? (io.env.FAREBOX_DATA?.trim() || undefined) }), env }
 }
 
-/** What is no secret; FAREBOX_DATA, FAREBOX_TOOLS and the service have flags. */
+/** Settings that are not secret; FAREBOX_DATA, FAREBOX_TOOLS and the service have flags. */
 const settable = [...amounts, 'FAREBOX_DRY_RUN', 'FAREBOX_OUTPUT_DIR', 'FAREBOX_PAYEE', 'FAREBOX_VENDOR'] as const
 
 const maySet = (variable: string): boolean => isAgentVariable(variable) && settable.some(each => each === variable)
@@ -145,9 +159,9 @@ const maySet = (variable: string): boolean => isAgentVariable(variable) && setta
 interface ListedClient {
   client: string
   title: string
-  /** Whether this machine has it. */
+  /** Whether it was found on this machine. */
   found: boolean
-  /** Whether its configuration has farebox; null where it cannot be read. */
+  /** Whether its configuration has farebox; null if it cannot be read. */
   installed: boolean | null
   file: string
 }
@@ -158,19 +172,13 @@ async function list(machine: Machine, isJson: boolean, io: CommandIo): Promise<n
     io.output.print(asJson({ clients }))
     return 0
   }
+  const [{ paintFor }, { printTable }] = await Promise.all([import('../show/style.ts'), import('../show/table.ts')])
+  const paint = paintFor(io.output)
   const rows = clients.map(({ client, found, installed, file }) => {
-    const state = installed === null ? 'cannot be read' : installed ? 'installed' : ''
+    const state = installed === null ? paint('bad', 'cannot be read') : installed ? paint('good', 'installed') : ''
     return [client, found ? 'found' : '', state, file]
   })
-  const table = [['Client', 'Here', 'farebox', 'Configuration'], ...rows]
-  const widths = [0, 1, 2].map(column => Math.max(...table.map(row => row[column]?.length ?? 0)))
-  for (const row of table)
-    io.output.print(
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
+  printTable({ head: ['Client', 'Here', 'farebox', 'Configuration'], rows, isAligned: true }, io.output)
   const { asTyped } = await import('#agent/words/typed-commands.ts')
   io.output.note(asTyped('Run `farebox install CLIENT` for one of them.'))
   return 0

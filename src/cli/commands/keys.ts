@@ -3,30 +3,40 @@ import type { ListedKey } from '#access/keys/shown-key.ts'
 import { parseUsd } from '#contract/money.ts'
 import { budgetOf, budgetOptions, openOperator } from '../admin/operator.ts'
 import { dropSecrets, rotateSecret } from '../admin/secrets.ts'
-import { type Command, type CommandIo, parseArguments, wrongUsage } from '../command.ts'
-import { defaultDataFolder } from '../data/data-folder.ts'
-import { ledgerPlaceOf } from '../data/ledger-place.ts'
+import {
+  CliError,
+  type Command,
+  type CommandIo,
+  parseArguments,
+  unknownWord,
+  wrongUsage,
+  wrongValue,
+} from '../command.ts'
+import { servicePlaceOf } from '../data/service-place.ts'
+import { asJson, type Output } from '../output.ts'
+import { paintFor } from '../show/style.ts'
 
 const name = 'farebox keys'
 
 const usage = `Usage: farebox keys create --usd N [--label TEXT] [--account ID] [--admin] [LIMITS] [--data DIR] [--json]
-       farebox keys budget ID LIMITS | --none [--data DIR]
+       farebox keys budget ID LIMITS | --none [--data DIR] [--json]
        farebox keys list [--account ID] [--data DIR] [--json]
-       farebox keys revoke ID [--data DIR]
-       farebox keys rotate-secret [--break-keys] [--data DIR]
-       farebox keys drop-secrets [--break-keys] [--data DIR]
+       farebox keys revoke ID [--data DIR] [--json]
+       farebox keys rotate-secret [--break-keys] [--data DIR] [--json]
+       farebox keys drop-secrets [--break-keys] [--data DIR] [--json]
 
 create makes an API key for a new customer with N USD of credit, and prints it once. budget limits what one key may spend.
-list shows ids, accounts and how each key begins. revoke ends a key at once. rotate-secret gives the service a new secret
-for keys and download links; the former one is accepted until drop-secrets. Stop the service before both.
+list shows ids, accounts and how each key begins. revoke ends a key at once. rotate-secret creates a new secret for keys and
+download links; the former one still works. drop-secrets stops accepting former secrets. Stop the service before you run
+rotate-secret or drop-secrets.
 
   --usd N       initial credit, for example 5 or 0.25; 0 for none
   --label TEXT  what the key is for, shown in lists
-  --account ID  create another key of this customer, or list only this customer's keys
+  --account ID  create another key for this customer, or list only this customer's keys
   --admin       a key that manages its customer's keys over the API and reads the customer's bills
-  --break-keys  drop former secrets although keys need them, or replace a lost secret: those keys stop working
-  --data DIR    the service's folder (${defaultDataFolder}); the ledger is in PostgreSQL if DATABASE_URL is set
-  --json        JSON
+  --break-keys  drop former secrets that keys still need, or replace a lost secret; those keys stop working
+  --data DIR    the service's folder (that of farebox.yaml here, or .farebox)
+  --json        print JSON
 
 LIMITS are what a key may spend in each period; other keys of the customer are not counted:
 
@@ -49,14 +59,27 @@ export const keys: Command = {
   async run(args, io) {
     const [word = '', ...rest] = args
     if (Object.hasOwn(words, word) && words[word]) return words[word](rest, io)
-    const known = Object.keys(words)
-      .map(each => `\`${each}\``)
-      .join(', ')
-    throw wrongUsage(name, word === '' ? `Choose what to do: ${known}` : `\`${word}\` is not known; there is ${known}`)
+    throw unknownWord(name, word, Object.keys(words))
   },
 }
 
-const data = { type: 'string', default: defaultDataFolder } as const
+const data = { type: 'string' } as const
+const json = { type: 'boolean', default: false } as const
+
+/** The end of a change: its facts for a program, or a sentence. */
+function tellDone({ output }: CommandIo, isJson: boolean, facts: object, sentence: string): number {
+  if (isJson) output.printJson({ ...facts, message: sentence })
+  else output.print(sentence)
+  return 0
+}
+
+/** With the name that was given, where the ledger does not know it. */
+async function about<Value>(name: string | undefined, asked: Promise<Value>): Promise<Value> {
+  return asked.catch(error => {
+    if (name === undefined || !(error instanceof CliError)) throw error
+    throw new CliError(`${name.slice(0, 100)}: ${error.message}`, error.nextStep, error.exitCode)
+  })
+}
 
 async function create(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, {
@@ -68,23 +91,27 @@ async function create(args: readonly string[], io: CommandIo): Promise<number> {
       admin: { type: 'boolean', default: false },
       ...budgetOptions,
       data,
-      json: { type: 'boolean', default: false },
+      json,
     },
   })
   const limits = budgetOf(values, name)
   const usd = values.usd ?? (values.account === undefined ? undefined : '0')
-  if (usd === undefined) throw wrongUsage(name, '`--usd` is missing')
+  if (usd === undefined) throw wrongUsage(name, '`--usd` is missing: the credit of the key, such as 5 or 0.25, or 0')
   const amountMicroUsd = parseUsd(usd)
-  if (amountMicroUsd === null || amountMicroUsd < 0n)
-    throw wrongUsage(name, '`--usd` takes an amount such as 5 or 0.25, or 0')
-  const operator = await openOperator(await ledgerPlaceOf(values.data, io.env))
+  const { mostGrantUsd } = await import('#access/keys/api-keys.ts')
+  if (amountMicroUsd === null || amountMicroUsd < 0n || amountMicroUsd > BigInt(mostGrantUsd) * 1_000_000n)
+    throw wrongValue(name, 'usd', usd, `an amount such as 5 or 0.25, at most ${mostGrantUsd}, or 0`)
+  const operator = await openOperator(await servicePlaceOf(values.data, io.env))
   try {
     const more = {
       ...(values.account === undefined ? {} : { account: values.account }),
       ...(limits ? { budget: limits } : {}),
       ...(values.admin ? { role: 'ADMIN' as const } : {}),
     }
-    const created = await operator.createKey({ usd, amountMicroUsd, label: values.label, ...more })
+    const created = await about(
+      values.account,
+      operator.createKey({ usd, amountMicroUsd, label: values.label, ...more }),
+    )
     if (values.json) io.output.printJson(created)
     else io.output.print(created.key)
     return 0
@@ -96,18 +123,18 @@ async function create(args: readonly string[], io: CommandIo): Promise<number> {
 async function budget(args: readonly string[], io: CommandIo): Promise<number> {
   const { values, positionals } = parseArguments(args, {
     command: name,
-    options: { ...budgetOptions, none: { type: 'boolean', default: false }, data },
+    options: { ...budgetOptions, none: { type: 'boolean', default: false }, data, json },
     maxPositionals: 1,
   })
   const [id] = positionals
   if (id === undefined) throw wrongUsage(name, 'The id of the key is missing; `farebox keys list` shows it')
   const limits = budgetOf(values, name)
   if ((limits === null) !== values.none) throw wrongUsage(name, 'Give the limits, or `--none`')
-  const operator = await openOperator(await ledgerPlaceOf(values.data, io.env))
+  const operator = await openOperator(await servicePlaceOf(values.data, io.env))
   try {
-    await operator.setBudget(id, limits)
-    io.output.print(limits ? `Key ${id} now has these limits.` : `Key ${id} has no limit.`)
-    return 0
+    await about(id, operator.setBudget(id, limits))
+    const sentence = limits ? `Key ${id} now has these limits.` : `Key ${id} has no limit.`
+    return tellDone(io, values.json, { id }, sentence)
   } finally {
     await operator.close()
   }
@@ -116,13 +143,13 @@ async function budget(args: readonly string[], io: CommandIo): Promise<number> {
 async function list(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, {
     command: name,
-    options: { account: { type: 'string' }, data, json: { type: 'boolean', default: false } },
+    options: { account: { type: 'string' }, data, json },
   })
-  const operator = await openOperator(await ledgerPlaceOf(values.data, io.env))
+  const operator = await openOperator(await servicePlaceOf(values.data, io.env))
   try {
-    const listed = await operator.listKeys(values.account)
+    const listed = await about(values.account, operator.listKeys(values.account))
     if (values.json) io.output.printJson(listed)
-    else for (const line of sayKeys(listed, Date.now())) io.output.print(line)
+    else for (const line of await sayKeys(listed, Date.now(), io.output)) io.output.print(line)
     return 0
   } finally {
     await operator.close()
@@ -130,14 +157,13 @@ async function list(args: readonly string[], io: CommandIo): Promise<number> {
 }
 
 async function revoke(args: readonly string[], io: CommandIo): Promise<number> {
-  const { values, positionals } = parseArguments(args, { command: name, options: { data }, maxPositionals: 1 })
+  const { values, positionals } = parseArguments(args, { command: name, options: { data, json }, maxPositionals: 1 })
   const [id] = positionals
   if (id === undefined) throw wrongUsage(name, 'The id of the key is missing; `farebox keys list` shows it')
-  const operator = await openOperator(await ledgerPlaceOf(values.data, io.env))
+  const operator = await openOperator(await servicePlaceOf(values.data, io.env))
   try {
-    await operator.revokeKey(id)
-    io.output.print(`Key ${id} was revoked.`)
-    return 0
+    await about(id, operator.revokeKey(id))
+    return tellDone(io, values.json, { id }, `Key ${id} was revoked.`)
   } finally {
     await operator.close()
   }
@@ -146,22 +172,22 @@ async function revoke(args: readonly string[], io: CommandIo): Promise<number> {
 async function rotate(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, {
     command: name,
-    options: { 'break-keys': { type: 'boolean', default: false }, data },
+    options: { 'break-keys': { type: 'boolean', default: false }, data, json },
   })
-  io.output.print(await rotateSecret(await ledgerPlaceOf(values.data, io.env), values['break-keys']))
-  return 0
+  const sentence = await rotateSecret(await servicePlaceOf(values.data, io.env), values['break-keys'])
+  return tellDone(io, values.json, {}, sentence)
 }
 
 async function drop(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, {
     command: name,
-    options: { 'break-keys': { type: 'boolean', default: false }, data },
+    options: { 'break-keys': { type: 'boolean', default: false }, data, json },
   })
-  io.output.print(await dropSecrets(await ledgerPlaceOf(values.data, io.env), values['break-keys']))
-  return 0
+  const sentence = await dropSecrets(await servicePlaceOf(values.data, io.env), values['break-keys'])
+  return tellDone(io, values.json, {}, sentence)
 }
 
-/** What a list says of the secret that a key needs; nothing where all is as it should be. */
+/** A list's note about the secret that a key needs; empty if it needs the current one. */
 const needs: Readonly<Record<KeyNeeds, string>> = {
   current: '',
   former: 'needs a former secret',
@@ -169,24 +195,27 @@ const needs: Readonly<Record<KeyNeeds, string>> = {
   unmarked: 'made by the first release, perhaps under a former secret',
 }
 
-/** One line a key, newest first, for the user. */
-export function sayKeys(keys: readonly ListedKey[], nowMs: number): string[] {
+/** One line a key, newest first, for the user; on a terminal a table. */
+export async function sayKeys(keys: readonly ListedKey[], nowMs: number, output: Output): Promise<string[]> {
   if (keys.length === 0) return ['There are no keys.']
-  return keys.map(key =>
-    [
+  const { tableLines } = await import('../show/table.ts')
+  const head = ['Id', 'Key', 'Customer', 'Made', 'Role', 'State', 'Secret', 'Limits', 'Label']
+  const paint = paintFor(output)
+  const rows = keys.map(key => {
+    const state = stateOf(key, nowMs)
+    return [
       key.id,
       `${key.prefix}…`,
       key.account,
-      `made ${dayOf(key.createdAtMs)}`,
+      output.isTerminal ? dayOf(key.createdAtMs) : `made ${dayOf(key.createdAtMs)}`,
       key.role === 'ADMIN' ? 'ADMIN' : '',
-      stateOf(key, nowMs),
-      needs[key.needs],
+      paint(state.startsWith('active') ? 'good' : 'bad', state),
+      paint('caution', needs[key.needs]),
       limitsOf(key),
-      JSON.stringify(key.label),
+      asJson(key.label),
     ]
-      .filter(part => part !== '')
-      .join('  '),
-  )
+  })
+  return tableLines({ head, rows }, output)
 }
 
 function stateOf({ revokedAtMs, expiresAtMs }: ListedKey, nowMs: number): string {

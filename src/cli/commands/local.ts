@@ -1,30 +1,38 @@
-import { displayUsd, microUsd, parseUsd } from '#contract/money.ts'
-import { CliError, type Command, type CommandIo, parseArguments, wrongUsage } from '../command.ts'
+import { displayUsd, formatUsd, microUsd, parseUsd } from '#contract/money.ts'
+import {
+  CliError,
+  type Command,
+  type CommandIo,
+  parseArguments,
+  unknownWord,
+  wrongUsage,
+  wrongValue,
+} from '../command.ts'
 import { dataFolder, defaultDataFolder } from '../data/data-folder.ts'
 import { runningService } from '../data/service-admin.ts'
 
 const name = 'farebox local'
 
-const usage = `Usage: farebox local fund ADDRESS --usd N [--data DIR]
-       farebox local stake ADDRESS --tokens N [--data DIR]
-       farebox local env [--rail base|solana] [--data DIR]
+const usage = `Usage: farebox local fund ADDRESS --usd N [--data DIR] [--json]
+       farebox local stake ADDRESS --tokens N [--data DIR] [--json]
+       farebox local env [--rail base|solana] [--data DIR] [--json]
 
 fund sends test USDC to an address, EVM (0x…) or Solana (base58), on the local chains of a running \`farebox up\`. It has
-no value elsewhere. stake stakes test tokens for an EVM address; each token gives its wallet 1 USD of credit a day there,
-within a minute. env prints the settings for the test wallet, for a shell: eval "$(farebox local env)".
+no value elsewhere. stake stakes test tokens for an EVM address; each token gives the wallet 1 USD of credit a day at
+that service, from within a minute. env prints the settings for the test wallet, for a shell: eval "$(farebox local env)".
 
   --usd N      amount, for example 25
   --tokens N   number of tokens, for example 2
   --rail NAME  chain that the wallet pays on: base (default) or solana
-  --data DIR   the folder of that \`up\` (${defaultDataFolder})`
+  --data DIR   the folder of that \`up\` (${defaultDataFolder})
+  --json       print the result as one line of JSON`
 
 export const local: Command = {
   usage,
   async run(args, io) {
     const [word = '', ...rest] = args
     if (Object.hasOwn(words, word) && words[word]) return words[word](rest, io)
-    const known = '`fund`, `stake` and `env`'
-    throw wrongUsage(name, word === '' ? `Choose what to do: ${known}` : `\`${word}\` is not known; there are ${known}`)
+    throw unknownWord(name, word, Object.keys(words))
   },
 }
 
@@ -34,14 +42,19 @@ const words: Readonly<Record<string, (args: readonly string[], io: CommandIo) =>
   env,
 }
 
-/** The key that it prints is one of a local chain, which lies in a plain file anyway. */
+const shared = {
+  data: { type: 'string', default: defaultDataFolder },
+  json: { type: 'boolean', default: false },
+} as const
+
+/** The key that it prints belongs to a local chain, and is in an unencrypted file anyway. */
 async function env(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, {
     command: name,
-    options: { rail: { type: 'string', default: 'base' }, data: { type: 'string', default: defaultDataFolder } },
+    options: { rail: { type: 'string', default: 'base' }, ...shared },
   })
   const payingOn = Object.hasOwn(rails, values.rail) ? rails[values.rail] : undefined
-  if (!payingOn) throw wrongUsage(name, '`--rail` takes `base` or `solana`')
+  if (!payingOn) throw wrongValue(name, 'rail', values.rail, '`base` or `solana`')
   const folder = dataFolder(values.data)
   const running = await runningService(folder)
   if (!running)
@@ -52,15 +65,19 @@ async function env(args: readonly string[], io: CommandIo): Promise<number> {
     FAREBOX_OUTPUT_DIR: folder.output,
     ...(await payingOn(folder.root)),
   }
+  if (values.json) {
+    io.output.printJson(variables)
+    return 0
+  }
   for (const variable of otherKeys.filter(name => !Object.hasOwn(variables, name))) io.output.print(`unset ${variable}`)
   for (const [variable, value] of Object.entries(variables)) io.output.print(`export ${variable}=${quoted(value)}`)
   return 0
 }
 
-/** A key of the other chain that an earlier one left in the shell would pay as well. */
+/** A key of the other chain that was set earlier in the shell would pay too. */
 const otherKeys: readonly string[] = ['FAREBOX_WALLET_KEY', 'FAREBOX_SOLANA_KEY', 'FAREBOX_SOLANA_RPC_URL']
 
-/** What makes an agent pay on each chain of the folder. */
+/** What an agent needs to pay on each chain of the folder. */
 const rails: Readonly<Record<string, (root: string) => Promise<Record<string, string>>>> = {
   async base(root) {
     const { loadLocalKeys } = await import('#local/keys.ts')
@@ -84,30 +101,31 @@ const rails: Readonly<Record<string, (root: string) => Promise<Record<string, st
   },
 }
 
-/** For a POSIX shell, whatever a folder is called. */
+/** For a POSIX shell, whatever a folder's name. */
 const quoted = (text: string): string => (/^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
 
 async function stake(args: readonly string[], io: CommandIo): Promise<number> {
   const { values, positionals } = parseArguments(args, {
     command: name,
-    options: { tokens: { type: 'string' }, data: { type: 'string', default: defaultDataFolder } },
+    options: { tokens: { type: 'string' }, ...shared },
     maxPositionals: 1,
   })
   const [address] = positionals
-  if (address === undefined) throw wrongUsage(name, 'The address is missing')
-  // A token has as many decimals as a dollar of the local chain.
+  if (address === undefined) throw wrongUsage(name, 'The ADDRESS is missing: 0x and 40 digits, or base58 for Solana')
+  // A token has as many decimals as a dollar on the local chain.
   const amount = values.tokens === undefined ? null : parseUsd(values.tokens)
-  if (amount === null || amount <= 0n) throw wrongUsage(name, '`--tokens` takes a number such as 2')
+  if (amount === null || amount <= 0n) throw wrongValue(name, 'tokens', values.tokens ?? '', 'a number such as 2')
   const { stakeLocally } = await import('#local/evm/chain.ts')
   const staked = await orInWords(stakeLocally({ dataDir: dataFolder(values.data).root, address, amount }))
-  const credit = displayUsd(microUsd(staked.stake))
-  io.output.print(
-    `${staked.address} has ${credit} of credit each day, starting within a minute (${staked.transaction}).`,
-  )
+  const daily = microUsd(staked.stake)
+  const sentence = `${staked.address} has ${displayUsd(daily)} of credit each day, starting within a minute (${staked.transaction}).`
+  const { transaction } = staked
+  if (values.json) io.output.printJson({ address: staked.address, creditADayUsd: formatUsd(daily), transaction })
+  else io.output.print(sentence)
   return 0
 }
 
-/** What the local chain says, as an error of the command. */
+/** Turns the local chain's errors into errors of the command. */
 async function orInWords<Value>(asked: Promise<Value>): Promise<Value> {
   const { LocalChainError } = await import('#local/chain/folder.ts')
   return asked.catch(error => {
@@ -119,16 +137,18 @@ async function orInWords<Value>(asked: Promise<Value>): Promise<Value> {
 async function fund(args: readonly string[], io: CommandIo): Promise<number> {
   const { values, positionals } = parseArguments(args, {
     command: name,
-    options: { usd: { type: 'string' }, data: { type: 'string', default: defaultDataFolder } },
+    options: { usd: { type: 'string' }, ...shared },
     maxPositionals: 1,
   })
   const [address] = positionals
-  if (address === undefined) throw wrongUsage(name, 'The address is missing')
+  if (address === undefined) throw wrongUsage(name, 'The ADDRESS is missing: 0x and 40 digits, or base58 for Solana')
   const amount = values.usd === undefined ? null : parseUsd(values.usd)
-  if (amount === null || amount <= 0n) throw wrongUsage(name, '`--usd` takes an amount such as 25')
+  if (amount === null || amount <= 0n) throw wrongValue(name, 'usd', values.usd ?? '', 'an amount such as 25')
   const { fundFromFaucet } = await import('#local/faucet.ts')
   const order = { dataDir: dataFolder(values.data).root, address, amountMicroUsd: amount }
   const funded = await orInWords(fundFromFaucet(order))
-  io.output.print(`${funded.address} has ${displayUsd(funded.balanceMicroUsd)} of test money (${funded.transaction}).`)
+  const { balanceMicroUsd, transaction } = funded
+  if (values.json) io.output.printJson({ address: funded.address, balanceUsd: formatUsd(balanceMicroUsd), transaction })
+  else io.output.print(`${funded.address} has ${displayUsd(balanceMicroUsd)} of test money (${transaction}).`)
   return 0
 }

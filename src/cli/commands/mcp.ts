@@ -20,7 +20,7 @@ import { givenPassphrase, passphraseFlags, readPassphraseFile } from '../wallet/
 
 const name = 'farebox mcp'
 
-/** Where `--http` listens unless told; next to the service and the proxy. */
+/** Default port of `--http`; next to the service and the proxy. */
 const httpPort = 8404
 
 const usage = `Usage: farebox mcp [--tools NAMES] [--http [--port N] [--json]] [--passphrase-file FILE | --passphrase-fd N] [--data DIR]
@@ -51,6 +51,7 @@ export const mcp: Command = {
   async run(args, io) {
     const { values: written } = parseArguments(args, {
       command: name,
+      takesEmpty: true,
       options: {
         tools: { type: 'string' },
         http: { type: 'boolean', default: false },
@@ -62,7 +63,7 @@ export const mcp: Command = {
         'print-config': { type: 'string' },
       },
     })
-    // A client that starts this with what the user was asked for writes the flags of answers that nobody gave, too.
+    // A client that starts this with the user's settings also passes flags for settings without an answer.
     const values = filledIn(written)
     if (written['print-config'] !== undefined) {
       const { printConfig } = await import('../assistants/print-config.ts')
@@ -97,7 +98,7 @@ export const mcp: Command = {
   },
 }
 
-/** A file is read again where the wallet has changed; what came by a descriptor is there once. */
+/** A file is reread if the wallet has changed; a descriptor can be read only once. */
 function againFrom(file: string | undefined, first: string | null, { env }: CommandIo) {
   return {
     file: file ?? null,
@@ -108,8 +109,9 @@ function againFrom(file: string | undefined, first: string | null, { env }: Comm
 /** The ones below are the client's. */
 const firstFreeDescriptor = 3
 
-/** What serves over stdio is imported above, because files that load in one wave start an assistant sooner. */
+/** The code for stdio is imported above, because loading files together makes an assistant start sooner. */
 async function overStdio(options: EndpointOptions, io: CommandIo): Promise<number> {
+  if (io.stdin.isTTY) await sayWhatFor(io)
   const session = serveMcp(options)
   const stop = io.untilStopped()
   stop.addEventListener('abort', () => void session.close(), { once: true })
@@ -117,7 +119,15 @@ async function overStdio(options: EndpointOptions, io: CommandIo): Promise<numbe
   return 0
 }
 
-/** An unknown name of a tool is wrong usage, told with the names that there are. */
+/** A user who starts it by hand sees nothing happen: an assistant is what talks to it. */
+async function sayWhatFor({ output }: CommandIo): Promise<void> {
+  const { asTyped } = await import('#agent/words/typed-commands.ts')
+  output.note('farebox mcp is waiting for an MCP client: an assistant starts it and talks to it on stdin and stdout.')
+  output.note(asTyped('To add it to your assistant, press Ctrl-C and run `farebox install CLIENT`.'))
+  output.note(asTyped('To call its tools from this terminal, run `farebox call --list`.'))
+}
+
+/** An unknown tool name is wrong usage, with the known names. */
 function chosen<Result>(choose: () => Result): Result {
   try {
     return choose()
@@ -126,7 +136,7 @@ function chosen<Result>(choose: () => Result): Result {
   }
 }
 
-/** Serves by Streamable HTTP until a signal comes. The token stands in a file of its owner's and is told by its path alone. */
+/** Serves over Streamable HTTP until a signal comes. The token is in a private file, and only its path is printed. */
 async function overHttp(
   options: Omit<ServeHttp, 'isToken'>,
   { env }: AgentSettings,

@@ -7,12 +7,12 @@ import { givenPassphrase, passphraseFlags } from '../wallet/terminal.ts'
 
 const name = 'farebox proxy'
 
-/** Where it listens unless told. */
+/** The default port. */
 const proxyPort = 8403
 
 const usage = `Usage: farebox proxy [--port N] [--passphrase-file FILE | --passphrase-fd N] [--data DIR] [--json]
 
-Opens a local address for any client of the OpenAI API, and pays for its calls from the wallet within the caps.
+Serves the OpenAI API on a local address for any client, and pays for its calls from the wallet, within the caps.
 Settings come from the environment, as for \`farebox mcp\`. Clients send FAREBOX_PROXY_TOKEN as their API key; if it is not
 set, each start prints a new token. FAREBOX_UNPRICED_CALLS=allow permits calls whose price is not known beforehand. Consent
 policies need \`farebox wallet approve\`.
@@ -60,7 +60,7 @@ export const proxy: Command = {
 
 type Running = Awaited<ReturnType<typeof import('#agent/proxy/create-proxy.ts').createProxy>>
 
-/** The token stands in what is printed here and nowhere else, unless its owner set it. */
+/** The token is only printed here, unless its owner set it. */
 function say({ url, token, serviceUrl, wallet }: Running, isJson: boolean, { output, env }: CommandIo): void {
   if (isJson) {
     output.printJson({ url, token, serviceUrl, wallet })

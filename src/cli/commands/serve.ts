@@ -1,8 +1,8 @@
 import { dirname, resolve } from 'node:path'
 import { lineLog } from '#host/log.ts'
-import { type Command, integerFlag, parseArguments, whenAborted, wrongUsage } from '../command.ts'
+import { type Command, integerFlag, parseArguments, whenAborted, wrongUsage, wrongValue } from '../command.ts'
 import { configPath, dataFolder } from '../data/data-folder.ts'
-import { loadConfig, orTellFaults, sayConfig } from '../serve/config.ts'
+import { configFacts, loadConfig, orTellFaults, sayConfig } from '../serve/config.ts'
 import { startServing } from '../serve/start-serving.ts'
 import {
   joinWorkers,
@@ -15,18 +15,19 @@ import {
 
 const name = 'farebox serve'
 
-const usage = `Usage: farebox serve [--config FILE] [--check] [--workers N] [--log-level LEVEL]
+const usage = `Usage: farebox serve [--config FILE] [--check [--json]] [--workers N] [--log-level LEVEL]
 
-Serves the API for the models of a configuration. Prints \`ready URL\` once it serves. Logs to stderr, one line of JSON each.
+Serves the API for the models of a configuration. Prints \`ready URL\` when it accepts requests, and logs to stderr as lines of JSON.
 
   --config FILE      the configuration (FAREBOX_CONFIG, or ./farebox.yaml); \`farebox init\` writes one
   --check            validate the configuration and exit
+  --json             with --check: print what would be served as one line of JSON
   --workers N        processes that serve together on one port; more than one needs a ledger in PostgreSQL
   --log-level LEVEL  error, warn or info; the default is in the configuration
 
-SIGTERM and Ctrl-C stop the service: running requests may finish, for a minute at most. A second one stops it at once.
-SIGHUP reloads models, prices, deprecations, upstreams and their keys, plan, limits and the system prompt. Other changes
-need a restart. An invalid file changes nothing.
+SIGTERM and Ctrl-C stop the service; requests in flight get up to a minute to finish. A second signal stops it at once.
+SIGHUP (not on Windows) reloads models, prices, deprecations, upstreams and their keys, plan, limits and the system
+prompt. Other changes need a restart. An invalid file changes nothing.
 See docs/operations/run.md.`
 
 const levels = ['error', 'warn', 'info'] as const
@@ -40,10 +41,12 @@ export const serve: Command = {
       options: {
         config: { type: 'string' },
         check: { type: 'boolean', default: false },
+        json: { type: 'boolean', default: false },
         workers: { type: 'string' },
         'log-level': { type: 'string' },
       },
     })
+    if (values.json && !values.check) throw wrongUsage(name, '`--json` belongs to `--check`')
     const asked = levelOf(values['log-level'])
     const count = integerFlag(name, 'workers', values.workers, 1, mostWorkers) ?? 1
     const path = configPath(values.config, io.env)
@@ -52,7 +55,8 @@ export const serve: Command = {
     if (values.check) {
       await orTellFaults(path, io.output, () => checkWhole(config))
       if (count > 1) await requireForWorkers(config.file, folder, io.env, silent)
-      for (const line of sayConfig(config.file)) io.output.print(line)
+      if (values.json) io.output.printJson(configFacts(config.file))
+      else for (const line of await sayConfig(config.file, io.output)) io.output.print(line)
       return 0
     }
     const hidden = new Set(config.secrets)
@@ -96,20 +100,24 @@ function levelOf(text: string | undefined): Level | undefined {
   if (text === undefined) return undefined
   const level = levels.find(each => each === text)
   if (level) return level
-  throw wrongUsage(name, `\`--log-level\` takes ${levels.join(', ')}`)
+  throw wrongValue(name, 'log-level', text, levels.join(', '))
 }
 
 const nothing = () => undefined
 const silent = { info: nothing, warn: nothing, error: nothing }
 
-/** Makes every engine and reads every key, without asking anything of anybody. */
+/** Creates every engine and reads every key, without making any request. */
 async function checkWhole(config: Awaited<ReturnType<typeof loadConfig>>): Promise<void> {
   config.openModels({ folder: '.', log: silent, keep: (_, make) => make() })
   config.checkPayments()
 }
 
-/** Runs at each SIGHUP, one after the other, until the result is called; systems without that signal have no reload. */
-export function onReloadSignal(run: () => Promise<void>): () => void {
+/**
+ * Runs at each SIGHUP, one after the other, until the result is called. Windows has no such signal: there its name stands for
+ * a console that closes.
+ */
+export function onReloadSignal(run: () => Promise<void>, platform: string = process.platform): () => void {
+  if (platform === 'win32') return () => {}
   let last = Promise.resolve()
   const reload = () => {
     last = last.then(run)

@@ -20,8 +20,8 @@ is involved.
   --no-journey       skip the demo
   --port N           port (8402); 0 lets the system choose
   --host ADDRESS     address to listen on (127.0.0.1)
-  --data DIR         data folder (${defaultDataFolder}); a second start continues with it
-  --json             one JSON event a line
+  --data DIR         data folder (${defaultDataFolder}); later starts continue with its contents
+  --json             print one JSON event per line
   --no-local-models  do not offer models of servers found on this machine
   --token-name NAME  the local token's EIP-712 name, for clients that have one built in
 
@@ -49,8 +49,8 @@ export const up: Command = {
     const port = integerFlag(name, 'port', values.port, 0, 65_535) ?? defaultPort
     const tokenName = values['token-name']
     const stopped = io.untilStopped()
-    const report = values.json ? reportAsJson(io.output) : reportInWords(io.output)
-    await requireEncoder()
+    const report = values.json ? reportAsJson(io.output) : await reportInWords(io.output)
+    await requirePackages()
     const findsModels = !values['no-local-models']
     const service = await start({ port, host: values.host, data: values.data, tokenName, findsModels, stopped }, io)
     try {
@@ -61,7 +61,7 @@ export const up: Command = {
       const end = values['no-journey'] ? 'succeeded' : await journey(service, values.data, report, stopped, io)
       if (values.once) return end === 'succeeded' ? 0 : 1
       if (!values.json && !stopped.aborted) {
-        for (const line of await sayServing(service, dataFolder(values.data))) io.output.print(line)
+        for (const line of await sayServing(service, dataFolder(values.data), io.output)) io.output.print(line)
       }
       await whenAborted(stopped)
       return 0
@@ -72,17 +72,29 @@ export const up: Command = {
   },
 }
 
-/** Said before anything starts, because a video without an encoder would only fail later. */
-async function requireEncoder(): Promise<void> {
-  const { FfmpegMissing } = await import('#host/media/ffmpeg.ts')
-  const { requireFfmpeg } = await import('#host/media/media-workers.ts')
-  const { videoEncoders } = await import('#host/media/ffmpeg.ts')
+/**
+ * Checked before anything starts, because a video without an encoder would only fail later. A clone has these packages
+ * after `npm ci`, and the installed package does not; all of them are named at once.
+ */
+async function requirePackages(): Promise<void> {
+  const [{ FfmpegMissing, videoEncoders }, { requireFfmpeg }, { isAnvilInstalled }] = await Promise.all([
+    import('#host/media/ffmpeg.ts'),
+    import('#host/media/media-workers.ts'),
+    import('#local/evm/anvil.ts'),
+  ])
+  const missing = isAnvilInstalled() ? [] : ['@foundry-rs/anvil']
   try {
     await requireFfmpeg(videoEncoders)
   } catch (error) {
     if (!(error instanceof FfmpegMissing)) throw error
-    throw new CliError(error.problem, error.nextStep)
+    if (error.isInstalled) throw new CliError(error.problem, error.nextStep)
+    missing.push('node-av')
   }
+  if (missing.length === 0) return
+  throw new CliError(
+    `\`${name}\` needs ${missing.join(' and ')}, which ${missing.length === 1 ? 'is' : 'are'} not installed.`,
+    `Run \`npm install --ignore-scripts ${missing.join(' ')}\`, then start it again.`,
+  )
 }
 
 async function start(
@@ -101,7 +113,7 @@ async function start(
     import('#local/chain/folder.ts'),
   ])
   const { tokenName, data, ...where } = options
-  // By the environment alone, because its address may carry a password.
+  // Only from the environment, because its address may contain a password.
   const database = io.env.DATABASE_URL
   const ledger = await ledgerPlaceOf(data, io.env)
   if (ledger.database.engine === 'postgres') await requireNoLedgerHere(ledger.folder)

@@ -1,48 +1,56 @@
-import { type Command, wrongUsage } from '../command.ts'
-import { approveQuestion, refuseQuestion } from '../wallet/approve.ts'
+import { type Command, unknownWord } from '../command.ts'
+import { approveQuestion, denyQuestion } from '../wallet/approve.ts'
 import { createWallet } from '../wallet/create-wallet.ts'
 import { exportWallet, moveWallet, resolvePayment, startWallet, stopWallet } from '../wallet/manage-wallet.ts'
 import { openPage } from '../wallet/open-page.ts'
+import { sendMoney } from '../wallet/send-money.ts'
 import { showReceipts } from '../wallet/show-receipts.ts'
 import { showAddress, showStatus } from '../wallet/show-wallet.ts'
 
 const name = 'farebox wallet'
 
 const usage = `Usage: farebox wallet create [--service URL] [--keychain] [--passphrase-file FILE | --passphrase-fd N] [--data DIR]
-       farebox wallet address [--rail base|solana] [--qr] [--data DIR]
+                             [--json]
+       farebox wallet address [--rail base|solana] [--qr | --json] [--data DIR]
        farebox wallet status [--json] [--passphrase-file FILE | --passphrase-fd N] [--data DIR]
        farebox wallet receipts [--refused] [--json | --csv] [--passphrase-file FILE | --passphrase-fd N] [--data DIR]
-       farebox wallet approve|refuse [ID] [--data DIR]
+       farebox wallet approve|deny [ID] [--data DIR]
        farebox wallet open [--no-browser] [--data DIR]
+       farebox wallet send ADDRESS AMOUNT [--facilitator URL | --print] [--data DIR]
        farebox wallet resolve ID [--data DIR]
        farebox wallet export [--data DIR]
        farebox wallet stop|start|move [--data DIR]
 
 create    creates a key for Base and one for Solana, encrypted with a passphrase, and prints their addresses
 address   prints the addresses, Base first
-status    shows balances, credit at the service, caps and what they leave, payees, and pending approvals
+status    shows balances, credit at the service, caps and what is left of them, payees, and pending approvals
 receipts  lists recent payments and their outcomes, and charges with verified receipts
 approve   shows a pending approval and records your decision; also reverses a denial. Needs a terminal
-refuse    denies a pending approval. Without ID, both commands take the only pending one
-open      opens a local page with everything pending, behind a link that works once. Needs a terminal
+deny      denies a pending approval. Without ID, both commands take the only pending one
+open      opens the wallet's page in your browser, with a link that works once: balances, caps, spending, receipts,
+          approvals, and the stop switch. Needs a terminal
+send      sends USDC to an address of yours, on Base or Solana; AMOUNT is USD, or all. Shows the transfer, then asks for
+          a confirmation and the passphrase. Needs a terminal
 resolve   records what you found on the chain for a payment whose outcome is unknown
-export    shows the secret keys after the passphrase. Needs a terminal
+export    asks for the passphrase and shows the secret keys. Needs a terminal
 stop      stops every process that shares the journal: nothing more is signed or sent
 start     lifts the stop, and resumes refills that were paused. Needs a terminal
-move      accepts this journal for the wallet's keys on this machine, also after an older copy was restored. Shows the
-          difference first. Needs a terminal
+move      accepts this journal for the wallet's keys on this machine, even an older copy that was restored. Shows
+          the difference first. Needs a terminal
 
-  --service URL           ask this service where it wants to be paid, and let the wallet pay there
+  --service URL           ask this service for its payment address, and let the wallet pay it
   --keychain              also keep the keys in the system keychain, so that the assistant needs no passphrase
   --rail NAME             only the address on base or solana
   --qr                    show the address as a QR code
   --passphrase-file FILE  file with the passphrase, readable by you only
   --passphrase-fd N       read the passphrase from this open file descriptor, for example 0 for stdin
-  --deny                  with approve: deny, as refuse does
+  --deny                  with approve: the same as \`deny\`
   --no-browser            only print the link
+  --facilitator URL       with send: who settles the transfer and pays the network fee
+  --print                 with send, on Base: print the signed transfer, to submit it from another wallet
   --refused               list payments that the wallet refused; with --json each has a statement signed by its key
-  --json                  JSON, with amounts as strings of micro-USD
-  --csv                   CSV
+  --json                  print JSON, with amounts as strings of micro-USD
+  --csv                   print CSV
   --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox; that of \`farebox up\` is .farebox/agent)`
 
 const words: Readonly<Record<string, Command['run']>> = {
@@ -51,8 +59,9 @@ const words: Readonly<Record<string, Command['run']>> = {
   status: showStatus,
   receipts: showReceipts,
   approve: approveQuestion,
-  refuse: refuseQuestion,
+  deny: denyQuestion,
   open: openPage,
+  send: sendMoney,
   resolve: resolvePayment,
   export: exportWallet,
   stop: stopWallet,
@@ -65,6 +74,6 @@ export const wallet: Command = {
   async run([word = '', ...rest], io) {
     const run = Object.hasOwn(words, word) ? words[word] : undefined
     if (run) return run(rest, io)
-    throw wrongUsage(name, `Choose what to do: ${Object.keys(words).join(', ')}`)
+    throw unknownWord(name, word, Object.keys(words))
   },
 }

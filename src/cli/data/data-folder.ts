@@ -2,7 +2,7 @@ import { chmod, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { makeFolder, syncFile, syncFolder } from '#host/files.ts'
 
-/** Where everything of one `farebox up` lies. */
+/** Where everything of one `farebox up` is stored. */
 export interface DataFolder {
   root: string
   database: string
@@ -10,9 +10,9 @@ export interface DataFolder {
   engines: string
   /** Written while a service runs here: its address and the token of its admin API. */
   admin: string
-  /** Signs keys' hashes and download addresses of this local service. */
+  /** Hashes keys and signs download addresses of this local service. */
   secret: string
-  /** The wallet, journal and files of the assistant. */
+  /** The assistant's wallet, journal and files. */
   agent: string
   output: string
 }
@@ -21,7 +21,7 @@ export const defaultDataFolder = '.farebox'
 
 export const defaultConfig = 'farebox.yaml'
 
-/** Where the configuration is: as told, by FAREBOX_CONFIG, or beside where the command is run. */
+/** Returns the configuration's path: as given, from FAREBOX_CONFIG, or in the working folder. */
 export const configPath = (told: string | undefined, env: Readonly<Record<string, string | undefined>>): string =>
   told ?? (env.FAREBOX_CONFIG || defaultConfig)
 
@@ -38,7 +38,7 @@ export function dataFolder(path: string): DataFolder {
   }
 }
 
-/** Replaces a file that only its owner may read. Once this resolves, a loss of power leaves the new one. */
+/** Replaces a file that only its owner may read. Once this resolves, the new one survives a power loss. */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
   await makeFolder(dirname(path))
   const part = `${path}.part`

@@ -2,24 +2,24 @@ import { randomBytes } from 'node:crypto'
 import { CliError } from '../command.ts'
 import { type DataFolder, readFileIfThere, writePrivateFile } from './data-folder.ts'
 
-/** The first hashes and signs; those that follow are former ones, which are still accepted. */
+/** The first hashes and signs; the others are former ones, which are still accepted. */
 export type Secrets = readonly [string, ...string[]]
 
 const secretBytes = 32
 
-/** Former secrets that are kept: each makes looking up a key and a link a little dearer. */
+/** Former secrets to keep: each makes looking up a key or link slightly slower. */
 const mostFormerSecrets = 4
 
 const newSecret = (): string => randomBytes(secretBytes).toString('base64url')
 
-/** One a line, the current one first; null where no service was ever started here. */
+/** One per line, the current one first; null if no service was ever started here. */
 export async function readFolderSecrets(folder: DataFolder): Promise<Secrets | null> {
   const text = await readFileIfThere(folder.secret)
   const [current, ...former] = (text ?? '').split('\n').flatMap(line => line.trim() || [])
   return current === undefined ? null : [current, ...former]
 }
 
-/** The local service's secrets; one is made on first use. */
+/** Returns the local service's secrets; one is created on first use. */
 export async function folderSecrets(folder: DataFolder): Promise<Secrets> {
   const kept = await readFolderSecrets(folder)
   if (kept) return kept
@@ -31,7 +31,7 @@ export async function folderSecrets(folder: DataFolder): Promise<Secrets> {
 export const writeFolderSecrets = (folder: DataFolder, secrets: Secrets): Promise<void> =>
   writePrivateFile(folder.secret, `${secrets.join('\n')}\n`)
 
-/** Puts a new secret before the others. Throws where too many former ones are still kept. */
+/** Puts a new secret before the others. Throws if too many former ones are still kept. */
 export async function rotateFolderSecret(folder: DataFolder): Promise<Secrets> {
   const former = await folderSecrets(folder)
   if (former.length > mostFormerSecrets) {
@@ -45,16 +45,16 @@ export async function rotateFolderSecret(folder: DataFolder): Promise<Secrets> {
   return rotated
 }
 
-/** What a service that starts on a folder takes: of the environment where it is set there, else the folder's own. */
+/** The secrets for starting a service on a folder: from the environment if set, else the folder's own. */
 export const secretsToStart = (
   folder: DataFolder,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<Secrets> | Secrets => (env.FAREBOX_SECRET ? environmentSecrets(env) : folderSecrets(folder))
 
-/** What `FAREBOX_SECRET` may not be shorter than: a word could be guessed. */
+/** Minimum length of `FAREBOX_SECRET`: a word could be guessed. */
 const leastCharacters = 32
 
-/** The secrets of a service that several machines run, or whose operator keeps them. */
+/** Returns the secrets of a service that runs on several machines, or whose operator stores them. */
 export function environmentSecrets(env: Readonly<Record<string, string | undefined>>): Secrets {
   const { FAREBOX_SECRET: current = '', FAREBOX_FORMER_SECRET: former = '' } = env
   const wrong = [current, ...(former ? [former] : [])].some(secret => secret.trim().length < leastCharacters)

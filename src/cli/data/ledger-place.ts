@@ -1,22 +1,25 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { AuditReader } from '#ledger/audit/audit-reader.ts'
+import type { FoldingStore } from '#ledger/store/entry-fold.ts'
 import type { DatabasePlace } from '#ledger/store/open-store.ts'
-import type { Store } from '#ledger/store/store.ts'
 import { CliError } from '../command.ts'
 import { configPath, type DataFolder, dataFolder, readFileIfThere, writePrivateFile } from './data-folder.ts'
 import { environmentSecrets, readFolderSecrets, type Secrets } from './folder-secrets.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The ledger of a service, and the folder that it keeps beside it. */
+/** A service's ledger, and the folder that belongs to it. */
 export interface LedgerPlace {
   folder: DataFolder
   database: DatabasePlace
   env: Environment
 }
 
-/** Where DATABASE_URL says, else in the folder, unless that remembers that its ledger is elsewhere. It comes by the environment alone, because it may carry a password. */
+/**
+ * Uses DATABASE_URL, else the folder, unless that records that its ledger is elsewhere. The address comes only from the
+ * environment, because it may contain a password.
+ */
 export async function ledgerPlaceOf(data: string, env: Environment): Promise<LedgerPlace> {
   const { databasePlace } = await import('#ledger/store/open-store.ts')
   const folder = dataFolder(data)
@@ -35,24 +38,24 @@ const noService = ({ folder, env }: LedgerPlace): CliError =>
     `Start one with \`${starting(env)}\`, or give its folder with \`--data\`.`,
   )
 
-/** A folder with a configuration is that of a service of its own; `up` would start a trial beside it. */
+/** A folder with a configuration belongs to a service of its own; `up` would start a trial beside it. */
 const starting = (env: Environment): string => (existsSync(configPath(undefined, env)) ? 'farebox serve' : 'farebox up')
 
-/** Throws where the folder holds no service. What holds one of another machine is told by opening it. */
+/** Throws if the folder has no service. Opening it reveals whether it belongs to another machine's. */
 export async function requireLedger(ledger: LedgerPlace): Promise<void> {
   if (ledger.database.engine === 'postgres') return
   const hasSecret = (await readFileIfThere(ledger.folder.secret)) !== null
   if (!hasSecret && !existsSync(ledger.database.path)) throw noService(ledger)
 }
 
-/** A service that keeps its ledger in PostgreSQL leaves a folder with its secret and no database. */
+/** A service with its ledger in PostgreSQL leaves a folder with its secret and no database. */
 const ledgerElsewhere = ({ folder: { root }, env }: LedgerPlace): CliError =>
   new CliError(
     `There is no service ledger in ${root}.`,
     `If its ledger is in PostgreSQL, set the same DATABASE_URL as the service; otherwise start the service once with \`${starting(env)}\`.`,
   )
 
-/** What the service hashes and signs with: of the environment where it is set there, else the folder's. */
+/** The secrets with which the service hashes and signs: from the environment if set, else the folder's. */
 export async function requireSecrets(ledger: LedgerPlace): Promise<Secrets> {
   if (ledger.env.FAREBOX_SECRET) return environmentSecrets(ledger.env)
   const secrets = await readFolderSecrets(ledger.folder)
@@ -66,14 +69,14 @@ export async function requireSecrets(ledger: LedgerPlace): Promise<Secrets> {
   throw existsSync(ledger.database.path) ? secretMissing(ledger.folder) : noService(ledger)
 }
 
-/** As a ledger is that was restored without it. */
+/** For example a ledger that was restored without it. */
 const secretMissing = ({ root, secret }: DataFolder): CliError =>
   new CliError(
     `The secret of the ledger in ${root} is missing.`,
     `Put the former service’s secret into ${secret} or FAREBOX_SECRET. Only if it is lost, run \`farebox keys rotate-secret --break-keys\`.`,
   )
 
-/** Reads the ledger as it is now, while a service writes. The caller closes it. */
+/** Reads a snapshot of the ledger, while a service writes. The caller closes it. */
 export async function openReader(ledger: LedgerPlace): Promise<AuditReader> {
   await requireLedger(ledger)
   const { sqliteAuditReader, postgresAuditReader } = await import('#ledger/audit/audit-reader.ts')
@@ -82,15 +85,33 @@ export async function openReader(ledger: LedgerPlace): Promise<AuditReader> {
     if (!existsSync(database.path)) throw ledgerElsewhere(ledger)
     return sqliteAuditReader(database.path)
   }
-  const reader = await postgresAuditReader(database.url).catch(error => {
-    throw unreachable(error)
+  const reader = await postgresAuditReader(database.url).catch(async error => {
+    throw await notOpened(error, database.url)
   })
   if (await hasLedger(reader)) return reader
+  const mayCreate = await mayCreateSchema(reader)
   await reader.close()
-  throw new CliError(
-    'The PostgreSQL database has no service ledger.',
-    'Start the service with this database once, or check DATABASE_URL.',
-  )
+  throw new NoLedgerYet(mayCreate)
+}
+
+/** A database in which no service was started yet. */
+export class NoLedgerYet extends CliError {
+  /** Whether the role may create the ledger's schema in it. */
+  readonly mayCreate: boolean
+
+  constructor(mayCreate: boolean) {
+    super(
+      'The PostgreSQL database has no service ledger.',
+      'Start the service with this database once, or check DATABASE_URL.',
+    )
+    this.mayCreate = mayCreate
+  }
+}
+
+async function mayCreateSchema(reader: AuditReader): Promise<boolean> {
+  const asked = "SELECT 1 AS may WHERE has_database_privilege(current_database(), 'CREATE')"
+  for await (const _ of reader.rows(asked)) return true
+  return false
 }
 
 /** A ledger of any release has accounts. */
@@ -100,33 +121,34 @@ async function hasLedger(reader: AuditReader): Promise<boolean> {
   return false
 }
 
-/** The driver's own words may repeat the address with its password. */
-const unreachable = (error: unknown): CliError => {
+async function notOpened(error: unknown, url: string): Promise<CliError> {
+  const { openingFailure } = await import('#ledger/store/postgres/opening-failure.ts')
   const { code } = error as NodeJS.ErrnoException
-  return new CliError(
-    `The PostgreSQL database cannot be opened${code ? ` (${code})` : ''}.`,
-    'Start it, or check DATABASE_URL.',
-  )
+  const { fact, nextStep } = openingFailure(error, url) ?? {
+    fact: `The PostgreSQL database cannot be opened${code ? ` (${code})` : ''}.`,
+    nextStep: 'See its log, or check DATABASE_URL.',
+  }
+  return new CliError(fact, nextStep)
 }
 
-/** Opens the ledger to write: that of a folder for this process alone. Throws the store's own errors. */
-export async function openLedger({ database }: LedgerPlace): Promise<Store> {
+/** Opens the ledger for writing; one in a folder belongs to this process alone. Throws the store's own errors. */
+export async function openLedger({ database }: LedgerPlace): Promise<FoldingStore> {
   const { openStore } = await import('#ledger/store/open-store.ts')
   const name = database.engine === 'sqlite' ? `sqlite:${database.path}` : database.url
   return openStore(name)
 }
 
-/** PostgreSQL's codes of a table, a column, a schema and a function that is not there; its words come in any language. */
+/** PostgreSQL's codes for a missing table, column, schema and function; its messages may be in any language. */
 const missingCodes: unknown[] = ['42P01', '42703', '3F000', '42883']
 
-/** Whether a statement failed because the tables are those of another release. */
+/** Whether a statement failed because the tables are from another release. */
 export const isOtherSchema = (error: unknown): boolean =>
   error instanceof Error &&
   ('errcode' in error
     ? /no such (table|column)/.test(error.message)
     : 'code' in error && missingCodes.includes(error.code))
 
-/** Answers as `read` does; tables of another release are told in a sentence. */
+/** Returns what `read` does; words the failure if the tables are from another release. */
 export const withSameSchema = <Value>(read: Promise<Value>): Promise<Value> =>
   read.catch(error => {
     if (!isOtherSchema(error)) throw error
@@ -136,10 +158,10 @@ export const withSameSchema = <Value>(read: Promise<Value>): Promise<Value> =>
     )
   })
 
-/** Says that the ledger of a folder is in PostgreSQL, and in which database: never with a user or a password. */
+/** Records that a folder's ledger is in PostgreSQL, and in which database, but never a user or password. */
 const markOf = (folder: DataFolder): string => join(dirname(folder.database), 'books-in-postgresql')
 
-/** Lets a folder remember that its ledger is elsewhere, so that no empty one is begun where DATABASE_URL is forgotten. */
+/** Records in a folder that its ledger is elsewhere, so that no empty one is started if DATABASE_URL is forgotten. */
 export async function noteLedgerPlace(folder: DataFolder, database: DatabasePlace): Promise<void> {
   if (database.engine !== 'postgres') return
   const { host, pathname } = new URL(database.url)
@@ -147,7 +169,7 @@ export async function noteLedgerPlace(folder: DataFolder, database: DatabasePlac
   if ((await readFileIfThere(markOf(folder))) !== place) await writePrivateFile(markOf(folder), place)
 }
 
-/** Throws where DATABASE_URL is not set, and the ledger of the folder is in PostgreSQL. */
+/** Throws if DATABASE_URL is not set but the folder's ledger is in PostgreSQL. */
 async function requireLedgerHere(folder: DataFolder): Promise<void> {
   const place = await readFileIfThere(markOf(folder))
   if (place === null) return
@@ -157,7 +179,7 @@ async function requireLedgerHere(folder: DataFolder): Promise<void> {
   )
 }
 
-/** Throws where a start on PostgreSQL would leave a ledger in the folder behind. */
+/** Throws if a start on PostgreSQL would abandon a ledger in the folder. */
 export async function requireNoLedgerHere(folder: DataFolder): Promise<void> {
   if ((await readFileIfThere(markOf(folder))) !== null || !(await hasAccounts(folder.database))) return
   throw new CliError(
@@ -166,7 +188,7 @@ export async function requireNoLedgerHere(folder: DataFolder): Promise<void> {
   )
 }
 
-/** Nobody has money in a ledger without accounts. One that cannot be read may have some. */
+/** A ledger without accounts has no money. One that cannot be read may have some. */
 async function hasAccounts(path: string): Promise<boolean> {
   if (!existsSync(path)) return false
   const { sqliteAuditReader } = await import('#ledger/audit/audit-reader.ts')
@@ -188,10 +210,10 @@ interface Audited {
   sentence: string
 }
 
-/** Audits the ledger in a file that nobody writes to. */
+/** Audits the ledger in a file to which nothing is written. */
 export const auditFile = (file: string): Promise<Audited> => auditIn(file, 'in it')
 
-/** Audits the ledger as it is now. */
+/** Audits the current ledger. */
 export async function auditLedger(ledger: LedgerPlace): Promise<Audited> {
   const reader = await openReader(ledger)
   try {
@@ -201,11 +223,11 @@ export async function auditLedger(ledger: LedgerPlace): Promise<Audited> {
   }
 }
 
-/** A ledger of another release is left to that one. */
+/** A ledger of another release is left to that release. */
 async function auditIn(ledger: string | AuditReader, where: string): Promise<Audited> {
   const { audit } = await import('#ledger/audit/audit.ts')
   try {
-    // Nobody may be there to free a hold whose process died: it is freed at the next start.
+    // If no process is there to free a dead process's hold, the next start does.
     const { ok, counts } = await audit(ledger, { expiredHoldMs: Number.MAX_SAFE_INTEGER })
     const rows = `${counts.entries} rows of ${counts.accounts} accounts`
     return ok

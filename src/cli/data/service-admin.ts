@@ -4,14 +4,17 @@ import { z } from 'zod'
 import type { WrongSecret } from '#access/keys/server-secret.ts'
 import type { Log } from '#host/log.ts'
 import type { StoreError } from '#ledger/store/store.ts'
+import type { MediaUnusable } from '#media/media-store.ts'
 import { CliError } from '../command.ts'
 import { type DataFolder, readFileIfThere } from './data-folder.ts'
 
-/** What a running service leaves for the operator's commands. */
+/** What a running service leaves for operators' commands. */
 export const AdminRecord = z.object({ url: z.string(), token: z.string(), pid: z.number().int() })
 export type AdminRecord = z.output<typeof AdminRecord>
 
-/** The service that runs on a folder, or null where none does. A record that a killed process left is none. */
+/**
+ * Returns the service that runs on a folder, or null if none does. A record left by a killed process does not count.
+ */
 export async function runningService(folder: DataFolder): Promise<AdminRecord | null> {
   const text = await readFileIfThere(folder.admin)
   if (text === null) return null
@@ -40,10 +43,13 @@ const adminTimeoutMs = 15_000
 
 const noAnswer = ['The service of this folder does not answer.', 'Start it again, then repeat this.'] as const
 
-/** Its port is closed, so it was asked nothing: it ends at the moment, or was killed. */
+/** Its port is closed, so it received no request: it is just ending, or was killed. */
 export class ServiceGone extends CliError {}
 
-/** Asks a running service to do an operator's command. */
+/** It received the request and may have done what was asked. */
+export class AnswerLost extends CliError {}
+
+/** Asks a running service to execute an operator's command. */
 export async function askService(service: AdminRecord, path: string, body: unknown): Promise<unknown> {
   const response = await fetch(`${service.url}${path}`, {
     method: 'POST',
@@ -53,25 +59,32 @@ export async function askService(service: AdminRecord, path: string, body: unkno
     signal: AbortSignal.timeout(adminTimeoutMs),
   }).catch(error => {
     const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
-    throw code === 'ECONNREFUSED' ? new ServiceGone(...noAnswer) : new CliError(...noAnswer)
+    throw code === 'ECONNREFUSED' ? new ServiceGone(...noAnswer) : new AnswerLost(...noAnswer)
   })
-  const answer: unknown = await response.json().catch(() => null)
+  const answer: unknown = await response.json().catch(() => {
+    throw new AnswerLost(...noAnswer)
+  })
   if (response.ok) return answer
   const refusal = Refusal.safeParse(answer)
   const sentence = refusal.success ? refusal.data.error : `The service refused this (${response.status}).`
-  throw new CliError(sentence, 'Check the arguments, then repeat this.')
+  throw new CliError(sentence, whereNamesAre)
 }
 
-/** Our own service's words for what was wrong. */
+/** What to do where the ledger does not know a key or an account. */
+export const whereNamesAre = '`farebox keys list` shows the keys and their accounts.'
+
+/** Our own service's error message. */
 const Refusal = z.object({ error: z.string() })
 
-/** A start of the service, and its end with the last charges, take a few seconds; a command of the operator a moment. */
+/**
+ * Starting a service, and stopping it with the last charges, take a few seconds; an operator's command takes a moment.
+ */
 export const folderWaitMs = 15_000
 export const folderAskMs = 50
 
 /**
- * Opens a folder that another process may have for a moment: a command that ends soon, a service that starts or ends.
- * `open` runs again while it throws `folder_in_use`, for at most 15 s; `goesOn` throws where waiting is of no use.
+ * Opens a folder that another process may have briefly: a command that ends soon, a service that starts or stops.
+ * `open` is retried while it throws `folder_in_use`, for at most 15 s; `goesOn` throws if waiting is useless.
  */
 export async function openWhenFree<Opened>(
   folder: DataFolder,
@@ -94,8 +107,8 @@ export async function openWhenFree<Opened>(
 const warmAfterMs = 100
 
 /**
- * Loads what the first chat and the first wallet need once the service answers, so that no start waits for it, and keeps
- * what was compiled: a start after a kill would compile it anew. Answers what stops it.
+ * Loads what the first chat and the first wallet need once the service answers, so that no start waits for it, and
+ * saves the compiled code, which a start after a kill would otherwise compile again. Returns a function that stops it.
  */
 export function warmSoon(service: { warm(): Promise<void> }, log: Log): () => Promise<void> {
   let warming = Promise.resolve()
@@ -111,31 +124,39 @@ export function warmSoon(service: { warm(): Promise<void> }, log: Log): () => Pr
 
 const isFolderInUse = (error: unknown): boolean => isStoreError(error) && error.kind === 'folder_in_use'
 
-/** Throws where a service runs on the folder, which does not end soon. */
+/** Throws if a service runs on the folder and does not end soon. */
 export async function requireNoService(folder: DataFolder): Promise<void> {
   const running = await runningService(folder)
   if (running) throw folderInUse(folder, running)
 }
 
-/** What opening a folder's service threw, with who holds the folder where that is why; other errors as they are. */
+/**
+ * Explains an error from opening a folder's service with who has the folder, if that is why; other errors are returned
+ * unchanged.
+ */
 export async function folderFailure(error: unknown, folder: DataFolder): Promise<unknown> {
   if (isWrongSecret(error)) return wrongSecret(error)
+  if (isMediaUnusable(error)) return new CliError(error.fact, error.nextStep)
   if (!isStoreError(error)) return error
   if (error.kind === 'folder_in_use') return folderInUse(folder, await runningService(folder))
+  if (error.failure) return new CliError(error.failure.fact, error.failure.nextStep)
   if (error.kind === 'damaged_database') return new CliError(error.message, restoreIt)
   return new CliError(error.message, 'Or choose another folder with `--data`.')
 }
 
-/** What brings a damaged ledger back. */
+/** How to restore a damaged ledger. */
 const restoreIt =
   'Move it and the files that begin with its name away, then run `farebox restore BACKUP` with your last backup.'
 
-/** By its name, because loading the class would load the store. */
+/** By name, because loading the class would load the store. */
 export const isStoreError = (error: unknown): error is StoreError =>
   error instanceof Error && error.name === 'StoreError'
 
 export const isWrongSecret = (error: unknown): error is WrongSecret =>
   error instanceof Error && error.name === 'WrongSecret'
+
+const isMediaUnusable = (error: unknown): error is MediaUnusable =>
+  error instanceof Error && error.name === 'MediaUnusable'
 
 export const wrongSecret = ({ fact, nextStep }: WrongSecret): CliError => new CliError(fact, nextStep)
 

@@ -1,20 +1,23 @@
+import type { Output } from '../output.ts'
+import { paintFor } from '../show/style.ts'
+
 /** How long a check waits for an answer. */
 const askMs = 5_000
 
-/** The most of an answer that is read. */
+/** How much of an answer is read. */
 const answerCharacters = 64 * 1024
 
 export interface Told {
-  /** 0 where nobody answered. */
+  /** 0 without an answer. */
   status: number
   body: unknown
-  /** Of its `Date`, or null. */
+  /** From its `Date`, or null. */
   atMs: number | null
-  /** Why nobody answered: `ECONNREFUSED`, `time-out`; never the address. */
+  /** Why there was no answer: `ECONNREFUSED`, `time-out`; never the address. */
   reason: string
 }
 
-/** One question over HTTP, without following to another place. Never rejects. */
+/** Makes one HTTP request without following redirects. Never rejects. */
 export async function ask(url: string, init: { headers?: Record<string, string>; body?: unknown } = {}): Promise<Told> {
   try {
     const response = await fetch(url, {
@@ -56,23 +59,23 @@ function reasonOf(error: unknown): string {
   return code ?? 'no answer'
 }
 
-/** The answer to a question over JSON-RPC; null where there was none. */
+/** Returns the answer to a JSON-RPC call; null if there was none. */
 export async function askNode(url: string, method: string, params: readonly unknown[] = []) {
   const told = await ask(url, { body: { jsonrpc: '2.0', id: 1, method, params } })
   const { result = null } = (told.body ?? {}) as { result?: unknown }
   return { ...told, result }
 }
 
-/** Of an address whose path, query and user may be secret. */
+/** Returns only the host, because path, query and user may be secret. */
 export const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : 'its address')
 
-/** What one check found, as one line; never with a secret, nor with more of an address than its host. */
+/** The result of one check, as one line; never with a secret, or with more of an address than its host. */
 export interface Finding {
-  /** What was looked at: `configuration`, `engine`, … */
+  /** What was checked: `configuration`, `engine`, … */
   check: string
   state: 'ok' | 'note' | 'broken'
   says: string
-  /** What to do, where there is something. */
+  /** What to do, if anything. */
   next?: string
 }
 
@@ -82,5 +85,19 @@ export const note = (check: string, says: string, next: string): Finding => ({ c
 export const broken = (check: string, says: string, next: string): Finding => ({ check, state: 'broken', says, next })
 
 /** `!! ledger: It does not add up. Run …` */
-export const findingLine = ({ check, state, says, next }: Finding): string =>
+const findingLine = ({ check, state, says, next }: Finding): string =>
   `${{ ok: 'ok', note: '--', broken: '!!' }[state]} ${check}: ${says}${next ? ` ${next}` : ''}`
+
+const marks = { ok: ['good', '✓'], note: ['caution', '!'], broken: ['bad', '✗'] } as const
+
+/** A line a finding; on a terminal a table, with what to do on a line of its own. */
+export async function findingLines(findings: readonly Finding[], output: Output): Promise<string[]> {
+  if (!output.isTerminal) return findings.map(findingLine)
+  const { tableLines } = await import('../show/table.ts')
+  const paint = paintFor(output)
+  const rows = findings.map(({ check, state, says, next }) => {
+    const [tone, mark] = marks[state]
+    return [`${paint(tone, mark)} ${check}`, says + (next ? `\n→ ${next}` : '')]
+  })
+  return tableLines({ rows }, output)
+}

@@ -4,11 +4,11 @@ import type { CommandIo } from '../command.ts'
 import { ask, broken, type Finding, note, ok, type Told } from './finding.ts'
 
 export interface AssistantFlags {
-  /** Opens an encrypted wallet, where one was given. */
+  /** Opens an encrypted wallet, if one was given. */
   passphrase: string | null
 }
 
-/** What an assistant on this machine would find who is started with these settings: all of it, and nothing is changed. */
+/** Checks everything that an assistant started on this machine with these settings would find; changes nothing. */
 export async function lookAtAssistant(
   env: CommandIo['env'],
   { passphrase }: AssistantFlags,
@@ -27,7 +27,7 @@ export async function lookAtAssistant(
     settingsOf(env, problems.length),
     toolsOf(settings),
     foldersOf(settings, folder),
-    // What is not intact is neither asked nor opened.
+    // With invalid settings, nothing is called or opened.
     ...(problems.length > 0 ? [] : looks(settings, folder, passphrase)),
   ])
   return [...told, ...found.flat()]
@@ -37,11 +37,12 @@ function looks(settings: AgentSettings, folder: string, passphrase: string | nul
   return [
     import('./look-at-wallet.ts').then(({ lookAtPayer }) => lookAtPayer(settings, folder, passphrase)),
     import('./look-at-wallet.ts').then(({ lookAtCaps }) => lookAtCaps(settings.env, folder)),
+    import('./look-at-wallet.ts').then(({ lookAtTransfers }) => lookAtTransfers(settings.env, folder)),
     lookAtService(settings),
   ]
 }
 
-/** Names alone: some of their values are secrets. */
+/** Only names, because some of their values are secrets. */
 async function settingsOf(env: CommandIo['env'], problemCount: number): Promise<Finding[]> {
   const { isAgentVariable } = await import('#agent/settings/settings.ts')
   const names = Object.keys(env).filter(name => isAgentVariable(name) && env[name]?.trim())
@@ -99,10 +100,12 @@ async function foldersOf({ outputFolder }: AgentSettings, folder: string): Promi
 
 const check = 'service'
 
-/** Services take sign-ins of clocks that differ by less. */
+/** Services accept sign-ins from clocks that differ by less. */
 const mostSkewMs = 60_000
 
-/** Whether the service is there, takes the API key, and has the same time. A key goes to no other address. */
+/**
+ * Checks whether the service is there, accepts the API key, and has the same time. A key is sent to no other address.
+ */
 export async function lookAtService({ env, apiKey }: AgentSettings): Promise<readonly Finding[]> {
   const { baseUrlOf } = await import('#agent/settings/wallet-settings.ts')
   const baseUrl = baseUrlOf(env).replace(/\/+$/, '')
@@ -124,7 +127,7 @@ function whetherThere({ status, reason, body }: Told, baseUrl: string, isNamed: 
         : `${howToHaveService().replace(/^s/, 'S')}.`,
     )
   const isService = status === 200 && Array.isArray((body as { data?: unknown } | null)?.data)
-  // Some list their models to callers alone, and a list may be longer than what is read of it.
+  // Some list their models only to callers, and a list may be longer than what is read of it.
   if (isService || status === 401 || status === 402 || (status === 200 && body === null))
     return ok(check, `${baseUrl} answers${isNamed ? '' : '; it is used because FAREBOX_BASE_URL is not set'}.`)
   return broken(

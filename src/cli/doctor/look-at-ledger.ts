@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import type { AuditReader } from '#ledger/audit/audit-reader.ts'
 import { CliError } from '../command.ts'
-import { auditLedger, type LedgerPlace, ledgerPlaceOf, openReader } from '../data/ledger-place.ts'
+import { auditLedger, type LedgerPlace, ledgerPlaceOf, NoLedgerYet, openReader } from '../data/ledger-place.ts'
 import { broken, type Finding, note, ok } from './finding.ts'
 
 const check = 'ledger'
 
-/** Whether the ledger opens, is of this release, and adds up. */
+/** Checks whether the ledger opens, is from this release, and adds up. */
 export async function lookAtLedger(
   data: string,
   env: Readonly<Record<string, string | undefined>>,
@@ -24,6 +24,7 @@ export async function lookAtLedger(
       ...(await releaseOf(ledger)),
     ]
   } catch (error) {
+    if (error instanceof NoLedgerYet) return [noLedger(error)]
     if (error instanceof CliError) return [broken(check, error.message, error.nextStep)]
     const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('\n', 1)
     return [
@@ -35,6 +36,15 @@ export async function lookAtLedger(
     ]
   }
 }
+
+const noLedger = ({ mayCreate }: NoLedgerYet): Finding =>
+  mayCreate
+    ? ok(check, 'The PostgreSQL database has no ledger yet; the first start creates one.')
+    : broken(
+        check,
+        'The PostgreSQL database has no ledger yet, and its role may not create one.',
+        'Run `GRANT CREATE ON DATABASE … TO …` as the owner of the database.',
+      )
 
 async function releaseOf(ledger: LedgerPlace): Promise<Finding[]> {
   const { migrations } = await (ledger.database.engine === 'sqlite'

@@ -15,7 +15,7 @@ interface Wanted {
   neededFor: string
 }
 
-/** Programs and packages that a service may need: those that the file asks for, or all of them where there is none. */
+/** Checks executables and packages that a service may need: those for the file, or all of them without one. */
 export async function lookAtExecutables(file: ConfigFile | null): Promise<Finding[]> {
   const found = await Promise.all([ffmpeg(), ...wantedBy(file).map(packages)])
   return found.flat()
@@ -43,7 +43,7 @@ function packages({ packages: names, neededFor }: Wanted): Finding {
   return broken('packages', `${neededFor} lacks ${missing.join(', ')}.`, `npm install ${missing.join(' ')}`)
 }
 
-/** Without loading it: some take seconds. */
+/** Without loading it, because some take seconds. */
 function isThere(name: string): boolean {
   try {
     return findPackageJSON(name, import.meta.url) !== undefined
@@ -100,13 +100,13 @@ function wantedBy(file: ConfigFile | null): Wanted[] {
   ]
 }
 
-/** Less is a day of videos, or an hour of a log. */
+/** Less than this fits only a day of videos, or an hour of a log. */
 const fewFreeBytes = 1024 ** 3
 
-/** Bits of everyone but the owner. */
+/** Permission bits of everyone but the owner. */
 const others = 0o077
 
-/** Whether this user alone reads what is secret in the service's folder, and there is room. */
+/** Checks whether only this user can read the secrets in the service's folder, and whether there is room. */
 export async function lookAtData({ root, secret, admin, database }: DataFolder): Promise<Finding[]> {
   const check = 'data folder'
   const there = await stat(root).catch(() => null)
@@ -137,7 +137,7 @@ export async function lookAtData({ root, secret, admin, database }: DataFolder):
   ]
 }
 
-/** The folder of an assistant's wallet: whether it is its owner's alone. Nothing in it is read. */
+/** Checks whether an assistant's wallet folder is private to its owner. Nothing in it is read. */
 export async function lookAtWalletFolder(folder: string): Promise<Finding[]> {
   const check = 'wallet'
   if (!(await stat(folder).catch(() => null)))
@@ -156,7 +156,7 @@ export async function lookAtWalletFolder(folder: string): Promise<Finding[]> {
   return [ok(check, `The files in ${folder} are readable only by this user.`)]
 }
 
-/** Whether this user may write in a folder, or make it where it is not there. */
+/** Whether this user may write in a folder, or create it if missing. */
 export async function mayBeMade(path: string): Promise<boolean> {
   const there = await stat(path).catch(() => null)
   if (there) return there.isDirectory() && mayWrite(path)
@@ -181,7 +181,7 @@ const mayWrite = (path: string): Promise<boolean> =>
     () => false,
   )
 
-/** Whether the service could listen where it is to, or does already. */
+/** Checks whether the service could listen at its address, or already does. */
 export async function lookAtPort(at: { host: string; port: number }, folder: DataFolder): Promise<Finding[]> {
   const running = await runningService(folder)
   if (running) return [await lookAtRunning(running)]

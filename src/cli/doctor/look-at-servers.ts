@@ -4,15 +4,15 @@ import { ask, askNode, broken, type Finding, hostOf, note, ok } from './finding.
 interface Server {
   baseUrl: string
   apiKey?: string
-  /** Where it says something without being paid. */
+  /** An address that answers without being paid. */
   path: string
   models: string[]
 }
 
-/** Servers that are asked at once; a file may name hundreds. */
+/** Servers to ask at once; a file may name hundreds. */
 const askedAtOnce = 8
 
-/** Whether every server that a model runs on is there, and takes its key. Each is asked once. */
+/** Checks whether every server that a model runs on is there, and accepts its key. Each is asked once. */
 export async function lookAtEngines(file: ConfigFile): Promise<Finding[]> {
   const servers = serversOf(file)
   const found: Finding[] = []
@@ -62,14 +62,14 @@ type Payments = NonNullable<ConfigFile['payments']>
 
 /** How many settlements the key should have gas for: some hours of a small service. */
 const settlementsAhead = 20n
-/** Of one transfer with an authorisation, with room. */
+/** Gas of one transfer by authorization, with a margin. */
 const gasOfSettlement = 100_000n
 const lamportsOfSettlement = 10_000n
 
-/** Clocks that differ by more refuse each other's signatures sooner or later. */
+/** Clocks that differ by more eventually reject each other's signatures. */
 const skewMs = 30_000
 
-/** Nodes, facilitators and gas of the rails that are set. */
+/** Checks nodes, facilitators and gas of the configured rails. */
 export async function lookAtPayments(payments: Payments | undefined): Promise<Finding[]> {
   if (!payments)
     return [note('payments', 'Top-ups are not configured: only `farebox keys` gives credit.', 'See docs/payments.md.')]
@@ -101,7 +101,7 @@ async function evmNode({ rpcUrl, network, facilitatorKey }: Payments['evm']): Pr
   ]
 }
 
-/** The clock of this machine against that of a server that was asked anyway. */
+/** Compares this machine's clock with that of a server that was called anyway. */
 export function clock(atMs: number | null): Finding[] {
   if (atMs === null) return []
   const offMs = Math.abs(Date.now() - atMs)

@@ -7,7 +7,10 @@ import { broken, type Finding, note, ok } from './finding.ts'
 
 const check = 'who pays'
 
-/** Which of the three pays, as the assistant decides it: keys of the environment, an API key, the wallet of the folder. */
+/**
+ * Checks which of the three pays, as the assistant decides it: keys in the environment, an API key, the folder's
+ * wallet.
+ */
 export async function lookAtPayer(
   { env, apiKey }: AgentSettings,
   folder: string,
@@ -58,7 +61,7 @@ const capsCheck = 'caps'
 
 type WalletStatus = Awaited<ReturnType<OwnerWallet['status']>>
 
-/** Each cap with where it comes from, what is used of them, and what keeps the wallet from paying at all. */
+/** Shows each cap with its source, how much is used, and what prevents the wallet from paying at all. */
 export async function lookAtCaps(env: AgentEnvironment, folder: string): Promise<readonly Finding[]> {
   const [{ capsInEffect }, { journalStatus }] = await Promise.all([
     import('#agent/settings/caps-in-effect.ts'),
@@ -89,6 +92,35 @@ export async function lookAtCaps(env: AgentEnvironment, folder: string): Promise
   }
 }
 
+/** Shows transfers that are not known to have arrived; checking the chain completes those that have. */
+export async function lookAtTransfers(env: AgentEnvironment, folder: string): Promise<readonly Finding[]> {
+  const [{ journalStatus, openOwnerWallet }, { openOwnerSends }, { baseUrlOf }, { withLocalNodes }] = await Promise.all(
+    [
+      import('#agent/wallet/owner-wallet.ts'),
+      import('#agent/wallet/send-from-wallet.ts'),
+      import('#agent/settings/wallet-settings.ts'),
+      import('../wallet/local-nodes.ts'),
+    ],
+  )
+  // What prevents reading the journal is shown with the caps.
+  if ((await journalStatus(folder, env).catch(() => null)) === null) return []
+  const owner = openOwnerWallet(folder, env)
+  const sends = openOwnerSends(owner, await withLocalNodes(env, baseUrlOf(env), folder))
+  try {
+    const open = (await sends.followOpen()).filter(({ state }) => state !== 'confirmed' && state !== 'dead')
+    return open.map(({ id, amountMicroUsd, payTo }) =>
+      note(
+        'transfers',
+        `The transfer ${id} of ${displayUsd(amountMicroUsd)} to ${payTo} is not on the chain yet.`,
+        'Repeat `farebox wallet send` with the same address and amount, or wait: it expires by itself.',
+      ),
+    )
+  } finally {
+    await sends.close()
+    await owner.close()
+  }
+}
+
 function usedOf(status: WalletStatus): Finding[] {
   const { stop, caps, spentDayMicroUsd, spentTotalMicroUsd } = status
   const { maxDayMicroUsd, maxTotalMicroUsd } = caps
@@ -108,7 +140,7 @@ function usedOf(status: WalletStatus): Finding[] {
   ]
 }
 
-/** A cap is used up when it leaves no room for the smallest top-up. */
+/** A cap is used up if it leaves no room for the smallest top-up. */
 function usedUp({ caps, spentDayMicroUsd, spentTotalMicroUsd, moreFromMs }: WalletStatus): Finding[] {
   const leaves = (cap: string, left: bigint) =>
     `The cap ${cap} leaves ${displayUsd(addUsd(left > 0n ? left : 0n))}; the smallest top-up is ${displayUsd(smallestTopUpMicroUsd)}.`

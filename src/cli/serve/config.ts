@@ -9,7 +9,7 @@ import type { Output } from '../output.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Throws a `CliError` where there is none, and `ConfigRefused` with what is wrong in it. */
+/** Throws a `CliError` if there is none, and `ConfigRefused` with what is wrong in it. */
 export async function loadConfig(path: string, env: Environment): Promise<Config> {
   const { readConfig } = await import('#service/config/read-config.ts')
   return readConfig(await textOf(path), env)
@@ -23,11 +23,13 @@ async function textOf(path: string): Promise<string> {
     if (code === 'ENOENT') {
       throw new CliError(`There is no ${path}.`, 'Create one with `farebox init`, or give yours with `--config`.')
     }
+    if (code === 'EISDIR')
+      throw new CliError(`${path} is a folder.`, 'Give the file in it: `--config FILE`, usually farebox.yaml.')
     throw new CliError(`${path} cannot be read (${code}).`, 'Check its permissions.')
   }
 }
 
-/** Tells every fault on a line of its own, then ends the command; other errors pass. */
+/** Prints every fault on a line of its own, then ends the command; other errors pass. */
 export async function orTellFaults<Value>(path: string, output: Output, run: () => Promise<Value>): Promise<Value> {
   try {
     return await run()
@@ -43,27 +45,37 @@ export async function orTellFaults<Value>(path: string, output: Output, run: () 
   }
 }
 
-/** By its name, because loading the class would load what reads a configuration. */
+/** By name, because loading the class would load the configuration's code. */
 export const faultsOf = (error: unknown): readonly ConfigFault[] | null =>
   error instanceof Error && error.name === 'ConfigRefused' ? (error as Error & { faults: ConfigFault[] }).faults : null
 
-/** What a configuration would serve, without a secret. */
-export function sayConfig(file: ConfigFile): string[] {
+/** Says what a configuration would serve, without a secret. */
+export function configFacts(file: ConfigFile) {
   const { publicUrl, listen, payments, models } = file
-  const beside = besideModels(file)
   const proxies = proxyAdvice(file)
-  const rails = payments ? ['EVM', ...(payments.solana ? ['Solana'] : [])] : []
-  const rows = (models as unknown as { id: string; type: string; upstreams: { engine: string }[] }[]).map(
-    ({ id, type, upstreams }) => [id, type, upstreams.map(({ engine }) => engine).join(', ')],
-  )
-  const widths = [0, 1].map(column => Math.max(...rows.map(row => row[column]?.length ?? 0)))
+  const served = models as unknown as { id: string; type: string; upstreams: { engine: string }[] }[]
+  return {
+    publicUrl,
+    listen: `${listen.host}:${listen.port}`,
+    rails: payments ? ['EVM', ...(payments.solana ? ['Solana'] : [])] : [],
+    proxies: proxies ? [proxies.says, proxies.next].filter(Boolean).join(' ') : null,
+    otherFeatures: besideModels(file),
+    models: served.map(({ id, type, upstreams }) => ({ id, type, engines: upstreams.map(({ engine }) => engine) })),
+  }
+}
+
+/** The same for the operator. */
+export async function sayConfig(file: ConfigFile, output: Output): Promise<string[]> {
+  const { publicUrl, listen, rails, proxies, otherFeatures, models } = configFacts(file)
+  const { tableLines } = await import('../show/table.ts')
+  const rows = models.map(({ id, type, engines }) => [id, type, engines.join(', ')])
   return [
-    `Would serve ${publicUrl} on ${listen.host}:${listen.port}.`,
-    ...(proxies ? [[proxies.says, proxies.next].filter(Boolean).join(' ')] : []),
+    `Would serve ${publicUrl} on ${listen}.`,
+    ...(proxies === null ? [] : [proxies]),
     rails.length ? `Top-ups in USDC on ${rails.join(' and ')}.` : 'No top-ups: only `farebox keys` gives credit.',
-    ...(beside.length ? [`Other features: ${beside.join('; ')}.`] : []),
+    ...(otherFeatures.length ? [`Other features: ${otherFeatures.join('; ')}.`] : []),
     'Models:',
-    ...rows.map(row => `  ${row.map((text, column) => text.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd()),
+    ...tableLines({ rows, indent: 2, isAligned: true }, output),
   ]
 }
 
@@ -79,7 +91,7 @@ function besideModels({ search, pages, networks, characters, transcriber, faces,
   ]
 }
 
-/** What an operator should know about proxies before the service; `next` is what to do. */
+/** Advice for an operator about proxies in front of the service; `next` is what to do. */
 interface ProxyAdvice {
   says: string
   next?: string
@@ -87,7 +99,10 @@ interface ProxyAdvice {
 
 const isEveryInterface = (host: string): boolean => host === '0.0.0.0' || host === '::'
 
-/** Whether callers can be told apart by their addresses: all have one where a proxy that is not named passes them on. Null where only this network reaches the service. */
+/**
+ * Whether callers can be told apart by address: behind a proxy that is not configured, all have the same one. Null if
+ * only this network reaches the service.
+ */
 export function proxyAdvice({
   listen,
   trustedProxies,

@@ -11,7 +11,8 @@ import { type DataFolder, dataFolder, removeFile, writePrivateFile } from '../da
 import { secretsToStart } from '../data/folder-secrets.ts'
 import { ledgerPlaceOf, noteLedgerPlace, requireNoLedgerHere } from '../data/ledger-place.ts'
 import { folderWaitMs, openWhenFree, requireNoService, warmSoon } from '../data/service-admin.ts'
-import { faultsOf, loadConfig } from './config.ts'
+import { configFacts, faultsOf, loadConfig } from './config.ts'
+import { listenForOperators, loopbackOf } from './operators-listener.ts'
 import type { WorkerPart } from './workers.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -23,7 +24,7 @@ interface ServingOptions {
   log: Log
   /** Called with what the log must not show, again after each reload. */
   hide: (secrets: ReadonlySet<string>) => void
-  /** Where several processes serve together, which of them this one is. */
+  /** Which of several worker processes this one is. */
   worker?: WorkerPart | null
 }
 
@@ -34,11 +35,11 @@ interface Serving {
   url: string
   models: number
   /**
-   * Takes models, their upstreams, limits and the system prompt from the file again. A faulty one changes nothing, and
-   * is told in the log.
+   * Rereads models, their upstreams, limits and the system prompt from the file. An invalid one changes nothing, and is
+   * logged.
    */
   reload(): Promise<void>
-  /** Takes no more requests, lets running ones end, and ends. */
+  /** Stops accepting requests, lets running ones end, and ends. */
   close(): Promise<void>
 }
 
@@ -46,7 +47,7 @@ type Ends = (() => Promise<unknown>)[]
 
 const adminTokenBytes = 32
 
-/** Starts everything; what was started is stopped again where a later part fails. */
+/** Starts everything; if a later part fails, what was started is stopped again. */
 export async function startServing(options: ServingOptions): Promise<Serving> {
   const ends: Ends = []
   const close = async () => {
@@ -83,7 +84,7 @@ async function start(
   const models = config.openModels(around)
   let sold = models
   ends.push(() => Promise.all(sold.map(model => model.close?.())))
-  // Other workers answer until this one can; a single process answers that it starts.
+  // Other workers answer until this one can; a single process answers that it is starting.
   const early = worker ? null : await listen(file)
   if (early) ends.push(() => early.close())
   await makeFolder(folder.root)
@@ -91,14 +92,13 @@ async function start(
   const { openBesideModels } = await import('#service/config/open-beside-models.ts')
   const beside = await openBesideModels(file, log)
   ends.push(() => beside.close())
-  const service = await open(openService, { config, folder, env, log, models, beside: beside.options, adminToken })
+  const service = await open(openService, { path, config, folder, env, log, models, beside, adminToken })
   ends.push(() => service.close())
   const listener = early ?? (await listen(file))
   listener.serve(service.fetch)
-  // Once more, and so before the service: no request may arrive at one that is closing.
+  // Called again, and thus before the service: no request may arrive at a service that is closing.
   ends.push(() => listener.close())
-  if (file.metrics?.listen)
-    ends.push(await listenForFigures(file.metrics.listen, file.metrics.token, { service, worker }))
+  await listenBeside(file, { service, worker, log, path, env }, ends)
   const url = `http://${loopbackOf(file.listen.host)}:${listener.port}`
   if (!worker) {
     await writePrivateFile(folder.admin, JSON.stringify({ url, token: adminToken, pid: process.pid }))
@@ -134,24 +134,28 @@ async function start(
 }
 
 interface Opening {
+  /** Of the configuration. */
+  path: string
   config: Config
   folder: DataFolder
   env: Environment
   log: Log
   models: Parameters<OpenService['reload']>[0]['models']
-  beside: BesideModels['options']
+  beside: BesideModels
   adminToken: string
 }
 
 async function open(
   openService: typeof import('#service/running/open-service.ts').openService,
-  { config: { file }, folder, env, log, models, beside, adminToken }: Opening,
+  { path, config: { file }, folder, env, log, models, beside, adminToken }: Opening,
 ): Promise<OpenService> {
   const database = file.database ?? env.DATABASE_URL
   const valkey = file.valkey ?? env.VALKEY_URL
   const ledger = await ledgerPlaceOf(folder.root, { ...env, DATABASE_URL: database })
   if (ledger.database.engine === 'postgres') await requireNoLedgerHere(folder)
   const { paymentSettings } = await import('#service/config/payment-config.ts')
+  const { mediaOptions } = await import('#service/config/media-config.ts')
+  const media = file.media && mediaOptions(file.media, folder => resolve(dirname(path), folder))
   const [first, ...former] = file.secrets ?? (await secretsToStart(folder, env))
   const opening = () =>
     openService({
@@ -159,17 +163,18 @@ async function open(
       folder: dirname(folder.database),
       ...(database ? { database } : {}),
       ...(valkey ? { valkey } : {}),
+      ...(media ? { media } : {}),
       secrets: [first, ...former],
       models,
       ...(file.payments ? { payments: paymentSettings(file.payments) } : {}),
       ...(file.staking ? { staking: file.staking } : {}),
       ...(file.vendor ? { vendor: file.vendor } : {}),
       systemPrompt: file.systemPrompt,
-      ...beside,
+      ...beside.options,
       plan: file.plan,
       trustedProxies: file.trustedProxies,
       ...(file.limits ? { limits: file.limits } : {}),
-      ...(file.metrics ? { metrics: file.metrics.token ? { token: file.metrics.token } : {} } : {}),
+      ...(file.metrics ? { metrics: metricsOf(file.metrics) } : {}),
       adminToken,
       log,
     })
@@ -178,7 +183,7 @@ async function open(
   return service
 }
 
-/** Requests are answered with 503 meanwhile, so the log says once what the start waits for. */
+/** Requests get a 503 meanwhile, so the log says once what the start waits for. */
 function waitLogged(log: Log): (folder: DataFolder) => Promise<void> {
   let isLogged = false
   return async folder => {
@@ -202,16 +207,10 @@ async function listen({ listen: at, vendor }: Pick<ConfigFile, 'listen' | 'vendo
   }
 }
 
-/** Operators' commands come from this machine, whatever the service listens on. */
-function loopbackOf(host: string): string {
-  if (host === '0.0.0.0') return '127.0.0.1'
-  return host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host
-}
-
-/** What a reload takes over; the rest is read once, at the start. */
+/** What a reload applies; the rest is read once, at startup. */
 const reloaded: ReadonlySet<string> = new Set(['models', 'systemPrompt', 'plan', 'limits'])
 
-/** Names of settings that were changed and count only from the next start on. */
+/** Returns the names of changed settings that take effect only at the next start. */
 const settingsThatWait = (inForce: ConfigFile, next: ConfigFile): string[] =>
   Object.keys({ ...inForce, ...next }).filter(
     name => !reloaded.has(name) && asText(inForce[name as keyof ConfigFile]) !== asText(next[name as keyof ConfigFile]),
@@ -220,17 +219,49 @@ const settingsThatWait = (inForce: ConfigFile, next: ConfigFile): string[] =>
 const asText = (value: unknown): string | undefined =>
   JSON.stringify(value, (_, inside) => (typeof inside === 'bigint' ? `${inside}` : inside))
 
-/** Figures on an address of their own, where every other path is a 404. Resolves to what ends it. */
+interface ListenedBeside extends Pick<ServingOptions, 'path' | 'env' | 'log' | 'worker'> {
+  service: OpenService
+}
+
+/** What the file says now, beside what this service was started with. */
+async function checkedAgain(path: string, env: Environment, started: ConfigFile) {
+  try {
+    const { file } = await loadConfig(path, env)
+    return { faults: [], facts: configFacts(file), waitForRestart: settingsThatWait(started, file) }
+  } catch (error) {
+    const faults = faultsOf(error)
+    if (!faults) throw error
+    return { faults: [...faults], facts: null, waitForRestart: [] }
+  }
+}
+
+/** Listens at the addresses for operators and for metrics, as configured. */
+async function listenBeside(
+  file: ConfigFile,
+  { service, worker, log, path, env }: ListenedBeside,
+  ends: Ends,
+): Promise<void> {
+  const { admin, metrics } = file
+  if (admin) ends.push(await listenForOperators(admin, service, log, () => checkedAgain(path, env, file)))
+  if (metrics?.listen) ends.push(await listenForFigures(metrics.listen, metrics.token, { service, worker }))
+}
+
+const metricsOf = ({ token, customers }: NonNullable<ConfigFile['metrics']>) => ({
+  customers,
+  ...(token ? { token } : {}),
+})
+
+/** Serves metrics at a separate address, where every other path is a 404. Resolves to a function that ends it. */
 async function listenForFigures(
   { host, port }: { host: string; port: number },
   token: string | undefined,
   { service, worker }: { service: Pick<OpenService, 'figures'>; worker: WorkerPart | null | undefined },
 ): Promise<() => Promise<void>> {
-  // Each worker has a port, because whoever adds them up has to know whose they are.
+  // Each worker has its own port, because the collector must know whose metrics they are.
   const at = { host, port: port + (worker ? worker.number - 1 : 0) }
   const [{ Listener }, { isSameSecret }] = await Promise.all([
     import('#service/http/listener.ts'),
-    import('#host/signatures.ts'),
+    import('#host/signatures/signatures.ts'),
   ])
   const listener = await Listener.open(at).catch(error => {
     throw listenFailure(error, at, 'in `listen`')

@@ -1,4 +1,4 @@
-/** `farebox serve --workers N`: so many processes behind one port, each with its own connections to the ledger. */
+/** `farebox serve --workers N`: several processes behind one port, each with its own connections to the ledger. */
 import type { Cluster, Worker } from 'node:cluster'
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,23 +10,25 @@ import { ledgerPlaceOf } from '../data/ledger-place.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** More would share one machine's cores and up to seven connections each of one database. */
+/** More would share one machine's cores, and take up to nine connections each from one database. */
 export const mostWorkers = 64
 
-/** A worker that ended is replaced after so long, and after twice as long each time that one ends before it serves. */
-const replaceAfterMs = 1_000
-const replaceAfterMostMs = 30_000
+/**
+ * A worker that ended is replaced after so long, and after twice as long each time that one ends before it has served for a
+ * while. After so many of these in a row all workers stop: three minutes, which is longer than a failover of the database takes.
+ */
+const replacing = { firstMs: 1_000, mostMs: 30_000, attempts: 10, steadyMs: 30_000 }
 
-/** A process that serves with others. */
+/** A process that serves together with others. */
 export interface WorkerPart {
   /** From 1 on. */
   number: number
-  /** Of the operators' loopback API, which every worker answers. */
+  /** For the operators' loopback API, which every worker answers. */
   adminToken: string
 }
 
 interface Ready {
-  /** What callers are told, and where operators' commands go. */
+  /** The address for callers, and for operators' commands. */
   baseUrl: string
   url: string
 }
@@ -35,7 +37,7 @@ const numberVariable = 'FAREBOX_WORKER'
 const tokenVariable = 'FAREBOX_WORKER_TOKEN'
 const tokenBytes = 32
 
-/** Null where this process is no worker. */
+/** Returns null if this process is not a worker. */
 export function workerPartOf(env: Environment): WorkerPart | null {
   const number = Number(env[numberVariable])
   const adminToken = env[tokenVariable]
@@ -45,15 +47,26 @@ export function workerPartOf(env: Environment): WorkerPart | null {
   return { number, adminToken }
 }
 
-/** Lines that tell which worker wrote them. */
+/** Log lines that say which worker wrote them. */
 export const workerLog = (log: Log, worker: number): Log => ({
   info: (facts, message) => log.info({ worker, ...facts }, message),
   warn: (facts, message) => log.warn({ worker, ...facts }, message),
   error: (facts, message) => log.error({ worker, ...facts }, message),
 })
 
-/** Throws where the settings do not go with several workers; logs what they do not share. */
-export async function requireForWorkers(file: ConfigFile, folder: DataFolder, env: Environment, log: Log) {
+/** Throws if the settings do not allow several workers; logs what they do not share. */
+export async function requireForWorkers(
+  file: ConfigFile,
+  folder: DataFolder,
+  env: Environment,
+  log: Log,
+  platform: string = process.platform,
+): Promise<void> {
+  if (platform === 'win32')
+    throw new CliError(
+      '`--workers` does not work on Windows, which has no signals to stop and reload the workers by.',
+      'Leave out `--workers`, or run the service on Linux or macOS, for example in WSL.',
+    )
   const database = file.database ?? env.DATABASE_URL
   const { engine } = (await ledgerPlaceOf(folder.root, { ...env, DATABASE_URL: database })).database
   if (engine !== 'postgres') {
@@ -79,24 +92,30 @@ interface Supervision {
   stopped: AbortSignal
   /** Called once, when all of them serve. */
   onReady: (ready: Ready) => void
+  /** How ended workers are replaced; a test has no three minutes. */
+  pace?: typeof replacing
 }
 
-/** Starts the workers, replaces those that end, and ends with them. Resolves to the exit code. */
-export async function superviseWorkers({ count, folder, log, stopped, onReady }: Supervision): Promise<number> {
+/**
+ * Starts the workers, replaces those that end, and ends with them. Resolves to the exit code. Throws where one cannot be
+ * replaced: what is wrong with it most likely waits for the others, too.
+ */
+export async function superviseWorkers(supervision: Supervision): Promise<number> {
+  const { count, folder, log, stopped, onReady, pace = replacing } = supervision
   const { default: cluster } = await import('node:cluster')
-  const workers = new Workers(cluster, randomBytes(tokenBytes).toString('base64url'), log)
+  const workers = new Workers(cluster, { token: randomBytes(tokenBytes).toString('base64url'), log, pace })
   const reload = () => workers.signal('SIGHUP')
-  // Also while they start; a second signal would end running requests, so they get one.
+  // Also while they start. They get only one signal, because a second one would end running requests.
   stopped.addEventListener('abort', () => void workers.stop(), { once: true })
   try {
-    // The first by itself: it makes what is made once, such as tables and the folder's secret.
+    // The first one starts alone: it creates what is created once, such as tables and the folder's secret.
     const ready = await workers.start(1)
     const others = Array.from({ length: count - 1 }, (_, index) => workers.start(index + 2))
     if (!ready || (await Promise.all(others)).includes(null)) return stopped.aborted ? 0 : 1
     process.on('SIGHUP', reload)
     await writePrivateFile(folder.admin, JSON.stringify({ url: ready.url, token: workers.token, pid: process.pid }))
     onReady(ready)
-    await whenAborted(stopped)
+    await Promise.race([whenAborted(stopped), workers.failed])
     return 0
   } finally {
     await workers.stop()
@@ -107,28 +126,40 @@ export async function superviseWorkers({ count, folder, log, stopped, onReady }:
 
 class Workers {
   readonly token: string
+  /** Rejects once one of them could not be replaced. */
+  readonly failed: Promise<never>
+  readonly #fail: (error: Error) => void
   readonly #cluster: Cluster
   readonly #log: Log
+  readonly #pace: typeof replacing
   readonly #running = new Map<Worker, Promise<unknown>>()
+  /** How often in a row a worker of that number was replaced for nothing so far. */
+  readonly #replaced = new Map<number, number>()
   #isStopping = false
   #stopped: Promise<unknown> | null = null
 
-  constructor(cluster: Cluster, token: string, log: Log) {
+  constructor(cluster: Cluster, { token, log, pace }: { token: string; log: Log; pace: typeof replacing }) {
     this.#cluster = cluster
     this.token = token
     this.#log = log
+    this.#pace = pace
+    const { promise, reject } = Promise.withResolvers<never>()
+    this.failed = promise
+    this.#fail = reject
+    // Told to whoever waits for it; until someone does, it is no unhandled error.
+    promise.catch(() => {})
   }
 
-  /** Resolves once it serves; to null where it ended before that, after it has said why. From then on it is replaced. */
+  /** Resolves once it serves; to null if it ended before that, after saying why. From then on it is replaced. */
   async start(number: number): Promise<Ready | null> {
     if (this.#isStopping) return null
     const worker = this.#cluster.fork({ [numberVariable]: `${number}`, [tokenVariable]: this.token })
     const { promise: ready, resolve } = Promise.withResolvers<Ready | null>()
     const { promise: ended, resolve: end } = Promise.withResolvers<void>()
     this.#running.set(worker, ended)
-    let serves = false
+    let servesSinceMs: number | null = null
     worker.on('message', (message: Ready) => {
-      serves = true
+      servesSinceMs = performance.now()
       resolve(message)
     })
     worker.on('error', error => this.#log.error({ worker: number, error }, 'A worker could not be started or reached.'))
@@ -136,7 +167,8 @@ class Workers {
       this.#running.delete(worker)
       end()
       resolve(null)
-      if (!serves || this.#isStopping) return
+      if (servesSinceMs === null || this.#isStopping) return
+      if (performance.now() - servesSinceMs >= this.#pace.steadyMs) this.#replaced.delete(number)
       this.#log.error({ worker: number, code, signal }, 'A worker ended; another one takes its place.')
       void this.#replace(number)
     })
@@ -144,10 +176,19 @@ class Workers {
   }
 
   async #replace(number: number): Promise<void> {
-    for (let waitMs = replaceAfterMs; ; waitMs = Math.min(waitMs * 2, replaceAfterMostMs)) {
-      await sleep(waitMs, undefined, { ref: false })
-      if (this.#isStopping || (await this.start(number))) return
+    const { firstMs, mostMs, attempts } = this.#pace
+    for (let attempt = (this.#replaced.get(number) ?? 0) + 1; attempt <= attempts; attempt++) {
+      this.#replaced.set(number, attempt)
+      await sleep(Math.min(firstMs * 2 ** (attempt - 1), mostMs), undefined, { ref: false })
+      if (this.#isStopping || (await this.start(number)) || this.#isStopping) return
+      this.#log.error({ worker: number, attempt, attempts }, 'A worker ended before it served.')
     }
+    this.#fail(
+      new CliError(
+        `Worker ${number} was replaced ${attempts} times in a row and ended soon each time, so all workers were stopped.`,
+        'Its last lines in the log say why; correct that, then start the service again.',
+      ),
+    )
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -166,12 +207,12 @@ class Workers {
 }
 
 /**
- * For a worker: tells that it serves, and stops as by a signal when the process that supervises it has died. Resolves to what
- * lets go of that process.
+ * For a worker: reports that it serves, and stops as by a signal if its supervising process has died. Resolves to a
+ * function that detaches from that process.
  */
 export async function joinWorkers(ready: Ready): Promise<() => void> {
   const { default: cluster } = await import('node:cluster')
-  // Else Node would end this process with its running requests.
+  // Otherwise Node would end this process with its running requests.
   if (cluster.worker) cluster.worker.exitedAfterDisconnect = true
   const stop = () => process.kill(process.pid, 'SIGTERM')
   process.once('disconnect', stop)

@@ -1,6 +1,6 @@
 import type { Client } from '@modelcontextprotocol/client'
 
-/** An MCP client as an assistant has one, before a spawned `farebox mcp`. */
+/** An MCP client like an assistant's, connected to a spawned `farebox mcp`. */
 export interface Assistant {
   call(tool: string, args: Record<string, unknown>): Promise<ToolAnswer>
   close(): Promise<void>
@@ -12,7 +12,7 @@ export interface ToolAnswer {
   data: Record<string, unknown>
 }
 
-/** What the user is asked, and what the user here answers. */
+/** What the user is asked, and the answer of this simulated user. */
 export type Person = (message: string, boxes: readonly string[]) => Record<string, boolean>
 
 /** A tool that waits for a job may take this long; each call of it ends within 45 s. */

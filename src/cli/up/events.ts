@@ -1,15 +1,16 @@
 import type { DataFolder } from '../data/data-folder.ts'
 import type { Output } from '../output.ts'
+import { paintFor } from '../show/style.ts'
 import type { LocalService } from './local-service.ts'
 
-/** What `up` tells, one JSON object a line with `--json`, words without. */
+/** What `up` reports: one JSON object per line with `--json`, words without. */
 type UpEvent = ReadyEvent | StepEvent | FileEvent | DoneEvent
 
 interface ReadyEvent {
   event: 'ready'
   baseUrl: string
   evmRpcUrl: string
-  /** Null where there is no Solana chain, and then `withoutSolana` says why. */
+  /** Null without a Solana chain; then `withoutSolana` says why. */
   solanaRpcUrl: string | null
   withoutSolana?: string
   dataDir: string
@@ -19,7 +20,7 @@ interface StepEvent {
   event: 'step'
   name: string
   ok: boolean
-  /** Null where the step cannot cost anything. */
+  /** Null if the step cannot cost anything. */
   costUsd: number | null
   ms: number
   detail: string
@@ -44,44 +45,63 @@ export const reportAsJson =
   event =>
     output.printJson(event)
 
-export const reportInWords =
-  (output: Output): Report =>
-  event => {
-    for (const line of words(event)) output.print(line)
-  }
-
-function words(event: UpEvent): string[] {
-  switch (event.event) {
-    case 'ready':
-      return [`ready ${event.baseUrl}`, ...(event.withoutSolana === undefined ? [] : [event.withoutSolana])]
-    case 'step':
-      return [
-        `${event.ok ? '✓' : '✗'} ${event.name.padEnd(14)} ${cost(event)}  ${event.detail.replaceAll('\n', '\n    ')}`,
-      ]
-    case 'file':
-      return [`  file           ${event.path} (${event.mimeType}, ${event.bytes} bytes)`]
-    case 'done':
-      return [event.ok ? 'The demo is done.' : 'The demo failed; see the step above.']
+export async function reportInWords(output: Output): Promise<Report> {
+  const { tableLines } = await import('../show/table.ts')
+  return event => {
+    for (const line of words(event, output, tableLines)) output.print(line)
   }
 }
 
-const cost = ({ costUsd }: StepEvent): string => (costUsd === null ? 'free'.padStart(12) : `${costUsd.toFixed(6)} USD`)
+type DrawTable = typeof import('../show/table.ts').tableLines
 
-/** What the user has before them once `up` serves, and what to try next. */
+function words(event: UpEvent, output: Output, tableLines: DrawTable): string[] {
+  const paint = paintFor(output)
+  switch (event.event) {
+    case 'ready':
+      return [
+        paint('accent', `ready ${event.baseUrl}`),
+        ...(event.withoutSolana === undefined ? [] : [event.withoutSolana]),
+      ]
+    case 'step': {
+      const [first = '', ...more] = event.detail.split('\n')
+      const mark = event.ok ? paint('good', '✓') : paint('bad', '✗')
+      const row = [`${mark} ${event.name}`, event.costUsd === null ? 'free' : `${event.costUsd.toFixed(6)} USD`, first]
+      return [...tableLines({ ...stepTable, rows: [row] }, output), ...more.map(line => `    ${paint('faint', line)}`)]
+    }
+    case 'file': {
+      const row = ['  file', '', `${event.path} (${event.mimeType}, ${event.bytes} bytes)`]
+      return tableLines({ ...stepTable, rows: [row] }, output)
+    }
+    case 'done':
+      return [event.ok ? 'The demo is done.' : paint('bad', 'The demo failed; see the step above.')]
+  }
+}
+
+/** The steps are printed one by one, under each other. */
+const stepTable = { least: { 0: 16, 1: 12 }, right: [1], isAligned: true } as const
+
+/** Prints what is available once `up` is serving, and what to try next. */
 export async function sayServing(
   { baseUrl, models, wallet }: Pick<LocalService, 'baseUrl' | 'models' | 'wallet'>,
   folder: DataFolder,
+  output: Output,
 ): Promise<string[]> {
-  const { ownCommand } = await import('#agent/words/typed-commands.ts')
+  const [{ ownCommand }, { tableLines }] = await Promise.all([
+    import('#agent/words/typed-commands.ts'),
+    import('../show/table.ts'),
+  ])
   const farebox = ownCommand()
-  const data = `--data ${/\s/.test(folder.root) ? `"${folder.root}"` : folder.root}`
-  const longest = Math.max(...models.map(({ id }) => id.length))
+  const place = /\s/.test(folder.root) ? `"${folder.root}"` : folder.root
+  const data = `--data ${place}`
+  const modelRows = models.map(({ id, type }) => [id, type])
   return [
     '',
     `Serving at ${baseUrl} until Ctrl-C. Everything is kept in ${folder.root}.`,
     'Models:',
-    ...models.map(({ id, type }) => `  ${id.padEnd(longest)}  ${type}`),
+    ...tableLines({ rows: modelRows, indent: 2, isAligned: true }, output),
     'In another terminal:',
+    '  # your assistant, with a wallet for test money; without CLIENT, install lists the clients',
+    `  ${farebox} install CLIENT --local ${place}`,
     '  # an API key with 5 USD of test credit',
     `  ${farebox} keys create --usd 5 ${data}`,
     '  # test money for your own wallet',
@@ -90,6 +110,8 @@ export async function sayServing(
     `  ${farebox} local stake ${wallet.address} --tokens 2 ${data}`,
     '  # set up your shell, so that your code and `farebox proxy` pay from the test wallet',
     `  eval "$(${farebox} local env ${data})"`,
+    '  # a link to the operators’ console in your browser: customers, charges, jobs',
+    `  ${farebox} console ${data}`,
     '  # audit the ledger',
     `  ${farebox} ledger audit ${data}`,
   ]

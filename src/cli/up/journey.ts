@@ -15,7 +15,7 @@ export interface JourneyOptions {
   signal: AbortSignal
 }
 
-/** What a step tells of itself. */
+/** What a step reports. */
 interface Told {
   costUsd: number | null
   detail: string
@@ -24,15 +24,18 @@ interface Told {
 /** Waits that a video may take; each is one call of at most 45 s. */
 const mostWaits = 8
 
-/** How long after a failure a signal may come that explains it. */
+/** How long after a failure a signal may arrive that explains it. */
 const signalMs = 200
 
-/** What the detail of a step shows of others' texts. */
+/** How much of others' texts a step's detail shows. */
 const shown = { answerCharacters: 200, questionLines: 40, lineCharacters: 110 } as const
 
 export type JourneyEnd = 'succeeded' | 'failed' | 'stopped'
 
-/** The whole way once: an assistant over MCP, paying from its own wallet. It has failed when any step did. */
+/**
+ * Runs the whole demonstration once: an assistant over MCP that pays from its own wallet. It has failed if any step
+ * did.
+ */
 export async function runJourney(options: JourneyOptions): Promise<JourneyEnd> {
   const { folder, report, signal, self } = options
   if (signal.aborted) return 'stopped'
@@ -58,13 +61,15 @@ export async function runJourney(options: JourneyOptions): Promise<JourneyEnd> {
   }
 }
 
-/** Whether a failure comes of the stop: a key press reaches the assistant too, whose end may be seen before the signal. */
+/**
+ * Whether a stop caused the failure: a key press reaches the assistant too, whose end may be noticed before the signal.
+ */
 async function wasStopped(signal: AbortSignal): Promise<boolean> {
   await sleep(signalMs, undefined, { signal }).catch(() => undefined)
   return signal.aborted
 }
 
-/** `up` hands the assistant its own wallet of the local chain, in the child's environment only. */
+/** `up` passes the assistant its own wallet on the local chain, only in the child's environment. */
 function agentEnvironment({ service, folder }: JourneyOptions): Record<string, string> {
   return {
     PATH: process.env.PATH ?? '',
@@ -72,14 +77,14 @@ function agentEnvironment({ service, folder }: JourneyOptions): Record<string, s
     FAREBOX_BASE_URL: service.baseUrl,
     FAREBOX_WALLET_KEY: service.wallet.privateKey,
     FAREBOX_DATA: folder.agent,
-    // Its key is the folder's own, so what is noted of it stays there too.
+    // Its key is the folder's own, so notes about it stay there too.
     XDG_STATE_HOME: folder.agent,
     FAREBOX_OUTPUT_DIR: folder.output,
     FAREBOX_PAYEE: service.payee,
   }
 }
 
-/** Stands for the person at the screen: reads the policy that is shown, and ticks what it asks. */
+/** Simulates the user at the screen: reads the policy that is shown, and ticks what it asks. */
 class JourneyPerson {
   readonly asked: string[] = []
 
@@ -95,7 +100,7 @@ class Journey {
   readonly #report: Report
   readonly #picture: string
   readonly #signal: AbortSignal
-  /** Of the clock that receipts are told by, which has whole seconds. */
+  /** Rounded to whole seconds, like the times of receipts. */
   readonly #startedAtMs = Math.floor(Date.now() / 1_000) * 1_000
   #end: JourneyEnd = 'succeeded'
 
@@ -123,7 +128,7 @@ class Journey {
     return this.#end
   }
 
-  /** A step that fails is told and leaves the others their turn. */
+  /** A failed step is reported, and the others still run. */
   async #step(name: string, run: () => Promise<Told>): Promise<void> {
     if (this.#signal.aborted) {
       this.#end = 'stopped'
@@ -178,11 +183,10 @@ class Journey {
   }
 
   async #quote(): Promise<Told> {
-    const { prompt: _prompt, ...choices } = video
-    const { data } = await this.#call('video_quote', choices)
+    const { data } = await this.#call('estimate', { tool: 'video_create', arguments: video })
     return {
       costUsd: null,
-      detail: `${video.duration} at ${video.resolution} will cost ${Number(data.price_usd).toFixed(6)} USD`,
+      detail: `${video.duration} at ${video.resolution} will cost ${Number(data.at_most_usd).toFixed(6)} USD`,
     }
   }
 
@@ -224,10 +228,11 @@ class Journey {
     const { data } = await this.#call('limits', {})
     const models = data.models as { model: string; requests_per_minute: number | null }[]
     const list = models.map(each => `${each.model} ${each.requests_per_minute ?? '?'}/min`).join(', ')
-    return { costUsd: null, detail: `credit ${Number(data.credit_usd).toFixed(6)} USD; ${list}` }
+    const { data: wallet } = await this.#call('wallet_status', {})
+    return { costUsd: null, detail: `credit ${Number(wallet.credit_usd).toFixed(6)} USD; ${list}` }
   }
 
-  /** Of this run: the folder keeps those of earlier ones too. */
+  /** Only those of this run, because the folder keeps earlier ones too. */
   async #receipts(): Promise<Told> {
     const kept = await this.#kept()
     const isNew = (at: string) => Date.parse(at) >= this.#startedAtMs
@@ -241,7 +246,7 @@ class Journey {
     }
     const rows = receipts.map(
       each =>
-        `${each.at.slice(0, 19)}  ${each.amount_usd.toFixed(2).padStart(6)} USD  ${each.state.padEnd(9)}  ${short(each.transaction)}  ${each.purpose}`,
+        `${each.at.slice(0, 19)}  ${each.amount_usd.toFixed(2)} USD  ${each.state}  ${short(each.transaction)}  ${each.purpose}`,
     )
     return {
       costUsd: null,
@@ -274,8 +279,9 @@ const usd = (value: unknown): number | null => (typeof value === 'number' ? valu
 const short = (transaction: string | null): string => (transaction ? `${transaction.slice(0, 10)}…` : 'no transaction')
 
 /**
- * A small drawn face as a PNG, so that the journey has an image to ask consent for without shipping anyone's. The sky
- * takes its colour from the time in milliseconds, so that each run brings an image that nobody has agreed to yet.
+ * Draws a small face as a PNG, so that the demonstration has an image that needs consent without shipping a real
+ * person's. The sky's color depends on the time in milliseconds, so that each run has a new image that nobody has
+ * consented to yet.
  */
 export async function drawImage(atMs: number): Promise<Buffer> {
   const { encodePng } = await import('#engines/images/png.ts')
@@ -293,14 +299,14 @@ type Colour = [red: number, green: number, blue: number]
 const skin: Colour = [236, 200, 160]
 const ink: Colour = [60, 44, 40]
 
-/** Six bits of the time a channel: another blue each millisecond, for more than four minutes. */
+/** Six bits of the time per channel: a different blue each millisecond, for more than four minutes. */
 const skyAt = (atMs: number): Colour => [
   90 + (atMs % 64),
   130 + (Math.floor(atMs / 64) % 64),
   190 + (Math.floor(atMs / 4096) % 64),
 ]
 
-/** Relative to the middle. */
+/** Relative to the center. */
 function colourAt(x: number, y: number, sky: Colour): Colour {
   if (Math.hypot(x, y) > 100) return sky
   const isEye = Math.hypot(Math.abs(x) - 36, y + 26) < 12
@@ -308,12 +314,12 @@ function colourAt(x: number, y: number, sky: Colour): Colour {
   return isEye || isMouth ? ink : skin
 }
 
-/** A text of at most so many characters; a longer one ends after a whole word, with a mark that says so. */
+/** Shortens a text to this many characters; it then ends after a whole word, with an ellipsis. */
 export function shortened(text: string, mostCharacters: number): string {
   if (text.length <= mostCharacters) return text
   const room = text.slice(0, mostCharacters - 1)
   const isBetweenWords = /\s/.test(text.charAt(room.length))
   const whole = isBetweenWords ? room : room.replace(/\S+$/, '')
-  // One word that is longer than the room has no end to stop at.
+  // A single word that is longer than the limit is cut.
   return `${(whole.trim() ? whole : room).trimEnd().toWellFormed()}…`
 }

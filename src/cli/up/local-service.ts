@@ -13,26 +13,27 @@ import { listenFailure } from '../command.ts'
 import { type DataFolder, removeFile, writePrivateFile } from '../data/data-folder.ts'
 import { readFolderSecrets, secretsToStart } from '../data/folder-secrets.ts'
 import { folderInUse, isWrongSecret, openWhenFree, runningService, warmSoon } from '../data/service-admin.ts'
+import { listenForOperators } from '../serve/operators-listener.ts'
 
 export interface LocalServiceOptions {
   folder: DataFolder
   host: string
   /** 0 lets the system choose. */
   port: number
-  /** The local token's EIP-712 name, where it is not the default one. */
+  /** The local token's EIP-712 name, if it is not the default one. */
   tokenName?: string
-  /** Where the ledger is, when not in the folder. */
+  /** Where the ledger is, if not in the folder. */
   database?: string
-  /** Where FAREBOX_SECRET may be, the service's secret when it is not the folder's. */
+  /** May contain FAREBOX_SECRET, the service's secret if it is not the folder's. */
   env?: Readonly<Record<string, string | undefined>>
-  /** Whether models of servers on this machine are sold beside the demonstrations. */
+  /** Whether models of servers on this machine are sold in addition to the demonstrations. */
   findsModels?: boolean
-  /** Aborts once everything is to stop, where something can. */
+  /** Aborts when everything should stop, if it can be stopped. */
   stopped?: AbortSignal
   log: Log
 }
 
-/** A service, its local chain and a wallet with test money, all of one data folder. */
+/** A service, its local chain and a wallet with test money, all in one data folder. */
 export interface LocalService {
   publicUrl: string
   baseUrl: string
@@ -45,15 +46,15 @@ export interface LocalService {
   close(): Promise<void>
 }
 
-/** Running answers get this long when the service stops. */
+/** How long answers in flight may take when the service stops. */
 const stopGraceMs = 5_000
 
 const adminTokenBytes = 32
 
-/** What the local EVM chain is called in the path of its node. */
+/** The local EVM chain's name in the path of its node. */
 const localNetwork = 'local-evm'
 
-/** Starts everything; what was started is stopped again where a later part fails. */
+/** Starts everything; if a later part fails, what was started is stopped again. */
 export async function startLocalService(options: LocalServiceOptions): Promise<LocalService> {
   const stops: Stops = []
   const stop = () => stopAll(stops.splice(0).reverse())
@@ -65,7 +66,7 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
   }
 }
 
-/** Each gets its turn, whatever becomes of the others: the chain and the folder must not stay behind. */
+/** Each is stopped whatever happens to the others: no chain or locked folder must be left behind. */
 async function stopAll(stops: Readonly<Stops>): Promise<void> {
   const failures: unknown[] = []
   for (const stop of stops) await stop().catch(error => failures.push(error))
@@ -77,9 +78,9 @@ async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<L
   const parts = await loadParts()
   const listener = await openListener(parts, options)
   stops.push(() => listener.close(stopGraceMs))
-  // Only now: a start that is refused its address leaves no folder behind.
+  // Only now, so that a start whose address is taken leaves no folder behind.
   await makeFolder(folder.root)
-  // Meanwhile, so that nobody waits for it.
+  // In parallel, so that nothing waits for it.
   const local = options.findsModels ? localModels({ folder: folder.engines, log }) : []
   const { chain, keys, solana } = await startLocalChains({ dataDir: folder.root, tokenName, stops })
   const publicUrl = `http://${publicHost(host)}:${listener.port}`
@@ -107,7 +108,7 @@ async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<L
       ...(solana.settings ? { solana: solana.settings } : {}),
     },
     staking: { rpcUrl: chain.rpcUrl, ...chain.stakes },
-    // Nothing leaves this machine: no search engine is asked, and no page fetched.
+    // Nothing leaves this machine: no search engine is queried, and no page fetched.
     search: web,
     pages: web,
     transcriber: new parts.AudioTranscriber({ engine: new parts.DemoTranscription(), engineModel: 'demo' }),
@@ -118,14 +119,15 @@ async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<L
   }
   const open = () =>
     parts.openService(serviceOptions).catch(async error => {
-      // One that was made for a ledger which expects another would only be in the way of it.
+      // A new secret for a ledger that expects another would only be in the way.
       if (isNew && isWrongSecret(error)) await removeFile(folder.secret)
       throw error
     })
   const service = await openWhenFree(folder, open)
   stops.push(() => service.close())
   listener.serve(service.fetch)
-  // Once more, and so before the service: no request may arrive at one that is closing.
+  stops.push(await listenForOperators({}, service, log))
+  // Called again, and thus before the service: no request may arrive at a service that is closing.
   stops.push(() => listener.close(stopGraceMs))
   await writePrivateFile(folder.admin, JSON.stringify({ url: publicUrl, token: adminToken, pid: process.pid }))
   stops.push(() => removeFile(folder.admin))
@@ -145,19 +147,19 @@ async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<L
 const demoVideo = ({ DemoVideo }: Parts, { folder, stopped, log }: LocalServiceOptions) =>
   new DemoVideo({
     workFolder: folder.engines,
-    // Ctrl-C ends the encoder too, which is no fault of its.
+    // Ctrl-C ends the encoder too, which is not its fault.
     onComplaint: (jobId, complaint) => {
       if (!stopped?.aborted) log.warn({ jobId, complaint }, 'The video encoder failed.')
     },
   })
 
-/** Who listens on every address is called by one of them; a wallet's sign-in has to name it. */
+/** A service that listens on every address is named by one of them, because a wallet's sign-in must name it. */
 function publicHost(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
   return host.includes(':') ? `[${host}]` : host
 }
 
-/** Nothing of the service or the chain is loaded before `up` needs it. */
+/** Loads the service and the chain only when `up` needs them. */
 async function loadParts() {
   const [service, settings, listener, chat, video, music, web, hearing, transcriber, node, models, characters] =
     await Promise.all([
@@ -185,7 +187,7 @@ async function openListener(parts: Parts, { host, port, folder }: LocalServiceOp
     return await parts.Listener.open({ host, port })
   } catch (error) {
     const running = await runningService(folder)
-    // Another port would not help: the folder is taken as well.
+    // Another port would not help, because the folder is taken too.
     const isSame = running && new URL(running.url).port === String(port)
     if (isSame && (error as NodeJS.ErrnoException).code === 'EADDRINUSE') throw folderInUse(folder, running)
     throw listenFailure(error, { host, port })
@@ -203,8 +205,8 @@ const optionOf = (chain: LocalEvmChain, payTo: string): PaymentOption => ({
 })
 
 /**
- * Chat models of servers that run on this machine, ready to be sold; none where something goes wrong, because a user who
- * tries farebox must not fail on them.
+ * Returns chat models of servers on this machine, ready to sell; none if anything fails, because a user who tries
+ * farebox must not fail on them.
  */
 export async function localModels(
   { folder, log }: { folder: string; log: Log },
@@ -226,13 +228,13 @@ export async function localModels(
   }
 }
 
-/** The first with those of the others whose id is still free. */
+/** Adds those of the others whose id is still free. */
 export const withLocalModels = (models: readonly Model[], local: readonly Model[]): Model[] => {
   const taken = new Set(models.map(({ id }) => id))
   return [...models, ...local.filter(({ id }) => !taken.has(id))]
 }
 
-/** What ends what has been started. */
+/** Functions that stop what has been started. */
 export type Stops = (() => Promise<unknown>)[]
 
 export interface LocalChains {
@@ -250,13 +252,16 @@ interface Start {
   stops: Stops
 }
 
-/** What a wallet is given when it has nothing: enough for several journeys within the default caps. */
+/** What an empty wallet is given: enough for several demonstrations within the default caps. */
 const walletMicroUsd = 50_000_000n
 
-/** The chains of both rails with their test money, started beside each other. `stops` has what was started, also where a part fails. */
+/**
+ * Starts the chains of both rails with their test money in parallel. `stops` receives what was started, even if a part
+ * fails.
+ */
 export async function startLocalChains(start: Start): Promise<LocalChains> {
   const [evm, solana] = [startEvm(start), startSolana(start)]
-  // Each goes on to its end, so that none is left behind that nobody stops.
+  // Waits for both, so that no chain is left without being stopped.
   await Promise.allSettled([evm, solana])
   return { ...(await evm), solana: await solana }
 }

@@ -1,6 +1,6 @@
-import { userInfo } from 'node:os'
 import type { OwnerWallet } from '#agent/wallet/owner-wallet.ts'
 import { displayUntil } from '#contract/time.ts'
+import { userName } from '#host/user-name.ts'
 import { CliError, type CommandIo, parseArguments } from '../command.ts'
 import { withOwnerWallet } from './owner-wallet.ts'
 import { askYes, confirmOwner, plainText, requireTerminal } from './terminal.ts'
@@ -9,20 +9,20 @@ type Module = typeof import('#agent/wallet/owner-wallet.ts')
 type Approval = NonNullable<Awaited<ReturnType<OwnerWallet['approvals']['get']>>>
 
 /**
- * Shows what is asked, whole, and records the user's answer. Each of several statements has to be answered with yes, and a
- * yes takes the wallet's passphrase where there is one. It also takes back a no that still counts.
+ * Shows the whole question and records the user's answer. Each of several statements must be answered with yes, and an
+ * approval needs the wallet's passphrase if there is one. It also takes back a denial that still counts.
  */
 export const approveQuestion = (args: readonly string[], io: CommandIo): Promise<number> =>
   decide('farebox wallet approve', args, io, false)
 
-/** Shows what is asked and records a no. */
-export const refuseQuestion = (args: readonly string[], io: CommandIo): Promise<number> =>
-  decide('farebox wallet refuse', args, io, true)
+/** Shows the question and records a denial. */
+export const denyQuestion = (args: readonly string[], io: CommandIo): Promise<number> =>
+  decide('farebox wallet deny', args, io, true)
 
-async function decide(command: string, args: readonly string[], io: CommandIo, refuses: boolean): Promise<number> {
+async function decide(command: string, args: readonly string[], io: CommandIo, denies: boolean): Promise<number> {
   const { values, positionals } = parseArguments(args, {
     command,
-    options: { data: { type: 'string' }, deny: { type: 'boolean', default: refuses } },
+    options: { data: { type: 'string' }, deny: { type: 'boolean', default: denies } },
     maxPositionals: 1,
   })
   requireTerminal(io, command)
@@ -37,14 +37,14 @@ async function decide(command: string, args: readonly string[], io: CommandIo, r
       return 1
     }
     if (isApproved) await confirmOwner(io, desk)
-    const by = `terminal, ${userInfo().username}`
+    const by = `terminal, ${userName()}`
     const answered = await desk.approvals.resolve(question.id, { isApproved, by, takesBack: true })
     io.output.print(desk.sayAnswer(answered))
     return isApproved || values.deny ? 0 : 1
   })
 }
 
-/** Without an id it is the one that waits; of several nobody guesses. */
+/** Without an id, uses the only pending question; among several it does not guess. */
 async function onlyOne(desk: OwnerWallet, command: string, { output, env }: CommandIo): Promise<Approval> {
   const waiting = await desk.questions()
   const [first, ...others] = waiting
@@ -57,7 +57,7 @@ async function onlyOne(desk: OwnerWallet, command: string, { output, env }: Comm
   throw new CliError(`${waiting.length} requests are pending.`, 'Give the id of one of those listed above.', 2)
 }
 
-/** By its id, with or without what stands before it. */
+/** By its id, with or without its prefix. */
 async function asked(desk: OwnerWallet, id: string): Promise<Approval> {
   const question = (await desk.approvals.get(id)) ?? (await desk.approvals.get(`ask_${id}`))
   if (question && (question.state === 'pending' || isRefusedStill(question))) return question
@@ -69,9 +69,9 @@ async function asked(desk: OwnerWallet, id: string): Promise<Approval> {
 
 const isRefusedStill = ({ state, expiresAtMs }: Approval): boolean => state === 'denied' && expiresAtMs > Date.now()
 
-function sayTakingBack({ id, expiresAtMs }: Approval, refuses: boolean): string {
+function sayTakingBack({ id, expiresAtMs }: Approval, denies: boolean): string {
   const until = displayUntil(expiresAtMs, Date.now())
-  if (refuses) throw new CliError(`The request ${id} is already denied, until ${until}.`, 'There is nothing to do.')
+  if (denies) throw new CliError(`The request ${id} is already denied, until ${until}.`, 'There is nothing to do.')
   return `You denied this until ${until}. Approving it now reverses that.`
 }
 
@@ -98,8 +98,8 @@ async function agrees(
 type Listed = Awaited<ReturnType<OwnerWallet['questions']>>[number]
 
 /**
- * One question of a list, with the command that answers it. What is asked may quote a stranger, in whose words no command
- * is made to work.
+ * Returns one line for a list, with the command that answers it. The question may quote untrusted words, in which
+ * commands must not be made to work.
  */
 export const questionLine = (
   { id, inShort, expiresAtMs }: Listed,

@@ -1,10 +1,10 @@
-import { userInfo } from 'node:os'
 import { resolve } from 'node:path'
 import { quoted } from '#agent/words/typed-commands.ts'
 import { parseJson } from '#contract/wire/json.ts'
 import { isLoopback } from '#contract/wire/network-address.ts'
 import { evmNetwork, normalizeWallet, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/wire/networks.ts'
 import { type PaymentOption, TopUpRequired } from '#contract/wire/payment.ts'
+import { userName } from '#host/user-name.ts'
 import { CliError, type CommandIo, parseArguments } from '../command.ts'
 import { dataFlag, withOwnerWallet } from './owner-wallet.ts'
 import {
@@ -27,25 +27,26 @@ export async function createWallet(args: readonly string[], io: CommandIo): Prom
     options: {
       service: { type: 'string' },
       keychain: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
       ...dataFlag,
       ...passphraseFlags,
     },
   })
   const given = await givenPassphrase(command, values, {})
-  if (given === null) requireTerminal(io, command)
+  if (given === null) requireTerminal(io, command, '; or give the passphrase with `--passphrase-file FILE`')
   return withOwnerWallet(io, values.data, async (desk, { payeesOffered }) => {
     const { service } = values
-    // Before the user has answered anything in vain.
+    // Checked before the user answers questions in vain.
     desk.refuseSecond()
-    // Who may be paid is its owner's to say, and no keys are made for a wallet that could not say it.
+    // Only the owner may add payees, so no keys are created for a wallet that could not.
     if (service !== undefined) await desk.isGuarded()
     const payees = service === undefined ? [] : payeesOffered(service, await readOffer(service))
     if (service !== undefined) await confirmPayees(io, payees, given === null)
     const { address, solanaAddress, path } = await desk.create(given ?? (await newPassphrase(io)), values.keychain)
-    for (const payee of payees) await desk.pin(payee, `wallet create, ${userInfo().username}`)
+    for (const payee of payees) await desk.pin(payee, `wallet create, ${userName()}`)
     if (service !== undefined) desk.useService(service)
-    io.output.print(address)
-    io.output.print(solanaAddress)
+    if (values.json) io.output.printJson({ address, solanaAddress, file: path, service: service ?? null })
+    else for (const each of [address, solanaAddress]) io.output.print(each)
     io.output.note(`The keys are in ${path}, encrypted. Store the passphrase safely: it cannot be recovered.`)
     const { asTyped } = await import('#agent/words/typed-commands.ts')
     const networks = payees.map(({ network }) => network)
@@ -63,7 +64,7 @@ export async function createWallet(args: readonly string[], io: CommandIo): Prom
   })
 }
 
-/** What a shell opens for one command is gone with it. */
+/** A file that a shell opens for one command is gone with it. */
 const fileOf = (path: string | undefined) =>
   path === undefined || path.startsWith('/dev/') ? {} : { passphraseFile: path }
 
@@ -95,23 +96,23 @@ async function newPassphrase(io: CommandIo): Promise<string> {
 interface NewWallet {
   address: string
   solanaAddress: string
-  /** Absent where none was named. */
+  /** Absent if none was named. */
   service: string | undefined
-  /** CAIP-2 networks on which the service is paid; empty where none was named. */
+  /** CAIP-2 networks on which the service is paid; empty if none was named. */
   networks: readonly string[]
   isInKeychain: boolean
-  /** The file that its passphrase came from, where it came from one. */
+  /** The file with its passphrase, if it came from one. */
   passphraseFile?: string | undefined
 }
 
-/** All that is left to do before an assistant can pay, one step a line, in the order in which it is done. */
+/** Lists what is left to do before an assistant can pay, one step per line, in order. */
 export const nextSteps = (wallet: NewWallet): string[] => [
   `1. ${funding(wallet)}`,
   `2. ${starting(wallet)}`,
   `3. Run \`farebox wallet status\` to see the caps, what is left of them, and pending approvals.`,
 ]
 
-/** A service on this machine is paid on a chain of this machine, however much it looks like Base. */
+/** A service on this machine is paid on a local chain, even if it looks like Base. */
 function funding({ service, address, solanaAddress, networks }: NewWallet): string {
   if (service !== undefined && isLoopback(new URL(service).hostname))
     return `Fund the address on Base first: \`farebox local fund ${address} --usd 10 --data FOLDER\`. FOLDER is the data folder that \`farebox up\` printed ("Everything is kept in"). The service is on this machine, so its chain is probably a local one; do not send it real USDC. Without a node to read its balances, the wallet pays from Base. To pay from Solana, set "networks": ["${solanaNetwork}"] in policy.json.`
@@ -137,7 +138,9 @@ function starting({ service, isInKeychain, passphraseFile }: NewWallet): string 
     : `Write the passphrase to a file that only you may read (chmod 600); then, in its settings, ${start} --passphrase-file FILE\` with ${address}.`
 }
 
-/** Asks a service what it takes for a top-up (brief §4.1: a POST without a payment is answered 402). No redirect is followed. */
+/**
+ * Fetches a service's top-up offer (brief §4.1: a POST without a payment is answered with 402). Follows no redirect.
+ */
 async function readOffer(serviceUrl: string): Promise<readonly PaymentOption[]> {
   const url = `${serviceUrl.replace(/\/+$/, '')}/x402/top-up`
   const text = await fetchOffer(url)
@@ -172,7 +175,9 @@ const known = [
   { network: solanaNetwork, asset: usdcOnSolana, name: 'USDC on Solana' },
 ]
 
-/** The two tokens that everyone knows by their names; of any other the whole address, because anyone may call one USDC. */
+/**
+ * The two well-known tokens have names; any other is shown by its whole address, because anyone may call a token USDC.
+ */
 export const tokenName = ({ network, asset }: { network: string; asset: string }): string =>
   known.find(token => token.network === network && token.asset === normalizeWallet(asset))?.name ??
   `the token ${asset} on ${network}`

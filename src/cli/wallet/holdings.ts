@@ -10,40 +10,67 @@ import {
 import { seeCredit } from '#agent/wallet/limits-view.ts'
 import { Balances } from '#agent/wallet/tool-wallet.ts'
 import { environmentKeys, folderKeys } from '#agent/wallet/wallet-keys.ts'
+import type { PaymentOption } from '#contract/wire/payment.ts'
 import type { WalletView } from '#toolkit/tool-context.ts'
 
 /** What a wallet has: its credit at the service and its balance on each chain, each with its time or why it is unknown. */
-export type Holdings = Pick<WalletView, 'creditMicroUsd' | 'creditSeen' | 'onChain'>
+export type Holdings = Pick<WalletView, 'creditMicroUsd' | 'creditSeen' | 'onChain'> & {
+  /** What the service offers to take, where it answers. */
+  accepts?: readonly PaymentOption[]
+}
+
+/** Looks again and again, for a page; each look is bounded and never throws. */
+export interface HoldingsWatch {
+  look(addresses: readonly string[]): Promise<Holdings>
+  close(): Promise<void>
+}
 
 /**
- * Asks the service and the chains, as `wallet_status` does. Bounded, and never throws: a status is shown while the service
- * is away. Asking for the credit needs the key, so that of a locked wallet is unknown.
+ * Asks the service and the chains, like `wallet_status`. Bounded in time, and never throws: a status works while the
+ * service is down. Reading the credit needs the key, so a locked wallet's is unknown.
  */
 export async function lookAtHoldings(
   env: AgentEnvironment,
   addresses: readonly string[],
   passphrase: string | null,
 ): Promise<Holdings> {
+  const watch = watchHoldings(env, passphrase)
   try {
-    const { agent, locked } = await openWith(env, passphrase)
-    try {
-      const [onChain, { creditMicroUsd, seen }] = await Promise.all([
-        new Balances(agent).look(addresses),
-        agent.wallet ? seeCredit(agent) : { creditMicroUsd: null, seen: { atMs: null, unknown: locked } },
-      ])
-      return { creditMicroUsd, creditSeen: seen, onChain }
-    } finally {
-      await agent.client.close()
-      await agent.records.close()
-      agent.state.close()
-    }
-  } catch (error) {
-    const unknown = error instanceof Error ? error.message : String(error)
-    return { creditMicroUsd: null, creditSeen: { atMs: null, unknown }, onChain: [] }
+    return await watch.look(addresses)
+  } finally {
+    await watch.close()
   }
 }
 
-/** With the keys of the wallet alone: an API key would be asked for the credit of its own account. */
+/** The keys are opened once, by the first look. */
+export function watchHoldings(env: AgentEnvironment, passphrase: string | null): HoldingsWatch {
+  let opened: ReturnType<typeof openWith> | null = null
+  return {
+    async look(addresses) {
+      try {
+        opened ??= openWith(env, passphrase)
+        const { balances, agent, locked } = await opened
+        const [onChain, offer, { creditMicroUsd, seen }] = await Promise.all([
+          balances.look(addresses),
+          agent.topUps.offer().catch(() => null),
+          agent.wallet ? seeCredit(agent) : { creditMicroUsd: null, seen: { atMs: null, unknown: locked } },
+        ])
+        return { creditMicroUsd, creditSeen: seen, onChain, accepts: offer?.accepts ?? [] }
+      } catch (error) {
+        const unknown = error instanceof Error ? error.message : String(error)
+        return { creditMicroUsd: null, creditSeen: { atMs: null, unknown }, onChain: [] }
+      }
+    },
+    async close() {
+      const open = await opened?.catch(() => null)
+      await open?.agent.client.close()
+      await open?.agent.records.close()
+      open?.agent.state.close()
+    },
+  }
+}
+
+/** With the wallet's keys only, because an API key would read the credit of its own account. */
 async function openWith(env: AgentEnvironment, passphrase: string | null) {
   const [baseUrl, stateFolder] = [baseUrlOf(env), stateFolderOf(env)]
   let locked = 'the wallet is locked; add `--passphrase-file FILE` to see it'
@@ -55,5 +82,6 @@ async function openWith(env: AgentEnvironment, passphrase: string | null) {
   const given = await environmentKeys(env)
   const found = given.length > 0 ? { keys: given } : await inFolder()
   const settings = { baseUrl, stateFolder, nodes: nodesOf(env), journalUrl: journalUrlOf(env), policy: policyOf(env) }
-  return { agent: await openAgent({ ...settings, vendor: env.FAREBOX_VENDOR?.trim() || undefined }, found), locked }
+  const agent = await openAgent({ ...settings, vendor: env.FAREBOX_VENDOR?.trim() || undefined }, found)
+  return { agent, locked, balances: new Balances(agent) }
 }

@@ -4,15 +4,16 @@ import { microUsd } from '#contract/money.ts'
 import { isLoopback } from '#contract/wire/network-address.ts'
 import type { PayeeCounts } from '#ledger/audit/audit-chain.ts'
 import type { TransferSource } from '#ledger/audit/audit-transfers.ts'
-import { CliError } from '../command.ts'
+import { CliError, type CommandIo } from '../command.ts'
 import type { DataFolder } from '../data/data-folder.ts'
 import type { LedgerPlace } from '../data/ledger-place.ts'
+import { withDataFlag } from './owner-wallet.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * An environment that names the nodes of the local chains of `farebox up`, where the wallet's folder lies in the folder of
- * one and its service is on this machine too. What is set already stays.
+ * Adds the nodes of `farebox up`'s local chains to an environment, if the wallet's folder is inside the folder of one
+ * and its service is on this machine too. Existing settings stay.
  */
 export async function withLocalNodes(env: Environment, baseUrl: string, stateFolder: string): Promise<Environment> {
   const root = folderOfUp(baseUrl, stateFolder)
@@ -24,16 +25,27 @@ export async function withLocalNodes(env: Environment, baseUrl: string, stateFol
   return { ...env, FAREBOX_EVM_RPC_URL: evm ?? undefined, FAREBOX_SOLANA_RPC_URL: solana ?? undefined }
 }
 
-/** Folders of wallets beside the chains of `farebox up`: of its own agent, and of a client that `install --local` set up. */
+/** Returns a command's environment with these nodes, for the wallet that `--data` names. */
+export async function besideChain(io: CommandIo, data: string | undefined): Promise<CommandIo> {
+  const { baseUrlOf, stateFolderOf } = await import('#agent/settings/wallet-settings.ts')
+  const env = withDataFlag(io.env, data)
+  const beside = await withLocalNodes(env, baseUrlOf(env), stateFolderOf(env))
+  return { ...io, env: { ...io.env, ...beside } }
+}
+
+/** Wallet folders next to the chains of `farebox up`: of its own agent, and of a client set up by `install --local`. */
 const walletsOfUp: readonly string[] = ['agent', 'assistant']
 
-function folderOfUp(baseUrl: string, stateFolder: string): string | null {
+/**
+ * Returns the folder of `farebox up` that contains the wallet's folder; null if none does, or its service is elsewhere.
+ */
+export function folderOfUp(baseUrl: string, stateFolder: string): string | null {
   const root = dirname(stateFolder)
   const isOfUp = walletsOfUp.includes(basename(stateFolder)) && existsSync(join(root, 'chain'))
   return isOfUp && isLoopback(new URL(baseUrl).hostname) ? root : null
 }
 
-/** What a new wallet gets on the local chain of `farebox up`; null for any other wallet. */
+/** Returns what a new wallet gets on the local chain of `farebox up`; null for any other wallet. */
 export function testMoneyFor(baseUrl: string, stateFolder: string): ((address: string) => Promise<void>) | null {
   const root = folderOfUp(baseUrl, stateFolder)
   if (root === null) return null
@@ -43,16 +55,18 @@ export function testMoneyFor(baseUrl: string, stateFolder: string): ((address: s
   }
 }
 
-/** Two of the smallest top-ups. */
+/** Twice the smallest top-up. */
 const testMoneyMicroUsd = microUsd(10_000_000n)
 
-/** Node addresses come by the environment alone, because theirs often have a key in them. */
+/** Node addresses come only from the environment, because they often contain a key. */
 const rails = {
   eip155: { variable: 'FAREBOX_EVM_RPC_URL', local: localEvm },
   solana: { variable: 'FAREBOX_SOLANA_RPC_URL', local: localSolana },
 } as const
 
-/** Whom to ask about a network: the node that the environment names, else the local chain that runs for this folder. */
+/**
+ * Returns where to read a network: the node that the environment names, else the local chain that runs for this folder.
+ */
 export async function transferSource(network: string, { env, folder }: LedgerPlace): Promise<TransferSource> {
   const rail = network.startsWith('eip155:') ? 'eip155' : network.startsWith('solana:') ? 'solana' : null
   if (!rail) throw new CliError(`The network ${network} is not known.`, 'Use the release that accepted its payments.')
@@ -78,8 +92,8 @@ export async function transferSource(network: string, { env, folder }: LedgerPla
 const chainFolderPath = ({ root }: DataFolder): string => join(root, 'chain')
 
 /**
- * Said of payees whose every credit is missing on a local chain that has nothing else for them either: then it is not the
- * chain that they were paid on, as after a restore without it. Null where that is not so.
+ * Explains payees whose credits are all missing on a local chain that has nothing else for them either: then it is not
+ * the chain on which they were paid, as after restoring without it. Null otherwise.
  */
 export function otherChain(payees: readonly PayeeCounts[], { env, folder }: LedgerPlace): string | null {
   const isOther = ({ network, credits, transfers }: PayeeCounts) => {
@@ -91,7 +105,7 @@ export function otherChain(payees: readonly PayeeCounts[], { env, folder }: Ledg
   return `The local chain of this folder has none of these payments (${networks.join(', ')}), so it is a new chain: copy \`chain\` from the folder that was backed up to ${chainFolderPath(folder)} while nothing runs. The transfers exist only there.`
 }
 
-/** Where the local chain of a data folder listens; null where none runs. */
+/** Returns where a data folder's local chain listens; null if none runs. */
 export async function localEvm(dataDir: string): Promise<string | null> {
   const [{ findChain, loopbackUrl }, { chainFolderOf }, { anvil }] = await Promise.all([
     import('#local/chain/process.ts'),

@@ -1,13 +1,15 @@
-import { userInfo } from 'node:os'
 import { displayUsd } from '#contract/money.ts'
+import { userName } from '#host/user-name.ts'
 import { CliError, type CommandIo, parseArguments, wrongUsage } from '../command.ts'
-import { withLocalNodes } from './local-nodes.ts'
-import { addressesOf, withDataFlag, withOwnerWallet } from './owner-wallet.ts'
+import { besideChain } from './local-nodes.ts'
+import { addressesOf, withOwnerWallet } from './owner-wallet.ts'
 import { askHidden, askLine, askYes, confirmOwner, plainText, requireTerminal } from './terminal.ts'
 
 const resolveCommand = 'farebox wallet resolve'
 
-/** For a payment that neither service nor chain node answers about: the user has looked, and says whether it has left. */
+/**
+ * For a payment whose outcome neither service nor node can tell: records what the user found out, whether it has left.
+ */
 export async function resolvePayment(args: readonly string[], io: CommandIo): Promise<number> {
   const { values, positionals } = parseArguments(args, {
     command: resolveCommand,
@@ -15,11 +17,20 @@ export async function resolvePayment(args: readonly string[], io: CommandIo): Pr
     maxPositionals: 1,
   })
   const [id] = positionals
-  if (id === undefined) throw wrongUsage(resolveCommand, 'The id of the payment is missing')
+  if (id === undefined)
+    throw wrongUsage(
+      resolveCommand,
+      'The ID of the payment is missing; `farebox wallet status` names those that can be resolved',
+    )
   requireTerminal(io, resolveCommand)
+  // On Solana the chain says whether a payment is over; the nodes of `farebox up` are known.
   return withOwnerWallet(await besideChain(io, values.data), values.data, async desk => {
     const payment = await desk.payment(id)
-    if (!payment) throw new CliError('There is no such payment.', '`farebox wallet status` names what can be resolved.')
+    if (!payment)
+      throw new CliError(
+        `There is no payment ${plainText(id).slice(0, 40)}.`,
+        '`farebox wallet status` names what can be resolved.',
+      )
     const { address, payTo, network, nonce, amountMicroUsd } = payment
     io.output.print(
       plainText(`${displayUsd(amountMicroUsd)} from ${address} to ${payTo} on ${network}, nonce ${nonce}`),
@@ -27,7 +38,7 @@ export async function resolvePayment(args: readonly string[], io: CommandIo): Pr
     const answer = await askLine(io, 'Check the chain. Did the money leave the wallet? Type left or stayed:')
     if (answer !== 'left' && answer !== 'stayed') throw new CliError('Nothing was recorded.', 'Type left or stayed.')
     await confirmOwner(io, desk)
-    await desk.resolve(id, answer === 'left', `terminal, ${userInfo().username}`)
+    await desk.resolve(id, answer === 'left', `terminal, ${userName()}`)
     io.output.print(
       answer === 'left' ? 'Recorded as spent.' : 'Recorded as not spent; its amount no longer counts against the caps.',
     )
@@ -35,18 +46,11 @@ export async function resolvePayment(args: readonly string[], io: CommandIo): Pr
   })
 }
 
-/** Of a payment on Solana the chain says whether it is over; where the folder is one of `farebox up`, that chain is known. */
-async function besideChain(io: CommandIo, data: string | undefined): Promise<CommandIo> {
-  const { baseUrlOf, stateFolderOf } = await import('#agent/settings/wallet-settings.ts')
-  const env = await withLocalNodes(io.env, baseUrlOf(io.env), stateFolderOf(withDataFlag(io.env, data)))
-  return { ...io, env: { ...io.env, ...env } }
-}
-
 const exportCommand = 'farebox wallet export'
 
 const confirmation = 'show my keys'
 
-/** Prints the secret keys: to the user's eyes alone, never into a pipe or a file. */
+/** Prints the secret keys only to a terminal, never into a pipe or a file. */
 export async function exportWallet(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, { command: exportCommand, options: { data: { type: 'string' } } })
   requireTerminal(io, exportCommand)
@@ -74,9 +78,9 @@ export async function exportWallet(args: readonly string[], io: CommandIo): Prom
 }
 
 const options = { data: { type: 'string' } } as const
-const byPerson = () => `terminal, ${userInfo().username}`
+const byPerson = () => `terminal, ${userName()}`
 
-/** Anyone may stop a wallet, a script too. */
+/** Anyone may stop a wallet, even a script. */
 export async function stopWallet(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, { command: 'farebox wallet stop', options })
   return withOwnerWallet(
@@ -91,7 +95,7 @@ export async function stopWallet(args: readonly string[], io: CommandIo): Promis
   )
 }
 
-/** Only its owner starts it again. */
+/** Only its owner can start it again. */
 export async function startWallet(args: readonly string[], io: CommandIo): Promise<number> {
   const command = 'farebox wallet start'
   const { values } = parseArguments(args, { command, options })
@@ -104,7 +108,7 @@ export async function startWallet(args: readonly string[], io: CommandIo): Promi
   })
 }
 
-/** For a key whose journal was left behind, or restored from a copy: the present one counts from now on. */
+/** For a key whose journal was left behind or restored from a copy: the current one counts from now on. */
 export async function moveWallet(args: readonly string[], io: CommandIo): Promise<number> {
   const command = 'farebox wallet move'
   const { values } = parseArguments(args, { command, options })

@@ -1,45 +1,97 @@
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir, userInfo } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
+import type { OwnerWallet } from '#agent/wallet/owner-wallet.ts'
 import { type CommandIo, parseArguments } from '../command.ts'
-import { withOwnerWallet } from './owner-wallet.ts'
+import { dataFlag, withDataFlag, withOwnerWallet } from './owner-wallet.ts'
 import { confirmOwner, requireTerminal } from './terminal.ts'
 
 const command = 'farebox wallet open'
 
-/** Shows what waits for the user in their browser, until all of it is answered. The passphrase is asked before. */
+/**
+ * Shows the wallet in its owner's browser until they end it. The passphrase is asked before, so that a program that opens
+ * the page decides nothing on it.
+ */
 export async function openPage(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, {
     command,
-    options: { data: { type: 'string' }, 'no-browser': { type: 'boolean', default: false } },
+    options: { ...dataFlag, 'no-browser': { type: 'boolean', default: false } },
   })
   requireTerminal(io, command)
   return withOwnerWallet(io, values.data, async desk => {
-    const waiting = await desk.approvals.list('pending')
-    if (waiting.length === 0) {
-      io.output.print('Nothing is pending.')
-      return 0
-    }
-    await confirmOwner(io, desk)
-    const { openApprovalPage } = await import('#agent/approval-page/serve-page.ts')
-    const page = await openApprovalPage({ approvals: desk.approvals, by: `page, ${userInfo().username}` })
+    const passphrase = await confirmOwner(io, desk)
+    const served = await servePage(desk, withDataFlag(io.env, values.data), passphrase)
+    const { page } = served
+    const link = page.link()
     let removeTraces = async () => {}
     try {
-      io.output.print(`${waiting.length} ${waiting.length === 1 ? 'question waits' : 'questions wait'} for you at`)
-      io.output.print(`  ${page.link}`)
+      io.output.print('Your wallet’s page is open on this machine:')
+      io.output.print(`  ${link}`)
       io.output.note('The link works once, in the first browser that opens it. If no browser opens, open it yourself.')
       io.output.note('Ctrl-C closes the page.')
       const stop = io.untilStopped()
-      const stopped = new Promise<void>(resolve => stop.addEventListener('abort', () => resolve(), { once: true }))
-      if (!values['no-browser']) removeTraces = await openInBrowser(page.link, io.env)
-      await Promise.race([page.answered, stopped])
+      const stopped = new Promise<null>(resolve => stop.addEventListener('abort', () => resolve(null), { once: true }))
+      if (stop.aborted) return 0
+      if (!values['no-browser']) removeTraces = await openInBrowser(link, io.env)
+      const end = await Promise.race([page.ended, stopped])
+      if (end !== null) io.output.note(`${ends[end]} Run \`${command}\` again to open it.`)
       return 0
     } finally {
       await removeTraces()
-      await page.close()
+      await served.close()
     }
   })
+}
+
+const ends = {
+  unused: 'The link was not opened within five minutes, so it no longer works.',
+  idle: 'The page was not used for half an hour, or was open for eight, so it was closed.',
+} as const
+
+/** With the nodes of the local chains, where the wallet is one of `farebox up`. */
+async function servePage(desk: OwnerWallet, given: CommandIo['env'], passphrase: string | null) {
+  const [
+    { openWalletPage },
+    { openOwnerSends },
+    { settlerFor },
+    { watchHoldings },
+    { baseUrlOf, stateFolderOf, atHome },
+    { withLocalNodes },
+  ] = await Promise.all([
+    import('#agent/wallet-page/open-wallet-page.ts'),
+    import('#agent/wallet/send-from-wallet.ts'),
+    import('./send-money.ts'),
+    import('./holdings.ts'),
+    import('#agent/settings/wallet-settings.ts'),
+    import('./local-nodes.ts'),
+  ])
+  const env = await withLocalNodes(given, baseUrlOf(given), stateFolderOf(given))
+  const watch = watchHoldings(env, passphrase)
+  const sends = openOwnerSends(desk, env)
+  const named = env.FAREBOX_OUTPUT_DIR?.trim()
+  const page = await openWalletPage({
+    desk,
+    place: { folder: desk.folder, isJournalShared: Boolean(env.FAREBOX_JOURNAL_URL?.trim()) },
+    by: `page, ${userInfo().username}`,
+    holdings: async () => watch.look(await desk.addresses()),
+    sends,
+    settlerFor: url => settlerFor(url, { baseUrl: baseUrlOf(env), folder: desk.folder }),
+    // That of `farebox up` lies beside its wallet's folder.
+    outputFolders: [
+      ...(named ? [resolve(atHome(named))] : []),
+      join(desk.folder, 'output'),
+      join(dirname(desk.folder), 'output'),
+    ],
+  })
+  return {
+    page,
+    async close() {
+      await page.close()
+      await watch.close()
+      await sends.close()
+    },
+  }
 }
 
 const openers: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>>> = {
@@ -51,9 +103,9 @@ const openers: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...str
 const ownerOnlyFile = 0o600
 
 /**
- * Opens a link in the browser of the local user, and resolves to what removes its traces. Arguments of a
- * program can be read by every user of a machine, so the link stands in a file for its owner alone and the browser is
- * given the file. Never throws: where there is no browser, or one that may not read the file, the printed link is enough.
+ * Opens a link in the local user's browser, and resolves to a function that removes its traces. Every user of a machine
+ * can read a program's arguments, so the link is in a private file and the browser opens that file. Never throws: if
+ * there is no browser, or it may not read the file, the printed link is enough.
  */
 async function openInBrowser(link: string, env: NodeJS.ProcessEnv): Promise<() => Promise<void>> {
   let folder: string | null = null
@@ -61,7 +113,7 @@ async function openInBrowser(link: string, env: NodeJS.ProcessEnv): Promise<() =
     if (folder !== null) await rm(folder, { recursive: true, force: true }).catch(() => {})
   }
   try {
-    // Made by mkdtemp, a folder is its owner's alone.
+    // A folder made by mkdtemp is private to its owner.
     folder = await mkdtemp(join(tmpdir(), 'farebox-open-'))
     const file = join(folder, 'open.html')
     await writeFile(file, forwardingHtml(link), { mode: ownerOnlyFile, flag: 'wx' })
@@ -76,17 +128,17 @@ async function openInBrowser(link: string, env: NodeJS.ProcessEnv): Promise<() =
   return remove
 }
 
-/** A page that goes on to the link by itself, and shows it for a browser that does not. */
+/** A page that redirects to the link, and shows it for a browser that does not. */
 export function forwardingHtml(link: string): string {
-  // As a URL is written, no sign in it can end an attribute.
+  // In URL encoding, no character can end an attribute.
   const { href } = new URL(link)
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="referrer" content="no-referrer">
-<meta http-equiv="refresh" content="0;url=${href}"><title>farebox: pending approvals</title></head>
-<body><p><a href="${href}">Show pending approvals</a></p></body></html>
+<meta http-equiv="refresh" content="0;url=${href}"><title>farebox wallet</title></head>
+<body><p><a href="${href}">Open the wallet’s page</a></p></body></html>
 `
 }
 
-/** What the browser is started with: nothing of farebox, whose settings hold keys. */
+/** The browser's environment: without farebox settings, which may contain keys. */
 export const openerEnvironment = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !/^FAREBOX_/i.test(name)))

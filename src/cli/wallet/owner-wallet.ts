@@ -6,8 +6,8 @@ import { CliError, type CommandIo, listenFailure } from '../command.ts'
 type Desk = typeof import('#agent/wallet/owner-wallet.ts')
 
 /**
- * Opens the wallet's folder for one command; its refusals become what the user at a terminal reads. A misspelt variable is
- * refused, because a cap that nobody reads would be taken for one that holds; `takesAnyVariable` is for what only stops.
+ * Opens the wallet's folder for one command; words its refusals for the user at a terminal. A misspelled variable is
+ * refused, because an ignored cap would be assumed to hold; `takesAnyVariable` is for commands that only stop.
  */
 export async function withOwnerWallet(
   io: CommandIo,
@@ -20,7 +20,7 @@ export async function withOwnerWallet(
   const { unknownVariables } = await import('#agent/settings/settings.ts')
   const strange = takesAnyVariable ? [] : unknownVariables(Object.keys(io.env))
   if (strange.length > 0) throw new CliError(strange.join(' '), 'Fix it in the environment, then try again.', 2)
-  // The folder that a flag names has a service of its own.
+  // A folder from a flag has its own service.
   const env = withDataFlag(io.env, data)
   const desk = module.openOwnerWallet(stateFolderOf(env), env)
   try {
@@ -32,7 +32,7 @@ export async function withOwnerWallet(
   }
 }
 
-/** What the user reads, with commands that act on this very wallet. */
+/** Words an error for the user, with commands that act on this wallet. */
 async function inItsWords(error: unknown, folder: string, env: CommandIo['env']): Promise<unknown> {
   const { asTyped } = await import('#agent/words/typed-commands.ts')
   const place = { folder, isJournalShared: Boolean(env.FAREBOX_JOURNAL_URL?.trim()) }
@@ -44,11 +44,11 @@ async function inItsWords(error: unknown, folder: string, env: CommandIo['env'])
 const isRefusal = (error: unknown): error is Error & { sentence: string; nextStep: string } =>
   error instanceof Error && error.name === 'WalletRefusal'
 
-/** Why a server on this machine does not start, as the user at the terminal reads it; other errors as they are. */
+/** Explains why a server on this machine does not start; other errors are returned unchanged. */
 export const startFailure = (error: unknown, port: number): unknown =>
   isRefusal(error) ? new CliError(error.sentence, error.nextStep) : listenFailure(error, { host: '127.0.0.1', port })
 
-/** The wallet's addresses, one a rail, or what to do where there are none. */
+/** Returns the wallet's addresses, one per rail, or says what to do if there are none. */
 export async function addressesOf(desk: OwnerWallet): Promise<readonly [string, ...string[]]> {
   const [first, ...others] = await desk.addresses()
   if (first !== undefined) return [first, ...others]
@@ -60,16 +60,16 @@ export async function addressesOf(desk: OwnerWallet): Promise<readonly [string, 
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Of every command that uses a wallet's folder. */
+/** For every command that uses a wallet's folder. */
 export const dataFlag = { data: { type: 'string' } } as const
 
-/** The folder that a flag names comes before the one of the environment. */
+/** A folder from a flag takes precedence over the environment's. */
 export const withDataFlag = (env: Environment, data: string | undefined): Environment =>
   data === undefined ? env : { ...env, FAREBOX_DATA: data }
 
 type Host = ReturnType<typeof import('#agent/tools/tool-host.ts').createHost>
 
-/** Makes the host of a frame once it is called: wallet and client are loaded by the first call of a tool, not at start. */
+/** Creates the MCP server's host on first use: wallet and client are loaded by the first tool call, not at startup. */
 export const agentHost = (settings: AgentSettings, passphrase: PassphraseSource) => async (): Host => {
   const [{ createHost }, { baseUrlOf, stateFolderOf }, { testMoneyFor, withLocalNodes }] = await Promise.all([
     import('#agent/tools/tool-host.ts'),

@@ -1,8 +1,10 @@
-import type { KeptCharge } from '#agent/receipts/receipt-rows.ts'
+import type { ListedReceipt } from '#agent/receipts/listed-receipts.ts'
 import type { OwnerWallet } from '#agent/wallet/owner-wallet.ts'
 import { displayUsd, formatUsd } from '#contract/money.ts'
 import { type CommandIo, parseArguments, wrongUsage } from '../command.ts'
 import { asJson, type Columns, csvTable } from '../output.ts'
+import { type Paint, paintFor, type Tone } from '../show/style.ts'
+import type { Table } from '../show/table.ts'
 import { addressesOf, withOwnerWallet } from './owner-wallet.ts'
 import { askHidden, givenPassphrase, listedReceipts, passphraseFlags, plainText, shownReceipts } from './terminal.ts'
 
@@ -15,73 +17,62 @@ const options = {
   ...passphraseFlags,
 } as const
 
-/** What left the wallet and what services charged, or what it refused, newest first: as lines, as JSON, or as CSV. */
+/**
+ * Shows what left the wallet and what services charged, or what it refused, newest first: as lines, as JSON, or as CSV.
+ */
 export async function showReceipts(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, { command, options })
   if (values.json && values.csv) throw wrongUsage(command, 'Choose one of `--json` and `--csv`')
   if (values.refused) return showRefusals(command, values, io)
   return withOwnerWallet(io, values.data, async desk => {
-    const { keptCharges } = await import('#agent/receipts/receipt-rows.ts')
+    const [{ keptCharges }, { newestFirst }] = await Promise.all([
+      import('#agent/receipts/receipt-rows.ts'),
+      import('#agent/receipts/listed-receipts.ts'),
+    ])
     const most = values.json || values.csv ? listedReceipts : shownReceipts
-    const payments = (await desk.receipts(most)).map(topUp)
-    const receipts = [...payments, ...keptCharges(desk.folder, most).map(charge)].sort((a, b) => b.atMs - a.atMs)
+    const { openOwnerSends } = await import('#agent/wallet/send-from-wallet.ts')
+    const sends = openOwnerSends(desk, io.env)
+    const sent = await sends.list(most).finally(() => sends.close())
+    const receipts = newestFirst(await desk.receipts(most), keptCharges(desk.folder, most), sent)
     if (values.json) io.output.print(asJson(receipts.map(({ kind, whole }) => ({ ...whole, kind }))))
     else if (values.csv) await io.output.stream(csvTable(columns, receipts))
     else if (receipts.length === 0) {
       await addressesOf(desk)
       io.output.print('The wallet has not paid anything yet.')
-    } else for (const receipt of receipts) io.output.print(plainText(lineOf(receipt)))
+    } else if (io.output.isTerminal) await printShown(receiptTable(receipts, paintFor(io.output)), io)
+    else for (const receipt of receipts) io.output.print(plainText(lineOf(receipt)))
     return 0
   })
 }
 
-interface Shown {
-  kind: 'top-up' | 'charge' | 'refund'
-  atMs: number
-  amount: bigint | null
-  state: string
-  service: string
-  id: string
-  what: string
-  usage: string
-  model: string | null
-  transaction: string | null
-  problem: string | null
-  receipt: string | null
-  whole: object
+async function printShown(table: Table, { output }: CommandIo): Promise<void> {
+  const { printTable } = await import('../show/table.ts')
+  printTable(table, output)
 }
 
-type Payment = Awaited<ReturnType<OwnerWallet['receipts']>>[number]
-
-const topUp = (payment: Payment): Shown => ({
-  kind: 'top-up',
-  atMs: payment.createdAtMs,
-  amount: payment.amountMicroUsd,
-  state: payment.state,
-  service: payment.origin,
-  id: payment.id,
-  what: payment.purpose,
-  usage: '',
-  model: null,
-  transaction: payment.transaction,
-  problem: payment.reason,
-  receipt: null,
-  whole: payment,
-})
-
-const charge = (kept: KeptCharge): Shown => ({
-  ...{ kind: kept.kind, atMs: kept.atMs, amount: kept.amountMicroUsd, state: kept.state, service: kept.service },
-  ...{ id: kept.id, what: kept.what ?? kept.model ?? '', model: kept.model, transaction: null, problem: kept.problem },
-  ...{ usage: kept.usage.map(({ sku, units }) => `${units} ${sku}`).join(', '), receipt: kept.receipt, whole: kept },
-})
-
-function lineOf({ atMs, kind, amount, state, service, id, what, usage, problem }: Shown): string {
+function lineOf({ atMs, kind, amount, state, service, id, what, usage, problem }: ListedReceipt): string {
   const shown = amount === null ? 'unknown amount' : displayUsd(amount)
   const parts = [new Date(atMs).toISOString(), kind, shown, state, service, id, what, usage]
   return [...parts, kind === 'top-up' ? null : problem].filter(Boolean).join('  ')
 }
 
-const columns: Columns<Shown> = [
+/** Of a terminal's width: the service is named only where there are several. */
+function receiptTable(receipts: readonly ListedReceipt[], paint: Paint): Table {
+  const isOneService = new Set(receipts.map(({ service }) => service)).size === 1
+  const rows = receipts.map(({ atMs, kind, amount, state, service, id, what, usage, problem }) => {
+    const more = [what, usage, kind === 'top-up' ? null : problem].filter(Boolean).join('; ')
+    const shown = [amount === null ? 'unknown' : displayUsd(amount), state, id, isOneService ? '' : service, more]
+    const [usd = '', end = '', ...rest] = shown.map(cell => plainText(cell).replaceAll('\n', ' '))
+    return [minuteOf(atMs), kind, usd, paint(toneOf(state), end), ...rest]
+  })
+  return { head: ['When (UTC)', 'Kind', 'Amount', 'State', 'Id', 'Service', 'What'], rows, right: [2] }
+}
+
+const minuteOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, 16).replace('T', ' ')
+
+const toneOf = (state: string): Tone => (['confirmed', 'verified'].includes(state) ? 'good' : 'caution')
+
+const columns: Columns<ListedReceipt> = [
   ['time', ({ atMs }) => new Date(atMs).toISOString()],
   ['kind', ({ kind }) => kind],
   ['amount_usd', ({ amount }) => (amount === null ? null : formatUsd(amount))],
@@ -94,6 +85,7 @@ const columns: Columns<Shown> = [
   ['transaction', ({ transaction }) => transaction],
   ['problem', ({ problem }) => problem],
   ['receipt', ({ receipt }) => receipt],
+  ['tool', ({ tool }) => tool],
 ]
 
 interface Values {
@@ -104,7 +96,10 @@ interface Values {
   'passphrase-fd'?: string | undefined
 }
 
-/** What the wallet refused to pay, newest first; as JSON with a statement of each, signed by the key that would have paid. */
+/**
+ * Shows what the wallet refused to pay, newest first; as JSON with a statement for each, signed by the key that would
+ * have paid.
+ */
 async function showRefusals(command: string, values: Values, io: CommandIo): Promise<number> {
   const passphrase = values.json ? await givenPassphrase(command, values, io.env) : null
   return withOwnerWallet(io, values.data, async desk => {
@@ -114,7 +109,8 @@ async function showRefusals(command: string, values: Values, io: CommandIo): Pro
     else if (refusals.length === 0) {
       await addressesOf(desk)
       io.output.print('The wallet has not refused anything yet.')
-    } else for (const refusal of refusals) io.output.print(plainText(refusalLine(refusal)))
+    } else if (io.output.isTerminal) await printShown(refusalTable(refusals), io)
+    else for (const refusal of refusals) io.output.print(plainText(refusalLine(refusal)))
     return 0
   })
 }
@@ -141,6 +137,20 @@ function refusalLine({ lastAtMs, rule, amountMicroUsd, origin, operation, times,
   const counted = times === 1 ? null : `${times} times`
   const parts = [new Date(lastAtMs).toISOString(), 'refused', amount, rule, origin, operation, counted, sentence]
   return parts.filter(Boolean).join('  ')
+}
+
+function refusalTable(refusals: readonly Refusal[]): Table {
+  const rows = refusals.map(({ lastAtMs, rule, amountMicroUsd, operation, times, sentence }) =>
+    [
+      minuteOf(lastAtMs),
+      amountMicroUsd === null ? 'unknown' : displayUsd(amountMicroUsd),
+      rule,
+      operation,
+      String(times),
+      sentence,
+    ].map(cell => plainText(cell ?? '').replaceAll('\n', ' ')),
+  )
+  return { head: ['Last (UTC)', 'Amount', 'Rule', 'Operation', 'Times', 'Why'], rows, right: [1, 4] }
 }
 
 const usdOf = (amount: bigint | null): string | null => (amount === null ? null : formatUsd(amount))

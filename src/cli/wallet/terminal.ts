@@ -5,13 +5,13 @@ import { createInterface } from 'node:readline/promises'
 import type { OwnerWallet } from '#agent/wallet/owner-wallet.ts'
 import { CliError, type CommandIo, integerFlag, wrongUsage } from '../command.ts'
 
-/** Commands by which the user decides: a program that pipes its answer in is no person. */
-export function requireTerminal({ stdin }: Pick<CommandIo, 'stdin'>, command: string): void {
+/** For commands with which the user decides: a program that pipes its answer in is not the user. */
+export function requireTerminal({ stdin }: Pick<CommandIo, 'stdin'>, command: string, otherwise = ''): void {
   if (stdin.isTTY) return
-  throw new CliError(`\`${command}\` needs a terminal.`, 'Run it in a terminal, without a pipe.')
+  throw new CliError(`\`${command}\` needs a terminal.`, `Run it in a terminal, without a pipe${otherwise}.`)
 }
 
-/** One line of the terminal. */
+/** Reads one line from the terminal. */
 export async function askLine(io: CommandIo, question: string): Promise<string> {
   io.output.note(question)
   const lines = createInterface({ input: io.stdin })
@@ -23,7 +23,7 @@ export async function askLine(io: CommandIo, question: string): Promise<string> 
   }
 }
 
-/** Only the whole words count, because either of them is final; anything else is asked again, and nothing is a no. */
+/** Accepts only whole words, because either answer is final; anything else is asked again, and no answer is a no. */
 export async function askYes(io: CommandIo, question: string): Promise<boolean> {
   for (let again = ''; ; again = 'Please type yes or no in full. ') {
     const answer = (await askLine(io, `${again}${question} Type yes or no:`)).toLowerCase()
@@ -37,7 +37,7 @@ const interrupt = '\u0003'
 const endOfInput = '\u0004'
 const erase = ['\u007f', '\b']
 
-/** A line that the terminal does not show. */
+/** Reads a line that the terminal does not show. */
 export function askHidden(io: CommandIo, question: string): Promise<string> {
   const { stdin } = io
   io.output.note(question)
@@ -63,7 +63,7 @@ export function askHidden(io: CommandIo, question: string): Promise<string> {
   })
 }
 
-/** The first line of an open file descriptor: how a program hands over a passphrase without showing it to others. */
+/** Reads the first line of an open file descriptor, with which a program passes a passphrase without exposing it. */
 function readDescriptor(descriptor: number): string {
   const bytes = Buffer.alloc(answerCharacters + 2)
   let length = 0
@@ -80,21 +80,25 @@ function readDescriptor(descriptor: number): string {
   return bytes.toString('utf8', 0, length).split(/\r?\n/)[0] ?? ''
 }
 
-/** A stranger's text cannot move the cursor, change colours or hide its own lines. */
+/** Removes what would let untrusted text move the cursor, change colors or hide lines. */
 export const plainText = (text: string): string =>
   text.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}]/gu, character => (character === '\n' ? character : ' '))
 
 const stoppedByPerson = (): CliError => new CliError('Nothing was decided.', 'Run the command again to retry.')
 
 /**
- * A program can open a terminal of its own, but does not know the passphrase. Where no encrypted wallet has used the
- * journal, there is none to ask for: a user with the plain key of such a wallet can spend it anyway.
+ * A program can open a terminal of its own but does not know the passphrase. If no encrypted wallet has used the
+ * journal, there is none to ask for: a user with such a wallet's unencrypted key can spend it anyway. Returns the
+ * passphrase, or null where there is none.
  */
-export async function confirmOwner(io: CommandIo, desk: OwnerWallet): Promise<void> {
-  if (await desk.isGuarded()) await desk.proveOwner(await askHidden(io, 'Passphrase of the wallet (it is not shown):'))
+export async function confirmOwner(io: CommandIo, desk: OwnerWallet): Promise<string | null> {
+  if (!(await desk.isGuarded())) return null
+  const passphrase = await askHidden(io, 'Passphrase of the wallet (it is not shown):')
+  await desk.proveOwner(passphrase)
+  return passphrase
 }
 
-/** Flags of every command that takes a passphrase from a program. */
+/** Flags of every command that accepts a passphrase from a program. */
 export const passphraseFlags = { 'passphrase-file': { type: 'string' }, 'passphrase-fd': { type: 'string' } } as const
 
 interface Given {
@@ -103,8 +107,8 @@ interface Given {
 }
 
 /**
- * The passphrase that a program hands over by an open descriptor or a file, else by the systemd credential of `env`; null
- * where there is none. `lowest` is the first descriptor that the command has no use for itself.
+ * Returns the passphrase from an open descriptor or a file, else from the systemd credential in `env`; null if there is
+ * none. `lowest` is the first descriptor that the command does not use itself.
  */
 export async function givenPassphrase(
   command: string,
@@ -119,26 +123,26 @@ export async function givenPassphrase(
   return readDescriptor(descriptor)
 }
 
-/** How long a service may take to say what it wants; the user waits for it. */
+/** How long a service may take to send its offer; the user waits for it. */
 export const offerTimeoutMs = 15_000
 /** A list of two payment options is a few hundred bytes. */
 export const offerBytes = 65_536
-/** What the user types at most in answer to a question. */
+/** Longest answer that the user may type. */
 const answerCharacters = 1_024
-/** Receipts that `farebox wallet receipts` prints unless told. */
+/** Default number of receipts that `farebox wallet receipts` prints. */
 export const shownReceipts = 50
-/** Receipts that it gives a program at once; more than anyone keeps. */
+/** Most receipts for a program at once; more than anyone keeps. */
 export const listedReceipts = 20_000
 
-/** What systemd calls the credential: `LoadCredential=farebox-passphrase:…`. */
+/** The credential's name in systemd: `LoadCredential=farebox-passphrase:…`. */
 const credentialName = 'farebox-passphrase'
 
-/** Longer than any passphrase; a file above it is the wrong one. */
+/** Longer than any passphrase; a larger file is the wrong one. */
 const passphraseBytes = 4096
 
 const readableByOthers = 0o077
 
-/** The first line of the file that was named, else of the systemd credential; null where there is neither. */
+/** Returns the first line of the named file, else of the systemd credential; null if there is neither. */
 export async function readPassphraseFile(
   file: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
@@ -154,7 +158,7 @@ export async function readPassphraseFile(
       'Write the wallet’s passphrase into it, and let only your user read it (chmod 600).',
     )
   }
-  // What systemd hands over is protected by its folder; Windows has no such bits.
+  // systemd's credential is protected by its folder; Windows has no such bits.
   if (file !== undefined && process.platform !== 'win32' && (found.mode & readableByOthers) !== 0) {
     throw new CliError(`Other users can read ${path}.`, `Run \`chmod 600 ${path}\`, then start again.`)
   }

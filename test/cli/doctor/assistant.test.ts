@@ -75,7 +75,12 @@ test.each([
     /broken settings: FAREBOX_MAX_DAI_USD .*FAREBOX_MAX_DAY_USD/,
     1,
   ],
-  ['a value that is none', { FAREBOX_MAX_DAY_USD: 'much' }, /broken settings: FAREBOX_MAX_DAY_USD is not an amount/, 1],
+  [
+    'a value that is none',
+    { FAREBOX_MAX_DAY_USD: 'much' },
+    /broken settings: FAREBOX_MAX_DAY_USD is `much`, which is not an amount/,
+    1,
+  ],
   ['a variable of somebody else', { FAREBOX_PORT: '1' }, /note settings: Nothing reads FAREBOX_PORT\./, 0],
   [
     'a key that is not taken',

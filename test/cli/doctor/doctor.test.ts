@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { openService } from '#service/index.ts'
 import { runCommand } from '../run-command.ts'
 
@@ -78,7 +78,7 @@ interface Found {
   next?: string
 }
 
-/** A folder of its own, with books and a wallet that are well. */
+/** A folder of its own, with ledger and a wallet that are well. */
 async function wellFolder() {
   const root = await mkdtemp(join(folder, 'case-'))
   const data = join(root, 'books')
@@ -216,9 +216,46 @@ test('without a configuration the rest is looked at', async () => {
   expect(named.code).toBe(1)
 })
 
-/** The books after a statement that no unit of work would make. */
+/** The ledger after a statement that no unit of work would make. */
 async function changed(data: string, sql: string): Promise<void> {
   const database = new DatabaseSync(join(data, 'service', 'farebox.db'))
   database.exec(sql)
   database.close()
 }
+
+/** A bucket of S3 that knows one key and one bucket. */
+async function bucketServer(): Promise<Server> {
+  const server = await listening((request, response) => {
+    const refusal = !request.headers.authorization?.includes('Credential=known/')
+      ? [403, 'InvalidAccessKeyId']
+      : !request.url?.startsWith('/films?')
+        ? [404, 'NoSuchBucket']
+        : null
+    const [status, code] = refusal ?? [200, '']
+    response.writeHead(Number(status)).end(code ? `<Error><Code>${code}</Code></Error>` : '<ListBucketResult/>')
+  })
+  onTestFinished(() => void server.close())
+  return server
+}
+
+test.each<[string, bucket: string, key: string, Partial<Found>]>([
+  ['that answers', 'films', 'known', { state: 'ok' }],
+  [
+    'that is not there',
+    ...(['nothing', 'known'] as const),
+    { state: 'broken', next: expect.stringContaining('`media.s3.bucket`') },
+  ],
+  [
+    'that refuses the key',
+    ...(['films', 'other'] as const),
+    { state: 'broken', next: expect.stringContaining('`media.s3.accessKey`') },
+  ],
+])('a bucket for media %s is told', async (_what, bucket, key, told) => {
+  const { root, file } = await wellFolder()
+  const keys = `accessKey: '\${S3_KEY}', secretKey: '\${S3_SECRET}'`
+  const media = `media: { s3: { endpoint: '${addressOf(await bucketServer())}', bucket: ${bucket}, ${keys} } }\n`
+  await writeFile(file, `${configOf()}${media}`)
+  const { found } = await look(root, file, { S3_KEY: key, S3_SECRET: 'a secret of the bucket' })
+  expect(found.find(({ check }) => check === 'media')).toMatchObject(told)
+  expect(JSON.stringify(found)).not.toContain('a secret of the bucket')
+})

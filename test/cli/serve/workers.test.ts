@@ -1,8 +1,13 @@
 /** Several processes behind one port. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { audit } from '#ledger/audit/audit.ts'
+import { postgresAuditReader } from '#ledger/audit/audit-reader.ts'
 import { freePort } from '../../postgres/cluster.ts'
 import { withPostgres } from '../../postgres/with-postgres.ts'
 import { runCommand } from '../run-command.ts'
@@ -47,7 +52,7 @@ test.each([
   }
 })
 
-/** All services on one ledger have the same. */
+/** All services on one ledger has the same. */
 const secret = { FAREBOX_SECRET: 'a secret that all services of this test have' }
 
 const ready = (serve: SpawnedServe, worker: number) =>
@@ -60,6 +65,49 @@ const isRunning = (pid: number): boolean => {
     return process.kill(pid, 0)
   } catch {
     return false
+  }
+}
+
+const statusesOf = async (chat: () => Promise<{ status: number }>, calls: number) =>
+  (await Promise.all(Array.from({ length: calls }, chat))).map(({ status }) => status)
+
+test('one that ends again and again before it serves is started less and less often, and then all of them stop', {
+  tags: ['posix'],
+}, async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'farebox-workers-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'failing-workers-child.ts'), folder])
+  const said: string[] = []
+  createInterface({ input: child.stdout }).on('line', line => said.push(line))
+  expect((await once(child, 'close'))[0]).toBe(1)
+  const told = said.map(line => JSON.parse(line) as { what: string; atMs: number; attempt?: number })
+  const of = (what: string) => told.filter(line => line.what === what)
+  expect(of('A worker ended before it served.').map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4])
+  expect(
+    of('Worker 2 was replaced 4 times in a row and ended soon each time, so all workers were stopped.'),
+  ).toHaveLength(1)
+  const starts = of('failed start').map(({ atMs }) => atMs)
+  const pauses = starts.slice(1).map((atMs, index) => atMs - (starts[index] ?? 0))
+  // Each start takes its own time as well, so a pause is only known to be no shorter.
+  for (const [index, pauseMs] of pauses.entries()) expect(pauseMs).toBeGreaterThanOrEqual([200, 400, 400][index] ?? 0)
+  expect(of('stopped in order')).toHaveLength(1)
+})
+
+/** Signs in by a link; each question has a connection of its own, so that both workers get some of them. */
+async function consoleOf(link: string) {
+  const { origin, hash } = new URL(link)
+  const post = (path: string, body: object, headers: Record<string, string> = {}) =>
+    fetch(`${origin}${path}`, {
+      ...{ method: 'POST', body: JSON.stringify(body) },
+      headers: { 'content-type': 'application/json', connection: 'close', origin, ...headers },
+    })
+  const begun = await post('/api/session', { token: hash.slice(1) })
+  const cookie = (begun.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
+  const session = { cookie, 'farebox-page-key': ((await begun.json()) as { key: string }).key }
+  return async (path: string) => {
+    const answered = await post(path, {}, session)
+    expect([path, answered.status]).toEqual([path, 200])
+    return (await answered.json()) as { totals: { requests: number }; requests: number; processes: object }
   }
 }
 
@@ -84,9 +132,31 @@ withPostgres('two workers', cluster => {
         headers: { ...headers, 'content-type': 'application/json' },
       })
       await chat.text()
-      return chat.status
+      return { status: chat.status, request: chat.headers.get('cf-ray') ?? '' }
     }
   }
+
+  test('have one console: both know a session of either', { tags: ['posix'] }, async () => {
+    const at = `127.0.0.1:${await freePort()}`
+    const serve = await start(`admin: { listen: '${at}' }\n`)
+    const chat = await caller(serve)
+    expect(await statusesOf(chat, 20)).toEqual(Array.from({ length: 20 }, () => 200))
+    const made = await runCommand(['console', '--data', join(serve.folder, '.farebox')], {
+      DATABASE_URL: cluster().url,
+    })
+    expect([made.code, made.stderr.split('\n')[0]]).toEqual([0, expect.stringContaining('works once')])
+    expect(new URL(made.stdout.trim()).origin).toBe(`http://${at}`)
+    const ask = await consoleOf(made.stdout.trim())
+    const asked = Array.from({ length: 10 })
+    for (const { totals } of await Promise.all(asked.map(() => ask('/api/operator/overview'))))
+      expect(totals.requests).toBe(20)
+    const live = await Promise.all(asked.map(() => ask('/api/live')))
+    expect(live[0]?.processes).toEqual({ answered: 1, of: 1 })
+    // Whichever worker answered says how many of the calls were its own.
+    for (const { requests } of live) expect(requests).toBeLessThanOrEqual(20)
+    const own = [...new Set(live.map(({ requests }) => requests))]
+    if (own.length === 2) expect(own.reduce((sum, requests) => sum + requests, 0)).toBe(20)
+  })
 
   test('share a port and a ledger, each shows its own figures, and both reload and stop by one signal', {
     tags: ['posix'],
@@ -94,7 +164,7 @@ withPostgres('two workers', cluster => {
     const port = await freePort()
     const serve = await start(`metrics: { listen: '127.0.0.1:${port}' }\n`)
     const chat = await caller(serve)
-    expect(await Promise.all(Array.from({ length: 20 }, chat))).toEqual(Array.from({ length: 20 }, () => 200))
+    expect(await statusesOf(chat, 20)).toEqual(Array.from({ length: 20 }, () => 200))
     const figuresAt = async (at: number) => (await fetch(`http://127.0.0.1:${at}/metrics`)).text()
     for (const at of [port, port + 1]) expect(await figuresAt(at)).toMatch(/farebox_requests_total\{.*\} [1-9]/)
     serve.child.kill('SIGHUP')
@@ -123,12 +193,72 @@ withPostgres('two workers', cluster => {
     const chat = await caller(serve)
     process.kill(pidOf(serve, 2), 'SIGKILL')
     await serve.logged('A worker ended; another one takes its place.')
-    expect(await Promise.all(Array.from({ length: 8 }, chat))).toEqual(Array.from({ length: 8 }, () => 200))
+    expect(await statusesOf(chat, 8)).toEqual(Array.from({ length: 8 }, () => 200))
     await vi.waitUntil(() => ready(serve, 2).length === 2, { timeout: 60_000 })
-    expect(await chat()).toBe(200)
+    expect(await statusesOf(chat, 1)).toEqual([200])
     serve.child.kill('SIGTERM')
     expect(await serve.ended).toBe(0)
   })
+
+  /** Callers who ask again and again, and note which of their calls were answered, until they are stopped. */
+  function load(chat: Awaited<ReturnType<typeof caller>>) {
+    const answered: string[] = []
+    let isStopped = false
+    const again = async () => {
+      while (!isStopped) {
+        const { status, request } = await chat().catch(() => ({ status: 0, request: '' }))
+        if (status === 200) answered.push(request)
+      }
+    }
+    const callers = Array.from({ length: 6 }, again)
+    return {
+      answered,
+      /** Resolves once so many more calls have been answered. */
+      more: (calls: number) => {
+        const enough = answered.length + calls
+        return vi.waitUntil(() => answered.length >= enough, { timeout: 60_000 })
+      },
+      async stop() {
+        isStopped = true
+        await Promise.all(callers)
+      },
+    }
+  }
+
+  const faults: [what: string, strike: (serve: SpawnedServe) => void, goesOn: boolean][] = [
+    ['a worker is killed', serve => process.kill(pidOf(serve, 1), 'SIGKILL'), true],
+    ['the configuration is reloaded', serve => serve.child.kill('SIGHUP'), true],
+    ['the process that supervises them is killed', serve => serve.child.kill('SIGKILL'), false],
+    ['they are stopped', serve => serve.child.kill('SIGTERM'), false],
+  ]
+
+  test.each(faults)(
+    'lose nothing that was answered when %s under load',
+    { tags: ['posix'] },
+    async (_, strike, goesOn) => {
+      const serve = await start()
+      const pids = [pidOf(serve, 1), pidOf(serve, 2)]
+      const callers = load(await caller(serve))
+      await callers.more(40)
+      strike(serve)
+      if (goesOn) {
+        await callers.more(40)
+        serve.child.kill('SIGTERM')
+      }
+      await serve.ended
+      await callers.stop()
+      await vi.waitUntil(() => pids.filter(isRunning).length === 0, { timeout: 60_000 })
+      const reader = await postgresAuditReader(cluster().url)
+      const charged = new Set<string>()
+      for await (const { request } of reader.rows<{ request: string }>(
+        `SELECT request FROM entry WHERE kind = 'CHARGE'`,
+      ))
+        charged.add(request)
+      expect(callers.answered.filter(request => !charged.has(request))).toEqual([])
+      expect(await audit(reader)).toMatchObject({ ok: true, driftMicroUsd: 0n })
+      await reader.close()
+    },
+  )
 
   test('end in order when the process that supervises them is killed', { tags: ['posix'] }, async () => {
     const serve = await start()

@@ -1,4 +1,4 @@
-/** A folder and the database that its books are in: neither is forgotten for the other. */
+/** A folder and the database that its ledger is in: neither is forgotten for the other. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ test.each([
   ['an audit', ['ledger', 'audit']],
   ['a backup', ['backup', 'books.db']],
   ['a restore', ['restore', 'books.db']],
-])('without DATABASE_URL, %s in a folder whose books are in PostgreSQL is refused', async (_what, args) => {
+])('without DATABASE_URL, %s in a folder whose ledger is in PostgreSQL is refused', async (_what, args) => {
   await noteLedgerPlace(dataFolder(root), { engine: 'postgres', url })
   const { code, stderr } = await run(args)
   expect([code, stderr]).toEqual([
@@ -44,7 +44,7 @@ test('what the folder remembers has no user and no password', async () => {
   await noteLedgerPlace(folder, { engine: 'sqlite', path: folder.database })
 })
 
-test('a start on PostgreSQL leaves no books behind in its folder, unless nobody has an account there', async () => {
+test('a start on PostgreSQL leaves no ledger behind in its folder, unless nobody has an account there', async () => {
   await served(root, async () => undefined)
   expect((await run(up, { DATABASE_URL: url })).stderr).not.toContain('are in its folder')
   await served(root, service => service.createKey({ usd: '1' }))
@@ -55,7 +55,7 @@ test('a start on PostgreSQL leaves no books behind in its folder, unless nobody 
   ])
 }, 60_000)
 
-test('books that were restored without their secret say how to go on', async () => {
+test('a ledger restored without its secret says how to go on', async () => {
   const file = join(root, 'books.db')
   await served(root, service => service.createKey({ usd: '1' }))
   expect((await run(['backup', file])).code).toBe(0)

@@ -1,4 +1,4 @@
-/** A secret that is not the one of the books is refused before it makes a key, on either store. */
+/** A secret that is not the one of the ledger is refused before it makes a key, on either store. */
 import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,13 +11,13 @@ import { query } from '../postgres/cluster.ts'
 import { withPostgres } from '../postgres/with-postgres.ts'
 import { runCommand } from './run-command.ts'
 
-// Each command opens the books anew, with a thread of its own.
+// Each command opens the ledger anew, with a thread of its own.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 let root: string
-let books: { env: NodeJS.ProcessEnv; database?: string; forget(): Promise<unknown> }
+let ledger: { env: NodeJS.ProcessEnv; database?: string; forget(): Promise<unknown> }
 const folderOf = (name: string) => join(root, name)
-const keys = (name: string, ...args: string[]) => runCommand(['keys', ...args, '--data', folderOf(name)], books.env)
+const keys = (name: string, ...args: string[]) => runCommand(['keys', ...args, '--data', folderOf(name)], ledger.env)
 
 async function started(name: string, secrets?: readonly [string, ...string[]]): Promise<OpenService> {
   return openService({
@@ -25,7 +25,7 @@ async function started(name: string, secrets?: readonly [string, ...string[]]): 
     folder: join(folderOf(name), 'service'),
     secrets: secrets ?? (await folderSecrets(dataFolder(folderOf(name)))),
     models: [],
-    ...(books.database ? { database: books.database } : {}),
+    ...(ledger.database ? { database: ledger.database } : {}),
   })
 }
 
@@ -49,14 +49,14 @@ async function statusOf(name: string, key: string): Promise<number> {
 
 const accounts = async (name: string) => (await keys(name, 'list')).stdout
 
-/** Where the books say the secret is, and what to do. */
+/** Where the ledger says the secret is, and what to do. */
 const belongsTo = (name: string) =>
   `This ledger belongs to the secret of the service in ${hostname()}:${folderOf(name)}/service (mark `
 const nextStep = 'Use the former service’s secret: copy its file `secret`, '
 
 /** `other` is the folder of whoever comes with another secret. */
 function sameOnBoth(other: 'home' | 'elsewhere'): void {
-  /** Another secret over the same books. */
+  /** Another secret over the same ledger. */
   async function withAnotherSecret(): Promise<string> {
     const { secret } = dataFolder(folderOf(other))
     await rm(secret, { force: true })
@@ -117,12 +117,12 @@ function sameOnBoth(other: 'home' | 'elsewhere'): void {
     expect([await statusOf(other, lost.key), await statusOf(other, fresh.key)]).toEqual([401, 200])
   })
 
-  test('books of a release that wrote no mark take that of the next start, unless their keys need another', async () => {
+  test('a ledger of a release that wrote no mark takes that of the next start, unless its keys need another', async () => {
     await startAndStop('home')
     const { keyId } = keyFrom(await create('home'))
-    await books.forget()
+    await ledger.forget()
     await startAndStop('home')
-    await books.forget()
+    await ledger.forget()
     await withAnotherSecret()
     await expect(startAndStop(other)).rejects.toThrow('This ledger has API keys made with another secret (mark ')
     expect((await create(other)).stderr).toMatch(/^This ledger has API keys made with another secret/)
@@ -137,10 +137,10 @@ beforeEach(async () => {
 })
 afterEach(() => rm(root, { recursive: true, force: true }))
 
-describe('books in the folder', () => {
+describe('ledger in the folder', () => {
   beforeEach(() => {
     const { database } = dataFolder(folderOf('home'))
-    books = {
+    ledger = {
       env: {},
       forget: async () => {
         const opened = new DatabaseSync(database)
@@ -158,7 +158,7 @@ withPostgres('books in PostgreSQL', cluster => {
     const name = `books_${++databases}`
     await cluster().asSuperuser(`CREATE DATABASE ${name} OWNER farebox`, 'postgres')
     const url = cluster().urlOf('farebox', name)
-    books = {
+    ledger = {
       env: { ...process.env, DATABASE_URL: url },
       database: url,
       forget: () => query(url, 'DELETE FROM farebox.secret_mark'),
@@ -181,7 +181,7 @@ withPostgres('books in PostgreSQL', cluster => {
     await startAndStop('home')
     const { code, stderr } = await runCommand(
       ['up', '--once', '--no-journey', '--port', '0', '--data', folderOf('new')],
-      books.env,
+      ledger.env,
     )
     expect([code, stderr]).toEqual([1, expect.stringContaining(belongsTo('home'))])
     expect(await readFileIfThere(dataFolder(folderOf('new')).secret)).toBeNull()

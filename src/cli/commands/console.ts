@@ -1,0 +1,186 @@
+import { userInfo } from 'node:os'
+import { z } from 'zod'
+import type { OperatorAnswer, OperatorInput, OperatorOperation } from '#operator/queries/wire.ts'
+import { operatorRoles } from '#pages/console/wire.ts'
+import { checkInput, openOperator } from '../admin/operator.ts'
+import {
+  CliError,
+  type Command,
+  type CommandIo,
+  parseArguments,
+  unknownWord,
+  wrongUsage,
+  wrongValue,
+} from '../command.ts'
+import { askService, runningService } from '../data/service-admin.ts'
+import { servicePlaceOf } from '../data/service-place.ts'
+import { printTable } from '../show/table.ts'
+
+const name = 'farebox console'
+
+const usage = `Usage: farebox console [--as NAME] [--role ROLE] [--data DIR] [--json]
+       farebox console --sign-out [--data DIR] [--json]
+       farebox console operators list [--data DIR] [--json]
+       farebox console operators add NAME [--role ROLE] [--data DIR] [--json]
+       farebox console operators role NAME --role ROLE [--data DIR] [--json]
+       farebox console operators reset NAME [--reason TEXT] [--data DIR] [--json]
+       farebox console operators remove NAME [--reason TEXT] [--data DIR] [--json]
+
+Prints a link to the console of the service that runs on this folder. The link works once, within five minutes, in the first
+browser that opens it. A session ends after half an hour without use, or after eight hours. From another machine, forward
+the console's port first: \`ssh -L 8405:127.0.0.1:8405 HOST\`.
+
+operators manages named operators, who sign in again without a terminal, with what they add on the console's page
+"Your sign-in". add makes one, role gives another role, reset forgets what the operator signs in with, and remove ends it;
+the last two end the operator's sessions.
+
+  --as NAME      the operator whom the link signs in (the user of this terminal)
+  --role ROLE    read: look at everything; support: help customers too; owner: everything (owner, or that of the operator)
+  --reason TEXT  why, for the log
+  --sign-out     end every session, and cancel links that were not opened
+  --data DIR     the service's folder (that of farebox.yaml here, or .farebox)
+  --json         print the link, the operators, or the number of ended sessions as one line of JSON`
+
+const Link = z.object({ link: z.string() })
+const Ended = z.object({ sessions: z.number() })
+
+const text = { type: 'string' } as const
+const place = { data: text, json: { type: 'boolean', default: false } } as const
+
+export const operatorsConsole: Command = {
+  usage,
+  async run(args, io) {
+    if (args[0] === 'operators') return operators(args.slice(1), io)
+    const { values } = parseArguments(args, {
+      command: name,
+      options: { as: text, role: text, 'sign-out': { type: 'boolean', default: false }, ...place },
+    })
+    const role = roleOf(values.role)
+    const { folder } = await servicePlaceOf(values.data, io.env)
+    const running = await runningService(folder)
+    if (!running)
+      throw new CliError(
+        `No service runs on the folder ${folder.root}.`,
+        'Start it with `farebox serve`, or give its folder with `--data`.',
+      )
+    if (values['sign-out']) {
+      const { sessions } = Ended.parse(await askService(running, '/admin/v1/console/sign-out', {}))
+      if (values.json) io.output.printJson({ sessions })
+      else io.output.print(`Ended ${sessions} ${sessions === 1 ? 'session' : 'sessions'}.`)
+      return 0
+    }
+    const by = values.as ?? userInfo().username
+    const order = { by, ...(role ? { role } : {}), ...(values.as === undefined ? {} : { named: true }) }
+    const { link } = Link.parse(await askService(running, '/admin/v1/console/link', order))
+    if (values.json) {
+      io.output.printJson({ link })
+      return 0
+    }
+    io.output.print(link)
+    io.output.note('The link works once, within five minutes, in the first browser that opens it.')
+    return 0
+  },
+}
+
+function roleOf(given: string | undefined) {
+  const role = operatorRoles.find(each => each === given)
+  if (given === undefined || role) return role
+  throw wrongValue(name, 'role', given, operatorRoles.join(', '))
+}
+
+const words: Readonly<Record<string, (args: readonly string[], io: CommandIo) => Promise<number>>> = {
+  list,
+  add: (args, io) =>
+    change(args, io, {
+      operation: 'operator.create',
+      input: (operator, { role }) => ({ operator, role: role ?? 'owner' }),
+      said: operator =>
+        `${operator} is an operator. \`farebox console --as ${operator}\` prints a link for the first sign-in.`,
+    }),
+  role: (args, io) =>
+    change(args, io, {
+      operation: 'operator.role',
+      input(operator, { role }) {
+        if (role) return { operator, role }
+        throw wrongUsage(name, '`--role` is missing')
+      },
+      said: operator => `The role of ${operator} has changed.`,
+    }),
+  reset: (args, io) =>
+    change(args, io, {
+      operation: 'operator.reset',
+      input: (operator, { why }) => ({ operator, ...why }),
+      said: operator =>
+        `${operator} is signed out, and signs in by a link again: \`farebox console --as ${operator}\`.`,
+    }),
+  remove: (args, io) =>
+    change(args, io, {
+      operation: 'operator.remove',
+      input: (operator, { why }) => ({ operator, ...why }),
+      said: operator => `${operator} is signed out, and no operator any more.`,
+    }),
+}
+
+async function operators([word = '', ...rest]: readonly string[], io: CommandIo): Promise<number> {
+  if (Object.hasOwn(words, word) && words[word]) return words[word](rest, io)
+  throw unknownWord(name, word, Object.keys(words))
+}
+
+/** One of the operator's operations, on the running service or on the ledger itself. */
+async function operate<Name extends OperatorOperation>(
+  operation: Name,
+  input: OperatorInput<Name>,
+  data: string | undefined,
+  io: CommandIo,
+): Promise<OperatorAnswer<Name>> {
+  await checkInput(name, operation, input)
+  const operator = await openOperator(await servicePlaceOf(data, io.env))
+  try {
+    return await operator.operate(operation, input)
+  } finally {
+    await operator.close()
+  }
+}
+
+async function list(args: readonly string[], io: CommandIo): Promise<number> {
+  const { values } = parseArguments(args, { command: name, options: place })
+  const answer = await operate('operators', {}, values.data, io)
+  if (values.json) {
+    io.output.printJson(answer)
+    return 0
+  }
+  const rows = answer.operators.map(({ name: operator, role, passkeys, createdAtMs }) => [
+    ...[operator, role, passkeys === 0 ? 'link' : `${passkeys} ${passkeys === 1 ? 'passkey' : 'passkeys'}`],
+    new Date(createdAtMs).toISOString().slice(0, 10),
+  ])
+  printTable({ head: ['Operator', 'Role', 'Signs in by', 'Made'], rows, right: [] }, io.output)
+  return 0
+}
+
+type Given = { role: ReturnType<typeof roleOf>; why: { reason?: string } }
+type OperatorAct = 'operator.create' | 'operator.role' | 'operator.reset' | 'operator.remove'
+
+interface Changed<Name extends OperatorAct> {
+  operation: Name
+  input(operator: string, given: Given): OperatorInput<Name>
+  said(operator: string): string
+}
+
+async function change<Name extends OperatorAct>(
+  args: readonly string[],
+  io: CommandIo,
+  { operation, input, said }: Changed<Name>,
+): Promise<number> {
+  const { values, positionals } = parseArguments(args, {
+    command: name,
+    options: { role: text, reason: text, ...place },
+    maxPositionals: 1,
+  })
+  const [operator] = positionals
+  if (operator === undefined) throw wrongUsage(name, 'the operator’s name is missing')
+  const why = values.reason === undefined ? {} : { reason: values.reason }
+  const answer = await operate(operation, input(operator, { role: roleOf(values.role), why }), values.data, io)
+  if (values.json) io.output.printJson(answer)
+  else io.output.print(said(operator))
+  return 0
+}

@@ -1,0 +1,353 @@
+import { randomUUID } from 'node:crypto'
+import { planNames } from '#contract/limits.ts'
+import type { ActRow, OperatorAnswer, OperatorInput, OperatorOperation } from '#operator/queries/wire.ts'
+import { checkInput, openOperator } from '../admin/operator.ts'
+import {
+  CliError,
+  type Command,
+  type CommandIo,
+  integerFlag,
+  parseArguments,
+  unknownWord,
+  wrongUsage,
+  wrongValue,
+} from '../command.ts'
+import { AnswerLost } from '../data/service-admin.ts'
+import { servicePlaceOf } from '../data/service-place.ts'
+import { asJson } from '../output.ts'
+import { printTable } from '../show/table.ts'
+
+const name = 'farebox customers'
+
+const usage = `Usage: farebox customers list [--search TEXT] [--suspended] [--sort ORDER] [--from DAY] [--to DAY] [--limit N]
+                              [--after NEXT] [--data DIR] [--json]
+       farebox customers show CUSTOMER [--from DAY] [--to DAY] [--data DIR] [--json]
+       farebox customers create NAME [--email TEXT] [--note TEXT] [--plan PLAN] [--reason TEXT] [--data DIR] [--json]
+       farebox customers rename CUSTOMER [NAME] [--email TEXT] [--note TEXT] [--reason TEXT] [--data DIR] [--json]
+       farebox customers credit CUSTOMER --usd N --reason TEXT [--id ID] [--data DIR] [--json]
+       farebox customers refund REQUEST --reason TEXT [--data DIR] [--json]
+       farebox customers suspend CUSTOMER --reason TEXT [--data DIR] [--json]
+       farebox customers resume CUSTOMER [--reason TEXT] [--data DIR] [--json]
+       farebox customers limit CUSTOMER --plan PLAN [--reason TEXT] [--data DIR] [--json]
+       farebox customers log [CUSTOMER] [--limit N] [--after NEXT] [--data DIR] [--json]
+
+list shows customers with their balance and what they spent between two days. show prints one customer: spending by model,
+keys, and limits that were hit. create makes a customer without credit or key; \`farebox keys create --account\` makes a key.
+rename changes the name, the e-mail or the note. credit gives credit, and makes no key; it prints an id, and the same credit
+with that \`--id\` is given once, however often it is run. refund returns the whole charge of a request; a second refund of it
+is refused. suspend ends running calls within seconds, at their next renewal, and refuses new ones with 403. resume lets a
+suspended customer call again. limit gives a customer the rate limits of a plan. log prints who did what and why, newest
+first. A customer is named by id, name, e-mail, wallet or key id. Days are UTC.
+
+  --search TEXT  part of a name, an e-mail, a note or an id; a whole wallet address or key id
+  --suspended    only suspended customers
+  --sort ORDER   created, name, balance or charged (created)
+  --from DAY     from this day on, such as 2026-11-01 (30 days ago)
+  --to DAY       before this day (tomorrow)
+  --limit N      rows, 200 at most (50)
+  --after NEXT   continue after a page, with the value from its last line
+  --email TEXT   an e-mail address; an empty text removes it
+  --note TEXT    a note for operators; an empty text removes it
+  --plan PLAN    ${planNames.join(' or ')}; \`limit\` also takes \`configured\`, the plan of the configuration
+  --usd N        credit, for example 5 or 0.25
+  --reason TEXT  why, for the log
+  --id ID        of a credit: repeat it with this id if its answer was lost (a new one)
+  --data DIR     the service's folder (that of farebox.yaml here, or .farebox)
+  --json         print JSON`
+
+const words: Readonly<Record<string, (args: readonly string[], io: CommandIo) => Promise<number>>> = {
+  list,
+  show,
+  create,
+  rename,
+  credit,
+  refund,
+  suspend,
+  resume,
+  limit,
+  log,
+}
+
+export const customers: Command = {
+  usage,
+  async run(args, io) {
+    const [word = '', ...rest] = args
+    if (Object.hasOwn(words, word) && words[word]) return words[word](rest, io)
+    throw unknownWord(name, word, Object.keys(words))
+  },
+}
+
+const text = { type: 'string' } as const
+const place = { data: text, json: { type: 'boolean', default: false } } as const
+const paging = { limit: text, after: text } as const
+const days = { from: text, to: text } as const
+
+interface Place {
+  data?: string | undefined
+}
+
+/** One operation of the operator's, on the running service or on the ledger itself. */
+async function operate<Name extends OperatorOperation>(
+  operation: Name,
+  input: OperatorInput<Name>,
+  { data }: Place,
+  io: CommandIo,
+): Promise<OperatorAnswer<Name>> {
+  await checkInput(name, operation, input)
+  const operator = await openOperator(await servicePlaceOf(data, io.env))
+  try {
+    return await operator.operate(operation, input)
+  } finally {
+    await operator.close()
+  }
+}
+
+/** Without the members that were not given. */
+const given = <Value extends object>(value: Value): { [Name in keyof Value]: Exclude<Value[Name], undefined> } =>
+  Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as never
+
+const pageOf = ({ limit: rows, after }: { limit?: string | undefined; after?: string | undefined }) =>
+  given({ limit: integerFlag(name, 'limit', rows, 1, 200), after })
+
+const required = (what: string, value: string | undefined): string => {
+  if (value !== undefined && value.trim() !== '') return value
+  throw wrongUsage(name, `${what} is missing`)
+}
+
+function choice<Choice extends string>(flag: string, value: string, choices: readonly Choice[]): Choice {
+  const found = choices.find(each => each === value)
+  if (found) return found
+  throw wrongValue(name, flag, value, choices.join(', '))
+}
+
+/** Texts of operators may have been pasted from anywhere, so no terminal obeys them. */
+const shown = (value: string | null): string => (value === null ? '' : asJson(value))
+
+/** The same without quotes, for ids and names of models. */
+const plain = (value: string | null): string => shown(value).slice(1, -1)
+const dayOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, 10)
+const timeOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, 19).replace('T', ' ')
+
+async function list(args: readonly string[], io: CommandIo): Promise<number> {
+  const options = {
+    search: text,
+    suspended: { type: 'boolean', default: false } as const,
+    sort: text,
+    ...days,
+    ...paging,
+    ...place,
+  }
+  const { values } = parseArguments(args, { command: name, options })
+  const { search, from, to, sort = 'created' } = values
+  const order = {
+    sort: choice('sort', sort, ['created', 'name', 'balance', 'charged']),
+    ...given({ search, from, to }),
+  }
+  const state = values.suspended ? { state: 'suspended' as const } : {}
+  const up = sort === 'name' ? { order: 'up' as const } : {}
+  const answer = await operate('customers', { ...order, ...state, ...up, ...pageOf(values) }, values, io)
+  if (values.json) io.output.printJson(answer)
+  else {
+    const head = ['Customer', 'Name', 'State', 'Balance', 'Held', 'Charged', 'Requests', 'Made']
+    const rows = answer.rows.map(row => [
+      ...[
+        plain(row.customer),
+        shown(row.name),
+        row.state,
+        row.balanceUsd,
+        row.heldUsd,
+        row.chargedUsd,
+        `${row.requests}`,
+      ],
+      dayOf(row.createdAtMs),
+    ])
+    printTable({ head, rows, right: [3, 4, 5, 6] }, io.output)
+    notePage(answer, io)
+  }
+  return 0
+}
+
+function notePage(
+  { rows, total, next }: { rows: unknown[]; total: number | null; next: string | null },
+  io: CommandIo,
+) {
+  const more = next === null ? '' : ` The next page: \`--after '${next}'\`.`
+  io.output.note(`${rows.length} of ${total ?? 'several'}.${more}`)
+}
+
+async function show(args: readonly string[], io: CommandIo): Promise<number> {
+  const { values, positionals } = parseArguments(args, {
+    command: name,
+    options: { ...days, ...place },
+    maxPositionals: 1,
+  })
+  const customer = required('The customer', positionals[0])
+  const { from, to } = values
+  const answer = await operate('customer', { customer, ...given({ from, to }) }, values, io)
+  if (values.json) io.output.printJson(answer)
+  else for (const line of sayCustomer(answer)) io.output.print(line)
+  return 0
+}
+
+function sayCustomer({
+  customer,
+  totals,
+  byModel,
+  wallets,
+  keys,
+  limits,
+  from,
+  to,
+}: OperatorAnswer<'customer'>): string[] {
+  const { suspendedAtMs, suspendedReason, plan } = customer
+  const since = suspendedAtMs === null ? '' : ` since ${timeOf(suspendedAtMs)} UTC: ${shown(suspendedReason)}`
+  const facts = [
+    ['customer', plain(customer.customer)],
+    ['name', shown(customer.name)],
+    ['e-mail', shown(customer.email)],
+    ['note', shown(customer.note)],
+    ['state', `${customer.state}${since}`],
+    ['plan', plan ?? 'as configured'],
+    ['balance', `${customer.balanceUsd} USD, of which ${customer.heldUsd} is held`],
+    ['wallets', plain(wallets.join(', '))],
+    [
+      `${from} to ${to}`,
+      `${totals.requests} requests, ${totals.chargedUsd} USD charged, ${totals.refundedUsd} refunded`,
+    ],
+    ...byModel.map(row => [`  ${plain(row.model)}`, `${row.requests} requests, ${row.chargedUsd} USD charged`]),
+    ...keys.map(key => ['key', `${key.key}  ${key.prefix}…  ${key.state}  ${shown(key.label)}`]),
+    ...limits.map(hit => [
+      'limit',
+      `${hit.type} of ${plain(hit.model)} was hit ${hit.hits} times, last ${timeOf(hit.lastAtMs)}`,
+    ]),
+  ]
+  return facts.filter(([, value]) => value !== '').map(([fact, value]) => `${fact}: ${value}`)
+}
+
+/** The end of an act: its answer for a program, or a sentence. */
+function told(values: { json: boolean }, io: CommandIo, answer: object, sentence: string): number {
+  if (values.json) io.output.printJson({ ...answer, message: sentence })
+  else io.output.print(sentence)
+  return 0
+}
+
+/** An empty text removes what was there. */
+const cleared = (value: string | undefined): string | null | undefined => (value === '' ? null : value)
+
+async function create(args: readonly string[], io: CommandIo): Promise<number> {
+  const options = { email: text, note: text, plan: text, reason: text, ...place }
+  const { values, positionals } = parseArguments(args, { command: name, options, maxPositionals: 1 })
+  const { email, note, reason } = values
+  const plan = values.plan === undefined ? undefined : choice('plan', values.plan, planNames)
+  const order = { name: required('The name', positionals[0]), ...given({ email, note, plan, reason }) }
+  const answer = await operate('customer.create', order, values, io)
+  return told(values, io, answer, `Made customer ${answer.customer}.`)
+}
+
+async function rename(args: readonly string[], io: CommandIo): Promise<number> {
+  const options = { email: text, note: text, reason: text, ...place }
+  const { values, positionals } = parseArguments(args, { command: name, options, maxPositionals: 2 })
+  const { reason } = values
+  const changed = given({ name: positionals[1], email: cleared(values.email), note: cleared(values.note) })
+  const customer = required('The customer', positionals[0])
+  const answer = await operate('customer.change', { customer, ...changed, ...given({ reason }) }, values, io)
+  return told(values, io, answer, `Changed customer ${answer.customer}.`)
+}
+
+async function credit(args: readonly string[], io: CommandIo): Promise<number> {
+  const options = { usd: text, reason: text, id: text, ...place }
+  const { values, positionals } = parseArguments(args, { command: name, options, maxPositionals: 1 })
+  const customer = required('The customer', positionals[0])
+  const [usd, reason] = [required('`--usd`', values.usd), required('`--reason`', values.reason)]
+  const id = values.id ?? randomUUID()
+  const answer = await operate('customer.credit', { customer, usd, reason, id }, values, io).catch(error => {
+    throw error instanceof AnswerLost
+      ? new CliError(error.message, `Repeat it with \`--id ${id}\`: it is credited once.`)
+      : error
+  })
+  const balance = `the balance is ${answer.balanceUsd} USD (id ${answer.id}).`
+  if (answer.isRepeated) return told(values, io, answer, `${answer.customer} has this credit already; ${balance}`)
+  return told(values, io, answer, `Credited ${usd} USD to ${answer.customer}; ${balance}`)
+}
+
+async function refund(args: readonly string[], io: CommandIo): Promise<number> {
+  const { values, positionals } = parseArguments(args, {
+    command: name,
+    options: { reason: text, ...place },
+    maxPositionals: 1,
+  })
+  const order = {
+    request: required('The id of the request', positionals[0]),
+    reason: required('`--reason`', values.reason),
+  }
+  const answer = await operate('customer.refund', order, values, io)
+  return told(values, io, answer, `Refunded ${answer.refundedUsd} USD to ${answer.customer}.`)
+}
+
+async function suspend(args: readonly string[], io: CommandIo): Promise<number> {
+  const { values, positionals } = parseArguments(args, {
+    command: name,
+    options: { reason: text, ...place },
+    maxPositionals: 1,
+  })
+  const order = { customer: required('The customer', positionals[0]), reason: required('`--reason`', values.reason) }
+  const answer = await operate('customer.suspend', order, values, io)
+  return told(values, io, answer, `Suspended ${answer.customer}. What runs ends within seconds; the rest is refused.`)
+}
+
+async function resume(args: readonly string[], io: CommandIo): Promise<number> {
+  const { values, positionals } = parseArguments(args, {
+    command: name,
+    options: { reason: text, ...place },
+    maxPositionals: 1,
+  })
+  const order = { customer: required('The customer', positionals[0]), ...given({ reason: values.reason }) }
+  const answer = await operate('customer.resume', order, values, io)
+  return told(values, io, answer, `Resumed ${answer.customer}.`)
+}
+
+const configured = 'configured'
+
+async function limit(args: readonly string[], io: CommandIo): Promise<number> {
+  const options = { plan: text, reason: text, ...place }
+  const { values, positionals } = parseArguments(args, { command: name, options, maxPositionals: 1 })
+  const customer = required('The customer', positionals[0])
+  const chosen = choice('plan', required('`--plan`', values.plan), [...planNames, configured])
+  const order = { customer, plan: chosen === configured ? null : chosen, ...given({ reason: values.reason }) }
+  const answer = await operate('customer.limit', order, values, io)
+  const limits = chosen === configured ? 'the plan of the configuration' : `the plan \`${chosen}\``
+  return told(values, io, answer, `${answer.customer} now has the limits of ${limits}.`)
+}
+
+async function log(args: readonly string[], io: CommandIo): Promise<number> {
+  const { values, positionals } = parseArguments(args, {
+    command: name,
+    options: { ...paging, ...place },
+    maxPositionals: 1,
+  })
+  const [customer] = positionals
+  const answer = await operate('acts', { ...pageOf(values), ...given({ customer }) }, values, io)
+  if (values.json) io.output.printJson(answer)
+  else {
+    printTable(
+      { head: ['Time, UTC', 'Who', 'What', 'Of', 'Change', 'Why'], rows: answer.rows.map(actCells) },
+      io.output,
+    )
+    notePage(answer, io)
+  }
+  return 0
+}
+
+const actCells = ({ atMs, actor, act, name: of, customer, subject, before, after, reason }: ActRow): string[] => [
+  ...[
+    timeOf(atMs),
+    shown(actor),
+    plain(act),
+    [of === null ? plain(customer) : shown(of), plain(subject)].filter(Boolean).join(' '),
+  ],
+  [before, after]
+    .map(value => (value === null ? '' : asJson(value)))
+    .filter(Boolean)
+    .join(' → '),
+  shown(reason),
+]

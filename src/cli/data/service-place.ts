@@ -1,0 +1,46 @@
+import { dirname, resolve } from 'node:path'
+import { CliError } from '../command.ts'
+import { configPath, defaultDataFolder, readFileIfThere } from './data-folder.ts'
+import { type LedgerPlace, ledgerPlaceOf } from './ledger-place.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/**
+ * Where the service's folder and ledger are: those of the folder that is given, else those of the configuration that
+ * `farebox serve` would read here, else the usual ones. Of the configuration only these two settings are read, so that an
+ * invalid one keeps nobody from the ledger.
+ */
+export async function servicePlaceOf(data: string | undefined, env: Environment): Promise<LedgerPlace> {
+  if (data !== undefined) return ledgerPlaceOf(data, env)
+  const path = configPath(undefined, env)
+  const text = await readFileIfThere(path)
+  if (text === null) return ledgerPlaceOf(defaultDataFolder, env)
+  const { folder, database } = await settingsIn(path, text, env)
+  return ledgerPlaceOf(
+    resolve(dirname(path), folder),
+    database === undefined ? env : { ...env, DATABASE_URL: database },
+  )
+}
+
+async function settingsIn(path: string, text: string, env: Environment) {
+  const { YamlFile } = await import('#service/config/yaml-file.ts')
+  const wrong = () =>
+    new CliError(`${path} cannot be read.`, `Run \`farebox serve --check\`, or give the folder with \`--data\`.`)
+  let value: unknown
+  try {
+    ;({ value } = new YamlFile(text))
+  } catch {
+    throw wrong()
+  }
+  const settings = typeof value === 'object' && value !== null ? value : {}
+  const { data = defaultDataFolder, database } = settings as { data?: unknown; database?: unknown }
+  if (typeof data !== 'string' || (database !== undefined && typeof database !== 'string')) throw wrong()
+  if (!`${data}${database}`.includes('${')) return { folder: data, database }
+  const { fillIn } = await import('#service/config/read-config.ts')
+  const filled = fillIn({ data, database }, env)
+  const [fault] = filled.faults
+  if (fault)
+    throw new CliError(`${path}: ${fault.sentence}`, 'Set it as the service does, or give the folder with `--data`.')
+  const { data: folder, database: place } = filled.value as { data: string; database?: string }
+  return { folder, database: place }
+}

@@ -1,0 +1,15 @@
+import { styleText } from 'node:util'
+import type { Output } from '../output.ts'
+
+/** What each colour means. The words say it too, so that a pipe and a terminal without colours lose nothing. */
+const tones = { heading: 'bold', faint: 'dim', good: 'green', caution: 'yellow', bad: 'red', accent: 'cyan' } as const
+
+export type Tone = keyof typeof tones
+
+/** Colours a text for stdout, where stdout takes colours. */
+export type Paint = (tone: Tone, text: string) => string
+
+export const paintFor =
+  ({ isColoured }: Pick<Output, 'isColoured'>): Paint =>
+  (tone, text) =>
+    isColoured && text !== '' ? styleText(tones[tone], text, { validateStream: false }) : text

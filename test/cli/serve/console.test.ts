@@ -1,0 +1,105 @@
+import { execFile } from 'node:child_process'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterEach, expect, test } from 'vitest'
+import { type SpawnedServe, spawnServe } from './spawned-serve.ts'
+
+const launcher = join(import.meta.dirname, '..', '..', '..', 'bin', 'farebox.mjs')
+const run = promisify(execFile)
+
+let served: SpawnedServe | null = null
+afterEach(async () => {
+  await served?.dispose()
+  served = null
+})
+
+const config = (admin: string) => `publicUrl: http://127.0.0.1:8402
+listen: 127.0.0.1:0
+${admin}
+models:
+  - id: demo
+    type: text
+    contextTokens: 8192
+    description: a demonstration
+    price: { inputPerMillionUsd: 0.1, outputPerMillionUsd: 0.2 }
+    upstreams: [{ engine: demo }]
+`
+
+const console = (...args: string[]) =>
+  run(process.execPath, [launcher, 'console', '--data', join(served?.folder ?? '', '.farebox'), ...args])
+
+async function begin(link: string) {
+  const { origin, hash } = new URL(link)
+  const body = JSON.stringify({ token: hash.slice(1) })
+  const response = await fetch(`${origin}/api/session`, {
+    method: 'POST',
+    body,
+    headers: { 'content-type': 'application/json', origin },
+  })
+  const cookie = (response.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
+  const { key } = (await response.json()) as { key: string }
+  const headers = { cookie, 'farebox-page-key': key }
+  const me = () => fetch(`${origin}/api/me`, { headers })
+  const settings = async () => {
+    const sent = { method: 'POST', body: '{}', headers: { ...headers, origin, 'content-type': 'application/json' } }
+    return (await fetch(`${origin}/api/settings`, sent)).json()
+  }
+  return { origin, status: response.status, me, settings }
+}
+
+test('a link from the terminal opens the console beside the API', async () => {
+  served = await spawnServe(config('admin: { listen: "127.0.0.1:0" }'))
+  const { stdout } = await console('--role', 'support')
+  const { origin, status, me } = await begin(stdout.trim())
+  expect(status).toBe(200)
+  expect(new URL(served.baseUrl).origin).not.toBe(origin)
+  expect(await (await me()).json()).toMatchObject({ role: 'support', ledger: { state: 'open' } })
+  const page = await fetch(`${origin}/`)
+  expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+  expect((await fetch(`${origin}/api/v1/models`)).status).toBe(401)
+  expect((await fetch(`${new URL(served.baseUrl).origin}/api/me`)).status).toBe(404)
+  expect((await console('--sign-out')).stdout).toBe('Ended 1 session.\n')
+  expect((await me()).status).toBe(401)
+  expect(JSON.stringify(served.log)).not.toContain(new URL(stdout.trim()).hash.slice(1))
+}, 60_000)
+
+test('where the usual port is taken, links name another one; `admin: false` has none', async () => {
+  const other = createServer()
+  await new Promise<void>(resolve => {
+    other.once('error', () => resolve()).listen(8405, '127.0.0.1', () => resolve())
+  })
+  try {
+    served = await spawnServe(config(''))
+    const { stdout } = await console()
+    expect(new URL(stdout.trim()).port).not.toBe('8405')
+    expect((await begin(stdout.trim())).status).toBe(200)
+  } finally {
+    other.close()
+  }
+  await served.dispose()
+  served = await spawnServe(config('admin: false'))
+  await expect(console()).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('has no console') })
+}, 60_000)
+
+test('an address that other machines reach is refused before anything is served', async () => {
+  await expect(spawnServe(config('admin: { listen: "0.0.0.0:8405" }'))).rejects.toThrow(/Must be a loopback address/)
+}, 60_000)
+
+test('owners see what the file says now: its models, its faults, and what waits for a restart', async () => {
+  const first = config('admin: { listen: "127.0.0.1:0" }')
+  served = await spawnServe(first)
+  const { settings } = await begin((await console()).stdout.trim())
+  expect(await settings()).toMatchObject({ faults: [], waitForRestart: [], facts: { models: [{ id: 'demo' }] } })
+  await served.write(first.replace('models:', 'logLevel: error\nmodels:').replace('id: demo', 'id: other'))
+  expect(await settings()).toMatchObject({
+    faults: [],
+    waitForRestart: ['logLevel'],
+    facts: { models: [{ id: 'other' }] },
+  })
+  await served.write(first.replace('0.2', 'cheap'))
+  expect(await settings()).toMatchObject({
+    facts: null,
+    faults: [{ line: 9, field: 'models[0].price.outputPerMillionUsd' }],
+  })
+}, 60_000)

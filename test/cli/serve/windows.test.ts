@@ -1,0 +1,22 @@
+/** What the service does not have on Windows, where there are no signals to stop and reload by. */
+import { expect, test } from 'vitest'
+import { onReloadSignal } from '#cli/commands/serve.ts'
+import { requireForWorkers } from '#cli/serve/workers.ts'
+
+test('a console that closes is no reload there', async () => {
+  const before = process.listenerCount('SIGHUP')
+  const stop = onReloadSignal(async () => {}, 'win32')
+  expect(process.listenerCount('SIGHUP')).toBe(before)
+  stop()
+  const stopOnLinux = onReloadSignal(async () => {}, 'linux')
+  expect(process.listenerCount('SIGHUP')).toBe(before + 1)
+  stopOnLinux()
+  expect(process.listenerCount('SIGHUP')).toBe(before)
+})
+
+test('several workers are refused there, before anything is started', async () => {
+  const nothing = () => undefined
+  const log = { info: nothing, warn: nothing, error: nothing }
+  const work = requireForWorkers({} as never, {} as never, {}, log, 'win32')
+  await expect(work).rejects.toMatchObject({ message: expect.stringContaining('Windows') })
+})
