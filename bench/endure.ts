@@ -1,4 +1,7 @@
-/** What a long full load leaves behind, and what callers cost who stop reading, read slowly or leave all at once. */
+/**
+ * Measures what a long full load leaves behind, and the cost of callers that stop reading, read slowly or leave all at
+ * once.
+ */
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,7 +20,7 @@ import { runStreams, type StreamLoad } from './kit/streams.ts'
 const options = benchOptions()
 const { warmUpMs, loadMs, restMs, streamMs, readers, readMs, leavers } = options.isShort
   ? { warmUpMs: 500, loadMs: 1_500, restMs: 6_000, streamMs: 1_000, readers: 5, readMs: 1_500, leavers: 20 }
-  : { warmUpMs: 60_000, loadMs: 600_000, restMs: 90_000, streamMs: 8_000, readers: 200, readMs: 20_000, leavers: 1_000 }
+  : { warmUpMs: 60_000, loadMs: 600_000, restMs: 90_000, streamMs: 8_000, readers: 500, readMs: 20_000, leavers: 1_000 }
 
 const side = 'farebox'
 const connections = 32
@@ -45,25 +48,27 @@ const metrics = {
   tokens: 'tokens charged, × tokens made',
 } as const
 
-/** A stream that was left goes on for 30 s and has 5 s more to report its usage; a service that is busy takes longer. */
+/** An abandoned stream continues for 30 s and has 5 s more to report its usage; a busy service takes longer. */
 const endsWithinMs = 90_000
 const askEveryMs = 100
 const leftMs = 1_000
 
 pinLoad()
-await withProduct(options.product, installation => finish('endure', options, () => measure(installation)))
+await withProduct(options.product, installation =>
+  finish('endure', { ...options, isShort: options.isShort || options.isWithoutLoad }, () => measure(installation)),
+)
 
 async function measure(installation: Installation): Promise<{ figures: Figure[]; goals: Line[] }> {
   const stopped = reading(caller => caller.stopReading())
   const slow = reading(caller => caller.readSlowly(1_000))
-  // A service of its own for each: memory that an earlier load has left would hide what this one takes.
+  // A new service for each: memory left by an earlier load would hide what this one takes.
   const figures = [
     ...(await withService(installation, loads.stopped, service => groups(service, readers, stopped))),
     ...(await withService(installation, loads.slow, service => groups(service, readers, slow))),
     ...(await withService(installation, loads.leave, service => groups(service, leavers, leaveAtOnce))),
-    ...(await withService(installation, loads.full, fullLoad)),
+    ...(options.isWithoutLoad ? [] : await withService(installation, loads.full, fullLoad)),
   ]
-  // Few callers hardly show beside what a collection leaves.
+  // A few callers are hardly visible next to what a collection leaves.
   return { figures, goals: options.isShort ? [] : goalsOf(figures) }
 }
 
@@ -75,9 +80,9 @@ interface Service {
 }
 
 interface Outcome {
-  /** All of them have to be charged. */
+  /** All of them must be charged. */
   calls: number
-  /** Output that the engine made for them, where it is known. */
+  /** Output that the engine generated for them, if known. */
   tokens?: number
   figures: readonly (readonly [metric: string, value: number, digits?: number])[]
 }
@@ -126,7 +131,7 @@ async function withService(
   }
 }
 
-/** What stands in the ledger of a service, also while it runs. */
+/** Reads the counts in a service's ledger, even while it runs. */
 function countsOf(database: string): { holds: number; charged: number; tokens: number } {
   const reader = openForReading(database)
   const count = (sql: string) => Number(reader.prepare(sql).get()?.n)
@@ -141,12 +146,12 @@ function countsOf(database: string): { holds: number; charged: number; tokens: n
   }
 }
 
-/** Resolves once the engine is free and every hold has ended, or when that should have been. */
+/** Resolves once the engine is idle and every hold has ended, or at the deadline for that. */
 function untilEnded({ upstream, database }: Pick<Service, 'upstream' | 'database'>): Promise<void> {
   return within(endsWithinMs, () => upstream.open === 0 && countsOf(database).holds === 0)
 }
 
-/** Resolves when it is so, or when that should have been. */
+/** Resolves when the condition holds, or at the deadline. */
 async function within(ms: number, isSo: () => boolean): Promise<void> {
   const endAt = performance.now() + ms
   while (performance.now() < endAt && !isSo()) await sleep(askEveryMs)
@@ -205,14 +210,17 @@ async function loadFor({ chats, upstream }: Service, forMs: number) {
   return { calls: requests + opened, requestsPerSecond, broken }
 }
 
-/** What so many callers did: the service before and while they were there, and what the engine made for them. */
+/** A group of callers: the service before and while they were there, and what the engine generated for them. */
 interface Group {
   before: ServerState
   during: ServerState
   tokens?: number
 }
 
-/** A smaller group goes first, for which code is compiled and the heap grows: that is no memory of a caller. */
+/**
+ * A smaller group goes first, for which code is compiled and the heap grows, because a caller does not cost that
+ * memory.
+ */
 async function groups(
   service: Service,
   count: number,
@@ -232,7 +240,7 @@ async function groups(
   }
 }
 
-/** Callers of an endless stream that do not take it as fast as it comes, and leave in the end. */
+/** Callers of an endless stream that read it more slowly than it arrives, and leave in the end. */
 function reading(how: (caller: Caller) => void) {
   return async (service: Service, count: number): Promise<Group> => {
     const { chats, upstream, state } = service
@@ -251,7 +259,9 @@ function reading(how: (caller: Caller) => void) {
   }
 }
 
-/** In a short run the engine ends them soon after, with its usage; in a whole one it goes on until the service ends it. */
+/**
+ * In a short run the engine ends them soon after, with its usage; in a full one it continues until the service ends it.
+ */
 async function leaveAtOnce({ chats, upstream, state }: Service, count: number): Promise<Group> {
   upstream.startStreams(options.isShort ? 50 : 4)
   const before = await state()
@@ -277,7 +287,8 @@ async function leaveAtOnce({ chats, upstream, state }: Service, count: number): 
 function goalsOf(figures: readonly Figure[]): Line[] {
   const of = (load: string, metric: string) =>
     figures.find(each => each.load === load && each.metric === metric)?.rounds[0] ?? Number.NaN
-  const all = (metric: string) => Object.values(loads).map(load => of(load, metric))
+  const measured = Object.values(loads).filter(load => figures.some(each => each.load === load))
+  const all = (metric: string) => measured.map(load => of(load, metric))
   const times = { digits: 2, unit: ' ×' }
   const memoryGoals = [loads.stopped, loads.slow, loads.leave].map(load => ({
     what: `objects and buffers of each of ${load}`,
@@ -285,10 +296,13 @@ function goalsOf(figures: readonly Figure[]): Line[] {
     atMost: 256,
     unit: ' kB',
   }))
-  return [
+  const loadGoals = [
     { what: 'resident memory at rest after the load', value: of(loads.full, metrics.resident), atMost: 1.2, ...times },
     { what: 'resources left by the load', value: of(loads.full, metrics.resources), atMost: 0 },
     { what: 'event loop delay p99.9 under load', value: of(loads.full, metrics.late), atMost: 50, unit: ' ms' },
+  ]
+  return [
+    ...(options.isWithoutLoad ? [] : loadGoals),
     ...memoryGoals,
     { what: 'connections to the engine left, at most', value: Math.max(...all(metrics.sockets)), atMost: 0 },
     { what: 'holds left, at most', value: Math.max(...all(metrics.holds)), atMost: 0 },

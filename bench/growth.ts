@@ -1,8 +1,8 @@
-/** A paid chat on ledgers of different sizes, and the bytes that an entry takes. */
+/** Measures a paid chat on ledgers of different sizes, and the bytes per entry. */
 import { statSync } from 'node:fs'
 import { dataFolder } from '#cli/data/data-folder.ts'
 import { type Figure, finish, inTurn, type Line, median } from './kit/figures.ts'
-import { fillEntries } from './kit/fill-ledger.ts'
+import { fillEntries } from './kit/fill-entries.ts'
 import { closedLoop, type LoadFigures } from './kit/load.ts'
 import { pinLoad } from './kit/machine.ts'
 import { MockUpstream } from './kit/mock-upstream.ts'
@@ -34,7 +34,7 @@ async function measure(installation: Installation): Promise<{ figures: Figure[];
     const { database } = dataFolder(prepared.data)
     // The store moves its log into the file when it is closed.
     const before = statSync(database).size
-    await fillEntries(`sqlite:${database}`, prepared.accounts, entries)
+    fillEntries(database, prepared.accounts, entries)
     bytes.set(entries, (statSync(database).size - before) / entries)
     return fareboxChats(await startService(order, prepared), prepared)
   })

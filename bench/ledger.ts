@@ -1,4 +1,7 @@
-/** The ledger on both stores beside bare commits of the same engine and disk, and paid requests through HTTP. */
+/**
+ * Compares the ledger on both stores with bare commits on the same engine and disk, and measures paid requests over
+ * HTTP.
+ */
 import { mkdirSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -81,7 +84,7 @@ function ledgerLines(name: string, figures: LedgerFigures, many: number, one?: n
   ]
 }
 
-/** What the engine allows for these rows on this machine, and how near to it the ledger comes. */
+/** What the engine allows for these rows on this machine, and how close the ledger comes to it. */
 function bareRowLines(
   name: string,
   { units, ratio }: NonNullable<LedgerFigures['bareRows']>,

@@ -9,10 +9,10 @@ import type { ServerCommand } from './mcp/line-server.ts'
 import { coldStarts, goals, limitsBesideEcho, listingSize, medianOf, medianRatio } from './mcp/measure.ts'
 import { buildOneToolServer } from './mcp/one-tool-server.ts'
 
-/** The packed farebox beside other MCP servers from npm: how fast it starts, how much its listing weighs. */
+/** Compares the packed farebox with other MCP servers from npm: how fast it starts, how large its listing is. */
 const root = fileURLToPath(new URL('../', import.meta.url))
 const serverEverything = { name: '@modelcontextprotocol/server-everything', version: '2026.8.31' }
-/** The nearest in kind of those that are published: tools of an inference API that is paid by use. */
+/** The most similar published server: tools of an inference API with usage-based billing. */
 const replicateMcp = { name: 'replicate-mcp', version: '0.9.0' }
 
 const folder = await mkdtemp(join(tmpdir(), 'farebox-bench-'))
@@ -36,7 +36,7 @@ async function measure(): Promise<Line[]> {
   const farebox = command('farebox', join(product, 'node_modules/farebox/bin/farebox.mjs'), 'mcp')
   const everything = command('server-everything', await installPeer(serverEverything, 'dist/index.js'), 'stdio')
   const replicate = command('replicate-mcp', await installPeer(replicateMcp, 'index.js'))
-  // It does not start without one, and asks nobody about it before a tool is called.
+  // It does not start without one, and does not use it before a tool is called.
   replicate.env.REPLICATE_API_TOKEN = 'none'
   const oneTool = command('one tool, bundled', await buildOneToolServer(root, join(folder, 'one-tool')))
   tell(`Installed with farebox: ${installed.filter(name => name !== 'farebox').join(', ') || 'nothing'}.`)
@@ -92,14 +92,14 @@ async function measure(): Promise<Line[]> {
   ]
 }
 
-/** Installs a server in a folder of its own; answers the path of the file that starts it. */
+/** Installs a server in a folder of its own; returns the path of the file that starts it. */
 async function installPeer({ name, version }: { name: string; version: string }, file: string): Promise<string> {
   const peer = join(folder, name.replace('/', '-'))
   await install(peer, `${name}@${version}`)
   return join(peer, 'node_modules', name, file)
 }
 
-/** This Node for all, and an environment without settings of the person who measures. */
+/** The same Node for all, and an environment without the user's settings. */
 function command(name: string, ...args: [string, ...string[]]): ServerCommand {
   const { PATH, SystemRoot } = process.env
   return { name, program: process.execPath, args, env: { PATH, SystemRoot, HOME: folder, USERPROFILE: folder } }

@@ -1,4 +1,4 @@
-/** JSON chats through farebox, which charges them, beside a gateway that does not and a bare pipe. */
+/** JSON chats through farebox, which charges them, beside a gateway that does not, the least that charges, and a bare pipe. */
 import { type Figure, finish, inTurn, type Line, median, ratioOf } from './kit/figures.ts'
 import { closedLoop, type LoadFigures, openLoop, type Side } from './kit/load.ts'
 import { pinLoad } from './kit/machine.ts'
@@ -6,8 +6,11 @@ import { MockUpstream } from './kit/mock-upstream.ts'
 import { benchOptions } from './kit/options.ts'
 import { type Installation, withProduct } from './kit/product.ts'
 import {
+  allocationArgs,
   bareSide,
+  bytesARequest,
   fareboxSide,
+  leastSide,
   noGateway,
   portkeySide,
   portkeyVersion,
@@ -22,7 +25,7 @@ const { rounds, phaseMs, warmUpMs, openLoopMs } = options.isShort
   ? { rounds: 1, phaseMs: 250, warmUpMs: 100, openLoopMs: 400 }
   : { rounds: 3, phaseMs: 3_000, warmUpMs: 2_000, openLoopMs: 8_000 }
 const connectionCounts = options.profile ? [32] : options.isShort ? [1, 32] : [1, 32, 256]
-/** Chats a second of the open loop: what every side can do, so that only what it adds is seen. */
+/** Chats per second of the open loop: what every side can handle, so that only the added latency shows. */
 const openLoopRate = 500
 
 const metrics = {
@@ -30,6 +33,7 @@ const metrics = {
   cpu: 'CPU a request, µs',
   p50: 'p50, ms',
   p99: 'p99, ms',
+  bytes: 'allocated a request by the main thread, bytes',
 } as const
 
 const portkey = `Portkey ${portkeyVersion}`
@@ -41,16 +45,19 @@ await withProduct(options.product, installation => finish('proxy', options, () =
 
 async function measure(installation: Installation): Promise<{ figures: Figure[]; goals: Line[] }> {
   const upstream = await MockUpstream.start()
+  const { folder } = installation
+  const nodeArgs = options.profile ? profileArgs(options) : allocationArgs(folder)
   const starts = [
-    () =>
-      fareboxSide({ ...installation, name: 'farebox', upstreamPort: upstream.port, nodeArgs: profileArgs(options) }),
-    () => portkeySide(upstream.port),
-    () => bareSide(upstream.port),
+    () => fareboxSide({ ...installation, name: 'farebox', upstreamPort: upstream.port, nodeArgs }),
+    () => portkeySide(upstream.port, nodeArgs),
+    () => leastSide(upstream.port, folder, nodeArgs),
+    () => bareSide(upstream.port, nodeArgs),
   ]
   try {
     const figures = await withSides(starts, async sides => [
       ...(await closedLoops(sides)),
       ...(options.profile ? [] : await openLoops([...sides, noGateway(upstream.port)])),
+      ...(options.profile ? [] : await allocations(sides, folder)),
     ])
     return { figures, goals: options.profile ? [] : goalsOf(figures) }
   } finally {
@@ -76,6 +83,20 @@ async function openLoops(sides: readonly Side[]): Promise<Figure[]> {
   for (const side of sides) await openLoop(side, openLoopRate, warmUpMs)
   const measured = await inTurn(sides, rounds, side => openLoop(side, openLoopRate, openLoopMs))
   return figuresOf(openLoad, sides, measured)
+}
+
+/** Last, because counting slows what is counted. */
+async function allocations(sides: readonly RunningSide[], folder: string): Promise<Figure[]> {
+  const load = 32
+  const measured = await inTurn(sides, rounds, side =>
+    bytesARequest(side, folder, () => closedLoop(side, load, phaseMs)),
+  )
+  return sides.map(({ name: side }, index) => ({
+    load: loadOf(load),
+    side,
+    metric: metrics.bytes,
+    rounds: measured[index] ?? [],
+  }))
 }
 
 function figuresOf(load: string, sides: readonly Side[], measured: readonly LoadFigures[][]): Figure[] {

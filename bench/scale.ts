@@ -1,4 +1,7 @@
-/** What a request costs where one, two or four processes serve one PostgreSQL database and share limits through Valkey. */
+/**
+ * Measures the cost of a request if one, two or four processes serve one PostgreSQL database and share limits through
+ * Valkey.
+ */
 import { Cluster } from '../test/postgres/cluster.ts'
 import { ValkeyServer } from '../test/valkey/valkey-server.ts'
 import { type Figure, finish, inTurn, type Line, ratioOf } from './kit/figures.ts'
@@ -16,8 +19,8 @@ const { rounds, phaseMs, warmUpMs } = options.isShort
 const processCounts = options.isShort ? [1, 2] : [1, 2, 4]
 
 /**
- * The same load shared out, where each process has smaller batches than one process has; and as much load for each, which
- * is why more processes are run: what a process costs beside its load.
+ * Once with the same load split up, so that each process has smaller batches; and once with the same load for each,
+ * which is the reason to run more processes.
  */
 const connections = 32
 const loads = [
@@ -40,7 +43,7 @@ async function measure(installation: Installation): Promise<{ figures: Figure[];
   const cluster = await Cluster.start()
   const valkey = await ValkeyServer.start()
   try {
-    // Both were started by this process, on the core of the load.
+    // Both were started by this process, on the load's core.
     pinProcesses([cluster.processId, valkey.processId], serverCore)
     const starts = Array.from({ length: Math.max(...processCounts) }, (_, index) => async (): Promise<RunningSide> => {
       const name = `process ${index + 1}`
@@ -65,7 +68,7 @@ async function measure(installation: Installation): Promise<{ figures: Figure[];
 }
 
 async function measureCounts(sides: readonly RunningSide[], stores: readonly number[]): Promise<Figure[]> {
-  // Each by itself, because code that has run little costs twice as much.
+  // One at a time, because code that has run little costs twice as much.
   for (const side of sides) await closedLoop(side, connections, warmUpMs)
   const figures: Figure[] = []
   for (const { load, of: connectionsOf } of loads) {
@@ -91,7 +94,7 @@ interface Shared extends Omit<LoadFigures, 'p99Ms'> {
   serviceMicros: number
 }
 
-/** So many connections to each; the CPU time is that of all processes and of both stores. */
+/** Opens this many connections to each; the CPU time is that of all processes and of both stores. */
 async function loadOn(
   sides: readonly Side[],
   stores: readonly number[],

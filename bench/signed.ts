@@ -1,4 +1,4 @@
-/** Chats that a wallet signs for, of wallets that the service knows and of new ones, beside the same chats with a key. */
+/** Compares chats signed by a wallet, known to the service or new, with the same chats by key. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Pool } from 'undici'
-import { keyRecovery } from '#host/evm-signature.ts'
+import { keyRecovery } from '#host/signatures/evm-signature.ts'
 import { type Figure, finish, inTurn, type Line, quantile, ratioOf } from './kit/figures.ts'
 import { onCores, pinLoad, serverCore } from './kit/machine.ts'
 import { benchOptions } from './kit/options.ts'
@@ -41,7 +41,7 @@ const metrics = {
 const load = `${connections} connections`
 const besideLoad = `${besideRate} requests/s with a key, beside ${besideRate} of`
 
-/** New wallets that the measurements use up: those of the closed loop, and those of the open one. */
+/** New wallets that the measurements use up, in the closed loop and in the open one. */
 const newInPhase = Math.ceil((mostPerSecond * phaseMs) / 1000)
 const newBeside = Math.ceil((besideRate * phaseMs) / 1000)
 const newWallets = (rounds + 1) * (newInPhase + newBeside)
@@ -79,7 +79,7 @@ async function measure(): Promise<{ figures: Figure[]; goals: Line[] }> {
 
 type NextCredentials = (side: Side, forMs: number, rate: number) => Credentials
 
-/** Makes what a phase of one side will send: as many sign-ins as it can use, since each serves once. */
+/** Prepares what a phase of one side will send: as many sign-ins as it can use, since each works once. */
 function credentialsOf(keys: readonly string[]): NextCredentials {
   const known = Array.from({ length: customers }, (_, place) => walletAt(place))
   let used = customers
@@ -100,7 +100,7 @@ function credentialsOf(keys: readonly string[]): NextCredentials {
   }
 }
 
-/** What requests with a key take while others of that side are made at the same rate. */
+/** Times requests by key while requests of the other side are made at the same rate. */
 async function timesBeside(pool: Pool, next: NextCredentials, side: Side): Promise<number[]> {
   const [own, others] = [next('key', phaseMs, besideRate), next(side, phaseMs, besideRate)]
   const [times] = await Promise.all([

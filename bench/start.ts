@@ -1,4 +1,7 @@
-/** From the start of the packed service to its first answer, on an empty ledger and on what a kill has left. */
+/**
+ * Measures the time from the start of the packed service to its first answer, on an empty ledger and on what a kill
+ * left.
+ */
 import { copyFile, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { dataFolder } from '#cli/data/data-folder.ts'
@@ -19,7 +22,7 @@ const { rounds, warmUpRounds, holds } = options.isShort
 interface Start {
   name: string
   command: ServerCommand
-  /** Puts back what the start before has changed. */
+  /** Restores what the previous start has changed. */
   before(): Promise<void>
 }
 
@@ -58,7 +61,7 @@ async function measure(installation: Installation): Promise<{ figures: Figure[];
   }
 }
 
-/** The service on a folder that stays; its ledger becomes the same again before each start. */
+/** Runs the service on a folder that is kept; its ledger is reset before each start. */
 async function serveOn(installation: Installation, name: string, upstreamPort: number, left: number): Promise<Start> {
   const { port, data, config, accounts, env } = await prepareService({ ...installation, name, upstreamPort })
   const { database } = dataFolder(data)
@@ -83,7 +86,7 @@ async function upIn({ launcher, folder }: Installation): Promise<Start> {
   return { name: trial, command: { name: trial, port, readyPath, args }, before: async () => undefined }
 }
 
-/** What Node and an HTTP client cost by themselves. */
+/** The cost of Node and an HTTP client alone. */
 async function bare(upstreamPort: number): Promise<Start> {
   const port = await freePort()
   const args = [join(import.meta.dirname, 'kit/bare-pipe.ts'), `${port}`, `http://127.0.0.1:${upstreamPort}`]

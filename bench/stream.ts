@@ -1,4 +1,4 @@
-/** Streams through farebox, which counts and charges them, beside a gateway that does not and a bare pipe. */
+/** Compares streams through farebox, which counts and charges them, with a gateway that does not and a bare pipe. */
 import { type Figure, finish, inTurn, type Line, median, ratioOf } from './kit/figures.ts'
 import type { Side } from './kit/load.ts'
 import { pinLoad } from './kit/machine.ts'
@@ -54,7 +54,7 @@ await withProduct(options.product, installation => finish('stream', options, () 
 
 async function measure(installation: Installation): Promise<{ figures: Figure[]; goals: Line[] }> {
   const figures: Figure[] = []
-  // New servers for each load: memory that an earlier load has left would hide what this one takes.
+  // New servers for each load: memory left by an earlier load would hide what this one takes.
   for (const load of loads) figures.push(...(await withServers(installation, load)))
   return { figures, goals: options.isShort || options.profile ? [] : goalsOf(figures) }
 }
@@ -104,7 +104,7 @@ function figuresOf(streamLoad: StreamLoad, sides: readonly Side[], measured: rea
   const load = loadOf(streamLoad)
   return sides.flatMap(({ name: side, pid }, index) => {
     const of = (key: keyof StreamFigures) => (measured[index] ?? []).map(each => each[key])
-    // Later rounds find the memory of the first one in place.
+    // Later rounds find the first one's memory already allocated.
     const [memory = 0] = of('bytesOfStream')
     const ofServer: Figure[] = [
       { load, side, metric: metrics.cpu, rounds: of('cpuMicros'), digits: 1 },

@@ -1,4 +1,7 @@
-/** A whole top-up over HTTP: a signed payment is verified, settled on the local chain and credited before it is answered. */
+/**
+ * Measures a whole top-up over HTTP: a signed payment is verified, settled on the local chain and credited before it is
+ * answered.
+ */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,7 +21,7 @@ import { ServerProcess } from './kit/server-process.ts'
 const options = benchOptions()
 const { rounds, warmUpRounds } = options.isShort ? { rounds: 2, warmUpRounds: 0 } : { rounds: 25, warmUpRounds: 5 }
 
-/** Payments of a minute stay below the limit of top-ups, which is not what is measured. */
+/** Payments per minute, below the limit of top-ups, which is not what is measured. */
 const inMinute = 5
 const minuteMs = 60_000
 

@@ -1,4 +1,4 @@
-/** The least that can stand between a caller and an engine: node:http and undici, every byte passed on as it came. */
+/** The minimum between a caller and an engine: node:http and undici, every byte passed on unchanged. */
 import { createServer } from 'node:http'
 import { Agent } from 'undici'
 

@@ -1,6 +1,6 @@
 /**
- * A service with demonstration models on a real socket, whose ledger knows some wallets where it is asked to; prints where it
- * listens and the keys of its customers, and ends with its stdin.
+ * A service with demonstration models on a real socket, whose ledger may know some wallets; prints its address and its
+ * customers' keys, and ends with its stdin.
  */
 import { once } from 'node:events'
 import { join } from 'node:path'

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { describeMachine, type Machine } from './machine.ts'
 import type { BenchOptions } from './options.ts'
 
-/** What one side showed under one load, a value a round. */
+/** The measurements of one side under one load, one value per round. */
 export interface Figure {
   /** The load: `32 connections`. */
   load: string
@@ -13,14 +13,14 @@ export interface Figure {
   digits?: number
 }
 
-/** All that one run of a benchmark measured, as it is kept in docs/performance/NAME.json. */
+/** All measurements of one run of a benchmark, as stored in docs/performance/NAME.json. */
 export interface Result {
   machine: Machine
   figures: Figure[]
   goals: Line[]
 }
 
-/** The median of the rounds' own ratios: a busy moment of the machine weighs on both sides of a round. */
+/** Returns the median of the rounds' own ratios, because a busy moment of the machine affects both sides of a round. */
 export function ratioOf(figures: readonly Figure[], load: string, metric: string, side: string, other: string): number {
   const of = (name: string) =>
     figures.find(each => each.load === load && each.metric === metric && each.side === name)?.rounds ?? []
@@ -28,7 +28,7 @@ export function ratioOf(figures: readonly Figure[], load: string, metric: string
   return median(of(side).map((value, round) => value / (others[round] ?? Number.NaN)))
 }
 
-/** A row a load, a column a side: the median of its rounds, and the smallest and largest beside it. */
+/** A row per load, a column per side: the median of its rounds, with the smallest and largest. */
 export function tableOf(figures: readonly Figure[], metric: string): string[] {
   const some = figures.filter(each => each.metric === metric)
   const sides = distinct(some.map(({ side }) => side))
@@ -58,13 +58,16 @@ function inWords({ rounds, digits = 0 }: Figure): string {
 export const machineInWords = ({ node, processor, cores, memoryGiB, loadBefore, date }: Machine): string =>
   `Node ${node}, ${cores} × ${processor}, ${memoryGiB} GiB, load ${loadBefore} before the run, ${date} UTC`
 
-/** Goals as a list; empty where a benchmark has none. */
+/** Goals as a list; empty if a benchmark has none. */
 export const goalsInWords = (goals: readonly Line[]): string[] =>
-  goals.map(line => `${line.what}: ${line.value.toFixed(line.digits ?? 0)}${line.unit ?? ''} (${goalOf(line)})`)
+  goals.map(line => {
+    const goal = goalOf(line)
+    return `${line.what}: ${inUnits(line)}${goal && ` (${goal})`}`
+  })
 
 const fileOf = (name: string): URL => new URL(`../../docs/performance/${name}.json`, import.meta.url)
 
-/** Null for a benchmark that was never run. */
+/** Returns null for a benchmark that was never run. */
 export function readResult(name: string): Result | null {
   try {
     return JSON.parse(readFileSync(fileOf(name), 'utf8')) as Result
@@ -74,7 +77,9 @@ export function readResult(name: string): Result | null {
   }
 }
 
-/** Prints machine, raw rounds, tables and goals. A whole run is kept, from which `npm run generate` prints the page. */
+/**
+ * Prints machine, raw rounds, tables and goals. A full run is stored, and `npm run generate` builds the page from it.
+ */
 export async function finish(
   name: string,
   { isShort, profile }: Pick<BenchOptions, 'isShort' | 'profile'>,
@@ -89,7 +94,7 @@ export async function finish(
   const tables = metricsOf(figures).map(metric => tableOf(figures, metric).join('\n'))
   const parts = [machineInWords(machine), raw.join('\n'), ...tables, goals.length ? report(goals) : '']
   process.stdout.write(`${parts.filter(Boolean).join('\n\n')}\n`)
-  // A profiler slows what it looks at.
+  // A profiler slows what it measures.
   if (isShort || profile) return
   const kept = { machine, figures: figures.map(rounded), goals } satisfies Result
   mkdirSync(new URL('.', fileOf(name)), { recursive: true })
@@ -102,7 +107,7 @@ const rounded = (figure: Figure): Figure => ({
   rounds: figure.rounds.map(value => Number(value.toFixed(figure.digits ?? 0))),
 })
 
-/** One measured figure, with the goal that it has, if any. */
+/** One measured value, with its goal, if any. */
 export interface Line {
   what: string
   value: number
@@ -115,7 +120,7 @@ export interface Line {
 export const isMissed = ({ value, atLeast, atMost }: Line): boolean =>
   (atLeast !== undefined && !(value >= atLeast)) || (atMost !== undefined && !(value <= atMost))
 
-/** A table of one line a figure. */
+/** A table with one line per value. */
 export function report(lines: readonly Line[]): string {
   const width = Math.max(...lines.map(({ what }) => what.length))
   return lines
@@ -126,7 +131,7 @@ export function report(lines: readonly Line[]): string {
 const inUnits = ({ value, digits = 0, unit = '' }: Pick<Line, 'value' | 'digits' | 'unit'>): string =>
   `${value.toFixed(digits)}${unit}`
 
-/** `goal ≤ 1 ms, met`; empty for a figure that has none. */
+/** `goal ≤ 1 ms, met`; empty for a value without a goal. */
 export function goalOf(line: Line): string {
   const { atLeast, atMost, unit = '' } = line
   const bounds = [
@@ -137,22 +142,22 @@ export function goalOf(line: Line): string {
   return goal && `goal ${goal}: ${isMissed(line) ? 'missed' : 'met'}`
 }
 
-/** The middle value; of an even count, the upper of the two. Throws where there is none. */
+/** Returns the middle value; for an even count, the upper of the two. Throws if there is none. */
 export function median(values: readonly number[]): number {
   const middle = values.toSorted((a, b) => a - b)[values.length >> 1]
   if (middle === undefined) throw new Error('Nothing was measured.')
   return middle
 }
 
-/** The value below which that share of all lies, from 0 to 1. */
+/** Returns the value below which this share of all lies, from 0 to 1. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }
 
 /**
- * Measures every side once in each round, one after the other, so that what slows the machine for a moment weighs on all of
- * them. Answers the measurements of each side, a round after the other.
+ * Measures every side once per round, one after another, so that anything that slows the machine for a moment affects
+ * all of them. Returns the measurements of each side, by round.
  */
 export async function inTurn<Side, Measured>(
   sides: readonly Side[],
@@ -166,7 +171,9 @@ export async function inTurn<Side, Measured>(
   return measured
 }
 
-/** Every other round goes backwards, and after each two another one begins, so that none always follows the same neighbour. */
+/**
+ * Every other round goes backwards, and every two rounds the start shifts, so that no side always follows the same one.
+ */
 export function turned<Item>(items: readonly Item[], round: number): Item[] {
   const at = items.length ? (round >> 1) % items.length : 0
   const order = [...items.slice(at), ...items.slice(0, at)]

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-/** For npm to answer, in milliseconds. */
+/** How long npm may take, in milliseconds. */
 const installMs = 180_000
 
 interface Packed {
@@ -15,7 +15,7 @@ interface Packed {
   files: number
 }
 
-/** `npm pack` of what is built; `dist` must be there. */
+/** Runs `npm pack` on what is built; `dist` must exist. */
 export async function pack(root: string, folder: string): Promise<Packed> {
   const stdout = await npm(['pack', '--ignore-scripts', '--json', '--pack-destination', folder], root)
   const [packed] = JSON.parse(stdout) as [{ filename: string; size: number; unpackedSize: number; entryCount: number }]
@@ -23,7 +23,7 @@ export async function pack(root: string, folder: string): Promise<Packed> {
   return { path: join(folder, filename), bytes: size, unpackedBytes: unpackedSize, files: entryCount }
 }
 
-/** Installs into a new folder, as a user would; answers the names of all packages that came along. */
+/** Installs into a new folder, as a user would; returns the names of all installed packages. */
 export async function install(folder: string, what: string): Promise<string[]> {
   await mkdir(folder, { recursive: true })
   await writeFile(join(folder, 'package.json'), '{"private":true}')
@@ -31,7 +31,7 @@ export async function install(folder: string, what: string): Promise<string[]> {
   return packagesIn(join(folder, 'node_modules'))
 }
 
-/** Beside the other optional packages: `npm ci` empties node_modules. */
+/** Next to the other optional packages, because `npm ci` empties node_modules. */
 const cache = fileURLToPath(new URL('../../.peers/bench/', import.meta.url))
 
 type Versions = Readonly<Record<string, string>>
@@ -42,7 +42,7 @@ export function peersFolder(name: string, packages: Versions, overrides: Version
   return join(cache, [name, ...versions].join('+').replaceAll('/', '-'))
 }
 
-/** Installs them from the registry the first time. Answers the path of their node_modules. */
+/** Installs them from the registry the first time. Returns the path of their node_modules. */
 export async function installPeers(name: string, packages: Versions, overrides: Versions = {}): Promise<string> {
   const folder = peersFolder(name, packages, overrides)
   if (!existsSync(folder)) {
@@ -50,7 +50,7 @@ export async function installPeers(name: string, packages: Versions, overrides: 
     await mkdir(part, { recursive: true })
     await writeFile(join(part, 'package.json'), JSON.stringify({ private: true, dependencies: packages, overrides }))
     await npm(['install', '--no-audit', '--no-fund', '--ignore-scripts'], part)
-    // Of two that install at once, one is kept.
+    // If two install at once, one is kept.
     await rename(part, folder).catch(() => rm(part, { recursive: true, force: true }))
   }
   return join(folder, 'node_modules')
@@ -73,7 +73,7 @@ async function npm(args: readonly string[], cwd: string): Promise<string> {
   const [program, before] = own ? [process.execPath, [own]] : ['npm', []]
   try {
     const run = promisify(execFile)
-    // A silent `npm run` would hand its silence down, and with it the reason of a failure.
+    // A silent `npm run` would pass its silence on, and hide the reason of a failure.
     const { stdout } = await run(program, [...before, ...args, '--loglevel=error'], {
       cwd,
       timeout: installMs,

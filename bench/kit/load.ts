@@ -5,8 +5,8 @@ import { quantile } from './figures.ts'
 import { cpuMicrosOf } from './machine.ts'
 
 /**
- * One connection of a caller, with as little between it and the socket as possible: the load must not be what is measured.
- * It sends one request at a time.
+ * One caller's connection, with as little code as possible between it and the socket, so that the load is not what is
+ * measured. It sends one request at a time.
  */
 export class Caller {
   readonly #socket: Socket
@@ -27,9 +27,10 @@ export class Caller {
     return new Caller(socket)
   }
 
-  /** Resolves to the whole answer, head and body. Rejects where it is not 200. */
+  /** Resolves to the whole answer, head and body. Rejects if it is not a 200. */
   request(bytes: Buffer): Promise<string> {
     return new Promise((resolve, reject) => {
+      if (this.#socket.destroyed) return reject(new Error('The server closed this connection while it was idle.'))
       let answer = ''
       this.#onEnd = reject
       this.#onData = data => {
@@ -61,18 +62,18 @@ export class Caller {
     })
   }
 
-  /** Sends a request whose answer nobody waits for. */
+  /** Sends a request without waiting for its answer. */
   sendOnly(bytes: Buffer): void {
     this.#onEnd = () => undefined
     this.#socket.write(bytes)
   }
 
-  /** Reads nothing from now on. */
+  /** Stops reading. */
   stopReading(): void {
     this.#socket.pause()
   }
 
-  /** Reads so many bytes a second from now on. */
+  /** Reads this many bytes per second from now on. */
   readSlowly(bytesPerSecond: number): void {
     this.#socket.pause()
     const timer = setInterval(() => this.#socket.read(Math.min(bytesPerSecond, this.#socket.readableLength)), 1_000)
@@ -92,7 +93,7 @@ function isWhole(answer: string): boolean {
   return length === undefined ? answer.endsWith('\r\n0\r\n\r\n') : answer.length >= headEnd + 4 + Number(length)
 }
 
-/** The bytes of a POST of JSON. */
+/** Returns the bytes of a JSON POST. */
 export function post(path: string, headers: Readonly<Record<string, string>>, body: object): Buffer {
   const text = JSON.stringify(body)
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
@@ -101,11 +102,11 @@ export function post(path: string, headers: Readonly<Record<string, string>>, bo
   )
 }
 
-/** Who is measured, and how a chat is asked of it. */
+/** A server to measure, and how to send it a chat. */
 export interface Side {
   name: string
   port: number
-  /** Absent where there is no server between caller and engine. */
+  /** Absent if there is no server between caller and engine. */
   pid?: number
   /** The bytes of a chat with this text, from one of the customers. */
   chat(text: string, place: number, isStream?: boolean): Buffer
@@ -121,7 +122,7 @@ export interface LoadFigures {
 
 const text = 'Why does the tide turn twice a day? Answer in one sentence, for a child of ten years.'
 
-/** So many connections, each of which sends its next chat once the one before is answered. */
+/** Opens this many connections, each of which sends its next chat once the previous one is answered. */
 export async function closedLoop(side: Side, connections: number, forMs: number): Promise<LoadFigures> {
   const callers = await openCallers(side.port, connections)
   try {
@@ -146,8 +147,8 @@ export async function closedLoop(side: Side, connections: number, forMs: number)
 const openLoopConnections = 64
 
 /**
- * Chats at a fixed rate, whether or not the ones before are answered. Each time counts from when its chat was due, so that a
- * server that stops for a moment is charged for all that had to wait: corrected for coordinated omission.
+ * Sends chats at a fixed rate, whether or not earlier ones are answered. Each is timed from when it was due, so that a
+ * server that pauses is charged for all that had to wait: this corrects for coordinated omission.
  */
 export async function openLoop(side: Side, perSecond: number, forMs: number): Promise<LoadFigures> {
   const free = await openCallers(side.port, openLoopConnections)
@@ -157,7 +158,8 @@ export async function openLoop(side: Side, perSecond: number, forMs: number): Pr
   const inFlight = new Set<Promise<void>>()
   let failure: unknown
   const send = (dueAt: number, place: number) => {
-    const caller = free.pop()
+    // The one that was idle longest, because servers close connections that stay idle for seconds.
+    const caller = free.shift()
     if (!caller) return void waiting.push(dueAt)
     const answered = caller.request(side.chat(text, place)).then(
       () => {
@@ -189,7 +191,7 @@ export async function openLoop(side: Side, perSecond: number, forMs: number): Pr
   }
 }
 
-/** Timers of Node are late by up to a millisecond, so the last two are spent in turns of the event loop. */
+/** Node's timers are late by up to a millisecond, so the last two are spent in turns of the event loop. */
 async function until(atMs: number): Promise<void> {
   const waitMs = atMs - performance.now() - 2
   if (waitMs >= 1) await sleep(waitMs)

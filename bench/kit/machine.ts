@@ -2,13 +2,13 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { cpus, loadavg, totalmem } from 'node:os'
 
-/** What a figure was measured on. */
+/** The machine of a measurement. */
 export interface Machine {
   node: string
   processor: string
   cores: number
   memoryGiB: number
-  /** Of the last minute before the run: above 1, others were at work too, and only ratios count. */
+  /** Load of the minute before the run: above 1, other programs were busy too, and only ratios count. */
   loadBefore: number
   date: string
 }
@@ -22,7 +22,7 @@ export const describeMachine = (): Machine => ({
   date: new Date().toISOString().slice(0, 16).replace('T', ' '),
 })
 
-/** Cores that this process may use: `0-1,4` is 0, 1 and 4. One where the system does not tell. */
+/** Returns the cores that this process may use: `0-1,4` is 0, 1 and 4. One core if the system does not tell. */
 function allowedCores(): number[] {
   if (process.platform !== 'linux') return [0]
   const [, list = '0'] = /^Cpus_allowed_list:\s+(\S+)/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? []
@@ -32,10 +32,10 @@ function allowedCores(): number[] {
   })
 }
 
-/** The server that is measured has a core of its own; the load and the mock upstream share the other. */
+/** The measured server has a core of its own; the load and the mock upstream share the other. */
 export const [serverCore = 0, loadCore = serverCore] = allowedCores()
 
-/** Binds this process, and what it starts from now on, to the core of the load. Throws on a system that has no taskset. */
+/** Binds this process and its future children to the load's core. Throws on a system without taskset. */
 export function pinLoad(): void {
   if (process.platform !== 'linux') {
     throw new Error('This benchmark gives the server a core of its own and reads /proc. Run it on Linux.')
@@ -44,35 +44,35 @@ export function pinLoad(): void {
   execFileSync('taskset', ['-a', '-c', '-p', `${loadCore}`, `${process.pid}`], { stdio: 'ignore' })
 }
 
-/** Moves processes and what they have started to a core. */
+/** Moves processes and their children to a core. */
 export function pinProcesses(ids: readonly number[], core: number): void {
   for (const id of ids.flatMap(treeOf))
     execFileSync('taskset', ['-a', '-c', '-p', `${core}`, `${id}`], { stdio: 'ignore' })
 }
 
-/** The command that runs this one on some cores only: `0`, or a list such as `0,1`. */
+/** Returns the command that runs a program on some cores only: `0`, or a list such as `0,1`. */
 export const onCores = (cores: number | string, program: string, args: readonly string[]): [string, string[]] => [
   'taskset',
   ['-c', `${cores}`, program, ...args],
 ]
 
-/** Ticks a second in `/proc/PID/stat`, the same on every Linux that Node runs on. */
+/** Ticks per second in `/proc/PID/stat`, the same on every Linux that Node supports. */
 const ticksPerSecond = 100
 
-/** CPU time of a process so far, all its threads and its ended children included, in microseconds. */
+/** Returns a process's CPU time so far in microseconds, including all threads and ended children. */
 export function cpuMicrosOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
   return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * (1e6 / ticksPerSecond)
 }
 
-/** Of a process and of all that descends from it, in microseconds. */
+/** The same including all descendants, in microseconds. */
 export const treeCpuMicrosOf = (pid: number): number => treeOf(pid).reduce((sum, each) => sum + ownCpuMicrosOf(each), 0)
 
 function ownCpuMicrosOf(pid: number): number {
   try {
     return cpuMicrosOf(pid)
   } catch {
-    // It ended in between.
+    // It ended in the meantime.
     return 0
   }
 }
@@ -85,7 +85,7 @@ function treeOf(pid: number): number[] {
     try {
       parents.set(id, Number(readFileSync(`/proc/${id}/stat`, 'utf8').split(') ')[1]?.split(' ')[1]))
     } catch {
-      // It ended in between.
+      // It ended in the meantime.
     }
   }
   const tree = [pid]
@@ -93,7 +93,7 @@ function treeOf(pid: number): number[] {
   return tree
 }
 
-/** Memory that a process holds now, in bytes. */
+/** Returns the memory that a process uses now, in bytes. */
 export function residentBytesOf(pid: number): number {
   const [, kibibytes] = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
   return Number(kibibytes) * 1024

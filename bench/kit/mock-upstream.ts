@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { sameName } from './product.ts'
 
-/** As long as a usual short answer. */
+/** As long as a typical short answer. */
 const answer = Buffer.from(
   JSON.stringify({
     id: 'chatcmpl-9f2b6c1d8e7a4053',
@@ -40,13 +40,13 @@ const chunked = (text: string): Buffer => Buffer.from(`${Buffer.byteLength(text)
 export const eventText = ' tick'
 const tick = event([{ index: 0, delta: { content: eventText }, finish_reason: null }])
 /**
- * An event with the padding that some engines hide the lengths of their tokens by: the buffers of two connections, some
- * megabytes, are then full before any limit of tokens is reached.
+ * An event padded as some engines do to hide the lengths of their tokens: it fills the buffers of two connections, some
+ * megabytes, before any token limit is reached.
  */
 const padded = event([{ index: 0, delta: { content: eventText }, finish_reason: null }], {
   obfuscation: 'x'.repeat(2_000),
 })
-/** What the engine says at the end that a stream was long. */
+/** The engine's final usage, as for a long stream. */
 export const tokensReported = 500
 const ending = Buffer.concat([
   event([{ index: 0, delta: {}, finish_reason: 'stop' }]),
@@ -62,13 +62,13 @@ interface Stream {
 }
 
 /**
- * An engine that costs as little as it can, in the process of the load: so that it knows when it wrote the event that a
+ * An engine that costs as little as possible, in the load's process, so that it knows when it wrote the event that a
  * caller receives. A chat whose text says `Stream 7.` gets the events of stream 7, any other the same short answer.
  */
 export class MockUpstream {
   readonly #server: Server
   readonly #streams = new Set<Stream>()
-  /** Streams whose connection stands. */
+  /** Streams that are connected. */
   readonly #open = new Set<ServerResponse>()
   /** When each event of a stream was written, by its number. */
   readonly sentAtMs = new Map<number, number[]>()
@@ -93,12 +93,12 @@ export class MockUpstream {
     return (this.#server.address() as AddressInfo).port
   }
 
-  /** Streams that somebody still reads, or keeps from being ended. */
+  /** Streams that still have a reader, or are kept from ending. */
   get open(): number {
     return this.#open.size
   }
 
-  /** Streams may be opened from now on, each with so many events a second. */
+  /** Lets streams be opened from now on, each with this many events per second. */
   startStreams(eventsPerSecond: number): void {
     this.#intervalMs = 1000 / eventsPerSecond
     this.sentAtMs.clear()
@@ -135,11 +135,11 @@ export class MockUpstream {
     })
   }
 
-  /** The connection ends with its stream, and says so: a gateway that took it for its next request would fail. */
+  /** The connection ends with its stream and says so, because a gateway that reused it would fail. */
   #begin(number: number, response: ServerResponse): void {
     this.#head(response)
     if (this.#isEnding) return void response.socket?.end(ending)
-    // Spread over the interval, as callers come.
+    // Spread over the interval, as callers arrive.
     const stream = { number, response, dueMs: performance.now() + Math.random() * this.#intervalMs }
     this.sentAtMs.set(number, [])
     this.#streams.add(stream)

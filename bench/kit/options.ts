@@ -1,14 +1,16 @@
 import { parseArgs } from 'node:util'
 
 export interface BenchOptions {
-  /** A few seconds that only show that the benchmark works; nothing is kept. */
+  /** A run of a few seconds that only shows that the benchmark works; nothing is stored. */
   isShort: boolean
-  /** A packed farebox to measure in place of this one. */
+  /** A packed farebox to measure instead of this one. */
   product: string | undefined
   /** Where CPU profiles of farebox are written. */
   profile: string | undefined
   /** Numbers of entries to measure with. */
   entries: number[] | undefined
+  /** Only what takes a minute or two. */
+  isWithoutLoad: boolean
 }
 
 const usage = `Options of a benchmark:
@@ -16,9 +18,10 @@ const usage = `Options of a benchmark:
   --product DIR    measure the package that lies here, instead of building one
   --profile DIR    write CPU profiles of farebox to this folder, and keep no figures (bench:proxy at 32 connections,
                    bench:stream at 100 streams)
-  --entries N,N    ledger entries to measure with (bench:growth)`
+  --entries N,N    ledger entries to measure with (bench:growth)
+  --no-load        leave out the ten minutes of full load, and keep no figures (bench:endure)`
 
-/** Ends the process with the usage where it is asked for, or an option is not known. */
+/** Prints the usage and exits if it is requested, or an option is unknown. */
 export function benchOptions(args: readonly string[] = process.argv.slice(2)): BenchOptions {
   try {
     const { values } = parseArgs({
@@ -28,12 +31,13 @@ export function benchOptions(args: readonly string[] = process.argv.slice(2)): B
         product: { type: 'string' },
         profile: { type: 'string' },
         entries: { type: 'string' },
+        'no-load': { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },
     })
     if (!values.help) {
-      const { short: isShort, product, profile, entries } = values
-      return { isShort, product, profile, entries: entries?.split(',').map(wholeNumber) }
+      const { short: isShort, product, profile, entries, 'no-load': isWithoutLoad } = values
+      return { isShort, product, profile, isWithoutLoad, entries: entries?.split(',').map(wholeNumber) }
     }
     process.stdout.write(`${usage}\n`)
     process.exit(0)

@@ -12,18 +12,18 @@ import { ServerProcess } from './server-process.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** The model that the mock upstream calls by the same name, so that nothing of an answer needs to be rewritten. */
+/** The mock upstream uses the same name for this model, so nothing in an answer needs to be rewritten. */
 export const sameName = 'bench-chat'
-/** One that callers know by another name than the engine. */
+/** A model that callers know by another name than the engine. */
 export const otherName = 'bench-chat-public'
 
-/** Needs no key and asks nothing of the engine. */
+/** Needs no key and does not call the engine. */
 export const readyPath = '/api/v1/models'
 
-/** Customers with a key each; load is spread over them. */
+/** Customers with a key each, over which the load is spread. */
 export const customers = 64
 
-/** Builds what runs of the package, as npm would unpack it, beside what it depends on. Answers its launcher. */
+/** Builds the runnable part of the package, as npm would unpack it, next to its dependencies. Returns its launcher. */
 export async function packedProduct(folder: string): Promise<string> {
   const installed = join(folder, 'node_modules/farebox')
   const dist = join(installed, 'dist')
@@ -48,7 +48,7 @@ export interface Installation {
   folder: string
 }
 
-/** Gives the measurement the packed product and a folder, and removes both. */
+/** Runs the measurement with the packed product and a folder, and removes both. */
 export async function withProduct(
   product: string | undefined,
   measure: (of: Installation) => Promise<void>,
@@ -68,14 +68,16 @@ export async function withProduct(
 
 export interface ServiceOrder extends Installation {
   name: string
-  /** Where it keeps its data, if several of this name run one after the other. */
+  /** Its data folder, if several of this name run one after another. */
   folderName?: string
   /** Where the mock upstream listens. */
   upstreamPort: number
-  /** PostgreSQL in place of a file. */
+  /** How many customers it has; 64 by default. */
+  customers?: number
+  /** PostgreSQL instead of a file. */
   database?: string
   valkey?: string
-  /** Of its Node, before the launcher. */
+  /** Arguments of its Node, before the launcher. */
   nodeArgs?: readonly string[]
 }
 
@@ -88,7 +90,7 @@ export interface Prepared {
   env: NodeJS.ProcessEnv
 }
 
-/** Writes the configuration of a service and opens its customers, each with 10,000,000 USD. */
+/** Writes a service's configuration and creates its customers, each with 10,000,000 USD. */
 export async function prepareService(order: Omit<ServiceOrder, 'launcher'>): Promise<Prepared> {
   const data = join(order.folder, (order.folderName ?? order.name).replaceAll(/[^a-z0-9]+/g, '-'))
   await mkdir(data, { recursive: true })
@@ -101,7 +103,7 @@ export async function prepareService(order: Omit<ServiceOrder, 'launcher'>): Pro
   const keys: string[] = []
   const accounts: string[] = []
   try {
-    for (let made = 0; made < customers; made++) {
+    for (let made = 0; made < (order.customers ?? customers); made++) {
       const { key, account } = await operator.createKey({
         usd: '10000000',
         amountMicroUsd: microUsd(10n ** 13n),
@@ -116,7 +118,9 @@ export async function prepareService(order: Omit<ServiceOrder, 'launcher'>): Pro
   return { port, data, config, keys, accounts, env }
 }
 
-/** `farebox serve` as an operator runs it: keys with credit, limits that are counted, a durable charge, an upstream. */
+/**
+ * Runs `farebox serve` as an operator would: keys with credit, limits that are counted, durable charges, an upstream.
+ */
 export const startService = ({ launcher, name, nodeArgs = [] }: ServiceOrder, { port, config, env }: Prepared) =>
   ServerProcess.start({ name, port, readyPath, args: [...nodeArgs, launcher, 'serve', '--config', config], env })
 
@@ -145,11 +149,11 @@ function configOf(
     publicUrl: `http://127.0.0.1:${port}`,
     listen: `127.0.0.1:${port}`,
     data,
-    // A variable of its environment, in the configuration's own words.
+    // A variable of its environment, in the configuration's own syntax.
     secrets: ['$' + '{FAREBOX_SECRET}'],
     ...(database ? { database } : {}),
     ...(valkey ? { valkey } : {}),
-    // High enough for the load, and counted like any other.
+    // High enough for the load, but counted like any other.
     limits: { models: { [sameName]: most, [otherName]: most } },
     models: [model(sameName), model(otherName)],
   })

@@ -1,4 +1,4 @@
-/** Starts the CPU profiler of this process at one SIGUSR2 and writes its profile at the next, with its number in the name. */
+/** Starts this process's CPU profiler at one SIGUSR2 and writes the profile at the next, numbered. */
 import { writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 import { join } from 'node:path'

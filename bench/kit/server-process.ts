@@ -4,26 +4,26 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Caller } from './load.ts'
 import { onCores, serverCore } from './machine.ts'
 
-/** How long a server may take to listen or to end, in milliseconds; one that takes longer is broken. */
+/** How long a server may take to listen or to stop, in milliseconds; one that takes longer is broken. */
 const startMs = 60_000
 const endMs = 15_000
 
-/** Short beside any start, in milliseconds. */
+/** Short compared with any start, in milliseconds. */
 const askEveryMs = 2
 
 export interface ServerCommand {
   name: string
   port: number
-  /** Is answered with 200 once it serves. */
+  /** Answers 200 once it is serving. */
   readyPath: string
-  /** Of the Node that runs this. */
+  /** Arguments of the Node that runs it. */
   args: readonly string[]
   env?: NodeJS.ProcessEnv
-  /** Where it runs; the core of servers where absent. */
+  /** Where it runs; the servers' core by default. */
   cores?: number | string
 }
 
-/** A server in a process of its own, on the core of servers, with no setting of the user in its environment. */
+/** A server in a process of its own, on the servers' core, with none of the user's settings in its environment. */
 export class ServerProcess {
   readonly name: string
   readonly port: number
@@ -46,7 +46,7 @@ export class ServerProcess {
     })
   }
 
-  /** Resolves once it serves. */
+  /** Resolves once it is serving. */
   static async start(command: ServerCommand): Promise<ServerProcess> {
     const server = new ServerProcess(command)
     try {
@@ -61,7 +61,7 @@ export class ServerProcess {
   async #untilReady(): Promise<void> {
     const deadline = performance.now() + startMs
     while (!(await isAnswered(this.port, this.#readyPath))) {
-      this.#mustRun()
+      this.mustRun()
       if (performance.now() > deadline)
         throw new Error(`${this.name} did not serve within ${startMs} ms. ${this.#errors}`)
       await sleep(askEveryMs)
@@ -73,8 +73,8 @@ export class ServerProcess {
     return this.#child.pid ?? 0
   }
 
-  /** Throws what it wrote to stderr where it has ended. */
-  #mustRun(): void {
+  /** Throws its stderr if it has ended. */
+  mustRun(): void {
     const { exitCode, signalCode } = this.#child
     if (exitCode === null && signalCode === null) return
     throw new Error(`${this.name} ended with ${exitCode ?? signalCode}. ${this.#errors}`)
@@ -94,7 +94,7 @@ export class ServerProcess {
   }
 }
 
-/** Whether a GET of it is answered with 200. */
+/** Whether a GET on it is answered with 200. */
 async function isAnswered(port: number, path: string): Promise<boolean> {
   const caller = await Caller.open(port).catch(() => null)
   if (!caller) return false

@@ -1,21 +1,24 @@
-/** At each SIGUSR2 writes what this process holds, after a collection, and how late its event loop was since the last one. */
+/**
+ * At each SIGUSR2, writes what this process holds after a garbage collection, and its event loop delay since the last
+ * one.
+ */
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 
-/** What it writes to `NUMBER.json` in the folder, counted from 1. */
+/** Written to `NUMBER.json` in the folder, counted from 1. */
 export interface ServerState {
   residentBytes: number
-  /** Objects and buffers that something still leads to. */
+  /** Reachable objects and buffers. */
   heldBytes: number
-  /** What keeps it alive: sockets, timers, workers, by their kind. */
+  /** What keeps it alive, by kind: sockets, timers, workers. */
   resources: Record<string, number>
-  /** 99.9 % of the turns of its event loop began no later. */
+  /** 99.9 % of the turns of its event loop were at most this late. */
   lateMs: number
 }
 
 const folder = new URL(import.meta.url).searchParams.get('folder')
-/** How often the event loop is looked at; its histogram counts from one look to the next. */
+/** Resolution of the event loop histogram. */
 const lookMs = 5
 
 if (folder) {

@@ -6,7 +6,7 @@ import { eventText, type MockUpstream } from './mock-upstream.ts'
 
 export interface StreamLoad {
   streams: number
-  /** Of each stream. */
+  /** Per stream. */
   eventsPerSecond: number
 }
 
@@ -15,13 +15,13 @@ export interface StreamFigures {
   cpuMicros: number
   p50Ms: number
   p99Ms: number
-  /** How much more memory the server has while they run, shared among them. */
+  /** The server's extra memory while they run, per stream. */
   bytesOfStream: number
-  /** Streams that the server ended by itself, which none should. */
+  /** Streams that the server ended by itself; there should be none. */
   broken: number
 }
 
-/** A batch of streams is opened at once, then there is a pause, so that the listener's queue never overflows, in milliseconds. */
+/** Streams are opened in batches with a pause in milliseconds, so that the listener's queue never overflows. */
 const openedAtOnce = 100
 const openPauseMs = 20
 
@@ -30,7 +30,7 @@ const endMs = 60_000
 
 const marker = `"content":"${eventText}"`
 
-/** Opens the streams, lets them settle, and looks at what arrives in the time after; then the engine ends all of them. */
+/** Opens the streams, lets them settle, and measures what arrives afterwards; then the engine ends all of them. */
 export async function runStreams(
   side: Side,
   upstream: MockUpstream,
@@ -107,7 +107,7 @@ class Reader {
     this.#caller?.close()
   }
 
-  /** Each event is known by its place in the stream, because nothing on the way may drop one. */
+  /** Each event is identified by its position in the stream, because none may be dropped on the way. */
   #take(text: string): void {
     const now = performance.now()
     const seen = this.#rest + text
@@ -121,11 +121,11 @@ class Reader {
   }
 }
 
-/** Readers that ask for an endless stream and then read nothing of it. */
+/** Readers that request an endless stream and then read nothing of it. */
 export interface StalledFigures {
-  /** How much more memory the server has, shared among them. */
+  /** The server's extra memory, per reader. */
   memoryBytes: number
-  /** What the engine could write before it was held back, the buffers of two connections in the system included. */
+  /** What the engine could write before it was blocked, including the system's buffers of two connections. */
   acceptedBytes: number
 }
 

@@ -21,7 +21,7 @@ export interface HttpFigures {
   p99Ms: number
 }
 
-/** Chats that are held for, answered and charged durably, through a socket, by callers with keys. */
+/** Measures chats over a socket that are held for, answered and durably charged, by callers with keys. */
 export async function measureHttp(folder: string, database?: string): Promise<HttpFigures> {
   mkdirSync(folder, { recursive: true })
   const env = { ...process.env, ...(database ? { DATABASE_URL: database } : {}) }

@@ -12,16 +12,16 @@ import type { Side } from './sides.ts'
 export const callerCounts = [1, 16, 64] as const
 
 export interface LedgerFigures {
-  /** The engine's own bound at 64 callers: the ledger's rows without its rules; absent where it is not measured. */
+  /** The engine's own limit at 64 callers: the ledger's rows without its rules; absent if it is not measured. */
   bareRows: { units: number; ratio: number } | null
-  /** Medians over all rounds, each a second. */
+  /** Medians over all rounds, each of a second. */
   bare: number
   units: Record<(typeof callerCounts)[number], number>
-  /** Medians of what each round showed by itself, so that a busy moment of the machine weighs on both sides. */
+  /** Medians of the rounds' own ratios, because a busy moment of the machine affects both sides. */
   ratios: Record<(typeof callerCounts)[number], number>
 }
 
-/** Bare commits and the ledger's units in turn, many times. */
+/** Measures bare commits and the ledger's units in turn, many times. */
 export async function measureLedger(side: Side): Promise<LedgerFigures> {
   await openCustomers(side.store)
   await unitsPerSecond(side.store, 64, warmUpMs)
@@ -47,7 +47,7 @@ const leaseMs = 60_000
 
 const accountOf = (place: number): string => `customer ${place % customers}`
 
-/** Customers with more credit than a bench can spend. */
+/** Creates customers with more credit than a benchmark can spend. */
 async function openCustomers(store: Store): Promise<void> {
   const units = Array.from({ length: customers }, (_, place): Unit => {
     const [account, atMs] = [accountOf(place), Date.now()]
@@ -63,7 +63,10 @@ async function openCustomers(store: Store): Promise<void> {
   await store.commit(units)
 }
 
-/** So many callers, each of whom holds and then captures two lines, over and over. Answers acknowledged units a second. */
+/**
+ * Runs this many callers, each of which repeatedly holds and then captures two lines. Returns acknowledged units per
+ * second.
+ */
 async function unitsPerSecond(store: Store, callers: number, forMs: number): Promise<number> {
   const startedAt = performance.now()
   let units = 0
@@ -97,7 +100,7 @@ function captureOf(hold: string): Op {
 
 const run = promisify(execFile)
 
-/** The figures of SQLite where each sync takes longer; null where this machine cannot make it so. */
+/** Measures SQLite with slower syncs; null if this machine cannot simulate them. */
 export async function measureOnSlowDisk(folder: string): Promise<LedgerFigures | null> {
   if (process.platform !== 'linux') return null
   const library = join(folder, 'slow-sync.so')

@@ -1,4 +1,4 @@
-/** Measures SQLite in a process of its own, whose syncs are those of a slow disk, and prints the figures as JSON. */
+/** Measures SQLite in a separate process with the syncs of a slow disk, and prints the result as JSON. */
 import { mkdirSync } from 'node:fs'
 import { measureLedger } from './measure.ts'
 import { sqliteSide } from './sides.ts'

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 /** A server that has not answered by then is broken, in milliseconds. */
 const answerMs = 20_000
 
-/** How long a server may take to end once its input is closed, in milliseconds, before it is killed. */
+/** How long a server may take to exit once its input is closed, in milliseconds, before it is killed. */
 const endMs = 2_000
 
 /** A program that speaks MCP on stdio. */
@@ -17,7 +17,7 @@ export interface ServerCommand {
   env: NodeJS.ProcessEnv
 }
 
-/** The least that a client needs: no library stands between the clock and the server. */
+/** A minimal client: no library stands between the clock and the server. */
 export class LineServer {
   readonly #child: ChildProcess
   readonly #name: string
@@ -37,7 +37,7 @@ export class LineServer {
     this.#child.on('exit', code => this.#fail(`it ended with ${code}`))
   }
 
-  /** Resolves to what `initialize` answers. */
+  /** Resolves to the answer of `initialize`. */
   async initialize(): Promise<unknown> {
     const answer = await this.call('initialize', {
       protocolVersion: '2025-11-25',

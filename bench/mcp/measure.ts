@@ -6,13 +6,13 @@ import { DemoChat, DemoVideo, demoModels, openService } from '#service/index.ts'
 import { median, turned } from '../kit/figures.ts'
 import { LineServer, type ServerCommand } from './line-server.ts'
 
-/** Starts of each server that are thrown away, so that files and compiled code are in their caches. */
+/** Unmeasured starts of each server, so that files and compiled code are cached. */
 const warmUpRounds = 3
 
-/** Measured starts of each server, one after the other; odd, so that the median is one of them. */
+/** Measured starts of each server, one after another; odd, so that the median is one of them. */
 const coldStartRounds = 41
 
-/** Calls of each side in one block, and blocks of each, in turn; all together fewer than the 500 a minute that a key has. */
+/** Calls per side and block, and number of blocks; together fewer than the 500 a minute that a key may make. */
 const callsInBlock = 60
 const callBlocks = 5
 
@@ -26,7 +26,7 @@ export const goals = {
   limitsBeyondEchoMs: 1,
 } as const
 
-/** Milliseconds from spawn to the answer of `initialize`, a row a round, in the order of `commands`. */
+/** Milliseconds from spawn to the answer of `initialize`, one row per round, in the order of `commands`. */
 export async function coldStarts(commands: readonly ServerCommand[]): Promise<number[][]> {
   const rounds: number[][] = []
   for (let round = 0; round < warmUpRounds + coldStartRounds; round++) {
@@ -40,7 +40,7 @@ export async function coldStarts(commands: readonly ServerCommand[]): Promise<nu
 export const medianOf = (rounds: readonly number[][], which: number): number =>
   median(rounds.map(startsMs => startsMs[which] ?? Number.NaN))
 
-/** The median of the rounds' own ratios: what slows the machine for a moment slows both sides of a round. */
+/** The median of the rounds' own ratios, because anything that slows the machine affects both sides of a round. */
 export const medianRatio = (rounds: readonly number[][], one: number, other: number): number =>
   median(rounds.map(startsMs => (startsMs[one] ?? Number.NaN) / (startsMs[other] ?? Number.NaN)))
 
@@ -57,7 +57,7 @@ async function coldStartMs(command: ServerCommand): Promise<number> {
 
 interface ListingSize {
   tools: number
-  /** Of name, description and input schema: what an assistant pays for in each conversation. */
+  /** Of name, description and input schema, which an assistant pays for in each conversation. */
   tokens: number
   /** Of the whole answer. */
   bytes: number
@@ -88,7 +88,7 @@ interface CallTimes {
   echoMs: number
 }
 
-/** Median milliseconds of `limits`, and of an echo by the SDK alone; one call at a time, in turns. */
+/** Median milliseconds of `limits`, and of an echo with the bare SDK; one call at a time, alternating. */
 export async function limitsBesideEcho(
   farebox: ServerCommand,
   oneTool: ServerCommand,
@@ -149,7 +149,7 @@ async function callTool(server: LineServer, name: string, args: object): Promise
   if (answer.isError) throw new Error(`${name} failed: ${JSON.stringify(answer)}`)
 }
 
-/** A real service with demonstration models. No payment comes, so there is no chain behind it. */
+/** A real service with demonstration models. It receives no payments, so it needs no chain. */
 const settings = (folder: string): Parameters<typeof openService>[0] => ({
   publicUrl: 'http://127.0.0.1',
   folder: join(folder, 'service'),

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { build } from 'rolldown'
 
-/** The least that the SDK can be: one tool, one minified file, no compile cache. */
+/** A minimal server with the SDK: one tool, one minified file, no compile cache. */
 const source = `import { McpServer } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import * as z from 'zod/v4'
@@ -18,7 +18,7 @@ serveStdio(() => {
 })
 `
 
-/** Builds it from the repository's SDK; answers the path of its file. */
+/** Builds it with the repository's SDK; returns the path of its file. */
 export async function buildOneToolServer(root: string, folder: string): Promise<string> {
   await mkdir(folder, { recursive: true })
   await writeFile(join(folder, 'package.json'), '{"type":"module"}')
@@ -31,7 +31,7 @@ export async function buildOneToolServer(root: string, folder: string): Promise<
     plugins: [
       {
         name: 'one tool',
-        // As if it lay in the repository, whose packages it imports.
+        // Resolved as if it were in the repository, whose packages it imports.
         resolveId: specifier => (specifier === ENTRY ? join(root, ENTRY) : null),
         load: id => (id === join(root, ENTRY) ? source : null),
       },

@@ -4,29 +4,34 @@ import type { Pool } from 'undici'
 import { evmNetwork } from '#contract/wire/networks.ts'
 import { writeSignInHeader } from '#contract/wire/sign-in.ts'
 import { writeSignInMessage } from '#contract/wire/sign-in-message.ts'
-import { loadKeccak256 } from '#host/evm-signature.ts'
+import { loadKeccak256 } from '#host/signatures/evm-signature.ts'
 import { quantile } from '../kit/figures.ts'
 import { cpuMicrosOf } from '../kit/machine.ts'
 
-/** Rounds of all sides in turn; odd, so that the median is one of them. One side is measured for `phaseMs` in each. */
+/**
+ * Rounds of all sides in turn; odd, so that the median is one of them. Each side is measured for `phaseMs` per round.
+ */
 export const whole = { rounds: 5, phaseMs: 2_000, warmUpMs: 2_000 } as const
 
-/** Of a run that only shows that the benchmark works. */
+/** For a run that only shows that the benchmark works. */
 export const short = { rounds: 1, phaseMs: 300, warmUpMs: 100 } as const
 
-/** Callers at once. */
+/** Concurrent callers. */
 export const connections = 32
 
-/** Keys and known wallets that calls are spread over; each may make 500 requests a minute. */
+/** Keys and known wallets over which calls are spread; each may make 500 requests a minute. */
 export const customers = 400
 
-/** Requests a second that one side can make on this machine at most: so many new wallets are made ready for each second. */
+/**
+ * The most requests per second that one side can make on this machine: this many new wallets are prepared for each
+ * second.
+ */
 export const mostPerSecond = 4_000
 
-/** Requests a second of each kind while the others' times are taken: well below what one core can do. */
+/** Requests per second of each kind while the others are timed: well below what one core can do. */
 export const besideRate = 300
 
-/** The address that the service is signed in at; where it listens is another matter. */
+/** The address for sign-ins; where it listens is a separate matter. */
 export const publicUrl = 'https://bench.example'
 
 interface Curve {
@@ -36,7 +41,7 @@ interface Curve {
 
 const keccak256 = await loadKeccak256()
 
-/** Signing by JavaScript would take longer than all that is measured. */
+/** Signing in JavaScript would take longer than everything that is measured. */
 const bindings: string = 'secp256k1/bindings.js'
 const { default: curve } = (await import(bindings)) as { default: Curve }
 
@@ -46,14 +51,14 @@ export interface Wallet {
   address: string
 }
 
-/** The same wallet for the same place, in every process of a run. */
+/** Returns the same wallet for the same number, in every process of a run. */
 export function walletAt(place: number): Wallet {
   const key = createHash('sha256').update(`wallet ${place} of a bench`).digest()
   const point = curve.publicKeyCreate(key, false)
   return { key, address: `0x${Buffer.from(keccak256(point.subarray(1)).subarray(12)).toString('hex')}` }
 }
 
-/** The header of a sign-in that was never used. */
+/** Returns the header of an unused sign-in. */
 export function signInHeader({ key, address }: Wallet): string {
   const issuedAtMs = Date.now()
   const fields = {
@@ -70,12 +75,12 @@ export function signInHeader({ key, address }: Wallet): string {
   return writeSignInHeader({ fields, signature: hex }, 'message')
 }
 
-/** The credentials of the next request, which were made before the measurement. */
+/** Returns the next request's credentials, which were prepared before the measurement. */
 export type Credentials = () => Record<string, string>
 
 export interface LoadFigures {
   requestsPerSecond: number
-  /** Of the service, a request. */
+  /** The service's CPU time per request. */
   cpuMicros: number
   p50Ms: number
   p99Ms: number
@@ -83,7 +88,7 @@ export interface LoadFigures {
 
 const body = JSON.stringify({ model: 'demo-chat', messages: [{ role: 'user', content: 'Hello.' }], max_tokens: 8 })
 
-/** Milliseconds that one paid chat took. Throws where it was refused. */
+/** Returns how many milliseconds one paid chat took. Throws if it was refused. */
 async function call(pool: Pool, credentials: Credentials): Promise<number> {
   const askedAt = performance.now()
   const headers = { ...credentials(), 'content-type': 'application/json' }
@@ -93,7 +98,7 @@ async function call(pool: Pool, credentials: Credentials): Promise<number> {
   return performance.now() - askedAt
 }
 
-/** As many chats as a number of callers can make, each after its last one. */
+/** Sends as many chats as a number of callers can, each after its last one. */
 export async function closedLoop(
   service: { pool: Pool; pid: number },
   credentials: Credentials,
@@ -115,7 +120,7 @@ export async function closedLoop(
   }
 }
 
-/** Chats at a fixed rate, whatever becomes of the earlier ones: how long each took from when it was due. */
+/** Sends chats at a fixed rate, regardless of earlier ones; returns how long each took from when it was due. */
 export async function openLoop(pool: Pool, credentials: Credentials, rate: number, forMs: number): Promise<number[]> {
   const startedAt = performance.now()
   const sent: Promise<number>[] = []

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import {
   type Figure,
   goalOf,
+  goalsInWords,
   inTurn,
   isMissed,
   type Line,
@@ -39,6 +40,11 @@ test('a table has a row a load and a column a side, with the spread of the round
     '|---|---|---|',
     '| 1 connection | 2.0 (1.0–30.0) | 4.0 (2.0–10.0) |',
   ])
+})
+
+test('a goal without a bound is a figure alone', () => {
+  expect(goalsInWords([{ what: 'ratio', value: 1.234, digits: 2, unit: ' ×' }])).toEqual(['ratio: 1.23 ×'])
+  expect(goalsInWords([{ what: 'p50', value: 1, atMost: 2, unit: ' ms' }])).toEqual(['p50: 1 ms (goal ≤ 2 ms: met)'])
 })
 
 test('a median and a quantile are values that were measured', () => {

@@ -43,7 +43,7 @@ async function measures(name: string, metric: string, count: number): Promise<vo
 
 describe('beside a gateway', { tags: ['gateways', 'linux'] }, () => {
   test.each([
-    ['proxy', 'CPU a request, µs', 9],
+    ['proxy', 'CPU a request, µs', 12],
     ['stream', 'CPU an event, µs', 4],
   ])('bench:%s measures every side', { timeout: runMs }, measures)
 })
@@ -59,6 +59,12 @@ describe('on SQLite', { tags: ['linux'] }, () => {
 
 describe('by wallets', { tags: ['curve-addon', 'linux'] }, () => {
   test('bench:signed measures every side', { timeout: runMs }, () => measures('signed', 'CPU a request, µs', 3))
+})
+
+describe('on PostgreSQL', { tags: ['postgresql', 'linux'] }, () => {
+  test('bench:operator asks every question on both stores', { timeout: runMs }, () =>
+    measures('operator', 'p95 of an answer, ms', 78),
+  )
 })
 
 describe('on PostgreSQL and Valkey', { tags: ['postgresql', 'valkey', 'linux'] }, () => {
