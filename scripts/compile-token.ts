@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 
-/** The contracts of the local chain, compiled into modules, so that nothing but this script needs the compiler. */
+/** The contracts of the local chain, compiled into modules, so that only this script needs the compiler. */
 export const compiledContracts = [
   contractModule({ folder: 'src/local/token', file: 'usdc', contract: 'LocalUsdc', prefix: 'usdc' }),
   contractModule({ folder: 'src/local/token', file: 'multicall3', contract: 'Multicall3', prefix: 'multicall3' }),
@@ -12,7 +12,7 @@ interface Source {
   /** Without `.sol`. */
   file: string
   contract: string
-  /** Of the exported constants: `usdcAbi`, `usdcCode`, `usdcSourceSha256`. */
+  /** Prefix of the exported constants: `usdcAbi`, `usdcCode`, `usdcSourceSha256`. */
   prefix: string
 }
 
@@ -50,13 +50,13 @@ function contractModule({ folder, file, contract, prefix }: Source) {
   }
 }
 
-/** The interface and the runtime code of one contract; throws the compiler's words, warnings included. */
+/** Returns the interface and runtime code of one contract; throws the compiler's messages, including warnings. */
 export async function compileContract(
   file: string,
   contract: string,
   source: string,
 ): Promise<{ abi: unknown; code: string }> {
-  // The compiler takes half a second to load, so only a run that compiles pays for it.
+  // The compiler takes half a second to load, so only a run that compiles loads it.
   const { default: solc } = await import('solc')
   const input = { language: 'Solidity', sources: { [file]: { content: source } }, settings }
   const output = JSON.parse(solc.compile(JSON.stringify(input))) as CompilerOutput

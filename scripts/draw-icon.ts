@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises'
 import { icon } from './mcpb/icon.ts'
 
-/** Writes `icon.png`. It is kept beside the manifest that names it, because zlib may pack the same pixels otherwise. */
+/** Writes `icon.png`. The file is committed, because another zlib may compress the same pixels differently. */
 await writeFile(new URL('../icon.png', import.meta.url), await icon())

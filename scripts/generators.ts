@@ -5,12 +5,15 @@ import { type AnswerHeaderRow, answerHeaderTable } from '#contract/operations/an
 import { performancePage, performancePlots } from '../bench/kit/page.ts'
 import { compiledContracts } from './compile-token.ts'
 import { assistantsPage } from './generators/assistants.ts'
+import { comparePage } from './generators/compare.ts'
 import { manifest, serverJson } from './generators/manifest.ts'
 import { catalogueTable, mcpListing } from './generators/mcp-listing.ts'
+import { pageBundles } from './generators/pages.ts'
+import { commandsPage, referencePages, toolsPage } from './generators/reference.ts'
 
-/** A file that is printed from another fact of the repository. `make` is pure: the same sources give the same text. */
+/** A file that is generated from other sources. `make` is pure: the same sources give the same text. */
 interface Generator {
-  /** From the root of the repository. */
+  /** Relative to the root of the repository. */
   path: string
   make(): Promise<string>
 }
@@ -23,15 +26,20 @@ export const generators: readonly Generator[] = [
   { path: 'docs/conformance.md', make: headerChecklist },
   { path: 'docs/assistants.md', make: assistantsPage },
   { path: 'docs/performance.md', make: async () => performancePage() },
+  { path: 'docs/compare.md', make: comparePage },
   ...performancePlots,
+  ...referencePages,
+  { path: 'docs/reference/tools.md', make: toolsPage },
+  { path: 'docs/reference/commands.md', make: commandsPage },
   { path: 'src/mcp/listing.generated.ts', make: mcpListing },
   { path: 'tools/table.generated.ts', make: () => catalogueTable('tools') },
   { path: 'prompts/table.generated.ts', make: () => catalogueTable('prompts') },
   { path: 'resources/table.generated.ts', make: () => catalogueTable('resources') },
+  ...pageBundles,
   ...compiledContracts,
 ]
 
-/** The version as a constant, so that a bundle carries it and nothing reads `package.json` at start. */
+/** The version as a constant, so that the bundle contains it and a start does not read `package.json`. */
 async function versionModule(): Promise<string> {
   const { version } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8')) as {
     version: string
@@ -42,7 +50,7 @@ async function versionModule(): Promise<string> {
 const page = new URL('../docs/conformance.md', import.meta.url)
 const [begin, end] = ['<!-- headers: written by npm run generate -->', '<!-- end of headers -->']
 
-/** The page on conformance with its table of headers as the contract has them; all else stays as it is. */
+/** The page on conformance with the contract's table of headers; everything else stays unchanged. */
 async function headerChecklist(): Promise<string> {
   const text = await readFile(page, 'utf8')
   const [before, rest] = split(text, begin)
@@ -64,10 +72,10 @@ function split(text: string, mark: string): [before: string, after: string] {
   return [text.slice(0, at), text.slice(at + mark.length)]
 }
 
-/** Where `farebox up` serves by itself; a running service prints its own address. */
+/** Where `farebox up` serves by default; a running service prints its own address. */
 const serverUrl = 'http://127.0.0.1:8402/api/v1'
 
-/** `openapi.yaml` at the root. */
+/** `openapi.yaml` in the root. */
 async function openApi(): Promise<string> {
   return stringify(describeApi({ serverUrl }), yamlOptions)
 }

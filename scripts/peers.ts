@@ -8,9 +8,9 @@ import { engines, frameworks, gatewayOverrides, gateways, llama, protocol } from
 const root = fileURLToPath(new URL('../', import.meta.url))
 
 /**
- * Installs packages that are several times farebox's own size and optional at run time, at the releases that are
- * tested, so they stand neither in the lock file nor in `npm ci`. They lie in folders of their own, because npm would
- * remove other packages beside them, and are linked from there.
+ * Installs optional packages that are several times farebox's own size, at the tested releases. They are neither in the
+ * lock file nor in `npm ci`. They are in folders of their own, because npm would remove other packages beside them, and
+ * are linked from there.
  */
 function install(name: string, releases: Record<string, string>, options: readonly string[]): void {
   const folder = join(root, '.peers', name)
@@ -31,7 +31,7 @@ function link(name: string, target: string): void {
   symlinkSync(target, at, 'junction')
 }
 
-// Their own peers are whole frameworks that none of them needs here.
+// Their own peers are whole frameworks that are not needed here.
 install('engines', engines, ['--legacy-peer-deps'])
 install('llama', llama, ['--omit=optional'])
 install('protocol', protocol, [])

@@ -1,30 +1,32 @@
 import { chmod, copyFile, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { OutputChunk } from 'rolldown'
+import { pageChunks } from '../generators/pages.ts'
 import { bundle } from './bundle.ts'
 import { declarations } from './declarations.ts'
 import { writeSupportedNode } from './supported-node.ts'
 import { billOfMaterials, bundledPackages, thirdPartyNotice } from './third-party.ts'
 
-/** Files that a bundled package reads beside the code that it is part of. */
+/** Files that a bundled package reads next to its own code. */
 const beside = ['node_modules/tiny-secp256k1/lib/secp256k1.wasm']
 
 /**
- * Writes all of `dist`, and puts it in the place of what was there once it is whole: who runs or packs the old one sees no
- * half of the new one, and two builds at once end with one of theirs. Answers the chunks of the bundle.
+ * Writes all of `dist`, and replaces the previous one when it is complete: a running or packing process never sees half
+ * of it, and two concurrent builds end with one of theirs. Returns the chunks of the bundle.
  */
 export async function buildPackage(root: string, dist = join(root, 'dist')): Promise<OutputChunk[]> {
   await mkdir(dirname(dist), { recursive: true })
   const part = await mkdtemp(join(dirname(dist), '.dist-'))
   try {
     const chunks = await bundle(root, part)
-    const packages = await bundledPackages(chunks)
+    // A page's script is a text in the bundle, so its packages are asked for by themselves.
+    const packages = await bundledPackages([...chunks, ...(await pageChunks())])
     await writeFile(join(part, 'THIRD-PARTY.txt'), await thirdPartyNotice(packages))
     await writeFile(join(part, 'sbom.cdx.json'), await billOfMaterials(root, packages))
     await writeSupportedNode(root, part)
     for (const path of beside) await copyFile(join(root, path), join(part, basename(path)))
     await declarations(root, part)
-    // A folder of `mkdtemp` is readable only by its owner; the package must be readable by everyone.
+    // A folder of `mkdtemp` is readable only by its owner, but the package must be readable by everyone.
     await chmod(part, 0o755)
     await putInPlace(part, dist)
     return chunks

@@ -15,8 +15,8 @@ import { startGroups } from './start-groups.ts'
 import { lateSqlite, supportedNodeFile } from './supported-node.ts'
 
 /**
- * Bundles every entry with shared chunks into `dist`; answers the chunks, which say what went in. It is put together twice:
- * how the first one is split says what is read at a start, and is told to the second one.
+ * Bundles every entry with shared chunks into `dist`; returns the chunks, which show what they contain. It is built
+ * twice: the split of the first build shows what is read at startup, and configures the second.
  */
 export async function bundle(root: string, dist: string): Promise<OutputChunk[]> {
   checkEntries(root)
@@ -36,7 +36,10 @@ export async function bundle(root: string, dist: string): Promise<OutputChunk[]>
   ]
 }
 
-/** Whose start each start of a service waits for. A thread shares no objects, so it may have its own copy of all it needs. */
+/**
+ * Every start of a service waits for this thread's start. A thread shares no objects, so it may have its own copy of
+ * everything.
+ */
 const writerThread = 'sqlite-writer-thread'
 
 const input = (root: string): InputOptions => ({
@@ -54,7 +57,7 @@ const common = (root: string): InputOptions => ({
   cwd: root,
   platform: 'node',
   external: isExternal,
-  // Node is shown files in one piece or in an old format; of these the bundle keeps what it uses.
+  // Some packages offer Node a single file or an old format; from these the bundle keeps only what it uses.
   resolve: {
     alias: {
       'hash-wasm': join(root, 'node_modules/hash-wasm/dist/index.esm.js'),
@@ -62,7 +65,7 @@ const common = (root: string): InputOptions => ({
     },
   },
   transform: { target: 'node22.19' },
-  // What cannot be resolved is a warning and would fail at a user's.
+  // An unresolved import is only a warning here and would fail at a user's.
   onLog(level, log, tell) {
     // What a start needs at once is in one chunk, however it is imported.
     if (log.code === 'INEFFECTIVE_DYNAMIC_IMPORT') return
@@ -74,10 +77,10 @@ const output: OutputOptions = {
   format: 'esm',
   entryFileNames: '[name].js',
   chunkFileNames: '[name]-[hash].js',
-  // Names stay whole: a stack trace and an error's class are read by people.
+  // Names are kept, because people read stack traces and error classes.
   minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
   comments: false,
-  // What an old Node is told comes first.
+  // The message for an old Node comes first.
   banner: `import'./${supportedNodeFile}';`,
 }
 
@@ -87,8 +90,9 @@ const SDK = '@modelcontextprotocol/server'
 const APART = '?http'
 
 /**
- * Gives the HTTP transport a copy of its own of the SDK's door, which has the whole HTTP handler in it: a file is in one
- * chunk, so that every start over stdio would read it. What the door leads to is shared, and so are its classes.
+ * Gives the HTTP transport its own copy of the SDK's entry point, which contains the whole HTTP handler: a file is in
+ * one chunk, so every start over stdio would read it. Everything that the entry point imports is shared, and so are its
+ * classes.
  */
 function httpApart(): Plugin {
   let isMet = false
@@ -111,9 +115,9 @@ const ofHttp = /[/\\]src[/\\]mcp[/\\]http[/\\]|[/\\]modelcontextprotocol[/\\]nod
 const FROM_A_PACKAGE = /[\\/]node_modules[\\/]/
 
 /**
- * Our own schemas use the zod that is installed beside farebox, because a user's program may mix its schemas with ours. A
- * package in the bundle keeps the zod that it was made for: its schemas meet nobody's, and the installed one may be another
- * major. Bundled, it also starts a third faster than from zod's many files.
+ * Our own schemas use the zod that is installed with farebox, because a user's program may mix its schemas with ours. A
+ * bundled package keeps the zod that it was built for: its schemas never meet others, and the installed one may be
+ * another major version. Bundled, it also starts a third faster than from zod's many files.
  */
 const sharedZod: Plugin = {
   name: 'shared zod',
@@ -127,8 +131,8 @@ const SHIMS = '@modelcontextprotocol/server/_shims'
 const STAND_IN = '\0without-ajv'
 
 /**
- * Leaves out the JSON Schema validator that the MCP SDK makes by default, a third of its code: our server hands it one of
- * its own. What stands in throws where it is used after all.
+ * Leaves out the JSON Schema validator that the MCP SDK creates by default, a third of its code: our server passes its
+ * own. The replacement throws if it is ever used.
  */
 const withoutAjv: Plugin = {
   name: 'without ajv',
@@ -136,7 +140,7 @@ const withoutAjv: Plugin = {
   load: id => (id === STAND_IN ? shims : null),
 }
 
-/** The names that the SDK imports from its shims; the build stops where one is missing. */
+/** The names that the SDK imports from its shims; the build fails if one is missing. */
 const shims = `export { default as process } from 'node:process'
 export class DefaultJsonSchemaValidator {
   getValidator() { throw new Error('This bundle checks no JSON Schema by ajv.') }

@@ -6,7 +6,10 @@ import { dirname, join, posix } from 'node:path'
 import { promisify } from 'node:util'
 import { doors } from './entries.ts'
 
-/** Writes the doors' declarations to `types` in `dist`, with specifiers that resolve inside the package, and no others. */
+/**
+ * Writes the declarations of the entry points, and no others, to `types` in `dist`, with specifiers that resolve inside
+ * the package.
+ */
 export async function declarations(root: string, dist: string): Promise<void> {
   const { imports } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { imports: PackageImports }
   const types = join(dist, 'types')
@@ -23,7 +26,7 @@ export async function declarations(root: string, dist: string): Promise<void> {
   const declarationOf = (path: string): string => path.replace(/\.ts$/, '.d.ts')
   const inTheWay = complaints.filter(({ path }) => path === null)
   if (inTheWay.length === 0) for (const door of Object.values(doors)) await show(declarationOf(door), [])
-  // A private file may have types that no declaration can name; one that is shown may not.
+  // A private file may have types that no declaration can name; a public one may not.
   const serious = complaints.filter(({ path }) => path === null || shown.has(declarationOf(path)))
   if (serious.length > 0) {
     throw new Error(`The declarations cannot be written:\n${serious.map(({ line }) => line).join('\n')}`)
@@ -34,7 +37,7 @@ export async function declarations(root: string, dist: string): Promise<void> {
 }
 
 interface Complaint {
-  /** From the root; null where no file of ours is to blame. */
+  /** Relative to the root; null if no file of ours is at fault. */
   path: string | null
   line: string
 }
@@ -51,23 +54,23 @@ async function emit(root: string, outDir: string): Promise<Complaint[]> {
     return []
   } catch (error) {
     const { stdout, message } = error as { stdout?: string; message: string }
-    // Further lines of a complaint are indented.
+    // Further lines of a message are indented.
     const lines = (stdout || message).split('\n').filter(line => /^\S/.test(line))
     return lines.map(line => ({ path: /^(\S+?)\(\d+,\d+\): /.exec(line)?.[1]?.replaceAll('\\', '/') ?? null, line }))
   }
 }
 
-/** The `imports` of package.json: `#room/*` and where it leads. */
+/** The `imports` of package.json: `#room/*` and its target. */
 type PackageImports = Readonly<Record<string, string>>
 
-/** A user of the package has these; any other package in a public type would be one that they have to install. */
+/** Users of the package have these; any other package in a public type would be one that they must install. */
 const PUBLIC_PACKAGES = /^(zod(\/.*)?|node:.*)$/
 const SPECIFIER = /((?:\bfrom|\bimport)\s*\(?\s*)(['"])([^'"]+)\2/g
 
 /**
- * A declaration with the specifiers of a published package: `'#contract/money.ts'` becomes `'../contract/money.js'`.
- * `way` are the declarations that lead to it, itself at the end; `leadsTo` are those that it needs. Throws where a type of
- * a foreign package is shown.
+ * Rewrites a declaration's specifiers for the published package: `'#contract/money.ts'` becomes
+ * `'../contract/money.js'`. `way` are the declarations that lead to it, ending with itself; `leadsTo` are those that it
+ * needs. Throws if a third-party type is public.
  */
 export function relativeSpecifiers(way: readonly string[], text: string, imports: PackageImports) {
   const path = way.at(-1) ?? ''
@@ -82,7 +85,7 @@ export function relativeSpecifiers(way: readonly string[], text: string, imports
   return { text: rewritten, leadsTo }
 }
 
-/** The file that is meant, from the root; undefined for a package that may be shown. */
+/** Returns the target file, relative to the root; undefined for a package that may be public. */
 function targetOf(way: readonly string[], specifier: string, imports: PackageImports): string | undefined {
   const path = way.at(-1) ?? ''
   if (specifier.startsWith('.')) return posix.join(posix.dirname(path), specifier)
@@ -102,9 +105,8 @@ const REMARK = / \([^()\n]*(?:\bbrief\b|§)[^()\n]*\)/gi
 const BEGINNING = new RegExp(`${reference}[.:;] (.)`, 'g')
 
 /**
- * A declaration without the references of its comments to documents that users do not have: a remark such as
- * `(brief §2.6)`, and one that a sentence begins with. Throws the line where another one is left, because what it says has
- * to be said in words that stand alone.
+ * Removes references in comments to documents that users do not have: a remark such as `(brief §2.6)`, and one at the
+ * start of a sentence. Throws the line if another one is left, because it must then be reworded.
  */
 export function publicComments(path: string, text: string): string {
   const stripped = text

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The doors of the package: the file that is shown to users, by the name of its bundle. `exports` in package.json leads to them. */
+/** The public entry points of the package, by the name of their bundle. `exports` in package.json points to them. */
 export const doors = {
   agent: 'src/agent/index.ts',
   contract: 'src/contract/index.ts',
@@ -9,10 +9,12 @@ export const doors = {
   service: 'src/service/index.ts',
 }
 
-/** Files that start a thread of their own. The code that starts one knows it by this name once it is bundled. */
+/** Files that run as a thread. Once bundled, the code that starts one uses this name. */
 export const threads = {
   'sqlite-writer-thread': 'src/ledger/store/sqlite/sqlite-writer-thread.ts',
   'embedding-thread': 'src/engines/local/embedding-thread.ts',
+  'question-thread': 'src/operator/queries/question-thread.ts',
+  'audit-thread': 'src/operator/console/audit-thread.ts',
   'document-thread': 'src/engines/documents/document-thread.ts',
   'face-thread': 'src/engines/faces/face-thread.ts',
   'nsfw-thread': 'src/engines/moderation/nsfw-thread.ts',
@@ -24,13 +26,13 @@ export const threads = {
   'memory-watch-thread': 'src/host/media/memory-watch-thread.ts',
 }
 
-/** Files that start a process of their own, known the same way. */
+/** Files that run as a process, named the same way. */
 export const processes = {
   'solana-chain-process': 'src/local/solana/process.ts',
   'media-process': 'src/host/media/media-process.ts',
 }
 
-/** All that is started or imported from outside, by the name of its file in `dist/`, where every bundle lies side by side. */
+/** Everything that is started or imported from outside, by the name of its file in `dist/`, which has no folders. */
 export const entryPoints: Readonly<Record<string, string>> = {
   cli: 'src/cli/main.ts',
   ...doors,
@@ -38,13 +40,13 @@ export const entryPoints: Readonly<Record<string, string>> = {
   ...processes,
 }
 
-/** Stay outside of the bundle: optional peers with binaries. zod is decided by who imports it. */
+/** Not bundled: optional peers with binaries. Whether zod is bundled depends on who imports it. */
 const externals = ['@foundry-rs/anvil', '@napi-rs/keyring', 'litesvm', 'node-av']
 
 export const isExternal = (specifier: string): boolean =>
   externals.some(name => specifier === name || specifier.startsWith(`${name}/`))
 
-/** Throws the names of entries whose file is not there, where the bundler would only say that something is amiss. */
+/** Throws the names of entries whose file is missing, because the bundler's own message is unclear. */
 export function checkEntries(root: string): void {
   const missing = Object.entries(entryPoints).filter(([, path]) => !existsSync(join(root, path)))
   if (missing.length === 0) return

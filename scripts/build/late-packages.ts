@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Plugin } from 'rolldown'
 
-/** The door to its functions, which is in a file of its own. */
+/** The entry point of its functions, which is in a separate file. */
 const tokenizer = 'gpt-tokenizer/encoding/o200k_base'
 const tokenizerFile = 'tokenizer'
 const tokenizerFunctions = ['countTokens', 'decode', 'encode']
@@ -15,7 +15,7 @@ const undici = 'undici'
 const lateUndiciId = '\0late-undici'
 const lateTokenizerId = '\0late-tokenizer'
 
-/** 2 MB of tables are read with the first text that is counted, and by no start: its functions are called as before. */
+/** 2 MB of tables, read when text is first counted instead of at startup; its functions are called as before. */
 export const lateTokenizer: Plugin = {
   name: 'late tokenizer',
   resolveId: specifier => (specifier === tokenizer ? lateTokenizerId : null),
@@ -30,8 +30,8 @@ ${tokenizerFunctions.map(name => `export const ${name} = (...given) => tokenizer
 `
 
 /**
- * One file of zod for the commands, which the launcher puts in the place of the installed one: of a hundred files, and
- * fifty languages that nobody asks for. Programs that use our doors share the installed one with us.
+ * One file of zod for the commands, which the launcher uses instead of the installed one with its hundred files and
+ * fifty languages. Programs that import our entry points share the installed one with us.
  */
 export const zodOfCommands = (root: string): Record<string, string> => ({
   zod: join(root, 'node_modules/zod/index.js'),
@@ -40,14 +40,14 @@ export const zodOfCommands = (root: string): Record<string, string> => ({
 const LANGUAGES = /[\\/]locales[\\/]index\.js$/
 const noLanguages = '\0no-languages'
 
-/** English is imported by itself. */
+/** English is imported separately. */
 export const oneLanguage: Plugin = {
   name: 'one language',
   resolveId: specifier => (LANGUAGES.test(specifier) ? noLanguages : null),
   load: id => (id === noLanguages ? 'export {}' : null),
 }
 
-/** Its dispatchers are made by the first request that goes through them: their code takes a tenth of a start. */
+/** Its dispatchers are created by the first request through them, because their code takes a tenth of a start. */
 export const lateUndici: Plugin = {
   name: 'late undici',
   resolveId: (specifier, importer) => (specifier === undici && importer ? lateUndiciId : null),

@@ -1,7 +1,7 @@
 import type { OutputChunk } from 'rolldown'
 import { processes, threads } from './entries.ts'
 
-/** A command whose start is waited for, and what it imports dynamically in any case before it answers. */
+/** A command whose startup time matters, and what it always imports dynamically before it answers. */
 interface Start {
   command: string
   imports: readonly string[]
@@ -18,7 +18,7 @@ const service = [
   'service/running/running-service.ts',
 ]
 
-/** A client waits for `mcp` alone, and begins each session with it, so that its files are the fewest. */
+/** A client waits only for `mcp`, and starts each session with it, so it gets the fewest files. */
 const mcp: Start = { command: 'mcp', imports: [] }
 const serve: Start = {
   command: 'serve',
@@ -60,16 +60,23 @@ const threadNames = new Set(Object.keys({ ...threads, ...processes }))
 
 const groups = [
   ...['base', 'packages', 'shared', 'start'],
-  ...['of-threads', 'of-doors', 'of-commands', 'of-service'].flatMap(name => [`${name}-packages`, name]),
+  ...['of-threads', 'of-doors', 'of-commands', 'of-service', 'of-questions'].flatMap(name => [
+    `${name}-packages`,
+    name,
+  ]),
   ...['running', 'serving', 'trying'],
 ]
+
+/** It reads what a service reads, and would put that, with its packages, before the doors. */
+const opensLedger = (name: string): boolean => name === 'question-thread'
 
 type Chunks = ReadonlySet<OutputChunk>
 
 /**
- * What a start reads before it answers as a handful of chunks, where there would be one for each set of entries that share
- * something. Who shares a module decides, so that no entry comes to read much that it has no use for. What most read comes
- * first: the bundler gives a chunk whatever its modules need and no chunk before it has.
+ * Groups what a start reads before it answers into a handful of chunks; otherwise there would be one for each set of
+ * entries that share something. Groups are formed by who shares a module, so that no entry reads much that it does not
+ * use. The most shared come first, because the bundler adds to a chunk whatever its modules need that no earlier chunk
+ * has.
  */
 export function startGroups(chunks: readonly OutputChunk[]): { name: string; test: (id: string) => boolean }[] {
   const graph = new Graph(chunks)
@@ -83,8 +90,8 @@ export function startGroups(chunks: readonly OutputChunk[]): { name: string; tes
 }
 
 /**
- * `base` is what an entry reads at its start, too; `shared` what others come to read, without the packages below it, which
- * weigh more; `start` what nobody else reads.
+ * `base` is what an entry also reads at startup; `shared` what others read too, without the larger packages below it;
+ * `start` what nothing else reads.
  */
 function groupsOfMcp(graph: Graph): [OutputChunk, string][] {
   const [start] = graph.rootsOf(mcp)
@@ -100,7 +107,7 @@ function groupsOfMcp(graph: Graph): [OutputChunk, string][] {
   return [...graph.startOf(mcp)].map(chunk => [chunk, group(chunk)])
 }
 
-/** What `serve` and `up` read, from what most read to what one of them reads alone. */
+/** Groups what `serve` and `up` read, from the most shared to what only one of them reads. */
 function groupsOfServices(graph: Graph): [OutputChunk, string][] {
   const [byServe, byUp] = [graph.startOf(serve), graph.startOf(up)]
   const ofEntries = (is: (name: string) => boolean): Chunks =>
@@ -108,10 +115,11 @@ function groupsOfServices(graph: Graph): [OutputChunk, string][] {
   const byDoors = ofEntries(name => name !== 'service' && name !== 'cli' && !threadNames.has(name))
   const commands = graph.commands.filter(chunk => !graph.rootsOf(serve).concat(graph.rootsOf(up)).includes(chunk))
   const readers: [group: string, by: Chunks][] = [
-    ['of-threads', ofEntries(name => threadNames.has(name))],
+    ['of-threads', ofEntries(name => threadNames.has(name) && !opensLedger(name))],
     ['of-doors', byDoors],
     ['of-commands', graph.readFrom(commands)],
     ['of-service', ofEntries(name => name === 'service')],
+    ['of-questions', ofEntries(opensLedger)],
   ]
   const group = (chunk: OutputChunk): string => {
     const shared = readers.find(([, by]) => by.has(chunk))?.[0]
@@ -123,7 +131,7 @@ function groupsOfServices(graph: Graph): [OutputChunk, string][] {
 
 const isOfPackage = ({ moduleIds }: OutputChunk): boolean => moduleIds.some(id => OF_A_PACKAGE.test(id))
 
-/** Which chunks lead to which. */
+/** Which chunks import which. */
 class Graph {
   readonly entries: readonly OutputChunk[]
   readonly #chunks: readonly OutputChunk[]
@@ -135,14 +143,14 @@ class Graph {
     this.entries = chunks.filter(({ isEntry }) => isEntry)
   }
 
-  /** All that reading these leads to. */
+  /** Returns everything that reading these chunks leads to. */
   readFrom(
     from: readonly OutputChunk[],
     next: (chunk: OutputChunk) => readonly string[] = ({ imports }) => imports,
   ): Chunks {
     const read = new Set(from)
     for (const chunk of read) {
-      // What lies outside of the bundle is no chunk. A set also hands out what is added while it is gone through.
+      // What is not in the bundle is not a chunk. Iterating a set includes items that are added meanwhile.
       for (const name of next(chunk)) {
         const led = this.#byName.get(name)
         if (led) read.add(led)

@@ -2,10 +2,13 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Plugin } from 'rolldown'
 
-/** Beside the bundles, each of which imports it before anything else. */
+/** Next to the bundles, each of which imports it before anything else. */
 export const supportedNodeFile = 'supported-node.js'
 
-/** Writes the file that says, in one sentence, that a Node is older than package.json wants it; plain enough for any Node. */
+/**
+ * Writes the file that reports, in one sentence, that Node is older than package.json requires; its syntax works in any
+ * Node.
+ */
 export async function writeSupportedNode(root: string, dist: string): Promise<void> {
   const { engines } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { engines: { node: string } }
   await writeFile(join(dist, supportedNodeFile), supportedNode(engines.node))
@@ -27,13 +30,13 @@ if (major < ${major} || (major === ${major} && minor < ${minor})) {
 }
 
 /**
- * An older Node stops at a module that it lacks before any line has run, so `node:sqlite` is asked for by one: what is
- * imported before it has spoken by then.
+ * An older Node fails on a missing module before any line has run, so `node:sqlite` is loaded at run time: by then the
+ * message above has been printed.
  */
 export const lateSqlite: Plugin = {
   name: 'late sqlite',
   resolveId(specifier, _importer, { kind }) {
-    // A package that requires it has its own reasons, and its own net.
+    // A package that requires it directly handles its absence itself.
     return specifier === 'node:sqlite' && kind === 'import-statement' ? LATE : null
   },
   load: id =>
@@ -42,5 +45,5 @@ export const lateSqlite: Plugin = {
 
 const LATE = '\0late-sqlite'
 
-/** What of it is imported anywhere; the build stops where one is missing. */
+/** All names that are imported from it; the build fails if one is missing. */
 const sqliteNames = ['DatabaseSync', 'backup']

@@ -13,7 +13,7 @@ interface BundledPackage extends Manifest {
   folder: string
 }
 
-/** Every package of which the chunks have code, by its folder. */
+/** Returns every package with code in the chunks, by its folder. */
 export async function bundledPackages(chunks: readonly OutputChunk[]): Promise<BundledPackage[]> {
   const folders = new Set(chunks.flatMap(({ moduleIds }) => moduleIds).flatMap(path => packageFolder(path) ?? []))
   return Promise.all([...folders].sort().map(async folder => ({ ...(await manifestOf(folder)), folder })))
@@ -28,7 +28,7 @@ function packageFolder(path: string): string | undefined {
 
 const RULE = `\n\n${'-'.repeat(80)}\n\n`
 
-/** The licences of all packages in the bundle. A package without a licence stops the build. */
+/** Returns the licences of all packages in the bundle. A package without a licence fails the build. */
 export async function thirdPartyNotice(packages: readonly BundledPackage[]): Promise<string> {
   const notices = await Promise.all(packages.map(notice))
   return `farebox contains the following packages in its bundle.${RULE}${notices.join(RULE)}\n`
@@ -43,8 +43,9 @@ async function notice({ folder, name, version, license }: BundledPackage): Promi
 }
 
 /**
- * A software bill of materials in CycloneDX 1.6: the packages in the bundle and those that npm installs beside it, each with
- * the hash of what the registry delivers. No date and no serial number, so that the same sources give the same file.
+ * Writes a software bill of materials in CycloneDX 1.6: the packages in the bundle and those that npm installs with it,
+ * each with the hash of the registry's file. It has no date or serial number, so that the same sources give the same
+ * file.
  */
 export async function billOfMaterials(root: string, bundled: readonly BundledPackage[]): Promise<string> {
   const own = await manifestOf(root)
@@ -70,7 +71,7 @@ interface Lock {
 
 const ofFolder = async (folder: string): Promise<BundledPackage> => ({ ...(await manifestOf(folder)), folder })
 
-/** As the lock file names the folder. */
+/** The folder as the lock file names it. */
 const lockPathOf = (root: string, folder: string): string => folder.slice(folder.indexOf('node_modules', root.length))
 
 /** https://github.com/package-url/purl-spec: the scope's `@` is encoded. */

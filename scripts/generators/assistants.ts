@@ -5,7 +5,7 @@ import type { Machine } from '#cli/assistants/machine.ts'
 const page = new URL('../../docs/assistants.md', import.meta.url)
 const [begin, end] = ['<!-- clients: written by npm run generate -->', '<!-- end of clients -->']
 
-/** The page on assistants with its table of clients as `farebox install` has them; all else stays as it is. */
+/** The page on assistants with the table of clients of `farebox install`; everything else stays unchanged. */
 export async function assistantsPage(): Promise<string> {
   const text = await readFile(page, 'utf8')
   const [from, to] = [text.indexOf(begin), text.indexOf(end)]
@@ -43,7 +43,7 @@ const machines: readonly [name: string, machine: Machine][] = [
   ['Windows', { platform: 'win32', env: { USERPROFILE: '~', APPDATA: '%APPDATA%' } }],
 ]
 
-/** One path where all systems have the same below the user’s folder. */
+/** Returns one path if all systems have the same one below the user’s folder. */
 function pathsOf(client: AssistantClient): string {
   const paths = machines.map(([name, machine]) => [name, client.files(machine)[0]] as const)
   const [first = ''] = paths.map(([, path]) => path)

@@ -3,7 +3,10 @@ import type { Prompt } from '#toolkit/define.ts'
 import { passphraseFile, type Setting, settings } from './settings.ts'
 import { sources } from './sources.ts'
 
-/** The description of the bundle that desktop assistants install (MCPB, manifest version 0.3). Unknown members make it invalid. */
+/**
+ * The manifest of the bundle that desktop assistants install (MCPB, manifest version 0.3). Unknown members would make
+ * it invalid.
+ */
 export async function manifest(): Promise<string> {
   const { name, version, description, license, keywords, engines } = await packageFacts()
   const usual = (await sources('tools')).map(({ value }) => value).filter(({ isDefault = true }) => isDefault)
@@ -34,7 +37,7 @@ export async function manifest(): Promise<string> {
         ],
         env: {
           ...Object.fromEntries(settings.map(({ key, variable }) => [variable, filledIn(key)])),
-          // Nobody who installs it has a command in a terminal, so advice names its settings instead.
+          // A user who installs it has no command in a terminal, so advice names its settings instead.
           FAREBOX_BUNDLE: '1',
         },
       },
@@ -43,7 +46,7 @@ export async function manifest(): Promise<string> {
     prompts,
     keywords,
     license,
-    // The published package carries the page, so this is the one of this very version.
+    // The published package contains the page, so this is the one of the same version.
     privacy_policies: [`https://unpkg.com/${name}@${version}/docs/privacy.md`],
     compatibility: { platforms: ['darwin', 'win32', 'linux'], runtimes: { node: `${engines.node}.0` } },
     user_config: {
@@ -86,7 +89,7 @@ function shownPrompt({ name, description, arguments: values, write }: Prompt) {
   return { name, description, arguments: names, text: write(placeholders) }
 }
 
-/** The entry for the MCP registry: where the server is and what it wants to be told. */
+/** The entry for the MCP registry: where the server is, and its settings. */
 export async function serverJson(): Promise<string> {
   const { name, version, description, mcpName } = await packageFacts()
   const entry = {
@@ -121,7 +124,7 @@ export async function serverJson(): Promise<string> {
 
 const formats = { string: 'string', number: 'number', directory: 'filepath' } as const
 
-/** A default that only an MCPB client can fill in is no default here. */
+/** A default that only an MCPB client can fill in is omitted here. */
 const variable = ({ variable: name, type, description, default: value, isRequired, isSecret }: Setting) => ({
   name,
   description,
@@ -131,14 +134,14 @@ const variable = ({ variable: name, type, description, default: value, isRequire
   ...(value === undefined || String(value).includes('${') ? {} : { default: String(value) }),
 })
 
-/** What of package.json other descriptions of the package repeat. */
+/** The members of package.json that other descriptions of the package repeat. */
 interface PackageFacts {
   name: string
   version: string
   description: string
   license: string
   keywords: string[]
-  /** Reverse domain, a slash, the server: how the MCP registry knows it. */
+  /** The server's name in the MCP registry: reverse domain, a slash, the server. */
   mcpName: string
   engines: { node: string }
 }

@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import type { ListedPrompt, ListedResource, ListedTemplate, ListedTool, Listing, ObjectSchema } from '#mcp/listing.ts'
 import { failureProperties, waitingProperties } from '#toolkit/approval.ts'
+import { appUri } from '#toolkit/apps/app-page.ts'
 import type { Prompt, Resource, Tool } from '#toolkit/define.ts'
+import { SavedFileOutput } from '#toolkit/output/paid.ts'
 import { type Folder, sources } from './sources.ts'
 
-/** What the lists of tools, prompts and resources answer, so that a start converts no schema and loads no tool. */
+/** The answers of the lists of tools, prompts and resources, so that a start converts no schema and loads no tool. */
 export async function mcpListing(): Promise<string> {
   const resources = (await sources('resources')).map(({ value }) => value)
   const listing: Listing = {
@@ -45,6 +47,7 @@ export function listedTool({
   annotations,
   input,
   output,
+  app,
 }: Tool): ListedTool {
   const result = schemaOf(output, 'output')
   return {
@@ -59,10 +62,11 @@ export function listedTool({
       'charged_usd' in output.shape ? { ...waitingProperties, ...failureProperties } : failureProperties,
     ),
     annotations,
+    ...(app ? { _meta: { ui: { resourceUri: appUri(app) } } } : {}),
   }
 }
 
-/** A paid call may be answered by what the user has to approve first, any by a failure; clients exist that read no union at the root. */
+/** A paid call may return a pending approval, and any call a failure; some clients support no union at the root. */
 const orOtherwise = ({ properties }: ObjectSchema, others: object): ObjectSchema => ({
   type: 'object',
   properties: { ...(properties as object), ...others },
@@ -70,9 +74,10 @@ const orOtherwise = ({ properties }: ObjectSchema, others: object): ObjectSchema
 
 const isTemplate = (uri: string): boolean => uri.includes('{')
 
-export const listedResource = ({ name, uri, title, description, mimeType, needs }: Resource): ListedResource => ({
+export const listedResource = ({ name, uri, title, description, mimeType, needs, meta }: Resource): ListedResource => ({
   ...{ name, uri, title, description, needs },
   ...(mimeType ? { mimeType } : {}),
+  ...(meta ? { _meta: meta } : {}),
 })
 
 export function listedTemplate(resource: Resource): ListedTemplate {
@@ -92,16 +97,21 @@ export const listedPrompt = ({ name, title, description, needs, arguments: value
   })),
 })
 
-/** Keywords that every client assumes anyway are left out: each listing costs the model's context. */
+/** Omits keywords that every client assumes anyway, because each listing costs the model's context. */
 function schemaOf(schema: z.ZodObject, io: 'input' | 'output'): ObjectSchema {
   const { $schema: _dialect, ...json } = z.toJSONSchema(schema, {
     io,
     override({ jsonSchema }) {
       if (io === 'output') {
-        // What is sent has passed the whole schema already; a client needs to know what the members are.
+        // The whole schema has already validated what is sent; a client only needs to know the members.
         delete jsonSchema.additionalProperties
         delete jsonSchema.description
         delete jsonSchema.required
+      }
+      // Any name and any value: what an object takes anyway.
+      if (isEmpty(jsonSchema.additionalProperties)) {
+        delete jsonSchema.additionalProperties
+        delete jsonSchema.propertyNames
       }
       // Nobody sends an empty text on purpose.
       if (jsonSchema.minLength === 1) delete jsonSchema.minLength
@@ -111,6 +121,9 @@ function schemaOf(schema: z.ZodObject, io: 'input' | 'output'): ObjectSchema {
   })
   return { ...(io === 'output' ? portableOutput(json as OutputSchema) : json), type: 'object' }
 }
+
+const isEmpty = (schema: unknown): boolean =>
+  typeof schema === 'object' && schema !== null && Object.keys(schema).length === 0
 
 interface OutputSchema {
   type?: string | string[]
@@ -123,8 +136,8 @@ interface OutputSchema {
 }
 
 /**
- * An output schema as any client can read it: one type a schema, because some model providers read no more. The bytes for
- * that are saved below: what stands within a member is named only for lists, and a fixed value needs no type.
+ * An output schema in few bytes: what stands within a member is named only for lists, and a fixed value only has its type. A
+ * schema has one type, because some model providers read no more.
  */
 function portableOutput({ properties = {}, ...schema }: OutputSchema): OutputSchema {
   return { ...schema, properties: mapped(properties, value => portableMember(value)) }
@@ -133,11 +146,17 @@ function portableOutput({ properties = {}, ...schema }: OutputSchema): OutputSch
 function portableMember(schema: OutputSchema): OutputSchema {
   const { type, ...rest } = schema
   if (Array.isArray(type)) return { ...rest, anyOf: type.map(each => ({ type: each })) }
-  if (schema.anyOf) return { ...schema, anyOf: schema.anyOf.map(portableMember) }
-  if (schema.enum || 'const' in schema) return rest
+  if (schema.anyOf) return { anyOf: schema.anyOf.map(portableMember) }
+  if ('const' in schema) return { type: typeof schema.const }
+  if (schema.enum) return rest
+  if (type === 'array' && isFile(schema.items)) return { type, items: { type: 'object' } }
   if (type === 'array' && schema.items?.properties) return { ...schema, items: portableOutput(schema.items) }
   return type === 'object' ? { type } : schema
 }
+
+/** A saved file has the same members in every tool. */
+const isFile = (schema: OutputSchema | undefined): boolean =>
+  Object.keys(schema?.properties ?? {}).join() === Object.keys(SavedFileOutput.shape).join()
 
 const mapped = (
   properties: Record<string, OutputSchema>,

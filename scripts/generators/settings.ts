@@ -2,13 +2,13 @@ import { defaultCaps } from '#wallet/limits.ts'
 
 /** A variable of the MCP server that a client prompts for at installation. */
 export interface Setting {
-  /** Its name among the answers of an MCPB client. */
+  /** Its key in an MCPB client's configuration. */
   key: string
   variable: string
   type: 'string' | 'number' | 'directory'
   title: string
   description: string
-  /** USD as a number for a cap, as text for the rest. */
+  /** USD as a number for a cap, otherwise text. */
   default?: string | number
   isRequired?: boolean
   isSecret?: boolean
@@ -107,7 +107,7 @@ export const settings: readonly Setting[] = [
     'ask_above_usd',
     'FAREBOX_ASK_ABOVE_USD',
     'Ask me above (USD)',
-    'A call that costs more, or has no known price, needs your approval.',
+    'A call that costs more, or has no known price, needs your approval. Within the other limits, the wallet buys credit by 5 USD without asking when a call needs it.',
     defaultCaps.askAboveUsd,
   ),
   {

@@ -5,14 +5,14 @@ import type { Prompt, Resource, Tool } from '#toolkit/define.ts'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
 interface Source<Value> {
-  /** As it is typed after `./` in its folder. */
+  /** As written after `./` in its folder. */
   file: string
   value: Value
 }
 
 export type Folder = 'tools' | 'prompts' | 'resources'
 
-/** Every tool, prompt or resource of the repository, by name; its file must be called as it is. */
+/** Returns every tool, prompt or resource by name; its file must have the same name. */
 export async function sources(folder: 'tools'): Promise<Source<Tool>[]>
 export async function sources(folder: 'prompts'): Promise<Source<Prompt>[]>
 export async function sources(folder: 'resources'): Promise<Source<Resource>[]>

@@ -3,7 +3,7 @@ import { encodePng } from '#engines/images/png.ts'
 /** Red, green, blue and opacity, each from 0 to 255. */
 type Colour = readonly [number, number, number, number]
 
-/** Pixels of a side, as installing clients advise. */
+/** Pixels per side, as installing clients recommend. */
 const side = 512
 
 /** Distance to the edge of a shape in pixels, negative inside. */
@@ -23,16 +23,16 @@ const disc =
   (x, y) =>
     Math.hypot(x - centreX, y - centreY) - radius
 
-/** What lies in the first shape and above the line. */
+/** The part of the first shape above the line. */
 const above =
   (shape: Shape, line: number): Shape =>
   (x, y) =>
     Math.max(shape(x, y), y - line)
 
-/** Where the coin goes in. */
+/** The height of the coin slot. */
 const slotY = 296
 
-/** From the back to the front: the box, its slot, and a coin that is half in. */
+/** From back to front: the box, its slot, and a coin that is half inside. */
 const layers: readonly (readonly [Shape, Colour])[] = [
   [roundedBox(256, 256, 240, 240, 96), [18, 52, 64, 255]],
   [roundedBox(256, slotY, 152, 18, 18), [6, 22, 28, 255]],
@@ -42,7 +42,7 @@ const layers: readonly (readonly [Shape, Colour])[] = [
   [roundedBox(256, 392, 112, 16, 16), [62, 180, 160, 255]],
 ]
 
-/** The icon of the bundle, a PNG. */
+/** The icon of the bundle, as PNG. */
 export function icon(): Promise<Buffer> {
   const rgba = Buffer.alloc(side * side * 4)
   for (let y = 0; y < side; y++) {
@@ -54,7 +54,7 @@ export function icon(): Promise<Buffer> {
 function colourAt(x: number, y: number): Colour {
   let colour: Colour = [0, 0, 0, 0]
   for (const [shape, paint] of layers) {
-    // A pixel on an edge is covered in part.
+    // A pixel on an edge is partly covered.
     const covered = Math.min(1, Math.max(0, 0.5 - shape(x + 0.5, y + 0.5)))
     colour = over(colour, paint, covered)
   }

@@ -4,21 +4,22 @@ import { packExtension } from '@anthropic-ai/mcpb'
 import { bundle } from '../build/bundle.ts'
 import { writeSupportedNode } from '../build/supported-node.ts'
 import { bundledPackages, thirdPartyNotice } from '../build/third-party.ts'
+import { addKeychain, everyMachine } from './keychain-packages.ts'
 
-/** What the bundle carries as it stands in the repository. */
+/** Files that the bundle contains unchanged. */
 const carried = ['manifest.json', 'icon.png', 'LICENSE', 'README.md', 'docs/privacy.md', 'bin/farebox.mjs']
 
-/** Programs, libraries and addons for one kind of machine; the bundle is for all of them. */
+/** Programs, libraries and addons for one kind of machine; the bundle is for all of them, so only the keychain has any. */
 const nativeFile = /\.(node|so|dylib|dll|exe|a)(\.\d+)*$/
 
-/** Of zod, which programs share with farebox and the bundle therefore keeps as a package, the part that Node runs. */
+/** The part of zod that Node runs. Programs share zod with farebox, so the bundle keeps it as a package. */
 const runsOnNode = (path: string): boolean => !/\.(ts|cts|mts|map|cjs|md)$|[\\/]zod[\\/]src([\\/]|$)/.test(path)
 
 /**
- * Puts together in the folder `stage` what an MCPB client unpacks, and packs it into `file`. Throws where the manifest is
- * not valid or a native file got in.
+ * Puts together in the folder `stage` what an MCPB client unpacks, and packs it into `file`, with the keychain's addons for
+ * these machines. Throws where the manifest is not valid or another native file got in.
  */
-export async function packBundle(root: string, stage: string, file: string): Promise<void> {
+export async function packBundle(root: string, stage: string, file: string, machines = everyMachine): Promise<void> {
   await rm(stage, { recursive: true, force: true })
   await mkdir(stage, { recursive: true })
   for (const path of carried) await cp(join(root, path), join(stage, path))
@@ -35,12 +36,13 @@ export async function packBundle(root: string, stage: string, file: string): Pro
       return runsOnNode(path)
     },
   })
+  await addKeychain(root, stage, machines)
   if (!(await packExtension({ extensionPath: stage, outputPath: file, silent: true }))) {
     throw new Error('The bundle cannot be packed: run `npx mcpb validate manifest.json`.')
   }
 }
 
-/** Without scripts and without packages of development: what is unpacked is neither built nor installed any more. */
+/** Without scripts and development packages, because the unpacked bundle is neither built nor installed. */
 async function packageDescription(root: string): Promise<string> {
   const { name, version, description, license, type, engines, dependencies } = JSON.parse(
     await readFile(join(root, 'package.json'), 'utf8'),

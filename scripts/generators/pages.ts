@@ -1,0 +1,65 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type OutputChunk, rolldown } from 'rolldown'
+
+/** A page of `pages/`, as its server sends it: one script and one style. */
+interface Page {
+  /** What the browser begins with. */
+  entry: string
+  styles: readonly string[]
+}
+
+const pages = {
+  wallet: { entry: 'pages/wallet/main.tsx', styles: ['pages/kit/style.css', 'pages/wallet/wallet.css'] },
+  console: { entry: 'pages/console/main.tsx', styles: ['pages/kit/style.css', 'pages/console/console.css'] },
+  account: { entry: 'pages/account/main.tsx', styles: ['pages/kit/style.css', 'pages/account/account.css'] },
+} satisfies Record<string, Page>
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+/** Beside the server that sends it, so that a clone needs no build and the package carries it as any other module. */
+export const pageBundles = [
+  { path: 'src/agent/wallet-page/page.generated.ts', make: () => pageModule(pages.wallet) },
+  { path: 'src/operator/console/page.generated.ts', make: () => pageModule(pages.console) },
+  { path: 'src/account/page.generated.ts', make: () => pageModule(pages.account) },
+]
+
+async function pageModule(page: Page): Promise<string> {
+  const { code } = await bundled(page)
+  const style = await Promise.all(page.styles.map(path => readFile(join(root, path), 'utf8')))
+  return `/** ${page.entry} and its style, bundled; written by \`npm run generate\`. */
+export const script = ${JSON.stringify(code)}
+
+export const style = ${JSON.stringify(shortStyle(style.join('\n')))}
+`
+}
+
+/** Every package of which a page has code, so that its licence goes along. */
+export const pageChunks = (): Promise<OutputChunk[]> => Promise.all(Object.values(pages).map(bundled))
+
+async function bundled({ entry }: Page): Promise<OutputChunk> {
+  await using build = await rolldown({
+    cwd: root,
+    input: join(root, entry),
+    platform: 'browser',
+    // How JSX is read stands in the pages' own tsconfig.
+    tsconfig: join(root, 'pages/tsconfig.json'),
+    transform: { target: 'es2024' },
+    // What cannot be resolved is a warning and would fail in a browser.
+    onLog: (level, log, tell) => tell(level === 'warn' ? 'error' : level, log),
+  })
+  const { output } = await build.generate({ format: 'esm', minify: true, comments: false })
+  const [chunk, ...others] = output
+  if (others.length > 0) throw new Error(`${entry} became ${output.length} files; a page is one script.`)
+  return chunk
+}
+
+/** Without comments and blanks that a browser skips. */
+const shortStyle = (style: string): string =>
+  style
+    .replaceAll(/\/\*.*?\*\//gs, '')
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/ ?([{};,>]) ?/g, '$1')
+    .replaceAll(/: /g, ':')
+    .trim()

@@ -1,0 +1,62 @@
+import { spawnSync } from 'node:child_process'
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** The library of the system keychain, which is an addon in a package of its own for each kind of machine. */
+const library = '@napi-rs/keyring'
+
+/** What desktop assistants run on, as that library names it. */
+export const everyMachine: readonly string[] = [
+  'darwin-arm64',
+  'darwin-x64',
+  'linux-arm64-gnu',
+  'linux-x64-gnu',
+  'win32-arm64-msvc',
+  'win32-x64-msvc',
+]
+
+/** Addon, what loads it, and its licence; no types and no other door. */
+const isCarried = (path: string): boolean => !/\.(md|d\.ts)$|keytar\.js$/.test(path)
+
+/**
+ * Puts the keychain's library with its addons for these machines into `stage`. npm fetches them by the releases and the
+ * hashes of our own lock file, also those that it would not install on this machine.
+ */
+export async function addKeychain(root: string, stage: string, machines = everyMachine): Promise<void> {
+  const names = [library, ...machines.map(machine => `${library}-${machine}`)]
+  const { packages } = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as Lock
+  const work = `${stage}.keychain`
+  await rm(work, { recursive: true, force: true })
+  await mkdir(work, { recursive: true })
+  const locked = names.map(name => [name, lockedOf(packages, name)] as const)
+  const dependencies = Object.fromEntries(locked.map(([name, { version }]) => [name, version]))
+  const description = { name: 'keychain', version: '0.0.0', private: true, dependencies }
+  const entries = locked.map(([name, entry]) => [`node_modules/${name}`, entry])
+  const lock = { ...description, lockfileVersion: 3, packages: { '': description, ...Object.fromEntries(entries) } }
+  await writeFile(join(work, 'package.json'), JSON.stringify(description))
+  await writeFile(join(work, 'package-lock.json'), JSON.stringify(lock))
+  // By force, because addons for other machines are wanted; the hashes are checked all the same.
+  const args = ['ci', '--force', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error']
+  const { status } = spawnSync('npm', args, { cwd: work, stdio: 'inherit', shell: process.platform === 'win32' })
+  if (status !== 0) throw new Error('npm cannot fetch the keychain’s packages; connect to the registry and try again.')
+  for (const name of names) {
+    const from = join(work, 'node_modules', name)
+    await cp(from, join(stage, 'node_modules', name), { recursive: true, filter: isCarried })
+  }
+  await rm(work, { recursive: true, force: true })
+}
+
+interface Locked {
+  version: string
+  integrity: string
+}
+
+interface Lock {
+  packages: Readonly<Record<string, Locked | undefined>>
+}
+
+function lockedOf(packages: Lock['packages'], name: string): Locked {
+  const { version, integrity } = packages[`node_modules/${name}`] ?? {}
+  if (version && integrity) return { version, integrity }
+  throw new Error(`package-lock.json does not have ${name} with its hash.`)
+}
