@@ -5,9 +5,9 @@ import { rules } from './architecture/rules.ts'
 import { parseFile } from './architecture/source-file.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
-const folders = '{src,tools,prompts,resources,test,bench,scripts,examples,bin}'
+const folders = '{src,tools,prompts,resources,pages,test,bench,scripts,examples,bin}'
 
-const files = globSync([`${folders}/**/*.{ts,mjs}`, '*.ts'], { cwd: root })
+const files = globSync([`${folders}/**/*.{ts,tsx,mjs}`, '*.ts'], { cwd: root })
   .map(path => path.replaceAll('\\', '/'))
   .sort()
   .map(path => parseFile({ path, text: readFileSync(`${root}/${path}`, 'utf8') }))

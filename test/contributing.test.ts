@@ -23,7 +23,7 @@ function sizeOf(diff: string) {
 }
 
 beforeAll(() => {
-  const folders = ['src', 'tools', 'prompts', 'resources', 'scripts', 'bench', 'docs']
+  const folders = ['src', 'tools', 'prompts', 'resources', 'pages', 'scripts', 'bench', 'docs']
   for (const name of [...folders, 'package.json', 'tsconfig.json', 'openapi.yaml'])
     cpSync(join(root, name), join(copy, name), { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))

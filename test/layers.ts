@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('../', import.meta.url))
 
 /** What only a test of the second layer imports. */
 const outside =
-  /^(node:child_process|playwright-core|pg|vitest\/node)$|^#local\/|^#cli\/(main|up|serve|mcp)|(^|\/)(faults|postgres|valkey|browser)\//
+  /^(node:child_process|playwright-core|pg|vitest\/node)$|^#local\/|^#cli\/(main|up|serve|mcp)|(^|\/)(faults|postgres|valkey|s3|browser)\//
 
 const named = (...names: string[]) => names.map(name => `test/${name}.test.ts`)
 

@@ -40,7 +40,7 @@ export const exempt: Readonly<Record<string, string>> = {
   'Price of music or a sound effect, in USD': 'what the trade calls it',
 }
 
-const products = ['src/', 'tools/', 'prompts/', 'resources/']
+const products = ['src/', 'tools/', 'prompts/', 'resources/', 'pages/']
 
 /** Migrations that were released never change. */
 const isReleasedSql = (path: string): boolean => path.includes('/migrations/')

@@ -15,7 +15,7 @@ const read = (pattern: string): ParsedFile[] =>
     .sort()
     .map(path => parseFile({ path, text: readFileSync(`${root}/${path}`, 'utf8') }))
 
-const sources = read('{src,tools,prompts,resources,scripts,bench}/**/*.ts')
+const sources = read('{src,tools,prompts,resources,pages,scripts,bench}/**/*.{ts,tsx}')
 const tests = globSync('test/**/*.ts', { cwd: root })
 
 const lines = sources.map(file => file.lines).sort((one, other) => one - other)

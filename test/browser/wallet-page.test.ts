@@ -5,6 +5,7 @@ import { createHost } from '#agent/tools/tool-host.ts'
 import { temporaryFolder } from '../agent/open-agent.ts'
 import { pretendService } from '../agent/pretend-service.ts'
 import { canaryPassphrase as passphrase } from '../canary/canaries.ts'
+import { expectNoFinding } from './axe.ts'
 import { withChromium } from './with-chromium.ts'
 
 withChromium('the page that makes a wallet, in a browser', browser => {
@@ -36,18 +37,19 @@ withChromium('the page that makes a wallet, in a browser', browser => {
       view.on('console', message => complaints.push(message.text()))
       await view.goto(link)
       expect(await view.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360)
-      await view.getByLabel(/Encrypted in a file alone/).check()
+      await expectNoFinding(view)
+      await view.getByLabel(/Only in an encrypted file/).check()
       await view.getByLabel(/^Passphrase/).fill(passphrase)
       await view.getByLabel(/Repeat the passphrase/).fill(passphrase)
       await view.getByLabel(/24 hours/).fill('4')
-      if (process.env.SCREENSHOTS)
-        await view.screenshot({ path: `${process.env.SCREENSHOTS}/make-${colorScheme}.png`, fullPage: true })
+      const { SCREENSHOTS: pictures } = process.env
+      if (pictures && colorScheme === 'light')
+        await view.screenshot({ path: `${pictures}/make-wallet.png`, fullPage: true })
       await view.getByRole('button', { name: /ask me before/ }).click()
       await expect
         .poll(() => view.getByRole('heading', { level: 1 }).innerText(), { timeout: 30_000 })
         .toBe('Your wallet is made')
-      if (process.env.SCREENSHOTS)
-        await view.screenshot({ path: `${process.env.SCREENSHOTS}/made-${colorScheme}.png`, fullPage: true })
+      await expectNoFinding(view)
       const status = (await now()).context({ signal: new AbortController().signal, report: () => {} }).wallet.status()
       expect(await status).toMatchObject({ pays: 'wallet', caps: { perDay: 4_000_000n } })
       expect(new Set(asked)).toEqual(new Set([new URL(link).origin]))

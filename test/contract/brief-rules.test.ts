@@ -20,10 +20,10 @@ import { PaymentOption, TopUpRequired } from '#contract/wire/payment.ts'
 /** Each row is a sentence of the brief; the literals are its own, not ours. */
 
 const video = { model: 'm', prompt: 'A boat', duration: '5s' }
-const picture = 'https://files.example/a.png'
+const image = 'https://files.example/a.png'
 const clip = 'data:video/mp4;base64,AAAA'
-const sound = 'data:audio/mpeg;base64,AAAA'
-const many = (count: number, item: unknown = picture) => Array.from({ length: count }, () => item)
+const audioFile = 'data:audio/mpeg;base64,AAAA'
+const many = (count: number, item: unknown = image) => Array.from({ length: count }, () => item)
 const agreed = {
   confirmed_terms_and_privacy: true,
   confirmed_legal_right: true,
@@ -61,9 +61,9 @@ test.each([
   ['§2.6', 'a page as data', { image_url: 'data:text/html,hello' }, refused],
   ['§2.6', 'a picture that is a video', { image_url: clip }, refused],
   ['§2.6', 'music that is a picture', { audio_url: 'data:image/png;base64,AAAA' }, refused],
-  ['§2.6', 'a video that is music', { video_url: sound }, refused],
-  ['§2.6', 'an end frame', { end_image_url: picture }, taken],
-  ['§2.6', 'music', { audio_url: sound }, taken],
+  ['§2.6', 'a video that is music', { video_url: audioFile }, refused],
+  ['§2.6', 'an end frame', { end_image_url: image }, taken],
+  ['§2.6', 'music', { audio_url: audioFile }, taken],
   ['§2.6', 'a video', { video_url: clip }, taken],
   ['§2.6', '9 reference pictures', { reference_image_urls: many(9) }, taken],
   ['§2.6', '10 reference pictures', { reference_image_urls: many(10) }, refused],
@@ -72,42 +72,37 @@ test.each([
   [
     '§2.6',
     '3 reference sounds beside a picture',
-    { reference_audio_urls: many(3, sound), reference_image_urls: many(1) },
+    { reference_audio_urls: many(3, audioFile), reference_image_urls: many(1) },
     taken,
   ],
-  ['§2.6', '4 reference sounds', { reference_audio_urls: many(4, sound), reference_image_urls: many(1) }, refused],
+  ['§2.6', '4 reference sounds', { reference_audio_urls: many(4, audioFile), reference_image_urls: many(1) }, refused],
   [
     '§2.6',
     'a reference sound beside a reference video',
-    { reference_audio_urls: [sound], reference_video_urls: [clip] },
+    { reference_audio_urls: [audioFile], reference_video_urls: [clip] },
     taken,
   ],
-  ['§7.4', 'a reference sound alone', { reference_audio_urls: [sound] }, refused],
+  ['§7.4', 'a reference sound alone', { reference_audio_urls: [audioFile] }, refused],
   [
     '§7.4',
     'a reference sound beside an empty list',
-    { reference_audio_urls: [sound], reference_image_urls: [] },
+    { reference_audio_urls: [audioFile], reference_image_urls: [] },
     refused,
   ],
   [
     '§7.4',
     'a reference sound beside a first frame only',
-    { reference_audio_urls: [sound], image_url: picture },
+    { reference_audio_urls: [audioFile], image_url: image },
     refused,
   ],
   ['§2.6', 'no reference sound, said by an empty list', { reference_audio_urls: [] }, taken],
-  ['§2.6', '4 elements', { elements: many(4, { frontal_image_url: picture, reference_image_urls: many(3) }) }, taken],
-  ['§2.6', '5 elements', { elements: many(5, { frontal_image_url: picture }) }, refused],
+  ['§2.6', '4 elements', { elements: many(4, { frontal_image_url: image, reference_image_urls: many(3) }) }, taken],
+  ['§2.6', '5 elements', { elements: many(5, { frontal_image_url: image }) }, refused],
   ['§2.6', '4 scenes', { scene_image_urls: many(4) }, taken],
   ['§2.6', '5 scenes', { scene_image_urls: many(5) }, refused],
-  ['§2.6', 'a list of one that is no list', { scene_image_urls: picture }, refused],
+  ['§2.6', 'a list of one that is no list', { scene_image_urls: image }, refused],
   ['§1.4', 'a field that nobody knows', { camera_motion: { pan: 3 } }, taken],
-  [
-    '§1.4',
-    'a field that nobody knows, in an element',
-    { elements: [{ frontal_image_url: picture, weight: 1 }] },
-    taken,
-  ],
+  ['§1.4', 'a field that nobody knows, in an element', { elements: [{ frontal_image_url: image, weight: 1 }] }, taken],
   ['§3.2', 'a consent', { consents: { anybody: agreed } }, taken],
   [
     '§3.2',
@@ -145,7 +140,7 @@ test.each([
   ['§4.3', 'a user', {}, taken],
   ['§4.3', 'a system prompt', saying('system', 'Be brief.'), taken],
   ['§4.3', 'text in parts', saying('user', [{ type: 'text', text: 'Hello' }]), taken],
-  ['§4.3', 'a picture', saying('user', [{ type: 'image_url', image_url: { url: picture } }]), taken],
+  ['§4.3', 'a picture', saying('user', [{ type: 'image_url', image_url: { url: image } }]), taken],
   ['§4.3', 'audio', saying('user', [{ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }]), taken],
   ['§4.3', 'a video', saying('user', [{ type: 'video_url', video_url: { url: clip } }]), taken],
   ['§4.3', 'a role that is none', saying('human', 'Hello'), refused],
@@ -225,7 +220,7 @@ test.each<[string, string, z.ZodType, unknown, boolean]>([
   ['§2.2', 'an option in dollars', PaymentOption, { ...option, amount: '5.00' }, refused],
   ['§2.2', 'an option with a number', PaymentOption, { ...option, amount: 5_000_000 }, refused],
   ['§2.7', 'a queued video', VideoQueued, queued, taken],
-  ['§2.7', 'a queued video with its address', VideoQueued, { ...queued, download_url: picture }, taken],
+  ['§2.7', 'a queued video with its address', VideoQueued, { ...queued, download_url: image }, taken],
   ['§2.7', 'a queued video without its id', VideoQueued, { model: 'm' }, refused],
 ])('answers %s: %s', (_, _what, schema, value, expected) => {
   expect(schema.safeParse(value).success).toBe(expected)

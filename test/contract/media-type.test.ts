@@ -5,7 +5,7 @@ const bytes = (hex: string, text = '') =>
   Buffer.concat([Buffer.from(hex, 'hex'), Buffer.from(text, 'latin1')]).subarray(0, headBytes)
 
 test.each([
-  ['a film', bytes('00000018', 'ftypisom'), 'video/mp4'],
+  ['a video', bytes('00000018', 'ftypisom'), 'video/mp4'],
   ['a song in the same box', bytes('00000018', 'ftypM4A '), 'audio/mp4'],
   ['QuickTime', bytes('00000014', 'ftypqt  '), 'video/quicktime'],
   ['QuickTime from before that box', bytes('00000008', 'wide'), 'video/quicktime'],

@@ -78,7 +78,7 @@ const queued = { model: text, queue_id: text }
 
 const [key, wallet] = ['authorization', 'sign-in-with-x']
 
-/** What a public service publishes of its requests for pictures and sound. */
+/** What a public service publishes of its requests for images and sound. */
 export const publishedMediaRequests: readonly PublishedRequest[] = [
   { method: 'GET', path: '/image/styles', credentials: [key] },
   {

@@ -55,6 +55,7 @@ test('each example is here, and has a test', async () => {
     'farebox.yaml',
     'langchain.mjs',
     'mastra.mjs',
+    'monitoring',
     'openai-client.mjs',
   ])
 })

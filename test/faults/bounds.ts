@@ -35,7 +35,7 @@ export const aheadTokens = 256
 /** A stream on a service that was not killed is left this long after its round is over. */
 export const leaveAfterMs = 500
 
-/** On shared books a killed service may have a commit under way for this long. */
+/** On shared ledger a killed service may have a commit under way for this long. */
 export const lastCommitMs = 500
 
 /** Charges by recovery, as a share of all charges: with fewer a run of kills has not tested recovery. */
@@ -103,7 +103,7 @@ export const quietPollMs = 250
 export const recoveryMs = 40_000
 
 /**
- * Who shares books ends no hold before they were calm for 15 s, which services that are killed in turns with their
+ * Who shares ledger ends no hold before they were calm for 15 s, which services that are killed in turns with their
  * database may never let them be: only at rest must all of them have come free.
  */
 export const sharedLapsedMs = 60 * 60 * 1000

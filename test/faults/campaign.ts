@@ -6,7 +6,6 @@ import { anvil } from '#local/evm/anvil.ts'
 import { solana } from '#local/solana/chain.ts'
 import { answersAgain, askKeyedAgain, sendAgain } from './answers-again.ts'
 import { Book } from './book.ts'
-import { type Books, sqliteBooks } from './books.ts'
 import * as bounds from './bounds.ts'
 import { recoveredShare, type TokenPrice } from './checks/check-recovered.ts'
 import { Findings } from './checks/findings.ts'
@@ -24,6 +23,7 @@ import { seeded } from './seeded.ts'
 import type { ServerProcess } from './server-process.ts'
 import { Servers, type Victim } from './servers.ts'
 import { startLoad } from './start-load.ts'
+import { sqliteLedger, type TestLedger } from './test-ledgers.ts'
 
 export interface CampaignOptions {
   /** One for each life of the server. */
@@ -31,7 +31,7 @@ export interface CampaignOptions {
   seed: number
   folder: string
   /** In the folder where absent. */
-  books?: Books
+  ledger?: TestLedger
   /** What the servers are given beside the environment of this process. */
   env?: NodeJS.ProcessEnv
   /** A second service on the same database. */
@@ -64,7 +64,7 @@ type Callers = Pick<Round, 'keys' | 'wallets' | 'option' | 'solana' | 'keyed' | 
 /** The real server on one folder, killed again and again under load; what it acknowledged is held against it. */
 export class Campaign {
   readonly #options: CampaignOptions
-  readonly #books: Books
+  readonly #ledger: TestLedger
   readonly #book = new Book()
   readonly #findings = new Findings()
   readonly #restartsMs: number[] = []
@@ -76,7 +76,7 @@ export class Campaign {
 
   constructor(options: CampaignOptions) {
     this.#options = options
-    this.#books = options.books ?? sqliteBooks(dataFolder(options.folder).database)
+    this.#ledger = options.ledger ?? sqliteLedger(dataFolder(options.folder).database)
     this.#servers = new Servers(options)
   }
 
@@ -113,7 +113,7 @@ export class Campaign {
 
   async #prepare(): Promise<Callers> {
     const { folder, env = {} } = this.#options
-    this.#earlier = new Set((await this.#books.read()).charges.keys())
+    this.#earlier = new Set((await this.#ledger.read()).charges.keys())
     const { baseUrl } = this.#servers.main
     const { option, solana } = await offeredOptions(baseUrl)
     const customer = () => makeCustomer(folder, env, this.#book)
@@ -157,11 +157,11 @@ export class Campaign {
   /** Between the kill and the next start: what the store has of the work that was cut. */
   async #noteDeadHolds(): Promise<void> {
     const { deadHolds, broken } = this.#book
-    if (this.#books.areShared) await sleep(bounds.lastCommitMs)
-    const { holds, charges } = await this.#books.read()
+    if (this.#ledger.areShared) await sleep(bounds.lastCommitMs)
+    const { holds, charges } = await this.#ledger.read()
     for (const { id, amount, owed } of holds) {
-      // On shared books the others are of a service that lives.
-      if (deadHolds.has(id) || (this.#books.areShared && !broken.has(id))) continue
+      // On shared ledger the others are of a service that lives.
+      if (deadHolds.has(id) || (this.#ledger.areShared && !broken.has(id))) continue
       const request = owed?.request ?? id
       const chargedMicroUsd = charges.get(request)?.amount ?? 0n
       deadHolds.set(id, { request, heldMicroUsd: amount, owedMicroUsd: owed?.amount ?? null, chargedMicroUsd })
@@ -194,13 +194,13 @@ export class Campaign {
   async #rest(callers: Callers): Promise<number | null> {
     const { waitForLeases } = this.#options
     const acknowledged = this.#book.topUps.filter(each => each.acknowledged)
-    const quietAfterMs = waitForLeases ? await untilQuiet(this.#books) : null
+    const quietAfterMs = waitForLeases ? await untilQuiet(this.#ledger) : null
     if (waitForLeases) await this.#sendOpen(callers)
     const round = this.#round(callers)
     await sendAgain(round, acknowledged)
     await askKeyedAgain(round, waitForLeases)
     for (const [jobId, job] of [...this.#book.jobs].slice(0, bounds.filesFetched)) await retrieveOnce(round, jobId, job)
-    if (waitForLeases) await untilQuiet(this.#books)
+    if (waitForLeases) await untilQuiet(this.#ledger)
     await (waitForLeases ? checkAtRest : checkStanding)(this.#checked(callers), this.#findings)
     return quietAfterMs
   }
@@ -245,7 +245,7 @@ export class Campaign {
     return {
       price,
       book: this.#book,
-      books: this.#books,
+      ledger: this.#ledger,
       rpcUrl: this.#servers.rpcUrl,
       option,
       solana: { ...solana, rpcUrl: this.#servers.solanaRpcUrl, transfers: this.#solanaTransfers },
@@ -256,7 +256,7 @@ export class Campaign {
   async #report(quietAfterMs: number | null): Promise<CampaignReport> {
     for (const surprise of this.#book.surprises) this.#findings.fail(surprise)
     const counts = { kills: this.#kills, killedStarts: this.#killedStarts, restartsMs: this.#restartsMs }
-    const recovered = recoveredShare(this.#book, await this.#books.read(), this.#earlier)
+    const recovered = recoveredShare(this.#book, await this.#ledger.read(), this.#earlier)
     return { ...counts, book: this.#book, findings: this.#findings, quietAfterMs, recovered }
   }
 }

@@ -1,7 +1,7 @@
 import { privateKeyToAccount } from 'viem/accounts'
 import { expect, test } from 'vitest'
 import { createChatCompletion } from '#contract/operations/chat.ts'
-import { claimId } from '#service/http/idempotency/kept-answer.ts'
+import { claimId } from '#service/http/idempotency/replayed-answer.ts'
 import { Book, type SignedTopUp } from './book.ts'
 import type { Transfer } from './checks/chain-transfers.ts'
 import {
@@ -81,8 +81,8 @@ const signed: SignedTopUp = {
   acknowledged: null,
 }
 
-/** One chat, one finished video, one top-up and one grant, all acknowledged and all in the books, beside the bounded work. */
-function soundWorld(): World {
+/** One chat, one finished video, one top-up and one grant, all acknowledged and all in the ledger, beside the bounded work. */
+function intactWorld(): World {
   const book = new Book()
   book.charge('chat', 'chat-1', 70n)
   book.charge('video queue', 'job-1', 40_000n)
@@ -130,7 +130,7 @@ function findingsIn({ book, rows, transfers }: World): Findings {
 }
 
 test('nothing is found where all is well', () => {
-  expect(findingsIn(soundWorld())).toEqual(new Findings())
+  expect(findingsIn(intactWorld())).toEqual(new Findings())
 })
 
 const state = (world: World, to: string) =>
@@ -303,7 +303,7 @@ const damages: Damage[] = [
 ]
 
 test.each(damages)('$what is found', ({ damage, lost, drift }) => {
-  const world = soundWorld()
+  const world = intactWorld()
   damage(world)
   const findings = findingsIn(world)
   expect(findings.failures).not.toEqual([])
@@ -311,7 +311,7 @@ test.each(damages)('$what is found', ({ damage, lost, drift }) => {
 })
 
 test('a request that got no answer may have charged it once', () => {
-  const world = soundWorld()
+  const world = intactWorld()
   world.rows.charges.set(...charge('stranger', 9n))
   world.book.unanswered.chat = 1
   expect(findingsIn(world).failures).toEqual([])
@@ -328,7 +328,7 @@ test('a seed and a name repeat their draws, and another name draws others', () =
 })
 
 test('what a killed process had written down may be charged before its answer, and what it has held is not there for USD', () => {
-  const world = soundWorld()
+  const world = intactWorld()
   Object.assign(world.book.keyed[0] ?? {}, { wasCut: true, acknowledged: { body: '{}', costMicroUsd: 0n } })
   world.book.staking.set('staked-1', 60n)
   world.rows.charges.set(...charge('staked-1', 70n, { ...staker, staking: 60n }))

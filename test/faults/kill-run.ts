@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Cluster } from '../postgres/cluster.ts'
-import { postgresBooks } from './books.ts'
 import * as bounds from './bounds.ts'
 import { leastRecoveredShare } from './bounds.ts'
 import { Campaign, type CampaignOptions } from './campaign.ts'
@@ -9,6 +8,7 @@ import type { KillPlan, Life } from './kill-plan.ts'
 import type { Round } from './round.ts'
 import { everything, untilBusy } from './start-load.ts'
 import { table } from './table.ts'
+import { postgresLedger } from './test-ledgers.ts'
 
 /** So many kills at any moment, each after enough was acknowledged. */
 export function* randomKills(count: number): Generator<KillPlan> {
@@ -79,7 +79,7 @@ export async function killRun(order: RunOrder): Promise<RunEnd> {
   try {
     const env = { DATABASE_URL: cluster.url }
     const plans = sharedKills(order.count, cluster)
-    return await run(order, { plans, env, books: postgresBooks(cluster.url), hasSibling: true })
+    return await run(order, { plans, env, ledger: postgresLedger(cluster.url), hasSibling: true })
   } finally {
     await cluster.stop()
   }
@@ -87,7 +87,7 @@ export async function killRun(order: RunOrder): Promise<RunEnd> {
 
 async function run(
   { count, seed, folder, say, onStop }: RunOrder,
-  options: Pick<CampaignOptions, 'plans' | 'env' | 'books' | 'hasSibling'>,
+  options: Pick<CampaignOptions, 'plans' | 'env' | 'ledger' | 'hasSibling'>,
 ): Promise<RunEnd> {
   const onKill = (kills: number) => {
     if (kills % toldEvery === 0 || kills === count) say(`${kills} kills`)

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Books } from './books.ts'
 import { quietMs, quietPollMs } from './bounds.ts'
 import type { LedgerRows } from './checks/ledger-rows.ts'
+import type { TestLedger } from './test-ledgers.ts'
 
 const isAtRest = ({ holds, payments, jobs }: LedgerRows): boolean =>
   holds.length === 0 &&
@@ -9,9 +9,9 @@ const isAtRest = ({ holds, payments, jobs }: LedgerRows): boolean =>
   [...jobs.values()].every(({ state }) => !['queued', 'running'].includes(state))
 
 /** Waits until nothing is held, on its way or queued, and answers after how long; the checks tell what was left. */
-export async function untilQuiet(books: Books): Promise<number> {
+export async function untilQuiet(ledger: TestLedger): Promise<number> {
   const startedMs = performance.now()
   const waitedMs = () => Math.round(performance.now() - startedMs)
-  while (!isAtRest(await books.read()) && waitedMs() < quietMs) await sleep(quietPollMs)
+  while (!isAtRest(await ledger.read()) && waitedMs() < quietMs) await sleep(quietPollMs)
   return waitedMs()
 }

@@ -52,7 +52,7 @@ function isClear(body: string): boolean {
 
 export const requestIdOf = (response: Response): string => response.headers.get('cf-ray') ?? 'no id'
 
-/** Books an error, which is unexpected unless its status is one of these. The whole body, or null where it broke. */
+/** Ledger an error, which is unexpected unless its status is one of these. The whole body, or null where it broke. */
 export async function refused(
   round: Round,
   kind: LoadKind,

@@ -23,8 +23,8 @@ async function having(name: string, encoders: readonly string[] | null): Promise
   return path
 }
 
-const film = ['libx264', 'aac']
-const sound = ['aac', 'flac', 'libmp3lame', 'libopus']
+const video = ['libx264', 'aac']
+const audio = ['aac', 'flac', 'libmp3lame', 'libopus']
 
 test('the packaged FFmpeg has every encoder that is used', async () => {
   await requireFfmpeg([...videoEncoders, ...Object.values(audioEncoders), 'mjpeg'])
@@ -37,7 +37,7 @@ test.each<[rule: string, encoders: readonly string[] | null, words: RegExp]>([
     /^The package node-av, which contains FFmpeg, is not installed: run `npm install --ignore-scripts node-av`/,
   ],
   ['one that lacks all', [], /node-av lacks libx264 and aac: run/],
-  ['one that lacks one', sound, /node-av lacks libx264: run/],
+  ['one that lacks one', audio, /node-av lacks libx264: run/],
 ])('what is missing is said: %s', async (name, encoders, words) => {
   const ffmpeg = new Ffmpeg({ atOnce: 1, waiting: 1, timeoutMs: 60_000, program: await having(name, encoders) })
   await expect(ffmpeg.require(videoEncoders)).rejects.toThrow(words)
@@ -46,8 +46,8 @@ test.each<[rule: string, encoders: readonly string[] | null, words: RegExp]>([
 
 test.each<[name: string, encoders: readonly string[] | null, formats: readonly string[]]>([
   ['bare', [], ['wav', 'pcm']],
-  ['film', film, ['aac', 'wav', 'pcm']],
-  ['sound', sound, ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm']],
+  ['film', video, ['aac', 'wav', 'pcm']],
+  ['sound', audio, ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm']],
   ['nothing', null, ['wav', 'pcm']],
 ])('sound is sold in the formats that are made: %s', async (name, encoders, formats) => {
   const program = await having(`formats-${name}`, encoders)

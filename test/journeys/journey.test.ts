@@ -28,6 +28,12 @@ describe('the journey', () => {
     expect(step(first, 'chat')?.detail).toContain('402, so the wallet paid 5.00 USD')
   })
 
+  test('the credit that is left is what was bought less every charge', () => {
+    const detail = step(first, 'limits')?.detail
+    const spent = first.lines.map(({ costUsd }) => Number(costUsd ?? 0)).reduce((sum, cost) => sum + cost, 0)
+    expect(Number(/^credit (\d+\.\d{6}) USD; /.exec(String(detail))?.[1])).toBeCloseTo(5 - spent, 6)
+  })
+
   test('the video costs what was quoted', () => {
     const quoted = Number(/cost ([\d.]+) USD/.exec(String(step(first, 'video quote')?.detail))?.[1])
     expect(step(first, 'video create')?.costUsd).toBe(quoted)
@@ -48,7 +54,7 @@ describe('the journey', () => {
     expect(detail).toContain('ticked the three statements')
   })
 
-  test('the books add up', async () => {
+  test('the ledger adds up', async () => {
     const audit = await farebox('ledger', 'audit', '--data', first.folder)
     expect([audit.code, audit.stdout]).toEqual([0, expect.stringContaining('drift: 0.00 USD')])
   })

@@ -37,7 +37,7 @@ test('§5.4 a wallet without USDC spends the credit of what it has staked under 
 })
 
 test.each([
-  ['no address', ['--tokens', '2'], 2, 'address'],
+  ['no address', ['--tokens', '2'], 2, 'ADDRESS'],
   ['an address mistyped', ['0x1234', '--tokens', '2'], 1, '40 hexadecimal digits'],
   ['no number', [wallet.address], 2, '--tokens'],
   ['nothing', [wallet.address, '--tokens', '0'], 2, '--tokens'],

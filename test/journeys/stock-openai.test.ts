@@ -63,7 +63,7 @@ describe('the stock OpenAI client', () => {
     expect(usage.prompt_tokens).toBeGreaterThan(0)
   })
 
-  test('makes pictures', async () => {
+  test('makes images', async () => {
     const { data } = await openai.images.generate({ model: 'demo-image', prompt: 'a boat', size: '256x256' })
     expect(Buffer.from(data?.[0]?.b64_json ?? '', 'base64').toString('latin1', 1, 4)).toBe('PNG')
   })
@@ -80,7 +80,7 @@ describe('the stock OpenAI client', () => {
     )
   })
 
-  test('the books add up after all of it', async () => {
+  test('the ledger adds up after all of it', async () => {
     const audit = await farebox('ledger', 'audit', '--data', up.folder)
     expect(audit.stdout).toContain('drift: 0.00 USD')
     expect(audit.code).toBe(0)

@@ -101,7 +101,7 @@ describe('the stock x402 client', () => {
     }
   })
 
-  test('the books add up, and nothing was logged as wrong', async () => {
+  test('the ledger adds up, and nothing was logged as wrong', async () => {
     const audit = await farebox('ledger', 'audit', '--data', up.folder, '--json')
     expect(JSON.parse(audit.stdout)).toMatchObject({ ok: true, driftMicroUsd: '0' })
     expect(up.errors()).toBe('')

@@ -63,7 +63,9 @@ test('what is there is said once it serves', async () => {
     /\nServing at http:\/\/127\.0\.0\.1:\d+\/api\/v1 until Ctrl-C\. .*\nModels:\n {2}demo-chat +text\n {2}demo-embedding +embedding\n {2}demo-image +image\n/,
   )
   expect(stdout).toContain(`farebox keys create --usd 5 --data ${folder}`)
+  expect(stdout).toContain(`install CLIENT --local ${folder}`)
   expect(stdout).toContain('farebox local fund ADDRESS')
+  expect(stdout).toContain(`farebox console --data ${folder}`)
   expect(code).toBe(0)
 }, 60_000)
 

@@ -80,7 +80,7 @@ for (const [name, { open, asksBy, tags = [] }] of Object.entries(ways))
       return answer
     }
 
-    /** Buys with a picture that has a face; each has a sky of its own, so that nobody has agreed to it yet. */
+    /** Buys with an image that has a face; each has a sky of its own, so that nobody has agreed to it yet. */
     async function buyWithFace(agrees: boolean): Promise<{ answer: ToolAnswer; shown: string }> {
       const image = join(product.folder, 'files', `${name.replaceAll(' ', '-')}-${agrees}.png`)
       await writeFile(image, await drawImage(Object.keys(ways).indexOf(name) * 977_000 + (agrees ? 431_000 : 0)))
@@ -109,8 +109,7 @@ for (const [name, { open, asksBy, tags = [] }] of Object.entries(ways))
     }, 60_000)
 
     test('a video costs its quote, and is a file at the end', async () => {
-      const { prompt: _prompt, ...choices } = video
-      const quoted = (await call('video_quote', choices)).data.price_usd
+      const quoted = (await call('estimate', { tool: 'video_create', arguments: video })).data.at_most_usd
       const created = await call('video_create', { ...video, again: true })
       expect(created.data.charged_usd).toBe(quoted)
       let waited = await call('job_wait', { job_id: created.data.job_id })

@@ -33,6 +33,13 @@ const program = (what: string, name: string, ...debian: readonly string[]): Need
 export const needs = {
   postgresql: { what: 'PostgreSQL', isHere: () => findPostgres() !== null, debian: ['postgresql'] },
   valkey: { what: 'a Valkey or Redis server', isHere: () => findValkey() !== null, debian: ['redis-server'] },
+  swift: program(
+    'OpenStack Swift',
+    'swift-proxy-server',
+    ...['swift-proxy', 'swift-account', 'swift-container', 'swift-object', 'python3-swift'],
+  ),
+  ceph: program('Ceph’s gateway', 'radosgw', 'ceph-mon', 'ceph-osd', 'radosgw', 'ceph-common'),
+  prometheus: program('Prometheus', 'promtool', 'prometheus'),
   'redis-cli': program('redis-cli', 'redis-cli', 'redis-tools'),
   openssl: program('openssl', 'openssl', 'openssl'),
   chromium: { what: 'Chromium', isHere: () => findChromium() !== null, debian: ['chromium'] },

@@ -19,7 +19,7 @@ export interface HostileTopUp extends HostileHosts {
   release(): Promise<void>
 }
 
-interface Books {
+interface TestLedger {
   creditUsd: number
   looks: number
   chats: number
@@ -34,7 +34,7 @@ const leastCreditUsd = 0.1
 
 /** A service that sells chats for prepaid credit, plays by its fixture, and settles whatever was signed. */
 export async function playTopUp(play: TopUpPlay, clock: Clock): Promise<HostileTopUp> {
-  const books: Books = {
+  const ledger: TestLedger = {
     ...{ creditUsd: 0, looks: 0, chats: 0, settled: new Set<string>(), credited: new Set<string>(), presented: 0 },
     held: Promise.withResolvers(),
   }
@@ -51,13 +51,13 @@ export async function playTopUp(play: TopUpPlay, clock: Clock): Promise<HostileT
       return goTo ? answer(response, 307, '', { location: urlOf(goTo) }) : take(payment, response)
     }
     if (seen.path === '/api/v1/models') return answer(response, 200, modelList(play.modelText))
-    if (seen.path === '/api/v1/chat/completions') return chat(books, play, response)
+    if (seen.path === '/api/v1/chat/completions') return chat(ledger, play, response)
     answer(response, 404, { error: 'no such path' })
   })
 
   const look = (response: ServerResponse, isHome: boolean) => {
     if (isHome && play.looksGoTo) return answer(response, 302, '', { location: urlOf(play.looksGoTo) })
-    const accepts = play.offers(++books.looks)
+    const accepts = play.offers(++ledger.looks)
     const resource = { url: play.resource ? urlOf(play.resource) : hosts.url(provider, topUpPath) }
     const headerOf = (offers: readonly PaymentOption[]) => base64({ x402Version: 2, resource, accepts: offers })
     const header = headerOf(play.headerOffers ?? accepts)
@@ -68,28 +68,28 @@ export async function playTopUp(play: TopUpPlay, clock: Clock): Promise<HostileT
 
   const take = (payment: SignedPayment, response: ServerResponse) => {
     const { payments = ['credit'] } = play
-    const how = payments[Math.min(books.presented++, payments.length - 1)] ?? 'credit'
-    if (how !== 'reject') books.settled.add(payment.key)
+    const how = payments[Math.min(ledger.presented++, payments.length - 1)] ?? 'credit'
+    if (how !== 'reject') ledger.settled.add(payment.key)
     // Credit comes with the answer that says so, once: a wallet that does not ask again has none.
-    const brings = (how === 'credit' || how === 'hold') && !books.credited.has(payment.key)
-    if (brings) books.credited.add(payment.key)
-    if (brings) books.creditUsd += payment.usd
-    paymentAnswers[how]({ payment, response, books, again: () => look(response, true) })
+    const brings = (how === 'credit' || how === 'hold') && !ledger.credited.has(payment.key)
+    if (brings) ledger.credited.add(payment.key)
+    if (brings) ledger.creditUsd += payment.usd
+    paymentAnswers[how]({ payment, response, ledger, again: () => look(response, true) })
   }
 
   return {
     ...hosts,
     baseUrl: hosts.url(provider, '/api/v1'),
-    delivered: () => books.chats,
-    settled: () => books.settled.size,
-    release: async () => (await books.held.promise)(),
+    delivered: () => ledger.chats,
+    settled: () => ledger.settled.size,
+    release: async () => (await ledger.held.promise)(),
   }
 }
 
 interface Taken {
   payment: SignedPayment
   response: ServerResponse
-  books: Books
+  ledger: TestLedger
   /** The requirements, as though no payment had come. */
   again(): void
 }
@@ -111,36 +111,36 @@ const paymentAnswers: Readonly<Record<PaymentAnswer, (taken: Taken) => void>> = 
   '504': ({ response }) => answer(response, 504, '<h1>Gateway timeout</h1>'),
   silence: () => {},
   drop: ({ response }) => void response.destroy(),
-  hold: taken => taken.books.held.resolve(() => receipt(taken, {})),
+  hold: taken => taken.ledger.held.resolve(() => receipt(taken, {})),
 }
 
-function receipt({ payment, response, books }: Taken, lies: Record<string, unknown>): void {
+function receipt({ payment, response, ledger }: Taken, lies: Record<string, unknown>): void {
   const walletAddress = payment.payer
-  const data = { walletAddress, amountCredited: payment.usd, newBalance: books.creditUsd, paymentId: 'p', ...lies }
+  const data = { walletAddress, amountCredited: payment.usd, newBalance: ledger.creditUsd, paymentId: 'p', ...lies }
   const settlement = { success: true, network: payment.network, payer: walletAddress, transaction: '0xabc' }
   answer(response, 200, { success: true, data }, { 'payment-response': base64(settlement) })
 }
 
 function chat(
-  books: Books,
+  ledger: TestLedger,
   { chatUsd = () => 0.001, credit, isFree, isNeverLetIn, says, saysUsd }: TopUpPlay,
   response: ServerResponse,
 ) {
-  const price = isFree ? 0 : chatUsd(books.chats)
+  const price = isFree ? 0 : chatUsd(ledger.chats)
   const needed = Math.max(leastCreditUsd, price)
-  if (isNeverLetIn || (!isFree && books.creditUsd < needed)) {
-    return answer(response, 402, { ...creditRequired(isNeverLetIn ? 0 : books.creditUsd, needed), ...credit })
+  if (isNeverLetIn || (!isFree && ledger.creditUsd < needed)) {
+    return answer(response, 402, { ...creditRequired(isNeverLetIn ? 0 : ledger.creditUsd, needed), ...credit })
   }
-  const before = books.creditUsd
-  books.creditUsd -= price
-  const said = saysUsd?.(books.chats)
-  books.chats++
+  const before = ledger.creditUsd
+  ledger.creditUsd -= price
+  const said = saysUsd?.(ledger.chats)
+  ledger.chats++
   const message = { role: 'assistant', content: says ?? 'hello' }
   const choices = [{ index: 0, finish_reason: 'stop', message }]
   const cost = { usd: price, diem: 0 }
   const headers = {
     'x-service-balance-usd': (said ?? before).toFixed(6),
-    'x-balance-remaining': (said ?? books.creditUsd).toFixed(6),
+    'x-balance-remaining': (said ?? ledger.creditUsd).toFixed(6),
   }
   const body = { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices, cost }
   answer(response, 200, body, headers)

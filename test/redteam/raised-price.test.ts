@@ -42,7 +42,7 @@ async function asked(): Promise<Question> {
 const priceIn = ({ details }: Question) => details.find(({ name }) => name === 'Price')?.value
 
 test('a consent serves up to the price that was shown with it', async () => {
-  const bought = service.books.videos
+  const bought = service.ledger.videos
   const first = await asked()
   expect(priceIn(first)).toBe('at most 0.25 USD')
   await agent.host.answer(first.approvalId, yes)
@@ -50,7 +50,7 @@ test('a consent serves up to the price that was shown with it', async () => {
   const second = await asked()
   expect(priceIn(second)).toBe('at most 0.95 USD')
   expect(second.approvalId).not.toBe(first.approvalId)
-  expect(service.books.videos).toBe(bought)
+  expect(service.ledger.videos).toBe(bought)
   quote = 0.2
   expect(await agent.video()).toMatchObject({ job: expect.anything() })
 })

@@ -50,7 +50,7 @@ export interface TopUpPlay {
   isFree?: boolean
   /** USD that a chat takes of the credit; 0.001 unless told. */
   chatUsd?: (chat: number) => number
-  /** What a chat's headers say of the credit, by how many chats came before, where it is not what the books say. */
+  /** What a chat's headers say of the credit, by how many chats came before, where it is not what the ledger says. */
   saysUsd?: (chat: number) => number
   /** Members of a chat's 402 that are not honest. */
   credit?: Record<string, unknown>

@@ -101,7 +101,7 @@ test.each(attacks)('%s', async (_what, prompt, quoted) => {
   const status = await runCommand(['wallet', 'status', ...at], env)
   expect(status.stdout.split('\n').filter(line => line.includes(id))).toHaveLength(1)
   expect(status.stdout).toMatch(/^denied, can be reversed: the policy of demo, version v1 for at most 0\.25 USD; /m)
-  expect(service.books.videos).toBe(0)
+  expect(service.ledger.videos).toBe(0)
 })
 
 test('two that wait at once are told apart by a line each', async () => {

@@ -71,7 +71,7 @@ export const doorThreats: readonly Threat[] = [
         'service/upstreams.test.ts',
         'D5: are for whoever has their token',
         'D5: are not there where nobody wants them',
-        'D5: tell of requests, upstreams, books and holds, and of no caller',
+        'D5: tell of requests, upstreams, ledger and holds, and of no caller',
       ),
       shown('service/config/read-config.test.ts', 'D5: an address of figures that others reach needs a token'),
     ],

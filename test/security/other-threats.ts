@@ -76,7 +76,7 @@ export const otherThreats: readonly Threat[] = [
     threat: 'a second valid signature derived from a known one, and public keys that verify any signature',
     answer: 'the signature counts for no wallet',
     shownBy: [
-      shown('host/evm-signature.test.ts', 'A7: …'),
+      shown('host/signatures/evm-signature.test.ts', 'A7: …'),
       shown(
         'access/identity/signatures.test.ts',
         'A7: an s beyond the order is refused',

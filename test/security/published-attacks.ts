@@ -18,7 +18,7 @@ export const publishedAttacks: readonly Threat[] = [
     shownBy: [
       shown(
         `${payments}/top-up.test.ts`,
-        'attack 2: books that know nothing of a payment that landed are caught up from the chain, once',
+        'attack 2: a ledger that knows nothing of a landed payment is caught up from the chain, once',
       ),
     ],
   },
@@ -29,7 +29,7 @@ export const publishedAttacks: readonly Threat[] = [
     shownBy: [
       shown(
         `${payments}/svm-settling.test.ts`,
-        '3: books that lost the payment find its transaction by the signature that they would make, and credit it once',
+        '3: a ledger that lost the payment finds its transaction by the signature that it would make, and credits it once',
       ),
     ],
   },
@@ -58,7 +58,7 @@ export const publishedAttacks: readonly Threat[] = [
     shownBy: [
       shown(
         `${payments}/svm-settling.test.ts`,
-        '6, X1: two processes of the same books that settle one transaction make one credit',
+        '6, X1: two processes of the same ledger that settle one transaction make one credit',
       ),
     ],
   },

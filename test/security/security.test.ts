@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { inWords, lackingOf, type Need } from '../needs/needs.ts'
 import { type CollectedTest, collectedTests } from './collected-tests.ts'
+import { consoleThreats } from './console-threats.ts'
 import { doorThreats } from './door-threats.ts'
 import { httpThreats } from './http-threats.ts'
 import { otherThreats } from './other-threats.ts'
@@ -22,6 +23,7 @@ const all = [
   ...httpThreats,
   ...videoThreats,
   ...doorThreats,
+  ...consoleThreats,
   ...publishedAttacks,
 ]
 
@@ -102,6 +104,7 @@ describe('the page', () => {
     ['requests over HTTP', httpThreats],
     ['video jobs', videoThreats],
     ['files, relayed calls, keys and figures', doorThreats],
+    ['the operators’ console', consoleThreats],
     ['published attacks', publishedAttacks],
   ])('has the rows about %s as they are here', (_what, threats) => {
     expect(linesOf(threats).filter(line => !page.includes(`${line}\n`))).toEqual([])

@@ -66,7 +66,7 @@ export const videoThreats: readonly Threat[] = [
       shown('engines/job-engines.test.ts', 'V6: half a film (service)'),
       shown(
         'service/download-attacks.test.ts',
-        'G15: what comes is a film to be saved, by a name of ours, and leads nowhere',
+        'G15: what comes is a video to be saved, by a name of ours, and leads nowhere',
       ),
     ],
   },

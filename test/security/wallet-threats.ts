@@ -74,7 +74,7 @@ export const walletThreats: readonly Threat[] = [
     shownBy: [
       shown(
         'agent/files.test.ts',
-        'a picture through a link is refused',
+        'an image through a link is refused',
         'the folder of keys is not read, even inside an allowed one',
         'a name of a file is ours, whatever the model is called',
       ),
@@ -186,7 +186,7 @@ export const walletThreats: readonly Threat[] = [
   },
   {
     id: 'W16',
-    threat: 'a model, another page or another program of this machine at the page that makes a wallet',
+    threat: 'a model, another web page or another local program that attacks the page that creates a wallet',
     answer:
       'the link works once and is in no answer; no cap above the environment’s, no passphrase in a form, one wallet',
     shownBy: [
@@ -203,6 +203,42 @@ export const walletThreats: readonly Threat[] = [
         'mcp/wallet-offer.test.ts',
         'the words for the model never have the link in them',
         'a client with forms alone shows the link in one that takes no text',
+      ),
+    ],
+  },
+  {
+    id: 'W17',
+    threat: 'a model, a library or another program that sends the wallet’s money away',
+    answer:
+      'only its owner can, in a terminal or on the page opened from one, after a typed confirmation and the passphrase; no tool and no library entry reaches it',
+    shownBy: [
+      shown(
+        'architecture/money-out.test.ts',
+        'no tool, MCP server, library entry or proxy reaches the sending of money',
+      ),
+      shown('wallet/send/recipient.test.ts', 'refused: the token itself'),
+      shown('journeys/wallet-send.test.ts', 'without a terminal nothing is signed'),
+    ],
+  },
+  {
+    id: 'W18',
+    threat: 'another web page, another local program or untrusted text that attacks the wallet’s page',
+    answer:
+      'the link works once and its token is in no request line; cookie, page key, origin and Host are all needed; text is never treated as markup; only the image that the approval is about is shown',
+    shownBy: [
+      shown(
+        'agent/open-wallet-page.test.ts',
+        'the link works once, and a wrong one leaves the right one as it is',
+        'a server that is sent the cookie decides nothing',
+        'a form of another site decides nothing',
+        'a name that somebody’s DNS points here sees nothing',
+        'the image that a call sends, as long as it is the one that was asked about',
+        'of an encrypted wallet is lifted by its passphrase alone',
+      ),
+      shown(
+        'browser/open-wallet-page.test.ts',
+        'words of others are texts: in a policy, a prompt, a model’s name, a receipt',
+        'another site frames it, reads it and decides on it in vain',
       ),
     ],
   },

@@ -23,7 +23,7 @@ export interface Recipe {
   reaches?: Readonly<Record<number, Given<Asked> | { answer: (stand: Stand) => Promise<Response> }>>
   /** Statuses that nothing here leads to, and why. */
   unreachable?: Readonly<Record<number, string>>
-  /** What a 500 comes of: its engine where absent and the body names a model, else the books. */
+  /** What a 500 comes of: its engine where absent and the body names a model, else the ledger. */
   failsBy?: 'books'
   /** Faults of an answer that are meant: how they begin, and why. */
   tolerated?: readonly (readonly [fault: RegExp, why: string])[]

@@ -65,7 +65,7 @@ export interface Stand {
   wallet: { address: string; sign(text: string): Promise<string> }
   /** What every model whose id begins with `failing-` throws. */
   failure: unknown
-  /** What the books throw when they are read; null while they are well. */
+  /** What the ledger throw when they are read; null while they are well. */
   away: Error | null
   /** Resolves when the next units are written, the service's own too. */
   nextCommit(): Promise<void>
@@ -75,7 +75,7 @@ export interface Stand {
 
 const someVideo = Buffer.from('\0\0\0\x18ftypisom')
 
-export const unreachableBooks = () => new StoreError('unreachable', 'The books are away.')
+export const unreachableLedger = () => new StoreError('unreachable', 'The books are away.')
 
 export async function openStand(): Promise<Stand> {
   const state: Pick<Stand, 'failure' | 'away'> = { failure: new Error('The engine failed.'), away: null }

@@ -1,7 +1,7 @@
 import { bodyBytes } from '#contract/limits.ts'
 import type { Operation } from '#contract/operations/operation.ts'
 import type { Asked, Recipe } from './recipe.ts'
-import { type Stand, unreachableBooks } from './stand.ts'
+import { type Stand, unreachableLedger } from './stand.ts'
 
 interface Common {
   status: number
@@ -40,7 +40,7 @@ export function usualWay(common: Common): (() => Promise<Response>) | undefined 
     case 503:
       return async () => {
         const call = await asked()
-        stand.away = unreachableBooks()
+        stand.away = unreachableLedger()
         return send(call)
       }
     default:

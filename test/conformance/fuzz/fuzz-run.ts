@@ -30,7 +30,7 @@ const inputsPerRest = 10
 const stallMs = 200
 const answerMs = 60_000
 
-/** Sends that many inputs to one service, and looks at each answer and at the books. */
+/** Sends that many inputs to one service, and looks at each answer and at the ledger. */
 export async function fuzz({ inputs, seed, from = 0, stalls = false }: FuzzOptions): Promise<FuzzRun> {
   const stand = await openStand()
   const run: FuzzRun = { findings: [], statuses: {} }

@@ -14,7 +14,7 @@ replaceModules(new URL('./', import.meta.url).href, [
   ['payments/solana/svm-payment-chain.ts', 'armed-svm-chain.ts'],
   ['engines/demo/chat.ts', 'armed-chat.ts'],
   ['engines/demo/video.ts', 'armed-video.ts'],
-  ['service/jobs/media-store.ts', 'armed-media.ts'],
+  ['media/media-store.ts', 'armed-media.ts'],
   ['service/running/open-service.ts', 'armed-open-service.ts'],
   ['contract/time.ts', 'armed-clock.ts'],
 ])

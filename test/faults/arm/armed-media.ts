@@ -1,7 +1,7 @@
-import { FolderMediaStore as Real } from '#service/jobs/media-store.ts'
+import { FolderMediaStore as Real } from '#media/media-store.ts'
 import { around } from './around.ts'
 
-export * from '#service/jobs/media-store.ts'
+export * from '#media/media-store.ts'
 
 export class FolderMediaStore extends Real {
   override take(path: string, name: string) {

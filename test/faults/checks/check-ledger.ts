@@ -1,5 +1,5 @@
 import { createChatCompletion } from '#contract/operations/chat.ts'
-import { claimId } from '#service/http/idempotency/kept-answer.ts'
+import { claimId } from '#service/http/idempotency/replayed-answer.ts'
 import { type Book, type BudgetKey, type Staker, sumOf } from '../book.ts'
 import { boundedHoldMicroUsd, heldAfterKillMs, midnightMs } from '../bounds.ts'
 import type { Findings } from './findings.ts'

@@ -12,7 +12,7 @@ const charge = (request: string, amount: bigint): [string, ChargeRow] => {
 }
 
 /** Cut by a kill: a stream with a checkpoint, one before its first, and one whose charge had been committed. */
-function soundWorld() {
+function intactWorld() {
   const book = new Book()
   book.broken.set('cut-1', { leastTokens: 30, mostTokens: 90, bodyBytes: 100 })
   book.broken.set('cut-2', { leastTokens: 0, mostTokens: 20, bodyBytes: 100 })
@@ -34,7 +34,7 @@ function soundWorld() {
   return { book, rows }
 }
 
-type World = ReturnType<typeof soundWorld>
+type World = ReturnType<typeof intactWorld>
 
 /** A token of the answer costs one micro-USD, a token of the prompt a quarter. */
 const price = { inputPicoUsd: 250_000n, outputPicoUsd: 1_000_000n }
@@ -49,7 +49,7 @@ function findingsIn({ book, rows }: World, areShared = false): Findings {
 const open: HoldRow = { id: 'cut-1', leaseUntilMs: 0, amount: 500n, owed: { request: 'cut-1', amount: 50n } }
 
 test('nothing is found where recovery has charged each checkpoint once', () => {
-  expect(findingsIn(soundWorld())).toEqual(new Findings())
+  expect(findingsIn(intactWorld())).toEqual(new Findings())
 })
 
 const damages: [what: string, damage: (world: World) => void, lost: bigint][] = [
@@ -91,22 +91,22 @@ const damages: [what: string, damage: (world: World) => void, lost: bigint][] = 
 ]
 
 test.each(damages)('%s is found', (_what, damage, lost) => {
-  const world = soundWorld()
+  const world = intactWorld()
   damage(world)
   const findings = findingsIn(world)
   expect(findings.failures).toHaveLength(1)
   expect(findings.lostMicroUsd).toBe(lost)
 })
 
-test('on shared books a dead hold may stay open until its lease has lapsed', () => {
-  const world = soundWorld()
+test('on a shared ledger a dead hold may stay open until its lease has lapsed', () => {
+  const world = intactWorld()
   world.rows.charges.delete('cut-1')
   world.rows.holds.push(open)
   expect(findingsIn(world, true).failures).toEqual([])
 })
 
 test('the share of recovery counts charges of checkpoints, and none from before the kill or an earlier run', () => {
-  const { book, rows } = soundWorld()
+  const { book, rows } = intactWorld()
   expect(recoveredShare(book, rows, new Set(['whole']))).toEqual([1, 2])
 })
 

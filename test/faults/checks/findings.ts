@@ -3,7 +3,7 @@ export class Findings {
   readonly failures: string[] = []
   /** Acknowledged and not there, or charged differently than acknowledged. */
   lostMicroUsd = 0n
-  /** Books that do not agree with their own rows, or with the chain. */
+  /** Ledger that do not agree with their own rows, or with the chain. */
   driftMicroUsd = 0n
   holdsLeft = 0
 

@@ -1,8 +1,8 @@
 import type { AuditReader } from '#ledger/audit/audit-reader.ts'
 
-/** What the books say, read from the file with plain SQL of our own. Amounts are micro-USD. */
+/** What the ledger says, read from the file with plain SQL of our own. Amounts are micro-USD. */
 export interface LedgerRows {
-  /** By request, in the order of the books. */
+  /** By request, in the order of the ledger. */
   charges: Map<string, ChargeRow>
   refunds: Map<string, bigint>
   /** By account. */

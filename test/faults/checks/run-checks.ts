@@ -1,8 +1,8 @@
 import { formatUsd } from '#contract/money.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import type { Book } from '../book.ts'
-import type { Books } from '../books.ts'
 import { recoveryMs } from '../bounds.ts'
+import type { TestLedger } from '../test-ledgers.ts'
 import { readTransfers, type Transfer } from './chain-transfers.ts'
 import {
   checkBudgets,
@@ -20,8 +20,8 @@ import type { LedgerRows } from './ledger-rows.ts'
 import type { SolanaTransfers } from './solana-transfers.ts'
 
 /** The service's own audit, which shares nothing with the ledger. */
-export async function checkBooks(books: Books, expiredHoldMs: number, findings: Findings): Promise<void> {
-  const report = await books.audit(expiredHoldMs)
+export async function checkLedger(ledger: TestLedger, expiredHoldMs: number, findings: Findings): Promise<void> {
+  const report = await ledger.audit(expiredHoldMs)
   if (report.driftMicroUsd !== 0n) {
     findings.drift(report.driftMicroUsd, `The audit finds a drift of ${formatUsd(report.driftMicroUsd)} USD.`)
   }
@@ -31,7 +31,7 @@ export async function checkBooks(books: Books, expiredHoldMs: number, findings: 
 /** What is checked against what. */
 export interface Checked {
   book: Book
-  books: Books
+  ledger: TestLedger
   rpcUrl: string
   option: PaymentOption
   solana: { transfers: SolanaTransfers; rpcUrl: string; option: PaymentOption }
@@ -45,24 +45,24 @@ export interface Checked {
 export async function checkStanding(
   checked: Checked,
   findings: Findings,
-  lapsedMs = checked.books.lapsedMs,
+  lapsedMs = checked.ledger.lapsedMs,
 ): Promise<LedgerRows> {
-  const { book, books, earlier, price } = checked
-  // The books first: what they have credited by then must have come by the time that the chain is asked.
-  const rows = await books.read()
+  const { book, ledger, earlier, price } = checked
+  // The ledger first: what they have credited by then must have come by the time that the chain is asked.
+  const rows = await ledger.read()
   const transfers = await transfersOf(checked)
-  await checkBooks(books, lapsedMs, findings)
+  await checkLedger(ledger, lapsedMs, findings)
   checkCharges(book, rows, findings)
   checkStrangers(book, rows, earlier, findings)
   checkKeyed(book, rows, findings)
   checkBudgets(book, rows, findings)
   checkStaking(book, rows, earlier, findings)
   checkJobs(book, rows, findings)
-  checkDeadHolds(book, rows, books.areShared, findings)
+  checkDeadHolds(book, rows, ledger.areShared, findings)
   checkBroken(book, rows, price, findings)
   checkTopUps(book, rows, transfers, findings)
-  // And the other way round: what has come by now must be known by the next look at the books.
-  checkChainInFlight(await books.read(), transfers, findings)
+  // And the other way round: what has come by now must be known by the next look at the ledger.
+  checkChainInFlight(await ledger.read(), transfers, findings)
   const overdue = rows.holds.filter(({ leaseUntilMs }) => leaseUntilMs < Date.now() - lapsedMs)
   findings.holdsLeft = overdue.length
   if (overdue.length) findings.fail(`${overdue.length} holds are beyond their lease.`)

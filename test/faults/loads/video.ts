@@ -58,7 +58,7 @@ export async function retrieveOnce(round: Round, jobId: string, job: QueuedJob):
   const body = { model: job.model, queue_id: jobId }
   const response = await send(round, { kind: 'retrieve', path: '/video/retrieve', headers: bearer(job.key), body })
   if (!response) return
-  // A job that failed is answered as such; its refund is looked for in the books.
+  // A job that failed is answered as such; its refund is looked for in the ledger.
   if (response.status !== 200) return void (await refused(round, 'retrieve', response, book.videosMayFail ? [500] : []))
   const bytes = await response.arrayBuffer().catch(() => null)
   if (!bytes) return

@@ -3,6 +3,7 @@ import type { Mutant } from './mutant.ts'
 const store = 'src/ledger/store/sqlite'
 const contract = (title: string) => ({ tests: 'test/ledger/store/sqlite.test.ts', title })
 const recovery = 'src/ledger/charges/recover-holds.ts'
+const sets = `${store}/end-dead-holds.ts`
 const kills = (says: string) => ({ faults: ['--kills', '2', '--seed', '1'], says })
 
 export const ledgerMutants: readonly Mutant[] = [
@@ -97,15 +98,11 @@ export const ledgerMutants: readonly Mutant[] = [
     name: 'recover unexpired leases',
     patches: [
       {
-        file: 'src/ledger/charges/recover-holds.ts',
-        find: `      return ids.length ? holds(store).where('id', 'in', ids).execute() : []
-    },
-    guard: atMs => ({ onlyIfExpired: { atMs } }),`,
-        replace: `      const open = await holds(store).execute()
-      return ids.length ? [] : open.filter(({ id }) => !isOpenHere(id))
-    },
-    guard: () => ({}),`,
+        file: recovery,
+        find: 'guard: { onlyIfExpired: { atMs } }',
+        replace: 'guard: {}',
       },
+      { file: recovery, find: "    .where('lease_until_ms', '<', atMs)\n", replace: '' },
     ],
     check: { tests: 'test/service/recovery.test.ts' },
   },
@@ -113,30 +110,26 @@ export const ledgerMutants: readonly Mutant[] = [
     name: 'recovery charges three times the checkpoint',
     patches: [
       {
-        file: recovery,
-        find: '  const { request, model, lines } = owed === null ? noWork : readOwed(owed)\n',
-        replace: `  const { request, model, lines: once } = owed === null ? noWork : readOwed(owed)
-  const thrice = once.map(line => ({ ...line, units: 3n * line.units }))
-  const amounts = priceLines(thrice)
-  const lines = thrice.map((line, index) => ({ ...line, amount: amounts[index] ?? zeroUsd }))
-`,
+        file: sets,
+        find: 'CAST(owing.value ->> 1 AS INTEGER)',
+        replace: '3 * CAST(owing.value ->> 1 AS INTEGER)',
       },
       {
-        file: recovery,
-        find: 'import { addUsd, microUsd, zeroUsd }',
-        replace: 'import { addUsd, microUsd, priceLines, zeroUsd }',
+        file: sets,
+        find: 'CAST(owing.value ->> 3 AS INTEGER)',
+        replace: '3 * CAST(owing.value ->> 3 AS INTEGER)',
       },
     ],
     check: kills('by its last checkpoint, and recovery charged'),
   },
   {
     name: 'recovery ignores the checkpoint',
-    patches: [{ file: recovery, find: '  if (!lines.length) return', replace: '  if (lines.length >= 0) return' }],
+    patches: [{ file: sets, find: `coalesce(json_array_length(owed, '$[2]'), 0)`, replace: '0' }],
     check: kills('by its last checkpoint, and recovery charged 0'),
   },
   {
     name: 'no recovery at start',
-    patches: [{ file: recovery, find: '  store.soleOwner\n', replace: `  store.soleOwner && owner === ''\n` }],
+    patches: [{ file: recovery, find: 'if (!store.soleOwner)', replace: `if (!store.soleOwner || owner !== '')` }],
     check: kills('is still open after the next start'),
   },
   {

@@ -34,7 +34,7 @@ const ofHolds: readonly Mutant[] = [
   mutant('hold for a key that was revoked', without('holds', ' OR caller.revoked_at_ms IS NOT NULL')),
   mutant('one open hold more than allowed', change('holds', '>= most_open THEN', '> most_open THEN')),
   mutant(
-    'hold while the books are read-only',
+    'hold while the ledger is read-only',
     change('holds', `${refuse('is_read_only', 'read_only')}  IF most_open`, '  IF most_open'),
   ),
   mutant(
@@ -148,7 +148,7 @@ const ofPlainUnits: readonly Mutant[] = [
     find: "        WHEN posted[seat] - held[seat] < amounts[i] THEN 'insufficient_funds'\n",
     title: 'a hold above the credit',
   }),
-  plainly('hold while the books are read-only', {
+  plainly('hold while the ledger is read-only', {
     find: "WHEN facts.read_only THEN 'read_only'",
     replace: "WHEN false THEN ''",
   }),

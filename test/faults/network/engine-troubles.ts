@@ -5,12 +5,12 @@ import { OpenAiChat } from '#engines/openai/chat.ts'
 import { asEvents, asJson, chunk, completion, event, finish, upstream, usage } from '../../engines/openai/upstream.ts'
 import { type OpenedService, openService } from '../../service/open-service.ts'
 import { Book } from '../book.ts'
-import { sqliteBooks } from '../books.ts'
 import { checkCharges, checkStrangers } from '../checks/check-ledger.ts'
 import { Findings } from '../checks/findings.ts'
 import { readEvents } from '../loads/chats.ts'
 import { type Seeded, seeded } from '../seeded.ts'
 import { costOf, requestIdOf } from '../send.ts'
+import { sqliteLedger } from '../test-ledgers.ts'
 import { ChaosProxy, type Trouble } from './chaos-proxy.ts'
 
 export interface EngineTroublesOptions {
@@ -106,9 +106,9 @@ async function call(service: OpenedService, key: string, book: Book, stream: boo
 
 async function check(service: OpenedService, book: Book): Promise<Findings> {
   const findings = new Findings()
-  const books = sqliteBooks(service.database)
-  const rows = await books.read()
-  for (const { sentence } of (await books.audit(0)).findings) findings.fail(`The audit finds: ${sentence}`)
+  const ledger = sqliteLedger(service.database)
+  const rows = await ledger.read()
+  for (const { sentence } of (await ledger.audit(0)).findings) findings.fail(`The audit finds: ${sentence}`)
   for (const surprise of book.surprises) findings.fail(surprise)
   checkCharges(book, rows, findings)
   checkStrangers(book, rows, new Set(), findings)

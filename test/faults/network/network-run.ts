@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Cluster } from '../../postgres/cluster.ts'
-import { postgresBooks } from '../books.ts'
 import { networkTroubleMs } from '../bounds.ts'
 import { Campaign } from '../campaign.ts'
 import type { RunEnd, RunOrder } from '../fault-run.ts'
@@ -9,6 +8,7 @@ import { failuresAsLines, rowsAsLines } from '../lines.ts'
 import type { Seeded } from '../seeded.ts'
 import { everything, untilBusy } from '../start-load.ts'
 import { table } from '../table.ts'
+import { postgresLedger } from '../test-ledgers.ts'
 import { ChaosProxy, type Trouble } from './chaos-proxy.ts'
 import { engineTroubles } from './engine-troubles.ts'
 
@@ -65,8 +65,8 @@ async function databaseRun({ count, seed, folder, say, onStop }: RunOrder): Prom
     const env = { DATABASE_URL: cluster.urlOf('farebox', 'farebox', proxy.port) }
     const plans = databaseTroubles(count, proxy)
     const onKill = (kills: number) => say(`${kills} lives`)
-    const books = postgresBooks(cluster.url)
-    const campaign = new Campaign({ plans, env, books, seed, folder, waitForLeases: true, onKill })
+    const ledger = postgresLedger(cluster.url)
+    const campaign = new Campaign({ plans, env, ledger, seed, folder, waitForLeases: true, onKill })
     onStop(() => campaign.end())
     const report = await campaign.run()
     const rows = rowsAsLines([['connections in trouble', `${proxy.troubled}`]])

@@ -19,7 +19,7 @@ export interface NthReport {
   failures: string[]
 }
 
-/** For n from 1 until a run ends without an n-th commit: that one fails, the service is opened anew, the books are checked. */
+/** For n from 1 until a run ends without an n-th commit: that one fails, the service is opened anew, the ledger is checked. */
 export async function failEveryCommit(options: NthOptions): Promise<NthReport> {
   const report: NthReport = { commits: new Map(), runs: 0, failures: [] }
   for (const flow of options.flows ?? nthFlows) {

@@ -12,12 +12,12 @@ import { payerOf } from '#payments/rails/rails.ts'
 import { TopUps } from '#payments/top-ups/top-up.ts'
 import { type OpenedService, openService, TestClock, testOption } from '../../service/open-service.ts'
 import { Book } from '../book.ts'
-import { sqliteBooks } from '../books.ts'
 import type { Transfer } from '../checks/chain-transfers.ts'
 import { checkCharges, checkJobs, checkJobsEnded, checkStrangers } from '../checks/check-ledger.ts'
 import { checkAnswered, checkChainAtRest, checkTopUps } from '../checks/check-top-ups.ts'
 import { Findings } from '../checks/findings.ts'
 import { signTopUp } from '../loads/sign-payment.ts'
+import { sqliteLedger } from '../test-ledgers.ts'
 import { FailingStore } from './failing-store.ts'
 
 /** Done at the second look, or failed where the prompt says so. */
@@ -161,7 +161,7 @@ export class NthWorld {
   async check(): Promise<Findings> {
     const findings = new Findings()
     const { database } = this.service
-    const rows = await sqliteBooks(database).read()
+    const rows = await sqliteLedger(database).read()
     const report = await audit(database, { clock: this.#clock, expiredHoldMs: 0 })
     for (const { sentence } of report.findings) findings.fail(`The audit finds: ${sentence}`)
     for (const surprise of this.book.surprises) findings.fail(surprise)

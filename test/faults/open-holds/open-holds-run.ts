@@ -5,27 +5,33 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Cluster } from '../../postgres/cluster.ts'
-import { type Books, postgresBooks, sqliteBooks } from '../books.ts'
 import { readyGoalMs, recoveryMs } from '../bounds.ts'
 import type { RunEnd, RunOrder } from '../fault-run.ts'
 import { failuresAsLines, rowsAsLines } from '../lines.ts'
+import { postgresLedger, sqliteLedger, type TestLedger } from '../test-ledgers.ts'
 
 /** A kill that leaves many holds open, and how long the next start takes until it answers; all of them end. */
 export async function openHoldsRun({ count, store, folder, onStop }: RunOrder): Promise<RunEnd> {
   await mkdir(folder, { recursive: true })
   const path = join(folder, 'farebox.db')
-  if (store === 'sqlite') return run(count, readyGoalMs.sqlite, folder, `sqlite:${path}`, sqliteBooks(path))
+  if (store === 'sqlite') return run(count, readyGoalMs.sqlite, folder, `sqlite:${path}`, sqliteLedger(path))
   const cluster = await Cluster.start()
   onStop(() => cluster.stop())
   try {
-    return await run(count, readyGoalMs.postgres, folder, cluster.url, postgresBooks(cluster.url))
+    return await run(count, readyGoalMs.postgres, folder, cluster.url, postgresLedger(cluster.url))
   } finally {
     await cluster.stop()
   }
 }
 
-async function run(holds: number, goalMs: number, folder: string, database: string, books: Books): Promise<RunEnd> {
-  const { left, failures, before, ...after } = await startOnOpenHolds(holds, folder, database, books)
+async function run(
+  holds: number,
+  goalMs: number,
+  folder: string,
+  database: string,
+  ledger: TestLedger,
+): Promise<RunEnd> {
+  const { left, failures, before, ...after } = await startOnOpenHolds(holds, folder, database, ledger)
   if (after.readyMs > goalMs) failures.push(`Ready after ${Math.round(after.readyMs)} ms; the goal is ${goalMs}.`)
   const lines = rowsAsLines([
     ['open holds', `${left}, half of them with a checkpoint`],
@@ -52,16 +58,16 @@ export async function startOnOpenHolds(
   holds: number,
   folder: string,
   database: string,
-  books: Books,
+  ledger: TestLedger,
 ): Promise<StartOnOpenHolds> {
-  // The killed service had been started as well, which leaves compiled code behind and new books.
+  // The killed service had been started as well, which leaves compiled code behind and new ledger.
   await start(folder, database)
   const before = await start(folder, database)
   await leaveHolds(database, holds)
-  const left = (await books.read()).holds.length
-  const started = await start(folder, database, () => untilNone(books))
-  const rows = await books.read()
-  const report = await books.audit(0)
+  const left = (await ledger.read()).holds.length
+  const started = await start(folder, database, () => untilNone(ledger))
+  const rows = await ledger.read()
+  const report = await ledger.audit(0)
   const failures = report.findings.map(({ sentence }) => `The audit finds: ${sentence}`)
   if (left !== holds) failures.push(`The kill left ${left} holds open, not ${holds}.`)
   if (started.status !== 200) failures.push(`The first request was answered with ${started.status}.`)
@@ -71,10 +77,10 @@ export async function startOnOpenHolds(
   return { ...started, before, left, failures }
 }
 
-/** Where several services may share the books, the next one gives the others a moment to renew what has lapsed. */
-async function untilNone(books: Books): Promise<void> {
+/** Where several services may share the ledger, the next one gives the others a moment to renew what has lapsed. */
+async function untilNone(ledger: TestLedger): Promise<void> {
   const patience = AbortSignal.timeout(recoveryMs)
-  while ((await books.read()).holds.length && !patience.aborted) await sleep(500)
+  while ((await ledger.read()).holds.length && !patience.aborted) await sleep(500)
 }
 
 const childPath = (name: string) => join(import.meta.dirname, name)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { withPostgres } from '../../postgres/with-postgres.ts'
-import { postgresBooks, sqliteBooks } from '../books.ts'
+import { postgresLedger, sqliteLedger } from '../test-ledgers.ts'
 import { startOnOpenHolds } from './open-holds-run.ts'
 
 const holds = 600
@@ -19,14 +19,14 @@ const ended = 'a start ends every hold that a kill left, and charges what they h
 test(ended, { timeout: 120_000 }, async () => {
   const folder = await temporary()
   const path = join(folder, 'farebox.db')
-  const report = await startOnOpenHolds(holds, folder, `sqlite:${path}`, sqliteBooks(path))
+  const report = await startOnOpenHolds(holds, folder, `sqlite:${path}`, sqliteLedger(path))
   expect(report).toMatchObject({ left: holds, status: 200, failures: [] })
 })
 
 withPostgres('on PostgreSQL', cluster => {
   test(ended, { timeout: 120_000 }, async () => {
     const { url } = cluster()
-    const report = await startOnOpenHolds(holds, await temporary(), url, postgresBooks(url))
+    const report = await startOnOpenHolds(holds, await temporary(), url, postgresLedger(url))
     expect(report).toMatchObject({ left: holds, status: 200, failures: [] })
   })
 })

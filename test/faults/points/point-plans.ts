@@ -182,7 +182,7 @@ export function* pointPlans({ times, only }: PointOptions, reached: Reached): Ge
 /** A point may be missed: another kill may have to come by a moment that only some lives have. */
 const triesInVain = 6
 
-/** Which of the passes is the last one; drawn from the first few, so that the books differ from kill to kill. */
+/** Which of the passes is the last one; drawn from the first few, so that the ledger differ from kill to kill. */
 const passes = 3
 
 type Told = (died: boolean) => void

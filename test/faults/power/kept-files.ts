@@ -6,7 +6,7 @@ import { noteLedgerPlace } from '#cli/data/ledger-place.ts'
 import { finishPart } from '#client/download/part-file.ts'
 import { writeWhole } from '#ledger/store/sqlite/backup.ts'
 import { openSqliteStore } from '#ledger/store/sqlite/open.ts'
-import { FolderMediaStore } from '#service/jobs/media-store.ts'
+import { FolderMediaStore } from '#media/media-store.ts'
 import { ensurePrivateFolder, replacePrivateFile, writeNewPrivateFile } from '#wallet/private-file.ts'
 
 /** One file outside of the database that must survive a loss of power, and the product's own way to write it. */

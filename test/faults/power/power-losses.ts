@@ -49,7 +49,7 @@ async function requireWhole(changes: readonly Change[], folder: string): Promise
 export async function checkImage(folder: string, acknowledged: readonly Acknowledged[]): Promise<string[]> {
   const path = join(folder, databaseName)
   try {
-    return [...(await checkAcknowledged(path, acknowledged)), ...(await checkBooks(path)), ...checkWhole(path)]
+    return [...(await checkAcknowledged(path, acknowledged)), ...(await checkLedger(path)), ...checkWhole(path)]
   } catch (error) {
     return [`The store cannot be used any more: ${error instanceof Error ? error.message : error}`]
   }
@@ -78,7 +78,7 @@ async function checkAcknowledged(path: string, acknowledged: readonly Acknowledg
   }
 }
 
-async function checkBooks(path: string): Promise<string[]> {
+async function checkLedger(path: string): Promise<string[]> {
   const { findings } = await audit(path)
   return findings.map(({ sentence }) => `The audit finds: ${sentence}`)
 }

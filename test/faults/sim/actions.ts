@@ -14,7 +14,7 @@ export interface Scene {
   draws: Seeded
   /** Counts calls, so that each has a name. */
   calls: number
-  /** How many units had been applied when the books were last checked. */
+  /** How many units had been applied when the ledger was last checked. */
   checkedUnits: number
 }
 

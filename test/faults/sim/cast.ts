@@ -28,7 +28,7 @@ const wallets = ['wim', 'xia'] as const
 /** What every payer has on the chain: enough for many top-ups, not for all. */
 const chainUsd = 150
 
-/** Opens the accounts, straight in the books: how they are opened is no part of a fault run. */
+/** Opens the accounts, straight in the ledger: how they are opened is no part of a fault run. */
 export function openCast(world: World): Caller[] {
   const { hash } = keyHash(Buffer.from(serverSecret))
   const atMs = world.trueMs()

@@ -76,7 +76,7 @@ function reorganise({ world, draws }: Scene): string {
   return `${dropped} transactions dropped`
 }
 
-/** The operator, or an audit that found something wrong, closes the books for a while. */
+/** The operator, or an audit that found something wrong, closes the ledger for a while. */
 function readOnly({ world, draws }: Scene): string {
   const forMs = 1_000 + draws.below(30_000)
   setLedger(world, 'read_only')

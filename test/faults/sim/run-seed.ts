@@ -8,6 +8,7 @@ import { openCast } from './cast.ts'
 import { checkLedger } from './checks/ledger-checks.ts'
 import { checkAtRest, isQuiet, unacknowledged, unrest } from './checks/rest-checks.ts'
 import { faultActions, setLedger, startMissing } from './fault-actions.ts'
+import { slowSettlementMs } from './simulated-facilitator.ts'
 import type { Sometimes } from './sometimes.ts'
 import { installVirtualMachines, watchForReal } from './virtual-machine.ts'
 import { BrokenInvariant, World, type WorldOptions, wordsOf } from './world.ts'
@@ -110,7 +111,7 @@ async function passTime({ world, draws }: Scene): Promise<void> {
   await time.runTo(time.nowMs + draws.below(ms))
 }
 
-/** Faults stop; everything that was begun must end, every payer asks once more, and the books must be right. */
+/** Faults stop; everything that was begun must end, every payer asks once more, and the ledger must be right. */
 async function comeToRest(scene: Scene): Promise<void> {
   const { world } = scene
   world.trace.tell(`faults stop at ${world.time.nowMs} ms`)
@@ -133,6 +134,8 @@ async function comeToRest(scene: Scene): Promise<void> {
 /** Whose calls have all ended stops at once: nothing of them is left open inside. */
 async function stopAll(world: World): Promise<void> {
   const { time } = world
+  // A payment may still be with a facilitator that is slower than its request was patient.
+  await time.runTo(time.nowMs + slowSettlementMs)
   for (const process of [...world.processes]) {
     let hasStopped = false
     const stopping = process.stop().then(() => {

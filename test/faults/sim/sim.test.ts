@@ -14,7 +14,7 @@ import { VirtualTime } from './virtual-time.ts'
 
 const order = (seed: number, steps: number) => ({ seed, steps, sometimes: new Sometimes() })
 
-test('thirty lives of a service under faults break no rule of the books', { timeout: 120_000 }, async () => {
+test('thirty lives of a service under faults break no rule of the ledger', { timeout: 120_000 }, async () => {
   const failures: string[] = []
   for (let seed = 1; seed <= 30; seed++) {
     const { failure, steps } = await runSeed(order(seed, 100))

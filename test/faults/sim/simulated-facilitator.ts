@@ -25,7 +25,7 @@ const behaviours = [
 type Behaviour = (typeof behaviours)[number]
 
 /** Milliseconds that a facilitator which is slow takes, beyond what a request waits. */
-const slowMs = 45_000
+export const slowSettlementMs = 45_000
 const timeoutMs = 12_000
 
 /** When an answer comes, and what it will be by then. */
@@ -128,7 +128,7 @@ export class SimulatedFacilitator implements Facilitator, PaymentChain {
       case 'answers garbage':
         return { afterMs: inBlockMs, end: () => ({ state: 'sent', transaction: 'garbage' }) }
       case 'is slow':
-        return { afterMs: slowMs, end: () => ({ state: 'settled', transaction }) }
+        return { afterMs: slowSettlementMs, end: () => ({ state: 'settled', transaction }) }
       default:
         if (behaviour === 'sends twice') chain.send(order, 'service')
         // What was dropped on its way is waited for no longer than a receipt is.

@@ -6,7 +6,7 @@ import type { World } from './world.ts'
 
 type Of<Name extends Op['op']> = Extract<Op, { op: Name }>
 
-/** What the service must never ask of its books, whatever happens around it. */
+/** What the service must never ask of its ledger, whatever happens around it. */
 const neverRefused: ReadonlySet<Refusal> = new Set(['invalid', 'over_hold', 'hold_exists', 'not_owner', 'job_exists'])
 
 interface HeldHold {
@@ -15,7 +15,7 @@ interface HeldHold {
   machine: Pick<Machine, 'isAlive'>
 }
 
-/** Rules of single units, which sums of the books alone would not show. */
+/** Rules of single units, which sums of the ledger alone would not show. */
 export class UnitRules {
   readonly #world: World
   readonly #applied = new Set<string>()

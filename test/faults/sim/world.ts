@@ -38,7 +38,7 @@ export interface WorldOptions {
   alterStore?: (store: Store) => Store
 }
 
-/** A rule of the books that was broken; its message says which. */
+/** A rule of the ledger that was broken; its message says which. */
 export class BrokenInvariant extends Error {}
 
 /** The secret that the simulated service hashes keys with. */

@@ -106,7 +106,7 @@ export interface TwinReport {
   findings: string[]
 }
 
-/** Sends every payment many times at once, under every behaviour of a facilitator, and holds the books against the chain. */
+/** Sends every payment many times at once, under every behaviour of a facilitator, and holds the ledger against the chain. */
 export async function runTwins(rail: Rail, options: TwinOptions): Promise<TwinReport> {
   const service = await TwinService.open(rail)
   try {
@@ -227,7 +227,7 @@ class TwinRun {
     if (this.#row) this.#row[what] += by
   }
 
-  /** At rest: what the books credited is what the chain moved to the payee, once for every payment, to its payer. */
+  /** At rest: what the ledger credited is what the chain moved to the payee, once for every payment, to its payer. */
   async report(rows: BehaviourRow[]): Promise<TwinReport> {
     const [credits, transfers] = [await this.#service.credits(), await this.#rail.transfers()]
     const [creditsMicroUsd, transfersMicroUsd] = [sumOf(credits), sumOf(transfers)]

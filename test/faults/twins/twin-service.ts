@@ -56,7 +56,7 @@ export class TwinService {
     }
   }
 
-  /** What was credited, by the books. */
+  /** What was credited, by the ledger. */
   async credits(): Promise<Credit[]> {
     const rows = await this.#opened.store.read
       .selectFrom('entry')
@@ -74,7 +74,7 @@ export class TwinService {
     return states
   }
 
-  /** What an audit of the books finds. */
+  /** What an audit of the ledger finds. */
   async findings(): Promise<readonly unknown[]> {
     const reader = sqliteAuditReader(this.#opened.database)
     try {

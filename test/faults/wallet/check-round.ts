@@ -53,7 +53,7 @@ export interface RoundFindings {
 
 const most = 1_000
 
-/** Holds the journal, which is at rest and long after its last authorisation, against the books of the service. */
+/** Holds the journal, which is at rest and long after its last authorisation, against the ledger of the service. */
 export async function checkRound({ records, stepsInOrder, book, ...policy }: CheckedRound): Promise<RoundFindings> {
   const failures: string[] = [...book.failures]
   const atRest = await records.read(() => listPayments(most))

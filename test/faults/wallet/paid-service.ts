@@ -76,7 +76,7 @@ const chat = {
 const priceMicroUsd = BigInt(bounds.callUsd * 1_000_000)
 
 /**
- * A service that is paid, keeps exact books, and treats each payment and some calls as badly as the seed says. It has two
+ * A service that is paid, keeps exact ledger, and treats each payment and some calls as badly as the seed says. It has two
  * addresses, which are two services for a wallet.
  */
 export async function paidService({ seed, caps, first, now }: ServiceTerms) {

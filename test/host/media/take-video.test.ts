@@ -25,7 +25,7 @@ async function taken(bytes: Buffer, format: 'mp4' | 'mov' | 'webm', mostPackets 
 }
 
 const source = 'testsrc=d=3:s=64x48:r=10,format=yuv420p'
-const film = drawn(source)
+const clip = drawn(source)
 const tone = played('sine=d=3:r=8000')
 const withFrames = drawn(source, { options: { preset: 'medium', bf: '3' } })
 /** Frames of 0.1 s, then of 0.4 s. */
@@ -42,13 +42,13 @@ function turned(mp4: Buffer): Buffer {
 }
 
 test.each<[shape: string, format: 'mp4' | 'mov' | 'webm', make: () => Promise<Buffer>, seconds: number]>([
-  ['its index last', 'mp4', () => made('mp4', [film, tone]), 3],
-  ['its index first', 'mp4', () => made('mp4', [film, tone], movflags('+faststart')), 3],
-  ['fragments', 'mp4', () => made('mp4', [film, tone], movflags('+frag_keyframe+empty_moov')), 3],
+  ['its index last', 'mp4', () => made('mp4', [clip, tone]), 3],
+  ['its index first', 'mp4', () => made('mp4', [clip, tone], movflags('+faststart')), 3],
+  ['fragments', 'mp4', () => made('mp4', [clip, tone], movflags('+frag_keyframe+empty_moov')), 3],
   ['frames out of order, and a list of edits', 'mp4', () => made('mp4', [withFrames, tone]), 3],
   ['frames of different lengths', 'mp4', () => made('mp4', [uneven]), 3],
-  ['two audio tracks', 'mp4', () => made('mp4', [film, tone, played('sine=d=20:r=8000')]), 3],
-  ['plain samples', 'mov', () => made('mov', [film, played('sine=d=3', { encoder: 'pcm_s16le' })]), 3],
+  ['two audio tracks', 'mp4', () => made('mp4', [clip, tone, played('sine=d=20:r=8000')]), 3],
+  ['plain samples', 'mov', () => made('mov', [clip, played('sine=d=3', { encoder: 'pcm_s16le' })]), 3],
   [
     'VP9 and Vorbis',
     'webm',
@@ -78,17 +78,17 @@ test.each<[shape: string, format: 'mp4' | 'mov' | 'webm', make: () => Promise<Bu
 
 test('what an encoder of audio fills up begins no further second', { timeout: 60_000 }, async () => {
   const audio = played('sine=d=3:r=44100', { rate: 44_100 })
-  expect((await taken(await made('mp4', [film, audio]), 'mp4')).seconds).toBeCloseTo(3, 5)
+  expect((await taken(await made('mp4', [clip, audio]), 'mp4')).seconds).toBeCloseTo(3, 5)
 })
 
 test('a video that is turned stays so', { timeout: 60_000 }, async () => {
-  const given = turned(await made('mp4', [film]))
+  const given = turned(await made('mp4', [clip]))
   const rotations = [given, (await taken(given, 'mp4')).bytes].map(async file => (await tracksOf(file))[0]?.rotation)
   expect(await Promise.all(rotations)).toEqual([90, 90])
 })
 
 test('audio that is longer than its times say is refused', { timeout: 60_000 }, async () => {
-  const given = await made('mp4', [film, played('sine=d=20:r=8000')])
+  const given = await made('mp4', [clip, played('sine=d=20:r=8000')])
   // Each packet of the audio is said to last a sixteenth of what it does.
   const at = given.lastIndexOf('stts')
   for (let entry = 0; entry < given.readUInt32BE(at + 8); entry++) {
@@ -108,7 +108,7 @@ test('no program on PATH is run', { timeout: 60_000 }, async () => {
   const probe = new PacketProbe()
   const signal = new AbortController().signal
   const wav = await made('wav', [played('sine=d=2', { encoder: 'pcm_s16le' })])
-  expect(await probe.probe(await made('mp4', [film]), 'mp4', signal)).toMatchObject({ frames: 30 })
+  expect(await probe.probe(await made('mp4', [clip]), 'mp4', signal)).toMatchObject({ frames: 30 })
   expect(await probe.probe(wav, 'wav', signal)).toMatchObject({ seconds: 2 })
   vi.unstubAllEnvs()
   await expect(import('node:fs/promises').then(({ access }) => access(mark))).rejects.toThrow()
@@ -117,7 +117,7 @@ test('no program on PATH is run', { timeout: 60_000 }, async () => {
 test.each<[rule: string, make: () => Buffer | Promise<Buffer>, most: number]>([
   ['of a million and a half samples', () => videoOfSamples(1_500_000), 150_000],
   ['whose tables differ in how many there are', () => videoOfSamples(1_500_000, { sizes: 3 }), 150_000],
-  ['of one packet more than is taken', () => made('mp4', [film, tone]), 53],
+  ['of one packet more than is taken', () => made('mp4', [clip, tone]), 53],
 ])('G21: a video %s is refused for it, before its packets are read', { timeout: 60_000 }, async (_rule, make, most) => {
   const given = await make()
   const startedMs = performance.now()

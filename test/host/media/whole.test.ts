@@ -5,28 +5,28 @@ import { flacOfHeads, nestedBoxes, nestedElements, silentFlac, videoOfSamples } 
 import { drawn, made, played } from '../../media/made-media.ts'
 import { tracksOf } from '../../media/tracks-of.ts'
 
-const film = drawn('testsrc=d=2:s=64x48:r=10,format=yuv420p')
+const video = drawn('testsrc=d=2:s=64x48:r=10,format=yuv420p')
 const vp8 = drawn('testsrc=d=2:s=64x48:r=10,format=yuv420p', { encoder: 'libvpx', options: { deadline: 'realtime' } })
 const tone = 'sine=d=2:r=48000'
-const sound = played(tone)
+const audio = played(tone)
 const opus = played(tone, { encoder: 'libopus', rate: 48_000 })
 const movflags = (flags: string) => ({ options: { movflags: flags } })
 
 const kinds: [kind: string, format: CheckedFormat, make: () => Promise<Buffer>][] = [
-  ['MP4, index last', 'mp4', () => made('mp4', [film, sound])],
-  ['MP4, index first', 'mp4', () => made('mp4', [film, sound], movflags('+faststart'))],
-  ['MP4, two audio tracks', 'mp4', () => made('mp4', [film, sound, sound])],
-  ['MP4, in fragments', 'mp4', () => made('mp4', [film, sound], movflags('+frag_keyframe+empty_moov'))],
+  ['MP4, index last', 'mp4', () => made('mp4', [video, audio])],
+  ['MP4, index first', 'mp4', () => made('mp4', [video, audio], movflags('+faststart'))],
+  ['MP4, two audio tracks', 'mp4', () => made('mp4', [video, audio, audio])],
+  ['MP4, in fragments', 'mp4', () => made('mp4', [video, audio], movflags('+frag_keyframe+empty_moov'))],
   [
     'MP4, in fragments with an index',
     'mp4',
-    () => made('mp4', [film, sound], movflags('+dash+frag_keyframe+empty_moov+global_sidx')),
+    () => made('mp4', [video, audio], movflags('+dash+frag_keyframe+empty_moov+global_sidx')),
   ],
-  ['MOV', 'mov', () => made('mov', [film, sound])],
-  ['MOV, plain samples', 'mov', () => made('mov', [film, played(tone, { encoder: 'pcm_s16le', rate: 48_000 })])],
-  ['M4A', 'mp4', () => made('ipod', [sound])],
+  ['MOV', 'mov', () => made('mov', [video, audio])],
+  ['MOV, plain samples', 'mov', () => made('mov', [video, played(tone, { encoder: 'pcm_s16le', rate: 48_000 })])],
+  ['M4A', 'mp4', () => made('ipod', [audio])],
   ['WebM', 'webm', () => made('webm', [vp8, opus])],
-  ['Matroska', 'webm', () => made('matroska', [film, sound])],
+  ['Matroska', 'webm', () => made('matroska', [video, audio])],
   ['WAV', 'wav', () => made('wav', [played(tone, { encoder: 'pcm_s16le' })])],
   ['WAV of 24 bits', 'wav', () => made('wav', [played(tone, { encoder: 'pcm_s24le', channels: 2, rate: 44_100 })])],
   ['MP3', 'mp3', () => made('mp3', [played(tone, { encoder: 'libmp3lame', rate: 44_100, channels: 2 })])],
@@ -40,7 +40,7 @@ const kinds: [kind: string, format: CheckedFormat, make: () => Promise<Buffer>][
   ['Ogg, Opus', 'ogg', () => made('ogg', [opus])],
   ['Ogg, Vorbis', 'ogg', () => made('ogg', [played(tone, { encoder: 'libvorbis', rate: 44_100, channels: 2 })])],
   ['FLAC', 'flac', () => made('flac', [played(tone, { encoder: 'flac', rate: 44_100 })])],
-  ['AAC', 'aac', () => made('adts', [sound])],
+  ['AAC', 'aac', () => made('adts', [audio])],
 ]
 
 describe.each(kinds)('%s', { timeout: 60_000 }, (_kind, format, make) => {

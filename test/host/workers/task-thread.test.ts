@@ -63,6 +63,13 @@ describe('a thread for tasks', { timeout: 60_000 }, () => {
     await broken.close()
   })
 
+  test('a thread without tasks ends, and the next task has a new one', async () => {
+    const short = new TaskThread<Task, number>({ ...options, idleMs: 1 })
+    await Promise.all([short.run('count'), short.run('count')])
+    await expect.poll(() => short.run('count'), { interval: 100, timeout: 30_000 }).toBe(1)
+    await short.close()
+  })
+
   test('what cannot be sent to a thread fails alone', async () => {
     await expect(thread.run((() => {}) as unknown as Task)).rejects.toThrow('could not be cloned')
     expect(await thread.run('count')).toBe(1)

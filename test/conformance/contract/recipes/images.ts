@@ -1,14 +1,14 @@
 import { encodePng } from '#engines/images/png.ts'
 import type { Recipes } from '../recipe.ts'
 
-const picture = { model: 'demo-image', prompt: 'a red boat', width: 64, height: 64 }
+const imageFile = { model: 'demo-image', prompt: 'a red boat', width: 64, height: 64 }
 
 export const imageRecipes: Recipes = {
   generateImage: {
     succeeds: [
-      { body: picture },
-      { body: { ...picture, return_binary: true, format: 'png' } },
-      { body: picture, as: 'wallet' },
+      { body: imageFile },
+      { body: { ...imageFile, return_binary: true, format: 'png' } },
+      { body: imageFile, as: 'wallet' },
     ],
   },
   simpleGenerateImage: {

@@ -1,6 +1,6 @@
 import { operations } from '#contract/operations/operations.ts'
 import { audit } from '#ledger/audit/audit.ts'
-import { claimId } from '#service/http/idempotency/kept-answer.ts'
+import { claimId } from '#service/http/idempotency/replayed-answer.ts'
 import type { SentPayment } from '../book.ts'
 import { honouredMs } from '../calls/keyed.ts'
 import type { InterestingState } from '../sometimes.ts'
@@ -33,7 +33,7 @@ export async function checkAtRest(world: World): Promise<void> {
   checkRequests(world)
   checkJobs(world)
   checkKeyed(world)
-  noteBooks(world)
+  noteLedger(world)
   const clock = { now: () => world.trueMs() }
   const { findings } = await audit(world.database.auditReader(), { clock })
   for (const { sentence } of findings) world.broken(`The audit says: ${sentence}`)
@@ -116,8 +116,8 @@ function checkKeyed(world: World): void {
   }
 }
 
-/** States that only the books show. */
-function noteBooks({ database, sometimes }: World): void {
+/** States that only the ledger shows. */
+function noteLedger({ database, sometimes }: World): void {
   const shown: [InterestingState, string][] = [
     ['staking credit paid for a call', `SELECT 1 FROM entry WHERE kind = 'STAKING' AND debit = 'system:staking'`],
     ['staking credit was given back', `SELECT 1 FROM entry WHERE kind = 'STAKING' AND credit = 'system:staking'`],

@@ -3,8 +3,8 @@ import { type AuditReader, postgresAuditReader, sqliteAuditReader } from '#ledge
 import { recoveryMs, sharedLapsedMs } from './bounds.ts'
 import { type LedgerRows, readLedger } from './checks/ledger-rows.ts'
 
-/** The books of one store, read behind the service's back. */
-export interface Books {
+/** The ledger of one store, read behind the service's back. */
+export interface TestLedger {
   /** One snapshot, beside a server that writes. */
   read(): Promise<LedgerRows>
   /** The service's own audit, which shares nothing with its ledger. */
@@ -15,13 +15,16 @@ export interface Books {
   lapsedMs: number
 }
 
-export const sqliteBooks = (database: string): Books =>
-  booksOf(async () => sqliteAuditReader(database), { areShared: false, lapsedMs: recoveryMs })
+export const sqliteLedger = (database: string): TestLedger =>
+  ledgerOf(async () => sqliteAuditReader(database), { areShared: false, lapsedMs: recoveryMs })
 
-export const postgresBooks = (url: string): Books =>
-  booksOf(() => postgresAuditReader(url), { areShared: true, lapsedMs: sharedLapsedMs })
+export const postgresLedger = (url: string): TestLedger =>
+  ledgerOf(() => postgresAuditReader(url), { areShared: true, lapsedMs: sharedLapsedMs })
 
-const booksOf = (open: () => Promise<AuditReader>, traits: Pick<Books, 'areShared' | 'lapsedMs'>): Books => ({
+const ledgerOf = (
+  open: () => Promise<AuditReader>,
+  traits: Pick<TestLedger, 'areShared' | 'lapsedMs'>,
+): TestLedger => ({
   read: () => withReader(open, readLedger),
   audit: expiredHoldMs => withReader(open, reader => audit(reader, { expiredHoldMs })),
   ...traits,

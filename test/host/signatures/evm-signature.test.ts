@@ -4,7 +4,14 @@ import fc from 'fast-check'
 import { type Hex, hashMessage, recoverAddress } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
-import { evmSigners, evmSignersBy, hasLowS, isEvmSignature, keyRecovery, recoveries } from '#host/evm-signature.ts'
+import {
+  evmSigners,
+  evmSignersBy,
+  hasLowS,
+  isEvmSignature,
+  keyRecovery,
+  recoveries,
+} from '#host/signatures/evm-signature.ts'
 
 const account = privateKeyToAccount(generatePrivateKey())
 const address = account.address.toLowerCase()

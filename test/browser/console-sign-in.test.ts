@@ -1,0 +1,118 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Page } from 'playwright-core'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type ServedConsole, serveConsole } from './console-service.ts'
+import { withChromium } from './with-chromium.ts'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+withChromium('signing in to the console in a browser', browser => {
+  const closing: (() => Promise<unknown>)[] = []
+  let served: ServedConsole
+  beforeEach(async () => {
+    served = await serveConsole()
+    closing.push(served.close)
+  }, 60_000)
+  afterEach(async () => {
+    for (const close of closing.splice(0).reverse()) await close()
+  })
+
+  /** A browser with an authenticator of its own, which checks its user. */
+  async function visit(viewport = { width: 1280, height: 900 }) {
+    const context = await browser().newContext({ viewport })
+    closing.push(() => context.close())
+    const view = await context.newPage()
+    view.setDefaultTimeout(30_000)
+    const complaints: string[] = []
+    view.on('console', message => complaints.push(message.text()))
+    view.on('pageerror', error => complaints.push(String(error)))
+    const devtools = await context.newCDPSession(view)
+    await devtools.send('WebAuthn.enable')
+    const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        ...{ protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true },
+        ...{ isUserVerified: true, automaticPresenceSimulation: true },
+      },
+    })
+    const verifies = (isUserVerified: boolean) =>
+      devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified })
+    return { view, context, complaints, verifies }
+  }
+
+  const atHost = (link: string) => link.replace('127.0.0.1', 'localhost')
+  const title = (view: Page, name: string) => view.getByRole('heading', { level: 1, name }).waitFor()
+
+  async function addPasskey(view: Page, label: string) {
+    await view.getByRole('link', { name: 'Your sign-in' }).click()
+    await view.getByRole('button', { name: 'Add a passkey' }).click()
+    await view.getByLabel('Name').fill(label)
+    await view.getByRole('button', { name: 'Add', exact: true }).click()
+    await view.getByText(label, { exact: true }).first().waitFor()
+  }
+
+  const findings = async (view: Page) => {
+    await view.evaluate(axe)
+    return view.evaluate(async () => {
+      const { violations } = await (
+        globalThis as never as { axe: { run(): Promise<{ violations: { id: string }[] }> } }
+      ).axe.run()
+      return violations.map(({ id }) => id)
+    })
+  }
+
+  test('a passkey that was added by a link signs in without one, by keyboard alone', async () => {
+    const { view, complaints } = await visit()
+    await view.goto(atHost(await served.link()))
+    await title(view, 'Overview')
+    await addPasskey(view, 'my laptop')
+    await view.getByRole('button', { name: 'Sign out' }).click()
+    await title(view, 'farebox console')
+    await view.goto(new URL(view.url()).origin)
+    await view.getByRole('button', { name: 'Sign in with a passkey' }).focus()
+    await view.keyboard.press('Enter')
+    await view.getByRole('button', { name: 'Sign out' }).waitFor()
+    await view.getByRole('link', { name: 'Your sign-in' }).click()
+    await view.getByText('this one').waitFor()
+    // A refused request is written to the log of the browser by itself.
+    expect(complaints.filter(each => !/401|403/.test(each))).toEqual([])
+  }, 60_000)
+
+  test('who does not pass the check of the authenticator is not signed in', async () => {
+    const { view, verifies } = await visit()
+    await view.goto(atHost(await served.link()))
+    await addPasskey(view, 'my laptop')
+    await view.getByRole('button', { name: 'Sign out' }).click()
+    await verifies(false)
+    await view.getByRole('button', { name: 'Sign in with a passkey' }).click()
+    await expect
+      .poll(() => view.getByRole('alert').first().innerText(), { timeout: 30_000 })
+      .toMatch(/No passkey was used/)
+  }, 90_000)
+
+  test('at an address in numbers the page names the one where passkeys work', async () => {
+    const { view } = await visit()
+    const { origin } = new URL(await served.link())
+    await view.goto(origin)
+    await view.getByRole('link', { name: atHost(origin) }).waitFor()
+    expect(await view.getByRole('button', { name: /passkey/ }).count()).toBe(0)
+  }, 60_000)
+
+  test.each([1280, 360])(
+    'the pages of signing in have no finding of axe and fit: %i px',
+    async width => {
+      const { view } = await visit({ width, height: 800 })
+      await view.goto(atHost(await served.link()))
+      await title(view, 'Overview')
+      await addPasskey(view, 'my laptop')
+      expect(await findings(view)).toEqual([])
+      const isWide = () => view.evaluate('document.documentElement.scrollWidth > innerWidth')
+      expect(await isWide()).toBe(false)
+      await view.getByRole('button', { name: 'Sign out' }).click()
+      await view.getByRole('button', { name: 'Sign in with a passkey' }).waitFor()
+      expect(await findings(view)).toEqual([])
+      expect(await isWide()).toBe(false)
+    },
+    60_000,
+  )
+})

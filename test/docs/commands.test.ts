@@ -1,0 +1,121 @@
+/** The commands and programs that documents show: the commands have these words and flags, and the programs these names. */
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseSync } from 'rolldown/utils'
+import { describe, expect, test } from 'vitest'
+import * as agent from '#agent/index.ts'
+import { assistantClients } from '#cli/assistants/clients.ts'
+import { commands } from '#cli/commands.ts'
+import { synopsesOf } from '#cli/show/help.ts'
+import * as contract from '#contract/index.ts'
+import { listing } from '#mcp/listing.generated.ts'
+import * as service from '#service/index.ts'
+import * as toolkit from '#toolkit/index.ts'
+import { blocksOf, commandsOf, root } from './pages.ts'
+
+const documents = globSync(['README.md', 'CONTRIBUTING.md', 'docs/**/*.md', 'examples/README.md'], { cwd: root })
+  .map(path => path.replaceAll('\\', '/'))
+  .filter(path => !/docs\/(decisions|reference)\//.test(path))
+  .sort()
+
+const usages = new Map(
+  await Promise.all(
+    commands.map(async ({ name, load }) => {
+      const { usage } = await load()
+      const words = synopsesOf(name, usage).flatMap(synopsis => synopsis.words)
+      const flags = new Set(usage.match(/(?<![\w-])--[a-z][a-z-]*/g))
+      return [name, { words, flags: flags.add('--help') }] as const
+    }),
+  ),
+)
+const scripts = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts as Record<string, string>
+
+interface Shown {
+  place: string
+  line: string
+}
+
+/** The commands of farebox in blocks, and in the running text. */
+const shown: Shown[] = documents.flatMap(place => {
+  const text = readFileSync(join(root, place), 'utf8')
+  const inBlocks = blocksOf(place).flatMap(block => (block.language === 'sh' ? commandsOf(block) : []))
+  const inText = [...text.matchAll(/(?<!`)`([^`\n]+)`(?!`)/g)].map(([, code = '']) => code)
+  return [...inBlocks, ...inText].map(line => ({ place, line }))
+})
+
+const ofFarebox = shown.flatMap(({ place, line }) =>
+  [...line.matchAll(/(?:^|[\s(])(?:farebox|(?:npx )?(?:node )?\S*bin\/farebox\.mjs) ([a-z][^|)#>]*)/g)].map(
+    ([, words = '']) => ({ place, line, words: words.trim().split(/\s+/) }),
+  ),
+)
+
+/** What follows the name where it is no command: a client's own command, and the first words of a signed statement. */
+const notCommands: ReadonlySet<string> = new Set(['node', 'statement'])
+
+/** What is wrong with a command; null if nothing is. */
+function faultOf([command = '', ...rest]: readonly string[]): string | null {
+  if (command === 'help' || notCommands.has(command)) return null
+  const usage = usages.get(command)
+  if (!usage) return `there is no command ${command}`
+  const [word = ''] = rest
+  const isWord = /^[a-z][a-z-]+$/.test(word)
+  if (usage.words.length > 0 && isWord && !usage.words.includes(word)) return `${command} has no word ${word}`
+  const flags = rest.filter(each => each.startsWith('--')).map(each => each.replace(/[=,.;:`…\]].*$/, ''))
+  const unknown = flags.find(flag => flag !== '--' && !usage.flags.has(flag))
+  if (unknown) return `${command} has no ${unknown}`
+  if (command === 'call' && isWord && !listing.tools.some(({ name }) => name === word)) return `no tool ${word}`
+  if (command === 'install' && isWord && !assistantClients.some(({ name }) => name === word)) return `no client ${word}`
+  return null
+}
+
+test('the commands in documents have these words and flags', () => {
+  expect(ofFarebox.length).toBeGreaterThan(150)
+  const wrong = ofFarebox.flatMap(({ place, line, words }) => {
+    const fault = faultOf(words)
+    return fault === null ? [] : [`${place}: ${line}: ${fault}`]
+  })
+  expect(wrong).toEqual([])
+})
+
+test('a wrong one is found', () => {
+  expect(faultOf(['wallte'])).toMatch(/no command/)
+  expect(faultOf(['wallet', 'crate'])).toMatch(/no word/)
+  expect(faultOf(['keys', 'create', '--eur'])).toMatch(/no --eur/)
+  expect(faultOf(['call', 'chta'])).toMatch(/no tool/)
+})
+
+test('each script of npm in documents is in package.json', () => {
+  const named = shown.flatMap(({ place, line }) =>
+    [...line.matchAll(/\bnpm run ([\w:-]+)/g)].map(([, name = '']) => ({ place, name })),
+  )
+  expect(named.length).toBeGreaterThan(20)
+  expect(named.filter(({ name }) => scripts[name] === undefined)).toEqual([])
+})
+
+describe('programs in documents', () => {
+  const doors: Record<string, object> = {
+    farebox: agent,
+    'farebox/contract': contract,
+    'farebox/service': service,
+    'farebox/toolkit': toolkit,
+  }
+  const programs = documents.flatMap(place =>
+    blocksOf(place)
+      .filter(({ language }) => /^(js|ts|mjs|javascript|typescript)$/.test(language))
+      .map(({ text }, at) => [`${place} ${at + 1}`, text] as const),
+  )
+
+  test.each(programs)('%s can be read, and imports names that are there', (_, text) => {
+    const { errors, program } = parseSync('program.ts', text)
+    expect(errors).toEqual([])
+    for (const statement of program.body) {
+      if (statement.type !== 'ImportDeclaration' || !(statement.source.value in doors)) continue
+      const names = statement.specifiers.flatMap(each =>
+        each.type === 'ImportSpecifier' && each.importKind !== 'type' && 'name' in each.imported
+          ? [each.imported.name]
+          : [],
+      )
+      expect(Object.keys(doors[statement.source.value] ?? {})).toEqual(expect.arrayContaining(names))
+    }
+  })
+})

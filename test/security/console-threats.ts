@@ -1,0 +1,235 @@
+import { shown, type Threat } from './threat.ts'
+
+const odd = (...titles: string[]) => shown('operator/queries/operator.test.ts', ...titles)
+const matrix = (...titles: string[]) => shown('operator/console/console-matrix.test.ts', ...titles)
+const attacks = (...titles: string[]) => shown('operator/console/console-attacks.test.ts', ...titles)
+
+const passkeys = (...titles: string[]) => shown('operator/sign-in/passkeys.test.ts', ...titles)
+
+/** Threats to the operators' console (O). */
+export const consoleThreats: readonly Threat[] = [
+  {
+    id: 'O1',
+    threat: 'a link of the console that is opened again, late, by two browsers at once, or read from the ledger',
+    answer: 'one browser gets in, within five minutes; the ledger holds only hashes',
+    shownBy: [
+      attacks(
+        'O1: a link works once, and within five minutes',
+        'O1: of browsers that spend one link at once, one gets in',
+        'O1: neither links nor sessions are in the store, only their hashes',
+      ),
+      shown(
+        'operator/console/sessions-postgres.test.ts',
+        'O1: two processes know one session, and one link lets one browser in',
+      ),
+    ],
+  },
+  {
+    id: 'O2',
+    threat: 'guessed links',
+    answer: '410, and after twenty from one address 429',
+    shownBy: [attacks('O2: whoever guesses waits; another address does not', 'O2: "" is not a link')],
+  },
+  {
+    id: 'O3',
+    threat:
+      'a session that the attacker chose or knows half of, such as a cookie that was sent to another port of the machine',
+    answer: 'each sign-in makes new secrets; a request needs the cookie and a key that only the page has',
+    shownBy: [
+      attacks(
+        'O3: the secrets of a session are new, whatever cookie the browser had',
+        'O3: the cookie alone opens nothing, nor the key, nor halves of two sessions',
+      ),
+    ],
+  },
+  {
+    id: 'O4',
+    threat: 'a session that was left open',
+    answer: 'it ends after half an hour without use and after eight hours; a command ends all at once',
+    shownBy: [
+      attacks(
+        'O4: a session ends after half an hour without use',
+        'O4: a session ends after eight hours, however busy it is',
+        'O4: signing out ends this session; an owner or a terminal ends all, and links that were not opened',
+      ),
+    ],
+  },
+  {
+    id: 'O5',
+    threat: 'an operator who goes beyond the role',
+    answer: '403',
+    shownBy: [
+      attacks('O5: a role does what it may and no more'),
+      matrix(
+        'every route has its row here',
+        'O5: POST /api/operator/customer.credit is for owner and above',
+        'O5: another method, path or case of a route is no way around its role',
+      ),
+      shown(
+        'operator/console/operator-api.test.ts',
+        'O5: looking is for every role, helping for support, money for owners',
+      ),
+    ],
+  },
+  {
+    id: 'O6',
+    threat: 'another site, or another port of the machine, that acts with the operator’s session (CSRF)',
+    answer: '403 by Sec-Fetch-Site and Origin; only JSON is accepted',
+    shownBy: [
+      attacks(
+        'O6: a request from another site is refused although it has the session',
+        'O6: an act with another origin is refused where a browser names no site',
+        'O6: a body as "text/plain" is refused: a form of another site can send it',
+      ),
+      matrix(
+        'O6: of all sites, origins, hosts and kinds of body only the console’s own page acts',
+        'O6: a body that is too long, chunked, an array or no JSON is refused',
+      ),
+      shown('browser/console.test.ts', 'O6: another site on this machine frames it, reads it and acts on it in vain'),
+    ],
+  },
+  {
+    id: 'O7',
+    threat: 'a host name whose DNS points at the console (rebinding)',
+    answer: '403 for every host but its own',
+    shownBy: [attacks('O7: a request for "evil.example" is refused, the page too')],
+  },
+  {
+    id: 'O8',
+    threat: 'the console in a frame (clickjacking), or markup in what it shows',
+    answer: 'no page may frame it; only its own script runs, which makes no markup (Trusted Types)',
+    shownBy: [
+      attacks('O8: / cannot be framed, cached or given another script'),
+      shown(
+        'browser/console.test.ts',
+        'O8: words of customers are texts: in a name, an e-mail, a note, a reason, a model',
+      ),
+    ],
+  },
+  {
+    id: 'O9',
+    threat: 'a customer at the operators’ address, and an operator’s session at the API',
+    answer: '401: neither counts at the other',
+    shownBy: [
+      attacks(
+        'O9: a customer’s key is nothing here, and an operator’s session nothing at the API',
+        'O9: without a session every path of the API answers alike',
+      ),
+    ],
+  },
+  {
+    id: 'O10',
+    threat: 'the console in plain HTTP on an address that other machines reach',
+    answer: 'the service does not start',
+    shownBy: [shown('service/config/read-config.test.ts', 'O10: the console listens on loopback alone')],
+  },
+  {
+    id: 'O11',
+    threat:
+      'odd values at the operators’ API: NUL, half characters, wildcards, SQL, prototype keys, numbers for texts, days of the year 0',
+    answer: 'an answer or a refusal in words, on both stores; nothing fails, and the ledger adds up',
+    shownBy: [
+      odd(
+        'O11: customers answers or refuses every odd value of every member',
+        'O11: after all of it the ledger adds up',
+      ),
+      odd(
+        'O11: a member named __proto__ or constructor is refused, and changes no other object',
+        'O11: an amount is taken as it is written, or not at all',
+        'O11: a search takes % _ and \\ as they are',
+      ),
+      shown(
+        'operator/queries/operator-postgres.test.ts',
+        'O11: customers answers or refuses every odd value of every member',
+      ),
+    ],
+  },
+  {
+    id: 'O12',
+    threat: 'a double click, a lost answer that is asked for again, and two operators who act on one customer at once',
+    answer: 'one credit for each id, one refund for each request, and a state that the log agrees with',
+    shownBy: [
+      matrix(
+        'O12: a double click credits once; two credits of two dialogs are two',
+        'O12: however many refund a request at once, its charge goes back once',
+        'O12: suspended and resumed at once, the customer is in the state of the last row of the log',
+      ),
+      shown(
+        'cli/customers.test.ts',
+        'a credit with one id is given once, and the second answer says so',
+        'a credit names the id with which it may be repeated',
+      ),
+    ],
+  },
+  {
+    id: 'O13',
+    threat: 'a customer’s words that control an operator’s terminal: control characters, invisible ones, turned text',
+    answer: 'escaped in tables, facts and JSON; a name takes none',
+    shownBy: [
+      shown('cli/customers.test.ts', 'no text of a customer controls the terminal, in a table, a page or JSON'),
+    ],
+  },
+  {
+    id: 'O14',
+    threat: 'a passkey’s assertion that is sent again, late or from another browser',
+    answer: '401: a challenge is bound to one browser or session, and works once within five minutes',
+    shownBy: [
+      passkeys(
+        'O14: an assertion that is sent again signs nobody in',
+        'O14: an assertion for another browser, or one that is too old, signs nobody in',
+      ),
+    ],
+  },
+  {
+    id: 'O15',
+    threat:
+      'an assertion or a passkey for another origin or host, without a check of the user, of a copy, or of another key',
+    answer: '401, and no such passkey is added',
+    shownBy: [
+      passkeys(
+        'O15: an assertion with another origin signs nobody in',
+        'O15: an assertion with a count that does not grow signs nobody in',
+        'O15: another key that names the same passkey signs nobody in',
+        'O15: a passkey with no check of the user is not added',
+        'O15: a challenge to sign in or to prove adds no passkey, and one to add signs nobody in',
+      ),
+    ],
+  },
+  {
+    id: 'O16',
+    threat: 'guesses at the console’s sign-in, many at once or at several workers',
+    answer: '429: after four failures each try waits twice as long, up to 15 minutes; the count is in the ledger',
+    shownBy: [
+      passkeys(
+        'O16: who guesses waits longer and longer; another address does not',
+        'O16: of guesses at once, one is looked at',
+      ),
+      shown('operator/console/sessions-postgres.test.ts', 'O16: two processes count the tries of one address together'),
+    ],
+  },
+  {
+    id: 'O17',
+    threat: 'an operator who was removed, reset or given a lower role and goes on; the last owner’s removal',
+    answer: '401 or 403 at once; the last owner stays',
+    shownBy: [
+      passkeys(
+        'O17: an operator who is removed or reset is signed out everywhere, and the passkey is forgotten',
+        'O17: a lower role holds at once, for sessions that are open',
+        'O17: a link that gives less than the role of its operator adds no passkey, nor does one that names nobody',
+      ),
+      shown(
+        'ledger/store/sqlite.test.ts',
+        'the last owner neither goes nor becomes less, also where two owners remove each other',
+      ),
+    ],
+  },
+  {
+    id: 'O18',
+    threat: 'a session that is taken over and gives away credit, or makes operators or passkeys',
+    answer:
+      '403 without a proof of the last five minutes, for credit above 100 USD in an hour and for all that manages operators',
+    shownBy: [
+      passkeys('O18: acts that cannot be taken back need a proof of the last five minutes, and small ones do not'),
+    ],
+  },
+]
