@@ -13,7 +13,8 @@ try {
   const offers = await Promise.all(
     drawing.map(async ({ id, video }) => {
       const choices = { model: id, duration: video.durations[0], resolution: video.resolutions[0] }
-      return { choices, usd: (await tools.video_quote(choices)).output.price_usd }
+      const given = { ...choices, prompt: 'A kite over the sea' }
+      return { choices, usd: (await tools.estimate({ tool: 'video_create', arguments: given })).output.at_most_usd }
     }),
   )
   const [cheapest] = offers.toSorted((one, other) => one.usd - other.usd)
