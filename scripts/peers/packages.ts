@@ -14,7 +14,6 @@ export const engines = {
   linkedom: '0.18.12',
   mammoth: '1.13.0',
   nsfwjs: '4.3.0',
-  sharp: '0.35.5',
   unpdf: '1.7.0',
   xlsx: '0.18.5',
 }

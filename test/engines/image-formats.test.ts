@@ -7,7 +7,7 @@ import { colouredPng } from '../service/image-models.ts'
 /** A thread has to start, on a machine that may be busy. */
 const threadMs = 60_000
 
-describe('images of other formats', { tags: ['engines'] }, () => {
+describe('images of other formats', () => {
   const worker = convertWorker()
   const demo = demoImageWorker()
   const never = new AbortController().signal

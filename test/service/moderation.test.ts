@@ -11,7 +11,7 @@ import type { Model } from '#service/models/model.ts'
 import { upstream } from '../engines/openai/upstream.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
-/** What is used of `sharp`, which is there only where its tests run. */
+/** What is used of `sharp`, which is an optional package of farebox. */
 interface Image {
   png(): Image
   toFormat(format: string): Image
@@ -118,7 +118,7 @@ test('without a moderator, safe mode succeeds and no header tells of content', a
   }
 })
 
-describe('a sexual image in safe mode', { tags: ['engines'] }, () => {
+describe('a sexual image in safe mode', () => {
   const contrast = async (bytes: Buffer): Promise<number> => {
     const sharp = await loadSharp()
     const { channels } = await sharp(bytes).greyscale().stats()
@@ -181,7 +181,7 @@ describe('the local moderator', { timeout: 60_000, tags: ['engines'] }, () => {
   })
 })
 
-describe('a moderation server', { tags: ['engines'] }, () => {
+describe('a moderation server', () => {
   const applied = (types: string[]) => ({ category_applied_input_types: { 'sexual/minors': types } })
   test.each([
     ['flags nothing', { categories: { sexual: false, violence: false } }, { ...innocent, isViolation: false }],

@@ -150,7 +150,7 @@ export async function openService(options: OpenServiceOptions = {}): Promise<Ope
     log,
   })
   await service.start()
-  const request = async (path: string, init?: RequestInit) => service.app.request(path, init)
+  const request = async (path: string, init?: RequestInit) => service.app.request(path, await withBytes(init))
   return {
     service,
     store,
@@ -176,6 +176,15 @@ export async function openService(options: OpenServiceOptions = {}): Promise<Ope
       if (!options.folder) await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** Node writes on to a form that a service has stopped reading, and fails unhandled, so a form goes as its bytes. */
+async function withBytes(init: RequestInit | undefined): Promise<RequestInit | undefined> {
+  if (!(init?.body instanceof FormData)) return init
+  const form = new Response(init.body)
+  const headers = new Headers(init.headers)
+  headers.set('content-type', form.headers.get('content-type') ?? '')
+  return { ...init, headers, body: await form.arrayBuffer() }
 }
 
 const figuresFor = (token: string | undefined, counts: LedgerCounts) =>
