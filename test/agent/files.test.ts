@@ -73,7 +73,7 @@ test('a pipe that nobody writes to is no file, and is not waited for', { tags: [
 })
 
 test('an image is no video', async () => {
-  await expect(narrow.asMediaUrl(join(inputs, 'b.png'), 'video')).rejects.toThrow('not video')
+  await expect(narrow.asMediaUrl(join(inputs, 'b.png'), 'video')).rejects.toThrow('MP4, MOV or WebM')
 })
 
 describe('a text', () => {
