@@ -10,8 +10,8 @@ const passkeys = (...titles: string[]) => shown('operator/sign-in/passkeys.test.
 export const consoleThreats: readonly Threat[] = [
   {
     id: 'O1',
-    threat: 'a link of the console that is opened again, late, by two browsers at once, or read from the ledger',
-    answer: 'one browser gets in, within five minutes; the ledger holds only hashes',
+    threat: 'a console link that is opened twice, late or by two browsers at once, or is read from the ledger',
+    answer: 'one browser signs in, within five minutes; the ledger holds only hashes',
     shownBy: [
       attacks(
         'O1: a link works once, and within five minutes',
@@ -27,14 +27,13 @@ export const consoleThreats: readonly Threat[] = [
   {
     id: 'O2',
     threat: 'guessed links',
-    answer: '410, and after twenty from one address 429',
+    answer: '410; after twenty guesses from one address, 429',
     shownBy: [attacks('O2: whoever guesses waits; another address does not', 'O2: "" is not a link')],
   },
   {
     id: 'O3',
-    threat:
-      'a session that the attacker chose or knows half of, such as a cookie that was sent to another port of the machine',
-    answer: 'each sign-in makes new secrets; a request needs the cookie and a key that only the page has',
+    threat: 'a session id that an attacker chose, or a cookie that leaked to another port of the machine',
+    answer: 'each sign-in creates new secrets; a request needs both the cookie and a key that only the page has',
     shownBy: [
       attacks(
         'O3: the secrets of a session are new, whatever cookie the browser had',
@@ -44,8 +43,8 @@ export const consoleThreats: readonly Threat[] = [
   },
   {
     id: 'O4',
-    threat: 'a session that was left open',
-    answer: 'it ends after half an hour without use and after eight hours; a command ends all at once',
+    threat: 'an abandoned session',
+    answer: 'it ends after half an hour without use, and after eight hours; one command ends every session',
     shownBy: [
       attacks(
         'O4: a session ends after half an hour without use',
@@ -56,7 +55,7 @@ export const consoleThreats: readonly Threat[] = [
   },
   {
     id: 'O5',
-    threat: 'an operator who goes beyond the role',
+    threat: 'an operator who exceeds their role',
     answer: '403',
     shownBy: [
       attacks('O5: a role does what it may and no more'),
@@ -96,8 +95,8 @@ export const consoleThreats: readonly Threat[] = [
   },
   {
     id: 'O8',
-    threat: 'the console in a frame (clickjacking), or markup in what it shows',
-    answer: 'no page may frame it; only its own script runs, which makes no markup (Trusted Types)',
+    threat: 'the console in a frame (clickjacking), or markup in the data that it shows',
+    answer: 'no page may frame it; only its own script runs, and it never turns text into markup (Trusted Types)',
     shownBy: [
       attacks('O8: / cannot be framed, cached or given another script'),
       shown(
@@ -108,8 +107,8 @@ export const consoleThreats: readonly Threat[] = [
   },
   {
     id: 'O9',
-    threat: 'a customer at the operators’ address, and an operator’s session at the API',
-    answer: '401: neither counts at the other',
+    threat: 'a customer’s key at the console, and an operator’s session at the API',
+    answer: '401',
     shownBy: [
       attacks(
         'O9: a customer’s key is nothing here, and an operator’s session nothing at the API',
@@ -126,8 +125,8 @@ export const consoleThreats: readonly Threat[] = [
   {
     id: 'O11',
     threat:
-      'odd values at the operators’ API: NUL, half characters, wildcards, SQL, prototype keys, numbers for texts, days of the year 0',
-    answer: 'an answer or a refusal in words, on both stores; nothing fails, and the ledger adds up',
+      'hostile values at the console’s API: NUL, unpaired surrogates, wildcards, SQL, prototype keys, numbers in place of text, dates in the year 0',
+    answer: 'an answer or a refusal with a reason, on both stores; no crash, and the ledger adds up',
     shownBy: [
       odd(
         'O11: customers answers or refuses every odd value of every member',
@@ -146,8 +145,8 @@ export const consoleThreats: readonly Threat[] = [
   },
   {
     id: 'O12',
-    threat: 'a double click, a lost answer that is asked for again, and two operators who act on one customer at once',
-    answer: 'one credit for each id, one refund for each request, and a state that the log agrees with',
+    threat: 'a double click, a retry after a lost answer, and two operators who change one customer at once',
+    answer: 'one credit for each id, one refund for each request, and a state that matches the audit log',
     shownBy: [
       matrix(
         'O12: a double click credits once; two credits of two dialogs are two',
@@ -163,15 +162,16 @@ export const consoleThreats: readonly Threat[] = [
   },
   {
     id: 'O13',
-    threat: 'a customer’s words that control an operator’s terminal: control characters, invisible ones, turned text',
-    answer: 'escaped in tables, facts and JSON; a name takes none',
+    threat:
+      'a customer’s text that manipulates an operator’s terminal: control characters, invisible characters, reversed text',
+    answer: 'escaped in tables, facts and JSON; names cannot contain them',
     shownBy: [
       shown('cli/customers.test.ts', 'no text of a customer controls the terminal, in a table, a page or JSON'),
     ],
   },
   {
     id: 'O14',
-    threat: 'a passkey’s assertion that is sent again, late or from another browser',
+    threat: 'a passkey assertion that is replayed, late, or sent from another browser',
     answer: '401: a challenge is bound to one browser or session, and works once within five minutes',
     shownBy: [
       passkeys(
@@ -183,7 +183,7 @@ export const consoleThreats: readonly Threat[] = [
   {
     id: 'O15',
     threat:
-      'an assertion or a passkey for another origin or host, without a check of the user, of a copy, or of another key',
+      'an assertion or a passkey for another origin or host, without user verification, from a cloned authenticator, or with another key',
     answer: '401, and no such passkey is added',
     shownBy: [
       passkeys(
@@ -197,8 +197,9 @@ export const consoleThreats: readonly Threat[] = [
   },
   {
     id: 'O16',
-    threat: 'guesses at the console’s sign-in, many at once or at several workers',
-    answer: '429: after four failures each try waits twice as long, up to 15 minutes; the count is in the ledger',
+    threat: 'guessing at the console’s sign-in, many times at once or at several workers',
+    answer:
+      '429: after four failures, each further attempt has to wait twice as long, up to 15 minutes; the count is in the ledger',
     shownBy: [
       passkeys(
         'O16: who guesses waits longer and longer; another address does not',
@@ -209,7 +210,7 @@ export const consoleThreats: readonly Threat[] = [
   },
   {
     id: 'O17',
-    threat: 'an operator who was removed, reset or given a lower role and goes on; the last owner’s removal',
+    threat: 'an operator who continues after being removed, reset or demoted; removing the last owner',
     answer: '401 or 403 at once; the last owner stays',
     shownBy: [
       passkeys(
@@ -225,9 +226,9 @@ export const consoleThreats: readonly Threat[] = [
   },
   {
     id: 'O18',
-    threat: 'a session that is taken over and gives away credit, or makes operators or passkeys',
+    threat: 'a hijacked session that gives away credit, or creates operators or passkeys',
     answer:
-      '403 without a proof of the last five minutes, for credit above 100 USD in an hour and for all that manages operators',
+      '403 for credit above 100 USD in an hour and for managing operators, unless the operator signed in or confirmed a passkey in the last five minutes',
     shownBy: [
       passkeys('O18: acts that cannot be taken back need a proof of the last five minutes, and small ones do not'),
     ],

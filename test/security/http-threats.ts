@@ -34,7 +34,7 @@ export const httpThreats: readonly Threat[] = [
   {
     id: 'G3',
     threat: 'requests with two conflicting lengths, and line breaks in header values',
-    answer: '400, and nothing after it is answered; no text of a caller or an upstream starts a header',
+    answer: '400, and nothing after it is answered; no text from a caller or an upstream can start a header',
     shownBy: [
       shown(
         'service/socket-attacks.test.ts',
@@ -112,7 +112,7 @@ export const httpThreats: readonly Threat[] = [
   },
   {
     id: 'G9',
-    threat: 'leaving a stream at any of its events',
+    threat: 'leaving a stream at any event',
     answer: 'the engine continues unread for up to 30 s, and its work is charged',
     shownBy: [
       shown(
@@ -130,7 +130,7 @@ export const httpThreats: readonly Threat[] = [
   },
   {
     id: 'G11',
-    threat: 'other headers, keys or spellings that should count as another caller',
+    threat: 'other headers, keys or spellings, to count as another caller',
     answer: 'counted as the same caller',
     shownBy: [
       shown(
@@ -151,7 +151,7 @@ export const httpThreats: readonly Threat[] = [
   {
     id: 'G13',
     threat: 'line breaks and terminal escape sequences in what is logged',
-    answer: 'no text of a caller is in the log',
+    answer: 'the log contains no text from callers',
     shownBy: [
       shown(
         'service/http-attacks.test.ts',
@@ -163,7 +163,7 @@ export const httpThreats: readonly Threat[] = [
   {
     id: 'G14',
     threat: 'ids that are file paths',
-    answer: 'no file is opened by a name from a caller',
+    answer: 'a name from a caller never opens a file',
     shownBy: [shown('service/http-attacks.test.ts', 'G14: ../../../../etc/passwd leads to no file')],
   },
   {
@@ -263,7 +263,7 @@ export const httpThreats: readonly Threat[] = [
   },
   {
     id: 'G23',
-    threat: 'truncated or mislabelled audio or video in a chat, which would be charged all the same',
+    threat: 'truncated or mislabelled audio or video in a chat, which would be charged anyway',
     answer: 'checked by its bytes and complete, or 400 before anything is held',
     shownBy: [
       shown(

@@ -150,7 +150,7 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'S3',
-    threat: 'making a model generate much that is not text, or a cheap start before an expensive end',
+    threat: 'making a model generate a lot that is not text, or a cheap beginning before an expensive end',
     answer: 'counted and charged like text',
     shownBy: [
       shown(

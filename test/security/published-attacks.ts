@@ -193,7 +193,7 @@ export const publishedAttacks: readonly Threat[] = [
   },
   {
     id: '22',
-    threat: 'a dozen payers at once over one key',
+    threat: 'a dozen payers at once with one facilitator key',
     answer: 'every funded payment is settled',
     shownBy: [
       shown(

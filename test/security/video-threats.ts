@@ -10,7 +10,7 @@ export const videoThreats: readonly Threat[] = [
   },
   {
     id: 'V2',
-    threat: 'an engine that goes silent, so that its work is refunded although it still bills for it',
+    threat: 'an engine that goes silent, so that its work is refunded although the operator still pays for it',
     answer: 'silence is not a failure: the job is polled again, and refunded after a day',
     shownBy: [
       shown(
@@ -78,7 +78,7 @@ export const videoThreats: readonly Threat[] = [
   },
   {
     id: 'V8',
-    threat: 'a consent that is requested again and again',
+    threat: 'a consent that is requested repeatedly',
     answer: 'nothing is held or charged before it is given',
     shownBy: [shown('service/video.test.ts', 'V8 §3.2 an image needs consent, charges nothing, and passes with it')],
   },

@@ -120,7 +120,7 @@ export const walletThreats: readonly Threat[] = [
   {
     id: 'W11',
     threat: 'a service that always reports low credit to a wallet that refills',
-    answer: 'one refill, within the caps; no more until the owner has looked',
+    answer: 'one refill, within the caps; refills then stop until the owner resumes them',
     shownBy: [
       shown(
         'agent/refill.test.ts',
@@ -188,7 +188,7 @@ export const walletThreats: readonly Threat[] = [
     id: 'W16',
     threat: 'a model, another web page or another local program that attacks the page that creates a wallet',
     answer:
-      'the link works once and is in no answer; no cap above the environment’s, no passphrase in a form, one wallet',
+      'the link works once and appears in no answer; caps cannot exceed those in the environment, no client form asks for a passphrase, and one wallet is created',
     shownBy: [
       shown(
         'agent/wallet-page.test.ts',
