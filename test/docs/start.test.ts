@@ -201,7 +201,7 @@ test('an agent: a program calls a model, and its wallet pays', {
   const text = await follow('docs/start/agent.md')
   expect(text).toMatch(/It costs at most 0\.\d+ USD\./)
   expect(text).toContain('This is demo-chat')
-  expect(text).toMatch(/It cost 0\.\d+ USD; 4\.99\d* USD of credit are left\./)
+  expect(text).toMatch(/It cost 0\.\d+ USD; 4\.99\d* USD of credit is left\./)
   await expect(golden(text)).toMatchFileSnapshot(recorded('agent'))
 })
 
