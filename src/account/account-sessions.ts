@@ -3,7 +3,7 @@ import { type ApiKeyRecord, type ApiKeys, counts } from '#access/keys/api-keys.t
 import { planOf } from '#access/limits/limit-rules.ts'
 import type { AccessSettings } from '#access/payment-required.ts'
 import { type Clock, hourMs, minuteMs } from '#contract/time.ts'
-import { hashOfSecret } from '#host/page-guards.ts'
+import { hashOfSecret } from '#host/pages/page-guards.ts'
 import { CustomerPlans } from '#ledger/accounts/customers.ts'
 import { type KeyPrincipal, type Principal, subjectOf, type WalletPrincipal } from '#ledger/accounts/principal.ts'
 import { WalletAccounts, walletAccountId } from '#ledger/accounts/wallet-accounts.ts'

@@ -1,5 +1,26 @@
 import { roomOf, rooms, targetOf } from './rooms.ts'
-import type { ParsedFile, Violation } from './source-file.ts'
+import type { ParsedFile, SourceFile, Violation } from './source-file.ts'
+
+/** More of them hide what belongs together. */
+const MAX_FILES_BESIDE_FOLDERS = 8
+
+/** Files in the folder of each room itself. Those of tools, prompts, resources and pages are a list, so they don't count. */
+export const filesBesideFolders = <File extends Pick<SourceFile, 'path'>>(files: readonly File[]) =>
+  Object.entries(rooms)
+    .filter(([, { folder }]) => folder.startsWith('src/'))
+    .map(([name, { folder }]) => ({
+      name,
+      beside: files.filter(({ path }) => path.startsWith(`${folder}/`) && !path.slice(folder.length + 1).includes('/')),
+    }))
+
+export const crowdedRooms = (files: readonly Pick<SourceFile, 'path'>[]): Violation[] =>
+  filesBesideFolders(files)
+    .filter(({ beside }) => beside.length > MAX_FILES_BESIDE_FOLDERS)
+    .map(({ name, beside }) => ({
+      path: beside[0]?.path ?? name,
+      line: 1,
+      message: `is one of ${beside.length} files beside the folders of ${name}; ${MAX_FILES_BESIDE_FOLDERS} are the most`,
+    }))
 
 /** Folders of one room that need each other, by types too: what goes in a circle is one thing in two places. */
 export function folderCircles(files: readonly ParsedFile[]): Violation[] {

@@ -1,10 +1,14 @@
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { filesBesideFolders } from './folder-rule.ts'
 import { bannedTerms } from './glossary.ts'
 import { roomOf, rooms, targetOf } from './rooms.ts'
 import { type Node, type ParsedFile, parseFile, walk } from './source-file.ts'
 
-/** Prints how large the house is, from its syntax trees, beside the goals. `--words` lists the banned words too. */
+/**
+ * Prints how large the source is, from its syntax trees, beside the goals. `--words` also lists the banned words, and
+ * `--files` the largest and the smallest files, the smallest with the files that import them.
+ */
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -39,13 +43,7 @@ function functionLines(file: ParsedFile): number[] {
 const roomNames = Object.keys(rooms)
 const inRoom = (name: string) => sources.filter(({ path }) => roomOf(path) === name)
 
-/** Files that lie in the folder of a room itself; those of tools, prompts and resources are its contents. */
-const beside = roomNames
-  .filter(name => rooms[name]?.folder.startsWith('src/'))
-  .map(name => {
-    const own = inRoom(name).filter(({ path }) => !path.slice(`${rooms[name]?.folder}/`.length).includes('/'))
-    return [name, own.length] as const
-  })
+const beside = filesBesideFolders(sources).map(({ name, beside }) => [name, beside.length] as const)
 const largest = roomNames.map(name => [name, sum(inRoom(name).map(file => file.lines))] as const)
 const most = (entries: readonly (readonly [string, number])[]) =>
   [...entries].sort(([, one], [, other]) => other - one)[0] ?? ['', 0]
@@ -114,3 +112,12 @@ for (const [name, all] of largest)
 for (const circle of inCircles) process.stdout.write(`circle: ${circle.join(' ')}\n`)
 if (process.argv.includes('--words'))
   for (const { path, line, message } of words) process.stdout.write(`${path}:${line} ${message}\n`)
+if (process.argv.includes('--files')) {
+  process.stdout.write('\n')
+  const large = sources.filter(file => file.lines >= 375).sort((one, other) => other.lines - one.lines)
+  for (const { path, lines } of large) process.stdout.write(`${lines} ${path}\n`)
+  for (const { path, lines } of small) {
+    const importers = sources.filter(file => file.imports.some(each => targetOf(file.path, each.specifier) === path))
+    process.stdout.write(`${lines} ${path} < ${importers.map(file => file.path).join(' ') || 'no import'}\n`)
+  }
+}

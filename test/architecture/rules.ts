@@ -1,6 +1,6 @@
 import { unarmedModules } from './armed-rule.ts'
 import { valueCycles } from './cycle-rule.ts'
-import { folderCircles } from './folder-rule.ts'
+import { crowdedRooms, folderCircles } from './folder-rule.ts'
 import { bannedTerms } from './glossary.ts'
 import { eagerCommands, wrongArrows, wrongPackages } from './import-rules.ts'
 import { wrongNames } from './name-rule.ts'
@@ -15,6 +15,7 @@ export const rules: Readonly<Record<string, (files: readonly ParsedFile[]) => Vi
   'rooms import only the packages that they may': wrongPackages,
   'the parts of a folder import along the arrows only': wrongPartArrows,
   'the folders of a room need each other in no circle': folderCircles,
+  'a room has at most 8 files beside its folders': crowdedRooms,
   'the frame of the commands loads no room at start': eagerCommands,
   'no two files need each other before either has run': valueCycles,
   'a file has at most 400 lines': longFiles,

@@ -1,5 +1,5 @@
 import type { Clock } from '#contract/time.ts'
-import { hashOfSecret, newPageSecret } from '#host/page-guards.ts'
+import { hashOfSecret, newPageSecret } from '#host/pages/page-guards.ts'
 import { RecentMap } from '#host/recent-map.ts'
 import { commitSurely, type Store } from '#ledger/store/store.ts'
 import type { UseNonce } from '#ledger/store/units.ts'

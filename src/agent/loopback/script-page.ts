@@ -1,4 +1,5 @@
 import { type Clock, hourMs, minuteMs, systemClock } from '#contract/time.ts'
+import type { PageFiles } from '#host/pages/page-files.ts'
 import {
   cookieOf,
   guarded,
@@ -8,7 +9,7 @@ import {
   readJsonObject,
   sendJson,
   sendText,
-} from '#host/page-guards.ts'
+} from '#host/pages/page-guards.ts'
 import { isSameSecret } from '#host/signatures/signatures.ts'
 import { apiPath, pageKeyHeader, type Refused, sessionPath } from '#pages/kit/wire.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
@@ -16,17 +17,11 @@ import { openLoopbackServer } from './loopback-server.ts'
 
 /** A page with a script: what the browser loads, and what the script may ask. */
 export interface ScriptPage {
-  /** Without a secret in it: whoever finds the port may read it. */
-  files: Readonly<Record<string, PageFile>>
+  files: PageFiles
   /** By method and path, such as `GET /api/wallet`; only the session's browser reaches them. */
   routes: Readonly<Record<string, PageRoute>>
   /** What is told where a link or a session is over. */
   over: string
-}
-
-export interface PageFile {
-  type: string
-  text: string
 }
 
 /** Answers what is sent as JSON, or a whole answer. Throws `WalletRefusal` for what the user can read. */

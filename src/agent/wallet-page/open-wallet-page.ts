@@ -1,5 +1,6 @@
 import { formatUsd } from '#contract/money.ts'
 import { systemClock } from '#contract/time.ts'
+import { type PageFiles, pageFiles } from '#host/pages/page-files.ts'
 import {
   type ListedReceiptView,
   type PageForms,
@@ -19,7 +20,6 @@ import { spendingOf } from '../receipts/spending.ts'
 import type { OwnerWallet } from '../wallet/owner-wallet.ts'
 import { asTyped, type WalletPlace } from '../words/typed-commands.ts'
 import { askedImage } from './asked-image.ts'
-import { pageFiles } from './page-files.ts'
 import { type SendBack, sendingBack } from './send-back.ts'
 import { type Held, holdingsView, walletState } from './wallet-view.ts'
 
@@ -35,10 +35,21 @@ export interface WalletPageOptions extends SendBack {
 /** Serves the wallet's page to its owner, on this machine. Closing the desk is the caller's. */
 export const openWalletPage = async (options: WalletPageOptions): Promise<OpenScriptPage> =>
   openScriptPage({
-    files: await pageFiles(),
+    files: await walletPageFiles(),
     routes: { ...reading(options), ...deciding(options) },
     over: asTyped('Run `farebox wallet open` again for a new link.', options.place),
   })
+
+/** The bundle is imported here, so that no server waits for it at its start. */
+async function walletPageFiles(): Promise<PageFiles> {
+  return pageFiles({
+    ...(await import('./page.generated.ts')),
+    title: 'farebox wallet',
+    noScript:
+      'In a terminal, <code>farebox wallet status</code>, <code>receipts</code> and <code>approve</code> show and do the same.',
+    icon: '<path d="M4 5h8v6H4z" fill="none" stroke="#fff" stroke-width="1.4"/><circle cx="10" cy="8" r="1" fill="#fff"/>',
+  })
+}
 
 /** Rows of one page of receipts; on a narrow screen each is a card. A file of them takes more at once. */
 const receiptPageRows = { least: 20, most: 1_000 }

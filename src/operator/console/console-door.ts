@@ -1,6 +1,7 @@
 import { minuteMs } from '#contract/time.ts'
-import { cookieOf, guarded, isFromItself, readJsonObject, sendJson, sendText } from '#host/page-guards.ts'
-import { RecentMap } from '#host/recent-map.ts'
+import { type PageFiles, pageFiles } from '#host/pages/page-files.ts'
+import { cookieOf, guarded, isFromItself, readJsonObject, sendJson, sendText } from '#host/pages/page-guards.ts'
+import { Throttle } from '#host/pages/throttle.ts'
 import { awayReason } from '#ledger/store/store.ts'
 import { operatorRoles } from '#pages/console/wire.ts'
 import { apiPath, pageKeyHeader, type Refused, type Session, sessionPath } from '#pages/kit/wire.ts'
@@ -14,14 +15,11 @@ import {
   type RouteContext,
 } from './console-route.ts'
 import { type Entry, entryRoutes, nextStep } from './entry-routes.ts'
-import { type ConsoleFile, consoleFiles } from './page-files.ts'
 
 /** A form is a few fields, a note of some sentences among them. */
 const bodyBytes = 16_384
-/** Wrong links from one address before it has to wait: nobody types one, so each is a program. */
-const wrongLinks = { most: 20, inMs: minuteMs }
-/** Addresses that are counted; each is one of this machine, or a proxy's. */
-const countedAddresses = 1_000
+/** Wrong links from one address before it has to wait. No user types a link, so a wrong one comes from a program. */
+const wrongLinks = { most: 20, inMs: minuteMs, subjects: 1_000 }
 
 /**
  * Answers requests at the operators' address: the page, and the API behind it. A request counts only with the session's
@@ -30,8 +28,8 @@ const countedAddresses = 1_000
 export class ConsoleDoor {
   readonly #routes: ConsoleRoutes
   readonly #context: RouteContext
-  readonly #wrong = new RecentMap<{ sinceMs: number; count: number }>(countedAddresses)
-  #files: Readonly<Record<string, ConsoleFile>> | null = null
+  readonly #wrong = new Throttle(wrongLinks)
+  #files: PageFiles | null = null
 
   constructor(routes: ConsoleRoutes, context: RouteContext) {
     this.#routes = routes
@@ -91,16 +89,14 @@ export class ConsoleDoor {
   }
 
   async #begin(request: Request, body: object, address: string): Promise<Response> {
-    if (this.#mustWait(address)) {
-      const seconds = wrongLinks.inMs / 1_000
-      return refused(
-        ...([429, 'Too many wrong links came from this address.', 'Wait a minute, then use a new link.'] as const),
-        seconds,
-      )
+    const waitSeconds = this.#wrong.waitSeconds(address, this.#now())
+    if (waitSeconds > 0) {
+      const happened = 'Too many wrong links came from this address.'
+      return refused(429, happened, 'Wait a minute, then use a new link.', waitSeconds)
     }
     const begun = await this.#context.sessions.spend((body as { token?: unknown }).token)
     if (!begun) {
-      this.#countWrong(address)
+      this.#wrong.count(address, this.#now())
       return refused(410, 'This link was already used, or is too old.', nextStep)
     }
     return this.#signedIn(request.headers.get('host') ?? '', begun)
@@ -111,9 +107,7 @@ export class ConsoleDoor {
     if ('begun' in entered) return this.#signedIn(host, entered.begun)
     if ('waitMs' in entered) {
       const seconds = Math.ceil(entered.waitMs / 1_000)
-      const answer = refused(429, 'Too many tries failed.', `Wait ${seconds} seconds, then try again.`)
-      answer.headers.set('retry-after', `${seconds}`)
-      return answer
+      return refused(429, 'Too many tries failed.', `Wait ${seconds} seconds, then try again.`, seconds)
     }
     const response = sendJson(200, entered.shown)
     const cookie = this.#cookie(host, entered.browser, 'browser')
@@ -148,17 +142,6 @@ export class ConsoleDoor {
     return `${this.#isSecure(host) ? '__Host-' : ''}farebox_${kind}`
   }
 
-  #mustWait(address: string): boolean {
-    const wrong = this.#wrong.get(address)
-    return wrong !== undefined && wrong.count >= wrongLinks.most && this.#now() - wrong.sinceMs < wrongLinks.inMs
-  }
-
-  #countWrong(address: string): void {
-    const wrong = this.#wrong.get(address)
-    const isOver = !wrong || this.#now() - wrong.sinceMs >= wrongLinks.inMs
-    this.#wrong.set(address, isOver ? { sinceMs: this.#now(), count: 1 } : { ...wrong, count: wrong.count + 1 })
-  }
-
   #now(): number {
     return this.#context.clock.now()
   }
@@ -166,6 +149,16 @@ export class ConsoleDoor {
 
 /** The session's, and the one of a browser that is about to sign in. */
 type CookieKind = 'console' | 'browser'
+
+/** The bundle is imported here, so that no service waits for it at its start. */
+async function consoleFiles(): Promise<PageFiles> {
+  return pageFiles({
+    ...(await import('./page.generated.ts')),
+    title: 'farebox console',
+    noScript: 'In a terminal, <code>farebox ledger</code> and <code>farebox keys</code> show and do much of the same.',
+    icon: '<path d="M4 12V7m4 5V4m4 8V9" stroke="#fff" stroke-width="2"/>',
+  })
+}
 
 const mayUse = (role: (typeof operatorRoles)[number], route: ConsoleRoute): boolean =>
   operatorRoles.indexOf(role) >= operatorRoles.indexOf(route.role)

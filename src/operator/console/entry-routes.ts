@@ -1,4 +1,4 @@
-import { newPageSecret } from '#host/page-guards.ts'
+import { newPageSecret } from '#host/pages/page-guards.ts'
 import type { SignInWays } from '#pages/console/wire.ts'
 import type { Operator, SessionSecrets } from '../sign-in/operator-sessions.ts'
 import { rpIdOf } from '../sign-in/passkeys.ts'

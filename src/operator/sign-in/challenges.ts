@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type Clock, minuteMs } from '#contract/time.ts'
-import { hashOfSecret } from '#host/page-guards.ts'
+import { hashOfSecret } from '#host/pages/page-guards.ts'
 import { isSameSecret } from '#host/signatures/signatures.ts'
 import type { Marks } from './marks.ts'
 import { markOf, type ServiceSecrets } from './sealed.ts'

@@ -1,5 +1,5 @@
 import { type Clock, hourMs, minuteMs } from '#contract/time.ts'
-import { hashOfSecret, newPageSecret } from '#host/page-guards.ts'
+import { hashOfSecret, newPageSecret } from '#host/pages/page-guards.ts'
 import { RecentMap } from '#host/recent-map.ts'
 import type { Store } from '#ledger/store/store.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'

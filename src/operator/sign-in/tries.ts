@@ -1,5 +1,5 @@
 import { type Clock, hourMs, minuteMs } from '#contract/time.ts'
-import { hashOfSecret } from '#host/page-guards.ts'
+import { hashOfSecret } from '#host/pages/page-guards.ts'
 import type { Marks } from './marks.ts'
 
 /** Failures of an address or an account that cost nothing: people mistype. */

@@ -1,4 +1,4 @@
-import { RecentMap } from './recent-map.ts'
+import { RecentMap } from '../recent-map.ts'
 
 interface ThrottleRules {
   /** How many count in a window before its subject has to wait. */
