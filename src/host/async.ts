@@ -24,23 +24,99 @@ export function boundedWait<Value>(work: Promise<Value>, { signal, timeoutMs }: 
   })
 }
 
+interface Entry<Item> {
+  readonly item: Item
+  previous: Entry<Item> | null
+  next: Entry<Item> | null
+}
+
+/**
+ * What is in flight, oldest first. Not a `Set`: V8 replaces the table of one in use every few dozen entries, and each
+ * old table keeps what was in it, with everything that it refers to, until the next full garbage collection.
+ */
+export class OpenList<Item> {
+  #first: Entry<Item> | null = null
+  #last: Entry<Item> | null = null
+  #size = 0
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** Adds an item; call the returned function when it is over. */
+  add(item: Item): () => void {
+    const entry: Entry<Item> = { item, previous: this.#last, next: null }
+    if (this.#last) this.#last.next = entry
+    else this.#first = entry
+    this.#last = entry
+    this.#size++
+    let isOver = false
+    return () => {
+      if (isOver) return
+      isOver = true
+      this.#remove(entry)
+    }
+  }
+
+  /** Returns a copy, so that items may be added and removed while it is read. */
+  all(): Item[] {
+    const items: Item[] = []
+    for (let entry = this.#first; entry; entry = entry.next) items.push(entry.item)
+    return items
+  }
+
+  #remove(entry: Entry<Item>): void {
+    const { previous, next } = entry
+    if (previous) previous.next = next
+    else this.#first = next
+    if (next) next.previous = previous
+    else this.#last = previous
+    // A removed entry must not keep its neighbors alive either.
+    entry.previous = null
+    entry.next = null
+    this.#size--
+  }
+}
+
+/** Work that began before somebody last asked when all of it would be over. */
+interface Generation {
+  open: number
+  readonly over: PromiseWithResolvers<void>
+}
+
+const newGeneration = (): Generation => ({ open: 0, over: Promise.withResolvers() })
+
 /** Tracks work in flight, so that a resource is closed only after the work that uses it. */
 export class InFlight {
-  readonly #open = new Set<PromiseWithResolvers<void>>()
+  #current = newGeneration()
+  /** Earlier ones with work in flight. */
+  #earlier: Generation[] = []
 
   /** Begins work; call the returned function when it ends. */
   begin(): () => void {
-    const over = Promise.withResolvers<void>()
-    this.#open.add(over)
+    const generation = this.#current
+    generation.open++
+    let isOver = false
     return () => {
-      this.#open.delete(over)
-      over.resolve()
+      if (isOver) return
+      isOver = true
+      generation.open--
+      if (generation.open === 0 && generation !== this.#current) this.#end(generation)
     }
   }
 
   /** Resolves when everything that began before this call has ended. */
   async settled(): Promise<void> {
-    await Promise.all([...this.#open].map(({ promise }) => promise))
+    if (this.#current.open > 0) {
+      this.#earlier.push(this.#current)
+      this.#current = newGeneration()
+    }
+    await Promise.all(this.#earlier.map(({ over }) => over.promise))
+  }
+
+  #end(generation: Generation): void {
+    this.#earlier = this.#earlier.filter(each => each !== generation)
+    generation.over.resolve()
   }
 }
 

@@ -61,7 +61,6 @@ export interface ChargeParts {
   clock: Clock
   owner: string
   funding: Funding
-  onEnd(charge: Charge): void
   onWriteOff(order: ChargeOrder, amount: MicroUsd): void
   /** Another process ended a call's hold before the call did; part of its cost may be lost. */
   onHoldLost?: (order: ChargeOrder, cost: { totalMicroUsd: MicroUsd; lostMicroUsd: MicroUsd }) => void
@@ -275,7 +274,6 @@ export class Charge {
       throw lines.length > 0 && awayReason(error) !== null ? new ChargeUnknown(error) : error
     } finally {
       this.#isOver = true
-      this.#parts.onEnd(this)
       for (const run of this.#whenEnded.splice(0)) run()
     }
   }
@@ -344,6 +342,11 @@ export class Charge {
   /** A checkpoint may not have arrived, so the next one reports everything again. */
   notWritten(): void {
     this.#checkpointMicroUsd = zeroUsd
+  }
+
+  /** When what is owed was last looked at. */
+  get lookedAtMs(): number {
+    return this.#lookedAtMs
   }
 
   get isCheckpointDue(): boolean {

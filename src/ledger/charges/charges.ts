@@ -1,6 +1,7 @@
 import { authenticationFailed } from '#contract/errors/errors.ts'
 import { addUsd, type MicroUsd, priceLines, zeroUsd } from '#contract/money.ts'
 import type { Clock } from '#contract/time.ts'
+import { OpenList } from '#host/async.ts'
 import { forThisSpan, type WithinSpan, withSpan } from '#host/tracing/tracing.ts'
 import { availableOf } from '../accounts/balances.ts'
 import { endedKeys } from '../accounts/keys.ts'
@@ -27,7 +28,7 @@ export interface ChargesOptions {
 /** All open charges of this process: opens them, renews their leases, and waits for them when the service drains. */
 export class Charges {
   readonly #parts: ChargeParts
-  readonly #open = new Set<Charge>()
+  readonly #open = new OpenList<Charge>()
   #renewal: NodeJS.Timeout | null = null
   #whenIdle: (() => void)[] = []
   #writeOffs = { charges: 0, microUsd: zeroUsd }
@@ -35,7 +36,6 @@ export class Charges {
   constructor({ onWriteOff, ...options }: ChargesOptions) {
     this.#parts = {
       ...options,
-      onEnd: charge => this.#forget(charge),
       onWriteOff: (order, amount) => {
         this.#countWriteOff(amount)
         onWriteOff?.(order, amount)
@@ -64,7 +64,11 @@ export class Charges {
     if (!outcome.ok) throw await funding.refusal({ ...order, hold }, outcome.why)
     const available = availableOf(outcome.balances, order.principal.account)
     const charge = new Charge({ order, available, within }, this.#parts)
-    this.#open.add(charge)
+    const forget = this.#open.add(charge)
+    charge.whenEnded(() => {
+      forget()
+      this.#tellIdle()
+    })
     this.#renewal ??= setInterval(() => {
       this.renew().catch(error => this.#parts.onFailure?.(error))
     }, renewalTickMs).unref()
@@ -73,15 +77,16 @@ export class Charges {
 
   /** Whether this process works under that hold. */
   isOpen(hold: string): boolean {
-    return [...this.#open].some(({ order }) => (order.holdId ?? order.request) === hold)
+    return this.#open.all().some(({ order }) => (order.holdId ?? order.request) === hold)
   }
 
   /** Renews every lease that grows old and writes what is owed; notifies a charge whose hold is gone. */
   async renew(): Promise<void> {
-    const metered = [...this.#open].filter(charge => charge.isCheckpointDue).slice(0, checkpointsATick)
-    // Moves them to the end, so that each has its turn.
-    for (const charge of metered) if (this.#open.delete(charge)) this.#open.add(charge)
-    const old = [...this.#open].filter(charge => charge.isLeaseOld && !metered.includes(charge))
+    const open = this.#open.all()
+    // Those first that have waited longest, so that each has its turn.
+    const due = open.filter(charge => charge.isCheckpointDue).sort((one, other) => one.lookedAtMs - other.lookedAtMs)
+    const metered = due.slice(0, checkpointsATick)
+    const old = open.filter(charge => charge.isLeaseOld && !metered.includes(charge))
     await this.#stopEndedKeys([...metered, ...old])
     const renewals = [
       ...metered.map(charge => ({ charge, unit: charge.checkpointUnit() })),
@@ -117,8 +122,7 @@ export class Charges {
     this.#writeOffs = { charges: charges + 1, microUsd: addUsd(microUsd, amount) }
   }
 
-  #forget(charge: Charge): void {
-    this.#open.delete(charge)
+  #tellIdle(): void {
     if (this.#open.size) return
     for (const resolve of this.#whenIdle.splice(0)) resolve()
   }

@@ -10,6 +10,7 @@ import { type Clock, systemClock } from '#contract/time.ts'
 import { basePath } from '#contract/wire/base-url.ts'
 import { hostName, retryAfter } from '#contract/wire/headers.ts'
 import { defaultVendor } from '#contract/wire/vendor.ts'
+import { OpenList } from '#host/async.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { writePulled } from './body/pulled-body.ts'
 import { sendJson } from './body/send.ts'
@@ -44,8 +45,8 @@ export class Listener {
   readonly host: string
   readonly port: number
   readonly #server: Server
-  /** The newest answer on each connection that has one in flight. */
-  readonly #newest = new Map<Socket, ServerResponse>()
+  /** Answers in flight. */
+  readonly #open = new OpenList<ServerResponse>()
   /** Connections that accept no further request. */
   readonly #ending = new WeakSet<Socket>()
   #closed: Promise<void> | null = null
@@ -95,15 +96,13 @@ export class Listener {
     if (this.#ending.has(socket)) return RESPONSE_ALREADY_SENT
     // This server speaks only HTTP/1.1.
     const response = bindings.outgoing as ServerResponse
-    this.#newest.set(socket, response)
-    response.once('close', () => this.#answered(socket, response))
+    const answered = this.#open.add(response)
+    response.once('close', () => {
+      answered()
+      if (this.#closed) this.#server.closeIdleConnections()
+    })
     if (this.#closed) this.#endAfter(socket, response)
     return this.#fetch(request, socketBindings(bindings))
-  }
-
-  #answered(socket: Socket, response: ServerResponse): void {
-    if (this.#newest.get(socket) === response) this.#newest.delete(socket)
-    if (this.#closed) this.#server.closeIdleConnections()
   }
 
   /** Its headers say `Connection: close`, and Node closes the connection after it. */
@@ -124,7 +123,9 @@ export class Listener {
   async #close(graceMs = drainMs): Promise<void> {
     const closed = once(this.#server, 'close')
     this.#server.close()
-    for (const [socket, response] of this.#newest) if (!response.headersSent) this.#endAfter(socket, response)
+    // Only the newest answer of a connection may end it.
+    const newest = new Map(this.#open.all().map(response => [response.req.socket, response]))
+    for (const [socket, response] of newest) if (!response.headersSent) this.#endAfter(socket, response)
     this.#server.closeIdleConnections()
     const cut = setTimeout(() => this.#server.closeAllConnections(), graceMs)
     await closed
