@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { callingAccount } from '../tracing/tracing.ts'
 import { FairQueue, type Queued, queueIsFull } from './slots.ts'
+import { threadArguments } from './thread-entry.ts'
 
 /** Enough to finish a page, an image or some texts. */
 const usualLeftMs = 2_000
@@ -138,7 +139,7 @@ export class TaskThread<Task, Answer> {
       ...(heapMb === undefined ? {} : { maxOldGenerationSizeMb: heapMb }),
       ...(youngMb === undefined ? {} : { maxYoungGenerationSizeMb: youngMb }),
     }
-    const worker = new Worker(url, { name, execArgv: [], resourceLimits })
+    const worker = new Worker(url, { name, execArgv: threadArguments, resourceLimits })
     worker.unref()
     // The thread may also end between two tasks; then the next one gets a new thread.
     worker

@@ -7,6 +7,9 @@ import { parentPort } from 'node:worker_threads'
 export const threadUrl = (name: string, asker: string): URL =>
   new URL(asker.endsWith('.ts') ? `./${name}.ts` : `./${name}.js`, asker)
 
+/** Node 22 calls `node:sqlite` experimental in every thread, and nobody at the terminal can do anything about it. */
+export const threadArguments = ['--disable-warning=ExperimentalWarning']
+
 /** The thread's side: answers each task in order. An exception ends the thread. */
 export function answerTasks<Task, Answer>(answer: (task: Task) => Promise<Answer>): void {
   parentPort?.on('message', async (task: Task) => {

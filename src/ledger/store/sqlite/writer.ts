@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
+import { threadArguments } from '#host/workers/thread-entry.ts'
 import { queuedUnits } from '../../bounds.ts'
 import { Gathering, nextBatch } from '../batching.ts'
 import type { EntryFold } from '../entry-fold.ts'
@@ -56,7 +57,7 @@ export class SqliteWriter {
 
   /** Resolves when the thread has its connection. */
   static async start(data: WriterData, url: URL): Promise<SqliteWriter> {
-    const worker = new Worker(url, { workerData: data, name: 'store-writer', execArgv: [] })
+    const worker = new Worker(url, { workerData: data, name: 'store-writer', execArgv: threadArguments })
     await new Promise((resolve, reject) => {
       worker.once('message', resolve)
       worker.once('error', reject)
