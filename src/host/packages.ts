@@ -1,14 +1,29 @@
+import { findPackageJSON } from 'node:module'
+
+/** An optional package is not installed, or does not load. The message says what to install. */
+export class PackageMissing extends Error {
+  override readonly name = 'PackageMissing'
+}
+
 /**
  * Imports a package that only some engines need, typed as the part that they use. The name is not a literal, so that
- * neither types nor bundle require a package that may be missing. Throws a sentence that says what to install.
+ * neither types nor bundle require a package that may be missing. Throws `PackageMissing`.
  */
 export async function optionalPackage<Module>(name: string, neededFor: string): Promise<Module> {
   try {
     return (await import(name)) as Module
   } catch (error) {
-    throw new Error(`${neededFor} needs the package ${name}, which does not load: npm install ${packageOf(name)}`, {
-      cause: error,
-    })
+    const problem = `${neededFor} needs the package ${name}, which does not load: npm install ${packageOf(name)}`
+    throw new PackageMissing(problem, { cause: error })
+  }
+}
+
+/** Whether a package is installed. Does not load it, because some take seconds. */
+export function isInstalled(name: string): boolean {
+  try {
+    return findPackageJSON(name, import.meta.url) !== undefined
+  } catch {
+    return false
   }
 }
 

@@ -180,8 +180,12 @@ test.each([
   expect(whole).not.toContain(repeatedKey)
 })
 
-test('what is not set up is no pause of a model', async () => {
-  const { text } = await refusalOf(json(503, { error: 'Chats is not set up on this service. Ask its operator.' }))
+test.each([
+  'Chats is not set up on this service. Ask its operator.',
+  'This service has no web search. Continue without it, or ask its operator to enable it.',
+  'This service reads and writes only PNG images. Send a PNG and request one, or ask its operator to enable other formats.',
+])('what is not set up is no pause of a model: %s', async error => {
+  const { text } = await refusalOf(json(503, { error }))
   expect(text).toMatch(/^This service does not offer this\. Nothing was charged\..*does not help/)
 })
 

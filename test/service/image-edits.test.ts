@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { contentViolation } from '#contract/errors/errors.ts'
+import { PackageMissing } from '#host/packages.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { type Body, form, type ImageFixture, openImageFixture } from './image-fixture.ts'
 import { asItIs, colouredPng, type ImageCall, madeBytes } from './image-models.ts'
@@ -160,6 +161,18 @@ describe.each(paths)('POST %s', (path, body, failed) => {
     expect([response.status, await response.json(), lines]).toEqual([500, { error: failed }, []])
     expect(await fixture.service.store.read.selectFrom('hold').selectAll().execute()).toEqual([])
     expect(fixture.service.logged.pop()?.level).toBe('warn')
+  })
+
+  test('a format whose package is missing is free and no failure to try again; the operator reads what to install', async () => {
+    const problem = 'Reading an image of the type jpeg needs the package sharp, which does not load: npm install sharp'
+    fixture.engine.result = () => Promise.reject(new PackageMissing(problem))
+    const { response, lines } = await fixture.send(path, body())
+    expect([response.status, response.headers.get('x-should-retry'), lines]).toEqual([503, 'false', []])
+    expect(await response.json()).toEqual({
+      error:
+        'This service reads and writes only PNG images. Send a PNG and request one, or ask its operator to enable other formats.',
+    })
+    expect(fixture.service.logged.pop()).toMatchObject({ level: 'warn', facts: { err: { message: problem } } })
   })
 
   test('what the engine says of the content is the answer, and free', async () => {

@@ -93,7 +93,7 @@ const keyLimitOf = (word: string): string | undefined => {
 /** Sentences with variable text: which models exist, which video it is, what is not configured. */
 const openSentences: readonly (readonly [RegExp, string])[] = [
   [/^Specified model not found/, 'MODEL_NOT_FOUND'],
-  [/\bis not set up on this service\b/, 'NOT_SET_UP'],
+  [/\bis not set up on this service\b|^This service .*\bask its operator to enable\b/, 'NOT_SET_UP'],
   [/^The audio could not be processed for transcription\b/, 'ASR_UPSTREAM_VALIDATION_FAILED'],
   [/^Image dimensions exceed the maximum allowed\b/, 'IMAGE_TOO_LARGE'],
   [/^Video duration exceeds the maximum allowed\b/, 'VIDEO_DURATION_TOO_LONG'],

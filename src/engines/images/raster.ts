@@ -1,7 +1,7 @@
 import { corruptedImage } from '#contract/errors/errors.ts'
 import type { ImageFormat } from '#contract/operations/images.ts'
 import { typeOfBytes } from '#contract/wire/image-header.ts'
-import { optionalPackage } from '#host/packages.ts'
+import { optionalPackage, PackageMissing } from '#host/packages.ts'
 import { TaskThread } from '#host/workers/task-thread.ts'
 import { answerTasks } from '#host/workers/thread-entry.ts'
 import { imagePixels } from './image-file.ts'
@@ -13,7 +13,10 @@ const imagesWaiting = 16
 /** Timeout of one task; the largest image that a local model accepts takes some ten seconds. */
 const imageTaskMs = 120_000
 
-type ImageAnswer = { ok: true; bytes: Uint8Array } | { ok: false; isUnreadable: boolean; message: string }
+type ImageAnswer = { ok: true; bytes: Uint8Array } | { ok: false; problem: ImageProblem; message: string }
+
+/** `missing`: the image's format needs a package that is not installed. */
+type ImageProblem = 'unreadable' | 'missing' | 'failed'
 
 /**
  * A thread on which images are decoded, changed and encoded, because a large one takes seconds. Each engine has its own
@@ -27,11 +30,12 @@ export class ImageWorker<Task> {
     this.#thread = new TaskThread({ name: 'images', url, timeoutMs: imageTaskMs, waiting: imagesWaiting })
   }
 
-  /** Throws `modelOverloaded` if too many wait, `corruptedImage`, or an error that says what else went wrong. */
+  /** Throws `modelOverloaded` if too many wait, `corruptedImage`, `PackageMissing`, or an error that says what went wrong. */
   async run(task: Task, signal: AbortSignal): Promise<Buffer> {
     const answer = await this.#thread.run(task, signal)
     if (answer.ok) return Buffer.from(answer.bytes.buffer, answer.bytes.byteOffset, answer.bytes.byteLength)
-    if (answer.isUnreadable) throw corruptedImage({ error: 'The image file is corrupted or unreadable' })
+    if (answer.problem === 'unreadable') throw corruptedImage({ error: 'The image file is corrupted or unreadable' })
+    if (answer.problem === 'missing') throw new PackageMissing(answer.message)
     throw new Error(answer.message)
   }
 
@@ -175,7 +179,10 @@ export function answerImageTasks<Task>(work: (task: Task) => Promise<Buffer>): v
       return { ok: true, bytes: await work(task) }
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
-      return { ok: false, isUnreadable: error instanceof UnreadableImage, message }
+      return { ok: false, problem: problemOf(error), message }
     }
   })
 }
+
+const problemOf = (error: unknown): ImageProblem =>
+  error instanceof UnreadableImage ? 'unreadable' : error instanceof PackageMissing ? 'missing' : 'failed'

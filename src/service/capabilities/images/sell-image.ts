@@ -8,11 +8,13 @@ import { imageFileBytes } from '#engines/images/image-file.ts'
 import { blurImage } from '#engines/images/raster.ts'
 import type { EditRequest, EngineFinding, ImageFinding, ImageRequest } from '#engines/ports/media-engines.ts'
 import { boundedWait } from '#host/async.ts'
+import { PackageMissing } from '#host/packages.ts'
 import type { Line } from '#ledger/store/units.ts'
 import type { BytesReply, Call, JsonReply } from '../../http/route.ts'
 import { sell } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'
 import type { EditModel, ImageInputModel, ImageModel, UpscaleModel } from '../../models/model.ts'
+import { unset } from '../web/routes.ts'
 
 interface OneImage {
   model: ImageInputModel
@@ -47,6 +49,12 @@ async function made({ signal, requestId }: Call, { make, failed, format }: OneIm
   } catch (error) {
     if (signal.aborted) throw error
     if (error instanceof ServiceError && error.kind !== 'INFERENCE_FAILED') throw error
+    if (error instanceof PackageMissing) {
+      log.warn({ requestId, err: error }, 'An image could not be read or written because a package is missing.')
+      throw unset(
+        'This service reads and writes only PNG images. Send a PNG and request one, or ask its operator to enable other formats.',
+      )
+    }
     log.warn({ requestId, err: error }, 'An engine failed to make an image; nothing was charged.')
     throw failed()
   }
