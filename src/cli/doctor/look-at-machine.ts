@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { constants } from 'node:fs'
 import { access, stat, statfs } from 'node:fs/promises'
-import { findPackageJSON } from 'node:module'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
+import { isInstalled } from '#host/packages.ts'
 import type { ConfigFile } from '#service/config/config-schema.ts'
 import { CliError, listenFailure } from '../command.ts'
 import type { DataFolder } from '../data/data-folder.ts'
@@ -17,7 +17,7 @@ interface Wanted {
 
 /** Checks executables and packages that a service may need: those for the file, or all of them without one. */
 export async function lookAtExecutables(file: ConfigFile | null): Promise<Finding[]> {
-  const found = await Promise.all([ffmpeg(), ...wantedBy(file).map(packages)])
+  const found = await Promise.all([ffmpeg(), imageFormats(), ...wantedBy(file).map(packages)])
   return found.flat()
 }
 
@@ -37,19 +37,16 @@ async function ffmpeg(): Promise<Finding> {
   }
 }
 
-function packages({ packages: names, neededFor }: Wanted): Finding {
-  const missing = names.filter(each => !isThere(each))
-  if (!missing.length) return ok('packages', `${neededFor}: ${names.join(', ')}.`)
-  return broken('packages', `${neededFor} lacks ${missing.join(', ')}.`, `npm install ${missing.join(' ')}`)
+function imageFormats(): Finding {
+  if (isInstalled('sharp')) return ok('images', 'PNG, JPEG and WebP.')
+  const without = 'Models that run on this machine read and write only PNG'
+  return note('images', 'The package sharp is not installed.', `${without}; npm install sharp`)
 }
 
-/** Without loading it, because some take seconds. */
-function isThere(name: string): boolean {
-  try {
-    return findPackageJSON(name, import.meta.url) !== undefined
-  } catch {
-    return false
-  }
+function packages({ packages: names, neededFor }: Wanted): Finding {
+  const missing = names.filter(each => !isInstalled(each))
+  if (!missing.length) return ok('packages', `${neededFor}: ${names.join(', ')}.`)
+  return broken('packages', `${neededFor} lacks ${missing.join(', ')}.`, `npm install ${missing.join(' ')}`)
 }
 
 const ofEngines: Readonly<Record<string, Wanted>> = {

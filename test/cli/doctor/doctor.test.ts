@@ -119,7 +119,9 @@ test('of a service that is well nothing is broken, and a line is of each thing',
   const { code, found, brokenOnes } = await look(root, file)
   expect([code, brokenOnes]).toEqual([0, []])
   const checks = ['chain', 'clock', 'configuration', 'data folder', 'engine', 'ffmpeg', 'gas', 'ledger', 'node', 'port']
-  expect([...new Set(found.map(({ check }) => check))].toSorted()).toEqual([...checks, 'tables', 'wallet'].toSorted())
+  expect([...new Set(found.map(({ check }) => check))].toSorted()).toEqual(
+    [...checks, 'images', 'tables', 'wallet'].toSorted(),
+  )
   const plain = await runCommand(['doctor', '--config', file], { FAREBOX_DATA: join(root, 'wallet') })
   expect([plain.code, plain.stderr]).toEqual([1, expect.stringContaining('broken.')])
   expect(plain.stdout).toMatch(/^!! configuration: .*variable NODE_URL is not set/m)
