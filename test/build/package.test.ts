@@ -81,7 +81,7 @@ test('`up` names at once every package that it needs and does not have', async (
   expect(await run.catch(({ code, stderr }) => ({ code, stderr }))).toEqual({
     code: 1,
     stderr: expect.stringMatching(
-      /up` needs @foundry-rs\/anvil and node-av, which are not installed\. Run `npm install --ignore-scripts @foundry-rs\/anvil node-av`, then start it again\.\n$/,
+      /up` needs @foundry-rs\/anvil and node-av, which are not installed\. Run `npm install --ignore-scripts @foundry-rs\/anvil node-av litesvm sharp`, then start it again\.\n$/,
     ),
   })
 }, 60_000)

@@ -74,7 +74,8 @@ export const up: Command = {
 
 /**
  * Checked before anything starts, because a video without an encoder would only fail later. A clone has these packages
- * after `npm ci`, and the installed package does not; all of them are named at once.
+ * after `npm ci`, and the installed package does not; all of them are named at once, with those that add a local Solana
+ * chain and image formats.
  */
 async function requirePackages(): Promise<void> {
   const [{ FfmpegMissing, videoEncoders }, { requireFfmpeg }, { isAnvilInstalled }] = await Promise.all([
@@ -91,9 +92,11 @@ async function requirePackages(): Promise<void> {
     missing.push('node-av')
   }
   if (missing.length === 0) return
+  const { isInstalled } = await import('#host/packages.ts')
+  const useful = ['litesvm', 'sharp'].filter(each => !isInstalled(each))
   throw new CliError(
     `\`${name}\` needs ${missing.join(' and ')}, which ${missing.length === 1 ? 'is' : 'are'} not installed.`,
-    `Run \`npm install --ignore-scripts ${missing.join(' ')}\`, then start it again.`,
+    `Run \`npm install --ignore-scripts ${[...missing, ...useful].join(' ')}\`, then start it again.`,
   )
 }
 
