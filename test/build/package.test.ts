@@ -76,16 +76,6 @@ test('it tells its version', async () => {
   expect(stdout).toBe(`${version}\n`)
 })
 
-test('`up` names at once every package that it needs and does not have', async () => {
-  const run = promisify(execFile)(process.execPath, [launcher(), 'up', '--once', '--port', '0'], { env: environment() })
-  expect(await run.catch(({ code, stderr }) => ({ code, stderr }))).toEqual({
-    code: 1,
-    stderr: expect.stringMatching(
-      /up` needs @foundry-rs\/anvil and node-av, which are not installed\. Run `npm install --ignore-scripts @foundry-rs\/anvil node-av litesvm sharp`, then start it again\.\n$/,
-    ),
-  })
-}, 60_000)
-
 test('its MCP server lists its tools and checks what they are called with', async () => {
   const server = new LineServer({
     name: 'farebox',
