@@ -45,10 +45,10 @@ const sections: readonly ConsoleSection[] = [
   { path: '/your-sign-in', title: 'Your sign-in', page: YourSignInPage, isHidden: true },
 ]
 
-/** The list from which a page without a place in the navigation is reached. */
+/** The list that links to a page without an entry in the navigation. */
 const above: Readonly<Record<string, string>> = { '/customer': '/customers', '/request': '/ledger' }
 
-/** The whole console: who is signed in, the list of pages, and the page. */
+/** The whole console: who is signed in, the navigation, and the page. */
 export function ConsolePage(): JSX.Element {
   const read = useLive(() => readJson<Me>('/api/me'))
   useSignalEffect(() => {
@@ -63,7 +63,7 @@ export function ConsolePage(): JSX.Element {
   useEffect(() => {
     document.title = `${title} · farebox console`
     said.value = ''
-    // A screen reader is told of the new page; the first one it reads by itself.
+    // Screen readers announce the first page by themselves.
     if (!isFirst.current) heading.current?.focus()
     isFirst.current = false
   }, [path])

@@ -17,7 +17,7 @@ const words: Readonly<Record<ActName, string>> = {
   limit: 'Plan',
 }
 
-/** The acts that the operator may do now, each in a dialog that asks why. */
+/** The actions that the operator may take now, each in a dialog that asks for a reason. */
 export function CustomerActs({
   customer,
   done,

@@ -118,7 +118,7 @@ const latestColumns: readonly Column<EntryView>[] = [
   },
 ]
 
-/** What it comes in by, what it was refused by, and who changed that. */
+/** The customer's keys and wallets, what was refused, and who changed that. */
 function Access({ page: { keys, wallets, limits, acts } }: { page: CustomerPage }): JSX.Element {
   return (
     <>

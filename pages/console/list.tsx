@@ -13,7 +13,7 @@ export function Waiting({ problem }: { problem: Refused | null }): JSX.Element {
 
 interface ListProps<Name extends ListName> {
   name: Name
-  /** What it is called to a screen reader. */
+  /** The name for screen readers. */
   caption: string
   filter: Readonly<Record<string, string>>
   columns: readonly Column<RowOf<Name>>[]
@@ -73,7 +73,7 @@ interface ChoiceProps {
   /** The member of the query that it sets. */
   name: string
   values: readonly string[]
-  /** What an empty value means. */
+  /** The meaning of an empty value. */
   none?: string
 }
 
@@ -103,7 +103,7 @@ interface SearchProps {
   placeholder?: string
 }
 
-/** A field that filters the list once it is left or Enter is pressed. */
+/** A field that filters the list when it loses the focus or Enter is pressed. */
 export function Search({ label, name, placeholder = '' }: SearchProps): JSX.Element {
   return (
     <label>
@@ -118,7 +118,7 @@ export function Search({ label, name, placeholder = '' }: SearchProps): JSX.Elem
   )
 }
 
-/** The same for a day. */
+/** The same for a date. */
 export function DayField({ label, name }: { label: string; name: string }): JSX.Element {
   return (
     <label>

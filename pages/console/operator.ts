@@ -37,7 +37,7 @@ export type RowOf<Name extends ListName> = Lists[Name]['rows'][number]
 
 /** A list of the server's, page by page. Another filter begins with its first page. */
 export function useList<Name extends ListName>(name: Name, filter: Readonly<Record<string, string>>) {
-  /** What each page that was turned to comes after. */
+  /** The cursors of the pages that were visited. */
   const turned = useSignal<readonly string[]>([])
   const key = JSON.stringify(filter)
   const lastKey = useRef(key)
@@ -62,7 +62,7 @@ export const money = (decimalUsd: string): string => usd(micro(decimalUsd))
 
 export const exact = (decimalUsd: string): string => exactUsd(micro(decimalUsd))
 
-/** A customer's name, or the beginning of the id that stands for one. */
+/** A customer's name, or the beginning of the id if there is none. */
 export const titleOf = ({ customer, name }: { customer: string; name: string | null }): string =>
   name ?? (customer.length > 20 ? `${customer.slice(0, 18)}…` : customer)
 

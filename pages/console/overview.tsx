@@ -12,10 +12,10 @@ import type { DaySums, LiveFigures, ModelSums, Overview, RecentRequest, TimedRow
 const dayMs = 86_400_000
 const spans = { '1': 'today', '7': '7 days', '30': '30 days' } as const
 const liveEveryMs = 3_000
-/** The sums of a large ledger are read whole. */
+/** A large ledger takes a while to sum. */
 const overviewEveryMs = 30_000
 
-/** Days from the first one that is asked for, in UTC; the server adds today. */
+/** The first of this many days, in UTC, today included. */
 const since = (days: number): string => new Date(Date.now() - (days - 1) * dayMs).toISOString().slice(0, 10)
 
 /** Money, use and what needs a look. */
@@ -168,7 +168,7 @@ export function Figure({ name, value, note }: { name: string; value: string; not
   )
 }
 
-/** What the service has just answered. */
+/** Requests of the last minutes. */
 function LiveSection(): JSX.Element {
   const live = useLive(() => postJson<LiveFigures>('/api/live', {}), '', liveEveryMs)
   const shown = live.value.value
@@ -232,7 +232,7 @@ function Times({ live }: { live: LiveFigures }): JSX.Element {
   )
 }
 
-/** Times are not kept longer than they are shown. */
+/** Says which processes the figures cover; each has only the requests that it answered. */
 export function processesInWords({ answered, of }: LiveFigures['processes']): string {
   if (of === 1) return 'Of this process, since it was started at most; each worker of several has its own.'
   return answered === of ? `Of all ${of} workers.` : `Of ${answered} of ${of} workers; the others did not answer.`

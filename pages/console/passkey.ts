@@ -4,7 +4,7 @@ import type { PasskeyCreation, PasskeyRequest } from './wire.ts'
 const isPossible = (): boolean =>
   typeof PublicKeyCredential === 'function' && 'parseRequestOptionsFromJSON' in PublicKeyCredential
 
-/** Asks an authenticator, and says in words what the browser only names. */
+/** Asks an authenticator, and turns the browser's errors into sentences. */
 async function asked(ask: () => Promise<Credential | null>): Promise<unknown> {
   if (!isPossible())
     throw new RefusedError(0, { happened: 'This browser knows no passkeys.', next: 'Use a newer one, or a link.' })

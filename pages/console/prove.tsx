@@ -6,10 +6,10 @@ import { DialogForm } from '../kit/dialog.tsx'
 import { signWith } from './passkey.ts'
 import type { ProofWays, Told } from './wire.ts'
 
-/** Set while somebody has to prove again who it is; told whether they did. */
+/** Set while the operator must prove their identity again; called with the outcome. */
 const waiting = signal<((isProven: boolean) => void) | null>(null)
 
-/** From now on an act that needs a recent proof asks for it, and is then done. */
+/** From now on, an action that needs a recent proof asks for it and is then repeated. */
 export const proveWhenNeeded = (): void =>
   proveWith(
     () =>
@@ -19,7 +19,7 @@ export const proveWhenNeeded = (): void =>
       }),
   )
 
-/** Asks for the proof in a dialog above whatever asked for it. */
+/** Asks for the proof in a dialog on top of the page. */
 export function ProveDialog(): JSX.Element | null {
   return waiting.value ? <OpenDialog done={waiting.value} /> : null
 }

@@ -133,7 +133,7 @@ function Receipt({ receipt: { charge, refund } }: { receipt: SignedReceipt }): J
   )
 }
 
-/** What the service remembers of its latest requests. */
+/** What the service still has about the request's times. */
 function Times({ recent }: { recent: Recent | null }): JSX.Element {
   const request = recent?.request ?? null
   return (
@@ -186,7 +186,7 @@ function Details({ of: { entries, job } }: { of: RequestView }): JSX.Element {
   )
 }
 
-/** Of a request or of a customer, whose names stand above. */
+/** The columns for one request or customer, whose name is in the heading. */
 const entryColumns: readonly Column<EntryView>[] = [
   { name: 'Time', show: ({ atMs }) => <Time atMs={atMs} /> },
   { name: 'Kind', show: ({ kind }) => kind },

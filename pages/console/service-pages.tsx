@@ -13,7 +13,7 @@ import type { ModelRow } from './wire.ts'
 const healthEveryMs = 3_000
 const health = { up: 'badge good', trial: 'badge', down: 'badge bad' } as const
 
-/** Models, and the health of what runs them. */
+/** Models, and the health of their engines. */
 export function ModelsPage(): JSX.Element {
   const models = useLive(() => postJson<ModelRow[]>('/api/models', {}), '', healthEveryMs)
   const shown = models.value.value

@@ -1,12 +1,12 @@
 import { signal } from '@preact/signals'
 import { type Me, type OperatorRole, operatorRoles } from './wire.ts'
 
-/** Who is signed in, as the server said the last time. */
+/** Who is signed in, as last reported by the server. */
 export const me = signal<Me | null>(null)
 
-/** What came of the last act. */
+/** The outcome of the last action. */
 export const said = signal('')
 
-/** Whether the operator may do what this role may. The server decides again. */
+/** Whether the operator has this role. The server checks it again. */
 export const may = (role: OperatorRole): boolean =>
   me.value !== null && operatorRoles.indexOf(me.value.role) >= operatorRoles.indexOf(role)

@@ -7,7 +7,7 @@ import { useLive } from './operator.ts'
 import { may } from './session.ts'
 import type { SettingsView } from './wire.ts'
 
-/** What the configuration's file says now. */
+/** The current contents of the configuration file. */
 export function SettingsPage(): JSX.Element {
   return may('owner') ? <Settings /> : <p>Only an owner sees the settings.</p>
 }

@@ -7,7 +7,7 @@ import type { Refused } from '../kit/wire.ts'
 import { signWith } from './passkey.ts'
 import type { SignInWays } from './wire.ts'
 
-/** What is seen without a session: how to begin one. */
+/** The page without a session: the ways to sign in. */
 export function SignInPage({ why }: { why: Refused | null }): JSX.Element {
   const ways = useSignal<SignInWays | null>(null)
   const refused = useSignal<Refused | null>(why)
@@ -31,7 +31,7 @@ export function SignInPage({ why }: { why: Refused | null }): JSX.Element {
   }, [])
   const byPasskey = () =>
     orSay(async () => {
-      // A challenge is used once, so each try asks for its own.
+      // A challenge works once, so each try requests a new one.
       await ask()
       const request = ways.value?.passkey
       if (!request) return

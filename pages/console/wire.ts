@@ -1,4 +1,4 @@
-/** What the console and its server exchange. Amounts are texts of micro-USD, times milliseconds since 1970. */
+/** What the console and its server exchange. Amounts are strings of micro-USD, times are milliseconds since 1970. */
 
 /** Each may do what those before it may: look, help customers, decide on money and settings. */
 export const operatorRoles = ['read', 'support', 'owner'] as const
@@ -12,7 +12,7 @@ export type SignedInBy = (typeof waysIn)[number]
 export interface Me {
   role: OperatorRole
   by: string
-  /** When the session ends however busy it is. */
+  /** When the session ends, even if it is in use. */
   untilMs: number
   /** The address of the API that callers use. */
   publicUrl: string
@@ -24,7 +24,7 @@ export interface LedgerView {
   reason: string
 }
 
-/** What `PublicKeyCredential.parseCreationOptionsFromJSON` takes. */
+/** The input of `PublicKeyCredential.parseCreationOptionsFromJSON`. */
 export interface PasskeyCreation {
   rp: { id: string; name: string }
   user: { id: string; name: string; displayName: string }
@@ -35,7 +35,7 @@ export interface PasskeyCreation {
   attestation: 'none'
 }
 
-/** What `PublicKeyCredential.parseRequestOptionsFromJSON` takes. */
+/** The input of `PublicKeyCredential.parseRequestOptionsFromJSON`. */
 export interface PasskeyRequest {
   rpId: string
   challenge: string
@@ -51,7 +51,7 @@ interface KnownPasskey {
 
 /** `POST /api/sign-in`: how an operator may sign in at this address, without a session. */
 export interface SignInWays {
-  /** Null where browsers allow none. */
+  /** Null if browsers allow none. */
   passkey: PasskeyRequest | null
   /** The address of this console where passkeys work, if it is another one. */
   passkeysAt: string | null
@@ -76,28 +76,31 @@ export interface SessionView {
   isThis: boolean
 }
 
-/** `POST /api/prove/ways`: with what this operator may prove again who it is. */
+/** `POST /api/prove/ways`: the ways in which this operator can prove their identity again. */
 export interface ProofWays {
   passkey: PasskeyRequest | null
 }
 
-/** What came of an act, as a sentence. */
+/** The outcome of an action, as a sentence. */
 export interface Told {
   said: string
 }
 
-/** Requests, and within how long half and 95 of 100 of them ended: two digits of milliseconds, null without any. */
+/**
+ * The number of requests, and the median and 95th percentile of their duration: milliseconds of two digits, null
+ * without requests.
+ */
 export interface TimedRow {
   requests: number
-  /** By the service or its engines. */
+  /** Failures of the service or its engines. */
   failed: number
-  /** By the caller. */
+  /** Refusals because of the caller. */
   refused: number
   p50Ms: number | null
   p95Ms: number | null
 }
 
-/** `POST /api/live`: what was answered in the last minutes. */
+/** `POST /api/live`: requests of the last minutes. */
 export interface LiveFigures extends TimedRow {
   minutes: number
   /** How many of the service's processes the figures are of. */
@@ -122,7 +125,7 @@ export interface RecentRequest {
   atMs: number
 }
 
-/** `POST /api/recent`: null if this process has not kept it. */
+/** `POST /api/recent`: null if this process no longer has the request. */
 export interface Recent {
   request: RecentRequest | null
 }
@@ -153,7 +156,9 @@ export interface AuditResult {
   findingsLeftOff: number
 }
 
-/** What follows is answered by `POST /api/operator/NAME`. Amounts are decimal USD with six places, days UTC. */
+/**
+ * The following types are answers of `POST /api/operator/NAME`. Amounts are decimal USD with six places, days are UTC.
+ */
 
 export interface Sums {
   requests: number
@@ -187,10 +192,10 @@ export interface Overview {
   byCustomer: (Sums & Named)[]
 }
 
-/** A page of a list; `next` is `after` of the one that follows. */
+/** One page of a list; pass `next` as `after` to get the next one. */
 export interface ListPage<Row> {
   rows: Row[]
-  /** Of all pages; null where counting would take too long. */
+  /** The number of rows on all pages; null if counting takes too long. */
   total: number | null
   next: string | null
 }
@@ -329,7 +334,7 @@ export interface OperatorView {
   createdAtMs: number
 }
 
-/** What each question answers. */
+/** The answer of each query. */
 export interface OperatorReads {
   overview: Overview
   customers: ListPage<CustomerView & Sums>
@@ -343,10 +348,12 @@ export interface OperatorReads {
   operators: { operators: OperatorView[] }
 }
 
-/** `POST /api/settings`: what the configuration's file says now, as `farebox serve --check` does. No secret is in it. */
+/**
+ * `POST /api/settings`: the result of `farebox serve --check` on the current configuration file. It contains no secret.
+ */
 export interface SettingsView {
   faults: { line: number; column: number; field: string; sentence: string }[]
-  /** Null where there are faults. */
+  /** Null if there are faults. */
   facts: {
     publicUrl: string
     listen: string

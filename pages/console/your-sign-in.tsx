@@ -12,7 +12,7 @@ import type { PasskeyCreation, SessionView, Told, YourSignIn } from './wire.ts'
 
 type Open = 'add' | { id: string; label: string } | null
 
-/** What the operator signs in with, and where the operator is signed in. */
+/** The operator's ways to sign in, and their sessions. */
 export function YourSignInPage(): JSX.Element {
   const read = useLive(() => postJson<YourSignIn>('/api/your-sign-in', {}))
   const open = useSignal<Open>(null)

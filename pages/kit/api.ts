@@ -1,6 +1,6 @@
 import { pageKeyHeader, type Refused, type Session, sessionPath } from './wire.ts'
 
-/** What the server refused, in its words. */
+/** A refusal by the server, in its words. */
 export class RefusedError extends Error implements Refused {
   readonly status: number
   readonly happened: string
@@ -16,26 +16,26 @@ export class RefusedError extends Error implements Refused {
   }
 }
 
-/** Of another origin no page reads it, and the tab forgets it when it is closed. */
+/** No other origin can read it, and the browser deletes it when the tab is closed. */
 const keptAs = 'farebox-page-key'
 
 const token = /^#[\w-]{43}$/
 
 let key = ''
 
-/** What a page says when its server does not answer; a page of this machine by default. */
+/** The message when the server does not answer; by default the one for a server on this machine. */
 let gone: Refused = {
   happened: 'The server of this page has ended.',
   next: 'Open the page again from the terminal.',
 }
 
-/** For a page of a service that goes on: a session that was begun before, in this tab or another one. */
+/** For the page of a permanent service: continues a session that was started earlier, in this tab or another one. */
 export function goOnWith(kept: Storage, whenGone: Refused): void {
   key = kept.getItem(keptAs) ?? ''
   gone = whenGone
 }
 
-/** Signs in: what proves who it is goes to the server once, and the session's key stays with the page. */
+/** Signs in: sends the proof of identity once, and stores the session's key in the page. */
 export async function beginSession(path: string, proof: object, kept: Storage): Promise<void> {
   const session = await postJson<Session>(path, proof)
   key = session.key
@@ -54,7 +54,7 @@ export async function openSession(kept: Storage = sessionStorage): Promise<void>
   try {
     await beginSession(sessionPath, { token: hash.slice(1) }, kept)
   } catch (error) {
-    // The same tab has spent it already.
+    // This tab has already used the link.
     if (key === '') throw error
   }
 }
@@ -100,6 +100,6 @@ async function sendOnce(method: 'GET' | 'POST', path: string, body?: unknown): P
   )
 }
 
-/** What to show of anything that was thrown. */
+/** What to show for any thrown error. */
 export const refusedOf = (error: unknown): Refused =>
   error instanceof RefusedError ? error : { happened: 'This page failed.', next: 'Reload it.' }

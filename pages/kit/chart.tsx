@@ -12,7 +12,7 @@ const height = 100
 const width = 10
 const gap = 2
 
-/** A bar for each day, and nothing where all are 0. Its figures stand in a table beside it too, for screen readers. */
+/** A bar for each day, or nothing if all are 0. A table next to it has the same figures, for screen readers. */
 export function DayChart({ bars, label }: { bars: readonly Bar[]; label: string }): JSX.Element | null {
   const amounts = bars.map(({ amount }) => barLength(amount))
   const [most, least] = [Math.max(0, ...amounts), Math.min(0, ...amounts)]
@@ -49,7 +49,7 @@ export function DayChart({ bars, label }: { bars: readonly Bar[]; label: string 
   )
 }
 
-/** The bar in a row of a table, for the eye alone: the amount stands beside it. */
+/** A bar in a row of a table. It is decorative, because the row also has the amount. */
 export function RowBar({ amount, most }: { amount: string; most: string }): JSX.Element {
   const [length, whole] = [barLength(amount), barLength(most)]
   const share = whole > 0 && length > 0 ? Math.max(1, (100 * length) / whole) : 0

@@ -1,8 +1,8 @@
-/** What makes a spreadsheet read a text as a formula, its full-width doubles included. */
+/** Characters that make a spreadsheet treat a text as a formula, including their full-width forms. */
 const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/
 const amount = /^-?\d+\.\d{6}$/
 
-/** A word in a CSV file (RFC 4180); an apostrophe before it where a spreadsheet would calculate. */
+/** Formats a field of a CSV file (RFC 4180), with an apostrophe in front if a spreadsheet would calculate it. */
 function field(value: string): string {
   const harmless = formulaStart.test(value) && !amount.test(value) ? `'${value}` : value
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless

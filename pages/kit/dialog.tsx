@@ -7,7 +7,7 @@ import type { Refused } from './wire.ts'
 
 interface DialogFormProps {
   title: string
-  /** What the button does. */
+  /** The label of the button. */
   action: string
   /** Throws what the server refused, which the dialog shows; closes it otherwise. */
   submit(form: FormData): Promise<void>
@@ -15,7 +15,7 @@ interface DialogFormProps {
   children: ComponentChildren
 }
 
-/** A form in a dialog. It has the focus until it is closed, and gives it back to what opened it. */
+/** A form in a dialog. It takes the focus, and returns it when it is closed. */
 export function DialogForm({ title, action, submit, close, children }: DialogFormProps): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null)
   const refused = useSignal<Refused | null>(null)
@@ -59,7 +59,7 @@ export function DialogForm({ title, action, submit, close, children }: DialogFor
   )
 }
 
-/** What is wrong, and what to do. */
+/** What is wrong and what to do. */
 export function RefusedNote({ refused }: { refused: Refused | null }): JSX.Element | null {
   if (!refused) return null
   return (

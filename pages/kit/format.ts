@@ -14,13 +14,13 @@ export const usd = (microUsd: string): string => `${exactUsd(microUsd).replace(/
 /** `10,000` */
 export const count = (number: number): string => number.toLocaleString('en')
 
-/** For the height of a bar alone. */
+/** Only for the height of a bar, because it may lose precision. */
 export const barLength = (microUsd: string): number => Number(BigInt(microUsd))
 
 /** `2026-11-22 21:41 UTC` */
 export const utcTime = (atMs: number): string => `${new Date(atMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 
-/** Of a moment to come: `in 9 minutes`. */
+/** A time in the future, such as `in 9 minutes`. */
 export function inTime(atMs: number, nowMs: number): string {
   const minutes = Math.max(0, Math.round((atMs - nowMs) / 60_000))
   if (minutes < 1) return 'in less than a minute'

@@ -5,7 +5,7 @@ import type { Refused } from './wire.ts'
 /** A value of the server that is read again while the page is seen. */
 export interface Live<T> {
   value: ReadonlySignal<T | null>
-  /** Why it could not be read the last time; what was read before stays. */
+  /** Why the last read failed; the previous value is kept. */
   problem: ReadonlySignal<Refused | null>
   /** Reads it at once. */
   refresh(): Promise<void>
@@ -13,14 +13,14 @@ export interface Live<T> {
   stop(): void
 }
 
-/** Set once the session is over: nothing is asked any more. */
+/** Set when the session is over; then nothing is requested any more. */
 export const pageEnd = signal<Refused | null>(null)
 
-/** The server is gone, or the session is over. */
+/** The server has stopped, or the session is over. */
 const isEnd = (error: unknown): error is RefusedError =>
   error instanceof RefusedError && [0, 401].includes(error.status)
 
-/** Reads a value now and again every `everyMs`; a page that nobody sees asks for nothing. */
+/** Reads a value now and every `everyMs`. A hidden page requests nothing. */
 export function live<T>(load: () => Promise<T>, everyMs: number): Live<T> {
   const value = signal<T | null>(null)
   const problem = signal<Refused | null>(null)

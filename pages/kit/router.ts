@@ -25,7 +25,7 @@ export function setQuery(change: Readonly<Record<string, string>>): void {
   place.value = here()
 }
 
-/** From now on links of this page need no server. */
+/** From now on, links within the page are followed without the server. */
 export function followLinks(): void {
   addEventListener('popstate', () => {
     place.value = here()

@@ -4,9 +4,9 @@ import { csvText, saveFile } from './csv.ts'
 
 export interface Column<Row> {
   name: string
-  /** What the cell shows. */
+  /** The content of the cell. */
   show(row: Row): ComponentChildren
-  /** What stands in the CSV; the column is left out of it where absent. */
+  /** The value in the CSV file; a column without it is left out. */
   text?(row: Row): string
   isNumber?: boolean
 }

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 
-/** A sentence of the server's, with its commands as code: they stand between backticks, as in a terminal. */
+/** A sentence of the server, with text between backticks shown as code. */
 export function Words({ text }: { text: string }): JSX.Element {
   const parts = text.split('`')
   // A single backtick is one of the text's own.
@@ -9,7 +9,7 @@ export function Words({ text }: { text: string }): JSX.Element {
   return <>{parts.map((part, index) => (index % 2 === 0 ? part : <code key={index}>{part}</code>))}</>
 }
 
-/** A text to take along, such as an address. */
+/** A text to copy, such as an address. */
 export function CopyText({ text, what }: { text: string; what: string }): JSX.Element {
   const said = useSignal('')
   const copy = async () => {

@@ -1,8 +1,8 @@
-/** What every page with a script and its server have in common. Nothing is imported, so that a page needs no types of Node. */
+/** What every page with a script shares with its server. It imports nothing, so that a page needs no types of Node. */
 
 export const apiPath = '/api/'
 
-/** Spends the one-time link: takes `{ token }`, answers a `Session`. */
+/** Uses the one-time link: takes `{ token }` and returns a `Session`. */
 export const sessionPath = '/api/session'
 
 /** The header with the secret that the page keeps to itself; the cookie alone opens nothing. */
@@ -12,10 +12,10 @@ export interface Session {
   key: string
 }
 
-/** Why a request was refused: what is wrong, and what to do. */
+/** Why a request was refused: what is wrong and what to do. */
 export interface Refused {
   happened: string
   next: string
-  /** What would make it succeed: a recent proof of who asks. */
+  /** What would make the request succeed: a recent proof of identity. */
   needs?: 'proof'
 }

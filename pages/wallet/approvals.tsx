@@ -39,11 +39,11 @@ interface CardProps {
   approval: PendingApproval
   nowMs: number
   data: WalletData
-  /** Takes the focus, which the card had. */
+  /** Takes over the focus from the card. */
   decided(): void
 }
 
-/** One question, whole. Texts of others are text nodes, so that no markup in them is any. */
+/** One approval in full. Untrusted texts are text nodes, so that they cannot contain markup. */
 function ApprovalCard({ approval, nowMs, data, decided }: CardProps): JSX.Element {
   const refused = useSignal<Refused | null>(null)
   const isBusy = useSignal(false)

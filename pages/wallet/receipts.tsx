@@ -35,7 +35,7 @@ const columns: readonly Column<ListedReceiptView>[] = [
   { name: 'Receipt', show: () => null, text: ({ receipt }) => receipt ?? '' },
 ]
 
-/** The problem stands with its check; the others are for the file alone. */
+/** The problem is shown with its check; the others are only in the file. */
 const inTable = columns.filter(({ name }) => !['Problem', 'Transaction', 'Receipt'].includes(name))
 
 function What({ what, usage }: { what: string; usage: string }): JSX.Element {
@@ -47,7 +47,7 @@ function What({ what, usage }: { what: string; usage: string }): JSX.Element {
   )
 }
 
-/** What each state means, for the eye that has not read the documents. */
+/** Explains each state for users who have not read the documentation. */
 const meanings: Readonly<Record<string, string>> = {
   verified: 'signed by a known key, and matches the call',
   differs: 'signed by a known key, but does not match the call',
@@ -145,7 +145,7 @@ export function Receipts({ data }: { data: WalletData }): JSX.Element {
   )
 }
 
-/** For a file; the server gives no more. */
+/** The most rows that the server returns at once, for a file. */
 const rowsAtOnce = 1_000
 
 /** All that match, part by part. */

@@ -15,7 +15,7 @@ interface Props {
 
 const textOf = (form: FormData, name: string): string => String(form.get(name) ?? '').trim()
 
-/** Money back to its owner: what would be sent is shown first, and compared. */
+/** Sends money back to its owner. It first shows what would be sent, for the owner to compare. */
 export function SendBack({ wallet, from, data }: Props): JSX.Element {
   const step = useSignal<'terms' | PlannedSend | null>(null)
   const close = () => {
@@ -37,7 +37,7 @@ export function SendBack({ wallet, from, data }: Props): JSX.Element {
           key="terms"
           title={`Send USDC on ${from.chain} back`}
           action="Check it"
-          // What the server planned is the next step, which the dialog's own end must not close.
+          // The next step shows the server's plan, and the closing of this dialog must not close it.
           close={() => {
             if (step.value === 'terms') step.value = null
           }}

@@ -11,7 +11,7 @@ interface Props {
   data: WalletData
 }
 
-/** Stopping takes one click, and lifting the stop takes what it takes in a terminal. */
+/** Stopping takes one click. Lifting the stop requires the same proof as in a terminal. */
 export function StopSwitch({ wallet, data }: Props): JSX.Element | null {
   const isAsking = useSignal(false)
   const stop = async () => {
@@ -56,7 +56,7 @@ export function StopSwitch({ wallet, data }: Props): JSX.Element | null {
   )
 }
 
-/** For what takes more than the session. */
+/** For actions that need more than the session. */
 export function PassphraseField(): JSX.Element {
   return (
     <label>

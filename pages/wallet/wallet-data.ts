@@ -25,7 +25,7 @@ export function walletData() {
   const receipts = live(() => readReceipts(filter.value), everyMs.receipts)
   return {
     ...{ wallet, holdings, spending, receipts, days, filter },
-    /** What came of the last form. */
+    /** The outcome of the last form. */
     said: signal(''),
     async send<Name extends keyof PageForms>(name: Name, form: PageForms[Name]): Promise<void> {
       const { said } = await postJson<Told>(name.slice('POST '.length), form)
@@ -37,7 +37,7 @@ export function walletData() {
 
 export type WalletData = ReturnType<typeof walletData>
 
-/** `rows` at most, or a page of them. */
+/** At most `rows` rows, or one page of them. */
 export const readReceipts = (
   { from, ...filter }: ReceiptFilter & { from: number },
   rows?: number,

@@ -12,7 +12,7 @@ import { SpendingReport } from './spending.tsx'
 import { StopNotice, StopSwitch } from './stop-switch.tsx'
 import { walletData } from './wallet-data.ts'
 
-/** The whole page: what waits for the owner comes first. A further act of the owner is one more section. */
+/** The whole page, with pending approvals first. To add an action, add a section. */
 export function WalletPage(): JSX.Element {
   const data = useMemo(walletData, [])
   const wallet = data.wallet.value.value

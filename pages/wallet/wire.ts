@@ -1,6 +1,6 @@
 /**
- * What the wallet's page and its server say to each other. Amounts are texts of whole micro-USD, times are Unix
- * milliseconds, and days are UTC. Nothing is imported, so that the page's types need none of Node's.
+ * What the wallet's page and its server exchange. Amounts are strings of whole micro-USD, times are Unix milliseconds,
+ * and days are UTC. It imports nothing, so that the page needs no types of Node.
  */
 
 /** The wallet as its journal and its files have it. It is read again every few seconds. */
@@ -21,10 +21,10 @@ export interface WalletState {
   moreFromMs: number | null
   refill: RefillState | null
   payees: readonly { chain: string; payTo: string }[]
-  /** What needs a look, a sentence each, with the command for it. */
+  /** Problems that need the owner, a sentence each with the command that fixes it. */
   attention: readonly string[]
   approvals: readonly PendingApproval[]
-  /** Whether lifting the stop takes the wallet's passphrase. */
+  /** Whether lifting the stop requires the wallet's passphrase. */
   needsPassphrase: boolean
 }
 
@@ -48,18 +48,18 @@ export interface StopState {
   isStopped: boolean
   by: string | null
   atMs: number | null
-  /** The file in the data folder that stops too, which no page removes; null where there is none. */
+  /** The file in the data folder that also stops the wallet, which no page removes; null if there is none. */
   file: string | null
 }
 
 export interface CapState {
-  /** As `policy.json` names it, and a form of this page. */
+  /** The cap's name in `policy.json` and in the page's form. */
   name: string
   title: string
-  /** What it limits, in a few words. */
+  /** What the cap limits, in a few words. */
   limits: string
   amount: string
-  /** What counts against it; null for one that holds for each call or payment alone. */
+  /** The amount that counts against the cap; null for a cap on each call or payment. */
   used: string | null
   left: string | null
   /** The variable or the file that sets it; null for the default. */
@@ -82,7 +82,7 @@ export interface PendingApproval {
   asks: string
   why: string
   details: readonly { name: string; value: string }[]
-  /** Of a consent: the policy as the service sent it, and what the user states by agreeing. */
+  /** For a consent: the policy as the service sent it, and what the user declares by agreeing. */
   policyText: string | null
   statements: readonly { name: string; text: string }[]
   files: readonly AskedFileView[]
@@ -94,11 +94,11 @@ export interface PendingApproval {
 export interface AskedFileView {
   name: string | null
   bytes: number | null
-  /** Whether its bytes were those of a file, so that the page may be able to show them. */
+  /** Whether the media came from a file, which the page may be able to show. */
   isFile: boolean
 }
 
-/** What was asked for at the chains and the service. */
+/** Balances that were read from the chains and the service. */
 export interface HoldingsView {
   credit: SeenView
   balances: readonly HeldView[]
@@ -120,16 +120,16 @@ export interface SeenView {
 
 export const spendingDays = [7, 30, 90, 365] as const
 
-/** Charges less refunds, as the kept receipts have them, and payments as the journal has them. */
+/** Charges less refunds from the stored receipts, and payments from the journal. */
 export interface Spending {
   days: number
   total: string
   /** Payments that were confirmed in these days. */
   paid: string
   charges: number
-  /** Charges whose amount nobody said, which no sum holds. */
+  /** Charges of an unknown amount, which are in no sum. */
   unknown: number
-  /** Older rows of these days are not kept, or more than are read at once. */
+  /** Older rows of these days were deleted, or there are more than are read at once. */
   isPartial: boolean
   /** Every day, the oldest first, those without a charge too. */
   byDay: readonly { day: string; spent: string; paid: string }[]
@@ -161,13 +161,13 @@ export const receiptStates = [
 export interface ReceiptFilter {
   kind?: string
   state?: string
-  /** In the id, the model, the tool or the words for what was bought. */
+  /** Searched for in the id, the model, the tool and the description of the purchase. */
   text?: string
 }
 
 export interface ReceiptList {
   rows: readonly ListedReceiptView[]
-  /** Of all that match. */
+  /** The number of all matches. */
   total: number
   from: number
   pageRows: number
@@ -190,7 +190,7 @@ export interface ListedReceiptView {
   receipt: string | null
 }
 
-/** What a form of the page gives. */
+/** The input of each form of the page. */
 export interface PageForms {
   'POST /api/approvals': { id: string; isApproved: boolean; statements: readonly string[] }
   'POST /api/caps': { name: string; usd: string }
@@ -202,7 +202,7 @@ export interface PageForms {
 
 /** Money back as it would be sent, for the owner to compare and confirm. */
 export interface PlannedSend {
-  /** The same transfer is open: this takes it up again, and sends no second one. */
+  /** The same transfer is pending: this continues it and sends no second one. */
   isRepeated: boolean
   from: string
   to: string
@@ -221,7 +221,7 @@ export interface PlannedSend {
   lastCharacters: number
 }
 
-/** What came of a form, in a sentence. */
+/** The outcome of a form, as a sentence. */
 export interface Told {
   said: string
 }
