@@ -1,4 +1,4 @@
-/** Why an operator's question or act was refused, in words. Nothing was changed. */
+/** Why an operator's query or action was refused. Nothing was changed. */
 export class OperatorRefused extends Error {
   override readonly name = 'OperatorRefused'
 }

@@ -13,7 +13,7 @@ answerTasks(async ({ engine, at }: AuditTask): Promise<AuditAnswer> => {
       await reader.close()
     }
   } catch (error) {
-    // The driver's own words may repeat the address with its password.
+    // The driver's message may contain the database's address and password.
     return { failed: (error as NodeJS.ErrnoException).code ?? 'unknown' }
   }
 })

@@ -13,13 +13,13 @@ export interface AuditTask {
 
 export type AuditAnswer = { report: AuditReport } | { failed: string }
 
-/** Ten million entries take half of it. */
+/** An audit of ten million entries takes half of this. */
 const auditMs = 10 * minuteMs
 
-/** A second operator waits for the first one's audit; a third is told to come back. */
+/** One audit runs and one waits for it; a third is refused. */
 const waitingAudits = 2
 
-/** Audits of the ledger on a thread of their own. */
+/** Runs audits of the ledger on a separate thread. */
 export class Audits {
   readonly #thread: TaskThread<AuditTask, AuditAnswer>
   readonly #task: AuditTask

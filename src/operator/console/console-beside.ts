@@ -10,12 +10,12 @@ import { RecentRequests } from './recent-requests.ts'
 type Answer = (request: Request, bindings: object) => Promise<Response>
 
 /**
- * What a running service does for operators. Its code is loaded with the first request, link or question, because most starts
- * serve none.
+ * The operators' part of a running service. Its code loads with the first request, link or query, because most services
+ * need none of it.
  */
 export class ConsoleBeside {
   readonly recent = new RecentRequests()
-  /** Answers questions apart from requests; null where the service was not told where its ledger is. */
+  /** Runs queries without delaying requests; null if the service does not know where its ledger is. */
   readonly questions: AskedBeside | null
   readonly #database: string | undefined
   #asked: Questions | null = null
@@ -33,7 +33,7 @@ export class ConsoleBeside {
     return this.#links
   }
 
-  /** Answers operators at these addresses, of which links name the first. */
+  /** Serves operators at these addresses; links use the first. */
   open(origins: readonly [string, ...string[]], parts: Omit<ConsoleParts, 'recent' | 'audits' | 'beside'>): Answer {
     const opened = onceLoaded(async () => {
       const [{ OperatorConsole }, { Audits }] = await Promise.all([

@@ -22,8 +22,8 @@ const bodyBytes = 16_384
 const wrongLinks = { most: 20, inMs: minuteMs, subjects: 1_000 }
 
 /**
- * Answers requests at the operators' address: the page, and the API behind it. A request counts only with the session's
- * cookie and the page's key, because browsers send a cookie to every port of a host; what customers have counts nothing here.
+ * Serves the operators' address: the page and its API. A request needs the session's cookie and the page's key, because
+ * browsers send a cookie to every port of a host. Customers' credentials are not accepted here.
  */
 export class ConsoleDoor {
   readonly #routes: ConsoleRoutes
@@ -83,7 +83,7 @@ export class ConsoleDoor {
   async #sendFile(request: Request, pathname: string): Promise<Response> {
     if (request.method !== 'GET') return refused(405, 'A page is only read.', 'Use GET.')
     this.#files ??= await consoleFiles()
-    // The page's own paths are read by its script, so a reload of one of them gets the page.
+    // The script handles the page's paths, so reloading one of them returns the page.
     const file = this.#files[pathname] ?? (/\.\w+$/.test(pathname) ? undefined : this.#files['/'])
     return file ? sendText(200, file.type, file.text) : refused(404, 'There is no such page.', nextStep)
   }
@@ -121,14 +121,14 @@ export class ConsoleDoor {
     return response
   }
 
-  /** Whether the act needs a proof of the last minutes, and there is none. */
+  /** Whether the operation requires a recent proof that this session does not have. */
   async #lacksProof({ proof }: ConsoleRoute, asked: Asked): Promise<boolean> {
     const isNeeded = typeof proof === 'function' ? await proof(asked, this.#context) : proof === true
     return isNeeded && !(await this.#context.sessions.isProven(asked.session.hash))
   }
 
   #cookie(host: string, value: string, kind: CookieKind = 'console'): string {
-    // `__Host-` demands the path of the whole host.
+    // A `__Host-` cookie requires the path `/`.
     const secure = this.#isSecure(host) ? '; Secure' : ''
     return `${this.#cookieName(host, kind)}=${value}; HttpOnly; SameSite=Strict; Path=/${secure}`
   }

@@ -11,7 +11,7 @@ import type { SignIn } from '../sign-in/sign-in.ts'
 import type { Audits } from './audits.ts'
 import type { RecentRequests } from './recent-requests.ts'
 
-/** A model as the service sells it, with the servers that run it; none if it runs on a single engine. */
+/** A model as the service sells it, with the servers that run it; empty if it runs on a single engine. */
 interface SoldModel {
   id: string
   type: string
@@ -22,7 +22,7 @@ interface UpstreamOfModel extends Omit<ModelRow['upstreams'][number], 'failures'
   failures: Readonly<Record<string, number>>
 }
 
-/** What the console shows and acts on: a part of the running service. */
+/** The parts of the running service that the console shows and changes. */
 export interface ConsoleParts {
   store: Store
   clock: Clock
@@ -34,11 +34,11 @@ export interface ConsoleParts {
   recent: Pick<RecentRequests, 'summary' | 'find'>
   /** Signs what the ledger has of a request. */
   receipts: Pick<ChargeReceipts, 'of'>
-  /** Null where the service was not told where its ledger is. */
+  /** Null if the service does not know where its ledger is. */
   audits: Pick<Audits, 'run' | 'close'> | null
   blocks?: OperatorContext['blocks']
   beside?: OperatorContext['beside']
-  /** Reads the configuration's file again; absent where the service has none. */
+  /** Reads the configuration file again; absent if the service has none. */
   checkSettings?: () => Promise<SettingsView>
 }
 
@@ -55,7 +55,7 @@ export interface Asked {
   session: OperatorSession
   /** The console's address that the browser shows. */
   origin: string
-  /** Of the network. */
+  /** The network address. */
   address: string
 }
 
@@ -63,16 +63,18 @@ export interface Asked {
 export interface ConsoleRoute {
   /** The least that may use it. */
   role: OperatorRole
-  /** Whether the operator must have proven again within the last minutes who it is: always, or by what is asked. */
+  /** Whether the operation needs a proof of identity from the last minutes: always, or depending on the request. */
   proof?: true | ((asked: Asked, context: RouteContext) => Promise<boolean>)
-  /** Returns what is sent as JSON, or a whole answer. Throws `ConsoleRefusal` for what the operator can read. */
+  /**
+   * Returns a value to send as JSON, or a complete response. Throws `ConsoleRefusal` with a message for the operator.
+   */
   run(asked: Asked, context: RouteContext): Promise<unknown>
 }
 
-/** By method and path, such as `GET /api/me`. */
+/** Keys are method and path, such as `GET /api/me`. */
 export type ConsoleRoutes = Readonly<Record<string, ConsoleRoute>>
 
-/** What was wrong with a request, and what to do. */
+/** What is wrong with a request and what to do. */
 export class ConsoleRefusal extends Error {
   readonly status: number
   readonly happened: string

@@ -5,18 +5,18 @@ import { rpIdOf } from '../sign-in/passkeys.ts'
 import type { PasskeyPlace } from '../sign-in/sign-in.ts'
 import { ConsoleRefusal, type RouteContext } from './console-route.ts'
 
-/** What is asked without a session. */
+/** A request without a session. */
 export interface EntryAsked {
   body: object
   /** The console's address that the browser shows. */
   origin: string
-  /** Of the network. */
+  /** The network address. */
   address: string
-  /** A secret of this browser alone, in a cookie that lives as long as a challenge; empty if there is none. */
+  /** A secret that only this browser has, in a cookie that lasts as long as a challenge; empty if there is none. */
   browser: string
 }
 
-/** A session that has begun, what a page without one shows, or why not. */
+/** A new session, what a page without one shows, or how long to wait. */
 export type Entered = { begun: SessionSecrets & Operator } | { shown: object; browser: string } | { waitMs: number }
 
 export type Entry = (asked: EntryAsked, context: RouteContext) => Promise<Entered>
@@ -33,7 +33,7 @@ export function passkeyPlaces(
   return { here: null, elsewhere: origins.find(other => rpIdOf(other) !== null) ?? null }
 }
 
-/** What asks for a secret counts as a try of the network's address, and of whoever it names. */
+/** Counts a request that checks a secret as a try of the network address and of the operator that it names. */
 async function tried(
   { address }: EntryAsked,
   { signIn, sessions }: RouteContext,
@@ -50,7 +50,7 @@ async function tried(
   return { begun: session }
 }
 
-/** What may be asked without a session, by method and path. */
+/** Operations that need no session, by method and path. */
 export const entryRoutes: Readonly<Record<string, Entry>> = {
   'POST /api/sign-in': async ({ origin, browser }, { signIn, origins }) => {
     const { here, elsewhere } = passkeyPlaces(origin, origins)

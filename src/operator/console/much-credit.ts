@@ -2,20 +2,23 @@ import { parseUsd } from '#contract/money.ts'
 import { hourMs } from '#contract/time.ts'
 import type { Asked, RouteContext } from './console-route.ts'
 
-/** What one operator may credit in an hour without a recent proof: a session that was taken over gives away no more. */
+/**
+ * The most that an operator may credit in an hour without a recent proof. It limits what a stolen session can give
+ * away.
+ */
 export const unprovenCreditMicroUsd = 100_000_000n
 
-/** Acts of the last hour that are looked at; more of them need a proof whatever they sum up to. */
+/** The number of the last hour's actions that are read. With more of them, a proof is required whatever their sum. */
 const lookedAt = 500
 
-/** Whether this credit, with what the operator credited in the last hour, is above the bound. */
+/** Whether this credit, added to the operator's credits of the last hour, exceeds the limit. */
 export async function isMuchCredit(
   { body, session }: Pick<Asked, 'body' | 'session'>,
   { store, clock }: Pick<RouteContext, 'store' | 'clock'>,
 ): Promise<boolean> {
   const { usd } = body as { usd?: unknown }
   const now = typeof usd === 'string' ? parseUsd(usd) : null
-  // What is no amount is refused by the act itself.
+  // The action itself refuses an invalid amount.
   if (now === null) return false
   if (now > unprovenCreditMicroUsd) return true
   const rows = await store.read

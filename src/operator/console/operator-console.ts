@@ -8,7 +8,7 @@ import { serviceRoutes } from './service-routes.ts'
 import { sessionRoutes } from './session-routes.ts'
 import { yourSignInRoutes } from './your-sign-in-routes.ts'
 
-/** Everything that the console answers; a test asks each of them in each role. */
+/** All routes of the console; a test calls each of them in each role. */
 export const consoleRoutes: ConsoleRoutes = {
   ...sessionRoutes,
   ...yourSignInRoutes,
@@ -16,7 +16,7 @@ export const consoleRoutes: ConsoleRoutes = {
   ...serviceRoutes,
 }
 
-/** The console at its own address, once that is known. */
+/** The console, once its address is known. */
 export class OperatorConsole {
   readonly #sessions: OperatorSessions
   readonly #door: ConsoleDoor
@@ -30,12 +30,12 @@ export class OperatorConsole {
     this.#url = origins[0]
   }
 
-  /** Without Node's own messages, every browser has one address. */
+  /** If Node's messages are missing, all browsers share one address. */
   fetch(request: Request, { incoming }: { incoming?: Pick<IncomingMessage, 'socket'> }): Promise<Response> {
     return this.#door.answer(request, incoming?.socket.remoteAddress ?? '')
   }
 
-  /** What follows the mark is never sent to a server by a browser, so it is in no log of one. */
+  /** Browsers don't send the part after `#` to a server, so no server logs it. */
   async link(order: LinkOrder): Promise<string> {
     return `${this.#url}/#${await this.#sessions.newLink(order)}`
   }

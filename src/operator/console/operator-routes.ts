@@ -8,7 +8,7 @@ import { isMuchCredit } from './much-credit.ts'
 
 type ActName = keyof typeof operatorActs
 
-/** What each act needs: the least role, and for what cannot be taken back a proof of who does it. */
+/** What each action requires: a minimum role, and a recent proof if it cannot be undone. */
 const acts: Readonly<Record<ActName, Pick<ConsoleRoute, 'role' | 'proof'>>> = {
   'customer.create': { role: 'support' },
   'customer.change': { role: 'support' },
@@ -25,7 +25,7 @@ const acts: Readonly<Record<ActName, Pick<ConsoleRoute, 'role' | 'proof'>>> = {
   'operator.reset': { role: 'owner', proof: true },
 }
 
-/** Who else may sign in is for owners to know; the other questions are for every role. */
+/** Only owners may list operators; every role may run the other queries. */
 const ownersQuestions: readonly OperatorOperation[] = ['operators']
 
 const needsOf = (name: OperatorOperation): Pick<ConsoleRoute, 'role' | 'proof'> => {
@@ -57,7 +57,7 @@ const operationRoute = (name: OperatorOperation): ConsoleRoute => ({
     orRefused(() => callOperator(operatorContext(context), name, body as never, `console: ${session.by}`)),
 })
 
-/** A whole list as a file, row by row as it is read. */
+/** A complete list as a file, written row by row as it is read. */
 const csvRoute = (name: CsvTable): ConsoleRoute => ({
   role: 'read',
   async run({ body }, context) {

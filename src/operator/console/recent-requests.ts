@@ -1,36 +1,36 @@
 import { minuteMs } from '#contract/time.ts'
 import type { LiveFigures, RecentRequest, TimedRow } from '#pages/console/wire.ts'
 
-/** Requests that are kept, some 3 MB: at ten a second, the last quarter of an hour. */
+/** About 3 MB of requests: at ten a second, the last quarter of an hour. */
 const keptRequests = 10_000
 
-/** What the console calls live. */
+/** The period that the console calls live. */
 const liveMs = 15 * minuteMs
 
 /** Failures of one look. */
 const shownFailures = 50
 
-/** Models and customers of one look, and those of one process, from which the most used of all are found. */
+/** Models and customers that are shown. Each process reports as many, and the most used are chosen from all of them. */
 const shownGroups = 10
 const countedGroups = 50
 
-/** What the service says of a request when it has ended. */
+/** A finished request as the service reports it. */
 interface EndedRequest {
   requestId: string
   operation: string
   status: number
   ms: number
   account: string | null
-  /** The whole id of the account; null for an unidentified caller. */
+  /** The full account id; null for an unidentified caller. */
   customer: string | null
   model: string | null
-  /** The engine that took it last; null if none did. */
+  /** The last engine that handled the request; null if none did. */
   engine: string | null
 }
 
 type Kept = EndedRequest & { atMs: number }
 
-/** Requests by how long they took, in milliseconds of two digits, so that those of several processes can be added up. */
+/** Requests by duration, in milliseconds rounded to two digits, so that counts of several processes can be added. */
 interface Counts {
   requests: number
   failed: number
@@ -38,7 +38,7 @@ interface Counts {
   times: Record<string, number>
 }
 
-/** What one process answered. It is sent between processes as JSON. */
+/** Requests that one process answered. Processes exchange it as JSON. */
 export interface RecentSummary {
   all: Counts
   models: [name: string, counts: Counts][]
@@ -58,7 +58,7 @@ export class RecentRequests {
     this.#next = (this.#next + 1) % keptRequests
   }
 
-  /** Null if it was not kept, or was another process's. */
+  /** Null if the request is no longer stored, or another process answered it. */
   find(request: string): RecentRequest | null {
     const found = this.#kept.find(({ requestId }) => requestId === request)
     return found ? shownRequest(found) : null
@@ -79,7 +79,7 @@ export class RecentRequests {
   }
 }
 
-/** What several processes answered, added up. */
+/** Adds up what several processes answered. */
 export function liveFigures(summaries: readonly RecentSummary[], processes: number): LiveFigures {
   const { requests, failed, refused, p50Ms, p95Ms } = timed(added(summaries.map(({ all }) => all)))
   const groups = (of: 'models' | 'customers'): [string, TimedRow][] => {
@@ -148,8 +148,8 @@ function timed({ requests, failed, refused, times }: Counts): TimedRow {
   return { requests, failed, refused, p50Ms: within(0.5), p95Ms: within(0.95) }
 }
 
-/** By the service or its engines. */
+/** Failures of the service or its engines. */
 const isFailed = ({ status }: Kept): boolean => status >= 500
 
-/** By the caller; a 402 only asks for payment. */
+/** Refusals because of the caller; a 402 only asks for payment. */
 const isRefused = ({ status }: Kept): boolean => status >= 400 && status < 500 && status !== 402

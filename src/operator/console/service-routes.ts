@@ -3,7 +3,7 @@ import type { AuditResult, LiveFigures, ModelRow, Recent, SettingsView, SignedRe
 import { ConsoleRefusal, type ConsoleRoutes, type RouteContext } from './console-route.ts'
 import { liveFigures } from './recent-requests.ts'
 
-/** What this process knows of itself, and the audit. */
+/** What this process reports about itself, and the audit. */
 export const serviceRoutes: ConsoleRoutes = {
   'POST /api/live': {
     role: 'read',
@@ -71,7 +71,7 @@ export const serviceRoutes: ConsoleRoutes = {
 /** Findings that a page shows; the command lists more. */
 const shownFindings = 100
 
-/** A member of the body; no id is empty, so nothing is found by one that is missing. */
+/** Reads a member of the body; a missing one becomes empty, which is no valid id. */
 function textOf(body: object, name: string): string {
   const value: unknown = Reflect.get(body, name)
   return typeof value === 'string' ? value : ''

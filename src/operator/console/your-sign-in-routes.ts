@@ -34,11 +34,11 @@ const sessionView = (
 /** Enough to tell sessions apart. */
 const shownHash = 12
 
-/** Sessions that somebody sees and may end: their own, and all for owners. */
+/** Sessions that an operator sees and may end: their own, and all of them for owners. */
 const seenBy = async (me: OperatorSession, { sessions }: RouteContext) =>
   (await sessions.list()).filter(({ by }) => me.role === 'owner' || by === me.by)
 
-/** What the operator signs in with, and the proof that it is still the same one. Each role may. */
+/** The operator's own ways to sign in and proof of identity, for every role. */
 const own = (run: ConsoleRoute['run'], proof?: true): ConsoleRoute => ({
   role: 'read',
   ...(proof ? { proof } : {}),

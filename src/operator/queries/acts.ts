@@ -9,7 +9,7 @@ import type { OperatorAnswer, OperatorOrder } from './wire.ts'
 
 /** The audit log of operators' acts: written with each act, in its transaction, and read newest first. */
 
-/** Why the ledger refuses an operator's act, in words. */
+/** Sentences for the ledger's refusals of an operator's action. */
 const sentences: Partial<Record<Refusal, string>> = {
   no_account: 'There is no such customer.',
   nothing_to_refund: 'There is nothing to refund: no charge of this request is in the ledger.',
@@ -17,7 +17,7 @@ const sentences: Partial<Record<Refusal, string>> = {
   job_moved: 'The job has just changed; look at it again.',
 }
 
-/** Writes what is done and its row of the log in one unit. Throws `OperatorRefused`; then neither is written. */
+/** Writes an action and its row of the log in one unit. If it throws `OperatorRefused`, neither is written. */
 export async function commitAct(context: OperatorContext, act: Act, ops: readonly Op[]): Promise<void> {
   const why = await tryAct(context, act, ops)
   if (why !== null) throw refuse(sentences[why] ?? `The ledger refused this: ${why}.`)

@@ -64,7 +64,7 @@ const runs: Runs = {
   'operator.reset': resetOperator,
 }
 
-/** A filter takes whatever names a customer. */
+/** Replaces anything that identifies a customer, such as a name, by the customer's id. */
 async function withId<Asked extends { customer?: string | undefined }>(
   context: OperatorContext,
   asked: Asked,
@@ -94,7 +94,7 @@ export async function callOperator<Name extends OperatorOperation>(
   return runs[name](context, order.data as OperatorOrder<Name>, actor)
 }
 
-/** Names each wrong member with what it takes. */
+/** Names each invalid member and what it accepts. */
 const wrongInput = (issues: readonly z.core.$ZodIssue[]): OperatorRefused =>
   refuse(
     `${issues.map(issue => `\`${issue.path.map(String).join('.') || 'input'}\`: ${issueSentence(issue)}`).join('; ')}.`,

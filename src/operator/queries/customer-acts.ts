@@ -8,7 +8,7 @@ import { customerNamed } from './customers.ts'
 import type { OperatorContext } from './operator-context.ts'
 import type { OperatorAnswer, OperatorOrder } from './wire.ts'
 
-/** What an operator does to customers. Each act and its row of the audit log are one unit of the ledger. */
+/** Operators' actions on customers. Each action and its row of the audit log are one unit of the ledger. */
 
 type ActName = 'customer.create' | 'customer.change' | 'customer.suspend' | 'customer.resume' | 'customer.limit'
 type Done = Promise<OperatorAnswer<ActName>>
@@ -43,7 +43,7 @@ export async function changeCustomer(
   return setDetails(context, { named, wanted, reason, actor, act: 'customer.change' })
 }
 
-/** Gives a customer limits of a plan of their own; null leaves them to the configuration. */
+/** Gives a customer the limits of another plan; null restores the plan of the configuration. */
 export async function limitCustomer(
   context: OperatorContext,
   order: OperatorOrder<'customer.limit'>,
@@ -131,7 +131,7 @@ export async function refundRequest(
   return { customer: charged.account, refundedUsd: formatUsd(charged.usd) }
 }
 
-/** Who was charged for a request, and what a refund gives back. */
+/** Returns who was charged for a request, and how much a refund would return. */
 export async function chargeOf({ store: { read } }: OperatorContext, request: string) {
   const rows = await read
     .selectFrom('entry')

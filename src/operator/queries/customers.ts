@@ -93,17 +93,17 @@ function matching({ search = '', state }: OperatorOrder<'customers'>): RawBuilde
       column => sql`lower(coalesce(${sql.raw(column)}, '')) LIKE ${part} ESCAPE '\\'`,
     )
     const wallets = sql`SELECT account FROM wallet WHERE id IN (${text}, ${text.toLowerCase()})`
-    // The beginning of a key is shown in lists, so a whole one finds its owner too, and is never part of an answer.
+    // Lists show the beginning of a key. A complete key finds its owner too, and is never part of an answer.
     const keys = sql`SELECT account FROM api_key WHERE id = ${text} OR prefix = ${keyPrefix(text)}`
     terms.push(sql`(${sql.join(named, sql` OR `)} OR a.id IN (${wallets}) OR a.id IN (${keys}))`)
   }
   return sql.join(terms, sql` AND `)
 }
 
-/** Finds a customer by id, wallet, key id, name or e-mail; refuses what names none or several. */
+/** Finds a customer by id, wallet, key id, name or e-mail; refuses text that matches none or several. */
 export async function customerNamed({ read }: Reading, text: string): Promise<StoredCustomer> {
   const [exact] = (await customersWhere(read, sql`a.id = ${text}`)).rows
-  // Acts name an id, which is found without a look at every name.
+  // Actions use an id, so the other columns need no search.
   if (exact) return exact
   const small = text.toLowerCase()
   const { rows } = await customersWhere(

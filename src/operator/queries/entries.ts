@@ -83,7 +83,7 @@ async function filterOf({ store }: OperatorContext, asked: Asked): Promise<Entry
   return { where: sql.join(terms, sql` AND `), account }
 }
 
-/** Entries are written in order of time, but for clocks of processes that differ by less than this. */
+/** Entries are ordered by time, except that the clocks of processes may differ by up to this much. */
 const outOfOrderMs = hourMs
 
 /** The number of the first entry at or after a time, by halves: entries have no index by time alone. */
@@ -100,7 +100,7 @@ async function firstSince({ read }: Reading, atMs: number): Promise<number> {
   return low
 }
 
-/** From the sums by day, so that no list counts a million rows. Null for one request, which has a handful. */
+/** Computed from the daily sums, so that no list counts a million rows. Null for a single request, which has few. */
 async function totalOf({ read }: Reading, asked: Asked, account: string | undefined): Promise<number | null> {
   if (asked.request !== undefined) return null
   const terms = [sql`1 = 1`]
@@ -132,7 +132,7 @@ export function csvPage<Name extends CsvTable>(
   return name === 'usage' ? usageCsv(context, asked as OperatorOrder<'usage'>) : entriesCsv(context, asked as Asked)
 }
 
-/** The whole list, page by page, so that memory does not grow. */
+/** Reads the complete list page by page, so that memory stays constant. */
 export async function* csvOf<Name extends CsvTable>(
   context: OperatorContext,
   name: Name,

@@ -112,7 +112,7 @@ export async function jobs(context: OperatorContext, order: OperatorOrder<'jobs'
 const reasonOf = (failure: string | null): string | null =>
   failure === null ? null : ((JSON.parse(failure) as { reason?: string }).reason ?? null)
 
-/** Gives back what a job cost. One that has not ended is failed in the same unit, so that nobody delivers it. */
+/** Refunds a job. If it is still running, the same unit marks it as failed, so that its result is not delivered. */
 export async function refundJob(
   context: OperatorContext,
   { job, reason }: OperatorOrder<'job.refund'>,

@@ -43,7 +43,7 @@ export async function createOperator(
   const fresh = { role, epoch: newEpoch(), proofs: noProofs() }
   const act = { actor, act: 'operator.create' as const, after: { role } }
   orRefuse(await moveOperator(context, { name, fence: 0 }, fresh, act))
-  // Sessions of links that named nobody would outlast every later removal.
+  // Sessions from links without a name would survive every later removal.
   await new OperatorSessions(context).endOf(name)
   return { operator: name }
 }
@@ -72,7 +72,7 @@ export async function removeOperator(
   return { operator: name }
 }
 
-/** Forgets what the operator signs in with, and ends all sessions; a new link lets the operator in again. */
+/** Removes the operator's passkeys, password and code and ends all sessions; a new link lets the operator in again. */
 export async function resetOperator(
   context: OperatorContext,
   { operator: name, reason }: OperatorOrder<'operator.reset'>,

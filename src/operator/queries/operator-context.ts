@@ -5,20 +5,23 @@ import type { Store } from '#ledger/store/store.ts'
 import type { CsvTable } from './entries.ts'
 import type { OperatorAnswer, OperatorInput, OperatorOrder, OperatorRead } from './wire.ts'
 
-/** What the operator's operations work on. A service has all of it, a command on the ledger alone only the first three. */
+/**
+ * What operators' operations work on. A service has all of it; a command that opens only the ledger has the first
+ * three.
+ */
 export interface OperatorContext {
   store: Store
   clock: Clock
   ledger: Pick<LedgerWatch, 'state'>
-  /** Those that this process knows; absent where nothing is served. */
+  /** Blocks that this process knows; absent if it serves no requests. */
   blocks?: Pick<SharedLimits['block'], 'blocked' | 'lift'>
-  /** Answers questions beside requests; where absent, they are answered on this thread. */
+  /** Runs queries without delaying requests; if absent, they run on this thread. */
   beside?: AskedBeside
 }
 
 type Blocks = OperatorContext['blocks']
 
-/** Throws `OperatorRefused`, `NotAnswered`, or a `StoreError` where the ledger cannot be read. */
+/** Throws `OperatorRefused`, `NotAnswered`, or a `StoreError` if the ledger is unreadable. */
 export interface AskedBeside {
   ask<Name extends OperatorRead>(name: Name, input: OperatorInput<Name>, blocks?: Blocks): Promise<OperatorAnswer<Name>>
   csvPage<Name extends CsvTable>(name: Name, order: OperatorOrder<Name>): Promise<CsvPage>
@@ -30,7 +33,7 @@ export interface CsvPage {
   next: string | null
 }
 
-/** A question was not answered because of other questions, or because it takes too long. */
+/** A query was not answered because of other queries, or because it took too long. */
 export class NotAnswered extends Error {
   override readonly name = 'NotAnswered'
   readonly happened: string

@@ -9,14 +9,14 @@ import type { QuestionAnswer, QuestionTask } from './questions.ts'
 
 type Read = Store['read']
 
-/** PostgreSQL's error of a statement that its own time limit ended. */
+/** PostgreSQL's error code for a statement that exceeded its time limit. */
 const statementWasEnded = '57014'
 
-/** The parts of one question run at once on this many connections; more would take the service's. */
+/** The parts of one query run on this many connections at once. More would reduce what the service has. */
 const connections = 2
-/** PostgreSQL ends a statement of an operator after so long. */
+/** PostgreSQL ends an operator's statement after this time. */
 const statementMs = 15_000
-/** A database that is away is told to the operator soon, whose page asks again by itself. */
+/** An unreachable database is reported soon, because the page retries by itself. */
 const attempts = 3
 
 let opened: Promise<Read> | null = null

@@ -10,31 +10,36 @@ import type { OperatorAnswer, OperatorInput, OperatorOrder, OperatorRead } from 
 
 export interface QuestionTask {
   database: DatabasePlace
-  /** Of the tables in PostgreSQL. */
+  /** The schema of the tables in PostgreSQL. */
   schema: string
-  /** Of the service's clock. */
+  /** The service's time. */
   nowMs: number
   asked: { name: OperatorRead; input: unknown; blocked: Blocked } | { csv: CsvTable; order: unknown }
 }
 
 type Blocked = ReturnType<NonNullable<OperatorContext['blocks']>['blocked']>
 
-/** Errors are data, because an exception would end the thread. A driver's own words may contain an address. */
+/**
+ * Errors are returned as data, because an exception would end the thread. A driver's message may contain an address.
+ */
 export type QuestionAnswer =
   | { answer: unknown }
   | { refused: string }
   | { failed: 'away' | 'late' | 'broken'; code: string }
 
-/** Each takes tenths of a second at most; the database itself ends one of PostgreSQL before. */
+/** Each query takes tenths of a second at most, and PostgreSQL ends a statement earlier. */
 const questionMs = 30_000
 
-/** Those of some consoles with all their sections; further ones are told to come back. */
+/** Enough for several consoles that load all their sections; further queries are refused. */
 const waitingQuestions = 32
 
 /** How long the thread stays after its last question: a page asks again after 10 s. */
 const idleMs = minuteMs
 
-/** Of the rows of one question; more than two years of fifty models need. Collected often, so that the service stays small. */
+/**
+ * For the rows of one query: more than two years of fifty models. It is collected often, so that the service stays
+ * small.
+ */
 const heapMb = 256
 const youngMb = 4
 
@@ -42,8 +47,8 @@ const busySeconds = 2
 const lateSeconds = 10
 
 /**
- * Answers operators' questions on a thread with connections of its own, so that none of them keeps a paying caller waiting:
- * SQLite reads on the thread that asks, and PostgreSQL's connections are few.
+ * Answers operators' queries on a thread with its own connections, so that none of them delays a paying caller: SQLite
+ * reads block their thread, and PostgreSQL has few connections.
  */
 export class Questions implements AskedBeside {
   readonly #thread: TaskThread<QuestionTask, QuestionAnswer>

@@ -4,7 +4,7 @@ import { jobs } from './movements.ts'
 import type { OperatorContext } from './operator-context.ts'
 import { type EntryRow, mostRows, type OperatorAnswer, type OperatorOrder } from './wire.ts'
 
-/** All that the ledger has of one request: what it charged, gave back and holds, and its job. */
+/** What the ledger has about one request: its charges, refunds and holds, and its job. */
 export async function request(
   context: OperatorContext,
   { request: id }: OperatorOrder<'request'>,
@@ -31,7 +31,7 @@ export async function request(
     writtenOffUsd: formatUsd(sumOf(rows, 'WRITE_OFF')),
     isRefunded: rows.some(({ kind }) => kind === 'REFUND'),
     hold: hold ? { heldUsd: formatUsd(hold.amount), sinceMs: hold.created_at_ms } : null,
-    // As they were written, lines of a charge in their order.
+    // In the order in which they were written: a charge's lines stay in order.
     entries: rows.toReversed(),
     job,
   }

@@ -16,9 +16,12 @@ import { refuse } from '../operator-refused.ts'
 import type { OperatorContext } from './operator-context.ts'
 import type { OperatorAnswer, OperatorOrder, Sums } from './wire.ts'
 
-/** What entries add up to, from the sums by day that the ledger writes with each entry: exact, however many entries there are. */
+/**
+ * Sums of entries, from the daily sums that the ledger writes with each entry. They are exact for any number of
+ * entries.
+ */
 
-/** Days of a question that names none: today and the 29 before it. */
+/** The default period: today and the 29 days before it. */
 const usualDays = 30
 
 /** Models and customers in an overview. */
@@ -51,7 +54,7 @@ export function shownSums(row: MaybeSumRow | undefined): Sums {
   }
 }
 
-/** The range that is asked for. Refuses one that ends before it begins. */
+/** Returns the requested period; refuses one that ends before it begins. */
 export function rangeOf({ from, to }: { from?: string | undefined; to?: string | undefined }, nowMs: number): DayRange {
   const tomorrowMs = nowMs - (nowMs % dayMs) + dayMs
   const toMs = (to === undefined ? null : dayOfText(to)) ?? tomorrowMs
@@ -119,7 +122,7 @@ async function balancesOf({ read }: Reading) {
   return { customers, suspended, balanceUsd: formatUsd(posted), heldUsd: formatUsd(held) }
 }
 
-/** A payment that began so long ago and has not ended needs an operator: drivers try it again all the time. */
+/** A payment that is pending for this long needs an operator, because it is retried all the time. */
 export const stuckAfterMs = 3_600_000
 
 async function riskOf({ read }: Reading, nowMs: number) {
@@ -156,7 +159,7 @@ export async function usage(context: OperatorContext, order: OperatorOrder<'usag
   return { rows: rows.map(shownUsage), total, next, totals }
 }
 
-/** Null for customers by day: as many rows as there are sums, which would all be looked at for each page. */
+/** Null for customers by day: it would have to read as many rows as there are sums for each page. */
 async function groupCount(reading: Reading, filter: SumFilter, by: UsagePage['by']): Promise<number | null> {
   if (by.includes('day') && by.includes('customer')) return null
   const columns = sql.raw(by.map(each => columnOf[each]).join(', '))
@@ -183,7 +186,7 @@ async function pageOfGroups(reading: Reading, { after, limit, ...order }: UsageP
   return { rows: rows.slice(0, limit), next: rows.length > limit ? `${first + limit}` : null }
 }
 
-/** A day at a time, so that a page costs what its days have and not what the whole range has. */
+/** Reads one day at a time, so that a page costs no more than the days that it shows. */
 async function pageByDays(reading: Reading, { filter, by, limit, after }: UsagePage) {
   const rows: UsageRow[] = []
   let { day, first, oldest } = await dayPlace(reading, filter, after)
@@ -199,7 +202,7 @@ async function pageByDays(reading: Reading, { filter, by, limit, after }: UsageP
   return { rows, next: null }
 }
 
-/** Where a page of days begins: a day, and how many of its rows were shown; and the oldest day that has any. */
+/** Where a page of days begins: a day, how many of its rows were shown, and the oldest day with any. */
 async function dayPlace({ read }: Reading, filter: SumFilter, after: string | undefined) {
   const [, text = '', first = ''] = /^(\S{10}) (\d{1,9})$/.exec(after ?? '') ?? []
   if (after !== undefined && dayOfText(text) === null) throw refuse('`after` is no `next` of this list.')
@@ -238,7 +241,7 @@ async function groupsOf({ read }: Reading, { filter, by, first, limit }: GroupOr
   return rows
 }
 
-/** How many rows are before a page; of the lists whose order has no key of its own. */
+/** The number of rows before a page, for lists whose order has no key. */
 export function placeOf(after: string | undefined): number {
   if (after === undefined) return 0
   if (/^\d{1,9}$/.test(after)) return Number(after)

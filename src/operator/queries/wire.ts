@@ -7,23 +7,23 @@ import { operatorRoles } from '#pages/console/wire.ts'
 import { operatorName } from '../sign-in/operator-rows.ts'
 
 /**
- * What an operator may ask and do, as data: each operation's input and answer. The console, the admin API and the commands
- * use the same table. Amounts are decimal USD with six places, times Unix milliseconds, and days are UTC.
+ * Operators' queries and actions as data: each operation's input and answer. The console, the admin API and the
+ * commands share this table. Amounts are decimal USD with six places, times are Unix milliseconds, and days are UTC.
  */
 
 /** Rows of one answer, so that each is short and quick. */
 export const mostRows = 200
 
-/** PostgreSQL stores neither; a question with one would fail there instead of finding nothing. */
+/** PostgreSQL stores neither; a query with one would fail there instead of finding nothing. */
 const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
 const storable = 'text without NUL or half characters'
 
-/** What finds something. */
+/** A search term. */
 const term = z.string().min(1).max(200).refine(isStorable, storable)
 const words = z.string().max(500).refine(isStorable, storable)
 const reason = z.string().trim().min(1).max(500).refine(isStorable, storable)
 
-/** Shown in lists and sentences, so nothing in it may be invisible or turn the words around it. */
+/** A name appears in lists and sentences, so it may contain no invisible or direction-changing characters. */
 const name = z
   .string()
   .trim()
@@ -45,13 +45,13 @@ const page = { limit: z.number().int().min(1).max(mostRows).default(50), after: 
 const pageOf = <Row extends z.ZodType>(row: Row) =>
   z.strictObject({
     rows: z.array(row),
-    /** Of all pages; null where counting them would take too long. */
+    /** The number of rows on all pages; null if counting takes too long. */
     total: z.number().int().nullable(),
     /** Null on the last page. */
     next: z.string().nullable(),
   })
 
-/** What entries of some days add up to. `revenueUsd` is what customers paid: charged, less the four that follow it. */
+/** Sums of entries over some days. `revenueUsd` is what customers paid: charged, less the four that follow it. */
 export const Sums = z.strictObject({
   requests: z.number().int(),
   chargedUsd: Usd,
@@ -72,7 +72,7 @@ export const CustomerRow = z.strictObject({
   kind: z.enum(['wallet', 'customer']),
   email: z.string().nullable(),
   note: z.string().nullable(),
-  /** Null: the plan that the configuration gives. */
+  /** Null for the plan of the configuration. */
   plan: z.enum(planNames).nullable(),
   state: z.enum(['active', 'suspended']),
   suspendedAtMs: AtMs.nullable(),
@@ -113,7 +113,7 @@ const PaymentRow = z.strictObject({
   payment: z.string(),
   stage: z.enum(['claimed', 'settling', 'unknown', 'credited', 'rejected', 'expired']),
   isStuck: z.boolean(),
-  /** What the stage means, and what to do if it is stuck. */
+  /** What the stage means, and what to do if the payment is stuck. */
   advice: z.string(),
   network: z.string().nullable(),
   payer: z.string().nullable(),
@@ -176,7 +176,7 @@ const LimitRow = z.strictObject({
 const customer = { customer: term }
 const done = z.strictObject({ customer: z.string() })
 
-/** Each question's name, what it takes and what it answers. Reads change nothing. */
+/** Each query's name, input and answer. Queries change nothing. */
 export const operatorReads = {
   overview: {
     input: z.strictObject(range),
@@ -215,7 +215,7 @@ export const operatorReads = {
   },
   customers: {
     input: z.strictObject({
-      /** Part of a name, e-mail, note or id; a whole wallet address, key id or beginning of a key. */
+      /** Part of a name, e-mail, note or id; a complete wallet address or key id; or the beginning of a key. */
       search: words.optional(),
       state: z.enum(['active', 'suspended']).optional(),
       sort: z.enum(['created', 'name', 'balance', 'charged']).default('created'),
@@ -267,7 +267,7 @@ export const operatorReads = {
         writtenOffUsd: Usd,
         isRefunded: z.boolean(),
       },
-      /** What is still held for it. */
+      /** The current hold for the request. */
       hold: z.strictObject({ heldUsd: Usd, sinceMs: AtMs }).nullable(),
       entries: z.array(EntryRow),
       job: JobRow.nullable(),
@@ -320,7 +320,7 @@ const CreditId = z.string().regex(/^[\w.:@+-]{1,100}$/, 'at most 100 letters, di
 const details = { email: words.nullable().optional(), note: words.nullable().optional() }
 const why = { reason: reason.optional() }
 
-/** Each act's name, and what it takes and answers. Each writes its row of the audit log in its own transaction. */
+/** Each action's name, input and answer. Each writes its row of the audit log in its own transaction. */
 export const operatorActs = {
   'customer.create': {
     input: z.strictObject({ name, ...details, plan: z.enum(planNames).nullable().optional(), ...why }),
@@ -334,7 +334,7 @@ export const operatorActs = {
     input: z.strictObject({
       ...{ ...customer, reason },
       usd: z.string().refine(isGrant, 'an amount of USD such as 5 or 0.25, more than 0 and at most 1000000'),
-      /** The same id again credits nothing twice. */
+      /** A repeated id credits only once. */
       id: CreditId.optional(),
     }),
     answer: done.extend({ balanceUsd: Usd, id: CreditId, isRepeated: z.boolean() }),

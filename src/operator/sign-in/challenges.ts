@@ -5,13 +5,13 @@ import { isSameSecret } from '#host/signatures/signatures.ts'
 import type { Marks } from './marks.ts'
 import { markOf, type ServiceSecrets } from './sealed.ts'
 
-/** What a passkey signs is asked for, signed and sent within this. */
+/** A passkey must sign a challenge and the signature arrive within this time. */
 export const challengeMs = 5 * minuteMs
 const randomPartBytes = 16
 
 /**
- * Challenges that a passkey signs. The service gives one out without writing anything: it is its own signature over a
- * time, a random number and the browser that asked. Only using one is written, as a hash, so that it works once.
+ * Challenges for passkeys. Issuing one writes nothing: it is the service's signature over a time, a random number and
+ * the browser that asked. Only its use is written, as a hash, so that it works once.
  */
 export class Challenges {
   readonly #marks: Marks
@@ -24,13 +24,16 @@ export class Challenges {
     this.#secrets = secrets
   }
 
-  /** For one purpose of one browser, which is named by a secret of its session or cookie. */
+  /** For one purpose in one browser, identified by a secret of its session or cookie. */
   give(purpose: string, browser: string): string {
     const asked = `${this.#clock.now() + challengeMs}.${randomBytes(randomPartBytes).toString('base64url')}`
     return Buffer.from(`${asked}.${this.#signature(asked, purpose, browser, this.#secrets[0])}`).toString('base64url')
   }
 
-  /** Uses it up, whatever comes of it; false if it was not given to this browser for this, is too old or was used. */
+  /**
+   * Uses the challenge, whatever the outcome. False if it was issued to another browser or for another purpose, is too
+   * old, or was used.
+   */
   async spend(challenge: string, purpose: string, browser: string): Promise<boolean> {
     const [until = '', random = '', signature = ''] = Buffer.from(challenge, 'base64url').toString('utf8').split('.')
     const untilMs = Number(until)

@@ -3,11 +3,11 @@ import { commitSurely, type Store } from '#ledger/store/store.ts'
 import type { UseNonce } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 
-/** What is written once and expires. Its key holds hashes, never a secret. */
+/** A row that is written once and expires. Its key contains hashes, never a secret. */
 export type Mark = Omit<UseNonce, 'op'>
 
 export interface FoundMark {
-  /** What follows the beginning that was asked for. */
+  /** The part of the key after the requested beginning. */
   rest: string
   untilMs: number
 }
@@ -28,14 +28,14 @@ export class Marks {
       .selectFrom('nonce')
       .select(['id', 'expires_at_ms'])
       .where('id', '>=', start)
-      // The character after the colon, with which every beginning ends.
+      // Every beginning ends with a colon; `;` is the next character.
       .where('id', '<', `${start.slice(0, -1)};`)
       .where('expires_at_ms', '>', expiredToo ? -1 : this.#clock.now())
       .execute()
     return rows.map(row => ({ rest: row.id.slice(start.length), untilMs: row.expires_at_ms }))
   }
 
-  /** Writes all or none; false if one of them was there. */
+  /** Writes all or none; false if one of them existed. */
   async write(...marks: readonly Mark[]): Promise<boolean> {
     const ops = marks.map(mark => ({ op: 'nonce' as const, ...mark }))
     const outcome = await commitSurely(this.#store, { id: `${uuidV7(this.#clock.now())}/console`, ops })

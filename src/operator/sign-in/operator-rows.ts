@@ -14,7 +14,7 @@ const Passkey = z.object({
   id: z.string(),
   /** COSE, base64url. */
   publicKey: z.string(),
-  /** How often it signed, as it says; 0 forever for one that is shared between devices. */
+  /** The number of signatures, as the passkey reports it; always 0 for one that is shared between devices. */
   counter: z.number(),
   /** The host name for which it signs. */
   rpId: z.string(),
@@ -30,7 +30,7 @@ const Password = z.object({
   hash: z.string(),
   /** The secret of the one-time codes, encrypted. */
   sealedSecret: z.string(),
-  /** The last time step of which a code was used. */
+  /** The time step of the last code that was used. */
   lastStep: z.number(),
   /** Hashes of recovery codes that were not used yet. */
   recovery: z.array(z.string()),
@@ -38,9 +38,9 @@ const Password = z.object({
 })
 export type PasswordProof = z.output<typeof Password>
 
-/** What proves that somebody is this operator. */
+/** The operator's ways to prove their identity. */
 const Proofs = z.object({
-  /** Names the operator to authenticators, and says nothing about them. */
+  /** Identifies the operator to authenticators and reveals nothing about them. */
   handle: z.string(),
   passkeys: z.array(Passkey),
   password: Password.nullable(),
@@ -60,7 +60,7 @@ export interface NamedOperator {
 
 const randomName = (bytes = 16): string => randomBytes(bytes).toString('base64url')
 
-/** Nothing but a link lets this operator in. */
+/** The operator can sign in only by a link. */
 export const noProofs = (): Proofs => ({ handle: randomName(), passkeys: [], password: null })
 
 export const newEpoch = (): string => randomName(9)
@@ -68,7 +68,7 @@ export const newEpoch = (): string => randomName(9)
 /** A user of a machine, an address or a name without spaces. */
 export const operatorName = /^[\w.@+-]{1,64}$/
 
-/** Operators of one service: people whom its owner knows. */
+/** Operators of one service, all of whom its owner knows. */
 export const mostOperators = 200
 
 const operatorOf = ({ name, role, epoch, proofs, fence, created_at_ms }: OperatorTable): NamedOperator => ({
@@ -87,7 +87,7 @@ export async function readOperators({ read }: Pick<Store, 'read'>): Promise<Name
   return (await read.selectFrom('operator').selectAll().orderBy('name').execute()).map(operatorOf)
 }
 
-/** What a change writes; null removes the operator. */
+/** The new values; null removes the operator. */
 type Change = Pick<NamedOperator, 'role' | 'epoch' | 'proofs'> | null
 
 /**
@@ -117,7 +117,7 @@ export const orRefuse = (why: Refusal | null): void => {
   if (why !== null) throw refuse(sentences[why] ?? `The ledger refused this: ${why}.`)
 }
 
-/** For the log: what there is, without what it is. */
+/** Lists the ways to sign in for the log, without their contents. */
 export const proofsOf = ({ proofs: { passkeys, password } }: Pick<NamedOperator, 'proofs'>) => ({
   passkeys: passkeys.map(({ label }) => label),
   password: password !== null,

@@ -15,23 +15,23 @@ export interface Operator {
   by: string
 }
 
-/** For whom a link is. */
+/** Whom a link is for. */
 export interface LinkOrder {
-  /** The operator's own if absent; that of an owner where there is no such operator. */
+  /** The operator's own role if absent, or `owner` if there is no such operator. */
   role?: OperatorRole | undefined
   by: string
-  /** Whether there must be an operator of this name. */
+  /** Whether an operator of this name must exist. */
   named?: boolean | undefined
 }
 
 interface Signed extends Operator {
-  /** Of the named operator; empty for a link of somebody who has no name here. */
+  /** The named operator's epoch; empty for a link without a named operator. */
   epoch: string
   how: SignedInBy
 }
 
 export interface OperatorSession extends Operator {
-  /** Of the session's secrets, which are stored nowhere. */
+  /** The hash of the session's secrets, which are not stored. */
   hash: string
   how: SignedInBy
   untilMs: number
@@ -47,19 +47,19 @@ export interface SessionSecrets {
 export const linkMs = 5 * minuteMs
 /** A console that is closed or hidden asks for nothing; its session ends after this. */
 export const idleMs = 30 * minuteMs
-/** However busy it is: a forgotten one ends with the day's work. */
+/** A session ends after this even if it is in use, so that a forgotten one ends with the working day. */
 export const sessionMs = 8 * hourMs
 /** How long a proof counts for acts that need a recent one. */
 export const proofMs = 5 * minuteMs
-/** A use is written once for so long, so that a live page costs few writes. */
+/** A use is recorded at most this often, so that a live page causes few writes. */
 const useMs = 5 * minuteMs
 /** Uses that this process has written already. */
 const rememberedUses = 1_000
 const nameCharacters = 64
 
 /**
- * Links and sessions as marks in the ledger's store that are written once and expire, so that every process of a service
- * knows them, a restart ends none, and a link can be spent by one browser only. A mark holds hashes, never a secret.
+ * Links and sessions as rows in the ledger's store that are written once and expire. Every process of a service sees
+ * them, they survive a restart, and only one browser can use a link. A row contains hashes, never a secret.
  */
 export class OperatorSessions {
   readonly #store: Store
@@ -73,7 +73,7 @@ export class OperatorSessions {
     this.#marks = new Marks({ store, clock })
   }
 
-  /** Returns the token of a new link. A named operator has a role already; a link may give less of it. */
+  /** Returns the token of a new link. A named operator already has a role; a link may grant a lower one. */
   async newLink({ role, by, named: mustBeNamed }: LinkOrder): Promise<string> {
     const name = plainName(by)
     const named = await readOperator(this.#store, name)
@@ -101,7 +101,7 @@ export class OperatorSessions {
     return this.#begin(signed, { key: spentMark(hash), expiresAtMs: link.untilMs })
   }
 
-  /** Begins a session of somebody who has proven to be this operator. */
+  /** Starts a session for a user who proved to be this operator. */
   begin({ name, epoch }: NamedOperator, how: SignedInBy): Promise<(SessionSecrets & Operator) | null> {
     return this.#begin({ role: 'owner', by: name, epoch, how })
   }
@@ -138,7 +138,7 @@ export class OperatorSessions {
     return { hash, ...operator, how: signed.how, untilMs: session.untilMs }
   }
 
-  /** The operator as it is now: one that was removed or reset has no session, and one with a lower role has less. */
+  /** The operator's current state: a removed or reset operator has no session, and a lower role applies at once. */
   async #current({ role, by, epoch }: Signed): Promise<Operator | null> {
     if (epoch === '') return { role, by }
     const named = await readOperator(this.#store, by)
@@ -183,7 +183,7 @@ export class OperatorSessions {
     return current.flat().sort((one, other) => other.untilMs - one.untilMs)
   }
 
-  /** Ends every session and link of this name, also those without a row of their own. */
+  /** Ends every session and link of this name, including those without a named operator's row. */
   async endOf(name: string): Promise<void> {
     for (const kind of ['session', 'link'] as const)
       for (const { rest, untilMs } of await this.#marks.begin(`${prefix}${kind}:`)) {
@@ -194,7 +194,7 @@ export class OperatorSessions {
       }
   }
 
-  /** Ends every session and unspent link; returns how many sessions there were. */
+  /** Ends every session and unused link; returns the number of sessions. */
   async endAll(): Promise<number> {
     const live = await this.list()
     const [sessions, links] = await Promise.all([

@@ -14,21 +14,21 @@ const library = onceLoaded(async () => {
   return { ...server, ...helpers }
 })
 
-/** The host name for which passkeys of this origin sign; null for an address, which browsers refuse. */
+/** The host name for passkeys of this origin; null for an IP address, because browsers refuse it. */
 export function rpIdOf(origin: string): string | null {
   const { hostname } = new URL(origin)
   return isIP(hostname.replace(/^\[|\]$/g, '')) === 0 ? hostname : null
 }
 
-/** Of one operator: a computer, a telephone and some keys. */
+/** For one operator: a computer, a telephone and some security keys. */
 export const mostPasskeys = 20
 
-/** What authenticators may sign with: Ed25519, ES256, RS256. */
+/** Accepted algorithms: Ed25519, ES256, RS256. */
 const algorithms = [-8, -7, -257]
 
 const text = z.string().min(1).max(8_000)
 
-/** As `PublicKeyCredential.toJSON` makes it. */
+/** The output of `PublicKeyCredential.toJSON`. */
 const Registered = z.object({
   id: text.max(2_000),
   rawId: text.max(2_000),
@@ -64,7 +64,7 @@ interface Place {
   spend: (challenge: string) => Promise<boolean>
 }
 
-/** What the browser's `navigator.credentials.create` takes, as JSON. */
+/** The input of the browser's `navigator.credentials.create`, as JSON. */
 export const creationFor = (
   operator: Pick<NamedOperator, 'name' | 'proofs'>,
   rpId: string,
@@ -80,7 +80,10 @@ export const creationFor = (
   attestation: 'none',
 })
 
-/** What `navigator.credentials.get` takes, as JSON; without a list the operator chooses among those of the host. */
+/**
+ * The input of `navigator.credentials.get`, as JSON. Without a list, the operator chooses among all passkeys of the
+ * host.
+ */
 export const requestFor = (rpId: string, challenge: string, passkeys: readonly Passkey[] = []): PasskeyRequest => ({
   ...{ rpId, challenge, userVerification: 'required' },
   allowCredentials: credentialsOf(passkeys, rpId),
@@ -91,7 +94,9 @@ const credentialsOf = (passkeys: readonly Passkey[], rpId: string) =>
     .filter(passkey => passkey.rpId === rpId)
     .map(({ id, transports }) => ({ type: 'public-key' as const, id, transports }))
 
-/** A new passkey, or null if what the browser sent proves none. Nothing of its maker is asked for or checked. */
+/**
+ * Returns a new passkey, or null if the browser's answer proves none. The authenticator's manufacturer is not checked.
+ */
 export async function registeredPasskey(
   credential: unknown,
   { origin, rpId, spend }: Place,
@@ -117,7 +122,7 @@ export async function registeredPasskey(
   }
 }
 
-/** How often the passkey says it has signed, or null if this is no proof by it. */
+/** Returns the passkey's signature counter; null if the answer is no proof by this passkey. */
 export async function provenCounter(
   sent: Asserted,
   passkey: Passkey,
@@ -137,6 +142,8 @@ export async function provenCounter(
   }
 }
 
-/** A copy of an authenticator counts from where it was copied, so a count that does not grow is refused. */
+/**
+ * A cloned authenticator continues from the count at which it was cloned, so a count that does not increase is refused.
+ */
 export const isCountedOn = (counter: number, before: number): boolean =>
   counter > before || (counter === 0 && before === 0)

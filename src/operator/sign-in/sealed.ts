@@ -4,7 +4,7 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } f
 export type ServiceSecrets = readonly [string, ...string[]]
 
 const keyBytes = 32
-/** As GCM asks; random, because a key seals few texts. */
+/** The size that GCM requires. Random values are safe because a key seals few texts. */
 const ivBytes = 12
 const tagBytes = 16
 
@@ -19,7 +19,7 @@ export function seal(text: string, owner: string, [secret]: ServiceSecrets): str
   return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64url')
 }
 
-/** Null for what was sealed with none of these secrets, for another owner, or has been changed. */
+/** Null if the text was sealed with another secret or for another owner, or was changed. */
 export function unseal(sealed: string, owner: string, secrets: ServiceSecrets): string | null {
   const bytes = Buffer.from(sealed, 'base64url')
   for (const secret of secrets) {

@@ -54,7 +54,7 @@ export class SignIn {
     this.tries = new Tries({ marks, clock })
   }
 
-  /** What the browser asks its authenticators; they know which operators they have passkeys of. */
+  /** The browser's request to its authenticators, which know the operators of their passkeys. */
   passkeyRequest({ rpId }: PasskeyPlace, browser: string): PasskeyRequest {
     return requestFor(rpId, this.#challenges.give('sign-in', browser))
   }
@@ -68,13 +68,13 @@ export class SignIn {
     return owner ? this.#usePasskey(owner, sent, { ...place, purpose: 'sign-in', browser }) : null
   }
 
-  /** The session's own passkeys at this place; null if there are none. */
+  /** The session's passkeys at this place; null if there are none. */
   async proofRequest(me: Me, { rpId }: PasskeyPlace): Promise<PasskeyRequest | null> {
     const passkeys = (await this.#find(me.by))?.proofs.passkeys.filter(passkey => passkey.rpId === rpId) ?? []
     return passkeys.length > 0 ? requestFor(rpId, this.#challenges.give('prove', me.hash), passkeys) : null
   }
 
-  /** Whether a passkey of the session's own operator signed. */
+  /** Whether a passkey of the session's operator signed. */
   async provesByPasskey(me: Me, credential: unknown, place: PasskeyPlace): Promise<boolean> {
     const [sent, operator] = [assertedOf(credential), await this.#find(me.by)]
     if (!sent || !operator) return false
@@ -118,8 +118,8 @@ export class SignIn {
   }
 
   /**
-   * The operator of a session that may change what this operator signs in with: an owner whose link named nobody becomes
-   * one with a name. A link that gave less than the operator's role does not, because a passkey would give all of it.
+   * The operator whose ways to sign in this session may change. An owner whose link had no name becomes a named
+   * operator. A link with a lower role than the operator's may not, because a passkey would grant the full role.
    */
   async #own({ by, role }: Me): Promise<NamedOperator & { isNew?: boolean }> {
     const found = await this.#find(by)

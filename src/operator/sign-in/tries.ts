@@ -4,13 +4,13 @@ import type { Marks } from './marks.ts'
 
 /** Failures of an address or an account that cost nothing: people mistype. */
 const freeFailures = 4
-/** Failures are forgotten after this. */
+/** Failures no longer count after this time. */
 const memoryMs = 24 * hourMs
 const firstWaitMs = 2_000
-/** With this wait a guesser has a hundred tries a day; the right operator still comes in by a link. */
+/** At this wait, an attacker has a hundred tries a day; the operator can still use a link. */
 const longestWaitMs = 15 * minuteMs
 
-/** How long the next try has to wait after so many failures in a row. */
+/** How long the next try must wait after this many consecutive failures. */
 export const waitAfter = (failures: number): number =>
   failures <= freeFailures ? 0 : Math.min(longestWaitMs, firstWaitMs * 2 ** (failures - freeFailures - 1))
 
@@ -20,8 +20,9 @@ export interface Try {
 }
 
 /**
- * Counts tries of addresses and accounts in the ledger's store, so that a restart or another worker starts no new count.
- * Each try takes the next number before it is judged, and a number can be taken once: parallel guesses are one try.
+ * Counts tries by address and account in the ledger's store, so that a restart or another process does not reset the
+ * count. Each try takes the next number before it is checked, and a number can be taken only once, so parallel guesses
+ * count as one try.
  */
 export class Tries {
   readonly #marks: Marks
@@ -32,7 +33,7 @@ export class Tries {
     this.#clock = clock
   }
 
-  /** Returns how many milliseconds to wait instead, if it may not be made now. */
+  /** Returns the time to wait in milliseconds if the try is not allowed yet. */
   async begin(...of: readonly string[]): Promise<Try | number> {
     const counts = await Promise.all(of.map(each => this.#countOf(hashOfSecret(each))))
     const waitMs = Math.max(...counts.map(each => each.waitMs))
