@@ -30,8 +30,8 @@ interface Around {
 }
 
 /**
- * Media in an S3 bucket. An object's name comes from its job, whose row is older than the upload, so that whoever takes the
- * job up after a crash finds the object, and the sweep finds one whose job is over.
+ * Media in an S3 bucket. An object's name comes from its job, whose row is written before the upload. So the process
+ * that resumes a job after a crash finds the object, and the sweep finds objects of finished jobs.
  */
 export class BucketMediaStore implements MediaStore {
   readonly #bucket: Bucket
@@ -95,13 +95,16 @@ export class BucketMediaStore implements MediaStore {
       }
       await this.#bucket.endUpload(key, { id, tags, signal }).catch(error => this.#requireEnded(error, key, size))
     } catch (error) {
-      // What cannot be aborted now is aborted by the sweep, or by the bucket's rule.
+      // If the abort fails, the sweep or the bucket's rule aborts the upload later.
       await this.#bucket.abortUpload(key, id).catch(() => undefined)
       throw error
     }
   }
 
-  /** An answer that was lost leaves open whether the upload ended; repeated, it is unknown. The object tells. */
+  /**
+   * After a lost answer it is unknown whether the upload ended, and a repeat would report an unknown upload. The object
+   * itself shows it.
+   */
   async #requireEnded(error: unknown, key: string, size: number): Promise<void> {
     if ((await this.#bucket.head(key))?.bytes !== size) throw error
   }
@@ -119,7 +122,7 @@ export class BucketMediaStore implements MediaStore {
     return found && { bytes: found.bytes }
   }
 
-  /** A bucket that breaks off is asked for the rest: its restart takes less time than a caller's patience. */
+  /** Resumes a broken download: a restart takes less time than a caller waits. */
   async *read(name: string, { range, signal }: ReadPart = {}): AsyncGenerator<Uint8Array> {
     const key = this.#keyOf(name)
     let start = range?.start ?? 0
@@ -146,7 +149,7 @@ export class BucketMediaStore implements MediaStore {
   async #open(key: string, { start, end, etag, signal }: OpenPart) {
     const headers = { range: `bytes=${start}-${end ?? ''}`, ...(etag ? { 'if-match': etag } : {}) }
     const response = await this.#bucket.ask({ method: 'GET', key, headers, ...(signal ? { signal } : {}) })
-    // The whole file in place of its rest would put wrong bytes together.
+    // Appending the complete file to the first part would corrupt the result.
     if (response.status !== 206) throw new BucketError(`GET of ${key}`, { status: response.status, code: 'NoRange' })
     return { etag: response.headers.get('etag') ?? '', pieces: response.body ?? [] }
   }
@@ -200,7 +203,7 @@ export class BucketMediaStore implements MediaStore {
     return deleted
   }
 
-  /** An upload whose job is finished, or that is older than any upload takes. */
+  /** Aborts uploads whose job is finished, or that are older than any upload takes. */
   async #sweepUploads(statesOf: StatesOfJobs): Promise<number> {
     const uploads = (await this.#bucket.uploads(this.#jobs)).filter(({ key }) => this.#jobOf(key))
     const states = await statesOf(uploads.flatMap(({ key }) => this.#jobOf(key) ?? []))
@@ -245,9 +248,9 @@ export class BucketMediaStore implements MediaStore {
 
 interface OpenPart {
   start: number
-  /** To the end of the object by default. */
+  /** The end of the object by default. */
   end: number | undefined
-  /** Of what was read before; empty at first. */
+  /** The object that was read before; empty at first. */
   etag: string
   signal: AbortSignal | undefined
 }
@@ -262,7 +265,7 @@ async function pieceOf(file: FileHandle, position: number, bytes: number): Promi
   return piece
 }
 
-/** Part of an upload; in memory as a whole, because its hash is signed. S3 takes 10,000 parts. */
+/** One part of an upload. It is held in memory, because its hash is signed. S3 allows 10,000 parts. */
 export const partBytes = 8 * 1024 * 1024
 const mostParts = 10_000
 
@@ -270,11 +273,11 @@ const mostParts = 10_000
 const uploadsAtOnce = 4
 const uploadsWaiting = 1_000
 
-/** How often in a row a download that gets no further is resumed, and after how long. */
+/** How often a stalled download is resumed in a row, and after which delay. */
 const resumes = 5
 const resumeMs = 1_000
 
-/** Probes and uploads in parts that are older were left by a crash. */
+/** Older probes and multipart uploads were left by a crash. */
 const leftAfterMs = 2 * hourMs
 
 /** Pages of 1,000 objects that one sweep reads: more files than a day's videos of one bucket. */

@@ -18,7 +18,7 @@ export async function checkBucket(bucket: Bucket, key: string): Promise<void> {
   }
 }
 
-/** Whether the bucket answers the key; changes nothing. Throws `MediaUnusable` with what to change. */
+/** Checks that the bucket accepts the key, without a change. Throws `MediaUnusable` with what to change. */
 export async function lookAtBucket(bucket: Bucket, prefix: string): Promise<void> {
   try {
     for await (const _ of bucket.list(prefix, 1)) return
@@ -51,7 +51,7 @@ function whyUnusable(place: string, { status, code, message }: BucketError): [fa
   return [`Writing, reading and deleting a file failed in ${place}: ${message}`, 'Fix `media.s3`.']
 }
 
-/** The id of our rule, by which a later start recognises it. */
+/** The id by which a later start recognizes our rule. */
 const ruleId = 'farebox-media'
 
 /** Days: the service deletes files after one day by itself, so this is for those that no service is there for. */
@@ -65,8 +65,8 @@ const ruleOf = (prefix: string): string =>
   ].join('')
 
 /**
- * Lets the bucket expire our files, where it can and has no rules of its operator, which one of ours would replace. A bucket
- * that cannot is no fault: the service deletes what has expired in any case.
+ * Lets the bucket expire our files if it can and has no rules that ours would replace. Otherwise nothing is lost,
+ * because the service deletes expired files itself.
  */
 export async function setLifecycle(bucket: Bucket, prefix: string, log: Log): Promise<void> {
   try {

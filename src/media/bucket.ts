@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AwsV4Signer } from 'aws4fetch'
 import type { BucketOptions } from './media-options.ts'
 
-/** What a bucket answered, or that nobody did: `status` is 0 then. */
+/** A bucket's error, or no answer; then `status` is 0. */
 export class BucketError extends Error {
   readonly status: number
-  /** Of the answer: `NoSuchBucket`; of Node where nobody answered: `ECONNREFUSED`. */
+  /** The bucket's code, such as `NoSuchBucket`, or Node's if it did not answer, such as `ECONNREFUSED`. */
   readonly code: string
 
   constructor(what: string, { status, code }: { status: number; code: string }) {
@@ -31,11 +31,13 @@ interface Asked {
   headers?: Readonly<Record<string, string>>
   body?: Uint8Array<ArrayBuffer> | string
   signal?: AbortSignal
-  /** Statuses that are an answer, beside 2xx. */
+  /** Accepted statuses in addition to 2xx. */
   fine?: readonly number[]
 }
 
-/** One bucket by the S3 protocol: signed requests, each repeated a few times while nobody answers or the server is at fault. */
+/**
+ * One bucket over the S3 protocol. Requests are signed, and retried a few times if the server does not answer or fails.
+ */
 export class Bucket {
   readonly #options: BucketOptions
 
@@ -67,7 +69,7 @@ export class Bucket {
     await drained(this.ask({ method: 'PUT', key, body, headers: typed(mimeType), ...(signal ? { signal } : {}) }))
   }
 
-  /** Null where there is no such object. */
+  /** Null if the object does not exist. */
   async head(key: string): Promise<{ bytes: number; etag: string } | null> {
     const response = await this.ask({ method: 'HEAD', key, fine: [404] })
     if (response.status === 404) return null
@@ -124,7 +126,7 @@ export class Bucket {
     return response.headers.get('etag') ?? ''
   }
 
-  /** Some servers begin a 200 before they know, and tell of a failure within it. */
+  /** Some servers send a 200 early and report a failure in its body. */
   async endUpload(key: string, { id, tags, signal }: { id: string; tags: readonly string[]; signal?: AbortSignal }) {
     const parts = tags.map((tag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${tag}</ETag></Part>`)
     const body = `<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`
@@ -138,7 +140,7 @@ export class Bucket {
     await drained(this.ask({ method: 'DELETE', key, query: { uploadId: id }, fine: [404] }))
   }
 
-  /** An address that anyone may read the object at, for so many seconds. */
+  /** An address at which anyone can read the object for this many seconds. */
   async presigned(key: string, { endpoint, seconds, query }: PresignOptions): Promise<string> {
     const { accessKey, secretKey, region } = this.#options
     const url = this.#url({ key, query: { ...query, 'X-Amz-Expires': `${seconds}` } }, endpoint)
@@ -231,5 +233,5 @@ const attempts = 5
 const retryMs = 250
 const retryMostMs = 2_000
 
-/** Of an error's code; a server's own sentence is never shown. */
+/** The length of an error code; a server's message is never shown. */
 const codeCharacters = 60

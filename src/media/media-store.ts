@@ -6,9 +6,9 @@ import type { JobState } from '#ledger/store/units.ts'
 
 /** Where finished media are stored. The service chooses every name; nothing of a caller becomes a path. */
 export interface MediaStore {
-  /** Takes a file over, whole or not at all. Taking the same name again replaces it. */
+  /** Stores a file completely or not at all. The same name replaces the earlier file. */
   take(path: string, name: string, upload?: Upload): Promise<StoredMedia>
-  /** Null for a name that is not there; rejects where that cannot be known. */
+  /** Null if the name does not exist; rejects if that cannot be found out. */
   find(name: string): Promise<StoredMedia | null>
   /** The bytes of a file, or of a part of it. Nothing is opened before the first read. */
   read(name: string, part?: ReadPart): AsyncIterable<Uint8Array>
@@ -16,13 +16,13 @@ export interface MediaStore {
   delete(name: string): Promise<void>
   /** An address of the store itself that anyone may read for a time; null where the service delivers. */
   downloadUrl(name: string, grant: { expiresInMs: number; fileName: string }): Promise<string | null>
-  /** Deletes what crashes left of jobs that are over. Answers how many files. */
+  /** Deletes files that crashes left of finished jobs. Returns their number. */
   sweep(statesOf: StatesOfJobs): Promise<number>
-  /** Whether this place bears the mark; `mark` writes it and `unmark` removes it. */
+  /** Whether this place has the mark; `mark` writes it and `unmark` removes it. */
   isMarked(mark: string): Promise<boolean>
   mark(mark: string): Promise<void>
   unmark(mark: string): Promise<void>
-  /** Throws `MediaUnusable` where files cannot be written, read and deleted here. */
+  /** Throws `MediaUnusable` if files cannot be written, read and deleted here. */
   check(): Promise<void>
   /** How messages to the operator call this place; without a secret. */
   readonly place: string
@@ -39,7 +39,7 @@ export interface Upload {
 }
 
 export interface ReadPart {
-  /** The whole file by default. */
+  /** The complete file by default. */
   range?: ByteRange
   /** Ends the reading. */
   signal?: AbortSignal
@@ -51,7 +51,7 @@ export interface ByteRange {
   end: number
 }
 
-/** The states of those of these jobs that the ledger knows. */
+/** Returns the states of those jobs that the ledger has. */
 export type StatesOfJobs = (jobIds: readonly string[]) => Promise<ReadonlyMap<string, JobState>>
 
 /** The service cannot use the place for media that its configuration names. */
@@ -72,7 +72,7 @@ export class MediaUnusable extends Error {
 export const markName = (mark: string): string => `farebox-media-${mark}`
 export const probeStart = 'farebox-probe-'
 
-/** Throws for a name that this service never gives. */
+/** Throws for a name that this service never creates. */
 export function requireName(name: string): string {
   if (!namePattern.test(name)) throw new Error('A stored file has a name that this service never gives.')
   return name
@@ -84,7 +84,7 @@ const namePattern = /^[a-z0-9-]+\.[a-z0-9]+$/
 export const jobOfName = (name: string): string | null =>
   /^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\./.exec(name)?.[1] ?? null
 
-/** Whether a job will neither write nor need a file any more. */
+/** Whether a job will no longer write or need a file. */
 export const isOver = (state: JobState | undefined): boolean => state === 'failed' || state === 'deleted'
 
 /** Media in one folder: of this machine, or of several that mount it. */

@@ -13,11 +13,11 @@ interface Around {
   store: Store
   clock: Clock
   log: Log
-  /** Whether jobs are sold that leave files. */
+  /** Whether the service sells jobs that create files. */
   isNeeded: boolean
 }
 
-/** Throws `MediaUnusable` where it cannot be used, or is another one than that of the other processes. */
+/** Throws `MediaUnusable` if the place cannot be used, or differs from that of the other processes. */
 export async function openMediaStore(options: MediaOptions | undefined, around: Around): Promise<MediaStore> {
   const media = await make(options, around)
   if (options) await media.check()
@@ -32,15 +32,15 @@ async function make(options: MediaOptions | undefined, { folder, clock, log }: A
   return new BucketMediaStore(options.s3, { notes: folder, clock, log })
 }
 
-/** The row that only the first process on a database writes; beside it, in the same unit, the one with its mark. */
+/** A row that only the first process on a database writes. The row with its mark is written in the same unit. */
 const firstKey = 'media-place'
 
 /** Kept for good: nonces are pruned when they have expired. */
 const neverMs = Date.parse('9999-12-31T00:00:00Z')
 
 /**
- * Processes that share a database deliver each other's media, so they must see one place. The first one marks its place,
- * and the database knows the mark; the others look for it in theirs.
+ * Processes that share a database deliver each other's media, so they must use the same place. The first one writes a
+ * mark there and in the database; the others compare the two.
  */
 export async function requireSamePlace(media: MediaStore, store: Store, atMs: number): Promise<void> {
   if (store.soleOwner) return
@@ -52,7 +52,7 @@ export async function requireSamePlace(media: MediaStore, store: Store, atMs: nu
   )
 }
 
-/** Null once this place has the first mark; the mark of the process that was faster where there was one. */
+/** Null once this place has the first mark; otherwise the mark of the process that was faster. */
 async function markFirst(media: MediaStore, store: Store, atMs: number): Promise<string | null> {
   const mark = randomUUID()
   // Before its row: a crash in between leaves an empty file, and not a mark that no place has.
