@@ -5,8 +5,8 @@ import { dayMs, hourMs, minuteMs } from '#contract/time.ts'
 /** Within this time a repeated call counts as the same one; later it is a new request. */
 export const sameCallMs = 10 * minuteMs
 /**
- * A paid request ends after this time, however slowly its answer drips: as long as the service continues for a caller
- * who has left.
+ * A paid request ends after this time, even if its answer still arrives slowly. The service continues for as long after
+ * a caller has left.
  */
 export const paidAnswerMs = 10 * minuteMs
 /**
@@ -53,7 +53,7 @@ export const resumedJobMs = dayMs
 export const taskTtlMs = dayMs
 /** Jobs that a process follows for clients that poll them; each costs a request every few seconds. */
 export const followedJobs = 100
-/** Assistants give up a call after 60 s, so a longer one becomes a job before that. */
+/** Assistants give up a call after 60 s, so before that, a longer one becomes a job. */
 export const longCallMs = 40_000
 /**
  * Services keep an answer for its key for a day. After that, the same key would buy a new one, so we stop well before.

@@ -47,7 +47,7 @@ import { environmentKeys, folderKeys } from './wallet/wallet-keys.ts'
 import { ofWallet } from './words/explain.ts'
 import { typedWords, type WalletPlace } from './words/typed-commands.ts'
 
-/** What was found in the state folder, in addition to the given options. */
+/** The wallet that was found in the state folder, in addition to the given options. */
 export interface FoundWallet {
   /** One per rail, Base first. */
   keys?: readonly WalletKey[]
@@ -60,7 +60,7 @@ export interface FoundWallet {
   isBundle?: boolean
 }
 
-/** An open agent: what its parts share, and the parts. */
+/** An open agent with all of its parts. */
 export type OpenAgent = Awaited<ReturnType<typeof openAgent>>
 
 /** Assembles an agent. Nothing is sent; the state file is opened on first use. */

@@ -17,16 +17,16 @@ import type { AgentContext } from '../context.ts'
 /** A media file that may show a person, in a form by which the wallet recognizes it. */
 type ShownMedium = ConsentedMedium & { role: NonNullable<RequestMedium['role']> }
 
-/**
- * Returns such media of a request whose body has passed its schema; none for other operations, for which no service
- * asks for consent.
- */
+/** Returns the media of a validated request that may show a person; none for operations without consent. */
 export function shownMedia(operation: Pick<Operation, 'id'> | null, body: unknown): ShownMedium[] {
   if (operation?.id !== queueVideo.id) return []
   return mediaOfRequest(body as VideoQueueRequest).flatMap(({ url, role }) => (role === null ? [] : [known(url, role)]))
 }
 
-/** The same bytes are one media file, however they are sent; for an address only the address is known here. */
+/**
+ * The same bytes are one media file, however they are sent. A URL is compared as text, because its contents are unknown
+ * here.
+ */
 function known(url: string, role: ShownMedium['role']): ShownMedium {
   const isAddress = !/^data:/i.test(url)
   const content = isAddress ? url : Buffer.from(url.slice(url.indexOf(',') + 1), 'base64')

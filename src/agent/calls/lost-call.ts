@@ -9,7 +9,7 @@ import type { ModelRecords } from '../prices/model-records.ts'
 import { isUnknownCharge } from '../words/explain.ts'
 import type { CallState, PaidCallRow } from './paid-call-rows.ts'
 
-/** What is known about a call that was sent and whose answer did not arrive. */
+/** What is known about a call whose answer did not arrive. */
 export class LostCall extends ToolFailure {
   /** No later check can tell more. */
   readonly isFinal: boolean
@@ -36,7 +36,7 @@ function wasLost(shown: ShownCharge, shownAtMs: number): LostCall {
   )
 }
 
-/** For a call of which only the answer is wanted: it is not bought again automatically. */
+/** For a call that is repeated only for its answer: it is not bought again automatically. */
 const showsNoCharge = (): LostCall =>
   new LostCall(
     {
@@ -57,7 +57,7 @@ export const wasNeverSent = (): LostCall =>
     true,
   )
 
-/** The row says so, and the process that knew the reason has ended. */
+/** The row says so; the process that knew the reason has ended. */
 export const wasNotDone = (): LostCall =>
   new LostCall(
     {

@@ -36,7 +36,7 @@ export interface PaidCallRow extends SentTerms {
   updatedAtMs: number
   /** JSON of the answer. */
   answer: string | null
-  /** As reported by the answer. */
+  /** The credit that the answer reported. */
   creditLeftMicroUsd: MicroUsd | null
   /** The job that its answer started. */
   jobId: string | null
@@ -79,7 +79,7 @@ export class PaidCallRows {
     })
   }
 
-  /** The same for one row, however old it is; null if it is no longer kept or has failed. */
+  /** The same for one row of any age; null if it was deleted or has failed. */
   claimRow(id: string): Claim | null {
     return this.#decide(db => {
       const open = find(db, id)

@@ -42,7 +42,7 @@ export type Bought<O extends Operation> =
   /** The same call is in flight in another process. */
   | { kind: 'elsewhere'; row: PaidCallRow }
 
-/** With what to tell the user if they are asked. */
+/** Includes the facts that the user sees if they are asked. */
 type BuyOptions = PaidOptions & { asking?: ToolAsking | null }
 
 /** A paid call in flight, with its row. */
@@ -185,7 +185,7 @@ export class PaidCalls {
       const { mayBeSecond } = standing
       const planned = { what: price.what, quotedMicroUsd, operation: operation.id, mayBeSecond, about }
       await allowCall(this.#agent, planned, { requestHash: hash, by: id, wasSent: claim.kind === 'lost' })
-      // The user has approved it as a new call, whatever becomes of the first one.
+      // The user has approved it as a new call, so the outcome of the first one no longer matters.
       if (mayBeSecond) standing.mayBeCharged = false
       if (!isAllowed) standing.allowedMicroUsd = price.amountMicroUsd
       const payments: PaidOrder[] = []
@@ -198,7 +198,7 @@ export class PaidCalls {
       return { kind: 'bought', rowId: id, price, answer, payments }
     } catch (error) {
       const state = this.#agent.rows.find(id)?.state
-      // A stored answer stays stored, whatever failed after it.
+      // A stored answer stays stored, even if something failed after it.
       if (state === 'answered') throw error
       const mayBeCharged = standing.mayBeCharged || isLost(error)
       // An attempt that sent nothing does not change the time of the lost one.
@@ -234,7 +234,7 @@ interface Sending {
   rowId: string
   hash: string
   price: PricedCall
-  /** For the user who is asked about it. */
+  /** What the user sees when asked about it. */
   about: AskedAbout
   standing: CallState
   /** Collects the payments that the wallet makes for it. */
@@ -329,7 +329,10 @@ class PaidSends {
     return answer
   }
 
-  /** Records that the service did nothing, if it says so; returns whether that can be fixed and is still wanted. */
+  /**
+   * Records that the service did nothing, if it says so. Returns whether that can be fixed and the call is still
+   * wanted.
+   */
   #wasRefused(error: ServiceError, { rowId, standing, isWanted }: Sending): boolean {
     if (isLost(error) || (standing.mayBeCharged && !saysNothingWasDone(error))) return false
     standing.mayBeCharged = false

@@ -58,8 +58,9 @@ function told({ body, headers }: ServiceError): MicroUsd | null {
 }
 
 /**
- * Sends again, once per process, what an earlier process had signed and got no answer for: the same bytes, before the
- * first paid call, so that their credit is seen before more is paid. What stays open remains in the journal.
+ * Once per process, sends again what an earlier process had signed and got no answer for: the same bytes, before the
+ * first paid call, so that their credit is seen before more is paid. A payment that stays pending remains in the
+ * journal.
  */
 export function recoverOnce(agent: AgentContext): () => Promise<void> {
   const { wallet, topUps } = agent

@@ -22,9 +22,9 @@ export interface AllowedRequest {
   attempt: string
   operation: Operation | null
   price: PricedCall | null
-  /** What the user's decision is tied to. */
+  /** The hash that the user's decision applies to. */
   hash: string
-  /** What the user is told about it. */
+  /** What the user sees about it. */
   about: AskedAbout
 }
 
@@ -79,7 +79,7 @@ async function consentOf(
   }
 }
 
-/** An address that the contract does not know may cost anything, unless it is only read. */
+/** A request to an address that is not in the contract may cost anything, unless it only reads. */
 const isFree = (operation: Operation | null, method: string): boolean =>
   operation ? !isPaid(operation) : method === 'GET' || method === 'HEAD'
 

@@ -49,7 +49,7 @@ export async function readProgramRequest({ client }: AgentContext, request: Requ
   const form = body && readForm(headers['content-type'], body)
   if (form) return { ...asked, ...asForm(headers, form) }
   const read = jsonOf(headers, body)
-  // What was parsed as JSON is sent as nothing else, even if a service accepts other names for it.
+  // The parsed body is sent as JSON, even if the service accepts other content types for it.
   if (read !== undefined) headers['content-type'] = 'application/json'
   return { ...asked, body, json: isObject(read) ? read : undefined, read, isForm: false }
 }

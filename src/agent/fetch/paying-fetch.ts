@@ -134,7 +134,7 @@ const saying = (refusal: Refusing, place: WalletPlace) => ({
   [refusalHeader]: headerText(asTyped(messageOf(refusal), place)),
 })
 
-/** Returns what to send after an answer that credit or a consent fixes; null if neither does. */
+/** Returns the request to send after an answer that credit or a consent fixes; null if neither does. */
 async function mend(
   agent: AgentContext,
   { sent, price, hash, operation, about }: Answering,

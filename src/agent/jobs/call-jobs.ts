@@ -50,7 +50,7 @@ export class CallJobs {
     const shown = withoutHidden(askedModel(call)).slice(0, shownIdCharacters)
     const service = client.address.baseUrl
     const job = jobRows.insertCall({ service, model: shown, callId, request: call, tool })
-    // What cannot be written now is noticed by the next poll.
+    // If the end cannot be written now, the next poll notices it.
     under.catch(error => void this.#end(job, error)).catch(() => {})
     return job
   }
@@ -124,7 +124,7 @@ export class CallJobs {
     }
     const { rowId, bought } = paidCalls.buy(asked.operation, asked.call, { asking: asked.asking }, asked.keep)
     this.#becomes(jobId, rowId)
-    // What cannot be written now is noticed by the next poll.
+    // If the end cannot be written now, the next poll notices it.
     bought.catch(error => void this.#end(this.#row(jobId), error)).catch(() => {})
   }
 

@@ -43,7 +43,7 @@ export class FollowedJobs {
     const report = (progress: { message: string }) => {
       followed.message = progress.message
     }
-    // What is saved here has not been delivered yet.
+    // A result that is saved here has not been delivered yet.
     const waiting = { signal, report, whenDelivered: () => {} }
     followJob(this.#agent, job, waiting).then(
       () => void this.#followed.delete(job.jobId),
@@ -74,7 +74,7 @@ export function resumeJobs(agent: JobContext): { once(): void; stop(): void } {
   const stopping = new AbortController()
   const beganMs = agent.clock.now()
   let isBegun = false
-  // What is saved here has not been delivered yet.
+  // A result that is saved here has not been delivered yet.
   const waiting = { signal: stopping.signal, report: () => {}, whenDelivered: () => {} }
   return {
     once() {

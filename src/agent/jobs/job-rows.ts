@@ -343,7 +343,7 @@ const read = (row: Record<string, SQLOutputValue>): JobRow => ({
   timesAsked: Number(row.times_asked),
 })
 
-/** Without what only we need. */
+/** Leaves out the members that only we need. */
 export const jobView = ({
   service: _s,
   queueId: _q,

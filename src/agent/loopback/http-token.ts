@@ -18,7 +18,7 @@ const tokenBytes = 32
 /** One of our tokens plus a line end from an editor fits. */
 const mostBytes = 256
 
-/** Anything else is not accepted as a token: an emptied file would let everyone in. */
+/** Any other contents are refused, so that an emptied file lets no one in. */
 const shape = /^[\w-]{43}$/
 
 /**

@@ -4,7 +4,7 @@ import { isSameSecret } from '#host/signatures/signatures.ts'
 import { hiddenShown } from '#toolkit/values/untrusted.ts'
 import { openLoopbackServer } from './loopback-server.ts'
 
-/** A page for one browser: what it shows and accepts. */
+/** A page for one browser: its contents, and the forms that it accepts. */
 export interface BrowserPage {
   /** Returns the current body of the page; each form must contain `formToken`. */
   show(formToken: string, notice: string | null): Promise<string> | string
@@ -108,7 +108,7 @@ async function readForm(request: Request): Promise<URLSearchParams | null> {
   return length <= formBytes ? new URLSearchParams(await request.text()) : null
 }
 
-/** For the link, the page's path, its session and its form, each: 256 bits cannot be guessed. */
+/** Length of the secrets in the link, the page's path, its session and its form: 256 bits cannot be guessed. */
 const secretBytes = 32
 /** How long an unused link works, in milliseconds; it may end up in a client's log. */
 const linkMs = 15 * minuteMs
@@ -151,7 +151,7 @@ const guards = {
   'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
-  // Without it, a browser would not say where a form came from.
+  // Without it, browsers would not send the origin of a form.
   'referrer-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',

@@ -15,23 +15,23 @@ import { apiPath, pageKeyHeader, type Refused, sessionPath } from '#pages/kit/wi
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import { openLoopbackServer } from './loopback-server.ts'
 
-/** A page with a script: what the browser loads, and what the script may ask. */
+/** A page with a script: the files that the browser loads, and the routes that the script calls. */
 export interface ScriptPage {
   files: PageFiles
-  /** By method and path, such as `GET /api/wallet`; only the session's browser reaches them. */
+  /** Keys are method and path, such as `GET /api/wallet`. Only the session's browser can call them. */
   routes: Readonly<Record<string, PageRoute>>
-  /** What is told where a link or a session is over. */
+  /** The message for an expired link or session. */
   over: string
 }
 
-/** Answers what is sent as JSON, or a whole answer. Throws `WalletRefusal` for what the user can read. */
+/** Returns a value to send as JSON, or a complete response. Throws `WalletRefusal` with a message for the user. */
 export type PageRoute = (asked: { query: URLSearchParams; body: unknown }) => Promise<unknown> | unknown
 
 /** Why a page ended by itself. */
 export type PageEnd = 'unused' | 'idle'
 
 export interface OpenScriptPage {
-  /** For the user alone: the first browser that spends it gets the page, and an earlier browser loses it. */
+  /** A link for the user alone. The first browser that opens it gets the page, and an earlier browser loses it. */
   link(): string
   ended: Promise<PageEnd>
   close(): Promise<void>
@@ -41,15 +41,15 @@ const cookieName = 'farebox_wallet'
 
 /** How long a link works that was not used; the browser is opened at once. */
 const linkMs = 5 * minuteMs
-/** A page that is hidden or closed asks for nothing; after this its session is over. */
+/** A hidden or closed page sends no requests; its session ends after this time. */
 const idleMs = 30 * minuteMs
-/** However busy it is: one that was forgotten on a screen ends with the day's work. */
+/** A session ends after this time even if it is in use, so that a forgotten one ends with the working day. */
 const sessionMs = 8 * hourMs
-/** How often it is looked whether the page is over. */
+/** How often to check whether the page has ended. */
 const lookMs = 5_000
 /** A form is a few fields. */
 const bodyBytes = 8_192
-/** How long the last answer has to reach its browser when the server closes. */
+/** How long the last answer may take to reach its browser when the server closes. */
 const lastAnswerMs = 2_000
 
 /** Serves a page with a script on a port of this machine, for one browser. */
@@ -65,7 +65,7 @@ export async function openScriptPage(page: ScriptPage, clock: Clock = systemCloc
     look.unref()
   })
   return {
-    // What stands behind the mark is never sent to a server, and in no log of one.
+    // Browsers don't send the part after `#` to a server, so no server logs it.
     link: () => `http://127.0.0.1:${server.port}/#${session.newLink()}`,
     ended,
     async close() {
@@ -76,8 +76,9 @@ export async function openScriptPage(page: ScriptPage, clock: Clock = systemCloc
 }
 
 /**
- * The one link and the one browser that spent it. Browsers send a cookie to every port of a host, so whatever else listens
- * on this machine may come to know it. A second secret is therefore told to the page alone, which no other origin reads.
+ * The single valid link, and the browser that opened it. Browsers send a cookie to every port of a host, so other
+ * servers on this machine may see it. Therefore a second secret is given only to the page, where no other origin can
+ * read it.
  */
 class PageSession {
   readonly #clock: Clock
@@ -106,7 +107,7 @@ class PageSession {
     return { cookie, key }
   }
 
-  /** Whether a request is of the session's browser and of its page; it counts as a use. */
+  /** Whether a request comes from the session's browser and its page; it counts as a use. */
   admits(cookie: string, key: string): boolean {
     const open = this.#open
     if (!open || this.#isOver(open)) return false
@@ -134,7 +135,7 @@ class PageSession {
 
 async function answer(page: ScriptPage, session: PageSession, request: Request, port: number): Promise<Response> {
   const own = `127.0.0.1:${port}`
-  // A name that somebody's DNS points here is another origin to a browser, and none of ours.
+  // To a browser, a foreign name whose DNS points here is another origin.
   if (request.headers.get('host') !== own) return refused(403, 'This is another address.', 'Open the printed link.')
   const { pathname, searchParams: query } = new URL(request.url)
   if (request.method === 'GET' && !pathname.startsWith(apiPath)) {
@@ -167,7 +168,7 @@ async function run(route: PageRoute, asked: Parameters<PageRoute>[0]): Promise<R
     return answered instanceof Response ? guarded(answered) : sendJson(200, answered)
   } catch (error) {
     if (error instanceof WalletRefusal) return refused(409, error.sentence, error.nextStep)
-    // Its words may be anyone's; the terminal that serves the page is where to look.
+    // The message may contain untrusted text. The terminal that serves the page shows more.
     return refused(500, 'The page’s server could not do this.', 'Try again, or use the commands of `farebox wallet`.')
   }
 }

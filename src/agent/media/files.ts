@@ -62,7 +62,7 @@ export class Files implements Pick<FileStore, 'asMediaUrl' | 'asFormFile' | 'sav
     return new FormFile(new Uint8Array(bytes), `${kind}${ending}`, type)
   }
 
-  /** A file saved here is shown by its name in the output folder, any other by its whole path. */
+  /** A file that was saved here is shown by its name in the output folder, any other by its complete path. */
   async #named(path: string, read: Buffer): Promise<AskedFile> {
     const output = await realOrEmpty(this.#folders.output)
     const name = output !== '' && isInside(path, output) ? relative(output, path) : path
@@ -200,7 +200,7 @@ interface Text {
   extension: 'txt' | 'json'
 }
 
-/** Besides a file that is incomplete or was changed since, a complete one gets a name of its own. */
+/** If files of this name are incomplete or changed, the complete file gets a number. */
 const mostNames = 20
 
 /**

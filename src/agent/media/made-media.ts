@@ -8,7 +8,7 @@ import type { Made, SavedFile } from '#toolkit/tool-context.ts'
 import { askedModel } from '../prices/asked-models.ts'
 import { type Files, freePath, inFolder } from './files.ts'
 
-/** What is stored for an answer with images or audio, in place of their bytes. */
+/** What is stored for an answer with images or audio, without their bytes. */
 export type MadeMedia = Omit<Made, 'paid'>
 
 /** Whether the operation's result is files. */
@@ -20,7 +20,7 @@ function kindOf({ answer: { bytes = [] } }: Operation): 'image' | 'audio' | null
   return first.startsWith('audio/') ? 'audio' : null
 }
 
-/** For one answer; a request asks for four at most. */
+/** Images of one answer; a request asks for four at most. */
 const mostImages = 16
 
 interface Making {
@@ -54,11 +54,11 @@ export async function makeMedia<O extends Operation>(
       saved.push(file)
     }
     const made: MadeMedia = { files: saved, model: headers.model, isBlurred: headers.isBlurred }
-    // An operation that returns bytes has no JSON; what is stored instead is ours.
+    // An operation that returns bytes has no JSON, so our own record is stored.
     return { answer: made as never, headers }
   } catch (error) {
     if (opened.kind === 'bytes') opened.response.discard()
-    // The whole answer is sent again, or none of it.
+    // If one file cannot be saved, none is kept, so that a repeat returns all of them.
     await Promise.all(saved.map(({ path }) => rm(path, { force: true })))
     throw asUnsaved(error, options.signal)
   }

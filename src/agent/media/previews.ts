@@ -106,7 +106,7 @@ export class Previews {
               inputs: [{ path, reader, isStill: true }],
               tracks: [{ kind: 'video', reads: [0], graph, encoder: 'mjpeg', options }],
               to: { path: shrunk, format: 'mjpeg', mostBytes: Number.POSITIVE_INFINITY },
-              // Also here, because a crafted image may be larger for the decoder than its header says.
+              // Checked here too, because a crafted image may be larger for the decoder than its header says.
               maxPixels: bounds.previewedPixels,
             })
             const bytes = await readFile(shrunk)
@@ -123,7 +123,7 @@ export class Previews {
   }
 }
 
-/** Of the allowed pixels, and how coarse (2 to 31). */
+/** The share of the allowed pixels and the compression (2 to 31) of each try. */
 const tries = [
   [1, 5],
   [1, 15],

@@ -98,10 +98,7 @@ const read = (row: Record<string, SQLOutputValue>): KeptFile => ({
   savedAtMs: Number(row.saved_at_ms),
 })
 
-/**
- * Names that only our own parts and their notes have: of jobs, of calls, and of texts, with the id of the writing
- * process.
- */
+/** Names of our incomplete files: of jobs, of calls, and of texts with the id of the writing process. */
 const ownPart =
   /^\.(?<id>(?:job|call)_[\da-hj-km-np-tv-z]{16}|[\da-f]{12}-(?:(?<pid>\d{1,10})-)?[\da-f-]{36})\.part(?:\.json)?$/
 

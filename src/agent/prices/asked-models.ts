@@ -84,7 +84,7 @@ export function noSuchModel(
   record: ModelRecord | null,
   records: readonly ModelRecord[],
 ): UnknownModel {
-  // The caller's own word, not the service's.
+  // The name comes from the caller, not from the service.
   const named = untrustedName(id, shownIdCharacters)
   const { one, many } = kinds[type]
   const names = records.filter(each => each.type === type).map(model => untrustedId(model.id, shownIdCharacters))
@@ -114,7 +114,7 @@ const kinds = {
 /** Types whose models are looked up here before they are paid. */
 type PricedType = keyof typeof kinds
 
-/** What models do, as the end of a sentence about one of them. */
+/** The end of a sentence about what each type of model does. */
 const doings: Readonly<Record<ModelType, string>> = {
   asr: 'transcribes speech',
   embedding: 'makes embeddings',

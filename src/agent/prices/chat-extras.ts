@@ -29,7 +29,7 @@ const optionsOf = (record: ModelRecord, { service_parameters: options, model }: 
   ...suffixOptions(record, model),
 ]
 
-/** Whether members are set that a schema does not name: nobody here knows what they cost. */
+/** Whether a body has members that its schema does not name, whose cost is unknown. */
 export const hasOtherMembers = (body: object, shape: object): boolean =>
   Object.entries(body).some(([name, value]) => value !== undefined && !Object.hasOwn(shape, name))
 

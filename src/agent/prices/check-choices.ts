@@ -63,7 +63,7 @@ const pictureChecks: Check = ({ constraints }, asked) => {
   const { aspectRatios = [], resolutions, qualities, promptCharacterLimit } = constraints
   const divisor = 'widthHeightDivisor' in constraints ? constraints.widthHeightDivisor : 1
   return [
-    // The contract's word for the image's own.
+    // `auto` is the contract's name for the image's own ratio.
     ...outside('aspect_ratio', asked, aspectRatios.length > 0 ? [...aspectRatios, 'auto'] : []),
     ...outside('resolution', asked, resolutions),
     ...outside('quality', asked, qualities),
@@ -109,7 +109,7 @@ function beyond(name: string, asked: Asked, least = Number.NEGATIVE_INFINITY, mo
   return typeof value === 'number' && (value < least || value > most) ? [name] : []
 }
 
-/** A service may count in other units, but a text with more code points than the limit is too long in any of them. */
+/** A service may count in other units, but a text with more code points than the limit is too long in all of them. */
 function longer(name: string, asked: Asked, most = Number.POSITIVE_INFINITY): string[] {
   const value = asked[name]
   return typeof value === 'string' && value.length > most && [...value].length > most ? [name] : []

@@ -19,13 +19,13 @@ type PricingAgent = AgentContext & { models: ModelRecords }
 interface Estimating {
   tool: Tool
   given: unknown
-  /** Puts what the service answers to a question for a price into words. */
+  /** Turns the service's errors during an estimate into sentences. */
   worded: <Result>(run: () => Promise<Result>) => Promise<Result>
 }
 
 /**
- * What a tool's call would cost at most: the tool runs as far as its first paid request, which is priced and not sent. Free
- * requests before it are made, and its files are read.
+ * Returns the maximum price of a tool's call. The tool runs until its first paid request, which is priced and not sent.
+ * Free requests before it are made, and its files are read.
  */
 export async function estimateCall(
   agent: PricingAgent,
@@ -46,7 +46,7 @@ export async function estimateCall(
   throw new Error(`${tool.name} ended without a paid request.`)
 }
 
-/** A refusal names arguments of that tool, not of the one that was called, so it is not explained once more. */
+/** A refusal names arguments of the estimated tool, so it is not explained in terms of the tool that was called. */
 function ofThatTool(error: unknown): unknown {
   if (!(error instanceof ToolFailure)) return error
   const { refused = [], said = '', ...facts } = error.facts
@@ -97,7 +97,7 @@ function pricingContext(agent: PricingAgent, context: ToolContext, worded: Estim
   }
 }
 
-/** By the rules that the call itself will meet. */
+/** Uses the same rules as the call itself. */
 async function ofCall(
   { policy, records, state }: PricingAgent,
   { what, amountMicroUsd }: PricedCall,
@@ -115,7 +115,7 @@ async function ofCall(
   }
 }
 
-/** A top-up costs its amount; the caps that it meets depend on the offer, so the payment itself tells them. */
+/** A top-up costs its amount. Its caps depend on the offer, so only the payment itself reports them. */
 async function ofTopUp({ policy, wallet }: PricingAgent, mostMicroUsd: MicroUsd): Promise<Estimate> {
   const { askAboveMicroUsd } = policy
   const isFirst = (await wallet?.status())?.asksNextPayment === true

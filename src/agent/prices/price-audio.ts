@@ -106,8 +106,8 @@ const format = { at: 12, leastBytes: 16, integers: 1, floats: 3 } as const
 const headerBytes = 44
 
 /**
- * Counts all bytes as samples, so that a second block of them is included. Null if the header contradicts itself, or
- * the samples are coded.
+ * Counts all bytes as samples, including a second block of them. Null if the header contradicts itself, or the samples
+ * are coded.
  */
 function wavSeconds(file: Buffer): number | null {
   if (file.length < headerBytes || nameAt(file, format.at) !== 'fmt ') return null
@@ -167,7 +167,7 @@ const marks = ['72f81f4e', 'f8724e1f', '7ffe8001', 'fe7f0180', '1fffe800', 'ff1f
 /** How many frames in a row make readers decide: few at the start of the data, more anywhere else. */
 const framesInRow = { first: 3, later: 6 } as const
 
-/** Returns the length of the frame that begins there; null if none does. */
+/** Returns the length of the frame at this offset; null if there is none. */
 type FrameBytes = (data: Buffer, at: number) => number | null
 
 function hasFrames(data: Buffer, firstByte: number, frameBytes: FrameBytes): boolean {
@@ -235,7 +235,7 @@ function loasFrameBytes(data: Buffer, at: number): number | null {
 
 const dolbyKilobits = [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 576, 640] as const
 
-/** AC-3 gives its rate, and its newer form its length in words. */
+/** AC-3 encodes its rate; its newer form encodes the frame length in words. */
 function dolbyFrameBytes(data: Buffer, at: number): number | null {
   if (at + 6 > data.length || data[at + 1] !== 0x77) return null
   const [third = 0, fourth = 0, fifth = 0, sixth = 0] = data.subarray(at + 2, at + 6)

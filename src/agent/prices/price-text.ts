@@ -34,7 +34,7 @@ function boundAt(record: ModelRecord, body: ChatCompletionRequest, sent: SentTex
   return answerBound(record, sent, { most: asked, answers: body.n ?? 1 })
 }
 
-/** What is sent to a model. */
+/** The text that is sent to a model. */
 interface SentText {
   /** All of it, including what is added around its parts. */
   bytes: number
@@ -93,7 +93,7 @@ function dearest(prices: readonly ({ usd: number } | undefined)[]): bigint | nul
 }
 
 function outputTokens({ model_spec: spec }: ModelRecord, most: number, answers: number): bigint | null {
-  // Zero in a record cannot be meant as a limit.
+  // A limit of zero in a record means that none is given.
   const limit = most || spec.maxCompletionTokens || spec.availableContextTokens
   return limit ? BigInt(limit) * BigInt(answers) : null
 }
@@ -111,7 +111,7 @@ function inputTokens({ model_spec: spec }: ModelRecord, { bytes, media, hasUnkno
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
 
-/** Returns the data of media, exactly where the contract puts them and nowhere else. */
+/** Returns the media data from exactly those members that the contract defines. */
 const mediaOfMessage = ({ content }: ChatMessage): string[] =>
   Array.isArray(content) ? content.map(mediaOfPart).filter(data => data !== null) : []
 

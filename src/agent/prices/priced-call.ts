@@ -4,7 +4,7 @@ import type { ModelPricing, ModelRecord } from '#contract/operations/models.ts'
 import type { ModelRecords } from './model-records.ts'
 
 export interface PricedCall {
-  /** What would be bought, in our words. */
+  /** What the call buys, in our words. */
   what: string
   /** Its cost or maximum cost; null if that is unknown beforehand. */
   amountMicroUsd: MicroUsd | null
@@ -33,7 +33,7 @@ function picoUsdOf(usd: number): bigint | null {
 const picoPlaces = 12
 
 /**
- * Returns the highest of these in pico-USD; null if there is none, or one cannot be parsed, because it may be the
+ * Returns the highest price in pico-USD; null if the list is empty, or if one cannot be parsed, because it may be the
  * highest.
  */
 export function dearestOf(prices: readonly Price[]): bigint | null {

@@ -17,10 +17,10 @@ const tokenBytes = 24
 /** How long answers in flight may take when the proxy is stopped, in milliseconds. */
 const proxyDrainMs = 5_000
 
-/** A running proxy, and what the user who started it needs to know. */
+/** A running proxy, and the facts to show the user who started it. */
 export interface RunningProxy {
   url: string
-  /** What programs send as their API key. */
+  /** The API key for programs. */
   token: string
   serviceUrl: string
   /** The wallet's address; null if an API key pays. */
@@ -101,7 +101,7 @@ export async function proxyAnswer(request: Request, port: number, options: Proxy
   try {
     return ofConnection(await options.fetch(target, forwarded(request)))
   } catch (error) {
-    // The caller has left and reads no answer.
+    // The caller has left, so it reads no answer.
     if (request.signal.aborted) return failed(499, 'client_left', 'The program has left.')
     if (error instanceof ClientError) return clientFailure(error, options)
     throw error
@@ -114,7 +114,7 @@ const forwarded = ({ method, headers, signal, body }: Request): RequestInit => (
   ...(body ? { body, duplex: 'half' } : {}),
 })
 
-/** Headers that belong to one connection, of which there are two. */
+/** Headers of a single connection; the proxy has two. */
 const hopHeaders = ['connection', 'keep-alive', 'proxy-authenticate', 'te', 'trailer', 'transfer-encoding', 'upgrade']
 
 function ofConnection(answer: Response): Response {

@@ -4,12 +4,12 @@ import type { Transfer } from '#wallet/records/transfer-rows.ts'
 import { keptReceipts } from '../bounds.ts'
 import { type KeptCharge, keptCharge, ReceiptRows } from './receipt-rows.ts'
 
-/** A payment of the journal, money that was sent out or a kept charge, as lists show them beside each other. */
+/** A payment, a transfer or a stored charge, as they are listed together. */
 export interface ListedReceipt {
   kind: 'top-up' | 'send' | 'charge' | 'refund'
   atMs: number
   amount: bigint | null
-  /** Of a payment its state in the journal, of a charge what became of its receipt's checks. */
+  /** A payment's state in the journal, or the result of the checks on a charge's receipt. */
   state: string
   service: string
   id: string
@@ -19,7 +19,7 @@ export interface ListedReceipt {
   tool: string | null
   transaction: string | null
   problem: string | null
-  /** As the service signed it. */
+  /** The receipt as the service signed it. */
   receipt: string | null
   whole: Payment | Transfer | KeptCharge
 }
@@ -65,7 +65,7 @@ const listedCharge = (kept: KeptCharge): ListedReceipt => ({
   ...{ problem: kept.problem, receipt: kept.receipt, whole: kept },
 })
 
-/** All of them together, newest first. */
+/** Merges all of them, newest first. */
 export const newestFirst = (
   payments: readonly Payment[],
   charges: readonly KeptCharge[],
@@ -76,7 +76,7 @@ export const newestFirst = (
   )
 
 /**
- * The kept charges of a folder, for a page that asks again and again: a receipt is read once, and again only when a check
+ * The stored charges of a folder, cached for a page that polls: a receipt is parsed once, and again only when a check
  * has changed its row.
  */
 export class KeptCharges {
@@ -87,7 +87,7 @@ export class KeptCharges {
     this.#folder = folder
   }
 
-  /** Newest first, as many as are kept of one service. */
+  /** Newest first; includes all that are stored for one service. */
   list(): KeptCharge[] {
     const state = openState(this.#folder)
     try {

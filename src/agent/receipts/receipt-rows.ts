@@ -17,10 +17,10 @@ export interface ReceiptRow extends Omit<KnownCall, 'kind'> {
   /** `charge:` or `refund:` and the request; for a call without a request id, a name of its own. */
   id: string
   state: ReceiptState
-  /** What is wrong with it, as one sentence. */
+  /** What is wrong with the receipt, as one sentence. */
   problem: string | null
   receipt: string | null
-  /** What was bought, in our words; null if it was fetched later. */
+  /** What was bought, in our words; null if the receipt was fetched later. */
   what: string | null
   /** The row of the paid call; also null if it was fetched later. */
   call: string | null
@@ -159,7 +159,7 @@ const read = (row: Record<string, SQLOutputValue>): ReceiptRow => ({
   atMs: Number(row.at_ms),
 })
 
-/** What services report that they charged, signed or not, and their signing keys as first seen. */
+/** Charges that services reported, signed or not, and the signing keys that were seen first. */
 const receiptMigrations: readonly Migration[] = [
   {
     name: '0001-charge-receipts',
@@ -223,7 +223,7 @@ export interface KeptCharge extends ChargeReceipt {
   /** Base URL of the service. */
   service: string
   tool: string | null
-  /** Null if the service sent none. */
+  /** Null if the service sent no receipt. */
   receipt: string | null
 }
 
@@ -244,7 +244,7 @@ export const keptCharge = (row: ReceiptRow): KeptCharge => ({
   receipt: row.receipt,
 })
 
-/** Formats a stored receipt: what it says itself, or what the answer said if there was none. */
+/** Formats a stored receipt: the signed values, or those of the answer if there is no receipt. */
 export function chargeReceipt(row: ReceiptRow): ChargeReceipt {
   const claims = row.receipt === null ? null : (readReceipt(row.receipt)?.claims ?? null)
   const said = (text: string | undefined): MicroUsd | null => (text === undefined ? null : microUsd(BigInt(text)))

@@ -14,8 +14,8 @@ import { kindOf, type ReceiptRow, ReceiptRows } from './receipt-rows.ts'
 type Verdict = Pick<ReceiptRow, 'state' | 'problem' | 'receipt'>
 
 /**
- * Stores what a service says that it charged, and compares it with its answer and with what was allowed. A difference
- * is stored and reported, but never withholds an answer.
+ * Stores the charges that a service reports, and compares them with its answer and with the approved amount. A
+ * difference is stored and reported, but never withholds an answer.
  */
 export class Receipts {
   readonly #agent: AgentContext

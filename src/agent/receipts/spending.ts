@@ -10,8 +10,8 @@ interface Period {
 }
 
 /**
- * What was charged, less what was given back, in the last days by UTC; with what was paid in them. A refund counts on its
- * own day, for the model and the tool of its charge. `isCut` says of rows whether older ones were left out.
+ * Charges less refunds of the last days in UTC, and the payments of those days. A refund counts on its own day, for its
+ * charge's model and tool. `isCut` says whether older rows were left out.
  */
 export function spendingOf(
   charges: readonly KeptCharge[],
@@ -75,7 +75,7 @@ const add = (sums: Map<string, bigint>, name: string, amount: bigint): void => {
   sums.set(name, (sums.get(name) ?? 0n) + amount)
 }
 
-/** By name, the largest first. */
+/** Sums by name, the largest first. */
 class Sums {
   readonly #sums = new Map<string, { spent: bigint; charges: number }>()
 

@@ -50,7 +50,7 @@ export interface AgentOptions
   key?: string
   /** The agent's own wallet: its EVM private key in hex, or one for Solana as wallets export it, or both. */
   wallet?: { key?: string; solanaKey?: string }
-  /** What the wallet may do by itself; the defaults are 5 USD per payment, 10 per day, 20 in total. */
+  /** What the wallet may do without approval; the defaults are 5 USD per payment, 10 per day, 20 in total. */
   policy?: Omit<PolicySettings, 'serviceUrl'>
   /** Decides what only the user may decide. Without it, such a call fails with the question. */
   onApproval?: AskPerson | undefined
@@ -79,8 +79,8 @@ export interface OpenOptions {
   /** Solana private key, base58 of 64 bytes; in addition to the other key or instead of it. */
   solanaKey?: string | undefined
   /**
-   * Nodes of the chains: the public ones by default; `none` makes no requests. Without a Solana node, nothing is paid
-   * there.
+   * RPC nodes of the chains: public ones by default; `none` makes no requests. Without a Solana node, nothing is paid
+   * on Solana.
    */
   nodes?: { eip155?: string | undefined; solana?: string | undefined } | undefined
   /** The defaults if absent. */
@@ -104,9 +104,7 @@ export interface OpenOptions {
   fetch?: ((request: Request) => Response | Promise<Response>) | undefined
 }
 
-/**
- * What happens to a call whose price is unknown beforehand: the user is asked, or only the caps on payments limit it.
- */
+/** How a call of unknown price is handled: the user is asked, or only the caps on payments limit it. */
 export type UnpricedCalls = 'ask' | 'allow'
 
 /** Asks for a decision; a program's own answer counts as its author's. */

@@ -8,9 +8,9 @@ import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import { type AgentEnvironment, policyOf } from './wallet-settings.ts'
 
 export interface CapInEffect {
-  /** As `policy.json` names it. */
+  /** The cap's name in `policy.json`. */
   name: CapName
-  /** What it limits, before its amount: `per payment`. */
+  /** The words before the amount, such as `per payment`. */
   of: string
   amountMicroUsd: MicroUsd
   /** The variable of the environment for it. */
@@ -51,7 +51,7 @@ export function lowerCap(env: AgentEnvironment, folder: string, name: string, us
   return { ...cap, amountMicroUsd: amount, saidBy: amount < cap.amountMicroUsd ? settingsFileName : cap.saidBy }
 }
 
-/** A cap is raised where it is set, by whoever may edit that. */
+/** Says where a cap is set, for a user who may edit that. */
 export const howToRaise = ({ name, variable, saidBy }: CapInEffect, folder: string): string =>
   saidBy === settingsFileName
     ? `To raise it, edit or remove "${name}" in ${join(folder, settingsFileName)}`

@@ -10,7 +10,7 @@ import { type AgentEnvironment, atHome } from './wallet-settings.ts'
 
 /** The settings in an environment, validated but not yet used: this loads nothing of the wallet or the client. */
 export interface AgentSettings {
-  /** Without empty values. */
+  /** The environment without empty values. */
   env: AgentEnvironment
   apiKey: string | undefined
   walletKey: string | undefined
@@ -144,10 +144,10 @@ function capProblem(name: string, text: string | undefined): string[] {
       ]
 }
 
-/** What an installing client writes if the user gave no answer. */
+/** The placeholder that an installing client leaves if the user entered nothing. */
 const unanswered = /^\$\{user_config\.[^{}]*\}$/
 
-/** What a printed configuration contains instead of a key, for clients that do not fill in placeholders. */
+/** The placeholder for a key in a printed configuration, for clients that do not fill in placeholders. */
 export const notWrittenIn = 'WRITE THE API KEY HERE, OR REMOVE THIS LINE'
 
 /**
@@ -180,7 +180,7 @@ const caps = [
 /** Settings that are an amount of USD. */
 export const amounts = [...caps, refillVariables.below, refillVariables.by] as const
 
-/** What an agent reads. */
+/** The settings of an agent. */
 const ofAgent: readonly string[] = [
   ...amounts,
   'FAREBOX_BASE_URL',
@@ -236,7 +236,7 @@ function strange(name: string): string | null {
   return `${name.slice(0, nameCharacters)} is not a setting. ${near === undefined ? others : `Did you mean ${near}?`}`
 }
 
-/** Without the common prefix, which would make all names similar. */
+/** Removes the common prefix, which would make all names similar. */
 const bare = (name: string): string => name.slice(prefix.length)
 
 function nearName(name: string, leastLikeness: number | undefined): string | undefined {

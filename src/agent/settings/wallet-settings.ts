@@ -23,7 +23,7 @@ export type AgentEnvironment = Readonly<Record<string, string | undefined>>
 /** Where `farebox up` serves by default. */
 export const defaultBaseUrl = 'http://127.0.0.1:8402/api/v1'
 
-/** The service that the environment names, else the one that the folder's wallet was made for. */
+/** The service in the environment, or the one that the folder's wallet was made for. */
 const namedService = (env: AgentEnvironment): string | null => env.FAREBOX_BASE_URL || pinnedService(stateFolderOf(env))
 
 export const baseUrlOf = (env: AgentEnvironment): string => namedService(env) ?? defaultBaseUrl
@@ -34,10 +34,10 @@ export const isServiceNamed = (env: AgentEnvironment): boolean => namedService(e
 export const stateFolderOf = (env: AgentEnvironment): string =>
   resolve(env.FAREBOX_DATA ? atHome(env.FAREBOX_DATA) : defaultStateFolder())
 
-/** The journal that several processes share; a secret. Undefined if the data folder has its own. */
+/** The shared journal's URL, which is a secret. Undefined if the journal is in the data folder. */
 export const journalUrlOf = (env: AgentEnvironment): string | undefined => env.FAREBOX_JOURNAL_URL?.trim() || undefined
 
-/** The nodes that an environment names, or `none`; secret, because their addresses often contain a key. */
+/** The RPC nodes in the environment, or `none`. They are secret, because their URLs often contain a key. */
 export const nodesOf = (env: AgentEnvironment): ChainNodes => ({
   eip155: env.FAREBOX_EVM_RPC_URL?.trim() || undefined,
   solana: env.FAREBOX_SOLANA_RPC_URL?.trim() || undefined,

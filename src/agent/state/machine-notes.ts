@@ -47,7 +47,7 @@ export function machineNotes(state: State, clock: Clock): SharedNotes {
 }
 
 function open(state: State, clock: Clock): Opened {
-  // Creates the file and its tables, or says why they cannot be used.
+  // Creates the file and its tables, or throws why that is impossible.
   state.prepare('agent', agentMigrations)
   const database = new DatabaseSync(join(state.folder, stateFileName), { timeout: busyTimeoutMs })
   database.exec('PRAGMA synchronous = NORMAL')

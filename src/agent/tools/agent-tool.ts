@@ -48,9 +48,9 @@ export type ToolCalls = {
 
 /** The result of a tool's call. */
 export interface AgentToolResult<Output = Record<string, unknown>> {
-  /** For a program. */
+  /** The output as data, for a program. */
   output: Output
-  /** The same in sentences, for a model; untrusted text is marked in it. */
+  /** The same as sentences for a model, with untrusted text marked. */
   text: string
   /** Files that the call saved. */
   files: { path: string; mimeType: string }[]

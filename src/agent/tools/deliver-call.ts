@@ -86,7 +86,7 @@ async function replayTool(
   throw outcome.kind === 'fault' ? outcome.error : new Error(`${name} asked a person where nothing is bought.`)
 }
 
-/** Nothing is bought in it. The request was already sent, so files that were read for it may be gone. */
+/** A context in which nothing is bought. The request was already sent, so its files may have been deleted. */
 const answeredContext = (context: ToolContext, answeredId: string, answered: Answered<Operation>): ToolContext => ({
   ...context,
   call(operation, call, options) {
@@ -118,11 +118,11 @@ export interface Asked {
   signal: AbortSignal
   whenDelivered: NonNullable<Invocation['whenDelivered']>
   called: Invocation['called']
-  /** Whether it waits as long as the work takes. */
+  /** Whether the call waits until the work is done. */
   waits: boolean
-  /** What it has read so far, in order. */
+  /** The files that it has read so far, in order. */
   files: () => readonly AskedFile[]
 }
 
-/** What the user is told about a call that this one makes. */
+/** What the user sees when a call of this one needs an approval. */
 export const askingOf = ({ called, files }: Asked): ToolAsking => ({ tool: called?.name ?? null, files: files() })

@@ -116,7 +116,7 @@ async function withCode(said: unknown, error: unknown, { client, wallet, topUps 
   if (address === undefined) return said
   const { codeFor } = await import('../wallet-page/qr.ts')
   const shows = codeFor(address, client.address.origin)
-  // Without a code the money is of this machine.
+  // There is no QR code if the money exists only on this machine.
   if (shows.length === 0) return said
   const offer = await topUps.offer().catch(() => null)
   return new ToolFailure({ ...withWaysToFund(said.facts, offer?.accepts ?? [], { address, network }), shows })
@@ -183,8 +183,8 @@ const startedKinds: Readonly<Record<string, 'video' | 'audio'>> = { [queueVideo.
 const shortId = (model: string): string => withoutHidden(model).slice(0, shownIdCharacters)
 
 /**
- * Makes a call whose answer comes whole. If a paid one takes too long, it continues as a job, whose id is thrown as the
- * result.
+ * Makes a call whose answer is not streamed. If a paid one takes too long, it continues as a job, whose id is thrown as
+ * the result.
  */
 async function answerCall<O extends Operation>(
   asked: Asked,

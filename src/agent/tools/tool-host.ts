@@ -121,7 +121,7 @@ class Tasks implements TaskStore {
     return { kind: 'working', message: job.priceMicroUsd === null ? message : `${message}. ${sayCharged(job)}` }
   }
 
-  /** A call that was not made because the user had to decide first. */
+  /** A call that was not made because it needed an approval. */
   async #asked(job: JobRow, approvalId: string): Promise<TaskState> {
     const agent = this.#agent
     const { approvals } = agent
@@ -153,7 +153,7 @@ const sayGivenUp = (job: JobRow): string =>
     ? 'Cancelled before anything was sent or charged.'
     : `Cancelled. The service cannot stop work that has begun, so it may continue. ${sayCharged(job)} To get its result, call job_wait with ${job.jobId}.`
 
-/** Returns what the call of a tool whose job has ended came to: the same as for a caller who waited. Never throws. */
+/** Returns the result of a tool's call whose job has ended, as for a caller who waited. Never throws. */
 async function taskOutcome(agent: OpenAgent, tool: Tool, job: JobRow, looking: Looking): Promise<ToolOutcome> {
   const context = toolContext(agent, { ...looking, report: () => {} })
   try {
@@ -199,7 +199,7 @@ function readTaskId(id: string): { tool: string; jobId: string } | null {
   return tool !== undefined && jobId !== undefined ? { tool, jobId } : null
 }
 
-/** What opens an encrypted wallet, if there is anything. */
+/** The source of the passphrase for an encrypted wallet. */
 export interface PassphraseSource {
   /** The file that contains it, if it can be read again. */
   file: string | null
@@ -242,7 +242,7 @@ export async function createHost(
   return { ...(await live.now()), now: () => live.now(), close }
 }
 
-/** The pages' code is loaded with the first of them. */
+/** The code of the pages loads when the first one is opened. */
 function walletPages(ports: ConstructorParameters<typeof WalletPages>[0]) {
   let made: Promise<WalletPages> | null = null
   return {
@@ -263,8 +263,8 @@ export interface OpenedHost {
 }
 
 /**
- * A host that follows the current wallet: one that is made, changed or unlocked while the server runs is opened by the
- * next call. Calls in flight end with the host that they started with.
+ * A host that follows the current wallet: if one is created, changed or unlocked while the server runs, the next call
+ * opens it. Calls in flight finish with the host that they started with.
  */
 export class LiveHost {
   readonly #open: () => Promise<OpenedHost>

@@ -13,8 +13,8 @@ export interface AskedImage {
 }
 
 /**
- * The very bytes that were asked about, where they still lie where they were: a file that was changed since is not shown,
- * because the approval is for the bytes of then. Null for that, and for what is no image or lies elsewhere.
+ * Returns the bytes that the approval is about, if the file is unchanged in its place. Null if it was changed, because
+ * the approval is for the earlier bytes, and if it is no image or is elsewhere.
  */
 export async function askedImage(
   { name, sha256 }: AskedFile,
@@ -31,7 +31,7 @@ export async function askedImage(
   return null
 }
 
-/** Null where there is no file, or one that no call could have sent. */
+/** Null if there is no file, or one that no call could have sent. */
 async function bytesAt(path: string): Promise<Buffer | null> {
   // A link that took the file's place is not followed, and a pipe is not waited for.
   const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)

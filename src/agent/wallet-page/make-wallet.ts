@@ -18,7 +18,7 @@ import type { OpenAgent } from '../open-agent.ts'
 import type { AgentEnvironment } from '../settings/wallet-settings.ts'
 import { openOwnerWallet, payeesOffered } from '../wallet/owner-wallet.ts'
 
-/** Where new keys are kept: `local` in a plain file, for a service on this machine alone. */
+/** Where new keys are stored. `local` is a plain file, only for a service on this machine. */
 export type KeyPlace = 'local' | 'keychain' | 'passphrase'
 
 /** Gives an address test money of a local chain. */
@@ -35,7 +35,7 @@ export const capFields = [
 
 type CapName = (typeof capFields)[number][0]
 
-/** What the user chose on the page. */
+/** The user's choices on the page. */
 export interface WalletChoice {
   place: KeyPlace
   /** Null for `local`. */
@@ -44,16 +44,16 @@ export interface WalletChoice {
   asksFirstTopUp: boolean
 }
 
-/** All that making a wallet for the agent's service needs to know beforehand. */
+/** The facts that are needed to make a wallet for the agent's service. */
 export interface WalletPlan {
   service: string
   payees: readonly Payee[]
-  /** What the service offers, which may name where USDC can be bought. */
+  /** The service's payment offer, which may name a site that sells USDC. */
   accepts: readonly PaymentOption[]
   /** The caps of the environment and of `policy.json`, which the choice can only lower. */
   policy: Policy
   places: readonly KeyPlace[]
-  /** Whether the money of the service is of this machine. */
+  /** Whether the service's money exists only on this machine. */
   isLocal: boolean
 }
 
@@ -74,7 +74,7 @@ export async function planWallet(agent: OpenAgent): Promise<WalletPlan> {
   }
 }
 
-/** How long a keychain may take to answer, in milliseconds; a locked one asks its user, who may not be there. */
+/** How long a keychain may take to answer, in milliseconds. A locked one asks its user, who may be away. */
 const keychainMs = 3_000
 
 /** Asked by a name that is never written. */
@@ -135,7 +135,9 @@ async function newKeys(
   }
 }
 
-/** Those that differ from what holds anyway. Throws for one that is no amount or above it. */
+/**
+ * Returns the caps that differ from those in force. Throws for an invalid amount, and for one above the cap in force.
+ */
 function loweredCaps(policy: Policy, caps: WalletChoice['caps']): Partial<Record<CapName, string>> {
   const lowered: Partial<Record<CapName, string>> = {}
   for (const [name, member, title] of capFields) {
@@ -155,7 +157,7 @@ export async function checkPassphrase({ state: { folder } }: OpenAgent, passphra
   await unlockKeyFile(folder, passphrase)
 }
 
-/** What the chain shows at the new addresses: the most that one of them holds, null where no node tells. */
+/** Returns the highest balance of the new addresses; null if no node answers. */
 export async function depositAt(
   { nodes, topUps }: OpenAgent,
   { policy, payees }: WalletPlan,
@@ -172,7 +174,7 @@ export async function depositAt(
   return held.reduce((most, balance) => (most === null || (balance !== null && balance > most) ? balance : most), null)
 }
 
-/** Whether a deposit is enough for the smallest top-up. */
+/** Whether a deposit covers the smallest top-up. */
 export const isEnough = (held: bigint): boolean => held >= smallestTopUpMicroUsd
 
 const refusal = (sentence: string, nextStep: string): WalletRefusal =>

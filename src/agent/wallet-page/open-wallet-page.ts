@@ -28,7 +28,7 @@ export interface WalletPageOptions extends SendBack {
   place: WalletPlace
   /** Asks the chains and the service. */
   holdings(): Promise<Held>
-  /** Where files of calls are looked for that are named without a folder. */
+  /** Folders that are searched for a call's files that are named without a folder. */
   outputFolders: readonly string[]
 }
 
@@ -125,7 +125,7 @@ const receiptView = ({ whole: _, amount, ...receipt }: ListedReceipt): ListedRec
   problem: receipt.problem === null ? null : hiddenShown(receipt.problem),
 })
 
-/** What the owner decides here; each by the function that the terminal uses. A further act is one more entry. */
+/** The owner's actions, each by the function that the terminal uses. A new action is one more entry. */
 function deciding({ desk, place, by, ...rest }: WalletPageOptions): Record<keyof PageForms, PageRoute> {
   return {
     ...sendingBack({ ...rest, by }),
@@ -150,7 +150,7 @@ function deciding({ desk, place, by, ...rest }: WalletPageOptions): Record<keyof
     },
     async 'POST /api/start'({ body }): Promise<Told> {
       const { passphrase } = body as Partial<PageForms['POST /api/start']>
-      // The session may be hours old, so this takes more than it.
+      // The session may be hours old, so lifting the stop requires the passphrase.
       if (await desk.isGuarded()) await desk.proveOwner(typeof passphrase === 'string' ? passphrase : '')
       await desk.start()
       return {
@@ -160,7 +160,7 @@ function deciding({ desk, place, by, ...rest }: WalletPageOptions): Record<keyof
   }
 }
 
-/** A consent is three statements, each ticked by the user. */
+/** A consent has three statements, and the user must tick each. */
 const isWhole = (statements: unknown): boolean =>
   Array.isArray(statements) && Object.keys(attestations).every(name => statements.includes(name))
 

@@ -5,7 +5,7 @@ import { evmNetwork, usdcOnEvm, usdcOnSolana } from '#contract/wire/networks.ts'
 import type { Shown } from '#toolkit/tool-context.ts'
 import { namespaceOf } from '#wallet/rules/policy.ts'
 
-/** What a wallet on a telephone reads: EIP-681 for a transfer of USDC on Base, a transfer request of Solana Pay there. */
+/** The URI that a mobile wallet reads: EIP-681 for USDC on Base, Solana Pay for USDC on Solana. */
 export const paymentUri = (address: string): string =>
   namespaceOf(address) === 'eip155'
     ? `ethereum:${usdcOnEvm}@${evmNetwork.split(':')[1]}/transfer?address=${address}`
@@ -14,14 +14,17 @@ export const paymentUri = (address: string): string =>
 /** Modules of white around the code; scanners need them. */
 const border = 2
 
-/** For a page: no script, no style, nothing that is fetched. */
+/** For a page: contains no script or style, and loads nothing. */
 export const svgQr = (address: string): string =>
   renderSVG(paymentUri(address), { border }).replace('<svg ', '<svg class="qr" role="img" aria-label="QR code" ')
 
 /** Pixels of a module. A phone reads it from a screen, and the image stays below 2 kB. */
 const scale = 5
 
-/** The code for a conversation; none where the money is of this machine, because a telephone would send real money. */
+/**
+ * The QR code for a conversation; empty if the money exists only on this machine, because a mobile wallet would send
+ * real money.
+ */
 export const codeFor = (address: string, serviceOrigin: string): Shown[] =>
   isLoopback(new URL(serviceOrigin).hostname)
     ? []

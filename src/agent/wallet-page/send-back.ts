@@ -8,7 +8,7 @@ import type { ConfirmedSend, OwnerSends } from '../wallet/send-from-wallet.ts'
 import { lastCharacters, transferEnd, transferLine } from '../words/transfer-words.ts'
 
 export interface SendBack {
-  /** As the terminal's `wallet send`: its journal, its checks and its passphrase. */
+  /** The functions of the terminal's `wallet send`: its journal, checks and passphrase. */
   sends: Pick<OwnerSends, 'prepare' | 'send' | 'list'>
   /** Who settles: the one at a URL, or the default of this wallet. Throws a refusal for a URL that is not to be used. */
   settlerFor(url: string | undefined): Promise<NonNullable<ConfirmedSend['settler']>>

@@ -33,11 +33,11 @@ import {
 } from './make-wallet.ts'
 import { svgQr } from './qr.ts'
 
-/** How often the page looks for the deposit. */
+/** How often the page checks for the deposit. */
 const lookSeconds = 4
 
 interface Ports {
-  /** What opens the wallet from now on, in this process alone. */
+  /** Receives the passphrase, for this process only. */
   onPassphrase(passphrase: string): void
   /** Null where the money of the service is no test money of a chain that runs here. */
   testMoney: TestMoney | null
@@ -81,7 +81,7 @@ export class WalletPages {
   }
 }
 
-/** One wallet in the making. `plan` is null where a locked one is to be opened. */
+/** A page that makes or unlocks one wallet. `plan` is null if it unlocks one. */
 class MakingPage implements BrowserPage {
   readonly asks: string
   readonly done: Promise<void>
@@ -110,7 +110,7 @@ class MakingPage implements BrowserPage {
     })
   }
 
-  /** Which wallet is to be opened; null where one is made. */
+  /** The wallet to unlock; null if the page makes a new one. */
   get lockedWallet(): string | null {
     return this.#agent.lockedWallet
   }
@@ -157,7 +157,7 @@ class MakingPage implements BrowserPage {
 
   async #made(addresses: readonly string[], plan: WalletPlan, notice: string | null): Promise<string> {
     const held = await depositAt(this.#agent, plan, addresses).catch(() => null)
-    // A chain that cannot be seen is not waited for.
+    // If no node answers, the page does not wait for a deposit.
     if (!this.isDone && (held === null || isEnough(held))) this.#finish()
     const showing = asTyped(
       'Later, `farebox wallet open` in a terminal shows balances, caps and what was spent.',
@@ -190,7 +190,7 @@ const placeTitles: Readonly<Record<KeyPlace, string>> = {
   passphrase: 'Only in an encrypted file. After each start, the assistant asks for the passphrase on this page',
 }
 
-/** By which a password manager tells this passphrase from others. */
+/** Lets a password manager tell this passphrase from others. */
 const userName = '<input type="text" name="username" value="farebox wallet" autocomplete="username" hidden>'
 
 const usdText = (amount: bigint): string => displayUsd(microUsd(amount)).replace(/ USD$/, '')
@@ -275,7 +275,7 @@ function madeHtml({ addresses, plan, held, notice, showing }: Made): string {
   )
 }
 
-/** Commands stand between backticks, as in a terminal. */
+/** Shows text between backticks as code. */
 const withCommands = (text: string): string => escaped(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>')
 
 /** For a chain that this process does not know. */

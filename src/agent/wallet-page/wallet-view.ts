@@ -26,10 +26,10 @@ import type { OwnerWallet } from '../wallet/owner-wallet.ts'
 import { asTyped, type WalletPlace } from '../words/typed-commands.ts'
 import { paymentUri } from './qr.ts'
 
-/** What the journal and the files say, as the page shows it. */
+/** The state of the journal and the files, as the page shows it. */
 export async function walletState(desk: OwnerWallet, place: WalletPlace, nowMs: number): Promise<WalletState> {
   const addresses = await desk.addresses()
-  // With an API key alone there is no wallet, and its user decides here all the same.
+  // With only an API key there is no wallet, but the user still decides on approvals here.
   const [first = '', ...others] = addresses
   const status = await desk.status([first, ...others])
   const pending = await desk.approvals.list('pending')
@@ -160,7 +160,7 @@ function pendingApproval(desk: OwnerWallet, approval: Approval, place: WalletPla
   }
 }
 
-/** What the chains and the service tell; `accepts` is the service's offer. */
+/** Balances from the chains and the service; `accepts` is the service's offer. */
 export type Held = Pick<WalletView, 'creditMicroUsd' | 'creditSeen' | 'onChain'> & {
   accepts?: readonly PaymentOption[]
 }

@@ -12,8 +12,8 @@ import type { AgentContext } from '../context.ts'
 import { cannotPay, circumstancesOf, explain } from '../words/explain.ts'
 
 /**
- * Limits of the caller: the service's own list, read again after each call and payment because they may change the tier,
- * and by model what its answers to any process of this machine said is left.
+ * The caller's limits. The service's own list is read again after each call and payment, because they may change the
+ * tier. The remaining requests by model come from answers to any process of this machine.
  */
 export class Limits {
   readonly #agent: AgentContext
@@ -103,7 +103,7 @@ export interface CreditSeen {
   creditMicroUsd: MicroUsd | null
   /** Why it is unknown, if the user can fix that: the service refuses the key, or does not answer. */
   why: string | null
-  /** The same, and what to do. */
+  /** The same, with what to do. */
   problem: string | null
 }
 

@@ -89,7 +89,7 @@ export interface OwnerWallet {
   questions(): Promise<readonly ListedQuestion[]>
   /** Returns the approvals that the user denied and may still take back; newest first. */
   refused(): Promise<readonly ListedQuestion[]>
-  /** The whole question, for the user at a terminal. */
+  /** The approval in full, for the user at a terminal. */
   sayQuestion(approval: Approval): string
   /** How long the user's decision counts. */
   sayAnswer(answered: Approval): string
@@ -106,7 +106,7 @@ export interface OwnerWallet {
    * is here.
    */
   moved(): Promise<readonly { address: string; noted: string; present: string }[]>
-  /** From now on this journal counts what the wallet's keys pay on this machine. */
+  /** From now on, this journal counts the payments of the wallet's keys on this machine. */
   move(): Promise<void>
   close(): Promise<void>
 }
@@ -238,12 +238,12 @@ export function payeesOffered(serviceUrl: string, accepts: readonly PaymentOptio
 
 /** A refusal that others can verify. */
 export interface SignedRefusal extends RefusalRecord, Pick<SignedStatement, 'statement'> {
-  /** Null if the key of its address is not open here, or an API key would have paid. */
+  /** Null if the key of its address is not open here, or if an API key would have paid. */
   scheme: SignedStatement['scheme'] | null
   signature: string | null
 }
 
-/** Each is signed with the key that would have paid. */
+/** Each statement is signed with the key that would have paid. */
 export async function signedRefusals(
   refusals: readonly RefusalRecord[],
   keys: readonly WalletKey[],

@@ -12,7 +12,7 @@ interface Noticed extends Pick<SeenCredit, 'balanceMicroUsd' | 'beforeCallMicroU
   sentAtMs: number
 }
 
-/** As an answer's headers report it. */
+/** The credit that an answer's headers report. */
 type ToldCredit = Pick<AnswerHeaders, 'balanceRemaining' | 'balanceBefore'>
 
 interface RefillParts {
@@ -45,7 +45,7 @@ export class Refills {
     })
   }
 
-  /** The same for an unread answer. While a stream runs, the remaining credit is reduced by its hold. */
+  /** The same for an answer whose body was not read. While a stream runs, the remaining credit excludes its hold. */
   noticedIn({ status, headers }: Pick<WireResponse, 'status' | 'headers'>, sentAtMs: number): void {
     if (status < 200 || status >= 300) return
     const { balanceBefore, balanceRemaining } = answerHeaders(headers, this.#parts.clock.now())

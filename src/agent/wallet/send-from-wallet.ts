@@ -23,15 +23,17 @@ import type { OwnerWallet } from './owner-wallet.ts'
 import { knownAddresses } from './wallet-keys.ts'
 
 /**
- * Money back, as the owner takes it at a terminal or on a page behind the passphrase. A test keeps everything that a model
- * can call from importing this file.
+ * Sends money back to the owner, from a terminal or from a page that asks for the passphrase. A test keeps this file
+ * out of everything that a model can call.
  */
 export interface OwnerSends {
-  /** What would be sent, after all checks: `to` an address, `amount` USD as decimal text or `all`. Signs nothing. */
+  /**
+   * Returns the transfer after all checks: `to` is an address, `amount` is USD as decimal text or `all`. Signs nothing.
+   */
   prepare(order: { to: string; amount: string }): Promise<PreparedTransfer | ArrivedTransfer>
   /** Sends what the user has confirmed. */
   send(prepared: PreparedTransfer, confirmed: ConfirmedSend): Promise<Transfer>
-  /** What another wallet submits, of an open transfer on an EVM chain. */
+  /** The pending transfer on an EVM chain as another wallet can submit it. */
   printed(transfer: Transfer): Promise<PrintedTransfer>
   /** Looks at the chain for those without an end; returns them as they are now, oldest first. */
   followOpen(): Promise<readonly Transfer[]>
@@ -41,7 +43,7 @@ export interface OwnerSends {
 }
 
 export interface ConfirmedSend {
-  /** Checked here wherever the wallet is encrypted; null where it is not. */
+  /** Checked here if the wallet is encrypted; null if it is not. */
   passphrase: string | null
   /** Null for a transfer that the user submits. */
   settler: Settler | null

@@ -113,7 +113,7 @@ export class ToolWallet implements WalletClient {
     }
   }
 
-  /** Reading needs no key: what a wallet paid is shown even while it is locked. */
+  /** Reading needs no key, so the payments of a locked wallet are shown too. */
   async receipts(limit: number): Promise<Receipt[]> {
     return (await this.#agent.records.read(() => listPayments(limit))).map(receiptOf)
   }
@@ -123,7 +123,7 @@ export class ToolWallet implements WalletClient {
   }
 }
 
-/** The payment is among the newest: nobody makes this many in ten minutes. */
+/** The payment is among the newest, because a wallet makes fewer in ten minutes. */
 const listed = 100
 
 /** Why a wallet did not open comes before what to do about it. */

@@ -15,7 +15,7 @@ export function answerKept({ id, expiresAtMs }: Approval, agent: AgentContext): 
 export const personFor = ({ facts, ...asked }: ApprovalQuestion): NeedsPerson =>
   new NeedsPerson({ ...facts, ...asked } as Question)
 
-/** What the user is told after deciding: how long it counts, and how to take a denial back. */
+/** Tells the user, after the decision, how long it counts and how to take a denial back. */
 export function sayAnswer(answered: Approval, approvals: Pick<Approvals, 'asQuestion'>, nowMs: number): string {
   const { state, facts, expiresAtMs } = answered
   const until = displayUntil(expiresAtMs, nowMs)

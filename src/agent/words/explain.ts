@@ -23,7 +23,7 @@ interface Circumstances {
   usualService: string | null
 }
 
-/** Of an agent. */
+/** The circumstances of an agent. */
 export const circumstancesOf = (agent: AgentContext, isPaid: boolean): Circumstances => ({
   nowMs: agent.clock.now(),
   isPaid,

@@ -139,7 +139,7 @@ export function saidByService(body: unknown): SaidByService {
   return { said: bounded([...new Set(sentences)].join(' '), saidCharacters), refused }
 }
 
-/** A sentence that adds nothing to the reasons beside it. */
+/** A sentence that adds nothing to the reasons that are listed with it. */
 const saysNothing = /^(?:invalid request(?: parameters)?|validation (?:error|failed)|bad request)\.?$/i
 
 function sentencesIn(body: Fields): string[] {
@@ -194,7 +194,7 @@ function detailsOf(level: Fields, path: readonly string[]): RefusedValue[] {
 /** Requests of tools nest less. */
 const deepest = 8
 
-/** A name that is not a request's member is no argument: its text is kept without a name. */
+/** A name that is not a member of the request is not an argument; its text is kept without the name. */
 function named(path: readonly string[], reason: string): RefusedValue[] {
   const name = path.join('.')
   return memberName.test(name) ? [{ name, reason: bounded(reason, reasonCharacters) }] : []

@@ -2,14 +2,14 @@ import { displayUsd } from '#contract/money.ts'
 import { chainName } from '#contract/wire/networks.ts'
 import type { Transfer } from '#wallet/records/transfer-rows.ts'
 
-/** The user repeats the end of the address, so that none is accepted unread. */
+/** The user types the end of the address, so that they read it before they accept it. */
 export const lastCharacters = 6
 
-/** What is sent, to whom and how, without its end. */
+/** The amount, the recipient and the network, without the outcome. */
 export const transferLine = ({ id, amountMicroUsd, payTo, network, transaction }: Transfer): string =>
   `${displayUsd(amountMicroUsd)} to ${payTo} on ${chainName(network)}, ${transaction === null ? id : `transaction ${transaction}`}`
 
-/** How a transfer of money back ended; `next` is null where nothing is left to do. */
+/** How a transfer to the owner ended; `next` is null if nothing is left to do. */
 export function transferEnd(transfer: Transfer): { happened: string; next: string | null } {
   const { id, state, reason, validBeforeMs } = transfer
   if (state === 'confirmed') return { happened: `Sent: ${transferLine(transfer)}`, next: null }

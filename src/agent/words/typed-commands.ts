@@ -77,7 +77,7 @@ function ownLauncher(): string | null {
   return null
 }
 
-/** A terminal does not find a desktop program's own Node; a clone hands over to its own Node, whichever starts it. */
+/** A terminal does not find a desktop app's Node. A clone uses its own Node, whichever one starts it. */
 function nodeCommand({ env, execPath, platform }: Running, launcher: string): string {
   const isElectron = process.versions.electron !== undefined
   const found = programIn({ env, platform }, 'node')
