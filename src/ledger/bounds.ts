@@ -13,7 +13,7 @@ export const holdLeaseMs = 30_000
 /** How often a live hold is renewed, so that two renewals may fail before it lapses. */
 export const holdRenewalMs = 10_000
 
-/** How often, or after how many tokens, a stream's cost so far is written: what a kill may lose of it. */
+/** How often, in time or tokens, a stream's cost so far is written. A kill loses at most this. */
 export const checkpointMs = 2_000
 export const checkpointTokens = 256
 
@@ -31,7 +31,7 @@ export const spendableForMs = 250
 /** Lapsed holds are freed in slices, so that a restart after a crash does not block the writer. */
 export const recoverySlice = 500
 
-/** Lapsed holds per check: more than a process leaves behind, and some megabytes. */
+/** Lapsed holds per check: more than a killed process leaves, and some megabytes of memory. */
 export const lapsedAtOnce = 20_000
 
 /** Holds of dead processes that SQLite ends in one transaction: some 50 ms, and few bytes of its log. */
@@ -168,7 +168,10 @@ export const writerCacheKiB = 32 * 1024
  */
 export const checkpointPages = 4_000
 
-/** Accounts, open holds and keys that SQLite's writer caches, each: some 3 MB, and as many as are busy at a time. */
+/**
+ * Accounts, open holds and keys that SQLite's writer caches, each. They take some 3 MB and are as many as are busy at
+ * once.
+ */
 export const knownRowsMost = 10_000
 
 /**

@@ -3,7 +3,7 @@ import { type Outcome, type Store, StoreError } from './store/store.ts'
 import type { EntryTable } from './store/tables.ts'
 import { entryRefs, type Op, type Unit } from './store/units.ts'
 
-/** What was charged for one model, or where there is none, such as for a web search. Amounts are micro-USD. */
+/** Charges for one model, or for products without a model, such as a web search. Amounts are micro-USD. */
 export interface ModelCounts {
   requests: number
   charged: bigint
@@ -12,20 +12,20 @@ export interface ModelCounts {
   /** Paid by staking credit, and what of it refunds returned. */
   staked: bigint
   stakeReturned: bigint
-  /** By SKU. */
+  /** Keys are SKUs. */
   units: Map<string, bigint>
 }
 
-/** What one customer was charged. */
+/** The charges of one customer. */
 export interface CustomerCounts {
   requests: number
   charged: bigint
 }
 
 export interface Counts {
-  /** By the model's id; empty for what has none. */
+  /** Keys are model ids; empty for products without a model. */
   models: ReadonlyMap<string, ModelCounts>
-  /** By the account's id, as far as they are counted apart. */
+  /** Keys are account ids, for the customers that are counted separately. */
   customers: ReadonlyMap<string, CustomerCounts>
   toppedUp: bigint
   granted: bigint
@@ -42,8 +42,8 @@ interface LedgerCountsOptions {
 export const otherCustomers = 'other'
 
 /**
- * Counts what this process writes to the ledger, each unit once, so that the sums of all processes are those of the new
- * entries. What a unit does not say itself, such as the amount of a refund, is read from its entries.
+ * Counts what this process writes to the ledger, each unit once, so that the sum over all processes covers all new
+ * entries. Values that a unit does not contain, such as the amount of a refund, are read from its entries.
  */
 export class LedgerCounts {
   readonly #options: Required<LedgerCountsOptions>
@@ -63,7 +63,7 @@ export class LedgerCounts {
     this.#options = { customers, hasStaking }
   }
 
-  /** The same store, whose units are counted. */
+  /** Wraps a store so that its units are counted. */
   around(store: Store): Store {
     this.#store = store
     const { endHoldsOfOthers, clockDifferenceMs, balances } = store
@@ -79,7 +79,7 @@ export class LedgerCounts {
     }
   }
 
-  /** Rejects if entries that are still to be read cannot be. */
+  /** Rejects if pending entries cannot be read. */
   async now(): Promise<Counts> {
     await this.#read()
     const { models, customers } = { models: this.#models, customers: this.#customers }
@@ -171,7 +171,7 @@ export class LedgerCounts {
     return this.#reading
   }
 
-  /** What fails to be read is read the next time. */
+  /** Entries that cannot be read now are read the next time. */
   async #readAll(): Promise<void> {
     for (let range = this.#unreadRanges[0]; range; range = this.#unreadRanges[0]) {
       const { after, to } = range
@@ -215,7 +215,7 @@ interface Sum {
 
 const amounts = { charged: 0n, writtenOff: 0n, refunded: 0n, staked: 0n, stakeReturned: 0n }
 
-/** Of a model that nothing was charged for. */
+/** The counts of a model without charges. */
 export const noCounts: Readonly<ModelCounts> = { requests: 0, ...amounts, units: new Map() }
 
 const newModel = (): ModelCounts => ({ ...noCounts, units: new Map() })

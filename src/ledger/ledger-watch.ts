@@ -10,7 +10,7 @@ import { uuidV7 } from './store/uuid-v7.ts'
 
 export interface LedgerState {
   state: 'open' | 'read_only'
-  /** For the operator; names no account. */
+  /** For the operator; contains no account. */
   reason: string
 }
 
@@ -56,7 +56,7 @@ export class LedgerWatch {
       this.#log.error({ reason }, 'The ledger is read-only; once it adds up, `farebox ledger reopen` reopens it.')
   }
 
-  /** Checks one slice of what is new, and one of a cycle through all accounts. */
+  /** Checks one slice of the new entries, and one slice of a cycle through all accounts. */
   async lookOver(): Promise<void> {
     const breach = (await this.#entries(1)) ?? (await this.#accounts(1))
     if (breach) await this.close(breach.sentence, { account: breach.account })
@@ -118,7 +118,7 @@ async function lookOverSlices(slices: number, look: () => Promise<Slice<unknown>
   return null
 }
 
-/** What does not add up, and whose it is; only the sentence is for everyone. */
+/** An inconsistency, and the account concerned; only the sentence may be shown to everyone. */
 export interface Breach {
   sentence: string
   account: string

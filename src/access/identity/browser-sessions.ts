@@ -11,7 +11,7 @@ export interface SessionSecrets {
   key: string
 }
 
-/** Of a session's secrets, which are stored nowhere, and when it ends however busy it is. */
+/** The hash of a session's secrets, which are not stored, and when the session ends even if it is in use. */
 export interface SessionMark {
   hash: string
   untilMs: number
@@ -20,11 +20,11 @@ export interface SessionMark {
 interface SessionRules {
   /** Begins the names of the marks; no two kinds of sessions share one. */
   prefix: string
-  /** A session ends after so long without use. */
+  /** A session ends when it was not used for this long. */
   idleMs: number
   /** However busy it is, it ends after this. */
   wholeMs: number
-  /** A use is written once for so long, so that a live page costs few writes. */
+  /** A use is recorded at most this often, so that a live page causes few writes. */
   useMs: number
 }
 
@@ -34,9 +34,9 @@ type Mark = Omit<UseNonce, 'op'>
 const rememberedUses = 10_000
 
 /**
- * Sessions of browsers as marks in the ledger's store, which are written once and expire: every process of a service knows
- * them, a restart ends none, and a mark holds hashes, never a secret. `subject` says who signed in, and `group` names
- * sessions that are ended together; both are words of `-._~:` and letters, and a group's name ends with a colon.
+ * Browser sessions as rows in the ledger's store that are written once and expire. Every process of a service sees
+ * them, they survive a restart, and a row contains hashes, never a secret. `subject` is who signed in, and `group`
+ * names sessions that end together. Both may contain letters and `-._~:`, and a group's name ends with a colon.
  */
 export class BrowserSessions {
   readonly #store: Store
@@ -50,7 +50,7 @@ export class BrowserSessions {
     this.#rules = rules
   }
 
-  /** Always with new secrets, whatever the browser had before. */
+  /** Creates new secrets, even if the browser had some before. */
   async begin(subject: string, group: string): Promise<SessionSecrets> {
     const secrets = { cookie: newPageSecret(), key: newPageSecret() }
     const hash = hashOf(secrets)
@@ -84,7 +84,7 @@ export class BrowserSessions {
     await this.#mark([{ key: this.#name('end', hash), expiresAtMs: untilMs }])
   }
 
-  /** Ends every session of the groups that begin so; returns how many of them were open. */
+  /** Ends every session of the groups with this prefix; returns the number of open ones. */
   async endGroup(group: string): Promise<number> {
     let open = 0
     for (const { rest, untilMs } of await this.#marks(`${this.#rules.prefix}group:${group}`)) {
@@ -116,7 +116,7 @@ export class BrowserSessions {
       .selectFrom('nonce')
       .select(['id', 'expires_at_ms'])
       .where('id', '>=', start)
-      // The character after the colon, with which every beginning ends.
+      // Every prefix ends with a colon; `;` is the next character.
       .where('id', '<', `${start.slice(0, -1)};`)
       .where('expires_at_ms', '>', this.#clock.now())
       .execute()

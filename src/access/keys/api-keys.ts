@@ -42,7 +42,7 @@ export interface ApiKeyRecord {
   budget: KeyBudget | null
   /** Which of the server's secrets the key needs. */
   needs: KeyNeeds
-  /** What an operator chose for its account; absent where the configuration decides, and in lists. */
+  /** The plan that an operator chose for the account; absent if the configuration decides, and in lists. */
   plan?: PlanName
 }
 
@@ -305,7 +305,7 @@ const budgetOf = ({
 }: Selectable<ApiKeyTable>): KeyBudget | null =>
   period === null ? null : { period, usd: limitOf(budget_usd), staking: limitOf(budget_staking_usd) }
 
-/** For the audit log: an operator who changes a key. */
+/** An operator who changes a key, for the audit log. */
 export interface ByOperator {
   actor: string
 }

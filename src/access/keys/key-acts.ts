@@ -6,7 +6,7 @@ import type { Store } from '#ledger/store/store.ts'
 import { type ApiKeyRecord, type ApiKeys, type CreatedKey, counts } from './api-keys.ts'
 import { keyMoved, keyOrder, orderBy, requireMayTouch, tooManyKeys } from './key-order.ts'
 
-/** What a caller may do to the keys of its account, the same over the API and on the account's page. */
+/** A caller's actions on its account's keys, the same over the API and on the account's page. */
 
 interface KeyParts {
   keys: Pick<ApiKeys, 'keptOne' | 'create' | 'revoke' | 'requireSecret'>
@@ -35,7 +35,7 @@ export async function ownKey(
   return key
 }
 
-/** Retries if another change came in between, which this one then takes into account. */
+/** Retries if another change was written in between, and takes it into account. */
 export async function untilUnmoved<Result>(
   signal: AbortSignal | null,
   attempt: () => Promise<Result>,
@@ -51,8 +51,8 @@ export async function untilUnmoved<Result>(
 }
 
 /**
- * Creates a key for the caller's account. A calling key with a budget gives the new one its own from it; a wallet has none.
- * Throws 400 for what the caller may not give, and for one key too many.
+ * Creates a key for the caller's account. A calling key with a budget shares its own; a wallet has none. Throws 400 for
+ * a grant beyond the caller's rights, and if the account has too many keys.
  */
 export async function createKeyFor(
   parts: KeyParts,

@@ -92,8 +92,8 @@ export const tooManyKeys = (error: unknown): ServiceError | null =>
     : null
 
 /**
- * A key with a budget can make nothing more spendable than that budget, or for longer than it lives. It may change only
- * itself; it cannot raise its own limit, change its period or extend its life; and what a key that it creates may spend
+ * A key with a budget can make no more spendable than that budget, and for no longer than its own life. It may change
+ * only itself. It cannot raise its limit, change its period or extend its life, and the budget of a key that it creates
  * is deducted from its own.
  */
 

@@ -3,7 +3,7 @@ import { RecentMap } from '#host/recent-map.ts'
 import { groupedRead } from '../store/batching.ts'
 import type { Store } from '../store/store.ts'
 
-/** Whether an operator has suspended this account, as the database says at this moment. False where there is no account. */
+/** Reads from the database whether an operator has suspended this account. False if the account does not exist. */
 export async function isSuspended({ read }: Pick<Store, 'read'>, account: string): Promise<boolean> {
   const row = await read.selectFrom('account').select('suspended_at_ms').where('id', '=', account).executeTakeFirst()
   return row !== undefined && row.suspended_at_ms !== null
@@ -14,7 +14,7 @@ const planRow = groupedRead(
   row => row.account,
 )
 
-/** The plans that operators chose for accounts, read at most once in `planCacheMs` for each. */
+/** The plans that operators chose for accounts, cached for `planCacheMs`. */
 export class CustomerPlans {
   readonly #store: Pick<Store, 'read'>
   readonly #known = new RecentMap<{ plan: PlanName | null; untilMs: number }>(cachedPlans)
@@ -33,7 +33,7 @@ export class CustomerPlans {
   }
 }
 
-/** A changed plan may take this long to count for a wallet. */
+/** A changed plan may take this long to apply to a wallet. */
 const planCacheMs = 5_000
 
 /** Accounts whose plan is remembered, some 2 MB. */

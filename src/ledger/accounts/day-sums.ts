@@ -2,9 +2,12 @@ import { type RawBuilder, sql } from 'kysely'
 import { dayMs, textOfDay } from '#contract/time.ts'
 import type { Store } from '../store/store.ts'
 
-/** What entries add up to by UTC day, from the sums that the ledger writes with each entry: exact, however many there are. */
+/**
+ * Sums of entries by UTC day, from the daily sums that the ledger writes with each entry. They are exact for any number
+ * of entries.
+ */
 
-/** Sums of some entries, in micro-USD as the customer sees them; what was charged is positive. */
+/** Sums of some entries, in micro-USD from the customer's side; charges are positive. */
 export interface SumRow {
   requests: number
   charged_usd: bigint
@@ -15,11 +18,11 @@ export interface SumRow {
   granted_usd: bigint
 }
 
-/** What was paid: charged, less what was given back, written off or paid by staking credit. */
+/** What customers paid: charges less refunds, write-offs and staking credit. */
 export const paidOf = (row: SumRow): bigint =>
   row.charged_usd - row.refunded_usd - row.written_off_usd - row.staking_usd
 
-/** Milliseconds, `toMs` excluded; always whole days. */
+/** Milliseconds; `toMs` is excluded, and both are at midnight UTC. */
 export interface DayRange {
   fromMs: number
   toMs: number
@@ -38,7 +41,7 @@ export const inFilter = ({ fromMs, toMs, customer, model }: SumFilter): RawBuild
 
 type Reading = Pick<Store, 'read'>
 
-/** What entries of one kind add up to. */
+/** The sums of one kind of entry. */
 export interface KindRow {
   kind: string
   effect_usd: bigint
@@ -57,7 +60,7 @@ export function sumsOf(rows: readonly KindRow[]): SumRow {
   }
 }
 
-/** One look at the sums of a range, from which its totals, days and models are added up. */
+/** Reads the sums of a range once, to compute its totals, days and models. */
 export async function dayRows({ read }: Reading, filter: SumFilter): Promise<DayRow[]> {
   const { rows } = await sql<DayRow>`SELECT day_ms, model, kind,
       CAST(sum(effect_usd) AS bigint) AS effect_usd, CAST(sum(requests) AS bigint) AS requests

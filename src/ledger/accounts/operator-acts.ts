@@ -1,12 +1,12 @@
 import type { NoteAct } from '../store/account-ops.ts'
 
-/** An operator's act as the audit log records it, without its time. What is left out is null. */
+/** An operator's action as the audit log records it, without its time. Omitted members are null. */
 export type Act = Pick<NoteAct, 'actor' | 'act'> &
   Partial<Pick<NoteAct, 'account' | 'subject' | 'reason'>> & { before?: object; after?: object }
 
 const textOf = (value: object | undefined): string | null => (value === undefined ? null : JSON.stringify(value))
 
-/** The row of an act, for the unit of the act itself. It must hold no secret. */
+/** The log's row of an action, for the same unit of work. It must contain no secret. */
 export const noteAct = ({ actor, act, account, subject, reason, before, after }: Act, atMs: number): NoteAct => ({
   op: 'act',
   ...{ actor, act, atMs },

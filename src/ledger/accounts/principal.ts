@@ -25,7 +25,9 @@ export interface WalletPrincipal {
   wallet: string
   plan: PlanName
   hasOwnPlan?: boolean
-  /** It has never had credit here, and so has no account: anyone can create any number of such wallets. */
+  /**
+   * The wallet has never had credit here, and therefore has no account: anyone can create any number of such wallets.
+   */
   isNew: boolean
 }
 

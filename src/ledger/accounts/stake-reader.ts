@@ -1,4 +1,4 @@
-/** Apart from what grants the credit, because the package shows this type and none of its database. */
+/** In a file without imports of the database, because the package's public types include it. */
 
 /** How long a call waits for a stake: a node answers within 0.3 s, and USD must not wait for a dead one. */
 export const stakeAnswerMs = 2_000

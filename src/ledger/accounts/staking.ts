@@ -28,8 +28,8 @@ interface Known {
 }
 
 /**
- * What the stakes of an account's wallets give it each UTC day. If the chain does not answer, the last known stake of
- * this day counts, or nothing: calls that pay with USD never fail because of it.
+ * The credit that an account's wallets get for their stakes each UTC day. If the chain does not answer, today's last
+ * known stake is used, or none. Calls that pay with USD never fail because of it.
  */
 export class StakingCredits {
   readonly #store: Store

@@ -25,7 +25,8 @@ export async function checkSum(reader: AuditReader, findings: Findings): Promise
 }
 
 /**
- * Posted must be the sum of the entries, held what open holds reserve of it, and neither may make an account negative.
+ * The posted amount must be the sum of the entries, the held amount that of the open holds, and neither may make an
+ * account negative.
  */
 export async function checkBalances(reader: AuditReader, findings: Findings): Promise<void> {
   const rows = reader.rows<{ id: string; posted: bigint; held: bigint; entries: bigint; holds: bigint }>(`
@@ -167,10 +168,7 @@ interface Used {
   held: bigint
 }
 
-/**
- * What a day's staking credit records as spent must be in the entries, and what it records as held must be in open
- * holds.
- */
+/** A day's staking credit that is recorded as spent must be in the entries, and the held part in open holds. */
 export async function checkStakingCredit(reader: AuditReader, findings: Findings): Promise<void> {
   const rows = reader.rows<Used & { account: string; day: bigint | null }>(`
     SELECT account, day_ms AS day, sum(spent) AS spent, sum(held) AS held FROM (
@@ -195,7 +193,7 @@ interface KeyUse extends Used {
   held_staking: bigint
 }
 
-/** What a key's budget records as spent and held in a period must be in the charges and open holds that count in it. */
+/** A key's recorded spending and holds in a period must match the charges and open holds that count in it. */
 export async function checkKeyUse(reader: AuditReader, findings: Findings): Promise<void> {
   const rows = reader.rows<KeyUse>(`
     SELECT api_key AS key, period, start_ms AS start, sum(spent) AS spent, sum(held) AS held,

@@ -35,9 +35,9 @@ interface Ledger {
 }
 
 /**
- * Compares credited payments with what reached the payee on its chain, one to one by transaction and amount. The ledger
- * is read first, so everything in it is on the chain by the time that is asked. Rejects with `NodeFailed` if a chain
- * does not answer.
+ * Compares credited payments with the transfers to the payee on its chain, one to one by transaction and amount. The
+ * ledger is read first, so all of its payments are on the chain by the time the chain is read. Rejects with
+ * `NodeFailed` if a chain does not answer.
  */
 export async function auditChain(
   reader: AuditReader,
@@ -120,7 +120,7 @@ function payeeOf(payload: string | null): Payee | null {
   return { network: option.network, asset: option.asset, account }
 }
 
-/** What is looked up for a transfer that no credit names, and the current time. */
+/** What is needed to explain a transfer without a credit, and the current time. */
 interface Books {
   reader: AuditReader
   nowMs: number

@@ -16,7 +16,7 @@ export interface Payee {
   /** CAIP-2. */
   network: string
   asset: string
-  /** What the chain lists transfers under: the payee's address, or its token account. */
+  /** The address whose transfers the chain lists: the payee's, or its token account. */
   account: string
 }
 
@@ -28,7 +28,7 @@ export interface Transfer {
   paymentKey(): Promise<string | null>
 }
 
-/** What reached a payee according to its chain. One per rail. */
+/** The transfers that a payee received according to its chain. Each rail has one. */
 export interface TransferSource {
   /** Returns every transfer since that time that is now on the chain; may include earlier ones. */
   transfers(payee: Payee, sinceMs: number): AsyncIterable<Transfer>

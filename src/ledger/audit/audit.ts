@@ -19,7 +19,7 @@ export interface AuditReport {
   counts: AuditCounts
   /** Sums of the system accounts, which store no balance, so they are only computed here. */
   systemMicroUsd: Record<string, bigint>
-  /** How far stored balances and holds are from the sums of their rows, all differences added as magnitudes. */
+  /** The sum of all differences, as magnitudes, between stored balances and holds and the sums of their rows. */
   driftMicroUsd: bigint
   findings: AuditFinding[]
   /** Number of findings that are not listed. */

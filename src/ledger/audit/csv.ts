@@ -5,7 +5,7 @@ import type { AuditReader } from './audit-reader.ts'
 export interface ExportFilter {
   /** One account; all if absent. */
   account?: string
-  /** From this time on, and before that one; Unix milliseconds. */
+  /** Unix milliseconds; `fromMs` is included and `toMs` is not. */
   fromMs?: number
   toMs?: number
 }
@@ -109,7 +109,7 @@ export function csvText(value: string | null): string {
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
 }
 
-/** A whole line. An amount may begin with a minus, and is no formula. */
+/** A complete line. A negative amount begins with a minus, which is not a formula. */
 export const csvLine = (values: readonly (string | number | null)[]): string => `${values.map(csvCell).join(',')}\r\n`
 
 const csvCell = (value: string | number | null): string =>

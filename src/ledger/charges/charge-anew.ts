@@ -6,7 +6,7 @@ import { entryRefs, type Line, type Op } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
 import type { AlsoCommit, ChargeOrder, ChargeParts, Cost } from './charge.ts'
 
-/** A call whose hold another process has ended, and what it costs. */
+/** A call whose hold another process has ended, and its cost. */
 export interface LostCall {
   order: ChargeOrder
   lines: readonly Line[]
@@ -19,7 +19,7 @@ export interface LostCall {
 export interface ChargedAnew {
   cost: Cost
   availableMicroUsd: MicroUsd | null
-  /** Why what was to be committed with it was refused. */
+  /** Why the operations to commit with it were refused. */
   refused: Refusal | null
 }
 
@@ -95,7 +95,7 @@ async function tryAnew(
   return { cost, availableMicroUsd: availableOf(outcome.balances, principal.account), refused }
 }
 
-/** Commits what belonged to the end of the hold by itself. */
+/** Commits the operations that belonged to the end of the hold on their own. */
 async function besideAlone(
   { store }: ChargeParts,
   { order }: LostCall,

@@ -25,7 +25,7 @@ export interface ChargeOrder {
   most?: MicroUsd
 }
 
-/** What a request is charged, by the currency that pays. */
+/** The cost of a request, by the currency that pays. */
 export interface Cost {
   usd: MicroUsd
   staking: MicroUsd
@@ -36,10 +36,10 @@ export interface Charged extends Cost {
   availableMicroUsd: MicroUsd | null
 }
 
-/** As printed in the contract's answers. */
+/** The cost as the contract's answers show it. */
 export const printedCost = ({ usd, staking }: Cost) => ({ usd: toUsdNumber(usd), diem: toUsdNumber(staking) })
 
-/** Operations for the commit that ends a hold, once it is known what the request is charged. */
+/** Operations for the commit that ends a hold, once the cost of the request is known. */
 export type AlsoCommit = (cost: Cost) => readonly Op[] | Promise<readonly Op[]>
 
 /**

@@ -68,7 +68,7 @@ export class Funding {
     return { usd, staking, within: { usd: atMost(left.usd, usd), staking: atMost(left.staking, staking ?? zeroUsd) } }
   }
 
-  /** Not for the way of a call, where the hold decides. */
+  /** Not for paid calls, where the hold decides. */
   isSuspended(account: string): Promise<boolean> {
     return isSuspended(this.#store, account)
   }
@@ -91,7 +91,7 @@ export class Funding {
     }
   }
 
-  /** Returns the operations that take the hold; a wallet that has only staking credit gets its account with them. */
+  /** Returns the operations that take the hold. A wallet with only staking credit gets its account with them. */
   async holdOps({ hold, principal, amount }: HoldOrder, lease: Lease): Promise<Op[]> {
     const atMs = this.#clock.now()
     const staking = (await this.#staking?.today(principal)) ?? null
@@ -220,7 +220,7 @@ export class OverBudget extends Error {
     this.#neededMicroUsd = neededMicroUsd
   }
 
-  /** What the call would hold. */
+  /** The amount that the call would hold. */
   get neededMicroUsd(): MicroUsd | null {
     return this.#neededMicroUsd
   }

@@ -127,7 +127,7 @@ export class ChargeReceipts {
     throw fieldError(['before'], message)
   }
 
-  /** By name only, for the same reason. */
+  /** Selects by name only, for the same reason. */
   async #entriesOf(account: string, requests: readonly string[]): Promise<ReceiptEntry[]> {
     if (requests.length === 0) return []
     const refs = requests.flatMap(request => Object.values(entryRefs).map(ref => ref(request)))
@@ -197,7 +197,7 @@ const ofWallets = walletAccountId('')
 /** A wallet is identified by its address alone. */
 const payerOf = (account: string): string => (account.startsWith(ofWallets) ? account.slice(ofWallets.length) : account)
 
-/** What is sold under the SKUs that begin with a word. */
+/** The operation that each prefix of SKUs belongs to. */
 const soldBy: Readonly<Record<string, string>> = { chat: createChatCompletion.id, video: queueVideo.id }
 
 const operationOf = (sku: string | null): string | null => soldBy[sku?.split('.')[0] ?? ''] ?? null

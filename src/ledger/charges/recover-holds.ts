@@ -31,26 +31,26 @@ export async function recoverHolds(
 }
 
 /**
- * Once, at a start, and before `owner` serves: where nobody else writes, no lease of someone else is waited for, and no
- * caller is refused for credit that a dead process holds. Where others may write, nothing is ended yet: after an outage
- * theirs have lapsed, and they need a moment to renew them.
+ * Runs once at the start, before `owner` serves. If no other process writes, the holds of other owners end at once, so
+ * that no caller is refused for credit that a dead process holds. If others may write, nothing ends yet: after an
+ * outage their leases have lapsed, and they need a moment to renew them.
  */
 export async function recoverHoldsAtStart(store: Store, clock: Clock, owner: string): Promise<number> {
   if (!store.soleOwner) return 0
   const how: How = { atMs: clock.now(), guard: {} }
-  // A set that fails has changed nothing, and the units that follow say which hold it is and why.
+  // A set that fails has changed nothing, and the following units report which hold failed and why.
   let ended = (await store.endHoldsOfOthers?.(owner, how.atMs).catch(() => 0)) ?? 0
   for (;;) {
     const count = await endEach(store, await holds(store).where('lease_owner', '!=', owner).execute(), how)
     ended += count
-    // Whatever refused is gone; asking once more at once would only spin.
+    // The refused holds are gone; an immediate retry would only spin.
     if (count === 0) return ended
   }
 }
 
 const holds = (store: Store) => store.read.selectFrom('hold').select(['id', 'amount', 'owed']).limit(recoverySlice)
 
-/** All of them are checked together, so that each has the same time to be renewed. */
+/** Checks all of them together, so that each has the same time to be renewed. */
 const lapsedHolds = (store: Store, atMs: number) =>
   store.read
     .selectFrom('hold')
@@ -59,9 +59,9 @@ const lapsedHolds = (store: Store, atMs: number) =>
     .limit(lapsedAtOnce)
     .execute()
 
-/** Which lapsed holds are left alone. */
+/** Which lapsed holds must stay open. */
 interface Spared {
-  /** Whether this process works under it: after a sleep or a clock jump, its own leases have lapsed too. */
+  /** Whether this process uses the hold: after a sleep or a clock jump, its own leases have lapsed too. */
   isOpenHere(hold: string): boolean
   /** Whether its owner has had enough time to renew it. */
   isDue(hold: string, leaseUntilMs: number, nowMs: number): boolean

@@ -6,27 +6,27 @@ import type { Tables } from '../store/tables.ts'
 import { uuidV7Floor } from '../store/uuid-v7.ts'
 import { foldedColumns, foldRun, isFolded, type OldEntry } from './fold-entries.ts'
 
-/** What compaction makes of one month of entries. */
+/** The result of compacting one month of entries. */
 export interface CompactedMonth {
-  /** As 2026-03, UTC. */
+  /** Such as 2026-03, in UTC. */
   month: string
   fromMs: number
   toMs: number
   accounts: number
-  /** Entries that go, and the sums that take their place. */
+  /** The number of entries to remove, and of the sums that replace them. */
   entries: number
   sums: number
 }
 
 type Reading = Kysely<Tables>
 
-/** The first moment of the month, UTC, before which entries are folded where so many whole months before this one are kept. */
+/** Returns the first moment, in UTC, of the months to keep. Entries before it are folded. */
 export function compactedBefore(nowMs: number, monthsKept: number): number {
   const now = new Date(nowMs)
   return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - monthsKept)
 }
 
-/** Calls and jobs that began before this time and have not ended, by what they are; folding could take away what they need. */
+/** Lists calls and jobs that began before this time and have not ended. Folding could remove rows that they need. */
 export async function openWorkBefore(read: Reading, beforeMs: number): Promise<string[]> {
   const { rows } = await sql<{ work: string }>`SELECT 'hold ' || id AS work FROM hold WHERE created_at_ms < ${beforeMs}
     UNION ALL SELECT 'job ' || id FROM job WHERE created_at_ms < ${beforeMs} AND state IN ('queued', 'running')
@@ -35,7 +35,7 @@ export async function openWorkBefore(read: Reading, beforeMs: number): Promise<s
   return rows.map(({ work }) => work)
 }
 
-/** What compaction would do; changes nothing. Months in their order. */
+/** Returns what compaction would do, in order of months; changes nothing. */
 export async function planCompaction(read: Reading, beforeMs: number): Promise<CompactedMonth[]> {
   const months = new Map<string, CompactedMonth & { last: string }>()
   for await (const { account, run, sums } of runsBefore(read, beforeMs)) {
@@ -53,8 +53,8 @@ export async function planCompaction(read: Reading, beforeMs: number): Promise<C
 }
 
 /**
- * Folds what is planned, a transaction for each run of entries, and forgets the ids of holds that ended before. A kill leaves
- * whole runs, and the next time goes on with the others. Answers how many entries have gone.
+ * Folds the planned entries in one transaction for each run, and deletes the ids of holds that ended before. After a
+ * kill, the next run continues with the remaining entries. Returns the number of removed entries.
  */
 export async function compactLedger(store: FoldingStore, beforeMs: number): Promise<number> {
   let gone = 0
@@ -94,12 +94,15 @@ async function* accountsOf(read: Reading): AsyncGenerator<string> {
   }
 }
 
-/** Entries are written in order of time, but for clocks of processes that differ: what is younger by this much ends the search. */
+/**
+ * Entries are ordered by time, except that the clocks of processes may differ by up to this much. An entry younger than
+ * this ends the search.
+ */
 const outOfOrderMs = hourMs
 
 /**
- * Entries of an account that follow each other in one month and may be folded. A top-up or a grant stays where it is, as
- * does what was refunded: its two halves may be months apart, and they are few.
+ * Yields consecutive entries of an account in one month that may be folded. Top-ups, grants and refunded charges are
+ * kept: a charge and its refund may be months apart, and there are few of them.
  */
 async function* runsOf(read: Reading, account: string, beforeMs: number): AsyncGenerator<OldEntry[]> {
   const refunded = await refundedRequests(read, account)

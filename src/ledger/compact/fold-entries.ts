@@ -3,7 +3,7 @@ import type { FoldedEntry } from '../store/entry-fold.ts'
 import type { EntryTable } from '../store/tables.ts'
 import { entryRefs } from '../store/units.ts'
 
-/** What folding reads of an entry. */
+/** The columns of an entry that folding reads. */
 export const foldedColumns = [
   ...(['seq', 'kind', 'account', 'debit', 'credit', 'amount', 'effect', 'posted_after', 'request', 'model'] as const),
   ...(['sku', 'api_key', 'budget_period', 'budget_start_ms', 'staking_day_ms', 'created_at_ms'] as const),
@@ -11,16 +11,16 @@ export const foldedColumns = [
 
 export type OldEntry = Pick<Selectable<EntryTable>, (typeof foldedColumns)[number]>
 
-/** Begins the request of a sum and the SKUs of its lines, so that nobody takes them for a call. */
+/** Prefix of a sum's request and of the SKUs of its lines, so that they differ from those of calls. */
 const archived = 'archived'
 
 /** Whether a request is itself a sum of earlier ones. */
 export const isFolded = (request: string): boolean => request.startsWith(`${archived}:`)
 
-/** A unit of such a line is a micro-USD, because the calls behind it may have had different prices. */
+/** One unit of such a line is a micro-USD, because the calls that it replaces may have had different prices. */
 const microUsdInPico = 1_000_000n
 
-/** Requests that one key paid for in one period of its budget, with staking credit of one day or none. */
+/** Requests that one key paid for, in one period of its budget and with one day's staking credit or none. */
 interface Group {
   payer: Pick<OldEntry, 'api_key' | 'budget_period' | 'budget_start_ms' | 'staking_day_ms'>
   writtenOff: bigint
@@ -29,9 +29,9 @@ interface Group {
 }
 
 /**
- * Entries of one account and month that follow each other, whole requests none of which was refunded, as one charge for
- * each group of payers and one line for each model and SKU. Each sum is an entry like any other, so whoever adds entries up
- * (the audit above all) finds what was there before.
+ * Folds consecutive entries of one account and month, all of complete requests without refunds, into one charge for
+ * each group of payers and one line for each model and SKU. Each sum is an ordinary entry, so that every sum over the
+ * entries, above all the audit's, stays the same.
  */
 export function foldRun(run: readonly OldEntry[]): FoldedEntry[] {
   const [first, last] = [run[0], run.at(-1)]
@@ -113,7 +113,7 @@ function addTo(group: Group, { kind, amount, model, sku }: OldEntry): void {
   }
 }
 
-/** What others paid comes before the lines, as in each charge, so that no sum leaves the balance below zero. */
+/** Amounts that others paid come before the lines, as in each charge, so that no entry leaves a negative balance. */
 function givenOf(group: Group): Sum[] {
   const rest = { group, line: 0, model: null, sku: null }
   return [

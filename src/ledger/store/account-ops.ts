@@ -86,12 +86,12 @@ export interface RevokeKey {
   atMs: number
 }
 
-/** What an operator wrote down about a customer. */
+/** An operator's notes about a customer. */
 export interface CustomerDetails {
   name: string | null
   email: string | null
   note: string | null
-  /** Null: the plan that the configuration gives. */
+  /** Null for the plan of the configuration. */
   plan: PlanName | null
 }
 
@@ -104,13 +104,13 @@ export interface SetCustomer {
 }
 
 /**
- * From here on holds, extensions and renewals of the account are refused as `suspended`; captures, releases, refunds and
- * credits go on. An account that is suspended again keeps its first date and gets the new reason.
+ * From now on, the account's holds, extensions and renewals are refused as `suspended`; captures, releases, refunds and
+ * credits continue. Suspending it again keeps the first date and replaces the reason.
  */
 export interface SuspendAccount {
   op: 'suspend'
   account: string
-  /** For operators only. */
+  /** Only operators see it. */
   reason: string
   atMs: number
 }
@@ -122,8 +122,8 @@ export interface ResumeAccount {
 }
 
 /**
- * Compare-and-set of an operator's row: `fence` is the row's number before the move, 0 for one that does not exist yet;
- * a move adds 1. `set: null` removes it. Refused as `operator_moved`, or as `last_owner` if no owner would be left.
+ * Changes an operator's row if `fence` is the row's current number, 0 if it does not exist yet; a change adds 1. `set:
+ * null` removes the row. Refused as `operator_moved`, or as `last_owner` if no owner would be left.
  */
 export interface MoveOperator {
   op: 'operator'
@@ -135,23 +135,23 @@ export interface MoveOperator {
 
 export interface OperatorFields {
   role: string
-  /** Changes with what ends the operator's sessions. */
+  /** Changes with everything that must end the operator's sessions. */
   epoch: string
-  /** JSON text: what proves that it is this operator. It holds no secret in clear. */
+  /** JSON text: the operator's ways to prove their identity, without a secret in clear text. */
   proofs: string
 }
 
-/** Appends a row to the log of operators' acts, in the unit of the act itself. It never holds a secret. */
+/** Appends a row to the log of operators' actions, in the unit of the action itself. It never contains a secret. */
 export interface NoteAct {
   op: 'act'
   /** Who did it: a user of a machine, or a session. */
   actor: string
   act: OperatorAct
   account: string | null
-  /** What it was done to beside an account: a key, a request. */
+  /** What the action concerned besides an account: a key, a request. */
   subject: string | null
   reason: string | null
-  /** JSON texts of what changed. */
+  /** JSON texts of the changed values. */
   before: string | null
   after: string | null
   atMs: number

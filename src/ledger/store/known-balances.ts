@@ -27,7 +27,7 @@ export class LearntBalances implements KnownBalances {
     for (const balance of outcome.balances) this.#keep(balance)
   }
 
-  /** To be called after rows were written by other means than units. */
+  /** Call this after rows were written other than by units. */
   forget(): void {
     this.#changes++
     this.#known.clear()

@@ -30,8 +30,8 @@ export interface Store {
   /** True if no other process writes: then any other owner of a lease is dead, however long the lease still runs. */
   readonly soleOwner: boolean
   /**
-   * Ends the holds of every owner but this one, many at once, and answers how many; those that need more than a plain
-   * release or capture stay open. Absent where other processes write as well.
+   * Ends the holds of all other owners, many at once, and returns the number. Holds that need more than a plain release
+   * or capture stay open. Absent if other processes write too.
    */
   endHoldsOfOthers?(owner: string, atMs: number): Promise<number>
   /** Balances as the last outcomes left them; absent if other processes write too. */
@@ -50,7 +50,7 @@ export type PruneSlice =
   | { table: 'unit'; beforeId: string }
   | { table: 'nonce'; expiredBeforeMs: number }
   | { table: 'claim'; createdBeforeMs: number }
-  /** Ids of holds; only by compaction. */
+  /** Ids of holds; used only by compaction. */
   | { table: 'ended_hold'; beforeId: string }
   | { table: 'limit_log'; createdBeforeMs: number; keepNewest: number }
 

@@ -46,13 +46,13 @@ interface AccountTable {
   suspended_reason: string | null
 }
 
-/** What an operator wrote down about an account; most have no row. */
+/** An operator's notes about an account; most accounts have no row. */
 interface CustomerTable {
   account: string
   name: string | null
   email: string | null
   note: string | null
-  /** Null: the plan that the configuration gives. */
+  /** Null for the plan of the configuration. */
   plan: string | null
   changed_at_ms: number
 }
@@ -199,11 +199,11 @@ export interface EntryTable {
   created_at_ms: number
 }
 
-/** What entries of one kind did to an account on a UTC day, of one model; written by triggers with each entry, never by us. */
+/** The sum of one kind of entry of an account on a UTC day, for one model. Only triggers write it, with each entry. */
 export interface DaySumTable {
   day_ms: number
   account: string
-  /** Empty where entries have none, as those of a top-up. */
+  /** Empty if the entries have no model, such as those of a top-up. */
   model: string
   kind: EntryTable['kind']
   /** Signed, as the customer sees it. */
@@ -308,7 +308,7 @@ interface ReceiptKeyTable {
   since_ms: number
 }
 
-/** One row at most; none where nothing was ever folded. */
+/** At most one row; no row if nothing was ever folded. */
 interface CompactionTable {
   /** Entries before this time may be sums. */
   before_ms: number

@@ -51,7 +51,7 @@ interface ToolCall {
   given: unknown
   /** The capabilities that the client declared when it connected, in older protocols. */
   declared: ClientCapabilities | undefined
-  /** What it shows of images and audio. */
+  /** The images and audio that the client shows. */
   shows: MediaBounds
   context: ServerContext
 }
@@ -103,7 +103,8 @@ async function callTool(mcp: McpContext, call: ToolCall): Promise<CallToolResult
 }
 
 /**
- * Returns the question that offers to make a wallet, if the call failed because there is none and the client can ask.
+ * Returns the question that offers to make a wallet, if the call failed because there is no wallet and the client can
+ * ask.
  */
 async function offerWallet(mcp: McpContext, call: ToolCall, { facts, filled }: Failed) {
   if (!facts.isWithoutWallet) return null

@@ -21,7 +21,7 @@ export const failedResult = (facts: FailureFacts, nowMs: number): CallToolResult
   isError: true,
 })
 
-/** Words of the service stand in a frame below ours, so what is left is told before them. */
+/** The service's text comes below ours and is marked, so the remaining credit is reported before it. */
 function withWhatIsLeft(text: string, { creditLeftMicroUsd = null, budgetLeftMicroUsd = null }: FailureFacts): string {
   const left = sayLeft(usd(creditLeftMicroUsd), usd(budgetLeftMicroUsd))
   const [ours = '', ...framed] = text.split('\n')

@@ -50,7 +50,7 @@ export interface RemoteFacilitatorOptions {
   network: string
   /** A node of that network. Who signed and what has landed is never decided by the facilitator. */
   rpcUrl: string
-  /** Headers that authenticate us there; none if absent. */
+  /** Headers that authenticate us at the facilitator, if it requires any. */
   headers?: FacilitatorHeaders
   /** Accepts payments from contracts that check their own signatures (EIP-1271); false by default. */
   contractWallets?: boolean

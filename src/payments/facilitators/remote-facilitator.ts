@@ -40,7 +40,7 @@ export type FacilitatorHeaders = (
 export interface RemoteFacilitatorSettings {
   /** The URL of any facilitator of x402 version 2, including its path; https, or http on this machine. */
   url: string
-  /** Authenticates us there, anew for each request; nothing if absent. Never logged. */
+  /** Headers that authenticate us at the facilitator, created for each request, if it requires any. Never logged. */
   headers?: FacilitatorHeaders
 }
 
@@ -149,7 +149,7 @@ function unreachedOr(error: unknown): unknown {
     : error
 }
 
-/** What a remote facilitator is not trusted with, and how its rail is written. */
+/** The checks that a remote facilitator is not trusted with, and its rail's wire format. */
 export interface RemoteRail<Payment extends SignedPayment> {
   /** CAIP-2. */
   network: string

@@ -43,7 +43,7 @@ interface RemoteSvmFacilitatorOptions {
   network: string
   /** A node of that network. What has landed is never decided by the facilitator. */
   rpcUrl: string
-  /** Headers that authenticate us there; none if absent. */
+  /** Headers that authenticate us at the facilitator, if it requires any. */
   headers?: FacilitatorHeaders
   /** Overrides those of the bounds. */
   answerMs?: Partial<Record<FacilitatorQuestion, number>>

@@ -146,7 +146,7 @@ export class TopUps implements Payments {
     if (!(await this.#isSoon(this.#facilitator.close?.()))) this.#log.warn({}, 'The facilitator could not be closed.')
   }
 
-  /** Whether it ends before a stopping service continues without it: the facilitator may be anyone's. */
+  /** Whether it ends soon enough for a stopping service, because a remote facilitator may take any time. */
   async #isSoon(end: Promise<unknown> | undefined): Promise<boolean> {
     const patience = new AbortController()
     const late = sleep(this.#closeMs, false, { signal: patience.signal }).catch(() => true)

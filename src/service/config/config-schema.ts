@@ -193,7 +193,7 @@ const Metrics = z
     token: Secret.optional(),
     /** An address only for metrics. */
     listen: Listen.optional(),
-    /** So many customers have metrics of their own; none by default, because each one is a series to store. */
+    /** The number of customers with separate metrics; none by default, because each one is a series to store. */
     customers: count(0, 10_000).default(0),
   })
   .refine(
@@ -265,7 +265,7 @@ export const ConfigFile = z.strictObject({
   transcriber: TranscriberConfig.optional(),
   logLevel: z.enum(logLevels).default('info'),
   metrics: Metrics.optional(),
-  /** The operators' console, at its own address; false for none. */
+  /** The operators' console, at its own address; false to disable it. */
   admin: z.union([z.literal(false), Admin]).default({}),
   payments: PaymentConfig.optional(),
   staking: z

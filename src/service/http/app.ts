@@ -119,7 +119,7 @@ function mountPages(get: Get, service: Service): void {
   })
 }
 
-/** Sends an answer of the customers' page, which brings its own headers. */
+/** Sends an answer of the customers' page, which has its own headers. */
 async function sendPage(exchange: Exchange, { headers, status, body }: Response): Promise<Response> {
   for (const [name, value] of headers) exchange.answerHeaders.set(name, value)
   const type = headers.get('content-type') ?? ''

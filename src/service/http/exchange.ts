@@ -27,8 +27,8 @@ export class Exchange {
     return ['x-forwarded-for', 'forwarded'].some(name => this.header(name).length > 0)
   }
   /**
-   * Probes, and requests for metrics and operators' commands with their token: no block refuses them, and their
-   * failures start none.
+   * Probes, and authenticated requests for metrics and operators' commands. They are never blocked, and their failures
+   * start no block.
    */
   isExempt = false
   readonly signal: AbortSignal
@@ -181,7 +181,7 @@ export interface EndedRequest {
   ms: number
   /** Its last characters; null for unidentified callers. */
   account: string | null
-  /** Its whole id, the model and the engine: for the operators' console, and not in the log. */
+  /** The account's id, the model and the engine, for the operators' console; they are not logged. */
   customer: string | null
   model: string | null
   engine: string | null

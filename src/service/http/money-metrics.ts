@@ -8,11 +8,11 @@ export interface MoneySources {
   counts: Pick<LedgerCounts, 'now'>
 }
 
-/** What customers were charged and paid, as this process wrote it to the ledger. Amounts are whole micro-USD. */
+/** Charges and payments that this process wrote to the ledger. Amounts are whole micro-USD. */
 export class MoneyMetrics {
   readonly #sources: MoneySources
   readonly #counters: ReturnType<typeof countersOf>
-  /** Of models that are no longer sold, too: their counters go on. */
+  /** Includes models that are no longer sold, because their counters continue. */
   readonly #engines = new Map<string, string>()
 
   constructor(sources: MoneySources, registers: Registry[]) {
@@ -29,7 +29,7 @@ export class MoneyMetrics {
     for (const counter of Object.values(counters)) counter.reset()
     counters.toppedUp.inc(Number(toppedUp))
     counters.granted.inc(Number(granted))
-    // From 0 on, because Prometheus takes the first value of a series for no increase.
+    // Starts at 0, because Prometheus does not count the first value of a series as an increase.
     for (const { id, type } of catalogue.models) this.#startAtZero(id, tokenTypes[type] ?? [])
     for (const [model, counts] of models) this.#add(model, counts)
     for (const [customer, counts] of customers) {

@@ -143,11 +143,11 @@ export interface Admin {
   store: Store
   keys: ApiKeys
   ledger: LedgerWatch
-  /** What operators ask and do. */
+  /** Operators' queries and actions. */
   operator: OperatorContext
   /** Null while the console has no address. */
   openedConsole: () => ConsoleLinks | null
-  /** What has been written off since the service started. */
+  /** The amount written off since the service started. */
   writeOffs: () => Charges['writeOffs']
   now: () => number
 }
@@ -156,7 +156,7 @@ export interface Admin {
 export interface ConsoleLinks {
   /** Returns a link that works once. */
   link(operator: { role?: OperatorRole | undefined; by: string; named?: boolean | undefined }): Promise<string>
-  /** Returns how many sessions there were. */
+  /** Returns the number of sessions. */
   signOutAll(): Promise<number>
 }
 

@@ -21,8 +21,8 @@ export interface MetricsSources extends MoneySources {
 const healthStates: readonly HealthState[] = ['up', 'trial', 'down']
 
 /**
- * The service's metrics in Prometheus' text format. No label contains a key or a prompt, and none a customer unless the
- * operator asks for it.
+ * The service's metrics in Prometheus' text format. No label contains a key or a prompt, nor a customer unless the
+ * operator enables that.
  */
 export class ServiceMetrics {
   readonly #registry = new Registry()

@@ -85,7 +85,7 @@ function dueAfter(after: string, store: Store, nowMs: number): Promise<Due[]> {
   )
 }
 
-/** Deletes what crashes left in the media store. Answers how many files. */
+/** Deletes files that crashes left in the media store. Returns their number. */
 export const sweepMedia = (store: Store, media: MediaStore): Promise<number> =>
   media.sweep(async jobIds => {
     const states = new Map<string, JobState>()

@@ -128,7 +128,7 @@ export class JobRunner {
     }
   }
 
-  /** What a process stored that was killed before it could say so; its engine may no longer have it. */
+  /** A file that a process stored before it was killed. Its engine may no longer have it. */
   async #stored(job: LeasedJob): Promise<Stored | null> {
     try {
       for (const { name, mimeType } of mediaNames(job.id)) {
@@ -136,7 +136,7 @@ export class JobRunner {
         if (stored) return { name, mimeType, bytes: stored.bytes }
       }
     } catch (error) {
-      // Whether the file is there is unknown; the customer waits no longer for that than for an engine.
+      // It is unknown whether the file exists. The customer waits for it no longer than for an engine.
       if (!(await this.#isTooOld(job))) throw error
     }
     return null

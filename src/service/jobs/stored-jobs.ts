@@ -91,7 +91,7 @@ export class StoredJobs implements Jobs {
     return { ...queued, availableMicroUsd: availableOf(outcome.balances, order.principal.account) }
   }
 
-  /** Of the bucket where its operator wants that; a queued job has the address of its file already. */
+  /** The bucket's address if its operator enabled that. A queued job already has its file's address. */
   async #downloadUrl(jobId: string, atMs: number): Promise<string> {
     const name = mediaName(jobId, 'video/mp4')
     const ofBucket = await this.#options.media.downloadUrl(name, { expiresInMs: downloadUrlMs, fileName: name })
@@ -177,7 +177,7 @@ export class StoredJobs implements Jobs {
   }
 }
 
-/** Commits a unit with marks after its operations; a mark that already exists is left out, because it says the same. */
+/** Commits a unit with marks after its operations. A mark that already exists is left out, because it is the same. */
 async function commitMarked(store: Store, { id, ops }: Unit, marks: readonly UseNonce[]): Promise<Outcome> {
   const outcome = await commitSurely(store, { id, ops: [...ops, ...marks] })
   const there = outcome.ok ? -1 : outcome.op - ops.length
@@ -192,7 +192,7 @@ function acceptOps({ requestId, principal, model, request, price }: JobOrder, at
   ]
 }
 
-/** The charge was refunded in the same unit that failed the job; music has no member that says so. */
+/** The unit that failed the job also refunded the charge. Music has no member for that. */
 function whyFailed(row: JobRow, type: JobRequest['type']) {
   const failure = jobFailure(row)
   if (!failure?.contentPolicy) return inferenceFailed()

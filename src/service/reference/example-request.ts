@@ -1,7 +1,7 @@
 import { type Example, ExampleFile } from '#contract/operations/examples.ts'
 import { bodyTypesOf, type Operation, readsKey } from '#contract/operations/operation.ts'
 
-/** What an example puts on the wire. */
+/** The parts of an example request. */
 export interface ExampleRequest {
   method: string
   /** Below the base URL, with parameters and query. */
@@ -45,12 +45,12 @@ export function curlCommand(operation: Operation, base: string, { method, path, 
   return parts.join(' \\\n  ')
 }
 
-/** Whether the answer to the example is a file and not JSON. */
+/** Whether the example's answer is a file instead of JSON. */
 const answersBytes = ({ answer }: Operation): boolean => answer.bytes !== undefined && answer.json === undefined
 
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
 
-/** What callers sign in with, in a sentence. */
+/** The accepted credentials, as a sentence. */
 export function credentialsOf(operation: Operation): string {
   if (operation.adminKey) return 'An API key with the role ADMIN.'
   if (operation.auth.length === 2) return 'An API key, or a wallet sign-in.'

@@ -51,7 +51,7 @@ export const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** A whole document. */
+/** A complete document. */
 export const page = (title: string, body: Html): string =>
   html`<!doctype html>
 <html lang="en">
@@ -73,7 +73,7 @@ export const table = (heads: readonly string[], rows: readonly (readonly Html[])
 <tbody>${rows.map(cells => html`<tr>${cells.map(cell => html`<td>${cell}</td>`)}</tr>`)}</tbody>
 `)
 
-/** A table of two columns, of which the first names the rows. */
+/** A table of two columns; the first contains the row headings. */
 export const factTable = (rows: readonly (readonly [name: string, fact: Html])[]): Html =>
   scrolled(
     html`<tbody>${rows.map(([name, fact]) => html`<tr><th scope="row">${name}</th><td>${fact}</td></tr>`)}</tbody>`,

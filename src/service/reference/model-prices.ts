@@ -19,7 +19,7 @@ const callPrices: Partial<Record<OperationId, string>> = {
 /** Null where the operation's price is that of a model. */
 export const callPrice = (id: string): string | null => callPrices[id as OperationId] ?? null
 
-/** What one unit of a price is, by the member of the record and the model's type. */
+/** The unit of a price, by the member of the record and the model's type. */
 function unitOf(member: string, type: ModelType): string {
   const units: Readonly<Record<string, string>> = {
     input: type === 'tts' ? 'per million characters' : 'per million input tokens',
@@ -37,7 +37,7 @@ function unitOf(member: string, type: ModelType): string {
   return units[member] ?? `for ${member}`
 }
 
-/** A model's prices in words, as its record in `/models` has them; a video's price depends on the request. */
+/** A model's prices as text, from its record in `/models`. A video's price depends on the request. */
 export function modelPrices({ type, model_spec: { pricing } }: ModelRecord): string[] {
   if (!pricing) return [type === 'video' ? 'by the request; the quote operation says it' : '']
   return pricesIn(pricing, []).map(({ path, usd }) => {
@@ -55,7 +55,7 @@ interface FoundPrice {
 function pricesIn(value: unknown, path: string[]): FoundPrice[] {
   if (typeof value !== 'object' || value === null) return []
   if ('usd' in value && typeof value.usd === 'number') return [{ path, usd: value.usd }]
-  // An output that costs nothing is that of an embedding, which has none.
+  // An output that costs nothing belongs to an embedding, which has no output tokens.
   return Object.entries(value)
     .flatMap(([name, each]) => pricesIn(each, [...path, name]))
     .filter(({ usd }) => usd > 0)

@@ -10,7 +10,7 @@ import { factTable, type Html, html, page, table } from './html.ts'
 import { callPrice, modelPrices } from './model-prices.ts'
 import { type DescribedSchema, type SchemaRow, schemaRows } from './schema-rows.ts'
 
-/** What the pages say of this service. */
+/** The facts about this service that the pages show. */
 export interface ReferenceSource {
   publicUrl: string
   vendor: string

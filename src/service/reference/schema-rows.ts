@@ -27,15 +27,15 @@ export interface DescribedSchema {
 
 /** One member of a body. */
 export interface SchemaRow {
-  /** From the body down: `messages[].content`. */
+  /** The full path within the body, such as `messages[].content`. */
   name: string
   type: string
   isRequired: boolean
-  /** What is allowed, and what holds where the member is missing. */
+  /** The allowed values, and the default. */
   rules: string
 }
 
-/** Members below this depth are left to the description. */
+/** Deeper members are only in `openapi.yaml`. */
 const deepest = 4
 
 /** Lists the members of an object, and of the objects in it. */
@@ -76,7 +76,7 @@ function typeOf(schema: DescribedSchema, alternatives: (of: DescribedSchema) => 
   return [...new Set([...types, ...(isNullable ? ['null'] : [])])].join(' or ') || 'any'
 }
 
-/** What the same member of several alternatives may be. */
+/** Combines the alternatives of a member. */
 const anyOfThese = (schemas: readonly DescribedSchema[]): DescribedSchema =>
   schemas.length === 1 && schemas[0] ? schemas[0] : { anyOf: schemas }
 

@@ -80,7 +80,7 @@ export interface ServiceOptions {
 
 interface MetricsOptions {
   token?: string
-  /** So many customers have series of their own, by the ids of their accounts; the others have one together. */
+  /** The number of customers, by account id, with their own series; the others share one. */
   customers?: number
 }
 

@@ -72,7 +72,7 @@ export interface ServiceParts {
   secrets: readonly [string, ...string[]]
   /** The watched store, and its watch: `watchedLedger`. */
   store: Store
-  /** Where it is, as configured: then operators' questions and audits are answered beside requests. */
+  /** The configured address of the ledger. If it is given, operators' queries and audits do not delay requests. */
   database?: string
   ledger: LedgerWatch
   models: readonly Model[]
@@ -86,7 +86,7 @@ export interface ServiceParts {
   pages?: PageReader
   /** Detects faces in media; if absent, every media file counts as one with a face. */
   faces?: FaceDetector
-  /** Of finished jobs; a folder at `mediaFolder` of the settings by default. */
+  /** Stores files of finished jobs; by default in the settings' `mediaFolder`. */
   media?: MediaStore
   /** Measures media; by their packets by default. */
   probe?: MediaProbe
@@ -104,7 +104,7 @@ export interface ServiceParts {
   log: Log
   /** Opens the loopback API for the operator's commands. */
   adminToken?: string
-  /** The customers' page at `/account`; false for none. */
+  /** The customers' page at `/account`; false to disable it. */
   account?: AccountPageSettings | false
   /** Collects metrics; none if absent. */
   figures?: { open: (sources: Omit<MetricsSources, 'counts'>) => ServiceMetrics; token?: string }
@@ -238,7 +238,7 @@ export class RunningService {
     return new AccountPage({ ...this.#service, page, keys: this.keys, rateLimits })
   }
 
-  /** Answers operators at these addresses, of which links name the first. */
+  /** Serves operators at these addresses; links use the first. */
   openConsole(
     origins: readonly [string, ...string[]],
     { checkSettings }: { checkSettings?: (() => Promise<SettingsView>) | undefined } = {},

@@ -54,7 +54,7 @@ export class SharedBlock {
     return blocks || untilMs > 0
   }
 
-  /** Who is blocked now, as far as this process knows, and until when. */
+  /** The blocks that this process knows, with their ends. */
   blocked(): { subject: string; untilMs: number }[] {
     return this.#own.blocked()
   }

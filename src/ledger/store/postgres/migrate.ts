@@ -19,7 +19,7 @@ import { customers } from './migrations/0014-customers.ts'
 import { daySums, ownSchema } from './migrations/0015-to-0016.ts'
 import { operators } from './migrations/0017-operators.ts'
 
-/** In order of their names. A released migration never changes; the next one fixes it. */
+/** In order of their names. A released migration never changes; a later one corrects it. */
 export const migrations: Record<string, Migration> = {
   '0001-first-tables': firstTables,
   '0002-unit-functions': unitFunctions,

@@ -1,4 +1,4 @@
-/** What is wrong, and what to do about it. */
+/** What is wrong and what to do. */
 export interface OpeningFailure {
   fact: string
   nextStep: string
@@ -41,7 +41,7 @@ export function openingFailure(error: unknown, url: string): OpeningFailure | nu
   }
 }
 
-/** Never the password. A value that a shell would take apart is quoted. */
+/** Without the password. Values with special characters are quoted for a shell. */
 function partsOf(url: string): { name: string; role: string; place: string; flags: string[] } {
   if (!URL.canParse(url)) return { name: '', role: '', place: '', flags: [] }
   const { hostname, port, pathname, username, searchParams } = new URL(url)
@@ -49,7 +49,7 @@ function partsOf(url: string): { name: string; role: string; place: string; flag
   const host = hostname.replace(/^\[|\]$/g, '') || (searchParams.get('host') ?? '')
   const flags = [...(host ? [`--host=${quoted(host)}`] : []), ...(port ? [`--port=${port}`] : [])]
   const place = host ? ` at ${host}${port ? `:${port}` : ''}` : ''
-  // Without a name, PostgreSQL takes the role's.
+  // Without a database name, PostgreSQL uses the role's name.
   return { name: quoted(decoded(pathname.slice(1)) || role), role: role && quoted(role), place, flags }
 }
 

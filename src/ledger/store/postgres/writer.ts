@@ -237,7 +237,7 @@ function pruneStatement(slice: PruneSlice, rows: number): pg.QueryConfig {
         values: [slice.expiredBeforeMs, rows],
       }
     case 'claim':
-      // Answers are deleted with their claims. A claim that is being worked under stays, however long that takes.
+      // Answers are deleted with their claims. The claim of running work stays, however long the work takes.
       return {
         text: deleteOldest(
           'claim',

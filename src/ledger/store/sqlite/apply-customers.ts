@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Appliers, Known } from './work.ts'
 
-/** What operators write about customers, and the log of their acts. */
+/** Writes operators' notes about customers, and the log of their actions. */
 export function customerAppliers(
   database: DatabaseSync,
   suspended: Known<boolean>,

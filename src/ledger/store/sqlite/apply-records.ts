@@ -109,7 +109,7 @@ const leaseValues = (lease: Lease | null | undefined): [number, string | null, n
 export function jobAppliers(database: DatabaseSync): Appliers<'job'> {
   const accountExists = database.prepare('SELECT 1 FROM account WHERE id = ?')
   const jobExists = database.prepare('SELECT 1 FROM job WHERE id = ? OR request = ?')
-  // What ends a job of a suspended account, or frees its lease, goes on.
+  // Operations that end a suspended account's job, or free its lease, are still allowed.
   const ofSuspended = database.prepare(
     `SELECT 1 FROM job JOIN account ON account.id = job.account
       WHERE job.id = ? AND job.state = ? AND job.fence = ? AND account.suspended_at_ms IS NOT NULL`,

@@ -100,7 +100,7 @@ export function slicePruner(database: DatabaseSync): (slice: PruneSlice, rows: n
   const nonces = database.prepare(
     'DELETE FROM nonce WHERE id IN (SELECT id FROM nonce WHERE expires_at_ms < ? ORDER BY expires_at_ms LIMIT ?)',
   )
-  // Answers are deleted with their claims. A claim that is being worked under stays, however long that takes.
+  // Answers are deleted with their claims. The claim of running work stays, however long the work takes.
   const claims = database.prepare(
     `DELETE FROM claim WHERE id IN (
       SELECT id FROM claim WHERE created_at_ms < ?1

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { deadHoldsTogether } from '../../bounds.ts'
 
-/** The holds of one set, and the lines that their checkpoints owe. */
+/** Temporary tables for the holds of one set, and the lines that their checkpoints owe. */
 const tables = `
   CREATE TEMP TABLE dead_hold (
     id TEXT PRIMARY KEY, account TEXT NOT NULL, usd INTEGER NOT NULL, staking_usd INTEGER NOT NULL,
@@ -13,7 +13,7 @@ const tables = `
     amount INTEGER NOT NULL, PRIMARY KEY (hold, line)
   ) STRICT, WITHOUT ROWID`
 
-/** What `storeOwed` has written is read here as `readOwed` reads it. */
+/** Reads what `storeOwed` wrote, in the same way as `readOwed`. */
 const findHolds = `
   INSERT INTO dead_hold (id, account, usd, staking_usd, staking_day_ms, api_key, budget_period, budget_start_ms,
       request, model, lines)
@@ -32,13 +32,15 @@ const addLines = `
   UPDATE dead_hold SET charged = (SELECT sum(amount) FROM dead_line WHERE dead_line.hold = dead_hold.id)
     WHERE lines > 0`
 
-/** Those left to units: a charge that staking credit pays a part of, one beyond its hold, and one that may be a second one. */
+/**
+ * Leaves these to units: a charge that staking credit partly pays, one beyond its hold, and one that may be a repeat.
+ */
 const leaveOthers = `
   DELETE FROM dead_hold WHERE lines > 0 AND (staking_usd > 0 OR charged > usd
     OR EXISTS (SELECT 1 FROM entry_row WHERE entry_row.ref = 'charge:' || dead_hold.request)
     OR request IN (SELECT request FROM dead_hold WHERE lines > 0 GROUP BY request HAVING count(*) > 1))`
 
-/** Each leaves what the one before it left, in the order in which they are written. */
+/** Each charge's balance is the one before it plus its effect, in the order in which they are written. */
 const writeCharges = `
   INSERT INTO entry_row (kind, account_number, amount, posted_after, line, request, model, sku, units,
       unit_price_pico_usd, api_key, budget_period, budget_start_ms, created_at_ms, own_id)
@@ -73,9 +75,9 @@ const freeHolds = [
 ]
 
 /**
- * Ends the holds of all owners but one, by the rules of `release` and `capture` and in sets: one by one, ten thousand of them
- * make a start twice as long. Each set is a transaction, so a kill leaves the others open for the next start. What is not
- * plain stays open for units. Answers how many have ended.
+ * Ends the holds of all other owners by the rules of `release` and `capture`, many at once, because ending ten thousand
+ * of them one by one doubles the time of a start. Each set is a transaction, so a kill leaves the others open for the
+ * next start. Special cases stay open for units. Returns the number of ended holds.
  */
 export function deadHoldsEnder(
   database: DatabaseSync,
@@ -107,7 +109,7 @@ export function deadHoldsEnder(
 }
 
 function prepareSteps(database: DatabaseSync) {
-  // What a set needs is small, and a file for it would be one more thing that can fail.
+  // A set needs little space, and a temporary file could fail.
   database.exec(`PRAGMA temp_store = MEMORY; ${tables}`)
   const prepare = (sql: string) => database.prepare(sql)
   return {

@@ -114,7 +114,7 @@ function storeOf(writer: SqliteWriter, read: Kysely<Tables>, lock: { release(): 
   }
 }
 
-/** In order of their names. A released migration never changes; the next one fixes it. */
+/** In order of their names. A released migration never changes; a later one corrects it. */
 export const migrations: Record<string, Migration> = {
   '0001-first-tables': firstTables,
   '0002-budgets-staking-claims': budgetsStakingClaims,

@@ -24,9 +24,8 @@ function serve(port: MessagePort, { path }: WriterData): void {
 }
 
 /**
- * Merges the log into the database, because a user who copies the file of a stopped service expects everything in it:
- * readers that are still open would keep the last connection from merging it by itself. What cannot be merged stays in
- * the log.
+ * Merges the log into the database, because users who copy the file of a stopped service expect it to be complete. Open
+ * readers would prevent the last connection from merging it. If the merge fails, the rows stay in the log.
  */
 function emptyLog(database: DatabaseSync): void {
   try {

@@ -30,7 +30,7 @@ export interface Balances {
   /** Returns null if there is no such account. */
   read(account: string, work: Work): Balance | null
   move(before: Balance, postedChange: bigint, heldChange: bigint, work: Work): void
-  /** Of an account that exists. Known from the row that the balance was read from. */
+  /** The account must exist. Read from the same row as its balance. */
   isSuspended(account: string): boolean
 }
 

@@ -81,9 +81,9 @@ export const getRateLimitsRoute = route(getRateLimits, async (call, service) =>
 
 type LimitParts = Pick<Service, 'funding' | 'settings' | 'catalogue' | 'store' | 'clock'>
 
-/** What a caller may do at the moment, with its limits by model. */
+/** The caller's current access, with its limits by model. */
 export async function rateLimitsOf(principal: Principal, service: LimitParts): Promise<RateLimits> {
-  // A key shows only as much of the account's credit as its own budget lets it spend.
+  // A key with a budget sees only the part of the account's credit that it may spend.
   const { staking, within } = await service.funding.spendable(principal)
   const credit = addUsd(within.usd, within.staking)
   const floorUsd = principal.kind === 'wallet' ? admissionFloorUsd : 0
