@@ -4,6 +4,12 @@ import { postJson } from '../kit/api.ts'
 import { RefusedNote } from '../kit/dialog.tsx'
 import { utcTime } from '../kit/format.ts'
 import { place } from '../kit/router.ts'
+import { InvoicePage } from './invoice.tsx'
+import { InvoicesPage } from './invoices.tsx'
+import { KeysPage } from './keys.tsx'
+import { LimitsPage } from './limits.tsx'
+import { OverviewPage } from './overview.tsx'
+import { RequestPage, RequestsPage } from './requests.tsx'
 import { failed, me, problem, readMe, said } from './session.ts'
 import { SignIn } from './sign-in.tsx'
 import { TopUp } from './top-up.tsx'
@@ -13,13 +19,24 @@ interface AccountSection {
   path: string
   title: string
   page: () => JSX.Element
-  /** Only for whom sees the whole account. */
+  /** Only for a wallet or an ADMIN key. */
   isForAccount?: true
+  /** Opened from another section. */
+  isHidden?: true
 }
 
-const sections: readonly AccountSection[] = [{ path: accountPath, title: 'Overview', page: TopUp }]
+const sections: readonly AccountSection[] = [
+  { path: accountPath, title: 'Overview', page: OverviewPage },
+  { path: `${accountPath}/requests`, title: 'Requests', page: RequestsPage },
+  { path: `${accountPath}/request`, title: 'Request', page: RequestPage, isHidden: true },
+  { path: `${accountPath}/keys`, title: 'Keys', page: KeysPage, isForAccount: true },
+  { path: `${accountPath}/limits`, title: 'Limits', page: LimitsPage },
+  { path: `${accountPath}/invoices`, title: 'Invoices', page: InvoicesPage, isForAccount: true },
+  { path: `${accountPath}/invoice`, title: 'Invoice', page: InvoicePage, isForAccount: true, isHidden: true },
+  { path: `${accountPath}/top-up`, title: 'Top up', page: TopUp },
+]
 
-/** The whole page: who is signed in, the list of its sections, and one of them; else the sign-in. */
+/** The whole page: the sign-in, or who is signed in and one of the sections. */
 export function AccountPage(): JSX.Element {
   useEffect(() => {
     void readMe()
@@ -27,6 +44,7 @@ export function AccountPage(): JSX.Element {
   const seen = me.value
   const { path } = place.value
   const seenSections = sections.filter(each => !each.isForAccount || seen?.seesAccount)
+  const listed = seenSections.filter(each => !each.isHidden)
   const section = seenSections.find(each => each.path === path)
   const title = seen === null ? 'Sign in' : (section?.title ?? 'No such page')
   const heading = useRef<HTMLHeadingElement>(null)
@@ -34,7 +52,7 @@ export function AccountPage(): JSX.Element {
   useEffect(() => {
     document.title = `${title} · account`
     said.value = ''
-    // A screen reader is told of the new page; the first one it reads by itself.
+    // A screen reader reads the first page by itself, and each later one from its heading.
     if (!isFirst.current && seen !== undefined) heading.current?.focus()
     if (seen !== undefined) isFirst.current = false
   }, [path, title])
@@ -45,7 +63,7 @@ export function AccountPage(): JSX.Element {
         <p class="brand">Your account</p>
         {seen && (
           <nav aria-label="Pages">
-            {seenSections.map(each => (
+            {listed.map(each => (
               <a key={each.path} href={each.path} aria-current={each.path === path ? 'page' : undefined}>
                 {each.title}
               </a>

@@ -4,14 +4,13 @@ import { postJson } from '../kit/api.ts'
 import type { Refused } from '../kit/wire.ts'
 import { failed } from './session.ts'
 
-/** One of the page's questions. */
+/** Asks the page's API. */
 export const ask = <Answer>(name: string, input: object): Promise<Answer> => postJson(`/account/api/${name}`, input)
 
-/** Reads an answer of the server's, again when the question changes or `refresh` is called; an old answer stays meanwhile. */
-export function useAnswer<Answer>(name: string, input: object) {
+/** Reads an answer, again when the question or `version` changes. Until then the former answer stays. */
+export function useAnswer<Answer>(name: string, input: object, version = 0) {
   const value = useSignal<Answer | null>(null)
   const problem = useSignal<Refused | null>(null)
-  const asked = useSignal(0)
   const question = JSON.stringify(input)
   useEffect(() => {
     let isLatest = true
@@ -28,9 +27,6 @@ export function useAnswer<Answer>(name: string, input: object) {
     return () => {
       isLatest = false
     }
-  }, [name, question, asked.value])
-  const refresh = () => {
-    asked.value++
-  }
-  return { value: value.value, problem: problem.value, refresh }
+  }, [name, question, version])
+  return { value: value.value, problem: problem.value }
 }

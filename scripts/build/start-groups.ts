@@ -68,7 +68,7 @@ const groups = [
 ]
 
 /** It reads what a service reads, and would put that, with its packages, before the doors. */
-const opensLedger = (name: string): boolean => name === 'question-thread'
+const opensLedger = (name: string): boolean => name === 'question-thread' || name === 'account-question-thread'
 
 type Chunks = ReadonlySet<OutputChunk>
 

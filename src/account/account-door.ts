@@ -3,6 +3,7 @@ import { ServiceError } from '#contract/errors/service-error.ts'
 import { minuteMs } from '#contract/time.ts'
 import { cookieOf, guarded, isFromItself, readJsonObject, sendJson, sendText } from '#host/pages/page-guards.ts'
 import { Throttle } from '#host/pages/throttle.ts'
+import { noteAccount } from '#host/tracing/tracing.ts'
 import type { Principal } from '#ledger/accounts/principal.ts'
 import { awayReason } from '#ledger/store/store.ts'
 import { accountApiPath, accountPath, keySessionPath } from '#pages/account/wire.ts'
@@ -54,7 +55,7 @@ export class AccountDoor {
     try {
       return await this.#answer(request, addressSubject(address))
     } catch (error) {
-      if (error instanceof AccountRefusal) return refused(error.status, error.happened, error.next)
+      if (error instanceof AccountRefusal) return refusedBy(error)
       if (error instanceof ServiceError) return refused(error.status, ...sentencesOf(error))
       const away = awayReason(error)
       this.#context.log.error({ err: error }, 'A request of the account’s page failed.')
@@ -86,6 +87,7 @@ export class AccountDoor {
 
   async #run(name: string, body: object, session: AccountSession): Promise<Response> {
     const { account } = session.principal
+    noteAccount(account)
     const wait = this.#requests.waitSeconds(account, this.#now())
     if (wait > 0) return mustWait(wait, 'This page asked for too much.')
     this.#requests.count(account, this.#now())
@@ -154,6 +156,12 @@ export class AccountDoor {
 
 const refused = (status: number, happened: string, next: string): Response =>
   sendJson(status, { happened, next } satisfies Refused)
+
+function refusedBy({ status, happened, next, retryAfterSeconds }: AccountRefusal): Response {
+  const answer = refused(status, happened, next)
+  if (retryAfterSeconds !== undefined) answer.headers.set('retry-after', `${retryAfterSeconds}`)
+  return answer
+}
 
 function mustWait(seconds: number, happened: string): Response {
   const answer = refused(429, happened, `Wait ${seconds} ${seconds === 1 ? 'second' : 'seconds'}, then try again.`)

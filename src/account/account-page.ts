@@ -1,22 +1,49 @@
 import { onceLoaded } from '#host/packages.ts'
-import type { AccountParts } from './account-route.ts'
+import type { AccountParts, Ask } from './account-route.ts'
 
-/** The page of a running service's customers. Its code is loaded with the first request, because most services start without one. */
+interface Opened {
+  door: { answer(request: Request, address: string): Promise<Response> }
+  close(): Promise<void>
+}
+
+/** The customers' page of a running service. Its code is loaded with the first request, because most starts serve none. */
 export class AccountPage {
-  readonly #opened: () => Promise<{ answer(request: Request, address: string): Promise<Response> }>
+  readonly #open: () => Promise<Opened>
+  #opened: Opened | null = null
 
-  constructor(parts: AccountParts) {
-    this.#opened = onceLoaded(async () => {
-      const [{ AccountDoor }, { AccountSessions }, { sessionRoutes }] = await Promise.all([
+  /** `database` as it is configured; without it, questions are answered on this thread. */
+  constructor(parts: AccountParts, database: string | undefined) {
+    this.#open = onceLoaded(async () => {
+      const [{ AccountDoor }, { AccountSessions }, { accountRoutes }, { ask, close }] = await Promise.all([
         import('./account-door.ts'),
         import('./account-sessions.ts'),
-        import('./session-routes.ts'),
+        import('./account-routes.ts'),
+        questionsOf(parts, database),
       ])
-      return new AccountDoor(sessionRoutes, { ...parts, sessions: new AccountSessions(parts) })
+      const door = new AccountDoor(accountRoutes, { ...parts, ask, sessions: new AccountSessions(parts) })
+      this.#opened = { door, close }
+      return this.#opened
     })
   }
 
   async answer(request: Request, address: string): Promise<Response> {
-    return (await this.#opened()).answer(request, address)
+    return (await this.#open()).door.answer(request, address)
   }
+
+  async close(): Promise<void> {
+    await this.#opened?.close()
+  }
+}
+
+async function questionsOf(
+  { store, clock }: AccountParts,
+  database: string | undefined,
+): Promise<{ ask: Ask; close(): Promise<void> }> {
+  if (database === undefined) {
+    const { answer } = await import('./questions/answers.ts')
+    return { ask: (name, question) => answer(store, name, question, clock.now()), close: async () => undefined }
+  }
+  const { AccountQuestions } = await import('./questions/account-questions.ts')
+  const questions = new AccountQuestions(database, { clock })
+  return { ask: questions.ask, close: () => questions.close() }
 }

@@ -9,14 +9,15 @@ import type { Funding } from '#ledger/charges/funding.ts'
 import type { ChargeReceipts } from '#ledger/charges/receipts.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { AccountSession, AccountSessions } from './account-sessions.ts'
+import type { Answer, Question, QuestionName } from './questions/answers.ts'
 
-/** What an operator configures of the page. */
+/** The page's part of the service's configuration. */
 export interface AccountPageSettings {
-  /** Stands on invoices: a name, and lines of an address or a tax number. */
+  /** Printed on invoices: a name, then lines such as an address and a tax number. */
   seller?: string | undefined
 }
 
-/** What the page shows and acts on: a part of the running service. */
+/** The parts of the running service that the page shows and changes. */
 export interface AccountParts {
   store: Store
   clock: Clock
@@ -24,16 +25,20 @@ export interface AccountParts {
   settings: Pick<AccessSettings, 'publicUrl' | 'plan' | 'limits'>
   page: AccountPageSettings
   keys: Pick<ApiKeys, 'find' | 'kept' | 'keptOne' | 'create' | 'revoke' | 'requireSecret'>
-  funding: Pick<Funding, 'spendable' | 'isSuspended'>
+  funding: Pick<Funding, 'spendable' | 'stakingToday' | 'isSuspended'>
   receipts: Pick<ChargeReceipts, 'of'>
   limitLog: Pick<LimitLog, 'read'>
-  /** The limits of a caller, as the API answers them. */
+  /** The limits of a caller, as in the API. */
   rateLimits(principal: Principal): Promise<RateLimits>
 }
 
 export interface RouteContext extends AccountParts {
   sessions: AccountSessions
+  /** Reads the ledger beside requests, so that no page delays a paid call. */
+  ask: Ask
 }
+
+export type Ask = <Name extends QuestionName>(name: Name, question: Question<Name>) => Promise<Answer<Name>>
 
 interface Asked {
   body: object
@@ -42,24 +47,27 @@ interface Asked {
 
 /** One operation of the page's API. */
 export interface AccountRoute {
-  /** Only for whom sees the whole account: a wallet, or an ADMIN key. */
+  /** Only for a wallet or an ADMIN key, which see the whole account. */
   isForAccount?: true
-  /** Returns what is sent as JSON, or a whole answer. Throws `AccountRefusal`, or an error of the API. */
+  /** Returns what is sent as JSON, or a whole response. Throws `AccountRefusal`, or an error of the API. */
   run(asked: Asked, context: RouteContext): Promise<unknown>
 }
 
 /** By method and path, such as `POST /account/api/requests`. */
 export type AccountRoutes = Readonly<Record<string, AccountRoute>>
 
-/** What was wrong with a request, and what to do. */
+/** Why a request was refused, and what to do. */
 export class AccountRefusal extends Error {
   readonly status: number
   readonly happened: string
   readonly next: string
+  /** Sent as Retry-After; absent where waiting does not help. */
+  readonly retryAfterSeconds: number | undefined
 
-  constructor(status: number, happened: string, next: string) {
+  constructor(status: number, happened: string, next: string, retryAfterSeconds?: number) {
     super(`${happened} ${next}`)
     this.status = status
+    this.retryAfterSeconds = retryAfterSeconds
     this.happened = happened
     this.next = next
   }

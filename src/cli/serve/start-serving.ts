@@ -175,6 +175,7 @@ async function open(
       trustedProxies: file.trustedProxies,
       ...(file.limits ? { limits: file.limits } : {}),
       ...(file.metrics ? { metrics: metricsOf(file.metrics) } : {}),
+      account: file.account,
       adminToken,
       log,
     })

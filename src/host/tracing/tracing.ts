@@ -36,6 +36,12 @@ export const inRequest = <Value>(context: RequestContext, run: () => Value): Val
 /** Returns null for an unauthenticated caller and outside a request. */
 export const callingAccount = (): string | null => storage.getStore()?.account ?? null
 
+/** The account of a caller that was identified apart from the API, such as by the session of a page. */
+export function noteAccount(account: string): void {
+  const context = storage.getStore()
+  if (context) context.account = account
+}
+
 export function noteRetry(): void {
   const context = storage.getStore()
   if (context) context.retries++

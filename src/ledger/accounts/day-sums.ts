@@ -68,6 +68,19 @@ export async function dayRows({ read }: Reading, filter: SumFilter): Promise<Day
   return rows
 }
 
+/** The same for one API key. The ledger keeps no sums of keys, so this adds up the key's own entries. */
+export async function keyDayRows(
+  { read }: Reading,
+  { key, fromMs, toMs }: DayRange & { key: string },
+): Promise<DayRow[]> {
+  const { rows } = await sql<DayRow>`SELECT created_at_ms - created_at_ms % ${sql.lit(dayMs)} AS day_ms,
+      coalesce(model, '') AS model, kind, CAST(sum(effect) AS bigint) AS effect_usd,
+      CAST(sum(CASE WHEN kind = 'CHARGE' AND line = 0 THEN 1 ELSE 0 END) AS bigint) AS requests
+    FROM entry WHERE api_key = ${key} AND created_at_ms >= ${fromMs} AND created_at_ms < ${toMs}
+    GROUP BY 1, 2, 3`.execute(read)
+  return rows
+}
+
 /** Totals; a row for each day, also for one without entries; models, the most charged first. */
 export function addedUp(rows: readonly DayRow[], { fromMs, toMs }: DayRange) {
   const ofDay = Map.groupBy(rows, row => row.day_ms)

@@ -1,5 +1,6 @@
 import type { FoldingStore } from './entry-fold.ts'
-import { StoreError } from './store.ts'
+import type { ReadingOptions } from './postgres/open.ts'
+import { type Store, StoreError } from './store.ts'
 
 export type DatabasePlace = { engine: 'sqlite'; path: string } | { engine: 'postgres'; url: string }
 
@@ -37,4 +38,14 @@ export async function openStore(database: string, trouble: StoreTrouble = {}): P
   }
   const { openSqliteStore } = await import('./sqlite/open.ts')
   return openSqliteStore({ path: place.path })
+}
+
+/** Opens a database for reading alone, as a thread beside the service does. `pool` and `schema` are PostgreSQL's. */
+export async function openReader(place: DatabasePlace, schema: string, pool: ReadingOptions): Promise<Store['read']> {
+  if (place.engine === 'sqlite') {
+    const { openSqliteReader } = await import('./sqlite/open.ts')
+    return openSqliteReader(place.path)
+  }
+  const { openPostgresReader } = await import('./postgres/open.ts')
+  return openPostgresReader({ url: place.url, schema }, () => {}, pool)
 }

@@ -1,5 +1,6 @@
 import { answerTasks } from '#host/workers/thread-entry.ts'
 import { ledgerStateIn } from '#ledger/ledger-watch.ts'
+import { openReader } from '#ledger/store/open-store.ts'
 import { awayReason, type Store } from '#ledger/store/store.ts'
 import { OperatorRefused } from '../operator-refused.ts'
 import { callOperator } from './call-operator.ts'
@@ -19,21 +20,13 @@ const statementMs = 15_000
 /** An unreachable database is reported soon, because the page retries by itself. */
 const attempts = 3
 
-let opened: Promise<Read> | null = null
+const pool = { name: 'farebox operators', connections, statementMs, attempts }
 
-async function open({ database: place, schema }: QuestionTask): Promise<Read> {
-  if (place.engine === 'sqlite') {
-    const { openSqliteReader } = await import('#ledger/store/sqlite/open.ts')
-    return openSqliteReader(place.path)
-  }
-  const { openPostgresReader } = await import('#ledger/store/postgres/open.ts')
-  const pool = { name: 'farebox operators', connections, statementMs, attempts }
-  return openPostgresReader({ url: place.url, schema }, () => {}, pool)
-}
+let opened: Promise<Read> | null = null
 
 async function answerOf(task: QuestionTask): Promise<unknown> {
   const { nowMs, asked } = task
-  opened ??= open(task)
+  opened ??= openReader(task.database, task.schema, pool)
   const read = await opened
   // Only what reads need: acts are done where the ledger is written.
   const context: OperatorContext = {

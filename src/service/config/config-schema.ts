@@ -220,6 +220,15 @@ const Admin = z.strictObject({
   publicUrl: HttpsOrigin.optional(),
 })
 
+/** A letterhead of a dozen lines. */
+const sellerCharacters = 1_000
+
+/** The customers' page. */
+const Account = z.strictObject({
+  /** Printed on invoices: a name, then lines such as an address and a tax number. `publicUrl` by default. */
+  seller: z.string().min(1).max(sellerCharacters).optional(),
+})
+
 const logLevels = ['error', 'warn', 'info'] as const
 
 /** Everything that `farebox.yaml` may contain. */
@@ -267,6 +276,8 @@ export const ConfigFile = z.strictObject({
   metrics: Metrics.optional(),
   /** The operators' console, at its own address; false to disable it. */
   admin: z.union([z.literal(false), Admin]).default({}),
+  /** The customers' page at `/account`; false for none. */
+  account: z.union([z.literal(false), Account]).default({}),
   payments: PaymentConfig.optional(),
   staking: z
     .strictObject({

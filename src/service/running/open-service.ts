@@ -72,6 +72,8 @@ export interface ServiceOptions {
   valkey?: string
   /** Opens the loopback API for operators' commands, for requests with this token. */
   adminToken?: string
+  /** The customers' page at `/account`, with the lines that its invoices name the seller by; false for none. */
+  account?: false | { seller?: string | undefined }
   /** Collects metrics for Prometheus: at `/metrics` for requests with the token, and in `figures()`. */
   metrics?: MetricsOptions
   /** Nothing is logged if absent. */

@@ -14,7 +14,7 @@ import { Limiter } from '#access/limits/limiter.ts'
 import type { SharedLimits } from '#access/limits/shared/shared-limits.ts'
 import { Windows } from '#access/limits/windows.ts'
 import { AccountPage } from '#account/account-page.ts'
-import type { AccountPageSettings } from '#account/account-route.ts'
+import type { AccountPageSettings, AccountParts } from '#account/account-route.ts'
 import { type Clock, minuteMs } from '#contract/time.ts'
 import { baseUrl, policyUrl } from '#contract/wire/base-url.ts'
 import { DocumentFiles } from '#engines/documents/document-files.ts'
@@ -29,7 +29,6 @@ import {
 import { type MediaProbe, PacketProbe, VideoMedia } from '#engines/video-media/video-media.ts'
 import { InFlight } from '#host/async.ts'
 import type { Log } from '#host/log.ts'
-import type { Principal } from '#ledger/accounts/principal.ts'
 import type { StakeReader } from '#ledger/accounts/stake-reader.ts'
 import { StakingCredits } from '#ledger/accounts/staking.ts'
 import { WalletAccounts } from '#ledger/accounts/wallet-accounts.ts'
@@ -131,6 +130,7 @@ export class RunningService {
   readonly #replaced: ReplacedModels
   readonly #timers: NodeJS.Timeout[] = []
   readonly #console: ConsoleBeside
+  readonly #account: AccountPage | null
   readonly #secrets: ServiceParts['secrets']
   /** Identifies this service in leases; changes with every start. */
   readonly #owner = randomUUID()
@@ -202,6 +202,7 @@ export class RunningService {
       requestEnded: ended => this.#requestEnded(ended),
     }
     this.metrics = parts.figures?.open({ catalogue, store, ledger }) ?? null
+    this.#account = this.#accountPage(parts)
     this.app = createApp(this.#service, routes, this.#doors(parts))
   }
 
@@ -213,29 +214,28 @@ export class RunningService {
   }
 
   /** What is served in addition to the API. */
-  #doors({ adminToken: token, figures, store, ledger, clock, account }: ServiceParts): Doors {
-    const { charges } = this.#service
+  #doors({ adminToken: token, figures, store, ledger, clock }: ServiceParts): Doors {
     const admin = {
       ...{ store, keys: this.keys, ledger, now: () => clock.now() },
       operator: { store, clock, ledger, blocks: this.#block, ...this.#questions() },
-      writeOffs: () => charges.writeOffs,
+      writeOffs: () => this.#service.charges.writeOffs,
       openedConsole: () => this.#console.links,
     }
     return {
       ...(token ? { admin: { token, ...admin } } : {}),
-      ...(account === false ? {} : { account: this.#accountPage(account ?? {}) }),
+      ...(this.#account ? { account: this.#account } : {}),
       ...(this.metrics && figures?.token ? { figures: { metrics: this.metrics, token: figures.token } } : {}),
     }
   }
 
   #questions() {
-    const { questions } = this.#console
-    return questions ? { beside: questions } : {}
+    return this.#console.questions ? { beside: this.#console.questions } : {}
   }
 
-  #accountPage(page: AccountPageSettings): AccountPage {
-    const rateLimits = (principal: Principal) => rateLimitsOf(principal, this.#service)
-    return new AccountPage({ ...this.#service, page, keys: this.keys, rateLimits })
+  #accountPage({ account, database }: ServiceParts): AccountPage | null {
+    if (account === false) return null
+    const rateLimits: AccountParts['rateLimits'] = principal => rateLimitsOf(principal, this.#service)
+    return new AccountPage({ ...this.#service, page: account ?? {}, keys: this.keys, rateLimits }, database)
   }
 
   /** Serves operators at these addresses; links use the first. */
@@ -304,8 +304,8 @@ export class RunningService {
     }
     waited.abort()
     await this.#limitLog.flush()
-    const parts = [this.#fetcher, this.#documents, this.#replaced, this.#console]
-    await Promise.all(parts.map(part => part.close()))
+    const parts = [this.#fetcher, this.#documents, this.#replaced, this.#console, this.#account]
+    await Promise.all(parts.map(part => part?.close()))
   }
 
   #every(intervalMs: number, what: string, run: () => Promise<unknown>): void {

@@ -1,0 +1,45 @@
+import type { JSX } from 'preact'
+import { count } from '../kit/format.ts'
+import type { Column } from '../kit/table.tsx'
+import { List } from './list.tsx'
+import { amountColumn } from './overview.tsx'
+import type { InvoiceMonth } from './wire.ts'
+
+const pageRows = 12
+
+/** Months of the account. */
+export function InvoicesPage(): JSX.Element {
+  return (
+    <>
+      <p>
+        Each month in UTC, with what was spent in it. Open one to print it, to save it as PDF, or to download it as CSV.
+      </p>
+      <List
+        name="invoices"
+        caption="Invoices"
+        filter={{}}
+        columns={monthColumns}
+        keyOf={({ month }: InvoiceMonth) => month}
+        empty="There is no month yet: the account opens with the first top-up."
+        pageRows={pageRows}
+      />
+    </>
+  )
+}
+
+const monthColumns: readonly Column<InvoiceMonth>[] = [
+  {
+    name: 'Month (UTC)',
+    show: ({ month, isFinal }) => (
+      <>
+        <a href={`/account/invoice?${new URLSearchParams({ month })}`}>{month}</a>
+        {!isFinal && <span class="badge">so far</span>}
+      </>
+    ),
+  },
+  { name: 'Requests', isNumber: true, show: ({ requests }) => count(requests) },
+  amountColumn('Charged, USD', ({ charged }) => charged),
+  amountColumn('Refunded', ({ refunded }) => refunded),
+  amountColumn('Spent', ({ paid }) => paid),
+  amountColumn('Topped up', ({ toppedUp }) => toppedUp),
+]

@@ -1,0 +1,232 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { DialogForm } from '../kit/dialog.tsx'
+import { exactUsd, usd } from '../kit/format.ts'
+import { type Column, nothing } from '../kit/table.tsx'
+import { CopyText } from '../kit/text.tsx'
+import { List, Time } from './list.tsx'
+import { ask } from './reading.ts'
+import { said } from './session.ts'
+import type { BudgetView, KeyRow, NewKey, Told } from './wire.ts'
+
+const pageRows = 50
+
+/** Keys of the account: their budgets and spend, creating and revoking them. */
+export function KeysPage(): JSX.Element {
+  const state = useSignal<'active' | 'ended'>('active')
+  const version = useSignal(0)
+  const isCreating = useSignal(false)
+  const created = useSignal<NewKey | null>(null)
+  const revoked = useSignal<KeyRow | null>(null)
+  const columns = keyColumns(row => {
+    revoked.value = row
+  })
+  return (
+    <>
+      <p class="controls">
+        <button
+          type="button"
+          class="main"
+          onClick={() => {
+            isCreating.value = true
+          }}
+        >
+          Create a key
+        </button>
+        <label>
+          Show{' '}
+          <select
+            value={state.value}
+            onChange={event => {
+              state.value = event.currentTarget.value === 'ended' ? 'ended' : 'active'
+            }}
+          >
+            <option value="active">active keys</option>
+            <option value="ended">expired and revoked keys</option>
+          </select>
+        </label>
+      </p>
+      {created.value && <Secret created={created.value} />}
+      <List
+        name="keys"
+        caption="Keys"
+        filter={{ state: state.value }}
+        columns={state.value === 'active' ? columns : columns.slice(0, -1)}
+        keyOf={({ id }: KeyRow) => id}
+        empty="No key."
+        pageRows={pageRows}
+        version={version.value}
+      />
+      {isCreating.value && (
+        <CreateDialog
+          done={key => {
+            created.value = key
+            version.value++
+          }}
+          close={() => {
+            isCreating.value = false
+          }}
+        />
+      )}
+      {revoked.value && (
+        <RevokeDialog
+          row={revoked.value}
+          done={() => {
+            version.value++
+          }}
+          close={() => {
+            revoked.value = null
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+/** The only time that the secret is shown. */
+function Secret({ created: { secret } }: { created: NewKey }): JSX.Element {
+  return (
+    <section class="card secret" aria-labelledby="secret-title">
+      <h2 id="secret-title" class="title">
+        Your new key
+      </h2>
+      <p>Copy it now: it is not shown again, and the service stores only a hash of it.</p>
+      <CopyText text={secret} what="the key" />
+    </section>
+  )
+}
+
+const keyColumns = (revoke: (row: KeyRow) => void): readonly Column<KeyRow>[] => [
+  {
+    name: 'Key',
+    show: ({ prefix, label, id }) => (
+      <>
+        {label && <span class="block">{label}</span>}
+        <a href={`/account/requests?${new URLSearchParams({ key: id })}`} aria-label={`Requests of ${label || prefix}`}>
+          <code>{prefix}…</code>
+        </a>
+      </>
+    ),
+  },
+  { name: 'Role', show: ({ role }) => role },
+  { name: 'Spent, 30 days', isNumber: true, show: ({ paid }) => exactUsd(paid) },
+  { name: 'Budget', show: ({ budget }) => (budget ? <Budget budget={budget} /> : 'none: all of the credit') },
+  { name: 'Last charge', show: ({ lastUsedMs }) => (lastUsedMs === null ? nothing : <Time atMs={lastUsedMs} />) },
+  { name: 'Created', show: ({ createdAtMs }) => <Time atMs={createdAtMs} /> },
+  {
+    name: 'Ends',
+    show: ({ state, expiresAtMs }) =>
+      state === 'revoked' ? 'revoked' : expiresAtMs === null ? 'never' : <Time atMs={expiresAtMs} />,
+  },
+  {
+    name: 'Act',
+    show: row => (
+      <button
+        type="button"
+        class="small danger"
+        aria-label={`Revoke ${row.label || row.prefix}`}
+        onClick={() => revoke(row)}
+      >
+        Revoke
+      </button>
+    ),
+  },
+]
+
+const periods = { epoch: 'a day', month: 'a month', lifetime: 'in all' } as const
+
+function Budget({ budget }: { budget: BudgetView }): JSX.Element {
+  const { usd: most, staking, usedUsd, heldUsd, usedStaking, period, nextMs } = budget
+  return (
+    <>
+      <span class="block">
+        {usd(usedUsd)} of {most === null ? 'any amount' : usd(most)} {periods[period]}
+      </span>
+      {heldUsd !== '0' && <span class="block quiet">{usd(heldUsd)} more on hold</span>}
+      {staking !== null && (
+        <span class="block">
+          {usd(usedStaking)} of {usd(staking)} staking credit
+        </span>
+      )}
+      {nextMs !== null && (
+        <span class="block quiet">
+          resets <Time atMs={nextMs} />
+        </span>
+      )}
+    </>
+  )
+}
+
+function CreateDialog({ done, close }: { done(key: NewKey): void; close(): void }): JSX.Element {
+  const submit = async (form: FormData) => {
+    const of = (name: string) => `${form.get(name) ?? ''}`.trim()
+    const limit = of('usd')
+    const order = {
+      ...{ apiKeyType: of('role'), description: of('label') },
+      ...(limit === '' ? {} : { consumptionLimit: { usd: Number(limit) }, limitPeriod: of('period') }),
+      ...(of('ends') === '' ? {} : { expiresAt: of('ends') }),
+    }
+    done(await ask<NewKey>('keys/create', order))
+    said.value = 'The key was created.'
+  }
+  return (
+    <DialogForm title="Create a key" action="Create" submit={submit} close={close}>
+      <p>
+        <label>
+          Label <input name="label" maxLength={64} autocomplete="off" />
+        </label>
+      </p>
+      <p>
+        <label>
+          Role{' '}
+          <select name="role">
+            <option value="INFERENCE">INFERENCE: calls models</option>
+            <option value="ADMIN">ADMIN: also manages keys and reads the account</option>
+          </select>
+        </label>
+      </p>
+      <p>
+        <label>
+          Budget in USD (empty for none) <input name="usd" inputMode="decimal" pattern="\d{1,9}(\.\d{1,6})?" />
+        </label>
+      </p>
+      <p>
+        <label>
+          The budget resets{' '}
+          <select name="period">
+            <option value="EPOCH">every UTC day</option>
+            <option value="MONTH">every UTC month</option>
+            <option value="LIFETIME">never</option>
+          </select>
+        </label>
+      </p>
+      <p>
+        <label>
+          Ends on (UTC, empty for never) <input name="ends" type="date" />
+        </label>
+      </p>
+    </DialogForm>
+  )
+}
+
+interface RevokeProps {
+  row: KeyRow
+  done(): void
+  close(): void
+}
+
+function RevokeDialog({ row: { id, label, prefix }, done, close }: RevokeProps): JSX.Element {
+  const submit = async () => {
+    const told = await ask<Told>('keys/revoke', { id })
+    said.value = told.said
+    done()
+  }
+  return (
+    <DialogForm title="Revoke this key?" action="Revoke" submit={submit} close={close}>
+      <p>
+        {label || 'The key'} <code>{prefix}…</code> stops working at once, and cannot be restored. Sessions that it
+        signed in end.
+      </p>
+    </DialogForm>
+  )
+}

@@ -1,0 +1,167 @@
+import type { JSX } from 'preact'
+import { RowBar } from '../kit/chart.tsx'
+import { count, exactUsd, usd } from '../kit/format.ts'
+import { place, setQuery } from '../kit/router.ts'
+import { type Column, saveTable, Table } from '../kit/table.tsx'
+import { RequestLink, Time, Waiting } from './list.tsx'
+import { useAnswer } from './reading.ts'
+import { me } from './session.ts'
+import { SpendChart } from './spend-chart.tsx'
+import { type BalanceView, type HoldRow, type SpendView, type Sums, spendDays } from './wire.ts'
+
+/** Credit, what is on hold, and what was spent. */
+export function OverviewPage(): JSX.Element {
+  const balance = useAnswer<BalanceView>('balance', {})
+  const asked = Number(place.value.query.get('days') ?? 30)
+  const days = spendDays.find(each => each === asked) ?? 30
+  const spend = useAnswer<SpendView>('spend', { days })
+  return (
+    <>
+      {balance.value ? <Balance balance={balance.value} /> : <Waiting problem={balance.problem} />}
+      <h2>Spend by day and model (UTC)</h2>
+      <p class="controls">
+        <label>
+          Period{' '}
+          <select value={`${days}`} onChange={event => setQuery({ days: event.currentTarget.value })}>
+            {spendDays.map(each => (
+              <option key={each} value={`${each}`}>
+                {each} days
+              </option>
+            ))}
+          </select>
+        </label>
+        {spend.value && <span class="quiet">{`${spend.value.from} to ${spend.value.to}`}</span>}
+      </p>
+      {spend.value ? <Spend spend={spend.value} /> : <Waiting problem={spend.problem} />}
+    </>
+  )
+}
+
+function Balance({ balance }: { balance: BalanceView }): JSX.Element {
+  const { available, staking, account, holds, openHolds } = balance
+  const onHold = account?.held ?? holds.reduce((sum, { amount }) => sum + BigInt(amount), 0n).toString()
+  return (
+    <>
+      <div class="cards figures">
+        <Figure
+          name="Available"
+          amount={available}
+          note={account ? `of a balance of ${usd(account.posted)}` : 'that this key may spend'}
+        />
+        <Figure
+          name="On hold"
+          amount={onHold}
+          note={openHolds === 1 ? 'for 1 call in flight' : `for ${count(openHolds)} calls in flight`}
+        />
+        {staking && <Figure name="Staking credit" amount={staking.left} note={`left of ${usd(staking.today)} today`} />}
+      </div>
+      {openHolds > 0 && (
+        <details>
+          <summary>Calls in flight</summary>
+          <p class="quiet">
+            A call holds its highest price until it ends. Then it is charged, and the rest is free again.
+          </p>
+          <Table
+            caption="Calls in flight"
+            columns={holdColumns}
+            rows={holds}
+            keyOf={({ request }) => request}
+            empty="None."
+          />
+          {openHolds > holds.length && <p class="quiet">{`The newest ${holds.length} of ${count(openHolds)}.`}</p>}
+        </details>
+      )}
+    </>
+  )
+}
+
+function Spend({ spend }: { spend: SpendView }): JSX.Element {
+  const { totals, byDay, byModel } = spend
+  return (
+    <>
+      <div class="cards figures">
+        <Figure name="Spent" amount={totals.paid} note={`${count(totals.requests)} requests`} />
+        <Figure name="Charged" amount={totals.charged} note={deductions(totals)} />
+        {me.value?.seesAccount && (
+          <Figure name="Credit added" amount={totals.toppedUp} note={`topped up; ${usd(totals.granted)} granted`} />
+        )}
+      </div>
+      <SpendChart spend={spend} />
+      <Table
+        caption="Spend by model"
+        columns={modelColumns(byModel[0]?.charged ?? '0')}
+        rows={byModel}
+        keyOf={({ model }) => model}
+        empty="Nothing was charged in these days."
+        first={10}
+      />
+      <details>
+        <summary>By day, to the micro-USD</summary>
+        <Table caption="Spend by UTC day" columns={dayColumns} rows={byDay} keyOf={({ day }) => day} empty="No days." />
+        <p>
+          <button type="button" onClick={() => saveTable(`spend-${spend.from}-to-${spend.to}.csv`, dayColumns, byDay)}>
+            Save as CSV
+          </button>
+        </p>
+      </details>
+    </>
+  )
+}
+
+function deductions({ refunded, writtenOff, staking }: Sums): string {
+  const parts = [
+    ...(refunded === '0' ? [] : [`${usd(refunded)} refunded`]),
+    ...(writtenOff === '0' ? [] : [`${usd(writtenOff)} not charged`]),
+    ...(staking === '0' ? [] : [`${usd(staking)} by staking credit`]),
+  ]
+  return parts.length === 0 ? 'nothing refunded' : `less ${parts.join(', ')}`
+}
+
+export function Figure({ name, amount, note }: { name: string; amount: string; note: string }): JSX.Element {
+  return (
+    <div class="card">
+      <p class="name">{name}</p>
+      <p class="amount">{usd(amount)}</p>
+      <p class="quiet">{note}</p>
+    </div>
+  )
+}
+
+const holdColumns: readonly Column<HoldRow>[] = [
+  { name: 'Since', show: ({ sinceMs }) => <Time atMs={sinceMs} /> },
+  { name: 'Request', show: ({ request }) => <RequestLink request={request} /> },
+  { name: 'Key', show: ({ key }) => key ?? 'wallet' },
+  { name: 'On hold', isNumber: true, show: ({ amount }) => usd(amount) },
+]
+
+const modelColumns = (most: string): readonly Column<SpendView['byModel'][number]>[] => [
+  { name: 'Model', show: ({ model }) => model },
+  { name: 'Requests', isNumber: true, show: ({ requests }) => count(requests) },
+  {
+    name: 'Charged',
+    isNumber: true,
+    show: ({ charged }) => (
+      <>
+        {usd(charged)}
+        <RowBar amount={charged} most={most} />
+      </>
+    ),
+  },
+  { name: 'Spent', isNumber: true, show: ({ paid }) => usd(paid) },
+]
+
+/** Amounts of a table, with all their decimals. */
+export const amountColumn = <Row,>(name: string, of: (row: Row) => string): Column<Row> => ({
+  name,
+  isNumber: true,
+  show: row => exactUsd(of(row)),
+  text: row => exactUsd(of(row)),
+})
+
+const dayColumns: readonly Column<SpendView['byDay'][number]>[] = [
+  { name: 'Day (UTC)', show: ({ day }) => day, text: ({ day }) => day },
+  { name: 'Requests', isNumber: true, show: ({ requests }) => count(requests), text: ({ requests }) => `${requests}` },
+  amountColumn('Charged', ({ charged }) => charged),
+  amountColumn('Refunded', ({ refunded }) => refunded),
+  amountColumn('Spent', ({ paid }) => paid),
+]

@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import { createKeyFor, revokeKeyFor } from '#access/keys/key-acts.ts'
+import { CreateKeyRequest } from '#contract/operations/keys.ts'
+import type { NewKey, Told } from '#pages/account/wire.ts'
+import { AccountRefusal, type AccountRoutes } from './account-route.ts'
+import { inputOf } from './figure-routes.ts'
+
+const KeysInput = z.strictObject({
+  state: z.enum(['active', 'ended']).default('active'),
+  after: z
+    .string()
+    .regex(/^[\w-]{1,100}$/, '`next` of the page before')
+    .optional(),
+})
+const RevokeInput = z.strictObject({ id: z.string().min(1).max(100) })
+
+/** The keys of the account, and the same acts on them as `/api_keys` of the API. */
+export const keyRoutes: AccountRoutes = {
+  'POST /account/api/keys': {
+    isForAccount: true,
+    run: ({ body, session }, { ask }) =>
+      ask('keys', { account: session.principal.account, filter: inputOf(KeysInput, body) }),
+  },
+  'POST /account/api/keys/create': {
+    isForAccount: true,
+    async run({ body, session: { principal } }, context): Promise<NewKey> {
+      const order = inputOf(CreateKeyRequest, body)
+      if (await context.funding.isSuspended(principal.account))
+        throw new AccountRefusal(403, 'The operator has suspended this account.', 'Ask the operator.')
+      if (principal.kind === 'wallet' && principal.isNew)
+        throw new AccountRefusal(409, 'This wallet has no account yet.', 'Top up first; that opens one.')
+      const { id, secret } = await createKeyFor(context, principal, order)
+      return { id, secret }
+    },
+  },
+  'POST /account/api/keys/revoke': {
+    isForAccount: true,
+    async run({ body, session: { principal } }, context): Promise<Told> {
+      await revokeKeyFor(context, principal, inputOf(RevokeInput, body).id)
+      return { said: 'The key is revoked: calls with it are refused from now on.' }
+    },
+  },
+}

@@ -1,0 +1,19 @@
+import { invoice, invoices } from './invoices.ts'
+import { keys } from './keys.ts'
+import { holds, request, requests } from './requests.ts'
+import { spend } from './spend.ts'
+import type { Reading } from './sums.ts'
+
+/** Every question that the page asks of the ledger. What each may see comes with it, from the session. */
+export const answers = { spend, requests, request, holds, keys, invoices, invoice }
+
+export type QuestionName = keyof typeof answers
+export type Question<Name extends QuestionName> = Parameters<(typeof answers)[Name]>[1]
+export type Answer<Name extends QuestionName> = Awaited<ReturnType<(typeof answers)[Name]>>
+
+export const answer = <Name extends QuestionName>(
+  reading: Reading,
+  name: Name,
+  question: Question<Name>,
+  nowMs: number,
+): Promise<Answer<Name>> => answers[name](reading, question as never, nowMs) as Promise<Answer<Name>>

@@ -1,0 +1,34 @@
+import { dayMs, textOfDay } from '#contract/time.ts'
+import { addedUp, dayRows, keyDayRows } from '#ledger/accounts/day-sums.ts'
+import type { SpendView } from '#pages/account/wire.ts'
+import { type Reading, type Scope, shownSums } from './sums.ts'
+
+/** Models that a chart shows apart; more colours cannot be told from each other. */
+const chartModels = 5
+/** Models in the table below it. */
+const listedModels = 50
+
+/** What was spent in the last days, today included. */
+export async function spend(
+  reading: Reading,
+  { scope, days }: { scope: Scope; days: number },
+  nowMs: number,
+): Promise<SpendView> {
+  const toMs = nowMs - (nowMs % dayMs) + dayMs
+  const range = { fromMs: toMs - days * dayMs, toMs }
+  const { account: customer, key } = scope
+  const rows = await (key === null ? dayRows(reading, { ...range, customer }) : keyDayRows(reading, { ...range, key }))
+  const { totals, byDay, byModel } = addedUp(rows, range)
+  const topModels = byModel.slice(0, chartModels).map(({ model }) => model)
+  const charges = new Map(
+    rows.flatMap(row => (row.kind === 'CHARGE' ? [[`${row.day_ms} ${row.model}`, -row.effect_usd]] : [])),
+  )
+  return {
+    ...{ from: textOfDay(range.fromMs), to: textOfDay(toMs - dayMs), totals: shownSums(totals), topModels },
+    byDay: byDay.map(({ day, ...row }, place) => ({
+      ...{ day, ...shownSums(row) },
+      models: topModels.map(model => `${charges.get(`${range.fromMs + place * dayMs} ${model}`) ?? 0n}`),
+    })),
+    byModel: byModel.slice(0, listedModels).map(({ model, ...row }) => ({ model, ...shownSums(row) })),
+  }
+}
