@@ -2,7 +2,7 @@ import { defineApp } from '#toolkit/apps/app-page.ts'
 
 export default defineApp('approval', {
   title: 'Price and approval',
-  description: 'Shows what a call would cost, what the user has to approve and where, or what a top-up came to.',
+  description: 'Shows the price of a call, what the user has to approve and where, or the result of a top-up.',
   script: `
 const approvals = {
   not_needed: 'No approval is needed.',

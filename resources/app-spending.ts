@@ -3,7 +3,7 @@ import { defineApp } from '#toolkit/apps/app-page.ts'
 
 export default defineApp('spending', {
   title: 'Spending',
-  description: 'Shows credit, balances, caps with what is left of them, and the newest payments and charges.',
+  description: 'Shows credit, balances, caps with the remaining amounts, and the newest payments and charges.',
   script: `
 const bar = (name, spent, most) => {
   const shown = element('progress')
@@ -24,8 +24,8 @@ function statusOf(data) {
   const { caps_usd: caps, spent_usd: spent } = data
   const chains = Object.entries(data.on_chain ?? {}).map(([chain, { address, usdc, unknown_because: why }]) => ['On ' + chain, (usdc === null ? 'unknown' + (why ? ', because ' + why : '') : usd(usdc) + 'C') + ', ' + address])
   const asks = caps && [
-    'A call or a requested top-up above ' + usd(caps.ask_above) + ' asks you.',
-    (data.next_payment_asks ? 'The first payment asks you, too. Later, after' : 'After') + ' a 402 the wallet tops up by ' + usd(${topUpUsd.minimum}) + ', or what a call needs, without asking, within the caps.',
+    'A call or a requested top-up above ' + usd(caps.ask_above) + ' needs your approval.',
+    (data.next_payment_asks ? 'So does the first payment. After that, a' : 'A') + ' call without credit tops up by ' + usd(${topUpUsd.minimum}) + ' without asking, or by what it needs if that is more, within the caps.',
   ]
   return element(
     'section',

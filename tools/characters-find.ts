@@ -31,7 +31,7 @@ export default defineTool({
   },
 
   say({ characters }) {
-    if (characters.length === 0) return 'No character fits.'
+    if (characters.length === 0) return 'No character matches.'
     const lines = characters.map(
       ({ slug, name, description, model, adult }) =>
         `${slug}: ${name}, by ${model}${adult ? ', for adults' : ''}. ${description}`,

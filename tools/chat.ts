@@ -15,7 +15,7 @@ const options = ServiceParameters.shape
 const serviceParameters = z.strictObject({
   character_slug: options.character_slug.describe('From characters_find.'),
   strip_thinking_response: options.strip_thinking_response.describe('Drops <think> text.'),
-  disable_thinking: options.disable_thinking.describe('Thinks less, shows none.'),
+  disable_thinking: options.disable_thinking.describe('Reduces reasoning and hides it.'),
   enable_e2ee: options.enable_e2ee.describe('End-to-end encryption.'),
   enable_web_search: options.enable_web_search.describe('Costs extra.'),
   enable_web_scraping: options.enable_web_scraping.describe('Reads URLs in the prompt; costs extra.'),
@@ -56,7 +56,7 @@ export default defineTool({
     service_parameters: serviceParameters
       .optional()
       .describe('Web search, characters and other options of the service.'),
-    prompt_cache_key: z.string().optional().describe('The same for calls that begin alike.'),
+    prompt_cache_key: z.string().optional().describe('Use the same one for calls that begin alike.'),
     cache: z.boolean().optional().describe('true caches system and history.'),
     max_tokens: z.number().int().min(1).optional().describe('Also limits the cost.'),
     temperature: z.number().min(0).max(2).optional().describe('Higher varies more.'),

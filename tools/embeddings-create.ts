@@ -12,7 +12,7 @@ export default defineTool({
   name: 'embeddings_create',
   set: 'core',
   isDefault: false,
-  title: 'Make vectors of texts',
+  title: 'Create embeddings',
   description:
     'Turns texts into vectors for search or clustering, saved as JSON: an array of arrays in the same order. To answer a question about a text, use chat. Paid by tokens.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },

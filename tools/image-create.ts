@@ -24,7 +24,7 @@ export default defineTool({
     resolution: plainText(z.string().min(1).max(40)).optional().describe('Such as 2K.'),
     quality: z.enum(['low', 'medium', 'high']).optional().describe('Changes the price.'),
     style_preset: plainText(z.string().min(1).max(200)).optional().describe('A wrong value lists the valid ones.'),
-    seed: plainNumber(seed).optional().describe('The same draws the same.'),
+    seed: plainNumber(seed).optional().describe('The same seed draws the same image.'),
     variants: z.number().int().min(1).max(4).optional().describe('How many; each is charged.'),
     format: ImageFormat.optional().describe('Of the file.'),
     preview: previewArgument.describe('false shows none.'),

@@ -14,7 +14,7 @@ export default defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     image: z.string().min(1).describe('Path or URL.'),
-    scale: z.number().min(1).max(4).optional().describe('2 by default; above 2 at the price of 4.'),
+    scale: z.number().min(1).max(4).optional().describe('2 by default; above 2 costs as much as 4.'),
     enhance: z.boolean().optional().describe('Also redraws details.'),
     model: z.string().min(1).optional().describe('Of type upscale.'),
     preview: previewArgument.describe('false shows none.'),
@@ -40,6 +40,6 @@ const withPriceNote = (made: Made, scale = 2): Made =>
   scale > 2 && scale < 4
     ? {
         ...made,
-        paid: { ...made.paid, notes: [...(made.paid.notes ?? []), `A scale of ${scale} has the price of 4.`] },
+        paid: { ...made.paid, notes: [...(made.paid.notes ?? []), `A scale of ${scale} costs as much as 4.`] },
       }
     : made

@@ -16,5 +16,5 @@ export default defineTool({
   say: ({ job_id, state }) =>
     state === 'deleted'
       ? `The file of job ${job_id} was deleted at the service.`
-      : `Job ${job_id} failed, so the service has no file of it.`,
+      : `Job ${job_id} failed, so the service has no file for it.`,
 })

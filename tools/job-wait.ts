@@ -10,12 +10,18 @@ export default defineTool({
   set: 'core',
   title: 'Wait for a job',
   description:
-    'Waits for a job; returns its answer or its saved file. If it is still running, call again; never start the job anew. Needs a wallet or key. Free.',
+    'Waits for a job; returns its answer or its saved file. If it is still running, call again; never start the job a second time. Needs a wallet or key. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
     job_id: z.string().min(1).describe('From the tool that started it, or job_list.'),
-    wait_seconds: z.number().int().min(0).max(longestWaitSeconds).default(longestWaitSeconds).describe('0 only looks.'),
-    preview: previewArgument.describe('true also shows a frame of a video, false nothing.'),
+    wait_seconds: z
+      .number()
+      .int()
+      .min(0)
+      .max(longestWaitSeconds)
+      .default(longestWaitSeconds)
+      .describe('0 checks without waiting.'),
+    preview: previewArgument.describe('true also shows a frame of a video; false shows nothing.'),
   }),
   app: 'media',
   output: JobOutput,

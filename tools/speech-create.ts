@@ -13,9 +13,9 @@ const asked = SpeechRequest.shape
 export default defineTool({
   name: 'speech_create',
   set: 'audio',
-  title: 'Speak a text',
+  title: 'Convert text to speech',
   description:
-    'Converts text to speech and saves it. Split longer texts. For music or singing, use music_create. Paid by the character.',
+    'Converts text to speech and saves it. Split longer texts. For music or singing, use music_create. Paid per character.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     model: z.string().min(1).describe('Of type tts, from models_find.'),

@@ -20,7 +20,13 @@ export default defineTool({
     'Sums up charges by day and by model. For single payments and charges, use wallet_receipts. An API key must be an ADMIN key. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
-    days: z.number().int().min(1).max(reportDays.maximum).default(reportDays.default).describe('Up to today.'),
+    days: z
+      .number()
+      .int()
+      .min(1)
+      .max(reportDays.maximum)
+      .default(reportDays.default)
+      .describe('Counted back from today.'),
   }),
   app: 'spending',
   sentAs: { lookback: 'days' },

@@ -31,14 +31,14 @@ export default defineTool({
     if (caps && spent) {
       lines.push(
         `${spent.reserved > 0 ? 'Paid or reserved' : 'Paid'} today ${sayUsd(spent.today)} of ${sayUsd(caps.per_day)}, in total ${sayUsd(spent.total)} of ${sayUsd(caps.total)}.${spent.reserved > 0 ? ` Of the total, ${sayUsd(spent.reserved)} is only reserved: it may not have been paid.` : ''}`,
-        `A payment is at most ${sayUsd(caps.per_payment)}, a call at most ${sayUsd(caps.per_call)}. A call or a requested top-up above ${sayUsd(caps.ask_above)} asks the user.`,
-        status.next_payment_asks
-          ? `The first payment asks the user, too; later ones ${withoutAsking}`
-          : `Payments that a call needs ${withoutAsking}`,
+        `A payment is at most ${sayUsd(caps.per_payment)}, a call at most ${sayUsd(caps.per_call)}. A call or a requested top-up above ${sayUsd(caps.ask_above)} needs the user’s approval.`,
+        status.next_payment_asks ? `So does the first payment. After that, a ${withoutAsking}` : `A ${withoutAsking}`,
       )
     }
     if (status.refill_usd)
-      lines.push(`Credit below ${sayUsd(status.refill_usd.below)} is refilled by ${sayUsd(status.refill_usd.by)}.`)
+      lines.push(
+        `When the credit is below ${sayUsd(status.refill_usd.below)}, the wallet refills it by ${sayUsd(status.refill_usd.by)}.`,
+      )
     if (status.unresolved_payments > 0) {
       lines.push(`Payments with an unknown outcome, counted as spent: ${status.unresolved_payments}.`)
     }
@@ -49,7 +49,7 @@ export default defineTool({
 })
 
 /** After a 402: the least that services sell. */
-const withoutAsking = `top up by ${sayUsd(topUpUsd.minimum)} or what the call needs after a 402 without asking, within the caps.`
+const withoutAsking = `call without credit tops up by ${sayUsd(topUpUsd.minimum)} without asking, or by what it needs if that is more, within the caps.`
 
 interface Seen {
   age_seconds?: number | undefined

@@ -133,7 +133,7 @@ withChromium('the views of MCP Apps, in a host', browser => {
       const text = await view.locator('main').innerText()
       expect(text).toMatch(/Credit: \d+\.\d+ USD/)
       expect(text).toContain('Today: 5.00 USD of 10.00 USD')
-      expect(text).toContain('above 1.00 USD asks you.')
+      expect(text).toContain('above 1.00 USD needs your approval.')
       await view.getByRole('button', { name: 'Refresh' }).click()
       const names = () => asked.map(({ params }) => params.name)
       await expect.poll(names).toEqual(['wallet_receipts', 'wallet_status', 'wallet_receipts'])

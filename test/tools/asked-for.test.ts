@@ -71,7 +71,7 @@ describe('tools that are served when they are asked for', () => {
     const one = { slug: 'a', name: 'A\nB', description: 'x'.repeat(500), modelId: 'm', adult: false }
     const { text } = await call('characters_find', {}, { answers: { listCharacters: { object: 'list', data: [one] } } })
     expect(text.split('\n')).toHaveLength(3)
-    expect((await call('characters_find', {})).text).toBe('No character fits.')
+    expect((await call('characters_find', {})).text).toBe('No character matches.')
   })
 
   test('a voice is sent as the recording that it is made of', async () => {

@@ -267,7 +267,7 @@ test('limits are no money: credit and refills stand in wallet_status alone', asy
   const refill = { below: microUsd(1_000_000), by: microUsd(5_000_000) }
   const { output, text } = await call('wallet_status', {}, { wallet: { status: async () => ({ ...wallet, refill }) } })
   expect(output.refill_usd).toEqual({ below: 1, by: 5 })
-  expect(text).toContain('Credit below 1.00 USD is refilled by 5.00 USD.')
+  expect(text).toContain('When the credit is below 1.00 USD, the wallet refills it by 5.00 USD.')
 })
 
 test('wallet_status names the caps', async () => {
@@ -277,16 +277,16 @@ test('wallet_status names the caps', async () => {
 })
 
 test.each([
-  [true, 'The first payment asks the user, too; later ones top up by 5.00 USD or what the call needs after a 402'],
-  [false, 'Payments that a call needs top up by 5.00 USD or what the call needs after a 402'],
+  [true, 'So does the first payment. After that, a call without credit tops up by 5.00 USD'],
+  [false, 'A call without credit tops up by 5.00 USD'],
 ])(
   'wallet_status says beside what asks that a 402 is paid without asking (the first payment asks: %s)',
   async (asksNextPayment, says) => {
     const status = async () => ({ ...wallet, asksNextPayment })
     const { output, text } = await call('wallet_status', {}, { wallet: { status } })
     expect(output.next_payment_asks).toBe(asksNextPayment)
-    expect(text).toContain('A call or a requested top-up above 1.00 USD asks the user.')
-    expect(text).toContain(`${says} without asking, within the caps.`)
+    expect(text).toContain('A call or a requested top-up above 1.00 USD needs the user’s approval.')
+    expect(text).toContain(`${says} without asking, or by what it needs if that is more, within the caps.`)
   },
 )
 
