@@ -119,7 +119,9 @@ function Confirm({ plan, wallet, data, close }: ConfirmProps): JSX.Element {
       {plan.notes.map(note => (
         <p key={note}>{note}</p>
       ))}
-      {plan.isRepeated && <p>An earlier transfer of this amount to this address is open. It is taken up again.</p>}
+      {plan.isRepeated && (
+        <p>An earlier transfer of this amount to this address is still open. It will be continued.</p>
+      )}
       <p>
         <strong>A transfer cannot be undone.</strong>
       </p>

@@ -89,8 +89,12 @@ const places = ['archive', 'config', 'data', 'facilitator', 'local', 'service'] 
 
 const unexpected = (word: string, most: number): string => {
   const takes =
-    most === 0 ? 'only flags are taken here' : most === 1 ? 'one argument is taken' : `at most ${most} are taken`
-  return `\`${shown(word)}\` is an unexpected argument; ${takes}`
+    most === 0
+      ? 'this command takes only flags'
+      : most === 1
+        ? 'this command takes one argument'
+        : `this command takes at most ${most}`
+  return `Unexpected argument \`${shown(word)}\`; ${takes}`
 }
 
 /** Returns the value of a flag that must be an integer from `min` to `max`; undefined if the flag is absent. */
@@ -114,8 +118,11 @@ export const wrongUsage = (command: string, what: string): CliError =>
 /** A word that a command such as `farebox keys` does not have, with those that it has. */
 export function unknownWord(command: string, word: string, known: readonly string[]): CliError {
   const named = known.map(each => `\`${each}\``).join(', ')
-  if (word === '' || word.startsWith('-')) return wrongUsage(command, `Choose what to do: ${named}`)
-  return wrongUsage(command, `\`${shown(word)}\` is not known. ${didYouMean(word, known)}The words are ${named}`)
+  if (word === '' || word.startsWith('-')) return wrongUsage(command, `Name a subcommand: ${named}`)
+  return wrongUsage(
+    command,
+    `Unknown subcommand \`${shown(word)}\`. ${didYouMean(word, known)}The subcommands are ${named}`,
+  )
 }
 
 /** Empty where no name is like it. */
@@ -129,7 +136,7 @@ export const wordCharacters = 40
 
 /** A value that a flag does not take: it, and what is taken. */
 export const wrongValue = (command: string, flag: string, text: string, takes: string): CliError =>
-  wrongUsage(command, `\`--${flag}\` is \`${shown(text)}\`, and takes ${takes}`)
+  wrongUsage(command, `\`--${flag}\` is \`${shown(text)}\`; use ${takes}`)
 
 const shown = (text: string): string => text.slice(0, wordCharacters)
 
@@ -161,15 +168,16 @@ function explain(error: unknown, options: ParseArgsOptionsConfig): string {
   const flag = /'[^']*?(--?[\w-]+)[^']*'/.exec(message)?.[1] ?? 'a flag'
   if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
     const known = Object.keys(options)
-    const flags = known.length > 0 ? `The flags are ${known.map(name => `--${name}`).join(', ')}` : 'There are no flags'
-    return `\`${flag}\` is not known. ${didYouMean(flag.replace(/^--?/, ''), known, '--')}${flags}`
+    const flags =
+      known.length > 0 ? `The flags are ${known.map(name => `--${name}`).join(', ')}` : 'This command has no flags'
+    return `Unknown flag \`${flag}\`. ${didYouMean(flag.replace(/^--?/, ''), known, '--')}${flags}`
   }
   if (code === 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE') {
     return options[flag.replace(/^--/, '')]?.type === 'string'
       ? `\`${flag}\` needs a value, written \`${flag}=VALUE\``
       : `\`${flag}\` takes no value`
   }
-  return 'these arguments cannot be read'
+  return 'These arguments cannot be parsed'
 }
 
 const otherFolder = 'or choose another folder: `--data DIR`, or FAREBOX_DATA for the files of an assistant.'
@@ -178,8 +186,8 @@ const otherFolder = 'or choose another folder: `--data DIR`, or FAREBOX_DATA for
 const sentences: Readonly<Record<string, (path: string) => [sentence: string, nextStep: string]>> = {
   EACCES: path => [`You don’t have permission for ${path}.`, `Give this user read and write access, ${otherFolder}`],
   EPERM: path => [`You don’t have permission for ${path}.`, `Give this user read and write access, ${otherFolder}`],
-  EEXIST: path => [`${path} is a file, and a folder is needed there.`, `Move it away, ${otherFolder}`],
-  ENOTDIR: path => [`${fileAbove(path)} is a file, and a folder is needed there.`, `Move it away, ${otherFolder}`],
+  EEXIST: path => [`${path} is a file, but must be a folder.`, `Move it away, ${otherFolder}`],
+  ENOTDIR: path => [`${fileAbove(path)} is a file, but must be a folder.`, `Move it away, ${otherFolder}`],
   EROFS: path => [`${path} is on a read-only disk.`, `Make it writable, ${otherFolder}`],
   ENOSPC: path => [`The disk of ${path} is full.`, `Free some space, ${otherFolder}`],
 }

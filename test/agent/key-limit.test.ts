@@ -18,17 +18,17 @@ test.each([
   [
     'a month',
     keyUsdLimitReached({}, month, 0.3),
-    /^The rest of this API key’s USD budget is too small for this call\. 0\.25 USD of 5 USD per UTC month are left; it resets at 2026-12-01T00:00:00\.000Z\./,
+    /^The rest of this API key’s USD budget is too small for this call\. 0\.25 USD of 5 USD per UTC month is left; it resets at 2026-12-01T00:00:00\.000Z\./,
   ],
   [
     'all of its life',
     keyUsdLimitReached({}, { ...month, period: 'lifetime', startsAnewAt: null }),
-    /0\.25 USD of 5 USD in total are left; it does not reset\./,
+    /0\.25 USD of 5 USD in total is left; it does not reset\./,
   ],
   [
     'staking credit',
     keyStakingLimitReached({}, { ...month, currency: 'DIEM', period: 'epoch' }),
-    /staking budget.* 0\.25 of 5 per UTC day are left; it resets at /,
+    /staking budget.* 0\.25 of 5 per UTC day is left; it resets at /,
   ],
   ['a service that says no more', keyUsdLimitReached(), /^The rest of this API key’s USD budget/],
   [

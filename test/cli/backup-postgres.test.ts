@@ -180,7 +180,7 @@ withPostgres('the backup of a PostgreSQL database', cluster => {
     })
     expect(await run(source, 'backup', file)).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('exists already'),
+      stderr: expect.stringContaining('already exists'),
     })
     await writeFile(file, 'no dump')
     expect(await run(await newDatabase(), 'restore', file)).toMatchObject({

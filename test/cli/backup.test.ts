@@ -170,9 +170,9 @@ describe('a backup', () => {
     [
       'a file',
       async () => writeFile(file, 'precious'),
-      ' exists already. Choose another file: a backup never overwrites one.',
+      ' already exists. Choose another file: a backup never overwrites one.',
     ],
-    ['a secret', async () => writeFile(`${file}.secret`, 'precious'), '.secret exists already. Choose another file: '],
+    ['a secret', async () => writeFile(`${file}.secret`, 'precious'), '.secret already exists. Choose another file: '],
     ['an unfinished one', async () => writeFile(`${file}.part`, 'precious'), 'Remove it, unless a backup is running'],
   ])('overwrites nothing: %s', async (_what, make, sentence) => {
     await make()

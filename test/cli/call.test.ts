@@ -53,14 +53,14 @@ test('without wallet and key what is free works, and what is not names the comma
 })
 
 test.each([
-  [['call'], /Say which tool: .*\bchat, /],
+  [['call'], /Name a tool: .*\bchat, /],
   [['call', 'chats', 'x=1'], /no tool `chats`\. Did you mean `chat`\? The tools are .*\bchat, /],
   [['call', 'chat', 'model=m'], /`prompt` is missing/],
   [[...chat, 'foo=1'], /`foo` is not an argument; the arguments are model, prompt, /],
   [[...chat, 'temperature=hot'], /`temperature` must be a number/],
   [[...chat, 'model=n'], /`model` appears twice/],
   [[...chat, 'stray'], /`stray` is not an argument of chat; write arguments as key=value/],
-  [[...chat, '--max-tokens', '5'], /`--max-tokens` is not known/],
+  [[...chat, '--max-tokens', '5'], /Unknown flag `--max-tokens`/],
   [['call', '--list', 'chat', 'x=1'], /`--list` takes one tool/],
 ])('%j is wrong usage, told before anything is opened', async (args, says) => {
   const data = `${temporaryFolder()}/none`

@@ -156,6 +156,6 @@ test('a negative amount is named as what it is', async () => {
   const { code, stderr } = await run(['keys', 'create', '--usd', '-5', '--data', root])
   expect([code, stderr]).toEqual([
     2,
-    expect.stringMatching(/^`--usd` is `-5`, and takes an amount such as 5 or 0\.25, at most 1000000, or 0\. /),
+    expect.stringMatching(/^`--usd` is `-5`; use an amount such as 5 or 0\.25, at most 1000000, or 0\. /),
   ])
 })

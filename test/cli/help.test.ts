@@ -31,7 +31,7 @@ Example:
   List the keys:
     farebox keys list
 
-Run \`farebox help keys\` for its other words.
+Run \`farebox help keys\` for its other subcommands.
 `)
 })
 

@@ -239,7 +239,7 @@ test('a link is followed and stays a link', async () => {
 test.each([
   ['a list in the place of the servers', '{"mcpServers": []}', /line 1: `mcpServers` is not an object/],
   ['a list alone', '\n[]', /line 2: its content is not an object/],
-  ['a name twice', '{"mcpServers": {},\n"mcpServers": {}}', /line 2: `mcpServers` stands there a second time/],
+  ['a name twice', '{"mcpServers": {},\n"mcpServers": {}}', /line 2: `mcpServers` appears twice/],
   ['UTF-16', Buffer.from('{}', 'utf16le').toString('latin1'), /not an object|not valid/],
 ])('%s is not edited', async (_, text, sentence) => {
   const path = join(home, '.cursor/mcp.json')

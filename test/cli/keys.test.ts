@@ -117,7 +117,7 @@ describe('a new secret', () => {
     const { code, stdout } = await keys('rotate-secret')
     expect([code, stdout]).toEqual([
       0,
-      'Created a new secret. The former one is still accepted, until `farebox keys drop-secrets`.\n',
+      'Created a new secret. The former one is still accepted until you run `farebox keys drop-secrets`.\n',
     ])
     const fresh = await created('--account', former.account)
     const freshLink = await link()
@@ -139,7 +139,7 @@ describe('a new secret', () => {
         '1 key may still need a former secret. Replace and revoke them (`farebox keys list` shows which), or repeat this with `--break-keys`.\n',
     })
     await keys('revoke', former.keyId)
-    expect((await keys('drop-secrets')).stdout).toBe('1 former secret dropped, and download links signed before.\n')
+    expect((await keys('drop-secrets')).stdout).toBe('1 former secret dropped. Older download links stop working.\n')
     await served(root, async service => {
       expect(await statusOf(service, fresh.key)).toBe(200)
       expect([await statusOfLink(service, formerLink), await statusOfLink(service, freshLink)]).toEqual([404, 410])
@@ -239,8 +239,8 @@ describe('a secret of the environment', () => {
 })
 
 test.each([
-  [[], 'Choose what to do: `create`, `budget`, `list`, `revoke`, `rotate-secret`, `drop-secrets`. '],
-  [['mend'], '`mend` is not known. The words are `create`, '],
+  [[], 'Name a subcommand: `create`, `budget`, `list`, `revoke`, `rotate-secret`, `drop-secrets`. '],
+  [['mend'], 'Unknown subcommand `mend`. The subcommands are `create`, '],
   [['revoke'], 'The id of the key is missing; '],
   [['create'], '`--usd` is missing: '],
 ])('keys %j is wrong usage', async (args, sentence) => {

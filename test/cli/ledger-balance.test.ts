@@ -93,5 +93,5 @@ test.each(['balance', 'audit', 'export'])('ledger %s of a folder whose ledger is
 
 test('a word too many is wrong usage', async () => {
   const { code, stderr } = await runCommand(['ledger', 'balance', 'ada', 'bob'])
-  expect([code, stderr]).toEqual([2, expect.stringContaining('`bob` is an unexpected argument')])
+  expect([code, stderr]).toEqual([2, expect.stringContaining('Unexpected argument `bob`')])
 })

@@ -156,7 +156,7 @@ test('a command that is killed in the middle loses nothing, and the next one goe
   })
   const ended = once(killed, 'close')
   for await (const text of killed.stderr)
-    if (`${text}`.includes('Folding entries.')) setTimeout(() => killed.kill('SIGKILL'), 150)
+    if (`${text}`.includes('Compacting entries.')) setTimeout(() => killed.kill('SIGKILL'), 150)
   await ended
   expect(killed.signalCode).toBe('SIGKILL')
   const between = await audit(dataFolder(root).database)

@@ -74,11 +74,11 @@ withPostgres('on PostgreSQL', cluster => {
 })
 
 test.each([
-  [['--from', '2026-02-30'], '`--from` is `2026-02-30`, and takes a day'],
-  [['--from', 'yesterday'], '`--from` is `yesterday`, and takes a day'],
+  [['--from', '2026-02-30'], '`--from` is `2026-02-30`; use a day'],
+  [['--from', 'yesterday'], '`--from` is `yesterday`; use a day'],
   [['--from', '2026-11-02', '--to', '2026-11-01'], '`--from` has to be before `--to`'],
   [['--from', '2026-11-01', '--to', '2026-11-01'], '`--from` has to be before `--to`'],
-  [['--to', '2026-01-01T00:00:00+01:00'], '`--to` is `2026-01-01T00:00:00+01:00`, and takes a day'],
+  [['--to', '2026-01-01T00:00:00+01:00'], '`--to` is `2026-01-01T00:00:00+01:00`; use a day'],
 ])('%j is wrong usage', async (args, sentence) => {
   const { code, stderr } = await runCommand(['ledger', 'export', ...args])
   expect([code, stderr.startsWith(sentence)]).toEqual([2, true])

@@ -110,7 +110,7 @@ function sameOnBoth(other: 'home' | 'elsewhere'): void {
     const { code, stdout } = await keys(other, 'rotate-secret', '--break-keys')
     expect([code, stdout]).toEqual([
       0,
-      `The ledger now uses the secret in ${dataFolder(folderOf(other)).secret}. 1 key of another secret stopped working.\n`,
+      `The ledger now uses the secret in ${dataFolder(folderOf(other)).secret}. 1 key with another secret stopped working.\n`,
     ])
     expect((await keys(other, 'list')).stdout).toContain('active  needs a secret that is missing here')
     const fresh = keyFrom(await create(other))

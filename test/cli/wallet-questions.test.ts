@@ -61,7 +61,7 @@ test.each(answers)('approve with %s', async (_, facts, typed, flags, state) => {
     state === 'approved' ? /until .* UTC, in / : /is refused until .* UTC, in .* reverses the denial/s,
   )
   if (state === 'approved')
-    expect((await run(['approve', question.id, '--data', data], ['yes'])).stderr).toContain('is approved already')
+    expect((await run(['approve', question.id, '--data', data], ['yes'])).stderr).toContain('is already approved')
 })
 
 test('approve is needs a terminal', async () => {

@@ -59,7 +59,7 @@ test('create makes an encrypted wallet that pays where the service wants it', as
     code: 0,
     stdout: expect.stringMatching(/^0x[0-9a-fA-F]{40}\n[1-9A-HJ-NP-Za-km-z]{32,44}\n$/),
   })
-  expect(made.stderr).toContain(`takes payments at ${payTo}, in USDC on Base.`)
+  expect(made.stderr).toContain(`accepts payments at ${payTo}, in USDC on Base.`)
   expect(made.stderr).not.toContain(attacker)
   expect(made.stderr).toContain('do not send it real USDC')
   const keys = await unlockKeyFile(data, passphrase)
@@ -279,7 +279,7 @@ test('status says how credit is refilled, and what has become of it', async () =
     ...{ FAREBOX_REFILL_BELOW_USD: '1', FAREBOX_REFILL_BY_USD: '5' },
   }
   const status = async () => (await run(['status', '--data', folder], null, env)).stdout
-  expect(await status()).toContain('\nrefills credit below 1.00 USD by 5.00 USD\n')
+  expect(await status()).toContain('\ntops up by 5.00 USD when the credit is below 1.00 USD\n')
   const see = () =>
     wallet.refill(
       { balanceMicroUsd: usd(0.2), agoMs: () => 0 },
@@ -293,7 +293,7 @@ test('status says how credit is refilled, and what has become of it', async () =
     /by 5\.00 USD; refills have stopped: The refill pay_\S+ of 5\.00 USD did not show .*start --data '[^']+'` to resume them\n/,
   )
   await run(['start', '--data', folder], [])
-  expect(await status()).toContain('\nrefills credit below 1.00 USD by 5.00 USD\n')
+  expect(await status()).toContain('\ntops up by 5.00 USD when the credit is below 1.00 USD\n')
   expect((await run(['status', '--data', folder], null, { FAREBOX_WALLET_KEY: secret })).stdout).not.toContain(
     'refills',
   )

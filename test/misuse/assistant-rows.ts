@@ -17,7 +17,7 @@ import {
 /** The mistakes of a user of an assistant. */
 export const assistantMistakes: readonly Mistake[] = [
   // wallet
-  usage('wallet', 'Choose what to do', '`create`', '`farebox wallet --help`'),
+  usage('wallet', 'Name a subcommand', '`create`', '`farebox wallet --help`'),
   usage('wallet statsu', '`statsu`', '`status`', '`farebox wallet --help`'),
   fails('wallet status', 'no wallet in {folder}/wallet', '`--data`', 'wallet create', { env: walletDir }),
   usage('wallet address --rail bitcoin', '`bitcoin`', '`base` or `solana`', '--help'),
@@ -55,7 +55,7 @@ export const assistantMistakes: readonly Mistake[] = [
     answers: [],
     before: withWallet,
   }),
-  fails('wallet export', 'passphrase', null, 'again', {
+  fails('wallet export', 'passphrase', null, 'Check the passphrase', {
     env: walletDir,
     answers: ['not the passphrase'],
     before: withWallet,
@@ -114,7 +114,7 @@ export const assistantMistakes: readonly Mistake[] = [
     before: takenPort,
   }),
   fails('proxy --port 0', 'neither a wallet', 'FAREBOX_API_KEY', 'wallet create', { env: noService }),
-  usage('call', 'Say which tool', 'chat', '--help'),
+  usage('call', 'Name a tool', 'chat', '--help'),
   usage('call chta prompt=hi', '`chta`', 'Did you mean `chat`?', '--help'),
   usage('call chat model=m', '`prompt` is missing', 'string', '--list chat'),
   usage('call chat model=m promt=hi', '`promt`', 'prompt', '--list chat'),

@@ -30,13 +30,13 @@ export const serviceMistakes: readonly Mistake[] = [
     'Choose another port',
     { before: takenPort },
   ),
-  fails('up --once --data {path}', '{path} is a file', 'a folder is needed', '`--data DIR`', {
+  fails('up --once --data {path}', '{path} is a file', 'must be a folder', '`--data DIR`', {
     before: file('a-file', ''),
   }),
   // serve and init
-  fails('serve --config {folder}/none.yaml', 'no {folder}/none.yaml', '`--config`', 'Create one with `farebox init`'),
+  fails('serve --config {folder}/none.yaml', '{folder}/none.yaml', '`--config`', 'Create it with `farebox init`'),
   usage('serve --config=', '`--config` is empty', 'a file', '--help'),
-  fails('serve --config {folder}', '{folder} is a folder', 'farebox.yaml', 'Give the file'),
+  fails('serve --config {folder}', '{folder} is a folder', 'farebox.yaml', 'Name a file'),
   usage('serve --workers 0', '`0`', 'from 1 to', '`farebox serve --help`'),
   usage('serve --log-level loud', '`loud`', 'error, warn', '`farebox serve --help`'),
   fails('serve --check --config {path}', ':1:9', 'end it with ]', '`farebox serve --check', {
@@ -62,7 +62,7 @@ export const serviceMistakes: readonly Mistake[] = [
   // doctor
   usage('doctor --assistant --config x', '`--config`', 'applies to a service', '`farebox doctor --help`'),
   // keys and ledger
-  usage('keys', 'Choose what to do', '`create`', '`farebox keys --help`'),
+  usage('keys', 'Name a subcommand', '`create`', '`farebox keys --help`'),
   usage('keys creat', '`creat`', '`create`', '`farebox keys --help`'),
   usage('keys create --data {folder}/service', '`--usd` is missing', 'such as 5', '`farebox keys --help`'),
   usage('keys create --usd five --data {folder}/service', '`five`', 'such as 5 or 0.25', '--help'),
@@ -92,11 +92,11 @@ export const serviceMistakes: readonly Mistake[] = [
     'before `--to`',
     '--help',
   ),
-  fails('ledger audit --data {path}', '{path}', 'a folder is needed', '`--data DIR`', { before: file('a-file', '') }),
+  fails('ledger audit --data {path}', '{path}', 'must be a folder', '`--data DIR`', { before: file('a-file', '') }),
   // console, customers and usage
   usage('console --role boss', '`boss`', 'read, support, owner', '`farebox console --help`'),
   fails('console --data {folder}/service', '{folder}/service', '`--data`', 'Start it with `farebox serve`'),
-  usage('customers', 'Choose what to do', '`list`', '`farebox customers --help`'),
+  usage('customers', 'Name a subcommand', '`list`', '`farebox customers --help`'),
   usage('customers shwo', '`shwo`', 'Did you mean `show`?', '`farebox customers --help`'),
   usage('customers show --data {folder}/service', 'The customer is missing', null, '--help', { before: withLedger }),
   fails('customers show nobody --data {folder}/service', '`nobody`', 'give a', '`farebox customers list`', {
@@ -128,14 +128,14 @@ export const serviceMistakes: readonly Mistake[] = [
     before: withLedger,
   }),
   // backup and restore
-  usage('backup --data {folder}/service', 'FILE is missing', 'such as', '`farebox backup --help`'),
+  usage('backup --data {folder}/service', 'FILE is missing', 'for example', '`farebox backup --help`'),
   fails(
     'backup {folder}/copy.db --data {folder}/service',
     '{folder}/service',
     '`--data`',
     'Start one with `farebox up`',
   ),
-  fails('backup {path} --data {folder}/service', '{path} exists', 'never overwrites', 'Choose another file', {
+  fails('backup {path} --data {folder}/service', '{path} already exists', 'never overwrites', 'Choose another file', {
     before: async place => ({ ...(await withLedger(place)), ...(await file('copy.db', '')(place)) }),
   }),
   fails('backup {folder}/none/copy.db --data {folder}/service', 'no folder {folder}/none', null, 'Create it', {

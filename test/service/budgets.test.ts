@@ -69,7 +69,7 @@ describe('a key with a budget', () => {
       startsAnewAt: '2026-11-22T00:00:00.000Z',
     }
     const said =
-      '0.00054 of its budget of 0.0015 USD per UTC day are left; it resets at 2026-11-22T00:00:00.000Z. This call needs 0.00\\d+.'
+      '0.00054 of its budget of 0.0015 USD per UTC day is left; it resets at 2026-11-22T00:00:00.000Z. This call needs 0.00\\d+.'
     const body = { error: expect.stringMatching(new RegExp(`^${usdLimit} .+ ${said}$`)), budget }
     expect([refused.status, await refused.json()]).toEqual([402, body])
     expect(paymentRequired.parse(refused.headers.get('payment-required') ?? '')?.accepts).toEqual([])

@@ -306,5 +306,5 @@ function saidOf({ currency, period, limit, left, startsAnewAt }: NonNullable<Key
   const unit = currency === 'USD' ? ' USD' : ''
   const startMs = startsAnewAt === null ? Number.NaN : Date.parse(startsAnewAt)
   const start = Number.isNaN(startMs) ? 'it does not reset' : `it resets at ${new Date(startMs).toISOString()}`
-  return `${left}${unit} of ${limit}${unit} ${periods[period]} ${left === 1 ? 'is' : 'are'} left; ${start}.`
+  return `${left}${unit} of ${limit}${unit} ${periods[period]} is left; ${start}.`
 }

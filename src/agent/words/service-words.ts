@@ -32,7 +32,7 @@ export const serviceWords: Readonly<Record<string, readonly [string, string]>> =
   UNAUTHORIZED: ['The service does not allow this caller to do this.', 'Try another way, such as another model.'],
   API_ACCESS_DISABLED: [
     'The service’s operator has disabled API access for this account.',
-    'Ask the user to contact the operator. Neither a repeat nor a top-up helps.',
+    'Ask the user to contact the operator. Retrying or topping up does not help.',
   ],
   X402_ACCESS_DISABLED: [
     'The service’s operator has disabled API access for this account; nothing was taken.',

@@ -140,7 +140,7 @@ async function archiveMonth(ledger: LedgerPlace, { fromMs, toMs }: CompactedMont
 
 async function folded(store: FoldingStore, beforeMs: number, { note }: CompactionOrder): Promise<void> {
   const { compactLedger } = await import('#ledger/compact/compact-ledger.ts')
-  note('Folding entries.')
+  note('Compacting entries.')
   await compactLedger(store, beforeMs)
 }
 
@@ -149,7 +149,7 @@ async function sameAudit(ledger: LedgerPlace, before: AuditReport, order: Compac
   const after = await soundAudit(ledger, order)
   if (ledger.database.engine === 'postgres' || moneyOf(after) === moneyOf(before)) return after
   throw new CliError(
-    'The ledger adds up, but to other sums than before it was compacted.',
+    'The ledger adds up, but its sums are not those from before it was compacted.',
     'Do not start the service. Restore your last backup, and keep this ledger to find the reason.',
   )
 }

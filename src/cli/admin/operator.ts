@@ -94,7 +94,7 @@ const Listed = z.array(
 )
 
 /** Of an act that the service received. */
-const lost = 'The service’s answer was lost: whether it did this is not known.'
+const lost = 'The service’s answer was lost, so it is unknown whether this was done.'
 const lookFirst = 'Repeat it only if `farebox customers log` does not show it.'
 
 /** Asks the running service. If it has just ended, `reopen` finds who has the folder now. */

@@ -31,7 +31,7 @@ export async function rotateSecret(ledger: LedgerPlace, breakKeys: boolean): Pro
     await opened.noteSecret(rotated, 'secret.rotate')
     const [, ...former] = rotated
     const kept = former.length === 1 ? 'The former one is' : `${former.length} former ones are`
-    return `Created a new secret. ${kept} still accepted, until \`farebox keys drop-secrets\`.`
+    return `Created a new secret. ${kept} still accepted until you run \`farebox keys drop-secrets\`.`
   } finally {
     await opened.close()
   }
@@ -47,7 +47,7 @@ async function replaceLostSecret(ledger: LedgerPlace): Promise<string> {
     await opened.replaceSecret(secrets)
     const { missing } = await opened.needs()
     const where = ledger.env.FAREBOX_SECRET ? 'FAREBOX_SECRET' : ledger.folder.secret
-    const ended = missing > 0 ? ` ${counted(missing, 'key')} of another secret stopped working.` : ''
+    const ended = missing > 0 ? ` ${counted(missing, 'key')} with another secret stopped working.` : ''
     return `The ledger now uses the secret in ${where}.${ended}`
   } finally {
     await opened.close()
@@ -73,7 +73,7 @@ export async function dropSecrets(ledger: LedgerPlace, breakKeys: boolean): Prom
     await opened.noteDrop(secrets)
     await writeFolderSecrets(ledger.folder, [secrets[0]])
     const ended = former > 0 ? ` ${counted(former, 'key')} stopped working.` : ''
-    return `${counted(secrets.length - 1, 'former secret')} dropped, and download links signed before.${ended}`
+    return `${counted(secrets.length - 1, 'former secret')} dropped. Older download links stop working.${ended}`
   } finally {
     await opened.close()
   }

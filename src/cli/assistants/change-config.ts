@@ -72,8 +72,8 @@ async function planned(client: AssistantClient, change: Change, file: ConfigFile
   const { mark, text } = withoutMark(file.text ?? '')
   const old = await entryIn(client, text)
   if (old !== undefined && !isOurs(old)) {
-    const sentence = `${file.path} has another server with the name farebox.`
-    throw new CliError(sentence, 'Rename or remove it there, then repeat this. Nothing was changed.')
+    const sentence = `${file.path} already has another server named farebox.`
+    throw new CliError(sentence, 'Rename or remove it there, then try again. Nothing was changed.')
   }
   const hadEntry = old !== undefined
   const edit = (before: string) =>
@@ -108,7 +108,7 @@ async function originalOf(
 function inWords(error: unknown, { path }: ConfigFile): unknown {
   if (!(error instanceof ConfigFault)) return error
   const sentence = `${path}, line ${error.line}: ${error.message}.`
-  return new CliError(sentence, 'Correct it in an editor, then repeat this. Nothing was changed.')
+  return new CliError(sentence, 'Correct it in an editor, then try again. Nothing was changed.')
 }
 
 function show({ done, lines }: Plan, { path, text }: ConfigFile, io: CommandIo): void {
@@ -174,9 +174,9 @@ function sayWhatNext(
 
 /** How the wallet comes to be, if there is none yet. */
 function sayWallet({ args, env: { FAREBOX_BASE_URL: service } }: StartCommand): string {
-  const offered = 'Then ask for something that costs money: without a wallet, a page on this machine makes one.'
+  const offered = 'Then ask for something that costs money. If there is no wallet, a page on this machine creates one.'
   if (service !== undefined && isLoopback(new URL(service).hostname)) return offered
   const at = args.indexOf('--data')
   const data = at < 0 ? '' : ` --data ${inShell(args[at + 1] ?? '')}`
-  return `${offered} To make it in this terminal, run \`farebox wallet create --service ${service ?? 'URL'}${data}\`.`
+  return `${offered} To create it in this terminal, run \`farebox wallet create --service ${service ?? 'URL'}${data}\`.`
 }

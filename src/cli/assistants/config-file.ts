@@ -52,7 +52,7 @@ export function readConfig(path: string): ConfigFile {
     if (!(error instanceof TypeError)) throw error
     throw new CliError(
       `${path} is not written in UTF-8.`,
-      'Save it as UTF-8 in an editor, then repeat this. Nothing was changed.',
+      'Save it as UTF-8 in an editor, then try again. Nothing was changed.',
     )
   }
 }
@@ -112,7 +112,7 @@ function requireUnchanged({ path, text }: ConfigFile): void {
   if (readConfig(path).text === text) return
   throw new CliError(
     `${path} has changed in the meantime.`,
-    'Quit the client if it is running, then repeat this. Nothing was changed.',
+    'Quit the client if it is running, then try again. Nothing was changed.',
   )
 }
 

@@ -100,7 +100,7 @@ function treeOf(text: string): Node {
       lineAt(text, first.offset),
       `it is not valid JSON (${words(printParseErrorCode(first.error))})`,
     )
-  if (!root) throw new ConfigFault(1, 'it has no JSON in it')
+  if (!root) throw new ConfigFault(1, 'it contains no JSON')
   return root
 }
 
@@ -115,7 +115,7 @@ function nodeAt(text: string, path: Path): Node | undefined {
   for (const [depth, name] of path.entries()) {
     if (node.type !== 'object') throw notAnObject(text, node, path.slice(0, depth))
     const named: Node[] = (node.children ?? []).filter(({ children }) => children?.[0]?.value === name)
-    if (named[1]) throw new ConfigFault(lineAt(text, named[1].offset), `\`${name}\` stands there a second time`)
+    if (named[1]) throw new ConfigFault(lineAt(text, named[1].offset), `\`${name}\` appears twice`)
     node = named[0]?.children?.[1]
     if (!node) return undefined
   }

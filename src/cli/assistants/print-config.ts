@@ -10,7 +10,7 @@ export function clientNamed(command: string, what: string, name: string): Assist
   const found = assistantClients.find(client => client.name === name)
   if (found) return found
   const names = assistantClients.map(client => client.name).join(', ')
-  throw wrongUsage(command, `${what} does not know \`${name.slice(0, wordCharacters)}\`; it takes one of ${names}`)
+  throw wrongUsage(command, `${what} does not support \`${name.slice(0, wordCharacters)}\`; the clients are ${names}`)
 }
 
 /** Prints a client's configuration: its location on stderr, the text alone on stdout. Reads no key. */

@@ -20,7 +20,7 @@ const isUnpackedByNpx = (path: string): boolean => path.includes(`${sep}_npx${se
 /** Returns the warning for an installation that npx may delete; null for a permanent one. */
 export const unpackedByNpx = ({ args: [launcher = ''] }: Pick<StartCommand, 'args'>): string | null =>
   isUnpackedByNpx(launcher)
-    ? 'This copy of farebox was unpacked by npx and may be deleted: install farebox with `npm install -g`, then repeat this.'
+    ? 'This copy of farebox was unpacked by npx and may be deleted: install farebox with `npm install -g`, then try again.'
     : null
 
 /** Starts this installation by its path, because desktop programs have no usable PATH. */

@@ -43,7 +43,7 @@ export async function restoreSqlite(
   if ((await kindOfBackup(path)) === 'postgres') {
     throw new CliError(
       'This is a backup of a ledger in PostgreSQL.',
-      'Set DATABASE_URL to an empty database, then repeat this.',
+      'Set DATABASE_URL to an empty database, then try again.',
     )
   }
   const [{ requireIntactFile, writeWhole }, { lockFolderOf }] = await Promise.all([
@@ -122,7 +122,7 @@ export function backupFailure(error: unknown, path: string): unknown {
     const unfinished = about.endsWith('.part')
     return unfinished
       ? new CliError(`There is an unfinished backup at ${about}.`, 'Remove it, unless a backup is running right now.')
-      : new CliError(`${about} exists already.`, 'Choose another file: a backup never overwrites one.')
+      : new CliError(`${about} already exists.`, 'Choose another file: a backup never overwrites one.')
   }
   if (code === 'ENOENT')
     return new CliError(`There is no folder ${dirname(path)}.`, 'Create it, or choose another file.')

@@ -33,7 +33,7 @@ export const backup: Command = {
     })
     const [file] = positionals
     if (file === undefined)
-      throw wrongUsage('farebox backup', 'The new FILE is missing, such as `farebox backup ledger.db`')
+      throw wrongUsage('farebox backup', 'FILE is missing; for example, `farebox backup ledger.db`')
     const ledger = await servicePlaceOf(values.data, io.env)
     const withSecret = values['with-secret']
     const { database } = ledger

@@ -64,7 +64,7 @@ export const call: Command = {
     })
     const [toolName, ...words] = positionals
     if (values.list) return list(toolName, words, values.json, io)
-    if (toolName === undefined) throw wrongUsage(name, `Say which tool: ${toolNames()}`)
+    if (toolName === undefined) throw wrongUsage(name, `Name a tool: ${toolNames()}`)
     const tool = await toolCalled(toolName)
     const given = checked(tool, readToolArguments(name, tool, words))
     const { settings, problems } = readSettings(withDataFlag(io.env, values.data))

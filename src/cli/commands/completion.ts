@@ -21,7 +21,7 @@ export const completion: Command = {
         name,
         shell === ''
           ? 'Name the shell: bash, zsh or fish'
-          : `SHELL is \`${shell.slice(0, wordCharacters)}\`, and takes bash, zsh or fish`,
+          : `SHELL is \`${shell.slice(0, wordCharacters)}\`; use bash, zsh or fish`,
       )
     const { commands } = await import('../commands.ts')
     io.output.print(write(await Promise.all(commands.map(wordsOf))))

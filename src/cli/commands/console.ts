@@ -60,7 +60,7 @@ export const operatorsConsole: Command = {
     const running = await runningService(folder)
     if (!running)
       throw new CliError(
-        `No service runs on the folder ${folder.root}.`,
+        `No service is running in ${folder.root}.`,
         'Start it with `farebox serve`, or give its folder with `--data`.',
       )
     if (values['sign-out']) {
@@ -85,7 +85,7 @@ export const operatorsConsole: Command = {
 function roleOf(given: string | undefined) {
   const role = operatorRoles.find(each => each === given)
   if (given === undefined || role) return role
-  throw wrongValue(name, 'role', given, operatorRoles.join(', '))
+  throw wrongValue(name, 'role', given, `one of ${operatorRoles.join(', ')}`)
 }
 
 const words: Readonly<Record<string, (args: readonly string[], io: CommandIo) => Promise<number>>> = {
@@ -111,13 +111,13 @@ const words: Readonly<Record<string, (args: readonly string[], io: CommandIo) =>
       operation: 'operator.reset',
       input: (operator, { why }) => ({ operator, ...why }),
       said: operator =>
-        `${operator} is signed out, and signs in by a link again: \`farebox console --as ${operator}\`.`,
+        `${operator} is signed out, and needs a new link to sign in: \`farebox console --as ${operator}\`.`,
     }),
   remove: (args, io) =>
     change(args, io, {
       operation: 'operator.remove',
       input: (operator, { why }) => ({ operator, ...why }),
-      said: operator => `${operator} is signed out, and no operator any more.`,
+      said: operator => `${operator} is signed out, and is no longer an operator.`,
     }),
 }
 

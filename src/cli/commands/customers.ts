@@ -117,7 +117,7 @@ const required = (what: string, value: string | undefined): string => {
 function choice<Choice extends string>(flag: string, value: string, choices: readonly Choice[]): Choice {
   const found = choices.find(each => each === value)
   if (found) return found
-  throw wrongValue(name, flag, value, choices.join(', '))
+  throw wrongValue(name, flag, value, `one of ${choices.join(', ')}`)
 }
 
 /** Texts of operators may have been pasted from anywhere, so no terminal obeys them. */
@@ -241,7 +241,7 @@ async function create(args: readonly string[], io: CommandIo): Promise<number> {
   const plan = values.plan === undefined ? undefined : choice('plan', values.plan, planNames)
   const order = { name: required('The name', positionals[0]), ...given({ email, note, plan, reason }) }
   const answer = await operate('customer.create', order, values, io)
-  return told(values, io, answer, `Made customer ${answer.customer}.`)
+  return told(values, io, answer, `Created customer ${answer.customer}.`)
 }
 
 async function rename(args: readonly string[], io: CommandIo): Promise<number> {
@@ -262,7 +262,7 @@ async function credit(args: readonly string[], io: CommandIo): Promise<number> {
   const id = values.id ?? randomUUID()
   const answer = await operate('customer.credit', { customer, usd, reason, id }, values, io).catch(error => {
     throw error instanceof AnswerLost
-      ? new CliError(error.message, `Repeat it with \`--id ${id}\`: it is credited once.`)
+      ? new CliError(error.message, `Repeat it with \`--id ${id}\`; the credit is given only once.`)
       : error
   })
   const balance = `the balance is ${answer.balanceUsd} USD (id ${answer.id}).`
@@ -292,7 +292,12 @@ async function suspend(args: readonly string[], io: CommandIo): Promise<number> 
   })
   const order = { customer: required('The customer', positionals[0]), reason: required('`--reason`', values.reason) }
   const answer = await operate('customer.suspend', order, values, io)
-  return told(values, io, answer, `Suspended ${answer.customer}. What runs ends within seconds; the rest is refused.`)
+  return told(
+    values,
+    io,
+    answer,
+    `Suspended ${answer.customer}. Running calls end within seconds, and new ones are refused.`,
+  )
 }
 
 async function resume(args: readonly string[], io: CommandIo): Promise<number> {

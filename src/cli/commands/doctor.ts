@@ -64,7 +64,7 @@ async function tellFindings(found: readonly Finding[], isJson: boolean, { output
   if (isJson) for (const finding of typed) output.printJson(finding)
   else for (const line of await findingLines(typed, output)) output.print(line)
   const count = found.filter(({ state }) => state === 'broken').length
-  if (count && !isJson) output.note(`${count === 1 ? 'One thing is' : `${count} things are`} broken.`)
+  if (count && !isJson) output.note(count === 1 ? 'There is one problem.' : `There are ${count} problems.`)
   return count ? 1 : 0
 }
 
@@ -99,7 +99,7 @@ async function lookAtConfig(path: string, isNamed: boolean, { env }: CommandIo) 
     return {
       config,
       findings: [
-        ok('configuration', `${path} is whole, with ${models.length === 1 ? 'one model' : `${models.length} models`}.`),
+        ok('configuration', `${path} is valid, with ${models.length === 1 ? 'one model' : `${models.length} models`}.`),
         ...(proxies
           ? [{ check: 'proxies', state: proxies.next ? ('note' as const) : ('ok' as const), ...proxies }]
           : []),
@@ -118,7 +118,7 @@ async function faultsIn(path: string, isNamed: boolean, error: unknown): Promise
     return faults.map(fault => broken(check, faultLine(path, fault), 'Fix it.'))
   }
   if (!(error instanceof CliError)) throw error
-  const isAbsent = error.message === `There is no ${path}.` && !isNamed
+  const isAbsent = error.message === `${path} does not exist.` && !isNamed
   return [(isAbsent ? note : broken)(check, error.message, error.nextStep)]
 }
 

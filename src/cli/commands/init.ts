@@ -70,7 +70,7 @@ async function writeNew(path: string, text: string): Promise<void> {
     await writeFile(path, text, { flag: 'wx', mode: 0o600 })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') throw new CliError(`There is a ${path} already.`, 'Choose another file with `--config`.')
+    if (code === 'EEXIST') throw new CliError(`${path} already exists.`, 'Choose another file with `--config`.')
     if (code === 'ENOENT')
       throw new CliError(`There is no folder ${dirname(path)}.`, 'Create it, or choose another file with `--config`.')
     throw new CliError(`${path} cannot be written (${code}).`, 'Choose another file with `--config`.')

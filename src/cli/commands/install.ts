@@ -68,11 +68,11 @@ export const install: Command = {
     }
     const client = clientNamed(name, '`farebox install`', wanted)
     if (values.json && !values.yes && !values.print)
-      throw wrongUsage(name, '`--json` shows no change to be asked about: give `--yes` or `--print` with it')
+      throw wrongUsage(name, 'With `--json`, farebox cannot ask you to confirm; add `--yes` or `--print`')
     const forEntry = ['service', 'local', 'data', 'tools', 'passphrase-file', 'api-key', 'set'] as const
     const useless = forEntry.find(flag => values.uninstall && isGiven(values[flag]))
-    if (useless !== undefined) throw wrongUsage(name, `\`--uninstall\` takes no \`--${useless}\``)
-    if (values.yes && values.print) throw wrongUsage(name, '`--yes` writes and `--print` does not: give one of them')
+    if (useless !== undefined) throw wrongUsage(name, `\`--uninstall\` cannot be combined with \`--${useless}\``)
+    if (values.yes && values.print) throw wrongUsage(name, 'Choose one of `--yes` and `--print`')
     if (values.tools !== undefined) await requireTools(values.tools)
     const { changeConfig } = await import('../assistants/change-config.ts')
     const start = startOf(client, { ...values, ...(await localOf(values)) }, io)
@@ -107,7 +107,7 @@ function wrapped(names: readonly string[]): string {
 async function localOf({ local, service, data }: { local?: string; service?: string; data?: string }) {
   if (local === undefined) return {}
   if (service !== undefined || data !== undefined)
-    throw wrongUsage(name, '`--local` names the service and the folder: leave `--service` and `--data` out')
+    throw wrongUsage(name, '`--local` sets the service and the folder; leave out `--service` and `--data`')
   const [{ dataFolder }, { runningService }] = await Promise.all([
     import('../data/data-folder.ts'),
     import('../data/service-admin.ts'),
@@ -115,7 +115,7 @@ async function localOf({ local, service, data }: { local?: string; service?: str
   const folder = dataFolder(local)
   const running = await runningService(folder)
   if (!running)
-    throw new CliError(`No service is running in ${folder.root}.`, 'Start it with `farebox up`, then repeat this.')
+    throw new CliError(`No service is running in ${folder.root}.`, 'Start it with `farebox up`, then try again.')
   return { service: `${running.url}/api/v1`, data: join(folder.root, 'assistant') }
 }
 
@@ -136,7 +136,7 @@ function startOf(client: AssistantClient, given: Given, io: CommandIo): StartCom
     const [, variable = '', value = ''] = /^([A-Z_]+)=(.*)$/s.exec(setting) ?? []
     if (variable === '') throw wrongUsage(name, '`--set` takes NAME=VALUE, such as FAREBOX_MAX_DAY_USD=5')
     if (!maySet(variable))
-      throw wrongUsage(name, `\`--set\` does not take ${variable}: it takes ${settable.join(', ')}`)
+      throw wrongUsage(name, `\`--set\` does not accept ${variable}; it accepts ${settable.join(', ')}`)
     env[variable] = value
   }
   const { problems } = readSettings(env)

@@ -58,7 +58,7 @@ async function env(args: readonly string[], io: CommandIo): Promise<number> {
   const folder = dataFolder(values.data)
   const running = await runningService(folder)
   if (!running)
-    throw new CliError(`No service is running in ${folder.root}.`, 'Start it with `farebox up`, then repeat this.')
+    throw new CliError(`No service is running in ${folder.root}.`, 'Start it with `farebox up`, then try again.')
   const variables = {
     FAREBOX_BASE_URL: `${running.url}/api/v1`,
     FAREBOX_DATA: folder.agent,

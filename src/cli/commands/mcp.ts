@@ -83,7 +83,7 @@ export const mcp: Command = {
     }
     const port = integerFlag(name, 'port', values.port, 0, 65_535)
     if (!values.http && (port !== undefined || values.json)) {
-      throw wrongUsage(name, '`--port` and `--json` belong to `--http`')
+      throw wrongUsage(name, '`--port` and `--json` need `--http`')
     }
     const passphrase = await givenPassphrase(name, values, io.env, values.http ? undefined : firstFreeDescriptor)
     const options = {

@@ -46,7 +46,7 @@ export const serve: Command = {
         'log-level': { type: 'string' },
       },
     })
-    if (values.json && !values.check) throw wrongUsage(name, '`--json` belongs to `--check`')
+    if (values.json && !values.check) throw wrongUsage(name, '`--json` needs `--check`')
     const asked = levelOf(values['log-level'])
     const count = integerFlag(name, 'workers', values.workers, 1, mostWorkers) ?? 1
     const path = configPath(values.config, io.env)
@@ -100,7 +100,7 @@ function levelOf(text: string | undefined): Level | undefined {
   if (text === undefined) return undefined
   const level = levels.find(each => each === text)
   if (level) return level
-  throw wrongValue(name, 'log-level', text, levels.join(', '))
+  throw wrongValue(name, 'log-level', text, `one of ${levels.join(', ')}`)
 }
 
 const nothing = () => undefined

@@ -107,7 +107,7 @@ const cellOf = (row: Row, column: string): string | null => {
 function waysOf(list: string): Way[] {
   const found = list.split(',').map(word => ways.find(way => way === word.trim()))
   if (found.every(way => way !== undefined)) return [...new Set(found)] as Way[]
-  throw wrongValue(name, 'by', list, 'customer, model and day, separated by commas')
+  throw wrongValue(name, 'by', list, 'customer, model or day, or several of them separated by commas')
 }
 
 async function everyRow(order: OperatorInput<'usage'>, data: string | undefined, io: CommandIo) {

@@ -41,7 +41,7 @@ function isAlive(pid: number): boolean {
 
 const adminTimeoutMs = 15_000
 
-const noAnswer = ['The service of this folder does not answer.', 'Start it again, then repeat this.'] as const
+const noAnswer = ['The service of this folder does not answer.', 'Start it again, then try again.'] as const
 
 /** Its port is closed, so it received no request: it is just ending, or was killed. */
 export class ServiceGone extends CliError {}

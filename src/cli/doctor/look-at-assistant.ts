@@ -62,7 +62,7 @@ async function unreadVariables(env: CommandIo['env']): Promise<Finding[]> {
   return unreadVariables(Object.keys(env)).map(({ name, near }) =>
     note(
       'settings',
-      `Nothing reads ${name}.`,
+      `farebox does not read ${name}.`,
       near === undefined ? 'Remove it, if it was meant for farebox.' : `Did you mean ${near}?`,
     ),
   )
@@ -89,7 +89,7 @@ async function foldersOf({ outputFolder }: AgentSettings, folder: string): Promi
   const why = outputFolder === undefined ? 'because FAREBOX_OUTPUT_DIR is not set' : 'by FAREBOX_OUTPUT_DIR'
   return [
     (await mayBeMade(output))
-      ? ok('files', `Files are saved in ${output}, ${why}. Tools read files only from there.`)
+      ? ok('files', `Files are saved in ${output}, ${why}. Tools read files only from that folder.`)
       : broken(
           'files',
           `This user may not write to ${output}.`,
@@ -146,7 +146,7 @@ function clockOf({ atMs }: Told, askedAtMs: number): Finding[] {
     broken(
       'clock',
       `This machine is ${seconds} s ${skewMs > 0 ? 'behind' : 'ahead of'} the service.`,
-      'Set the clock: with it, a wallet cannot sign in.',
+      'Set the clock: until then, a wallet cannot sign in.',
     ),
   ]
 }

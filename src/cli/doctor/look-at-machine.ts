@@ -83,17 +83,17 @@ function wantedBy(file: ConfigFile | null): Wanted[] {
   )
   return [
     ...[...new Set(engines)].flatMap(engine => (Object.hasOwn(ofEngines, engine) ? (ofEngines[engine] ?? []) : [])),
-    ...(file.pages?.engine === 'web' ? [{ packages: ['defuddle', 'linkedom'], neededFor: 'Pages of the web' }] : []),
-    ...(file.faces ? [{ packages: ['@vladmandic/human', 'sharp'], neededFor: 'Looking for faces' }] : []),
+    ...(file.pages?.engine === 'web' ? [{ packages: ['defuddle', 'linkedom'], neededFor: 'Web pages' }] : []),
+    ...(file.faces ? [{ packages: ['@vladmandic/human', 'sharp'], neededFor: 'Face detection' }] : []),
     ...(file.moderation
       ? [
           {
             packages: file.moderation.engine === 'nsfwjs' ? nsfwPackages : ['sharp'],
-            neededFor: 'Moderation of images',
+            neededFor: 'Image moderation',
           },
         ]
       : []),
-    ...(file.valkey ? [{ packages: ['redis'], neededFor: 'Limits that processes share' }] : []),
+    ...(file.valkey ? [{ packages: ['redis'], neededFor: 'Shared limits' }] : []),
   ]
 }
 

@@ -16,7 +16,12 @@ export async function lookAtMedia(media: MediaOptions): Promise<Finding[]> {
   const bucket = new Bucket(options)
   try {
     await lookAtBucket(bucket, prefix)
-    return [ok(check, `${bucket.place.replace(/^t/, 'T')} answers. A start also writes and deletes a file there.`)]
+    return [
+      ok(
+        check,
+        `${bucket.place.replace(/^t/, 'T')} answers. At startup, the service also writes and deletes a file there.`,
+      ),
+    ]
   } catch (error) {
     if (!(error instanceof MediaUnusable)) throw error
     return [broken(check, error.fact, error.nextStep)]

@@ -38,8 +38,8 @@ function serversOf({ models, search, transcriber, moderation }: ConfigFile): Ser
   const all = models as unknown as { id: string; upstreams: { engine: string; baseUrl?: string; apiKey?: string }[] }[]
   for (const { id, upstreams } of all) for (const upstream of upstreams) add(upstream, id)
   if (search?.engine === 'searxng') add(search, 'searches')
-  if (transcriber?.engine === 'openai') add(transcriber as { engine: string; baseUrl: string }, 'words of videos')
-  if (moderation?.engine === 'openai') add(moderation as { engine: string; baseUrl: string }, 'moderation of images')
+  if (transcriber?.engine === 'openai') add(transcriber as { engine: string; baseUrl: string }, 'video transcripts')
+  if (moderation?.engine === 'openai') add(moderation as { engine: string; baseUrl: string }, 'image moderation')
   return [...servers.values()]
 }
 

@@ -54,7 +54,7 @@ const nobody = (folder: string): Finding =>
   note(
     check,
     `Paid calls are not possible: FAREBOX_API_KEY is not set, and there is no wallet in ${folder}.`,
-    'Set a key, or run `farebox wallet create --service URL`. Free tools work without.',
+    'Set a key, or run `farebox wallet create --service URL`. Free tools work without them.',
   )
 
 const capsCheck = 'caps'

@@ -21,10 +21,13 @@ async function textOf(path: string): Promise<string> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') {
-      throw new CliError(`There is no ${path}.`, 'Create one with `farebox init`, or give yours with `--config`.')
+      throw new CliError(
+        `${path} does not exist.`,
+        'Create it with `farebox init`, or name another file with `--config`.',
+      )
     }
     if (code === 'EISDIR')
-      throw new CliError(`${path} is a folder.`, 'Give the file in it: `--config FILE`, usually farebox.yaml.')
+      throw new CliError(`${path} is a folder.`, 'Name a file in it with `--config FILE`, usually farebox.yaml.')
     throw new CliError(`${path} cannot be read (${code}).`, 'Check its permissions.')
   }
 }
@@ -38,10 +41,13 @@ export async function orTellFaults<Value>(path: string, output: Output, run: () 
     if (!faults) throw error
     const { faultLine } = await import('#service/config/config-values.ts')
     for (const fault of faults) output.note(faultLine(path, fault))
-    const many = faults.length === 1 ? 'a fault' : `${faults.length} faults`
+    const many = faults.length === 1 ? 'an error' : `${faults.length} errors`
     const { inShell } = await import('#agent/words/typed-commands.ts')
     const named = path === defaultConfig ? '' : ` --config ${inShell(path)}`
-    throw new CliError(`${path} has ${many}.`, `Fix it, then run \`farebox serve --check${named}\`.`)
+    throw new CliError(
+      `${path} has ${many}.`,
+      `Fix ${faults.length === 1 ? 'it' : 'them'}, then run \`farebox serve --check${named}\`.`,
+    )
   }
 }
 
@@ -107,7 +113,7 @@ export function proxyAdvice({
   listen,
   trustedProxies,
 }: Pick<ConfigFile, 'listen' | 'trustedProxies'>): ProxyAdvice | null {
-  if (trustedProxies.length) return { says: `${trustedProxies.join(', ')} may name the addresses of callers.` }
+  if (trustedProxies.length) return { says: `${trustedProxies.join(', ')} may report the addresses of callers.` }
   if (!isEveryInterface(listen.host) && !isPublicAddress(listen.host)) return null
   return {
     says: `The service listens on ${listen.host}, which other machines can reach, and trusts no proxy.`,

@@ -20,7 +20,7 @@ export async function listenForOperators(
   const listener = await Listener.open(at ?? consoleAt).catch(error => {
     if (at || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE')
       throw listenFailure(error, at ?? consoleAt, 'in `admin.listen`')
-    log.info({}, 'The console’s usual port is taken; `farebox console` names the one it has.')
+    log.info({}, 'The console’s usual port is taken; `farebox console` prints the one it uses.')
     return Listener.open({ ...consoleAt, port: 0 })
   })
   const own = `http://${loopbackOf(listener.host)}:${listener.port}` as const

@@ -64,21 +64,21 @@ export async function requireForWorkers(
 ): Promise<void> {
   if (platform === 'win32')
     throw new CliError(
-      '`--workers` does not work on Windows, which has no signals to stop and reload the workers by.',
+      '`--workers` does not work on Windows, because Windows has no signals to stop and reload workers.',
       'Leave out `--workers`, or run the service on Linux or macOS, for example in WSL.',
     )
   const database = file.database ?? env.DATABASE_URL
   const { engine } = (await ledgerPlaceOf(folder.root, { ...env, DATABASE_URL: database })).database
   if (engine !== 'postgres') {
     throw new CliError(
-      '`--workers` needs a ledger in PostgreSQL, because one in SQLite belongs to one process.',
+      '`--workers` needs a ledger in PostgreSQL, because an SQLite ledger belongs to one process.',
       'Set `database` or DATABASE_URL to postgres://USER@HOST:PORT/DATABASE, or leave out `--workers`.',
     )
   }
   if (file.metrics && !file.metrics.listen) {
     throw new CliError(
       '`--workers` needs `metrics.listen`, because a request to /metrics would reach any of the workers.',
-      'Set `metrics.listen` to HOST:PORT: the first worker serves its figures there, each other one at the next port.',
+      'Set `metrics.listen` to HOST:PORT. The first worker serves its metrics there, and each other worker at the next port.',
     )
   }
   if (!(file.valkey ?? env.VALKEY_URL))
@@ -169,7 +169,7 @@ class Workers {
       resolve(null)
       if (servesSinceMs === null || this.#isStopping) return
       if (performance.now() - servesSinceMs >= this.#pace.steadyMs) this.#replaced.delete(number)
-      this.#log.error({ worker: number, code, signal }, 'A worker ended; another one takes its place.')
+      this.#log.error({ worker: number, code, signal }, 'A worker ended; a new one replaces it.')
       void this.#replace(number)
     })
     return ready
@@ -181,12 +181,12 @@ class Workers {
       this.#replaced.set(number, attempt)
       await sleep(Math.min(firstMs * 2 ** (attempt - 1), mostMs), undefined, { ref: false })
       if (this.#isStopping || (await this.start(number)) || this.#isStopping) return
-      this.#log.error({ worker: number, attempt, attempts }, 'A worker ended before it served.')
+      this.#log.error({ worker: number, attempt, attempts }, 'A worker ended before it was ready.')
     }
     this.#fail(
       new CliError(
         `Worker ${number} was replaced ${attempts} times in a row and ended soon each time, so all workers were stopped.`,
-        'Its last lines in the log say why; correct that, then start the service again.',
+        'Its last lines in the log show the reason. Fix it, then start the service again.',
       ),
     )
   }

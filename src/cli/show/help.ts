@@ -41,7 +41,7 @@ export function helpText(
     isWord ? wordHelp({ name, usage }, word, own) : `${summary}\n\n${usage.trim()}`,
     ...(shown.length > 0 ? [paint('heading', shown.length > 1 ? 'Examples:' : 'Example:')] : []),
     ...(shown.length > 0 ? [shown.map(([line, what]) => `  ${what}:\n    ${paint('accent', line)}`).join('\n')] : []),
-    ...(isWord ? [`Run \`farebox help ${name}\` for its other words.`] : []),
+    ...(isWord ? [`Run \`farebox help ${name}\` for its other subcommands.`] : []),
   ].join('\n\n')
 }
 

@@ -79,7 +79,7 @@ async function confirmPayees(
       'The wallet pays USDC on Base and Solana; ask the operator of the service.',
     )
   for (const payee of payees)
-    io.output.note(plainText(`${payee.origin} takes payments at ${payee.payTo}, in ${tokenName(payee)}.`))
+    io.output.note(plainText(`${payee.origin} accepts payments at ${payee.payTo}, in ${tokenName(payee)}.`))
   if (!asksPerson || (await askYes(io, 'May the wallet pay there within its caps without further approval?'))) return
   throw new CliError(
     'No wallet was created.',
@@ -89,7 +89,7 @@ async function confirmPayees(
 
 async function newPassphrase(io: CommandIo): Promise<string> {
   const passphrase = await askHidden(io, 'Passphrase of the new wallet (it is not shown):')
-  if (passphrase === (await askHidden(io, 'The same again:'))) return passphrase
+  if (passphrase === (await askHidden(io, 'Repeat the passphrase:'))) return passphrase
   throw new CliError('The passphrases differ.', 'Run the command again.')
 }
 
@@ -109,7 +109,7 @@ interface NewWallet {
 export const nextSteps = (wallet: NewWallet): string[] => [
   `1. ${funding(wallet)}`,
   `2. ${starting(wallet)}`,
-  `3. Run \`farebox wallet status\` to see the caps, what is left of them, and pending approvals.`,
+  `3. Run \`farebox wallet status\` to see the caps, how much of them is used, and pending approvals.`,
 ]
 
 /** A service on this machine is paid on a local chain, even if it looks like Base. */

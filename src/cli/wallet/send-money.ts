@@ -104,7 +104,7 @@ async function confirm(io: CommandIo, prepared: NewTransfer, settler: ConfirmedS
       : 'through another wallet: the signed transfer is printed here.',
     ...notes,
     ...(kind === 'repeated'
-      ? ['An earlier transfer of this amount to this address is open. It is taken up again.']
+      ? ['An earlier transfer of this amount to this address is still open. It will be continued.']
       : []),
     'A transfer cannot be undone.',
   ]

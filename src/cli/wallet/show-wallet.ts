@@ -103,14 +103,9 @@ function statusFacts(status: Status, holdings: Holdings, serviceNamedBy: string)
     ],
     [
       'caps',
-      `a payment ${displayUsd(caps.maxPaymentMicroUsd)}, for a call ${displayUsd(caps.maxCallMicroUsd)}; approval above ${displayUsd(caps.askAboveMicroUsd)}`,
+      `${displayUsd(caps.maxPaymentMicroUsd)} per payment, ${displayUsd(caps.maxCallMicroUsd)} per call; approval above ${displayUsd(caps.askAboveMicroUsd)}`,
     ],
-    [
-      '',
-      status.asksNextPayment
-        ? `the first payment asks you; later ones ${afterA402}`
-        : `payments that a call needs ${afterA402}`,
-    ],
+    ['', status.asksNextPayment ? `the first payment needs your approval; after that, ${afterA402}` : afterA402],
     ...refillFacts(status),
     ...status.payees.map(({ payTo, network, asset }): Fact => ['may pay', `${payTo} on ${network}, token ${asset}`]),
     ...status.openPayments.map(openFact),
@@ -123,12 +118,12 @@ function statusFacts(status: Status, holdings: Holdings, serviceNamedBy: string)
   ]
 }
 
-const afterA402 = `top up by ${displayUsd(smallestTopUpMicroUsd)} or what the call needs after a 402 without asking, within the caps`
+const afterA402 = `a call without credit tops up by ${displayUsd(smallestTopUpMicroUsd)} without asking, or by what it needs if that is more, within the caps`
 
 type Amount = Status['reservedDayMicroUsd']
 
 const ofCap = (spent: Amount, cap: Amount, reserved: Amount): string =>
-  `${displayUsd(spent)} of ${displayUsd(cap)}${reserved > 0n ? `, of which reserved ${displayUsd(reserved)}` : ''}`
+  `${displayUsd(spent)} of ${displayUsd(cap)}${reserved > 0n ? `, of which ${displayUsd(reserved)} is reserved` : ''}`
 
 function holds(address: string, { onChain }: Holdings): string {
   const seen = onChain.find(each => each.address === address)
@@ -147,7 +142,7 @@ function namedBy(env: CommandIo['env'], isNamed: boolean): string {
 function refillFacts({ refill }: Status): Fact[] {
   if (!refill) return []
   const { belowMicroUsd, byMicroUsd, isHalted, note, againAtMs } = refill
-  const rule = `refills credit below ${displayUsd(belowMicroUsd)} by ${displayUsd(byMicroUsd)}`
+  const rule = `tops up by ${displayUsd(byMicroUsd)} when the credit is below ${displayUsd(belowMicroUsd)}`
   if (isHalted) {
     const next = 'Check what the service charges, then run `farebox wallet start` to resume them'
     return [['', `${rule}; refills have stopped: ${note ?? ''} ${next}`]]

@@ -72,7 +72,7 @@ function readDescriptor(descriptor: number): string {
       read = readSync(descriptor, bytes, length, bytes.length - length, null)
   } catch {
     throw new CliError(
-      `Nothing can be read from the file descriptor ${descriptor}.`,
+      `The file descriptor ${descriptor} cannot be read.`,
       'Pass the passphrase on standard input: `--passphrase-fd 0 < FILE`.',
       2,
     )

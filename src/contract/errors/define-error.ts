@@ -47,5 +47,5 @@ export function defineKeyLimit(kind: string, published: string) {
 function saidOf({ currency, period, limit, left, startsAnewAt }: NonNullable<KeyLimitReached['budget']>): string {
   const per = { epoch: 'per UTC day', month: 'per UTC month', lifetime: 'in total' }[period]
   const next = startsAnewAt === null ? 'does not reset' : `resets at ${startsAnewAt}`
-  return `${left} of its budget of ${limit} ${currency} ${per} are left; it ${next}.`
+  return `${left} of its budget of ${limit} ${currency} ${per} is left; it ${next}.`
 }

@@ -105,7 +105,7 @@ function spread(count: number, most: number): number[] {
 }
 
 async function open() {
-  const { default: sharp } = await optionalPackage<{ default: Sharp }>('sharp', 'Looking for faces')
+  const { default: sharp } = await optionalPackage<{ default: Sharp }>('sharp', 'Face detection')
   const require = createRequire(import.meta.url)
   const folder = join(folderOf(require, '@vladmandic/human'), '..')
   const wasmPath = `${join(folderOf(require, '@tensorflow/tfjs-backend-wasm'))}/`

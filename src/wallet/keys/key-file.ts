@@ -234,7 +234,10 @@ export async function exportKeyFile(
 async function opened({ cipher, clear, derivation, addresses }: KeyRecord, passphrase: string): Promise<Buffer> {
   const secret = await unseal(cipher, clear, passphrase, derivation)
   if (secret) return secret
-  throw refusal(`The passphrase is wrong for the wallet ${addresses[0]}, or its file was changed`, 'Try it again.')
+  throw refusal(
+    `The passphrase is wrong for the wallet ${addresses[0]}, or its file was changed`,
+    'Check the passphrase.',
+  )
 }
 
 async function keysOf(secret: Buffer): Promise<WalletKey[]> {

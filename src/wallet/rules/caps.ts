@@ -57,7 +57,7 @@ const withLimit = (limitMicroUsd: bigint, spentMicroUsd: bigint): RefusedTerms =
 export const overCap = (rule: 'max-payment' | 'max-call', amount: bigint, cap: bigint): Refusal =>
   refusal(
     rule,
-    `${displayUsd(amount)} is more than the wallet may spend at once${rule === 'max-call' ? ' on a call' : ''}, which is ${displayUsd(cap)}.`,
+    `${displayUsd(amount)} is more than the cap on one ${rule === 'max-call' ? 'call' : 'payment'}, ${displayUsd(cap)}.`,
     `Request less, or ask the owner of the wallet to raise ${rule === 'max-call' ? 'FAREBOX_MAX_CALL_USD' : 'FAREBOX_MAX_PAYMENT_USD'}.`,
     { amountMicroUsd: amount, limitMicroUsd: cap },
   )

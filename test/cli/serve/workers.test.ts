@@ -82,7 +82,7 @@ test('one that ends again and again before it serves is started less and less of
   expect((await once(child, 'close'))[0]).toBe(1)
   const told = said.map(line => JSON.parse(line) as { what: string; atMs: number; attempt?: number })
   const of = (what: string) => told.filter(line => line.what === what)
-  expect(of('A worker ended before it served.').map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4])
+  expect(of('A worker ended before it was ready.').map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4])
   expect(
     of('Worker 2 was replaced 4 times in a row and ended soon each time, so all workers were stopped.'),
   ).toHaveLength(1)
@@ -192,7 +192,7 @@ withPostgres('two workers', cluster => {
     const serve = await start()
     const chat = await caller(serve)
     process.kill(pidOf(serve, 2), 'SIGKILL')
-    await serve.logged('A worker ended; another one takes its place.')
+    await serve.logged('A worker ended; a new one replaces it.')
     expect(await statusesOf(chat, 8)).toEqual(Array.from({ length: 8 }, () => 200))
     await vi.waitUntil(() => ready(serve, 2).length === 2, { timeout: 60_000 })
     expect(await statusesOf(chat, 1)).toEqual([200])
