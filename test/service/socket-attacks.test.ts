@@ -1,6 +1,6 @@
 /** What is sent by hand over a socket, where no client makes it well-formed first. */
 import type { ServerResponse } from 'node:http'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import type { HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
@@ -181,22 +181,23 @@ describe('senders who take their time', () => {
 
 test('of an answer that its reader does not take, little waits in the process', async () => {
   const piece = Buffer.alloc(1_024, 'x')
-  const stalled = Promise.withResolvers<ServerResponse>()
+  const stalled = Promise.withResolvers<Socket>()
   const endless = await Listener.open({ host: '127.0.0.1', port: 0 })
   endless.serve((_, bindings) => {
     const { outgoing } = bindings as HttpBindings
     const response = outgoing as ServerResponse
     void writePulled(response, { next: async () => piece, end: async () => undefined })
-    const look = setInterval(() => response.writableNeedDrain && stalled.resolve(response), 20)
+    const { socket } = response
+    const look = setInterval(() => socket?.writableNeedDrain && stalled.resolve(socket), 20)
     response.once('close', () => clearInterval(look))
     return RESPONSE_ALREADY_SENT
   })
   const reader = connect(endless.port, '127.0.0.1')
   reader.on('error', () => undefined).pause()
   reader.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
-  const response = await stalled.promise
+  const socket = await stalled.promise
   // A piece more, and what marks its length.
-  expect(response.writableLength).toBeLessThanOrEqual(connectionLimits.aheadBytes + 2 * piece.length)
+  expect(socket.writableLength).toBeLessThanOrEqual(connectionLimits.aheadBytes + 2 * piece.length)
   reader.destroy()
   await endless.close(0)
 })
