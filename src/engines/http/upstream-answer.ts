@@ -38,11 +38,17 @@ export class UpstreamAnswer {
   #beginning: Beginning | null
   #control: Control | null = null
   #pieces: Buffer[] = []
+  /** Bytes that have arrived and are not done with. */
   #ahead = 0
+  /** Those of them that the reader has. */
+  #takenBytes = 0
   #isPaused = false
   #isOver = false
   #failure: { error: unknown } | null = null
-  #wake: (() => void) | null = null
+  /** Waits for the next piece. */
+  #reader: { resolve(piece: Buffer | null): void; reject(error: unknown): void } | null = null
+  /** Closes an answer that lingers for too long. */
+  #lingering: NodeJS.Timeout | null = null
   /** How many bytes may still arrive of an answer that is no longer read; null while it is read. */
   #unreadBytes: number | null = null
 
@@ -70,16 +76,18 @@ export class UpstreamAnswer {
   }
 
   /** Returns the next piece; null after the last. Throws what interrupted the answer. */
-  async next(): Promise<Buffer | null> {
-    for (;;) {
-      const piece = this.#pieces.shift()
-      if (piece) return this.#taken(piece)
-      if (this.#failure) throw this.#failure.error
-      if (this.#isOver) return null
-      await new Promise<void>(resolve => {
-        this.#wake = resolve
-      })
-    }
+  next(): Promise<Buffer | null> {
+    // Who asks for another piece is done with the last one.
+    this.#ahead -= this.#takenBytes
+    this.#takenBytes = 0
+    if (this.#ahead <= aheadBytes) this.#goOn()
+    const piece = this.#pieces.shift()
+    if (piece) return Promise.resolve(this.#taken(piece))
+    if (this.#failure) return Promise.reject(this.#failure.error)
+    if (this.#isOver) return Promise.resolve(null)
+    return new Promise((resolve, reject) => {
+      this.#reader = { resolve, reject }
+    })
   }
 
   /** Returns the whole answer. Throws `AnswerTooLarge`. */
@@ -105,8 +113,7 @@ export class UpstreamAnswer {
     if (this.#isOver) return
     this.#unreadBytes = mostBytes
     for (const piece of this.#pieces.splice(0)) this.#passOver(piece)
-    const timer = setTimeout(() => this.destroy(), ms).unref()
-    this.#wake = () => clearTimeout(timer)
+    this.#lingering = setTimeout(() => this.destroy(), ms).unref()
     this.#goOn()
   }
 
@@ -135,13 +142,15 @@ export class UpstreamAnswer {
       this.#passOver(piece)
       return
     }
-    this.#pieces.push(piece)
     this.#ahead += piece.length
     if (this.#ahead > aheadBytes) {
       this.#isPaused = true
       control.pause()
     }
-    this.#woken()
+    const reader = this.#reader
+    this.#reader = null
+    if (reader) reader.resolve(this.#taken(piece))
+    else this.#pieces.push(piece)
   }
 
   onResponseEnd(): void {
@@ -153,8 +162,7 @@ export class UpstreamAnswer {
   }
 
   #taken(piece: Buffer): Buffer {
-    this.#ahead -= piece.length
-    if (this.#ahead <= aheadBytes) this.#goOn()
+    this.#takenBytes = piece.length
     return piece
   }
 
@@ -184,13 +192,11 @@ export class UpstreamAnswer {
     this.#signal.removeEventListener('abort', this.#leave)
     if (failure) this.#beginning?.reject(failure.error)
     this.#beginning = null
-    this.#woken()
-  }
-
-  #woken(): void {
-    const wake = this.#wake
-    this.#wake = null
-    wake?.()
+    if (this.#lingering) clearTimeout(this.#lingering)
+    const reader = this.#reader
+    this.#reader = null
+    if (failure) reader?.reject(failure.error)
+    else reader?.resolve(null)
   }
 }
 
