@@ -13,7 +13,7 @@ import { type PulledBody, pulledBody } from './body/pulled-body.ts'
 /** Writes an answer to the socket of its request, whole or in pieces. */
 export type WriteAnswer = (
   status: number,
-  headers: Record<string, string>,
+  headers: ReadonlyMap<string, string>,
   body: string | Uint8Array | PulledBody,
 ) => Response
 
@@ -82,8 +82,8 @@ export class Exchange {
   }
 
   setAll(headers: Readonly<Record<string, string>>): void {
-    for (const [name, value] of Object.entries(headers))
-      this.#answerHeaders.set(vendorHeader(name, this.#vendor), value)
+    for (const name of Object.keys(headers))
+      this.#answerHeaders.set(vendorHeader(name, this.#vendor), headers[name] ?? '')
   }
 
   /** Runs once, when the last byte of the answer has left, or the caller has left and no work continues. */
@@ -132,14 +132,15 @@ export class Exchange {
   wholeResponse(body: Uint8Array<ArrayBuffer> | string, status: number): Response {
     if (!this.#write) return this.response(body, status)
     this.status = status
-    return this.#write(status, Object.fromEntries(this.#answerHeaders), body)
+    this.#answerHeaders.set('content-length', String(Buffer.byteLength(body)))
+    return this.#write(status, this.#answerHeaders, body)
   }
 
   /** Returns a 200 with a body in pieces. */
   streamed(body: PulledBody): Response {
     if (!this.#write) return this.response(pulledBody(body))
     this.status = 200
-    return this.#write(200, Object.fromEntries(this.#answerHeaders), body)
+    return this.#write(200, this.#answerHeaders, body)
   }
 }
 

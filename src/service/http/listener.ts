@@ -137,17 +137,20 @@ const socketBindings = ({ incoming, outgoing }: HttpBindings): SocketBindings =>
   incoming,
   outgoing,
   write(status, headers, body) {
-    if (typeof body === 'string' || body instanceof Uint8Array) {
-      outgoing.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) })
-      outgoing.end(body)
-    } else {
-      outgoing.writeHead(status, headers)
-      void writePulled(outgoing as ServerResponse, body)
-    }
+    outgoing.writeHead(status, listed(headers))
+    if (typeof body === 'string' || body instanceof Uint8Array) outgoing.end(body)
+    else void writePulled(outgoing as ServerResponse, body)
     return RESPONSE_ALREADY_SENT
   },
   cut: () => void outgoing.destroy(),
 })
+
+/** Names and values in turn, which Node writes as they are; it would copy an object first. */
+function listed(headers: ReadonlyMap<string, string>): string[] {
+  const list: string[] = []
+  for (const [name, value] of headers) list.push(name, value)
+  return list
+}
 
 export interface StartingOptions {
   vendor?: string | undefined

@@ -275,10 +275,12 @@ function incomingOf(context: AppContext, service: Service): Incoming {
 }
 
 /** A repeated member has all of its values. */
-const queryOf = (context: AppContext): Incoming['query'] =>
-  Object.fromEntries(
-    Object.entries(context.req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
+function queryOf({ req }: AppContext): Incoming['query'] {
+  if (!req.url.includes('?')) return {}
+  return Object.fromEntries(
+    Object.entries(req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
   )
+}
 
 export function exchangeOf(context: AppContext, service: Service): Exchange {
   const incoming = context.env?.incoming
