@@ -166,6 +166,7 @@ export async function fetchMedia(
   named: readonly NamedMedium[],
   fetching: Fetching,
 ): Promise<ReadonlyMap<ContentPart, ContentPart>> {
+  if (named.length === 0) return noParts
   const parts = new Map<ContentPart, ContentPart>()
   const known = new Map<string, ContentPart>()
   const startedMs = performance.now()
@@ -189,6 +190,8 @@ export async function fetchMedia(
   }
   return parts
 }
+
+const noParts: ReadonlyMap<ContentPart, ContentPart> = new Map()
 
 const mostBytesOf = ({ type }: MediaPart): number =>
   ({ image_url: imageFileBytes, video_url: videoBytes, file: documentBytes })[type]

@@ -30,6 +30,8 @@ export function webPlan(
   model: TextModel,
   request: ChatCompletionRequest,
 ): WebPlan | null {
+  const isSearched = echo.enable_web_search !== 'off' && !searchesX
+  if (!isSearched && !echo.enable_web_scraping) return null
   const text = newestText(request.messages)
   const room = Math.floor(model.contextTokens / contextShare)
   const urls = echo.enable_web_scraping ? addressesIn(text) : []
@@ -42,7 +44,7 @@ export function webPlan(
     }
   }
   const query = text.replaceAll(/\s+/g, ' ').trim().slice(0, queryCharacters)
-  if (searchesX || echo.enable_web_search === 'off' || query === '') return null
+  if (!isSearched || query === '') return null
   const contextBytes = Math.min(room, searchContextBytes)
   if (echo.enable_web_search === 'on')
     return { kind: 'search', query, contextBytes, mostMicroUsd: most({ searches: 1 }) }
