@@ -17,10 +17,20 @@ export function boundedWait<Value>(work: Promise<Value>, { signal, timeoutMs }: 
     const timer = timeoutMs === undefined ? null : setTimeout(late, timeoutMs).unref()
     if (signal.aborted) leave()
     else signal.addEventListener('abort', leave, { once: true })
-    work.then(resolve, reject).finally(() => {
+    const end = () => {
       if (timer) clearTimeout(timer)
       signal.removeEventListener('abort', leave)
-    })
+    }
+    work.then(
+      value => {
+        end()
+        resolve(value)
+      },
+      error => {
+        end()
+        reject(error)
+      },
+    )
   })
 }
 

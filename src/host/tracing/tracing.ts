@@ -115,9 +115,12 @@ export function requestSpan(operation: string, trace: Trace | null, facts: SpanF
 }
 
 /** Runs `run` as a child span of the current one; outside a recorded request it only runs it. */
-export async function withSpan<Value>(name: string, facts: SpanFacts, run: () => Promise<Value>): Promise<Value> {
+export function withSpan<Value>(name: string, facts: SpanFacts, run: () => Promise<Value>): Promise<Value> {
   const span = childSpan(name, facts)
-  if (!span) return run()
+  return span ? recorded(span, run) : run()
+}
+
+async function recorded<Value>(span: Span, run: () => Promise<Value>): Promise<Value> {
   try {
     return await inSpan(span, run)
   } catch (error) {

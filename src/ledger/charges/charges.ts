@@ -145,10 +145,11 @@ export async function withCharge<Value>(
   run: (charge: Charge) => Promise<PaidWork<Value>>,
 ) {
   const charge = await charges.open(order)
-  const suspended = Promise.withResolvers<never>()
-  charge.whenSuspended(suspended.reject)
   try {
-    const { value, lines, alsoCommit } = await Promise.race([run(charge), suspended.promise])
+    const { value, lines, alsoCommit } = await new Promise<PaidWork<Value>>((resolve, reject) => {
+      charge.whenSuspended(reject)
+      run(charge).then(resolve, reject)
+    })
     return { value, charged: await charge.capture(lines, alsoCommit) }
   } finally {
     // Does nothing after a capture; frees the hold after an error.

@@ -58,6 +58,10 @@ export class Funding {
 
   async spendable(principal: Principal): Promise<Spendable> {
     const budget = budgetOf(principal)
+    if (!budget && !this.#staking) {
+      const { availableMicroUsd: usd } = await balanceOf(this.#store, principal.account)
+      return { usd, staking: null, within: { usd, staking: zeroUsd } }
+    }
     const [{ availableMicroUsd: usd }, staking, left] = await Promise.all([
       balanceOf(this.#store, principal.account),
       this.#staking?.left(principal) ?? null,
