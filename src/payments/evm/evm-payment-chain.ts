@@ -58,17 +58,25 @@ class EvmPaymentChain implements PaymentChain<EvmPayment> {
 
   async find(payment: EvmPayment, transaction: string | null): Promise<OnChain> {
     try {
-      const receipt = transaction === null ? null : await this.#receiptOf(transaction as Hex)
+      const [receipt, head] = transaction === null ? [null, 0n] : await this.#receiptAndHead(transaction as Hex)
       const landing = receipt && landingIn(receipt, payment)
       if (!landing) return await this.#findNonce(payment)
-      const head = await this.#client.getBlockNumber({ cacheTime: 0 })
       return this.#isDeep(receipt.blockNumber, head) ? await this.#timed(landing, receipt) : { state: 'unconfirmed' }
     } catch (cause) {
       throw new ChainUnavailable('The node did not tell what became of the payment.', { cause })
     }
   }
 
-  async #timed(landing: Landing, { blockHash }: TransactionReceipt): Promise<Landing> {
+  /** The head is asked for only where it decides. One that is older than the receipt makes it wait, never count early. */
+  #receiptAndHead(transaction: Hex): Promise<[TransactionReceipt | null, bigint]> {
+    const head = this.#confirmations === 0n ? 0n : this.#client.getBlockNumber({ cacheTime: 0 })
+    return Promise.all([this.#receiptOf(transaction), head])
+  }
+
+  /** Many nodes say in each event when its block was made. */
+  async #timed(landing: Landing, { blockHash, logs }: TransactionReceipt): Promise<Landing> {
+    const told = logs[0]?.blockTimestamp
+    if (told) return { ...landing, atSeconds: Number(told) }
     const { timestamp } = await this.#client.getBlock({ blockHash })
     return { ...landing, atSeconds: Number(timestamp) }
   }
