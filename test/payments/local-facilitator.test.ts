@@ -140,6 +140,20 @@ describe('what settling costs is capped an hour', () => {
   })
 })
 
+test('a payment asks its node once who the payer is, once whether the token takes it, and once what that costs', async () => {
+  const topUps = world.compose({ facilitator: (await open()).facilitator })
+  // The first one also asks whether the token is a contract.
+  await send(topUps, (await payer(world)).payment)
+  world.gate.asked.length = 0
+  expect((await send(topUps, (await payer(world)).payment)).status).toBe(200)
+  const repeated = ['eth_getCode', 'eth_call', 'eth_fillTransaction', 'eth_getBlockByHash']
+  expect(world.gate.asked.filter(method => repeated.includes(method))).toEqual([
+    'eth_getCode',
+    'eth_call',
+    'eth_fillTransaction',
+  ])
+})
+
 test('a transaction that its node says to know already is not sent a second time under another number', async () => {
   const { facilitator, address } = await open()
   const { account, payment } = await payer(world)

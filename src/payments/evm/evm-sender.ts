@@ -1,13 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Abi, TransactionSerializable } from 'viem'
 import { type Clock, systemClock } from '#contract/time.ts'
-import { feesPerHourWei, receiptPollMs, rpcRetries, rpcTimeoutMs, sendInTurnMs, sendsInTurn } from '../bounds.ts'
+import {
+  feesPerHourWei,
+  receiptPollMs,
+  receiptTimeoutMs,
+  rpcRetries,
+  rpcTimeoutMs,
+  sendInTurnMs,
+  sendsInTurn,
+} from '../bounds.ts'
 import { type CountedFee, FeeBudget, OneAtATime } from '../facilitators/fee-budget.ts'
 import { failureWords } from '../payment/payment.ts'
 import { chainIdOf } from './evm-rail.ts'
 
 type Viem = typeof import('viem')
 type Hex = `0x${string}`
+
+/** A transaction that lacks only its number. */
+interface Prepared {
+  gas: bigint
+  maxFeePerGas?: bigint | undefined
+  gasPrice?: bigint | undefined
+}
 
 export interface ContractCall {
   address: Hex
@@ -84,15 +99,21 @@ export class EvmSender {
   /** Rejects if the transaction was not sent, or if that is unknown; `attempt` tells which. */
   async send(call: ContractCall, gasAtMost: bigint, attempt: SendAttempt): Promise<Hex> {
     const data = this.#viem.encodeFunctionData({ ...call, abi: call.abi as Abi })
-    const gas = await this.#estimate({ to: call.address, data, gasAtMost }, attempt)
-    const request = { to: call.address, data, gas }
-    return this.#sends.run(() => this.#sendInTurn(request, attempt))
+    const prepared = await this.#prepare({ to: call.address, data, gasAtMost }, attempt)
+    return this.#sends.run(() => this.#sendInTurn(prepared, attempt))
+  }
+
+  /** Whether it was mined without failing. Rejects if that is not known within `receiptTimeoutMs`. */
+  async hasSucceeded(hash: Hex, attempt: SendAttempt): Promise<boolean> {
+    const receipt = await this.client.waitForTransactionReceipt({ hash, timeout: receiptTimeoutMs })
+    attempt.fee?.correct(receipt.gasUsed * receipt.effectiveGasPrice)
+    return receipt.status === 'success'
   }
 
   /** Other processes may send with the same key; if one has taken the number, a new one is read. */
-  async #sendInTurn(request: { to: Hex; data: Hex; gas: bigint }, attempt: SendAttempt): Promise<Hex> {
+  async #sendInTurn(prepared: Prepared, attempt: SendAttempt): Promise<Hex> {
     for (let time = 1; time <= sendsInTurn; time++) {
-      const sent = await this.#sendOnce(request, attempt)
+      const sent = await this.#sendOnce(prepared, attempt)
       if (sent) return sent
       await sleep(sendInTurnMs * time)
     }
@@ -102,18 +123,16 @@ export class EvmSender {
   }
 
   /** Returns null if another sender took the number; then it was not sent. */
-  async #sendOnce({ to, data, gas }: { to: Hex; data: Hex; gas: bigint }, attempt: SendAttempt): Promise<Hex | null> {
+  async #sendOnce(prepared: Prepared, attempt: SendAttempt): Promise<Hex | null> {
     const nonce = await this.client.getTransactionCount({ address: this.address, blockTag: 'pending' })
-    const request = await this.client.prepareTransactionRequest({
-      ...{ to, data, gas, nonce },
-      parameters: ['fees', 'type', 'chainId'],
-    })
-    this.#countFee(gas * (request.maxFeePerGas ?? request.gasPrice ?? 0n), attempt)
+    this.#countFee(prepared.gas * (prepared.maxFeePerGas ?? prepared.gasPrice ?? 0n), attempt)
+    const request = { ...prepared, nonce }
     const signed = await this.#account.signTransaction(request as TransactionSerializable)
     const transaction = this.#viem.keccak256(signed)
     attempt.transaction = transaction
     try {
-      return await this.#broadcast(signed, attempt)
+      await this.#broadcast(signed, attempt)
+      return transaction
     } catch (error) {
       if (!isNumberTaken(error) || (await this.#isKnown(transaction))) throw error
       attempt.mayHaveLanded = true
@@ -141,17 +160,24 @@ export class EvmSender {
     throw new Error('The fees of this hour have no room for the transaction.')
   }
 
-  /** Refuses a transfer that the token would refuse, before it costs anything, and one that would waste gas. */
-  async #estimate(call: { to: Hex; data: Hex; gasAtMost: bigint }, attempt: SendAttempt): Promise<bigint> {
-    const gas = await this.#estimateAll(call, attempt)
-    if (gas <= call.gasAtMost) return gas
-    attempt.unsent = { by: 'token', words: `The transfer takes ${gas} gas.` }
+  /**
+   * Everything but the number. Refuses a transfer that the token would refuse, before it costs anything, and one that
+   * would waste gas.
+   */
+  async #prepare(call: { to: Hex; data: Hex; gasAtMost: bigint }, attempt: SendAttempt): Promise<Prepared> {
+    const prepared = await this.#estimate(call, attempt)
+    if (prepared.gas <= call.gasAtMost) return prepared
+    attempt.unsent = { by: 'token', words: `The transfer takes ${prepared.gas} gas.` }
     throw new Error('The transfer takes more gas than a payment may.')
   }
 
-  async #estimateAll({ to, data }: { to: Hex; data: Hex }, attempt: SendAttempt): Promise<bigint> {
+  /** One request to a node that fills in transactions, and several to any other. */
+  async #estimate({ to, data }: { to: Hex; data: Hex }, attempt: SendAttempt): Promise<Prepared> {
     try {
-      return await this.client.estimateGas({ account: this.#account, to, data })
+      return await this.client.prepareTransactionRequest({
+        ...{ account: this.#account, to, data },
+        parameters: ['gas', 'fees', 'type', 'chainId'],
+      })
     } catch (error) {
       const { ExecutionRevertedError, BaseError } = this.#viem
       const reverted = error instanceof BaseError && error.walk(cause => cause instanceof ExecutionRevertedError)
@@ -160,9 +186,9 @@ export class EvmSender {
     }
   }
 
-  async #broadcast(signed: Hex, attempt: SendAttempt): Promise<Hex> {
+  async #broadcast(signed: Hex, attempt: SendAttempt): Promise<void> {
     try {
-      return await this.client.sendRawTransaction({ serializedTransaction: signed })
+      await this.client.sendRawTransaction({ serializedTransaction: signed })
     } catch (error) {
       if (error instanceof Error && /insufficient funds/i.test(error.message)) {
         attempt.transaction = null

@@ -1,11 +1,11 @@
 import { x402Version } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
-import { receiptTimeoutMs, settlementGas, settlementsInReserve, walletSettlementGas } from '../bounds.ts'
+import { settlementGas, settlementsInReserve, walletSettlementGas } from '../bounds.ts'
 import { type Facilitator, type Settlement, SettlementPaused, type Verdict } from '../facilitators/rail.ts'
-import { ChainUnavailable, type PaymentReason } from '../payment/payment.ts'
+import { ChainUnavailable, failureWords, type PaymentReason } from '../payment/payment.ts'
 import { EvmSignatures, offerProblem } from './evm-checks.ts'
 import type { EvmPayment } from './evm-rail.ts'
-import { type ContractCall, EvmSender, type EvmSenderOptions, newAttempt, type SendAttempt } from './evm-sender.ts'
+import { type ContractCall, EvmSender, type EvmSenderOptions, newAttempt } from './evm-sender.ts'
 
 type Hex = `0x${string}`
 type Scheme = InstanceType<typeof import('@x402/evm/exact/facilitator').ExactEvmScheme>
@@ -51,6 +51,8 @@ export class LocalFacilitator implements Facilitator<EvmPayment> {
   readonly #sender: EvmSender
   readonly #signatures: EvmSignatures
   readonly #gasAtMost: bigint
+  /** Assets that were seen to be contracts: a call to any other address succeeds and does nothing. */
+  readonly #tokens = new Set<string>()
 
   constructor(packages: Packages, options: LocalFacilitatorOptions) {
     const { network, rpcUrl, contractWallets = false } = options
@@ -89,11 +91,33 @@ export class LocalFacilitator implements Facilitator<EvmPayment> {
   async verify(payment: EvmPayment): Promise<Verdict> {
     const reason = await this.#signatures.problem(payment)
     if (reason) return { valid: false, reason }
-    const verdict = await this.#judgeTwice(payment)
+    const verdict: Verdict = (await this.#passes(payment)) ? { valid: true } : await this.#judgeTwice(payment)
     if (verdict.valid && !this.#sender.canPay) {
       throw new SettlementPaused('The service has reached its hourly cap on network fees.')
     }
     return verdict
+  }
+
+  /** Whether the token would make the transfer now. The stock code, which is slow, only names the reason if not. */
+  async #passes(payment: EvmPayment): Promise<boolean> {
+    if (!isToPayee(payment)) return false
+    try {
+      const [isToken] = await Promise.all([
+        this.#isToken(payment.option.asset),
+        this.#readContract(this.#transferOf(payment)),
+      ])
+      return isToken
+    } catch {
+      return false
+    }
+  }
+
+  async #isToken(asset: string): Promise<boolean> {
+    if (this.#tokens.has(asset)) return true
+    const code = await this.#sender.client.getCode({ address: asset as Hex })
+    if (!code || code === '0x') return false
+    this.#tokens.add(asset)
+    return true
   }
 
   async #judgeTwice(payment: EvmPayment): Promise<Verdict> {
@@ -105,37 +129,50 @@ export class LocalFacilitator implements Facilitator<EvmPayment> {
     return (await this.#judge(payment)).verdict
   }
 
+  /** The node has checked the transfer when its gas is estimated, so the stock code need not check it once more. */
   async settle(payment: EvmPayment): Promise<Settlement> {
+    if (!isToPayee(payment)) return { state: 'unsent', why: 'The payment is to another payee.' }
     const attempt = newAttempt()
-    const result = await this.#settleOnce(payment, attempt)
-    if (result.success) return { state: 'settled', transaction: result.transaction.toLowerCase() }
-    const reason = result.errorReason ?? ''
-    if (attempt.transaction) {
-      const hasFailed = reason === 'invalid_exact_evm_transaction_failed' && result.transaction !== ''
+    try {
+      const transaction = await this.#sender.send(this.#transferOf(payment), this.#gasAtMost, attempt)
+      if (await this.#sender.hasSucceeded(transaction, attempt)) return { state: 'settled', transaction }
       // The failed transaction may have come second, after the transfer that used the nonce.
-      return hasFailed && !attempt.mayHaveLanded
-        ? { state: 'refused', reason: 'simulation_failed' }
-        : { state: 'sent', transaction: attempt.transaction }
+      return attempt.mayHaveLanded ? { state: 'sent', transaction } : { state: 'refused', reason: 'simulation_failed' }
+    } catch (error) {
+      if (attempt.transaction) return { state: 'sent', transaction: attempt.transaction }
+      if (attempt.unsent?.by === 'token') return { state: 'refused', reason: await this.#reasonOf(payment, error) }
+      return { state: 'unsent', why: attempt.unsent?.words ?? `The payment was not sent: ${failureWords(error)}` }
     }
-    if (attempt.unsent?.by === 'sender') return { state: 'unsent', why: attempt.unsent.words }
-    const known = certainReasons[reason]
-    if (known) return { state: 'refused', reason: known }
-    if (attempt.unsent) return { state: 'refused', reason: 'simulation_failed' }
-    return { state: 'unsent', why: `The payment was not sent: ${reason}.` }
   }
 
-  async #settleOnce(payment: EvmPayment, attempt: SendAttempt) {
-    try {
-      const send = (call: ContractCall) => this.#sender.send(call, this.#gasAtMost, attempt)
-      return await this.#facilitatorOf(send, attempt).settle(...stockTerms(payment))
-    } catch {
-      return { success: false, errorReason: 'node_unreachable', transaction: '' }
+  /** Why the token refuses the transfer, as far as it can be known; by its own words on a chain without Multicall3. */
+  async #reasonOf(payment: EvmPayment, refusal: unknown): Promise<PaymentReason> {
+    if (refusal instanceof Error && /authorization.*used/i.test(refusal.message)) return 'nonce_used'
+    const judged = await this.#judge(payment).catch(() => null)
+    return judged && !judged.verdict.valid ? judged.verdict.reason : 'simulation_failed'
+  }
+
+  #transferOf({ option, authorization, signature }: EvmPayment): ContractCall {
+    const { from, to, value, validAfter, validBefore, nonce } = authorization
+    const signed = [from, to, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce]
+    return {
+      address: option.asset as Hex,
+      abi: this.#packages.evm.eip3009ABI,
+      functionName: 'transferWithAuthorization',
+      args: [...signed, ...this.#signatureArgs(signature as Hex)],
     }
+  }
+
+  /** A key's signature is passed in three parts, and a contract's whole. */
+  #signatureArgs(signature: Hex): readonly unknown[] {
+    if (signature.length !== keySignatureCharacters) return [signature]
+    const { r, s, v, yParity } = this.#packages.viem.parseSignature(signature)
+    return [v ?? yParity, r, s]
   }
 
   async #judge(payment: EvmPayment): Promise<{ certain: boolean; verdict: Verdict }> {
     try {
-      const answer = await this.#facilitatorOf(refuseToSend).verify(...stockTerms(payment))
+      const answer = await this.#stock().verify(...stockTerms(payment))
       if (answer.isValid) return { certain: true, verdict: { valid: true } }
       const known = certainReasons[answer.invalidReason ?? '']
       return { certain: known !== undefined, verdict: { valid: false, reason: known ?? 'simulation_failed' } }
@@ -152,36 +189,38 @@ export class LocalFacilitator implements Facilitator<EvmPayment> {
     }
   }
 
-  /** Created for each use, because what it sends belongs to one payment. */
-  #facilitatorOf(writeContract: (call: ContractCall) => Promise<Hex>, attempt?: SendAttempt) {
+  /** This may run the code of a wallet, so its gas is limited to that of a settlement. */
+  #readContract(call: ContractCall): Promise<unknown> {
+    const { client } = this.#sender
+    return client.readContract({ ...call, gas: this.#gasAtMost } as unknown as Parameters<
+      typeof client.readContract
+    >[0])
+  }
+
+  /** Only verifies; it can send nothing. */
+  #stock() {
     const { core, evm, exact } = this.#packages
     const { client, address } = this.#sender
-    const signer = evm.toFacilitatorEvmSigner(
-      {
-        address,
-        // This may run the code of a wallet, so its gas is limited to that of a settlement.
-        readContract: call =>
-          client.readContract({ ...call, gas: this.#gasAtMost } as unknown as Parameters<
-            typeof client.readContract
-          >[0]),
-        verifyTypedData: call => client.verifyTypedData(call as Parameters<typeof client.verifyTypedData>[0]),
-        async waitForTransactionReceipt(call) {
-          const receipt = await client.waitForTransactionReceipt(call)
-          attempt?.fee?.correct(receipt.gasUsed * receipt.effectiveGasPrice)
-          return receipt
-        },
-        getCode: call => client.getCode(call),
-        writeContract,
-        sendTransaction: refuseToSend,
-      },
-      { confirmationTimeoutMs: receiptTimeoutMs },
-    )
+    const signer = evm.toFacilitatorEvmSigner({
+      address,
+      readContract: call => this.#readContract(call as ContractCall),
+      verifyTypedData: call => client.verifyTypedData(call as Parameters<typeof client.verifyTypedData>[0]),
+      waitForTransactionReceipt: refuseToSend,
+      getCode: call => client.getCode(call),
+      writeContract: refuseToSend,
+      sendTransaction: refuseToSend,
+    })
     return new core.x402Facilitator().register(this.#network as `${string}:${string}`, new exact.ExactEvmScheme(signer))
   }
 }
 
-/** Verifying sends nothing, and settling only the transfer: no wallet is deployed at our expense. */
-const refuseToSend = (): Promise<never> => Promise.reject(new Error('Nothing else is sent for a payment.'))
+const refuseToSend = (): Promise<never> => Promise.reject(new Error('Verifying a payment sends nothing.'))
+
+/** `0x` and 65 bytes. */
+const keySignatureCharacters = 132
+
+const isToPayee = ({ option, authorization }: EvmPayment): boolean =>
+  authorization.to.toLowerCase() === option.payTo.toLowerCase()
 
 /** Returns what the stock facilitator sees: only our option, and a payload of exactly two members. */
 function stockTerms({ option, authorization, signature }: EvmPayment): [Payload, Requirements] {
