@@ -1,7 +1,7 @@
 /** Measures a paid chat on ledgers of different sizes, and the bytes per entry. */
 import { statSync } from 'node:fs'
 import { dataFolder } from '#cli/data/data-folder.ts'
-import { type Figure, finish, inTurn, type Line, median } from './kit/figures.ts'
+import { type Figure, finish, inTurn, type Line, ratioOf } from './kit/figures.ts'
 import { fillEntries } from './kit/fill-entries.ts'
 import { closedLoop, type LoadFigures } from './kit/load.ts'
 import { pinLoad } from './kit/machine.ts'
@@ -13,11 +13,16 @@ import { fareboxChats, type RunningSide, withSides } from './kit/sides.ts'
 const options = benchOptions()
 const { rounds, phaseMs, warmUpMs, usualEntries } = options.isShort
   ? { rounds: 1, phaseMs: 250, warmUpMs: 100, usualEntries: [100, 2_000] }
-  : { rounds: 3, phaseMs: 3_000, warmUpMs: 2_000, usualEntries: [1_000, 100_000, 10_000_000] }
+  : { rounds: 5, phaseMs: 3_000, warmUpMs: 2_000, usualEntries: [1_000, 100_000, 10_000_000] }
 const sizes = options.entries ?? usualEntries
 const connectionCounts = [1, 32]
 
-const metrics = { cpu: 'CPU a request, µs', p50: 'p50, ms', bytes: 'bytes an entry' } as const
+const metrics = {
+  cpu: 'CPU a request, µs',
+  p50: 'p50, ms',
+  start: 'start to the first 200, ms',
+  bytes: 'bytes an entry',
+} as const
 const loadOf = (connections: number) => `${connections} connection${connections === 1 ? '' : 's'}`
 const sideOf = (entries: number) => `${entries.toLocaleString('en')} entries`
 
@@ -27,6 +32,7 @@ await withProduct(options.product, installation => finish('growth', options, () 
 async function measure(installation: Installation): Promise<{ figures: Figure[]; goals: Line[] }> {
   const upstream = await MockUpstream.start()
   const bytes = new Map<number, number>()
+  const startMs = new Map<number, number>()
   const starts = sizes.map(entries => async (): Promise<RunningSide> => {
     process.stderr.write(`Writing ${sideOf(entries)}.\n`)
     const order = { ...installation, name: sideOf(entries), upstreamPort: upstream.port }
@@ -36,14 +42,19 @@ async function measure(installation: Installation): Promise<{ figures: Figure[];
     const before = statSync(database).size
     fillEntries(database, prepared.accounts, entries)
     bytes.set(entries, (statSync(database).size - before) / entries)
-    return fareboxChats(await startService(order, prepared), prepared)
+    const startedAt = performance.now()
+    const server = await startService(order, prepared)
+    startMs.set(entries, performance.now() - startedAt)
+    return fareboxChats(server, prepared)
   })
   try {
     const figures = await withSides(starts, sides => measureAll(sides))
-    for (const entries of sizes) {
-      const each = bytes.get(entries) ?? Number.NaN
-      figures.push({ load: 'ledger file', side: sideOf(entries), metric: metrics.bytes, rounds: [each] })
-    }
+    for (const [load, metric, measured] of [
+      ['one start', metrics.start, startMs],
+      ['ledger file', metrics.bytes, bytes],
+    ] as const)
+      for (const entries of sizes)
+        figures.push({ load, side: sideOf(entries), metric, rounds: [measured.get(entries) ?? Number.NaN] })
     return { figures, goals: goalsOf(figures) }
   } finally {
     await upstream.close()
@@ -68,16 +79,15 @@ async function measureAll(sides: readonly RunningSide[]): Promise<Figure[]> {
 
 function goalsOf(figures: readonly Figure[]): Line[] {
   const [smallest = 0, largest = 0] = [Math.min(...sizes), Math.max(...sizes)]
-  const of = (metric: string, side: string) =>
-    figures.find(each => each.metric === metric && each.side === side)?.rounds ?? []
-  const base = of(metrics.p50, sideOf(smallest))
-  const ratio = median(of(metrics.p50, sideOf(largest)).map((value, round) => value / (base[round] ?? Number.NaN)))
-  const [bytes = Number.NaN] = of(metrics.bytes, sideOf(largest))
+  const ratio = (load: string, metric: string) => ratioOf(figures, load, metric, sideOf(largest), sideOf(smallest))
+  const times = { atMost: 1.2, digits: 2, unit: ' ×' }
+  const than = `${sideOf(largest)} × ${sideOf(smallest)}`
+  const bytes = figures.find(each => each.metric === metrics.bytes && each.side === sideOf(largest))?.rounds[0]
   return [
-    {
-      ...{ what: `p50 at one connection, ${sideOf(largest)} × ${sideOf(smallest)}`, value: ratio, atMost: 1.2 },
-      ...{ digits: 2, unit: ' ×' },
-    },
-    { what: `bytes an entry, ${sideOf(largest)}`, value: bytes, atMost: 400 },
+    ...connectionCounts.map(loadOf).flatMap(load => [
+      { what: `CPU a request at ${load}, ${than}`, value: ratio(load, metrics.cpu), ...times },
+      { what: `p50 at ${load}, ${than}`, value: ratio(load, metrics.p50), ...times },
+    ]),
+    { what: `bytes an entry, ${sideOf(largest)}`, value: bytes ?? Number.NaN, atMost: 400 },
   ]
 }
