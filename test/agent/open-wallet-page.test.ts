@@ -71,6 +71,7 @@ describe('the page shows', () => {
     const { caps, left } = await walletOf(await visited())
     const { spentDayMicroUsd, leftMicroUsd } = await opened.desk.status([agent.wallet?.address ?? ''])
     expect([`${spentDayMicroUsd}`, `${leftMicroUsd}`]).toEqual(['5000000', left])
+    expect(caps.find(({ name }) => name === 'askAboveUsd')?.limits).toMatch(/approval; .* 5\.00 USD without asking/)
     expect(caps.find(({ name }) => name === 'maxDayUsd')).toMatchObject({
       ...{ amount: '10000000', used: '5000000', left: '5000000', setBy: null },
     })

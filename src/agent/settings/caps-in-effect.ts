@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { displayUsd, formatUsd, type MicroUsd } from '#contract/money.ts'
+import { smallestTopUpMicroUsd } from '#contract/wire/networks.ts'
 import { readUsdCap } from '#wallet/rules/policy.ts'
 import { narrowFile, settingsFileName, tightenByFile } from '#wallet/rules/settings-file.ts'
 import { stopFileName } from '#wallet/rules/stop-switch.ts'
@@ -56,6 +57,9 @@ export const howToRaise = ({ name, variable, saidBy }: CapInEffect, folder: stri
   saidBy === settingsFileName
     ? `To raise it, edit or remove "${name}" in ${join(folder, settingsFileName)}`
     : `To raise it, set ${variable} where farebox is started`
+
+/** What the cap on approvals does not cover; shown wherever that cap is. */
+export const topUpWithoutAsking = `a call without credit tops up by ${displayUsd(smallestTopUpMicroUsd)} without asking, or by what it needs if that is more, within the caps`
 
 const refusal = (sentence: string, nextStep: string): WalletRefusal =>
   new WalletRefusal({ rule: 'settings', sentence: `${sentence}.`, nextStep: `${nextStep}.` })

@@ -21,7 +21,7 @@ import type { Approval } from '#wallet/approvals/approvals.ts'
 import { namespaceOf } from '#wallet/rules/policy.ts'
 import { stopFileName } from '#wallet/rules/stop-switch.ts'
 import type { WalletStatus } from '#wallet/wallet-status.ts'
-import { type CapInEffect, howToRaise } from '../settings/caps-in-effect.ts'
+import { type CapInEffect, howToRaise, topUpWithoutAsking } from '../settings/caps-in-effect.ts'
 import type { OwnerWallet } from '../wallet/owner-wallet.ts'
 import { asTyped, type WalletPlace } from '../words/typed-commands.ts'
 import { paymentUri } from './qr.ts'
@@ -81,13 +81,14 @@ function stopState({ isStopped, stop }: WalletStatus, folder: string): StopState
   return { isStopped, by: stop?.by ?? null, atMs: stop?.atMs ?? null, file }
 }
 
-function capState(cap: CapInEffect, folder: string, { spentDayMicroUsd, spentTotalMicroUsd }: WalletStatus): CapState {
+function capState(cap: CapInEffect, folder: string, status: WalletStatus): CapState {
+  const { spentDayMicroUsd, spentTotalMicroUsd, asksNextPayment } = status
   const used = { maxDayUsd: spentDayMicroUsd, maxTotalUsd: spentTotalMicroUsd }[cap.name as string] ?? null
   const left = used === null ? null : cap.amountMicroUsd > used ? cap.amountMicroUsd - used : 0n
   return {
     name: cap.name,
     title: titles[cap.name],
-    limits: limited[cap.name],
+    limits: cap.name === 'askAboveUsd' ? withoutApproval(asksNextPayment) : limited[cap.name],
     amount: `${cap.amountMicroUsd}`,
     used: used === null ? null : `${used}`,
     left: left === null ? null : `${left}`,
@@ -101,16 +102,20 @@ const titles: Readonly<Record<CapInEffect['name'], string>> = {
   maxTotalUsd: 'All payments',
   maxPaymentUsd: 'One payment',
   maxCallUsd: 'One call',
-  askAboveUsd: 'A call or top-up above',
+  askAboveUsd: 'A call or a requested top-up above',
 }
 
-const limited: Readonly<Record<CapInEffect['name'], string>> = {
+const limited: Readonly<Record<Exclude<CapInEffect['name'], 'askAboveUsd'>, string>> = {
   maxDayUsd: 'what goes to services as credit',
   maxTotalUsd: 'since the journal began',
   maxPaymentUsd: 'a top-up at most',
   maxCallUsd: 'the most that a call may cost',
-  askAboveUsd: 'needs your approval',
 }
+
+const withoutApproval = (asksNextPayment: boolean): string =>
+  asksNextPayment
+    ? `needs your approval, as does the first payment; after that, ${topUpWithoutAsking}`
+    : `needs your approval; ${topUpWithoutAsking}`
 
 function refillState({ refill }: WalletStatus): WalletState['refill'] {
   if (!refill) return null

@@ -63,7 +63,7 @@ type WalletStatus = Awaited<ReturnType<OwnerWallet['status']>>
 
 /** Shows each cap with its source, how much is used, and what prevents the wallet from paying at all. */
 export async function lookAtCaps(env: AgentEnvironment, folder: string): Promise<readonly Finding[]> {
-  const [{ capsInEffect }, { journalStatus }] = await Promise.all([
+  const [{ capsInEffect, topUpWithoutAsking }, { journalStatus }] = await Promise.all([
     import('#agent/settings/caps-in-effect.ts'),
     import('#agent/wallet/owner-wallet.ts'),
   ])
@@ -73,8 +73,9 @@ export async function lookAtCaps(env: AgentEnvironment, folder: string): Promise
       ({ of, amountMicroUsd, saidBy }) => `${of} ${displayUsd(amountMicroUsd)} (${saidBy ?? 'default'})`,
     )
     const status = await journalStatus(folder, env)
+    const unasked = status?.asksNextPayment ? 'The first payment needs your approval. After that, ' : 'By default, '
     return [
-      ok(capsCheck, `Caps: ${rows.join(', ')}.`),
+      ok(capsCheck, `Caps: ${rows.join(', ')}. ${unasked}${topUpWithoutAsking}.`),
       ...(status ? usedOf(status) : []),
       ...(isDryRun ? [dryRun] : []),
       ...(hasStopFile

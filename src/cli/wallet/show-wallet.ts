@@ -1,7 +1,7 @@
+import { topUpWithoutAsking } from '#agent/settings/caps-in-effect.ts'
 import type { OwnerWallet } from '#agent/wallet/owner-wallet.ts'
 import { displayUsd } from '#contract/money.ts'
 import { isLoopback } from '#contract/wire/network-address.ts'
-import { smallestTopUpMicroUsd } from '#contract/wire/networks.ts'
 import type { SeenAmount } from '#toolkit/tool-context.ts'
 import { type CommandIo, parseArguments, wrongUsage, wrongValue } from '../command.ts'
 import { asJson, railName } from '../output.ts'
@@ -105,7 +105,7 @@ function statusFacts(status: Status, holdings: Holdings, serviceNamedBy: string)
       'caps',
       `${displayUsd(caps.maxPaymentMicroUsd)} per payment, ${displayUsd(caps.maxCallMicroUsd)} per call; approval above ${displayUsd(caps.askAboveMicroUsd)}`,
     ],
-    ['', status.asksNextPayment ? `the first payment needs your approval; after that, ${afterA402}` : afterA402],
+    ['', status.asksNextPayment ? `the first payment needs your approval; after that, ${topUpWithoutAsking}` : topUpWithoutAsking],
     ...refillFacts(status),
     ...status.payees.map(({ payTo, network, asset }): Fact => ['may pay', `${payTo} on ${network}, token ${asset}`]),
     ...status.openPayments.map(openFact),
@@ -117,8 +117,6 @@ function statusFacts(status: Status, holdings: Holdings, serviceNamedBy: string)
     ),
   ]
 }
-
-const afterA402 = `a call without credit tops up by ${displayUsd(smallestTopUpMicroUsd)} without asking, or by what it needs if that is more, within the caps`
 
 type Amount = Status['reservedDayMicroUsd']
 
