@@ -38,6 +38,7 @@ export const assistantMistakes: readonly Mistake[] = [
     env: walletDir,
     before: file('pass', 'short\n'),
   }),
+  usage('wallet create --service somewhere', '`--service`', 'https://host/api/v1', '--help'),
   fails(
     'wallet create --service http://127.0.0.1:9/api/v1 --passphrase-file {path}',
     'http://127.0.0.1:9/api/v1',
@@ -84,7 +85,8 @@ export const assistantMistakes: readonly Mistake[] = [
   usage('install cursor --print --set FAREBOX_MAX_DAY_USD=much', '`much`', '5 or 0.25', '--help'),
   usage('install cursor --print --tools paint', '`paint`', 'core, wallet', '--help'),
   usage('install cursor --print --data=', '`--data` is empty', 'a folder', '--help'),
-  usage('install cursor --print --service somewhere', 'FAREBOX_BASE_URL', 'https://host/api/v1', '--help'),
+  usage('install cursor --print --service http://10.0.0.1/api/v1', '`--service`', 'https', '--help'),
+  usage('install cursor --print --service somewhere', '`--service`', 'https://host/api/v1', '--help'),
   fails('install cursor --local {folder}/service', '{folder}/service', null, '`farebox up`'),
   usage('install cursor --service http://127.0.0.1:9/api/v1', 'not a terminal', '`--print`', '`--yes`'),
   fails(

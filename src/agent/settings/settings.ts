@@ -71,7 +71,7 @@ function refillProblems(given: (name: string) => string | undefined): string[] {
 type Check = (given: (name: string) => string | undefined) => string | null
 
 const checks: readonly Check[] = [
-  given => addressProblem(given('FAREBOX_BASE_URL')),
+  given => addressProblem('FAREBOX_BASE_URL', given('FAREBOX_BASE_URL')),
   given =>
     /[^\x21-\x7e]/.test(given('FAREBOX_API_KEY') ?? '')
       ? 'FAREBOX_API_KEY contains a character that is not allowed in a key; copy the key again.'
@@ -120,15 +120,16 @@ const nodeProblem = (name: string, text: string | undefined): string | null =>
     ? null
     : `${name} is not the address of a node. Write it as https://host/path, or as ${noNode} to ask no node.`
 
-function addressProblem(text: string | undefined): string | null {
+/** What is wrong with a service's address, which was given as a variable or a flag; null if nothing is. */
+export function addressProblem(name: string, text: string | undefined): string | null {
   if (text === undefined) return null
   const url = URL.canParse(text) ? new URL(text) : null
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
-    return 'FAREBOX_BASE_URL is not the address of a service; write it as https://host/api/v1.'
+    return `${name} is not the address of a service; write it as https://host/api/v1.`
   }
   return url.protocol === 'https:' || isLoopback(url.hostname)
     ? null
-    : 'FAREBOX_BASE_URL must use https; plain http works only for services on this machine.'
+    : `${name} must use https; plain http works only for services on this machine.`
 }
 
 /** A longer value may be a key in the wrong place, and is not repeated. */

@@ -49,7 +49,10 @@ export function explain(error: unknown, circumstances: Circumstances): unknown {
 
 type NobodyPays = Pick<AgentContext, 'lockedWallet' | 'lockedBecause' | 'isServiceNamed' | 'isBundle' | 'client'>
 
-const howToPay = (service: string): string =>
+const howToPay = ({ isServiceNamed, isBundle, client }: NobodyPays): string =>
+  isBundle ? howInBundle : isServiceNamed ? howToPayService(client.address.baseUrl) : howToBegin(client.address.baseUrl)
+
+const howToPayService = (service: string): string =>
   `Ask the user to run \`farebox wallet create --service ${service}\` in a terminal, then repeat the call; or to set FAREBOX_API_KEY, then restart farebox.`
 
 /**
@@ -63,12 +66,19 @@ const howInBundle =
 const howToBegin = (usual: string): string =>
   `Ask the user to set FAREBOX_BASE_URL in the settings of this server to the address of a service (it is not set, so ${usual} on this machine is used), and FAREBOX_API_KEY to a key, then to restart farebox; or to run \`farebox wallet create --service ADDRESS\` in a terminal, then repeat the call.`
 
+/** A proxy is started in a terminal, by the user. */
+const howToStartProxy = ({ isServiceNamed, client }: NobodyPays): string =>
+  isServiceNamed
+    ? `Run \`farebox wallet create --service ${client.address.baseUrl}\` or set FAREBOX_API_KEY, then start the proxy again.`
+    : `Set FAREBOX_BASE_URL to the address of a service (without it ${client.address.baseUrl} on this machine is used), and FAREBOX_API_KEY to a key; or run \`farebox wallet create --service ADDRESS\`. Then start the proxy again.`
+
 /** Without a wallet or a key, paid tools, and a proxy at startup, name the one thing that fixes it. */
 export const cannotPay = (
-  { lockedWallet, lockedBecause, isServiceNamed, isBundle, client }: NobodyPays,
+  nobody: NobodyPays,
   command: 'farebox mcp' | 'farebox proxy' = 'farebox mcp',
-): ToolFailure =>
-  new ToolFailure({
+): ToolFailure => {
+  const { lockedWallet, lockedBecause } = nobody
+  return new ToolFailure({
     isWithoutWallet: true,
     ...(lockedWallet !== null && lockedBecause !== null
       ? {
@@ -80,11 +90,7 @@ export const cannotPay = (
         ? {
             happened: 'There is neither a wallet nor an API key to pay for this.',
             charged: zeroUsd,
-            next: isBundle
-              ? howInBundle
-              : isServiceNamed
-                ? howToPay(client.address.baseUrl)
-                : howToBegin(client.address.baseUrl),
+            next: command === 'farebox proxy' ? howToStartProxy(nobody) : howToPay(nobody),
           }
         : {
             happened: `The wallet ${lockedWallet} cannot pay for this: its key is encrypted, and this server has no passphrase.`,
@@ -92,6 +98,7 @@ export const cannotPay = (
             next: `Ask the user to start this server as \`${command} --passphrase-file FILE\`, or with FAREBOX_API_KEY in its environment.`,
           }),
   })
+}
 
 /** The service refused the payment but nothing was taken so far, and its call was not made. */
 const openRules: ReadonlySet<string> = new Set(['payment-open', 'outcome-unknown'])

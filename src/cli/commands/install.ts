@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { amounts, isAgentVariable, readSettings } from '#agent/settings/settings.ts'
+import { addressProblem, amounts, isAgentVariable, readSettings } from '#agent/settings/settings.ts'
 import {
   type AssistantClient,
   apiKeyPlaceholder,
@@ -130,6 +130,8 @@ interface Given {
 
 /** Returns how the client should start the server. Throws wrong usage for a setting that is invalid or secret. */
 function startOf(client: AssistantClient, given: Given, io: CommandIo): StartCommand {
+  const wrongService = addressProblem('`--service`', given.service?.trim())
+  if (wrongService !== null) throw wrongUsage(name, wrongService.replace(/\.$/, ''))
   const service = given.service?.trim() ?? serviceIn(io.env)
   const env: Record<string, string> = { ...(service === null ? {} : { FAREBOX_BASE_URL: service }) }
   for (const setting of given.set) {

@@ -1,11 +1,12 @@
 import { resolve } from 'node:path'
+import { addressProblem } from '#agent/settings/settings.ts'
 import { quoted } from '#agent/words/typed-commands.ts'
 import { parseJson } from '#contract/wire/json.ts'
 import { isLoopback } from '#contract/wire/network-address.ts'
 import { evmNetwork, normalizeWallet, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/wire/networks.ts'
 import { type PaymentOption, TopUpRequired } from '#contract/wire/payment.ts'
 import { userName } from '#host/user-name.ts'
-import { CliError, type CommandIo, parseArguments } from '../command.ts'
+import { CliError, type CommandIo, parseArguments, wrongUsage } from '../command.ts'
 import { dataFlag, withOwnerWallet } from './owner-wallet.ts'
 import {
   askHidden,
@@ -32,6 +33,8 @@ export async function createWallet(args: readonly string[], io: CommandIo): Prom
       ...passphraseFlags,
     },
   })
+  const wrongService = addressProblem('`--service`', values.service)
+  if (wrongService !== null) throw wrongUsage(command, wrongService.replace(/\.$/, ''))
   const given = await givenPassphrase(command, values, {})
   if (given === null) requireTerminal(io, command, '; or give the passphrase with `--passphrase-file FILE`')
   return withOwnerWallet(io, values.data, async (desk, { payeesOffered }) => {
