@@ -268,7 +268,7 @@ test.each([
   [['cursor', '--local', '.farebox', '--data', 'x'], /leave `--service` and `--data` out/],
   [['cursor', '--set', 'FAREBOX_WALLET_KEY=1'], /does not take FAREBOX_WALLET_KEY/],
   [['cursor', '--set', 'FAREBOX_MAX_DAY_USD=much'], /FAREBOX_MAX_DAY_USD is `much`, which is not an amount/],
-  [['cursor', '--service', 'https://me:secret@x.example'], /FAREBOX_BASE_URL is not the address/],
+  [['cursor', '--service', 'https://me:secret@x.example'], /`--service` is not the address/],
 ])('%j is wrong usage', async (args, sentence) => {
   const end = await run(args)
   expect(end).toMatchObject({ code: 2, stderr: expect.stringMatching(sentence) })

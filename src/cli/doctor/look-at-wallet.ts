@@ -73,9 +73,9 @@ export async function lookAtCaps(env: AgentEnvironment, folder: string): Promise
       ({ of, amountMicroUsd, saidBy }) => `${of} ${displayUsd(amountMicroUsd)} (${saidBy ?? 'default'})`,
     )
     const status = await journalStatus(folder, env)
-    const unasked = status?.asksNextPayment ? 'The first payment needs your approval. After that, ' : 'By default, '
+    const unasked = status?.asksNextPayment ? 'the first payment needs your approval, and after that ' : ''
     return [
-      ok(capsCheck, `Caps: ${rows.join(', ')}. ${unasked}${topUpWithoutAsking}.`),
+      ok(capsCheck, `Caps: ${rows.join(', ')}; ${unasked}${topUpWithoutAsking}.`),
       ...(status ? usedOf(status) : []),
       ...(isDryRun ? [dryRun] : []),
       ...(hasStopFile

@@ -105,7 +105,12 @@ function statusFacts(status: Status, holdings: Holdings, serviceNamedBy: string)
       'caps',
       `${displayUsd(caps.maxPaymentMicroUsd)} per payment, ${displayUsd(caps.maxCallMicroUsd)} per call; approval above ${displayUsd(caps.askAboveMicroUsd)}`,
     ],
-    ['', status.asksNextPayment ? `the first payment needs your approval; after that, ${topUpWithoutAsking}` : topUpWithoutAsking],
+    [
+      '',
+      status.asksNextPayment
+        ? `the first payment needs your approval; after that, ${topUpWithoutAsking}`
+        : topUpWithoutAsking,
+    ],
     ...refillFacts(status),
     ...status.payees.map(({ payTo, network, asset }): Fact => ['may pay', `${payTo} on ${network}, token ${asset}`]),
     ...status.openPayments.map(openFact),
