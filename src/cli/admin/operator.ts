@@ -24,6 +24,7 @@ import {
   whereNamesAre,
   wrongSecret,
 } from '../data/service-admin.ts'
+import { servicePlaceOf } from '../data/service-place.ts'
 import { asJson } from '../output.ts'
 import { sayAudit } from './say-ledger.ts'
 
@@ -51,6 +52,24 @@ export async function checkInput(command: string, operation: OperatorOperation, 
   if (issue && typeof value === 'string')
     throw wrongValue(command, flag, value, issueSentence(issue).replace(/^Must be /, ''))
 }
+
+/** Runs one operation for a command, on the running service or on the ledger itself. */
+export const operateBy =
+  (command: string) =>
+  async <Name extends OperatorOperation>(
+    operation: Name,
+    input: OperatorInput<Name>,
+    { data }: { data?: string | undefined },
+    io: CommandIo,
+  ): Promise<OperatorAnswer<Name>> => {
+    await checkInput(command, operation, input)
+    const operator = await openOperator(await servicePlaceOf(data, io.env))
+    try {
+      return await operator.operate(operation, input)
+    } finally {
+      await operator.close()
+    }
+  }
 
 /** Opens the running service if there is one, because one process owns a folder; otherwise the ledger itself. */
 export async function openOperator(ledger: LedgerPlace): Promise<Operator> {

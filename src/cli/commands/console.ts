@@ -1,14 +1,15 @@
 import { userInfo } from 'node:os'
 import { z } from 'zod'
-import type { OperatorAnswer, OperatorInput, OperatorOperation } from '#operator/queries/wire.ts'
+import type { OperatorInput } from '#operator/queries/wire.ts'
 import { operatorRoles } from '#pages/console/wire.ts'
-import { checkInput, openOperator } from '../admin/operator.ts'
+import { operateBy } from '../admin/operator.ts'
 import {
   CliError,
   type Command,
   type CommandIo,
   parseArguments,
-  unknownWord,
+  runWord,
+  type Words,
   wrongUsage,
   wrongValue,
 } from '../command.ts'
@@ -88,7 +89,7 @@ function roleOf(given: string | undefined) {
   throw wrongValue(name, 'role', given, `one of ${operatorRoles.join(', ')}`)
 }
 
-const words: Readonly<Record<string, (args: readonly string[], io: CommandIo) => Promise<number>>> = {
+const words: Words = {
   list,
   add: (args, io) =>
     change(args, io, {
@@ -121,30 +122,13 @@ const words: Readonly<Record<string, (args: readonly string[], io: CommandIo) =>
     }),
 }
 
-async function operators([word = '', ...rest]: readonly string[], io: CommandIo): Promise<number> {
-  if (Object.hasOwn(words, word) && words[word]) return words[word](rest, io)
-  throw unknownWord(name, word, Object.keys(words))
-}
+const operators: Command['run'] = (args, io) => runWord(name, words, args, io)
 
-/** One of the operator's operations, on the running service or on the ledger itself. */
-async function operate<Name extends OperatorOperation>(
-  operation: Name,
-  input: OperatorInput<Name>,
-  data: string | undefined,
-  io: CommandIo,
-): Promise<OperatorAnswer<Name>> {
-  await checkInput(name, operation, input)
-  const operator = await openOperator(await servicePlaceOf(data, io.env))
-  try {
-    return await operator.operate(operation, input)
-  } finally {
-    await operator.close()
-  }
-}
+const operate = operateBy(name)
 
 async function list(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, { command: name, options: place })
-  const answer = await operate('operators', {}, values.data, io)
+  const answer = await operate('operators', {}, values, io)
   if (values.json) {
     io.output.printJson(answer)
     return 0
@@ -179,7 +163,7 @@ async function change<Name extends OperatorAct>(
   const [operator] = positionals
   if (operator === undefined) throw wrongUsage(name, 'the operator’s name is missing')
   const why = values.reason === undefined ? {} : { reason: values.reason }
-  const answer = await operate(operation, input(operator, { role: roleOf(values.role), why }), values.data, io)
+  const answer = await operate(operation, input(operator, { role: roleOf(values.role), why }), values, io)
   if (values.json) io.output.printJson(answer)
   else io.output.print(said(operator))
   return 0

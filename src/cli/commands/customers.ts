@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { planNames } from '#contract/limits.ts'
-import type { ActRow, OperatorAnswer, OperatorInput, OperatorOperation } from '#operator/queries/wire.ts'
-import { checkInput, openOperator } from '../admin/operator.ts'
+import type { ActRow, OperatorAnswer } from '#operator/queries/wire.ts'
+import { operateBy } from '../admin/operator.ts'
 import {
   CliError,
   type Command,
   type CommandIo,
   integerFlag,
   parseArguments,
-  unknownWord,
+  runWord,
+  type Words,
   wrongUsage,
   wrongValue,
 } from '../command.ts'
 import { AnswerLost } from '../data/service-admin.ts'
-import { servicePlaceOf } from '../data/service-place.ts'
 import { asJson } from '../output.ts'
 import { printTable } from '../show/table.ts'
 
@@ -55,7 +55,7 @@ first. A customer is named by id, name, e-mail, wallet or key id. Days are UTC.
   --data DIR     the service's folder (that of farebox.yaml here, or .farebox)
   --json         print JSON`
 
-const words: Readonly<Record<string, (args: readonly string[], io: CommandIo) => Promise<number>>> = {
+const words: Words = {
   list,
   show,
   create,
@@ -70,11 +70,7 @@ const words: Readonly<Record<string, (args: readonly string[], io: CommandIo) =>
 
 export const customers: Command = {
   usage,
-  async run(args, io) {
-    const [word = '', ...rest] = args
-    if (Object.hasOwn(words, word) && words[word]) return words[word](rest, io)
-    throw unknownWord(name, word, Object.keys(words))
-  },
+  run: (args, io) => runWord(name, words, args, io),
 }
 
 const text = { type: 'string' } as const
@@ -82,25 +78,7 @@ const place = { data: text, json: { type: 'boolean', default: false } } as const
 const paging = { limit: text, after: text } as const
 const days = { from: text, to: text } as const
 
-interface Place {
-  data?: string | undefined
-}
-
-/** One operation of the operator's, on the running service or on the ledger itself. */
-async function operate<Name extends OperatorOperation>(
-  operation: Name,
-  input: OperatorInput<Name>,
-  { data }: Place,
-  io: CommandIo,
-): Promise<OperatorAnswer<Name>> {
-  await checkInput(name, operation, input)
-  const operator = await openOperator(await servicePlaceOf(data, io.env))
-  try {
-    return await operator.operate(operation, input)
-  } finally {
-    await operator.close()
-  }
-}
+const operate = operateBy(name)
 
 /** Without the members that were not given. */
 const given = <Value extends object>(value: Value): { [Name in keyof Value]: Exclude<Value[Name], undefined> } =>

@@ -8,7 +8,8 @@ import {
   type Command,
   type CommandIo,
   parseArguments,
-  unknownWord,
+  runWord,
+  type Words,
   wrongUsage,
   wrongValue,
 } from '../command.ts'
@@ -45,7 +46,7 @@ LIMITS are what a key may spend in each period; other keys of the customer are n
   --budget-staking N             in staking credit
   --none                         remove the limit`
 
-const words: Readonly<Record<string, (args: readonly string[], io: CommandIo) => Promise<number>>> = {
+const words: Words = {
   create,
   budget,
   list,
@@ -56,11 +57,7 @@ const words: Readonly<Record<string, (args: readonly string[], io: CommandIo) =>
 
 export const keys: Command = {
   usage,
-  async run(args, io) {
-    const [word = '', ...rest] = args
-    if (Object.hasOwn(words, word) && words[word]) return words[word](rest, io)
-    throw unknownWord(name, word, Object.keys(words))
-  },
+  run: (args, io) => runWord(name, words, args, io),
 }
 
 const data = { type: 'string' } as const

@@ -10,7 +10,8 @@ import {
   type CommandIo,
   integerFlag,
   parseArguments,
-  unknownWord,
+  runWord,
+  type Words,
   wrongUsage,
   wrongValue,
 } from '../command.ts'
@@ -44,7 +45,7 @@ that became read-only because it did not add up, and allows paid calls again if 
   --data DIR    the service's folder (that of farebox.yaml here, or .farebox)
   --json        the whole report as JSON; balances as one object per line`
 
-const words: Readonly<Record<string, (args: readonly string[], io: CommandIo) => Promise<number>>> = {
+const words: Words = {
   balance,
   audit,
   export: exportLedger,
@@ -54,11 +55,7 @@ const words: Readonly<Record<string, (args: readonly string[], io: CommandIo) =>
 
 export const ledger: Command = {
   usage,
-  async run(args, io) {
-    const [word = '', ...rest] = args
-    if (Object.hasOwn(words, word) && words[word]) return words[word](rest, io)
-    throw unknownWord(name, word, Object.keys(words))
-  },
+  run: (args, io) => runWord(name, words, args, io),
 }
 
 const data = { type: 'string' } as const

@@ -4,7 +4,8 @@ import {
   type Command,
   type CommandIo,
   parseArguments,
-  unknownWord,
+  runWord,
+  type Words,
   wrongUsage,
   wrongValue,
 } from '../command.ts'
@@ -29,14 +30,10 @@ that service, from within a minute. env prints the settings for the test wallet,
 
 export const local: Command = {
   usage,
-  async run(args, io) {
-    const [word = '', ...rest] = args
-    if (Object.hasOwn(words, word) && words[word]) return words[word](rest, io)
-    throw unknownWord(name, word, Object.keys(words))
-  },
+  run: (args, io) => runWord(name, words, args, io),
 }
 
-const words: Readonly<Record<string, (args: readonly string[], io: CommandIo) => Promise<number>>> = {
+const words: Words = {
   fund,
   stake,
   env,

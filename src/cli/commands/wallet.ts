@@ -1,4 +1,4 @@
-import { type Command, unknownWord } from '../command.ts'
+import { type Command, runWord, type Words } from '../command.ts'
 import { approveQuestion, denyQuestion } from '../wallet/approve.ts'
 import { createWallet } from '../wallet/create-wallet.ts'
 import { exportWallet, moveWallet, resolvePayment, startWallet, stopWallet } from '../wallet/manage-wallet.ts'
@@ -53,7 +53,7 @@ move      accepts this journal for the wallet's keys on this machine, even an ol
   --csv                   print CSV
   --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox; that of \`farebox up\` is .farebox/agent)`
 
-const words: Readonly<Record<string, Command['run']>> = {
+const words: Words = {
   create: createWallet,
   address: showAddress,
   status: showStatus,
@@ -71,9 +71,5 @@ const words: Readonly<Record<string, Command['run']>> = {
 
 export const wallet: Command = {
   usage,
-  async run([word = '', ...rest], io) {
-    const run = Object.hasOwn(words, word) ? words[word] : undefined
-    if (run) return run(rest, io)
-    throw unknownWord(name, word, Object.keys(words))
-  },
+  run: (args, io) => runWord(name, words, args, io),
 }
