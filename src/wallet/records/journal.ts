@@ -1,11 +1,10 @@
 import { type MicroUsd, microUsd } from '#contract/money.ts'
-import { capWindowMs, maxListed, maxReasonLength } from '../limits.ts'
+import { capWindowMs, maxListed } from '../limits.ts'
 import type { Order, Payee, SignedPayment, Spent } from '../terms/order.ts'
-import { WalletRefusal } from '../terms/refusal.ts'
 import { all, change, first, type Row, type Work } from './records.ts'
+import { numberOrNull, type PaymentState, placesOf, stateRows, textOrNull, usdOrNull } from './state-rows.ts'
 
-/** `unknown` is a state, not an error: the same bytes are sent again until they are answered or can no longer count. */
-export type PaymentState = 'planned' | 'signed' | 'sent' | 'unknown' | 'confirmed' | 'dead'
+const { note, step, wrongStep } = stateRows({ table: 'payments', noun: 'payment', hasUpdateTime: true })
 
 /** A row of the journal without its signed bytes. */
 export interface Payment extends Payee {
@@ -245,44 +244,6 @@ export function* payloadOf(id: string): Work<string> {
   if (typeof payload === 'string') return payload
   throw wrongStep(id)
 }
-
-const placesOf = (values: readonly unknown[]): string => values.map(() => '?').join(', ')
-
-function* step(
-  id: string,
-  from: readonly PaymentState[],
-  to: PaymentState,
-  why: string | null,
-  nowMs: number,
-): Work<void> {
-  const reason = why?.slice(0, maxReasonLength) ?? null
-  const changes = yield* change(
-    `UPDATE payments SET state = ?, reason = ?, updated_at_ms = ? WHERE id = ? AND state IN (${placesOf(from)})`,
-    ...[to, reason, nowMs, id, ...from],
-  )
-  if (changes !== 1) throw wrongStep(id)
-  yield* note(id, to, reason, nowMs)
-}
-
-function* note(id: string, state: PaymentState, why: string | null, nowMs: number): Work<void> {
-  yield* change(
-    'INSERT INTO payment_steps (payment_id, at_ms, state, note) VALUES (?, ?, ?, ?)',
-    ...[id, nowMs, state, why],
-  )
-}
-
-const wrongStep = (id: string): WalletRefusal =>
-  new WalletRefusal({
-    rule: 'state',
-    sentence: `The payment ${id} has another state than expected; another process has changed it.`,
-    nextStep: 'Look at `farebox wallet receipts`, then try again.',
-  })
-
-/** PostgreSQL returns large integers as text. */
-const numberOrNull = (value: unknown): number | null => (value === null || value === undefined ? null : Number(value))
-const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)
-const usdOrNull = (value: unknown): MicroUsd | null =>
-  value === null || value === undefined ? null : microUsd(Number(value))
 
 const readOrNull = (row: Row | undefined): Payment | null => (row ? read(row) : null)
 

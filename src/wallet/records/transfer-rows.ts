@@ -1,9 +1,10 @@
 import { type MicroUsd, microUsd } from '#contract/money.ts'
-import { maxListed, maxReasonLength } from '../limits.ts'
+import { maxListed } from '../limits.ts'
 import type { Rail, SignedPayment } from '../terms/order.ts'
-import { WalletRefusal } from '../terms/refusal.ts'
-import type { PaymentState } from './journal.ts'
 import { all, change, first, type Row, type Work } from './records.ts'
+import { numberOrNull, type PaymentState, placesOf, stateRows, textOrNull } from './state-rows.ts'
+
+const { note, step, wrongStep } = stateRows({ table: 'transfers', noun: 'transfer', hasUpdateTime: false })
 
 /**
  * Money that the owner has sent out of the wallet, to any address. It goes through the states of a payment, and counts
@@ -92,9 +93,8 @@ export function* transferOf(id: string): Work<Transfer> {
 
 /** Those that may still move money, oldest first. */
 export function* openTransfers(addresses: readonly string[]): Work<Transfer[]> {
-  const places = addresses.map(() => '?').join(', ')
   const rows = yield* all(
-    `SELECT * FROM transfers WHERE address IN (${places}) AND state IN ('planned', 'signed', 'sent', 'unknown')
+    `SELECT * FROM transfers WHERE address IN (${placesOf(addresses)}) AND state IN ('planned', 'signed', 'sent', 'unknown')
      ORDER BY created_at_ms, rowid LIMIT ?`,
     ...[...addresses, maxListed],
   )
@@ -113,40 +113,6 @@ export function* transferPayload(id: string): Work<string> {
   if (typeof payload === 'string') return payload
   throw wrongStep(id)
 }
-
-function* step(
-  id: string,
-  from: readonly PaymentState[],
-  to: PaymentState,
-  why: string | null,
-  nowMs: number,
-): Work<void> {
-  const reason = why?.slice(0, maxReasonLength) ?? null
-  const places = from.map(() => '?').join(', ')
-  const changes = yield* change(
-    `UPDATE transfers SET state = ?, reason = ? WHERE id = ? AND state IN (${places})`,
-    ...[to, reason, id, ...from],
-  )
-  if (changes !== 1) throw wrongStep(id)
-  yield* note(id, to, reason, nowMs)
-}
-
-function* note(id: string, state: PaymentState, why: string | null, nowMs: number): Work<void> {
-  yield* change(
-    'INSERT INTO transfer_steps (transfer_id, at_ms, state, note) VALUES (?, ?, ?, ?)',
-    ...[id, nowMs, state, why],
-  )
-}
-
-const wrongStep = (id: string): WalletRefusal =>
-  new WalletRefusal({
-    rule: 'state',
-    sentence: `The transfer ${id} has another state than expected; another process has changed it.`,
-    nextStep: 'Look at `farebox wallet receipts`, then try again.',
-  })
-
-const numberOrNull = (value: unknown): number | null => (value === null || value === undefined ? null : Number(value))
-const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
 function read(row: Row): Transfer {
   return {
