@@ -1,23 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { BudgetPeriod } from '../account-ops.ts'
+import type { HoldTable } from '../tables.ts'
 import { type Hold, storeOwed } from '../units.ts'
 import { type Funds, type Limits, type Sources, type Split, sourcesOf } from './apply-funds.ts'
 import { type Appliers, type Balances, type Known, prepareExact, type Work } from './work.ts'
 
-export interface OpenHold {
-  id: string
-  account: string
-  amount: bigint
-  staking_usd: bigint
-  staking_day_ms: number | null
-  api_key: string | null
-  budget_period: BudgetPeriod | null
-  budget_start_ms: number | null
-  budget_usd: bigint | null
-  budget_staking_usd: bigint | null
-  lease_owner: string
-  lease_until_ms: number
-}
+export type OpenHold = Omit<HoldTable, 'owed' | 'created_at_ms'>
 
 export interface OpenHolds {
   find(id: string): OpenHold | null
