@@ -1,19 +1,11 @@
-import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { isExecutable } from '#cli/assistants/machine.ts'
 
 /** The first of these programs that a folder of the PATH has; null where none has. */
 export function findProgram(...names: readonly string[]): string | null {
   const folders = (process.env.PATH ?? '').split(delimiter)
   return names.flatMap(name => folders.map(folder => join(folder, name))).find(isExecutable) ?? null
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** Where Debian, Homebrew and hand-made installations keep PostgreSQL, newest first. */

@@ -45,7 +45,7 @@ export function hasProgram(machine: Machine, name: string): boolean {
   return folders.some(folder => ['.exe', '.cmd'].some(ending => existsSync(join(folder, `${name}${ending}`))))
 }
 
-function isExecutable(path: string): boolean {
+export function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK)
     return true
