@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { KeyedCall, SignedTopUp } from './book.ts'
 import { answeredAgainMs, answerPollMs, keyedAgainMs, keyedTries } from './bounds.ts'
+import type { KeyedCall, SignedTopUp } from './load-records.ts'
 import { askKeyed } from './loads/keyed-call.ts'
 import { chatOf } from './loads/prompts.ts'
 import { pay } from './loads/top-up.ts'

@@ -5,13 +5,13 @@ import { findChain } from '#local/chain/process.ts'
 import { anvil } from '#local/evm/anvil.ts'
 import { solana } from '#local/solana/chain.ts'
 import { answersAgain, askKeyedAgain, sendAgain } from './answers-again.ts'
-import { Book } from './book.ts'
 import * as bounds from './bounds.ts'
 import { recoveredShare, type TokenPrice } from './checks/check-recovered.ts'
 import { Findings } from './checks/findings.ts'
 import { checkAtRest, checkStanding } from './checks/run-checks.ts'
 import { SolanaTransfers } from './checks/solana-transfers.ts'
 import type { KillPlan } from './kill-plan.ts'
+import { LoadRecords } from './load-records.ts'
 import { priceOfStreams } from './loads/broken-stream.ts'
 import { newStaker } from './loads/staking-chat.ts'
 import { isOpen, offeredOptions } from './loads/top-up.ts'
@@ -45,7 +45,7 @@ export interface CampaignReport {
   kills: number
   /** Starts that were killed once more, most of them before they were ready. */
   killedStarts: number
-  book: Book
+  book: LoadRecords
   findings: Findings
   /** From the start of a process on a folder that a kill left, to its `ready`. */
   restartsMs: number[]
@@ -65,7 +65,7 @@ type Callers = Pick<Round, 'keys' | 'wallets' | 'option' | 'solana' | 'keyed' | 
 export class Campaign {
   readonly #options: CampaignOptions
   readonly #ledger: TestLedger
-  readonly #book = new Book()
+  readonly #book = new LoadRecords()
   readonly #findings = new Findings()
   readonly #restartsMs: number[] = []
   readonly #servers: Servers

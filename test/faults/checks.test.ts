@@ -2,7 +2,6 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { expect, test } from 'vitest'
 import { createChatCompletion } from '#contract/operations/chat.ts'
 import { claimId } from '#service/http/idempotency/replayed-answer.ts'
-import { Book, type SignedTopUp } from './book.ts'
 import type { Transfer } from './checks/chain-transfers.ts'
 import {
   checkBudgets,
@@ -11,15 +10,16 @@ import {
   checkJobsEnded,
   checkKeyed,
   checkStaking,
-  checkStrangers,
+  checkUnknownCharges,
 } from './checks/check-ledger.ts'
 import { checkAnswered, checkChainAtRest, checkChainInFlight, checkTopUps } from './checks/check-top-ups.ts'
 import { Findings } from './checks/findings.ts'
 import { type ChargeRow, dayMs, type LedgerRows } from './checks/ledger-rows.ts'
+import { LoadRecords, type SignedTopUp } from './load-records.ts'
 import { seeded } from './seeded.ts'
 
 interface World {
-  book: Book
+  book: LoadRecords
   rows: LedgerRows
   transfers: Transfer[]
 }
@@ -36,7 +36,7 @@ const wallet = privateKeyToAccount(`0x${'11'.repeat(32)}`)
 const staker = { account: `wallet:${wallet.address.toLowerCase()}`, stakingDayMs: 0 }
 
 /** A call under a key, two by a key with a budget, and two by a wallet that stakes: the second one pays USD beside. */
-function boundedWork(book: Book): { charges: [string, ChargeRow][]; claims: LedgerRows['claims'] } {
+function boundedWork(book: LoadRecords): { charges: [string, ChargeRow][]; claims: LedgerRows['claims'] } {
   book.keyedCaller = { keyId: 'keyed-key', account: 'keyed' }
   const keyed = { key: 'again', kind: 'keyed chat', body: {}, sent: 1, underWay: 0, wasCut: false } as const
   book.keyed.push({ ...keyed, acknowledged: { body: '{}', costMicroUsd: 60n } })
@@ -83,7 +83,7 @@ const signed: SignedTopUp = {
 
 /** One chat, one finished video, one top-up and one grant, all acknowledged and all in the ledger, beside the bounded work. */
 function intactWorld(): World {
-  const book = new Book()
+  const book = new LoadRecords()
   book.charge('chat', 'chat-1', 70n)
   book.charge('video queue', 'job-1', 40_000n)
   const job = {
@@ -116,7 +116,7 @@ function intactWorld(): World {
 function findingsIn({ book, rows, transfers }: World): Findings {
   const findings = new Findings()
   checkCharges(book, rows, findings)
-  checkStrangers(book, rows, new Set(), findings)
+  checkUnknownCharges(book, rows, new Set(), findings)
   checkKeyed(book, rows, findings)
   checkBudgets(book, rows, findings)
   checkStaking(book, rows, new Set(), findings)

@@ -7,8 +7,8 @@ import { dataFolder } from '#cli/data/data-folder.ts'
 import { askService, runningService } from '#cli/data/service-admin.ts'
 import { formatUsd, microUsd, parseUsd } from '#contract/money.ts'
 import { fundFromFaucet } from '#local/faucet.ts'
-import type { Book, BudgetKey } from './book.ts'
 import { customerUsd, solanaWallets, walletMicroUsd, wallets } from './bounds.ts'
+import type { BudgetKey, LoadRecords } from './load-records.ts'
 
 const launcher = join(import.meta.dirname, '..', '..', 'bin', 'farebox.mjs')
 
@@ -19,7 +19,7 @@ export interface Customer {
 }
 
 /** A customer with a key and credit, made as an operator makes one beside a running server. */
-export async function makeCustomer(folder: string, env: NodeJS.ProcessEnv, book: Book): Promise<Customer> {
+export async function makeCustomer(folder: string, env: NodeJS.ProcessEnv, book: LoadRecords): Promise<Customer> {
   const customer = await createKey(folder, env)
   book.grants.set(customer.account, parseUsd(customerUsd) ?? 0n)
   return customer
@@ -36,7 +36,11 @@ export async function makeBudgetKey(
 }
 
 /** A customer with this credit, made without a process of its own; null where the server died meanwhile. */
-export async function makeSmallCustomer(folder: string, creditMicroUsd: bigint, book: Book): Promise<Customer | null> {
+export async function makeSmallCustomer(
+  folder: string,
+  creditMicroUsd: bigint,
+  book: LoadRecords,
+): Promise<Customer | null> {
   const customer = await askForKey(folder, { usd: formatUsd(creditMicroUsd), label: '' })
   if (customer) book.grants.set(customer.account, creditMicroUsd)
   return customer

@@ -1,7 +1,7 @@
 import type { KeyPairSigner } from '@solana/kit'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
-import type { Book } from './book.ts'
+import type { LoadRecords } from './load-records.ts'
 import type { Customer } from './prepare.ts'
 import type { Seeded } from './seeded.ts'
 
@@ -21,7 +21,7 @@ export interface Round {
   /** The data folder, and the local chain on which wallets stake. */
   folder: string
   rpcUrl: string
-  book: Book
+  book: LoadRecords
   /** A generator for this name and round. */
   seeded(name: string): Seeded
   /** Loads begin nothing more; what is under way may be cut by the kill. */

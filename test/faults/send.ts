@@ -1,6 +1,6 @@
 import { fromUsdNumber } from '#contract/money.ts'
-import type { LoadKind } from './book.ts'
 import { requestMs } from './bounds.ts'
+import type { LoadKind } from './load-records.ts'
 import type { Round } from './round.ts'
 
 export interface Sending {

@@ -1,7 +1,7 @@
 import { formatUsd } from '#contract/money.ts'
-import { loadKinds, sumOf } from './book.ts'
 import type { CampaignReport } from './campaign.ts'
 import { failuresAsLines, rowsAsLines } from './lines.ts'
+import { loadKinds, sumOf } from './load-records.ts'
 
 /** What came of a run, a line each; the last one is the verdict. */
 export function table({

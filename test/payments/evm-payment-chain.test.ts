@@ -5,7 +5,7 @@ import type { PaymentOption } from '#contract/wire/payment.ts'
 import { openEvmPaymentChain } from '#payments/evm/evm-payment-chain.ts'
 import type { EvmPayment } from '#payments/evm/evm-rail.ts'
 import { ChainUnavailable } from '#payments/payment/payment.ts'
-import { type Question, type Said, startToldNode } from './told-node.ts'
+import { type Question, type Said, startScriptedNode } from './scripted-node.ts'
 
 const transferEvent = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 const usedEvent = '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5'
@@ -88,7 +88,7 @@ async function find(chain: Chain, transaction: string | null = hash, confirmatio
         return { error: { code: -32601, message: method } }
     }
   }
-  const node = await startToldNode(say)
+  const node = await startScriptedNode(say)
   close = node.close
   const opened = await openEvmPaymentChain({ rpcUrl: node.url, confirmations })
   const found = await opened.find(payment, transaction).catch((error: unknown) => error)

@@ -8,7 +8,7 @@ import type { PaymentOption } from '#contract/wire/payment.ts'
 import { EvmSignatures } from '#payments/evm/evm-checks.ts'
 import type { EvmPayment } from '#payments/evm/evm-rail.ts'
 import { ChainUnavailable } from '#payments/payment/payment.ts'
-import { type Question, type Said, startToldNode } from './told-node.ts'
+import { type Question, type Said, startScriptedNode } from './scripted-node.ts'
 
 const owner = privateKeyToAccount(generatePrivateKey())
 const payTo = `0x${'cc'.repeat(20)}` as const
@@ -48,7 +48,7 @@ afterEach(() => close())
 
 /** What is wrong with the signature, and what the node was asked for it. */
 async function judge(payment: EvmPayment, say: (question: Question) => Said, contractWallets = true) {
-  const node = await startToldNode(say)
+  const node = await startScriptedNode(say)
   close = node.close
   const signatures = new EvmSignatures(viem, authorizationTypes, { rpcUrl: node.url, contractWallets })
   const problem = await signatures.problem(payment).catch((error: unknown) => error)

@@ -14,21 +14,21 @@ import { openRemoteSvmFacilitator } from '#payments/solana/open-svm.ts'
 import { addressOf, tokenAccountOf, tokenProgram } from '#payments/solana/solana-key.ts'
 import { wireOf } from '#payments/solana/solana-message.ts'
 import type { SvmPayment } from '#payments/solana/svm-rail.ts'
+import { type Question, type Said, startScriptedNode } from './scripted-node.ts'
 import { signedSvmPayment } from './signed-svm-payment.ts'
-import { type Question, type Said, startToldNode } from './told-node.ts'
 
 /** Two signatures, and 20,000 units at a price of 1. */
 const fee = 10_001n
 
 let made: Awaited<ReturnType<typeof signedSvmPayment>>
-let node: Awaited<ReturnType<typeof startToldNode>>
+let node: Awaited<ReturnType<typeof startScriptedNode>>
 /** What the node says of a method, by its place among the questions of that method; the last of it for ever. */
 let says: Record<string, Said[]>
 const timesAsked = (method: string) => node.asked.filter(question => question.method === method).length
 
 beforeAll(async () => {
   made = await signedSvmPayment()
-  node = await startToldNode(({ method }: Question) => {
+  node = await startScriptedNode(({ method }: Question) => {
     const said = says[method] ?? []
     return said[Math.min(timesAsked(method), said.length) - 1] ?? null
   })

@@ -7,12 +7,12 @@ import { readMessage, wireOf } from '#payments/solana/solana-message.ts'
 import type { SolanaCommitment } from '#payments/solana/solana-node.ts'
 import { SvmPaymentChain } from '#payments/solana/svm-payment-chain.ts'
 import type { SvmPayment } from '#payments/solana/svm-rail.ts'
+import { type Question, type Said, startScriptedNode } from './scripted-node.ts'
 import { signedSvmPayment } from './signed-svm-payment.ts'
-import { type Question, type Said, startToldNode } from './told-node.ts'
 
 let made: Awaited<ReturnType<typeof signedSvmPayment>>
 let other: SvmPayment
-let node: Awaited<ReturnType<typeof startToldNode>>
+let node: Awaited<ReturnType<typeof startScriptedNode>>
 
 /** What the node knows, by the names of transactions. */
 let known: {
@@ -55,7 +55,7 @@ function say({ method, params }: Question): Said {
 beforeAll(async () => {
   made = await signedSvmPayment()
   other = (await signedSvmPayment()).payment
-  node = await startToldNode(say)
+  node = await startScriptedNode(say)
 })
 afterAll(() => node.close())
 beforeEach(() => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openStand, type Stand } from './contract-service.ts'
 import { drive } from './drive.ts'
 import { publishedOperations } from './published-contract.ts'
 import { recipes } from './recipes.ts'
-import { openStand, type Stand } from './stand.ts'
 
 let stand: Stand
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import type { Operation } from '#contract/operations/operation.ts'
 import { operations } from '#contract/operations/operations.ts'
+import type { Stand } from './contract-service.ts'
 import { faultsOf, type PublishedAnswer, type PublishedOperation } from './published-contract.ts'
 import type { Asked, Recipe } from './recipe.ts'
-import type { Stand } from './stand.ts'
 import { usualWay } from './usual-ways.ts'
 
 /** What became of one published operation. */

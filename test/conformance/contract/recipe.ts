@@ -1,4 +1,4 @@
-import type { Stand } from './stand.ts'
+import type { Stand } from './contract-service.ts'
 
 /** Who asks. */
 export type Caller = 'key' | 'admin' | 'poor' | 'wallet' | 'nobody'

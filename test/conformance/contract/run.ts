@@ -1,8 +1,9 @@
 /** `npm run contract`: calls every published operation on a real service, and says what fits. */
+
+import { openStand } from './contract-service.ts'
 import { type Driven, drive } from './drive.ts'
 import { publishedOperations } from './published-contract.ts'
 import { recipes } from './recipes.ts'
-import { openStand } from './stand.ts'
 
 const statuses = (reached: readonly number[]) => reached.join(' ') || '–'
 

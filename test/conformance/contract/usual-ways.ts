@@ -1,7 +1,7 @@
 import { bodyBytes } from '#contract/limits.ts'
 import type { Operation } from '#contract/operations/operation.ts'
+import { type Stand, unreachableLedger } from './contract-service.ts'
 import type { Asked, Recipe } from './recipe.ts'
-import { type Stand, unreachableLedger } from './stand.ts'
 
 interface Common {
   status: number

@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { openStand, type Stand } from '../contract/stand.ts'
+import { openStand, type Stand } from '../contract/contract-service.ts'
 import { fuzzInput } from './fuzz-input.ts'
 
 export interface FuzzOptions {

@@ -1,12 +1,12 @@
 import { createChatCompletion } from '#contract/operations/chat.ts'
 import { claimId } from '#service/http/idempotency/replayed-answer.ts'
-import { type Book, type BudgetKey, type Staker, sumOf } from '../book.ts'
 import { boundedHoldMicroUsd, heldAfterKillMs, midnightMs } from '../bounds.ts'
+import { type BudgetKey, type LoadRecords, type Staker, sumOf } from '../load-records.ts'
 import type { Findings } from './findings.ts'
 import { type ChargeRow, dayMs, type LedgerRows } from './ledger-rows.ts'
 
 /** Every acknowledged charge stands with its exact amount, no request has two, and what was refused cost nothing. */
-export function checkCharges(book: Book, rows: LedgerRows, findings: Findings): void {
+export function checkCharges(book: LoadRecords, rows: LedgerRows, findings: Findings): void {
   for (const [request, acknowledged] of book.charges) {
     const charged = rows.charges.get(request)?.amount
     if (charged === undefined) {
@@ -32,19 +32,24 @@ export function checkCharges(book: Book, rows: LedgerRows, findings: Findings): 
 }
 
 /** A charge that we know nothing of belongs to a request whose answer was lost; `earlier` are those of other runs. */
-export function checkStrangers(book: Book, rows: LedgerRows, earlier: ReadonlySet<string>, findings: Findings): void {
+export function checkUnknownCharges(
+  book: LoadRecords,
+  rows: LedgerRows,
+  earlier: ReadonlySet<string>,
+  findings: Findings,
+): void {
   // Whose request a keyed call was taken up as is known, whatever became of its answers.
   const keyed = keyedRequests(book, rows)
-  const strangers = [...rows.charges.keys()].filter(
+  const unknown = [...rows.charges.keys()].filter(
     request => !book.charges.has(request) && !book.open.has(request) && !keyed.has(request) && !earlier.has(request),
   )
   const unanswered = sumOf({ ...book.unanswered, 'keyed chat': 0, 'keyed stream': 0 })
-  if (strangers.length <= unanswered) return
-  findings.fail(`${strangers.length} charges belong to no request that was answered; ${unanswered} were lost.`)
+  if (unknown.length <= unanswered) return
+  findings.fail(`${unknown.length} charges belong to no request that was answered; ${unanswered} were lost.`)
 }
 
 /** The requests that the calls of the book were taken up as: of each call one, whoever asked and however often. */
-export function keyedRequests({ keyed, keyedCaller }: Book, { claims }: LedgerRows): Set<string> {
+export function keyedRequests({ keyed, keyedCaller }: LoadRecords, { claims }: LedgerRows): Set<string> {
   const rows = keyedCaller
     ? keyed.map(({ key }) => claims.get(claimId(keyedCaller.account, createChatCompletion, key)))
     : []
@@ -52,7 +57,7 @@ export function keyedRequests({ keyed, keyedCaller }: Book, { claims }: LedgerRo
 }
 
 /** Each call under a key that was answered is charged once, with what the answer told; and nobody is charged beside it. */
-export function checkKeyed(book: Book, rows: LedgerRows, findings: Findings): void {
+export function checkKeyed(book: LoadRecords, rows: LedgerRows, findings: Findings): void {
   const { keyedCaller } = book
   if (!keyedCaller) return
   for (const call of book.keyed) {
@@ -78,7 +83,7 @@ export function checkKeyed(book: Book, rows: LedgerRows, findings: Findings): vo
 }
 
 /** What a key was charged in USD, from the entries alone, is within its budget in each period; and each charge names its key. */
-export function checkBudgets(book: Book, rows: LedgerRows, findings: Findings): void {
+export function checkBudgets(book: LoadRecords, rows: LedgerRows, findings: Findings): void {
   for (const [request, keyId] of book.budgeted) {
     const charge = rows.charges.get(request)
     if (charge && charge.apiKey !== keyId)
@@ -100,7 +105,12 @@ function checkBudget({ keyId, period, limitMicroUsd }: BudgetKey, charges: Charg
 }
 
 /** Staking credit paid what the answers told, nobody's who has not staked, never more than a day gives, and before USD did. */
-export function checkStaking(book: Book, rows: LedgerRows, earlier: ReadonlySet<string>, findings: Findings): void {
+export function checkStaking(
+  book: LoadRecords,
+  rows: LedgerRows,
+  earlier: ReadonlySet<string>,
+  findings: Findings,
+): void {
   for (const [request, told] of book.staking) {
     const used = rows.charges.get(request)?.staking ?? 0n
     if (used === told) continue
@@ -151,7 +161,7 @@ const heldBeside = ({ unknownAtMs }: Staker, atMs: number): number =>
   unknownAtMs.filter(sentMs => sentMs <= atMs && sentMs > atMs - heldAfterKillMs).length
 
 /** Every acknowledged video is there under its request; a charge and a job exist together or not at all. */
-export function checkJobs(book: Book, rows: LedgerRows, findings: Findings): void {
+export function checkJobs(book: LoadRecords, rows: LedgerRows, findings: Findings): void {
   for (const [id, { requestId, completed }] of book.jobs) {
     const job = rows.jobs.get(id)
     if (!job) findings.fail(`Job ${id} was acknowledged, and there is none.`)

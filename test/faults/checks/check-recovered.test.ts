@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { Book } from '../book.ts'
 import { aheadTokens, commitMs, lostMs, lostTokens } from '../bounds.ts'
+import { LoadRecords } from '../load-records.ts'
 import { brokenStream } from '../loads/broken-stream.ts'
 import { checkBroken, checkDeadHolds, recoveredShare } from './check-recovered.ts'
 import { Findings } from './findings.ts'
@@ -13,7 +13,7 @@ const charge = (request: string, amount: bigint): [string, ChargeRow] => {
 
 /** Cut by a kill: a stream with a checkpoint, one before its first, and one whose charge had been committed. */
 function intactWorld() {
-  const book = new Book()
+  const book = new LoadRecords()
   book.broken.set('cut-1', { leastTokens: 30, mostTokens: 90, bodyBytes: 100 })
   book.broken.set('cut-2', { leastTokens: 0, mostTokens: 20, bodyBytes: 100 })
   const dead = { heldMicroUsd: 500n, owedMicroUsd: null, chargedMicroUsd: 0n }

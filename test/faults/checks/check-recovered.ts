@@ -1,4 +1,4 @@
-import type { Book } from '../book.ts'
+import type { LoadRecords } from '../load-records.ts'
 import type { Findings } from './findings.ts'
 import type { LedgerRows } from './ledger-rows.ts'
 
@@ -12,7 +12,7 @@ export interface TokenPrice {
  * A hold that a kill left is charged what its last checkpoint said, or nothing without one. Where nobody else writes, the
  * next start has ended them all before it serves.
  */
-export function checkDeadHolds(book: Book, rows: LedgerRows, areShared: boolean, findings: Findings): void {
+export function checkDeadHolds(book: LoadRecords, rows: LedgerRows, areShared: boolean, findings: Findings): void {
   const open = new Set(rows.holds.map(({ id }) => id))
   for (const [id, { request, heldMicroUsd, owedMicroUsd, chargedMicroUsd }] of book.deadHolds) {
     if (open.has(id)) {
@@ -30,7 +30,7 @@ export function checkDeadHolds(book: Book, rows: LedgerRows, areShared: boolean,
 }
 
 /** By what its reader saw: a broken stream costs at least what was delivered well before, and at most what can have been made. */
-export function checkBroken(book: Book, rows: LedgerRows, price: TokenPrice, findings: Findings): void {
+export function checkBroken(book: LoadRecords, rows: LedgerRows, price: TokenPrice, findings: Findings): void {
   const open = new Set(rows.holds.map(({ id }) => id))
   for (const [request, { leastTokens, mostTokens, bodyBytes }] of book.broken) {
     if (open.has(request)) continue
@@ -46,7 +46,7 @@ export function checkBroken(book: Book, rows: LedgerRows, price: TokenPrice, fin
 const picoPerMicro = 1_000_000n
 
 /** Charges that recovery has made of checkpoints, and all charges of this run. */
-export function recoveredShare(book: Book, rows: LedgerRows, earlier: ReadonlySet<string>): [number, number] {
+export function recoveredShare(book: LoadRecords, rows: LedgerRows, earlier: ReadonlySet<string>): [number, number] {
   const all = [...rows.charges.keys()].filter(request => !earlier.has(request)).length
   const recovered = [...book.deadHolds.values()].filter(
     ({ request, owedMicroUsd, chargedMicroUsd }) =>

@@ -1,10 +1,15 @@
-import type { Book } from '../book.ts'
+import type { LoadRecords } from '../load-records.ts'
 import type { Transfer } from './chain-transfers.ts'
 import type { Findings } from './findings.ts'
 import type { LedgerRows } from './ledger-rows.ts'
 
 /** Every acknowledged top-up is one credit of that amount, with the balance that was told, by a transfer of that amount. */
-export function checkTopUps(book: Book, rows: LedgerRows, transfers: readonly Transfer[], findings: Findings): void {
+export function checkTopUps(
+  book: LoadRecords,
+  rows: LedgerRows,
+  transfers: readonly Transfer[],
+  findings: Findings,
+): void {
   const credits = new Map(rows.topUps.map(row => [row.nonce, row]))
   if (credits.size !== rows.topUps.length) findings.fail('A payment was credited more than once.')
   const landed = new Map(transfers.map(each => [each.nonce, each]))
@@ -55,7 +60,7 @@ export function checkChainAtRest(rows: LedgerRows, transfers: readonly Transfer[
 }
 
 /** At last every payment is acknowledged, or was refused in time and never landed. */
-export function checkAnswered(book: Book, transfers: readonly Transfer[], findings: Findings): void {
+export function checkAnswered(book: LoadRecords, transfers: readonly Transfer[], findings: Findings): void {
   const landed = new Set(transfers.map(({ nonce }) => nonce))
   for (const { nonce, amountMicroUsd, acknowledged, expired } of book.topUps) {
     if (acknowledged) continue

@@ -1,7 +1,7 @@
 import { formatUsd } from '#contract/money.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
-import type { Book } from '../book.ts'
 import { recoveryMs } from '../bounds.ts'
+import type { LoadRecords } from '../load-records.ts'
 import type { TestLedger } from '../test-ledgers.ts'
 import { readTransfers, type Transfer } from './chain-transfers.ts'
 import {
@@ -11,7 +11,7 @@ import {
   checkJobsEnded,
   checkKeyed,
   checkStaking,
-  checkStrangers,
+  checkUnknownCharges,
 } from './check-ledger.ts'
 import { checkBroken, checkDeadHolds, type TokenPrice } from './check-recovered.ts'
 import { checkAnswered, checkChainAtRest, checkChainInFlight, checkTopUps } from './check-top-ups.ts'
@@ -30,7 +30,7 @@ export async function checkLedger(ledger: TestLedger, expiredHoldMs: number, fin
 
 /** What is checked against what. */
 export interface Checked {
-  book: Book
+  book: LoadRecords
   ledger: TestLedger
   rpcUrl: string
   option: PaymentOption
@@ -53,7 +53,7 @@ export async function checkStanding(
   const transfers = await transfersOf(checked)
   await checkLedger(ledger, lapsedMs, findings)
   checkCharges(book, rows, findings)
-  checkStrangers(book, rows, earlier, findings)
+  checkUnknownCharges(book, rows, earlier, findings)
   checkKeyed(book, rows, findings)
   checkBudgets(book, rows, findings)
   checkStaking(book, rows, earlier, findings)

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { BudgetKey } from '../book.ts'
 import { boundedHoldMicroUsd, boundedTokens, budgetRefusals, keyBudget } from '../bounds.ts'
+import type { BudgetKey } from '../load-records.ts'
 import { makeBudgetKey } from '../prepare.ts'
 import type { Round } from '../round.ts'
 import type { Seeded } from '../seeded.ts'

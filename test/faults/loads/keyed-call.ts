@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { KeyedCall } from '../book.ts'
 import { boundedTokens } from '../bounds.ts'
+import type { KeyedCall } from '../load-records.ts'
 import type { Round } from '../round.ts'
 import type { Seeded } from '../seeded.ts'
 import { costOf, refused, send, textOf } from '../send.ts'

@@ -1,7 +1,7 @@
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
-import type { SignedTopUp } from '../book.ts'
+import type { SignedTopUp } from '../load-records.ts'
 
 /** Signs a top-up with the reference client's own scheme. */
 export async function signTopUp(

@@ -4,9 +4,9 @@ import { parseUsd } from '#contract/money.ts'
 import { OpenAiChat } from '#engines/openai/chat.ts'
 import { asEvents, asJson, chunk, completion, event, finish, upstream, usage } from '../../engines/openai/upstream.ts'
 import { type OpenedService, openService } from '../../service/open-service.ts'
-import { Book } from '../book.ts'
-import { checkCharges, checkStrangers } from '../checks/check-ledger.ts'
+import { checkCharges, checkUnknownCharges } from '../checks/check-ledger.ts'
 import { Findings } from '../checks/findings.ts'
+import { LoadRecords } from '../load-records.ts'
 import { readEvents } from '../loads/chats.ts'
 import { type Seeded, seeded } from '../seeded.ts'
 import { costOf, requestIdOf } from '../send.ts'
@@ -51,7 +51,7 @@ export async function engineTroubles({ rounds, seed, folder }: EngineTroublesOpt
   const proxy = await ChaosProxy.to(Number(new URL(engine.baseUrl).port))
   const chat = new OpenAiChat({ baseUrl: `http://127.0.0.1:${proxy.port}/v1/`, timeouts })
   const service = await openService({ chat, folder: join(folder, 'engine') })
-  const book = new Book()
+  const book = new LoadRecords()
   try {
     const key = await customer(service, book)
     for (let round = 0; round < rounds; round++) {
@@ -77,14 +77,14 @@ function answer(response: ServerResponse, streams: boolean): void {
   else asJson(completion)(response)
 }
 
-async function customer(service: OpenedService, book: Book): Promise<string> {
+async function customer(service: OpenedService, book: LoadRecords): Promise<string> {
   const key = await service.key(credit)
   const { account } = await service.store.read.selectFrom('api_key').select('account').executeTakeFirstOrThrow()
   book.grants.set(account, parseUsd(`${credit}`) ?? 0n)
   return key
 }
 
-async function call(service: OpenedService, key: string, book: Book, stream: boolean): Promise<void> {
+async function call(service: OpenedService, key: string, book: LoadRecords, stream: boolean): Promise<void> {
   const options = stream ? { stream, stream_options: { include_usage: true } } : {}
   const messages = [{ role: 'user', content: 'Say thirty words.' }]
   const response = await service.post('/chat/completions', { model: 'demo-chat', messages, ...options }, key)
@@ -104,19 +104,19 @@ async function call(service: OpenedService, key: string, book: Book, stream: boo
   book.open.add(requestId)
 }
 
-async function check(service: OpenedService, book: Book): Promise<Findings> {
+async function check(service: OpenedService, book: LoadRecords): Promise<Findings> {
   const findings = new Findings()
   const ledger = sqliteLedger(service.database)
   const rows = await ledger.read()
   for (const { sentence } of (await ledger.audit(0)).findings) findings.fail(`The audit finds: ${sentence}`)
   for (const surprise of book.surprises) findings.fail(surprise)
   checkCharges(book, rows, findings)
-  checkStrangers(book, rows, new Set(), findings)
+  checkUnknownCharges(book, rows, new Set(), findings)
   if (rows.holds.length) findings.fail(`${rows.holds.length} holds are left.`)
   return findings
 }
 
-const reportOf = (book: Book, proxy: ChaosProxy, { failures }: Findings): EngineTroublesReport => {
+const reportOf = (book: LoadRecords, proxy: ChaosProxy, { failures }: Findings): EngineTroublesReport => {
   const answered = book.total
   const broken = book.refused.size + book.open.size
   return { asked: answered + broken, answered, broken, troubled: proxy.troubled, failures }

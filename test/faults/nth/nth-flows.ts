@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fromUsdNumber } from '#contract/money.ts'
 import { TopUpResult } from '#contract/operations/wallet.ts'
-import type { LoadKind, SignedTopUp } from '../book.ts'
+import type { LoadKind, SignedTopUp } from '../load-records.ts'
 import { isFailure, readEvents } from '../loads/chats.ts'
 import { costOf, requestIdOf } from '../send.ts'
 import type { NthWorld } from './nth-world.ts'

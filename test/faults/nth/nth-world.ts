@@ -11,11 +11,11 @@ import type { OnChain, PaymentChain, SignedPayment } from '#payments/payment/pay
 import { payerOf } from '#payments/rails/rails.ts'
 import { TopUps } from '#payments/top-ups/top-up.ts'
 import { type OpenedService, openService, TestClock, testOption } from '../../service/open-service.ts'
-import { Book } from '../book.ts'
 import type { Transfer } from '../checks/chain-transfers.ts'
-import { checkCharges, checkJobs, checkJobsEnded, checkStrangers } from '../checks/check-ledger.ts'
+import { checkCharges, checkJobs, checkJobsEnded, checkUnknownCharges } from '../checks/check-ledger.ts'
 import { checkAnswered, checkChainAtRest, checkTopUps } from '../checks/check-top-ups.ts'
 import { Findings } from '../checks/findings.ts'
+import { LoadRecords } from '../load-records.ts'
 import { signTopUp } from '../loads/sign-payment.ts'
 import { sqliteLedger } from '../test-ledgers.ts'
 import { FailingStore } from './failing-store.ts'
@@ -89,7 +89,7 @@ const laterMs = 120_000
 /** The service on a real store that can fail, on one folder, opened anew when asked. */
 export class NthWorld {
   readonly store = new FailingStore()
-  readonly book = new Book()
+  readonly book = new LoadRecords()
   readonly #folder: string
   // By the machine's time, because a payment's life is signed by it.
   readonly #clock = new TestClock(Date.now())
@@ -166,7 +166,7 @@ export class NthWorld {
     for (const { sentence } of report.findings) findings.fail(`The audit finds: ${sentence}`)
     for (const surprise of this.book.surprises) findings.fail(surprise)
     checkCharges(this.book, rows, findings)
-    checkStrangers(this.book, rows, new Set(), findings)
+    checkUnknownCharges(this.book, rows, new Set(), findings)
     checkJobs(this.book, rows, findings)
     checkJobsEnded(rows, findings)
     checkTopUps(this.book, rows, this.#payments.transfers, findings)

@@ -1,6 +1,6 @@
 import { loadChat } from '#service/capabilities/routes.ts'
 import { type Action, callActions, type Scene } from './actions.ts'
-import type { SentPayment } from './book.ts'
+import type { SentPayment } from './call-records.ts'
 import { sendKeyed } from './calls/keyed.ts'
 import { sendPayment } from './calls/top-up.ts'
 import { begin, Visit } from './calls/visit.ts'

@@ -11,7 +11,7 @@ import { demoModels } from '#service/models/demo-models.ts'
 import type { Model } from '#service/models/model.ts'
 import { canarySecret } from '../../canary/canaries.ts'
 import { type Seeded, seeded } from '../seeded.ts'
-import { Book } from './book.ts'
+import { CallRecords } from './call-records.ts'
 import { Signatures, serviceUrl } from './callers.ts'
 import type { Order } from './orders.ts'
 import { type Landed, SimulatedChain } from './simulated-chain.ts'
@@ -73,7 +73,7 @@ export class World {
   /** What was signed, by its id. */
   readonly orders = new Map<string, Order>()
   readonly farm: RenderFarm
-  readonly book = new Book()
+  readonly book = new CallRecords()
   readonly signatures: Signatures
   readonly units: UnitWatch
   readonly options: Readonly<Record<'evm' | 'svm', PaymentOption>> = { evm: evmOption, svm: svmOption }

@@ -1,7 +1,7 @@
 import { resolvePayment } from '#wallet/payment/settle.ts'
 import { listPayments, type Payment } from '#wallet/records/journal.ts'
 import { all, type Records, type Row } from '#wallet/records/records.ts'
-import type { Authorization, ServiceBook } from './service-book.ts'
+import type { Authorization, ServiceRecords } from './service-records.ts'
 
 const open = new Set(['planned', 'signed', 'sent', 'unknown'])
 
@@ -39,7 +39,7 @@ const countedOf = (payment: Payment | undefined, state: string): bigint =>
 export interface CheckedRound {
   records: Records
   stepsInOrder: string
-  book: ServiceBook
+  book: ServiceRecords
   maxTotalMicroUsd: bigint
   cooldownMs: number
   askAboveMicroUsd: bigint
@@ -83,7 +83,7 @@ export async function checkRound({ records, stepsInOrder, book, ...policy }: Che
 async function resolveOpen(
   records: Records,
   payments: readonly Payment[],
-  { authorizations }: ServiceBook,
+  { authorizations }: ServiceRecords,
   failures: string[],
 ): Promise<number> {
   let resolved = 0
@@ -116,7 +116,7 @@ function checkPayment(payment: Payment, { amountMicroUsd, settledMicroUsd }: Aut
   return failures
 }
 
-function checkExit({ id, state, nonce }: Payment, { authorizations }: ServiceBook): string[] {
+function checkExit({ id, state, nonce }: Payment, { authorizations }: ServiceRecords): string[] {
   if (state !== 'confirmed' && state !== 'dead') return [`${id} has no end: it is ${state}.`]
   if (nonce !== null && !authorizations.has(nonce)) return [`${id} was signed, and the service has never seen it.`]
   return []

@@ -1,7 +1,7 @@
 import { renameSync, writeFileSync } from 'node:fs'
 import { inDecisionMs } from './bounds.ts'
 import { pointsInDecisions } from './points.ts'
-import type { Told } from './told.ts'
+import type { Told } from './work-order.ts'
 
 type Standing = 'moves' | 'waits' | 'halted' | 'ended'
 

@@ -8,7 +8,7 @@ import { seeded } from '../seeded.ts'
 import { type Behaviour, behaviours, settlesAtOnce } from './behaviours.ts'
 import * as bounds from './bounds.ts'
 import type { FlightPoint } from './points.ts'
-import { type Authorization, type Caps, ServiceBook } from './service-book.ts'
+import { type Authorization, type Caps, ServiceRecords } from './service-records.ts'
 
 const offer = option({ maxTimeoutSeconds: bounds.authorizationSeconds })
 
@@ -19,7 +19,7 @@ export function offered(response: ServerResponse): void {
 }
 
 /** The answer to a payment that is settled, however often it comes. */
-export function credited(book: ServiceBook, row: Authorization, response: ServerResponse): void {
+export function credited(book: ServiceRecords, row: Authorization, response: ServerResponse): void {
   book.settle(row)
   const amountCredited = Number(row.amountMicroUsd) / 1e6
   const newBalance = Number(book.creditMicroUsd) / 1e6
@@ -29,7 +29,7 @@ export function credited(book: ServiceBook, row: Authorization, response: Server
 }
 
 /** What a first presentation is answered, or not, by how it was drawn to be treated. */
-export async function misbehave(book: ServiceBook, row: Authorization, response: ServerResponse): Promise<void> {
+export async function misbehave(book: ServiceRecords, row: Authorization, response: ServerResponse): Promise<void> {
   switch (row.behaviour) {
     case 'accept then time-out':
       return sleep(bounds.silenceMs).then(() => void response.destroy())
@@ -80,7 +80,7 @@ const priceMicroUsd = BigInt(bounds.callUsd * 1_000_000)
  * addresses, which are two services for a wallet.
  */
 export async function paidService({ seed, caps, first, now }: ServiceTerms) {
-  const book = new ServiceBook(caps)
+  const book = new ServiceRecords(caps)
   const draws = seeded(seed, 'service')
   const dying = new Map<string, { point: FlightPoint; kill: () => void }>()
   let isWell = false

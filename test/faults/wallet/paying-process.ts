@@ -14,7 +14,7 @@ import { walletKey } from '../../agent/pretend-service.ts'
 import { takeOrder } from '../arm/fault-orders.ts'
 import { clockSkewMs, takeHalts } from './arm/halts.ts'
 import { tell } from './arm/tell.ts'
-import type { Action, Told, WalletPlace, WorkOrder } from './told.ts'
+import type { Action, Told, WalletPlace, WorkOrder } from './work-order.ts'
 
 /** Errors that tell a caller why nothing was bought; any other one is a fault of ours. */
 const expected = [WalletRefusal, NeedsApproval, NeedsPerson, ToolFailure, ClientError, ServiceError]

@@ -5,7 +5,7 @@ import { seeded } from '../seeded.ts'
 import type { Behaviour } from './behaviours.ts'
 import { points } from './points.ts'
 import { type Story, stories, storyAt } from './stories.ts'
-import type { WorkOrder } from './told.ts'
+import type { WorkOrder } from './work-order.ts'
 
 export interface PlannedProcess extends Pick<WorkOrder, 'actions' | 'kill' | 'halts'> {
   /** A kill at no point, so long after its start. */

@@ -10,7 +10,7 @@ import {
   pointsInDecisions,
 } from './points.ts'
 import type { PlannedProcess, PlannedWave, RoundPlan } from './round-plan.ts'
-import type { Action, WorkOrder } from './told.ts'
+import type { Action, WorkOrder } from './work-order.ts'
 
 /** What a round is about. */
 export const storyNames = [

@@ -7,7 +7,7 @@ import type { RoundJournal } from './journals.ts'
 import type { PaidService } from './paid-service.ts'
 import type { PlannedProcess, PlannedWave } from './round-plan.ts'
 import { atOnce, endedByAnother, halted, killedAnywhere, killedAt, ranOut, switchedOff, type Tally } from './tally.ts'
-import type { Told, WalletPlace } from './told.ts'
+import type { Told, WalletPlace } from './work-order.ts'
 import type { Crew, Worker } from './worker.ts'
 
 /** What the owner of the wallet switches it off with. */

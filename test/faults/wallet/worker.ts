@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { workMs } from './bounds.ts'
-import type { Told, WorkOrder } from './told.ts'
+import type { Told, WorkOrder } from './work-order.ts'
 
 const child = fileURLToPath(new URL('./paying-process.ts', import.meta.url))
 const arm = new URL('./arm/arm.ts', import.meta.url).href

@@ -4,7 +4,7 @@ import { TaskThread } from '#host/workers/task-thread.ts'
 
 type Task = 'count' | 'hang' | 'die' | 'grow'
 
-const url = new URL('./odd-thread.ts', import.meta.url)
+const url = new URL('./failing-thread.ts', import.meta.url)
 const options = { name: 'odd', url, timeoutMs: 60_000, waiting: 3, heapMb: 32, leftMs: 1 }
 
 describe('a thread for tasks', { timeout: 60_000 }, () => {

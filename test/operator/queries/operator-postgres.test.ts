@@ -4,8 +4,8 @@ import { Questions } from '#operator/queries/questions.ts'
 import { query } from '../../postgres/cluster.ts'
 import { openSchemaStore } from '../../postgres/postgres-store.ts'
 import { withPostgres } from '../../postgres/with-postgres.ts'
-import { oddInputsContract } from './odd-inputs-contract.ts'
 import { operatorContract } from './operator-contract.ts'
+import { oddInputsContract } from './unusual-inputs-contract.ts'
 
 withPostgres('on a server of its own', cluster => {
   operatorContract('operators on PostgreSQL', () => openSchemaStore(cluster()))

@@ -1,7 +1,7 @@
 import { Questions } from '#operator/queries/questions.ts'
 import { openTemporaryStore } from '../../ledger/store/sqlite-folder.ts'
-import { oddInputsContract } from './odd-inputs-contract.ts'
 import { operatorContract } from './operator-contract.ts'
+import { oddInputsContract } from './unusual-inputs-contract.ts'
 
 operatorContract('operators on SQLite', openTemporaryStore)
 

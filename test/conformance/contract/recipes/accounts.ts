@@ -1,5 +1,5 @@
+import type { Stand } from '../contract-service.ts'
 import type { Asked, Recipes } from '../recipe.ts'
-import type { Stand } from '../stand.ts'
 
 const order = { apiKeyType: 'INFERENCE', description: 'a key', consumptionLimit: { usd: 5 } }
 

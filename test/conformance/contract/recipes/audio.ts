@@ -1,8 +1,8 @@
 import { unreadableSpeech } from '#contract/errors/errors.ts'
 import { wavOf } from '#engines/audio/recording.ts'
+import type { Stand } from '../contract-service.ts'
 import { refusedWord } from '../double-video.ts'
 import { type Asked, deletedJob, queuedJob, type Recipes } from '../recipe.ts'
-import type { Stand } from '../stand.ts'
 
 const rate = 8_000
 const recording = wavOf({ samples: new Int16Array(2 * rate), rate })

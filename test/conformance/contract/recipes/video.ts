@@ -1,6 +1,6 @@
+import type { Stand } from '../contract-service.ts'
 import { refusedWord } from '../double-video.ts'
 import { type Asked, deletedJob, queuedJob, type Recipes } from '../recipe.ts'
-import type { Stand } from '../stand.ts'
 
 const video = { model: 'demo-video', prompt: 'A lighthouse in fog', duration: '2s', resolution: '360p', audio: false }
 const { prompt: _prompt, ...priced } = video

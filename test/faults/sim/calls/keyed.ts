@@ -1,6 +1,6 @@
 import { idempotencyKey, idempotentReplayed } from '#contract/wire/headers.ts'
 import type { Seeded } from '../../seeded.ts'
-import type { KeyedRequest } from '../book.ts'
+import type { KeyedRequest } from '../call-records.ts'
 import type { Caller } from '../callers.ts'
 import type { World } from '../world.ts'
 import { costOf } from './chat.ts'

@@ -1,5 +1,5 @@
 import { fromUsdNumber } from '#contract/money.ts'
-import type { QueuedJob } from '../book.ts'
+import type { QueuedJob } from '../call-records.ts'
 import type { Visit } from './visit.ts'
 
 const bodyOf = ({ draws }: Visit) => ({

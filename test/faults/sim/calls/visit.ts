@@ -1,6 +1,6 @@
 import { balanceRemaining } from '#contract/wire/headers.ts'
 import type { Seeded } from '../../seeded.ts'
-import type { AnsweredRequest } from '../book.ts'
+import type { AnsweredRequest } from '../call-records.ts'
 import { type Asked, ask, type Caller, credentialsOf } from '../callers.ts'
 import type { SimulatedProcess } from '../simulated-process.ts'
 import { runOn } from '../virtual-machine.ts'

@@ -1,7 +1,7 @@
 import { operations } from '#contract/operations/operations.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { claimId } from '#service/http/idempotency/replayed-answer.ts'
-import type { SentPayment } from '../book.ts'
+import type { SentPayment } from '../call-records.ts'
 import { honouredMs } from '../calls/keyed.ts'
 import type { InterestingState } from '../sometimes.ts'
 import type { World } from '../world.ts'

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { comeBy } from '../../arm/fault-orders.ts'
 import { gatePollMs } from '../bounds.ts'
-import type { WorkOrder } from '../told.ts'
+import type { WorkOrder } from '../work-order.ts'
 import { tell } from './tell.ts'
 
 let awaited = new Set<string>()

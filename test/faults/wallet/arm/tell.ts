@@ -1,4 +1,4 @@
-import type { Told } from '../told.ts'
+import type { Told } from '../work-order.ts'
 
 /** Tells the harness what this process has done; a kill may come before it hears of it. */
 export function tell(told: Told): void {

@@ -11,7 +11,7 @@ export interface Question {
 export type Said = { result: unknown } | { error: { code: number; message: string; data?: unknown } } | null
 
 /** A node that says what it is told to say, and knows no chain. */
-export async function startToldNode(say: (question: Question) => Said) {
+export async function startScriptedNode(say: (question: Question) => Said) {
   const asked: Question[] = []
   const server = createServer(async (request, response) => {
     let text = ''

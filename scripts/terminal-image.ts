@@ -6,7 +6,7 @@ const margin = 20
 const bar = 34
 
 /** `lines` as the terminal shows them; a command begins with `$ `. */
-export function terminalPicture(title: string, lines: readonly string[]): string {
+export function terminalImage(title: string, lines: readonly string[]): string {
   const shown = lines.flatMap(fold)
   const width = Math.ceil(terminalColumns * charWidth + 2 * margin)
   const height = bar + shown.length * lineHeight + margin
@@ -28,9 +28,9 @@ export function terminalPicture(title: string, lines: readonly string[]): string
   ].join('\n')
 }
 
-/** The lines of a picture, joined where the terminal wrapped them: spaces at a wrap are lost. */
-export const textOfPicture = (picture: string): string =>
-  [...picture.matchAll(/<text [^>]*>([^<]*)<\/text>/g)]
+/** The lines of a image, joined where the terminal wrapped them: spaces at a wrap are lost. */
+export const textOfImage = (image: string): string =>
+  [...image.matchAll(/<text [^>]*>([^<]*)<\/text>/g)]
     .map(([, line = '']) => line.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&'))
     .join('')
 

@@ -43,7 +43,7 @@ export interface KeyedRequest {
 }
 
 /** What the service has told its callers. It must all stand, whatever happens to the service. */
-export class Book {
+export class CallRecords {
   readonly requests = new Map<string, AnsweredRequest>()
   readonly jobs = new Map<string, QueuedJob>()
   readonly payments: SentPayment[] = []

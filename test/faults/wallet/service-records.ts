@@ -28,7 +28,7 @@ const roundingMs = 2_000
 const dayMs = 24 * 60 * 60 * 1_000
 
 /** Every distinct authorisation, and whatever the caps forbid at the moment in which it is seen. */
-export class ServiceBook {
+export class ServiceRecords {
   readonly authorizations = new Map<string, Authorization>()
   readonly failures: string[] = []
   creditMicroUsd = 0n

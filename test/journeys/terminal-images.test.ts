@@ -6,10 +6,10 @@ import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { terminalColumns, terminalPicture, textOfPicture } from '../../scripts/terminal-picture.ts'
+import { terminalColumns, terminalImage, textOfImage } from '../../scripts/terminal-image.ts'
 import { launcher } from './spawned-up.ts'
 
-const images = new URL('../../docs/images/', import.meta.url)
+const imagesFolder = new URL('../../docs/images/', import.meta.url)
 
 let home: string
 beforeAll(async () => {
@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(home, { recursive: true, force: true }))
 
-interface Picture {
+interface TerminalImage {
   file: string
   title: string
   /** As a reader types it. */
@@ -25,7 +25,7 @@ interface Picture {
   run(): readonly string[]
 }
 
-const pictures: readonly Picture[] = [
+const images: readonly TerminalImage[] = [
   {
     file: 'first-run.svg',
     title: 'The first run of farebox in a terminal',
@@ -41,21 +41,21 @@ const pictures: readonly Picture[] = [
 ]
 
 /** Without what is another one each time: figures, ids, and the places where the terminal wraps. */
-const lasting = (picture: string): string =>
-  textOfPicture(picture)
+const lasting = (image: string): string =>
+  textOfImage(image)
     .replaceAll(/\s+/g, '')
     .replaceAll(/0x[0-9a-f]+/g, '0x')
     .replaceAll(/job_[0-9a-z]{16}/g, 'job')
     .replaceAll(/-[0-9a-z]{6}\.mp4/g, '.mp4')
     .replaceAll(/\d+/g, '0')
 
-/** Shows only the first details of a step: the picture is of the steps, not of the numbers. */
+/** Shows only the first details of a step: the image is of the steps, not of the numbers. */
 function isShown(line: string, index: number, lines: readonly string[]): boolean {
   const isDetail = (each: string | undefined) => /^ {4}\S/.test(each ?? '') && each?.includes('"') === false
   return !(isDetail(line) && isDetail(lines[index - 1]) && isDetail(lines[index - 2]))
 }
 
-test.each(pictures)('$typed', { timeout: 90_000, tags: ['linux'] }, async ({ file, title, typed, run }) => {
+test.each(images)('$typed', { timeout: 90_000, tags: ['linux'] }, async ({ file, title, typed, run }) => {
   const env = { PATH: process.env.PATH, HOME: home, TERM: 'xterm', NO_COLOR: '1' }
   const typedHere = [process.execPath, launcher, ...run()].map(word => `'${word}'`).join(' ')
   // `script` is a terminal without a window.
@@ -68,10 +68,10 @@ test.each(pictures)('$typed', { timeout: 90_000, tags: ['linux'] }, async ({ fil
     .replaceAll(process.execPath, 'node')
     .replaceAll(dirname(dirname(launcher)), '/path/to/farebox')
     .replace(/127\.0\.0\.1:\d+/, '127.0.0.1:8402')
-  const picture = terminalPicture(title, [`$ ${typed}`, ...printed.trimEnd().split('\n').filter(isShown)])
+  const image = terminalImage(title, [`$ ${typed}`, ...printed.trimEnd().split('\n').filter(isShown)])
   const { SCREENSHOTS: folder } = process.env
-  if (folder) await writeFile(join(folder, file), picture)
-  expect(lasting(await readFile(new URL(file, images), 'utf8')), `SCREENSHOTS=docs/images renews it`).toBe(
-    lasting(picture),
+  if (folder) await writeFile(join(folder, file), image)
+  expect(lasting(await readFile(new URL(file, imagesFolder), 'utf8')), `SCREENSHOTS=docs/images renews it`).toBe(
+    lasting(image),
   )
 })

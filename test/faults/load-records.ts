@@ -111,7 +111,7 @@ export const sumOf = (counts: Readonly<Record<string, number>>): number =>
   Object.values(counts).reduce((sum, each) => sum + each, 0)
 
 /** Everything that the server has said to us with a 200. It must all stand, whatever happens to the server. */
-export class Book {
+export class LoadRecords {
   /** By request id; the amount is null where the answer did not tell it. */
   readonly charges = new Map<string, bigint | null>()
   readonly jobs = new Map<string, QueuedJob>()
