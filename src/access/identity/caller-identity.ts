@@ -14,13 +14,14 @@ import type { Store } from '#ledger/store/store.ts'
 import type { ApiKeys } from '../keys/api-keys.ts'
 import { planOf } from '../limits/limit-rules.ts'
 import type { AccessSettings, SignInChallenge } from '../payment-required.ts'
-import { type SignerOf, WalletSignIn } from './wallet-sign-in.ts'
+import { type ClaimRules, type SignerOf, WalletSignIn } from './wallet-sign-in.ts'
 
 type IdentitySettings = Pick<AccessSettings, 'publicUrl' | 'signInDomains' | 'signInWindow' | 'plan' | 'limits'>
 
 /** Identifies the caller by the request's headers and the operation that it calls (published contract §2.5). */
 export class CallerIdentity implements Identity {
   readonly signerOf: SignerOf
+  readonly #store: Store
   readonly #keys: ApiKeys
   readonly #clock: Clock
   readonly #settings: IdentitySettings
@@ -36,15 +37,25 @@ export class CallerIdentity implements Identity {
   }) {
     const { store, clock, keys, settings } = options
     this.signerOf = options.signerOf ?? recoveredSigner
+    this.#store = store
     this.#keys = keys
     this.#clock = clock
     this.#settings = settings
-    const rules = { domains: settings.signInDomains, window: settings.signInWindow }
-    this.#wallets = new WalletSignIn({
-      store,
-      clock,
-      signerOf: this.signerOf,
-      rules,
+    this.#wallets = this.#signInBy({ domains: settings.signInDomains, window: settings.signInWindow })
+  }
+
+  /**
+   * Sign-ins of a page on this host: a message must name the page's own URI, so that a header for the API begins no
+   * session, and works once whatever the settings say.
+   */
+  pageSignIn(uri: string): WalletSignIn {
+    return this.#signInBy({ domains: [new URL(uri).host], window: false, uri })
+  }
+
+  #signInBy(rules: ClaimRules): WalletSignIn {
+    const { signerOf } = this
+    return new WalletSignIn({
+      ...{ store: this.#store, clock: this.#clock, signerOf, rules },
       planOf: account => this.#planOf(account),
     })
   }
@@ -209,7 +220,8 @@ const sentences: Record<SignInCode, string> = {
   X402_SIGN_IN_NONCE_REUSED: 'The sign-in was used before; sign a new message with a fresh nonce.',
 }
 
-const signInSentence = (code: SignInCode): string => sentences[code]
+/** What was wrong with a sign-in and what to do, in one sentence. */
+export const signInSentence = (code: SignInCode): string => sentences[code]
 
 /** How long the message of a challenge is valid. */
 const challengeLifeMs = 5 * minuteMs

@@ -125,17 +125,20 @@ export class WalletSignIn {
   }
 }
 
-interface ClaimRules {
+export interface ClaimRules {
   /** Hosts that a message may name; the request's own `Host` never counts. */
   domains: readonly string[]
   /** A header works until it expires, so its own expiry counts instead of its age. */
   window: boolean
+  /** The one URI that a message may name; any on these hosts by default. */
+  uri?: string
 }
 
 /** Returns what is wrong with a message, or null: every check that needs no curve arithmetic. */
 function claimFault(claim: SignInClaim, rules: ClaimRules, nowMs: number): SignInCode | null {
   if (claim.chainId !== evmNetwork && claim.chainId !== solanaNetwork) return 'X402_SIGN_IN_UNSUPPORTED_CHAIN'
   if (!isOurs(claim.domain, rules) || !isOurs(claim.uri, rules)) return 'X402_SIGN_IN_DOMAIN_MISMATCH'
+  if (rules.uri !== undefined && claim.uri !== rules.uri) return 'X402_SIGN_IN_DOMAIN_MISMATCH'
   if (claim.nonce === '' || claim.nonce.length > nonceCharacters) return 'X402_SIGN_IN_MISSING_NONCE'
   // Each comparison is written so that NaN is refused.
   if (!(claim.issuedAtMs <= nowMs + clockSkewMs)) return 'X402_SIGN_IN_FUTURE_TIMESTAMP'

@@ -122,3 +122,11 @@ export const loadKeccak256: () => Promise<Keccak256> = onceLoaded(async () => {
   const hasher = await createKeccak(256)
   return bytes => hasher.init().update(bytes).digest('binary')
 })
+
+/** Returns an EVM address with the capitals of EIP-55: wallets recognize a sign-in message only by those. */
+export async function checksumAddress(address: string): Promise<string> {
+  const digits = address.slice(2).toLowerCase()
+  const hash = Buffer.from((await loadKeccak256())(Buffer.from(digits))).toString('hex')
+  const isCapital = (index: number) => Number.parseInt(hash.charAt(index), 16) >= 8
+  return `0x${[...digits].map((digit, index) => (isCapital(index) ? digit.toUpperCase() : digit)).join('')}`
+}
