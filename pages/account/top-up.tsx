@@ -1,15 +1,134 @@
+import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { me } from './session.ts'
+import { useEffect } from 'preact/hooks'
+import { RefusedNote } from '../kit/dialog.tsx'
+import { usd } from '../kit/format.ts'
+import { CopyText } from '../kit/text.tsx'
+import type { Refused } from '../kit/wire.ts'
+import { ask } from './reading.ts'
+import { failed, me } from './session.ts'
+import { PayForm } from './wallets/pay-form.tsx'
+import { type Offer, readOffers, type ServerClock, serverClock, usdcText } from './wallets/payment.ts'
+import { forgetOutcome, isSending, open, outcome, sendAgain, takeUpPayment } from './wallets/send-payment.ts'
+import { refusalOf } from './wallets/untrusted.ts'
+import type { TopUpTerms } from './wallets/wire.ts'
 
-/** How to buy credit. */
+/** How to buy credit: from a wallet of this browser, or by the API. */
 export function TopUp(): JSX.Element {
+  useEffect(takeUpPayment, [])
   return (
-    <section aria-labelledby="top-up-title">
-      <h2 id="top-up-title">Top up</h2>
-      <p>
-        A wallet buys credit in USDC: <a href="/docs/topUpX402Balance">POST /x402/top-up</a> says how
-        {me.value?.kind === 'key' ? ', for the wallet’s own account. For this one, ask the operator.' : '.'}
+    <div class="card">
+      {open.value ? <OpenPayment /> : outcome.value?.state === 'credited' ? <Credited /> : <NewPayment />}
+    </div>
+  )
+}
+
+/** What the form needs of the server, asked for when the form is opened. */
+interface Opened {
+  terms: TopUpTerms
+  offers: readonly Offer[]
+  clock: ServerClock
+}
+
+function NewPayment(): JSX.Element {
+  const opened = useSignal<Opened | null>(null)
+  const refused = useSignal<Refused | null>(null)
+  const isBusy = useSignal(false)
+  const begin = async () => {
+    isBusy.value = true
+    refused.value = null
+    forgetOutcome()
+    try {
+      const terms = await ask<TopUpTerms>('wallet/top-up', {}).catch(error => Promise.reject(failed(error)))
+      opened.value = { terms, offers: await readOffers(terms), clock: serverClock(terms) }
+    } catch (error) {
+      refused.value = refusalOf(error)
+    }
+    isBusy.value = false
+  }
+  const last = outcome.value
+  if (opened.value?.offers.length) return <PayForm {...opened.value} />
+  return (
+    <>
+      {last?.state === 'refused' && <RefusedNote refused={last} />}
+      {opened.value ? (
+        <p>This service takes no payments in USDC. Ask its operator for credit.</p>
+      ) : (
+        <p>
+          <button type="button" class="main" disabled={isBusy.value} onClick={begin}>
+            Top up from a wallet
+          </button>
+        </p>
+      )}
+      <RefusedNote refused={refused.value} />
+      <p class="quiet">
+        You pay in USDC on Base or Solana, from a wallet of this browser. The credit goes to the account of the wallet
+        that pays
+        {me.value?.kind === 'key' ? ', which is not the account of an API key. For this one, ask the operator. ' : '. '}
+        Programs use <a href="/docs/topUpX402Balance">POST /x402/top-up</a>.
       </p>
-    </section>
+    </>
+  )
+}
+
+/** A payment whose outcome is not known: it is sent again, and nothing new is signed. */
+function OpenPayment(): JSX.Element | null {
+  const payment = open.value
+  if (!payment) return null
+  const last = outcome.value
+  return (
+    <>
+      <h2 class="title">Payment of {usdcText(payment.amount)}: pending</h2>
+      <p>
+        From <code>{payment.payer}</code> on {payment.networkName}.
+      </p>
+      <p role="status">
+        {last?.state === 'open' ? `${last.happened} ` : ''}
+        {isSending.value
+          ? 'The service is settling it.'
+          : 'Send the same signed payment again: it is charged once, however often it is sent.'}
+      </p>
+      <p>
+        <button type="button" class="main" disabled={isSending.value} onClick={() => sendAgain()}>
+          Send the same payment again
+        </button>
+      </p>
+      <p class="quiet">
+        This tab keeps the signed payment until its outcome is known, also when you reload. Keep the tab open, and do
+        not sign another payment until then.
+      </p>
+    </>
+  )
+}
+
+function Credited(): JSX.Element | null {
+  const last = outcome.value
+  if (last?.state !== 'credited') return null
+  return (
+    <>
+      <h2 class="title">Paid</h2>
+      <p role="status">{usd(last.credited)} credited.</p>
+      <dl class="facts">
+        <dt>To the account of</dt>
+        <dd>
+          <code>{last.wallet}</code>
+        </dd>
+        <dt>Its balance</dt>
+        <dd>{usd(last.balance)}</dd>
+        <dt>Payment</dt>
+        <dd>
+          <code>{last.paymentId}</code>
+        </dd>
+        <dt>Transaction</dt>
+        <dd>
+          <CopyText text={last.transaction} what="the transaction" />
+        </dd>
+      </dl>
+      <p>
+        <button type="button" onClick={forgetOutcome}>
+          Done
+        </button>
+      </p>
+    </>
   )
 }

@@ -6,11 +6,13 @@ import { Throttle } from '#host/pages/throttle.ts'
 import { noteAccount } from '#host/tracing/tracing.ts'
 import type { Principal } from '#ledger/accounts/principal.ts'
 import { awayReason } from '#ledger/store/store.ts'
+import { walletChallengePath, walletSessionPath } from '#pages/account/wallets/wire.ts'
 import { accountApiPath, accountPath, keySessionPath } from '#pages/account/wire.ts'
 import { pageKeyHeader, type Refused, type Session } from '#pages/kit/wire.ts'
 import { AccountRefusal, type AccountRoutes, type RouteContext } from './account-route.ts'
 import { type AccountSession, seesAccount } from './account-sessions.ts'
 import { accountFiles, type PageFile } from './page-files.ts'
+import { proveWallet, walletChallenge } from './wallets/wallet-sign-in.ts'
 
 /** A form is a few fields; a signed payment of a wallet is some kilobytes. */
 const bodyBytes = 32_768
@@ -30,6 +32,7 @@ const proofs: Readonly<Record<string, Proof>> = {
     const { key } = body as { key?: unknown }
     return typeof key === 'string' ? sessions.ofKey(key.trim()) : null
   },
+  [walletSessionPath]: proveWallet,
 }
 
 /**
@@ -79,6 +82,7 @@ export class AccountDoor {
     if (wrongWait > 0) return mustWait(wrongWait, 'Too many wrong sign-ins came from this address.')
     const name = `${request.method} ${pathname}`
     const proof = request.method === 'POST' && Object.hasOwn(proofs, pathname) ? proofs[pathname] : undefined
+    if (name === `POST ${walletChallengePath}`) return sendJson(200, await walletChallenge(body, this.#context))
     const session = await this.#sessionOf(request, address)
     if (proof) return this.#begin(proof, { body, address, former: session })
     if (!session) return refused(401, 'You are not signed in, or your session has ended.', 'Sign in again.')
@@ -122,7 +126,10 @@ export class AccountDoor {
     proof: Proof,
     { body, address, former }: { body: object; address: string; former: AccountSession | null },
   ): Promise<Response> {
-    const principal = await proof(body, this.#context)
+    const principal = await proof(body, this.#context).catch(error => {
+      if (error instanceof AccountRefusal) this.#wrong.count(address, this.#now())
+      throw error
+    })
     if (!principal) {
       this.#wrong.count(address, this.#now())
       return refused(401, 'This is no key of this service, or it was revoked or has expired.', 'Try another one.')

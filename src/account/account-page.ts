@@ -1,4 +1,5 @@
 import { onceLoaded } from '#host/packages.ts'
+import { signInUri } from '#pages/account/wallets/wire.ts'
 import type { AccountParts, Ask } from './account-route.ts'
 
 interface Opened {
@@ -20,7 +21,9 @@ export class AccountPage {
         import('./account-routes.ts'),
         questionsOf(parts, database),
       ])
-      const door = new AccountDoor(accountRoutes, { ...parts, ask, sessions: new AccountSessions(parts) })
+      const walletSignIn = parts.identity.pageSignIn(signInUri(parts.settings.publicUrl))
+      const context = { ...parts, ask, walletSignIn, sessions: new AccountSessions(parts) }
+      const door = new AccountDoor(accountRoutes, context)
       this.#opened = { door, close }
       return this.#opened
     })

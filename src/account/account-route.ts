@@ -1,6 +1,9 @@
+import type { CallerIdentity } from '#access/identity/caller-identity.ts'
+import type { WalletSignIn } from '#access/identity/wallet-sign-in.ts'
 import type { ApiKeys } from '#access/keys/api-keys.ts'
 import type { LimitLog } from '#access/limits/limit-log.ts'
 import type { AccessSettings } from '#access/payment-required.ts'
+import type { MicroUsd } from '#contract/money.ts'
 import type { RateLimits } from '#contract/operations/rate-limits.ts'
 import type { Clock } from '#contract/time.ts'
 import type { Log } from '#host/log.ts'
@@ -28,14 +31,23 @@ export interface AccountParts {
   funding: Pick<Funding, 'spendable' | 'stakingToday' | 'isSuspended'>
   receipts: Pick<ChargeReceipts, 'of'>
   limitLog: Pick<LimitLog, 'read'>
+  identity: Pick<CallerIdentity, 'pageSignIn'>
+  payments: PaymentDrafts
   /** The limits of a caller, as in the API. */
   rateLimits(principal: Principal): Promise<RateLimits>
+}
+
+interface PaymentDrafts {
+  /** Returns the payment that a wallet of this network signs, base64; null where a wallet composes it itself. */
+  draft?(order: { network: string; payer: string; amount: MicroUsd }): Promise<string | null>
 }
 
 export interface RouteContext extends AccountParts {
   sessions: AccountSessions
   /** Reads the ledger beside requests, so that no page delays a paid call. */
   ask: Ask
+  /** Verifies the messages that wallets sign for this page. */
+  walletSignIn: Pick<WalletSignIn, 'signIn'>
 }
 
 export type Ask = <Name extends QuestionName>(name: Name, question: Question<Name>) => Promise<Answer<Name>>

@@ -116,7 +116,7 @@ export class RunningService {
   readonly app: Hono<ServiceEnvironment>
   readonly keys: ApiKeys
   readonly metrics: ServiceMetrics | null
-  readonly #service: Service & { charges: Charges }
+  readonly #service: Service & { charges: Charges; identity: CallerIdentity }
   readonly #identity: CallerIdentity
   readonly #runner: JobRunner
   readonly #media: MediaStore

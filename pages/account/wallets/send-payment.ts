@@ -1,0 +1,160 @@
+import { signal } from '@preact/signals'
+import { type SignedPayment, topUpPath } from './payment.ts'
+import { bytesOfBase64, memberOf, shownText } from './untrusted.ts'
+
+/**
+ * Sends a signed payment until its outcome is known, always the same one. It is kept in `sessionStorage` before it is
+ * sent, so a reload goes on with it, and while it is open nothing else is signed.
+ */
+
+interface OpenPayment extends SignedPayment {
+  /** It may have reached the service before. */
+  wasSent: boolean
+}
+
+/** The payment whose outcome is not known; the last outcome; and whether it is being sent at this moment. */
+export const open = signal<OpenPayment | null>(null)
+export const outcome = signal<Outcome | null>(null)
+export const isSending = signal(false)
+
+const keptAs = 'farebox-signed-payment'
+
+/** Takes up a payment that this tab signed before it was reloaded. */
+export function takeUpPayment(): void {
+  if (open.value) return
+  try {
+    const kept: unknown = JSON.parse(sessionStorage.getItem(keptAs) ?? 'null')
+    const [header, networkName, payer, amount] = ['header', 'networkName', 'payer', 'amount'].map(name =>
+      memberOf(kept, name),
+    )
+    if (typeof header !== 'string' || typeof amount !== 'string' || !/^\d{1,18}$/.test(amount)) return
+    open.value = { header, networkName: `${networkName}`, payer: `${payer}`, amount, wasSent: true }
+  } catch {
+    // What cannot be read was not written by this page.
+  }
+}
+
+/** Keeps a payment, then sends it. */
+export async function payWith(payment: SignedPayment): Promise<void> {
+  sessionStorage.setItem(keptAs, JSON.stringify(payment))
+  open.value = { ...payment, wasSent: false }
+  await sendAgain()
+}
+
+/** How often the same payment is sent before the page asks its user; each try takes up to `answerMs`. */
+const tries = 5
+
+/** Sends the open payment, again while its outcome is not known. */
+export async function sendAgain(): Promise<void> {
+  if (isSending.value || !open.value) return
+  isSending.value = true
+  for (let left = tries; left > 0 && open.value; left--) {
+    const answer = await sendOnce(open.value)
+    outcome.value = answer
+    if (answer.state !== 'open') {
+      open.value = null
+      sessionStorage.removeItem(keptAs)
+    } else {
+      open.value = { ...open.value, wasSent: true }
+      if (left > 1) await new Promise(resolve => setTimeout(resolve, answer.retrySeconds * 1_000))
+    }
+  }
+  isSending.value = false
+}
+
+/** Back to the form, once the outcome has been read. */
+export function forgetOutcome(): void {
+  if (!open.value) outcome.value = null
+}
+
+/** What became of sending a payment. */
+type Outcome =
+  | { state: 'credited'; wallet: string; credited: string; balance: string; paymentId: string; transaction: string }
+  /** Nothing was taken and never will be by this payment. */
+  | { state: 'refused'; happened: string; next: string }
+  /** Not known: the same payment must be sent again. */
+  | { state: 'open'; happened: string; retrySeconds: number }
+
+/** The server itself waits 10 seconds for the chain. */
+const answerMs = 40_000
+const retrySeconds = 3
+
+/** Sends a signed payment. Anything but a clear answer leaves it open, because it may have been taken. */
+async function sendOnce({ header, wasSent }: OpenPayment): Promise<Outcome> {
+  const response = await fetch(topUpPath, {
+    ...{ method: 'POST', headers: { 'PAYMENT-SIGNATURE': header }, cache: 'no-store', redirect: 'error' },
+    signal: AbortSignal.timeout(answerMs),
+  }).catch(() => null)
+  const body: unknown = await response?.json().catch(() => null)
+  if (!response || body === null)
+    return { state: 'open', happened: 'The answer was lost, so the payment may have been taken.', retrySeconds }
+  const after = Number(response.headers.get('retry-after'))
+  const wait = after > 0 && after <= 120 ? after : retrySeconds
+  const credited = response.ok ? creditedOf(body, response.headers.get('PAYMENT-RESPONSE') ?? '') : null
+  if (credited) return credited
+  const reason = memberOf(memberOf(body, 'details'), 'reason')
+  // A proxy's own 400 is not the service's word. After a lost answer only these reasons say that nothing was taken.
+  const isRefused = memberOf(body, 'error') === 'X402_INVALID_PAYMENT' && typeof reason === 'string'
+  if (isRefused && (!wasSent || Object.hasOwn(reasons, reason)))
+    return { state: 'refused', ...refusalFor(reason, memberOf(body, 'message')) }
+  const happened =
+    response.status === 429
+      ? 'The service is asked too often, so it did not look at the payment yet.'
+      : 'The service has the payment, and it is not settled yet.'
+  return { state: 'open', happened, retrySeconds: wait }
+}
+
+function creditedOf(body: unknown, settlement: string): Outcome | null {
+  const data = memberOf(body, 'data')
+  const [wallet, paymentId] = [memberOf(data, 'walletAddress'), memberOf(data, 'paymentId')]
+  const [credited, balance] = [microUsdOf(memberOf(data, 'amountCredited')), microUsdOf(memberOf(data, 'newBalance'))]
+  if (typeof wallet !== 'string' || typeof paymentId !== 'string' || credited === null || balance === null) return null
+  return { state: 'credited', wallet, credited, balance, paymentId, transaction: transactionIn(settlement) }
+}
+
+const microUsdOf = (usd: unknown): string | null =>
+  typeof usd === 'number' && Number.isFinite(usd) ? `${BigInt(Math.round(usd * 1_000_000))}` : null
+
+function transactionIn(settlement: string): string {
+  try {
+    return `${memberOf(JSON.parse(new TextDecoder().decode(bytesOfBase64(settlement))), 'transaction') ?? ''}`
+  } catch {
+    return ''
+  }
+}
+
+/** The reasons that a wallet's user can do something about, in words for them. */
+const reasons: Readonly<Record<string, readonly [happened: string, next: string]>> = {
+  insufficient_funds: [
+    'The wallet holds too little USDC on this network.',
+    'Add USDC, choose less, or change the network.',
+  ],
+  expired: ['The signature expired before the payment reached the chain.', 'Pay again and sign within five minutes.'],
+  invalid_signature: [
+    'The signature is not of the account that pays.',
+    'Choose that account in the wallet and pay again, or use another wallet.',
+  ],
+  contract_wallet: ['The payer is a contract wallet, which this service does not accept.', 'Use an ordinary account.'],
+  undeployed_wallet: ['The payer is a contract wallet that is not deployed yet.', 'Use an ordinary account.'],
+  wallet_guard: [
+    'The wallet added its own checks to the payment.',
+    'Switch off transaction protection in the wallet, use another wallet, or pay on Base.',
+  ],
+  amount_too_low: ['The amount is below the minimum.', 'Choose a larger one.'],
+  amount_too_high: ['The amount is above the maximum.', 'Choose a smaller one.'],
+  nonce_used: ['This authorization was used or cancelled elsewhere.', 'Pay again, which signs a new one.'],
+  transaction_failed: [
+    'The transaction failed on the chain, so nothing moved.',
+    'Check the USDC balance and pay again.',
+  ],
+  simulation_failed: ['The token refuses this transfer.', 'Check the wallet, or use another one.'],
+}
+
+function refusalFor(reason: string, message: unknown): { happened: string; next: string } {
+  const known = Object.hasOwn(reasons, reason) ? reasons[reason] : undefined
+  if (known) return { happened: `${known[0]} Nothing was taken.`, next: known[1] }
+  return {
+    happened: `The service refused the payment (${shownText(reason, 60)}): ${shownText(message, 300)}`,
+    next: 'Nothing was taken.',
+  }
+}

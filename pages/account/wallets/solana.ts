@@ -1,0 +1,145 @@
+import { changeIn } from './solana-draft.ts'
+import {
+  base64Of,
+  bytesOf,
+  listOf,
+  memberOf,
+  shownText,
+  solanaAddressOf,
+  unusable,
+  WalletRefusal,
+  wordsOfWallet,
+} from './untrusted.ts'
+import type { Challenge } from './wire.ts'
+
+/** Wallets for Solana, found and called by the Wallet Standard. */
+
+type Method = (...input: unknown[]) => unknown
+
+export interface SolanaWallet {
+  kind: 'solana'
+  name: string
+  /** What tells two wallets of one name apart. */
+  hint: string
+  /** The wallet's own features, read anew for each call. */
+  source: unknown
+  canSignIn: boolean
+  canPay: boolean
+}
+
+export interface SolanaAccount {
+  address: string
+  /** As the wallet gave it, and gets it back. */
+  account: unknown
+}
+
+const mainnet = 'solana:mainnet'
+/** The largest transaction that the network carries. */
+const transactionBytes = 1_232
+const messageBytes = 4_096
+
+/** Reports each wallet as it registers; returns what stops listening. */
+export function watchSolanaWallets(found: (wallet: SolanaWallet) => void): () => void {
+  const register = (...wallets: unknown[]) => {
+    for (const each of wallets.slice(0, 20)) {
+      const wallet = walletOf(each)
+      if (wallet) found(wallet)
+    }
+    // Wallets may call this to unregister; this page forgets them when it is closed.
+    return () => undefined
+  }
+  const api = Object.freeze({ register })
+  const onRegister = (event: Event) => {
+    const offer = memberOf(event, 'detail')
+    try {
+      if (typeof offer === 'function') offer(api)
+    } catch {
+      // A wallet that fails while it registers is one that is not there.
+    }
+  }
+  addEventListener('wallet-standard:register-wallet', onRegister)
+  dispatchEvent(new CustomEvent('wallet-standard:app-ready', { detail: api }))
+  return () => removeEventListener('wallet-standard:register-wallet', onRegister)
+}
+
+function walletOf(source: unknown): SolanaWallet | null {
+  const isHere = listOf(memberOf(source, 'chains'), 50).includes(mainnet)
+  if (!isHere || !methodOf(source, 'standard:connect', 'connect')) return null
+  const name = shownText(memberOf(source, 'name'), 40) || 'Unnamed wallet'
+  return {
+    ...{ kind: 'solana', name, hint: 'Solana', source },
+    canSignIn: Boolean(
+      methodOf(source, 'solana:signMessage', 'signMessage') ?? methodOf(source, 'solana:signIn', 'signIn'),
+    ),
+    canPay: methodOf(source, 'solana:signTransaction', 'signTransaction') !== null,
+  }
+}
+
+function methodOf(source: unknown, feature: string, name: string): Method | null {
+  const holder = memberOf(memberOf(source, 'features'), feature)
+  const method = memberOf(holder, name)
+  return typeof method === 'function' ? (...input) => method.apply(holder, input) : null
+}
+
+async function call({ source }: SolanaWallet, feature: string, name: string, input?: object): Promise<unknown> {
+  const method = methodOf(source, feature, name)
+  if (!method) throw new WalletRefusal(`This wallet has no ${feature}.`, 'Use another wallet.')
+  try {
+    return await (input ? method(input) : method())
+  } catch (error) {
+    throw wordsOfWallet(error)
+  }
+}
+
+/** Asks for an account, which the wallet's user may refuse. */
+export async function connectSolana(wallet: SolanaWallet): Promise<SolanaAccount> {
+  const connected = await call(wallet, 'standard:connect', 'connect')
+  for (const account of listOf(memberOf(connected, 'accounts'), 50)) {
+    const address = solanaAddressOf(memberOf(account, 'address'))
+    if (address && listOf(memberOf(account, 'chains'), 50).includes(mainnet)) return { address, account }
+  }
+  throw unusable('account')
+}
+
+interface SignedMessage {
+  message: string
+  /** Base64. */
+  signature: string
+}
+
+/**
+ * Returns the text that was signed, which is the wallet's own where only `solana:signIn` is there; the server reads it
+ * as strictly as ours.
+ */
+export async function signSolanaChallenge(
+  wallet: SolanaWallet,
+  { account }: SolanaAccount,
+  { message, fields }: Challenge,
+): Promise<SignedMessage> {
+  const bytes = new TextEncoder().encode(message)
+  const [signed] = methodOf(wallet.source, 'solana:signMessage', 'signMessage')
+    ? listOf(await call(wallet, 'solana:signMessage', 'signMessage', { account, message: bytes }), 1)
+    : listOf(await call(wallet, 'solana:signIn', 'signIn', fields), 1)
+  const text = bytesOf(memberOf(signed, 'signedMessage'), 1, messageBytes)
+  const signature = bytesOf(memberOf(signed, 'signature'), 64, 64)
+  if (!text || !signature) throw unusable('signature')
+  return { message: new TextDecoder().decode(text), signature: base64Of(signature) }
+}
+
+/** Returns the draft with the wallet's signature and no other change, base64. */
+export async function signDraft(wallet: SolanaWallet, { account }: SolanaAccount, draft: Uint8Array): Promise<string> {
+  const input = { account, transaction: draft.slice(), chain: mainnet }
+  const [signed] = listOf(await call(wallet, 'solana:signTransaction', 'signTransaction', input), 1)
+  const transaction = bytesOf(memberOf(signed, 'signedTransaction'), 1, 4 * transactionBytes)
+  if (!transaction) throw unusable('transaction')
+  const change = changeIn(transaction, draft)
+  if (change === 'guard')
+    throw new WalletRefusal(
+      'The wallet added its own checks to the payment (Lighthouse instructions), which this service does not sign.',
+      'Nothing was sent. Switch off transaction protection in the wallet, use another wallet, or pay on Base.',
+    )
+  if (change === 'other')
+    throw new WalletRefusal('The wallet changed the payment.', 'Nothing was sent. Use another wallet, or pay on Base.')
+  if (change === 'unsigned') throw unusable('signature')
+  return base64Of(transaction)
+}
