@@ -1,6 +1,7 @@
 import { addressSubject } from '#access/limits/guards.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { minuteMs } from '#contract/time.ts'
+import { type PageFiles, pageFiles } from '#host/pages/page-files.ts'
 import { cookieOf, guarded, isFromItself, readJsonObject, sendJson, sendText } from '#host/pages/page-guards.ts'
 import { Throttle } from '#host/pages/throttle.ts'
 import { noteAccount } from '#host/tracing/tracing.ts'
@@ -11,7 +12,6 @@ import { accountApiPath, accountPath, keySessionPath } from '#pages/account/wire
 import { pageKeyHeader, type Refused, type Session } from '#pages/kit/wire.ts'
 import { AccountRefusal, type AccountRoutes, type RouteContext } from './account-route.ts'
 import { type AccountSession, seesAccount } from './account-sessions.ts'
-import { accountFiles, type PageFile } from './page-files.ts'
 import { proveWallet, walletChallenge } from './wallets/wallet-sign-in.ts'
 
 /** A form is a few fields; a signed payment of a wallet is some kilobytes. */
@@ -46,7 +46,7 @@ export class AccountDoor {
   readonly #wrong = new Throttle(wrongTries)
   readonly #signIns = new Throttle(signIns)
   readonly #requests = new Throttle(requests)
-  #files: Readonly<Record<string, PageFile>> | null = null
+  #files: PageFiles | null = null
 
   constructor(routes: AccountRoutes, context: RouteContext) {
     this.#routes = routes
@@ -159,6 +159,17 @@ export class AccountDoor {
   #now(): number {
     return this.#context.clock.now()
   }
+}
+
+/** The bundle is imported here, so that no service waits for it at its start. */
+async function accountFiles(): Promise<PageFiles> {
+  return pageFiles({
+    ...(await import('./page.generated.ts')),
+    title: 'Your account',
+    noScript: 'The API answers the same: <a href="/docs">/docs</a> lists its operations.',
+    icon: '<path d="M4 12V7m4 5V4m4 8V9" stroke="#fff" stroke-width="2"/>',
+    path: accountPath,
+  })
 }
 
 const refused = (status: number, happened: string, next: string): Response =>

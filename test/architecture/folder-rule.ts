@@ -10,8 +10,10 @@ export const filesBesideFolders = <File extends Pick<SourceFile, 'path'>>(files:
     .filter(([, { folder }]) => folder.startsWith('src/'))
     .map(([name, { folder }]) => ({
       name,
-      beside: files.filter(({ path }) => path.startsWith(`${folder}/`) && !path.slice(folder.length + 1).includes('/')),
+      beside: files.filter(({ path }) => path.startsWith(`${folder}/`) && isBeside(path.slice(folder.length + 1))),
     }))
+
+const isBeside = (path: string): boolean => !path.includes('/') && !path.includes('.generated.')
 
 export const crowdedRooms = (files: readonly Pick<SourceFile, 'path'>[]): Violation[] =>
   filesBesideFolders(files)
