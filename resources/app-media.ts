@@ -10,7 +10,7 @@ export default defineApp('media', {
   script: `
 const shownTypes = /^(image|audio|video)\\/[a-z0-9.+-]+$/
 
-/** The whole file through the host, else the small block of the result; null where neither is to be had. */
+/** Returns the complete file through the host, or the small block of the result; null if neither is available. */
 async function sourceOf(link, result) {
   const kind = link.mimeType.split('/')[0]
   if (can.serverResources) {

@@ -2,7 +2,7 @@ import { keepMs } from '#toolkit/bounds.ts'
 import { defineResource } from '#toolkit/define.ts'
 import { walletOutput } from '#toolkit/output/wallet.ts'
 
-/** What only the user decides, as listed in docs/wallet.md. */
+/** The decisions that only the user makes, as listed in docs/wallet.md. */
 const personDecides = [
   'A call or a requested top-up above `caps_usd.ask_above`. A call without credit tops up by 5 USD without asking, or by what it needs if that is more, within the caps.',
   'The first payment of a wallet that was made in a conversation, while `next_payment_asks` is true.',

@@ -143,7 +143,7 @@ function textOf({ choices }: ChatCompletion): string {
   return (content ?? []).flatMap(part => (typeof part.text === 'string' ? [part.text] : [])).join('\n')
 }
 
-/** Media in addition to the words of a question: paths, or addresses where the contract accepts them. */
+/** Media that accompany the text of a question: paths, or addresses where the contract accepts them. */
 export interface ChatMediaGiven {
   images: readonly string[]
   audio: readonly string[]

@@ -8,7 +8,7 @@ export type TextTier = (typeof textTiers)[number]
 export const planNames = ['default', 'partner'] as const
 export type PlanName = (typeof planNames)[number]
 
-/** A plan by its name; null where there is none of that name, as of another release. */
+/** Returns the plan of this name; null if there is none, for example after a change of release. */
 export const planNamed = (name: string | null | undefined): PlanName | null =>
   planNames.find(each => each === name) ?? null
 

@@ -88,7 +88,7 @@ export class OpenList<Item> {
   }
 }
 
-/** Work that began before somebody last asked when all of it would be over. */
+/** Work that began before the last wait for all of it. */
 interface Generation {
   open: number
   readonly over: PromiseWithResolvers<void>

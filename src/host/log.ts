@@ -33,7 +33,7 @@ export function lineLog(
   return { info: line('info'), warn: line('warn'), error: line('error') }
 }
 
-/** As JSON prints them, so that one with a quotation mark is found too. */
+/** Searches for the text as JSON prints it, so that one with a quotation mark is found too. */
 function without(hidden: Iterable<string>, line: string): string {
   let shown = line
   for (const text of hidden) shown = shown.replaceAll(JSON.stringify(text).slice(1, -1), '[hidden]')

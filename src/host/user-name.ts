@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os'
 
-/** Of the user who runs this process, for records; in a container, a user may have a number and no name. */
+/** Returns the name of the user who runs this process, for records. In a container, a user may have only a number. */
 export function userName(read: () => { username: string } = userInfo): string {
   try {
     return read().username

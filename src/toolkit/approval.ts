@@ -4,18 +4,17 @@ import { errorAsJson } from './tool-failure.ts'
 import { isoTime, usd } from './values/amounts.ts'
 import { framed, hiddenShown, untrustedId } from './values/untrusted.ts'
 
-/** What only the user decides. A policy's text is included whole, exactly as the service sent it. */
+/** A decision for the user. A policy's text is included in full, exactly as the service sent it. */
 export type Question = ConsentQuestion | SpendQuestion | PayeeQuestion
 
 interface Asked {
   /** Id of the row that waits for the answer; it is tied to the request and to the text. */
   approvalId: string
   /**
-   * What is asked, what it costs and what distinguishes it, in one line for a list or log; a policy is only ever shown
-   * whole.
+   * Summarizes the request, its cost and its details in one line, for a list or log. A policy is shown only in full.
    */
   inShort: string
-  /** What is asked, in one sentence. */
+  /** The question, in one sentence. */
   asks: string
   /** Why the user is asked. */
   why: string
@@ -24,7 +23,7 @@ interface Asked {
    * quotations.
    */
   details: readonly { name: string; value: string }[]
-  /** What follows from either answer, and for how long. */
+  /** The consequences of approving, and for how long they apply. */
   onYes: string
   onNo: string
   /** Where it can be answered without the assistant, in one sentence. */
@@ -46,7 +45,7 @@ export interface ConsentQuestion extends Asked {
 
 export interface SpendQuestion extends Asked {
   kind: 'spend'
-  /** What would be bought, in our words. */
+  /** What the call buys, in our words. */
   what: string
   /** Null if the price of the call is unknown beforehand. */
   amountMicroUsd: MicroUsd | null
@@ -107,7 +106,7 @@ export const attestations = {
   screeningAcknowledged: 'I know that the media will be screened.',
 } as const
 
-/** The whole question for the user: what would be done, its cost, its consequences, and a policy's full text. */
+/** The full question for the user: the action, its cost, its consequences, and a policy's complete text. */
 export const sayQuestion = (question: Question, nowMs: number): string =>
   [
     question.asks,
@@ -122,7 +121,7 @@ export const sayQuestion = (question: Question, nowMs: number): string =>
     `The request ${question.approvalId} is open until ${displayUntil(question.expiresAtMs, nowMs)}.`,
   ].join('\n')
 
-/** The same for a client that cannot ask: what the assistant shows, and where the user approves. */
+/** The same for a client that cannot ask: what the assistant should show, and where the user decides. */
 export function sayOpenQuestion(question: Question, toolName: string, nowMs: number): string {
   return [
     'This needs the user’s approval. Nothing was sent or charged.',
@@ -161,7 +160,7 @@ export interface Waiting {
   approval_id: string
   /** The whole question in words, for the user. */
   question?: string
-  /** The most that approving it can cost; absent where nobody knows, and of a consent, which costs nothing by itself. */
+  /** The maximum cost of approving it; absent if it is unknown, and for a consent, which costs nothing by itself. */
   at_most_usd?: number
   next_step: string
   /** When the question or the denial expires. */

@@ -83,7 +83,7 @@ export const choiceNames = 40
 /** Questions to the user within one call; a call needs at most a payee, a price and a consent. */
 export const questionsInARow = 3
 
-/** Minimum time between two progress messages of one call, in milliseconds; nobody reads faster ones. */
+/** Minimum time between two progress messages of one call, in milliseconds, because users cannot read faster ones. */
 export const progressEveryMs = 500
 
 /** Assistants truncate a progress message here, and a terminal wraps it. */

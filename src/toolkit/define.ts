@@ -68,7 +68,7 @@ export interface PersonForm {
   required: readonly string[]
 }
 
-/** In a form that clients can display. The default is what the user sees first. */
+/** A field that clients can display in a form. The default is preselected. */
 export type FormField = { title?: string; description?: string } & (
   | { type: 'string'; minLength?: number; maxLength?: number; default?: string }
   | { type: 'number' | 'integer'; minimum?: number; maximum?: number; default?: number }

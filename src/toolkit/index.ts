@@ -1,4 +1,4 @@
-/** `farebox/toolkit`: what is needed to write a tool or prompt, and to run one. */
+/** `farebox/toolkit`: everything needed to write a tool or prompt, and to run one. */
 
 export {
   type AnswerKept,

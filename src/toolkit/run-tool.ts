@@ -138,7 +138,7 @@ function sayUnknown(input: z.ZodObject, { keys, path }: z.core.$ZodIssueUnrecogn
   return `${wrong} is not an argument; ${names.length === 0 ? 'this tool has no arguments' : `the arguments are ${names.join(', ')}`}`
 }
 
-/** The object in an argument that a path leads to; null where one of several forms was given. */
+/** Returns the object in an argument at this path; null if the argument has another form. */
 function objectAt(schema: unknown, path: readonly PropertyKey[]): z.ZodObject | null {
   const { type, shape, element, unwrap } = schema as Partial<z.ZodObject & z.ZodArray>
   const [first, ...rest] = path
@@ -151,7 +151,7 @@ function objectAt(schema: unknown, path: readonly PropertyKey[]): z.ZodObject | 
 /** The list is the contract's: which of it one model accepts cannot be known without a request. */
 function hedge(input: z.ZodObject, [first]: readonly PropertyKey[]): string {
   if (!('model' in input.shape) || !dependsOnModel.has(String(first))) return ''
-  // Optional only because of upscalers, which have none.
+  // Only upscalers make it optional, because they have none.
   const isOptional = first !== 'duration' && (input.shape[String(first)] as z.ZodType).safeParse(undefined).success
   return `, but a model may support fewer${isOptional ? '; without it, the model’s default applies' : ', see models_find'}`
 }
@@ -175,7 +175,7 @@ function counted(bound: number | bigint, origin: string): string {
   return unit ? `${bound} ${unit[bound === 1 ? 0 : 1]} long` : `${bound}`
 }
 
-/** "a list" where the schema has an array: what a reader of a sentence calls it. */
+/** Returns the name of a schema's kind for a sentence, such as "a list" for an array. */
 const withArticle = (kind: string): string => articles[kind] ?? `of type ${kind}`
 
 const articles: Readonly<Record<string, string>> = {

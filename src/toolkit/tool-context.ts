@@ -19,13 +19,13 @@ export interface ToolContext {
   wallet: WalletClient
   limits(): Promise<LimitsView>
   /**
-   * What a call of a tool would cost, without making it: nothing is bought, and the user is asked nothing. Throws what keeps
-   * the call from being made.
+   * Returns what a call of a tool would cost. Nothing is bought and the user is not asked. Throws whatever would
+   * prevent the call.
    */
   estimate(tool: string, given: unknown): Promise<Estimate>
   /** Returns every model of the service, at most some minutes old. */
   models(): Promise<readonly ModelRecord[]>
-  /** What the caller shows of images and audio by itself; absent for a program, which reads the files. */
+  /** The images and audio that the caller shows inline; absent for a program, which reads the files. */
   shows?: MediaBounds | undefined
   /** Tells the user how far a wait has come. Cheap; may be dropped. */
   report(progress: { message: string; done?: number; total?: number }): void
@@ -42,14 +42,14 @@ export interface PaidOptions {
 
 /** What every paid result reports. Null if unknown. */
 export interface Paid {
-  /** What this call was charged now: zero if an earlier one had paid for it. */
+  /** The amount charged for this call now: zero if an earlier call had paid for it. */
   chargedMicroUsd: MicroUsd | null
   creditLeftMicroUsd: MicroUsd | null
   /** What the wallet may still pay today under its policy; null with only an API key. */
   budgetLeftMicroUsd: MicroUsd | null
   /** An earlier, undelivered call paid for the result. */
   isEarlierCall?: boolean
-  /** What is wrong with the charge's receipt, in one sentence; absent if nothing is known to be. */
+  /** What is wrong with the charge's receipt, in one sentence; absent if no problem is known. */
   receiptProblem?: string
   /** What the wallet did in addition to the call, in our own sentences. */
   notes?: readonly string[]
@@ -68,7 +68,7 @@ export interface Started {
 export interface Made {
   /** One for each image or recording, in the order of the answer. */
   files: SavedFile[]
-  /** The model that the service says made it; null if it does not say. */
+  /** The model that made it, as the service reports; null if it does not. */
   model: string | null
   /** The service's content policy blurred an image. */
   isBlurred: boolean
@@ -99,7 +99,7 @@ export interface JobView {
   startedAtMs: number
   /** How long such a job usually takes; null if unknown so far. */
   typicalMs: number | null
-  /** For a call, what it was charged, once known. */
+  /** The charge of a call, once it is known. */
   priceMicroUsd: MicroUsd | null
   refunded: boolean
   /** Present once it is completed and saved. */
@@ -133,11 +133,11 @@ export interface FileStore {
   asMediaUrl(source: string, kind: MediaKind): Promise<string>
   /** Returns a file in an allowed folder for a form. Checks folder, type and size; accepts no address. */
   asFormFile(path: string, kind: MediaKind | 'document'): Promise<FormFile>
-  /** Saves a text that is too long to show in the output folder; `name` says in a word or two where it is from. */
+  /** Saves a text that is too long to show in the output folder; `name` describes its source in a word or two. */
   saveText(text: string, name: string, mimeType?: 'text/plain' | 'application/json'): Promise<SavedFile>
-  /** A saved image or video as one small image, or a sentence why there is none. Never throws. */
+  /** Returns a saved image or video as one small image, or a sentence that says why there is none. Never throws. */
   preview(file: SavedFile, within: Pick<MediaBounds, 'imagePixels' | 'imageBytes'>): Promise<Shown>
-  /** A saved recording whole; null where it cannot be read. Never throws. */
+  /** Returns a saved recording in full; null if it cannot be read. Never throws. */
   recording(file: SavedFile): Promise<Shown | null>
   /** Returns the files saved last, newest first. */
   saved(limit: number): Promise<KeptFile[]>
@@ -148,20 +148,20 @@ export interface FileStore {
   readSaved(address: string): Promise<{ file: KeptFile; bytes: Uint8Array } | null>
 }
 
-/** How much of what a call made stands in its result. Clients have bounds of their own, beyond which they show nothing. */
+/** Limits of the media in a result. Clients show nothing beyond limits of their own. */
 export interface MediaBounds {
   images: number
-  /** Of the longer side. */
+  /** Maximum length of the longer side. */
   imagePixels: number
-  /** Of one image. */
+  /** Maximum size of one image. */
   imageBytes: number
-  /** Of a recording; 0 where a client takes none. */
+  /** Maximum size of a recording; 0 if a client accepts none. */
   audioBytes: number
 }
 
 export type MediaKind = 'image' | 'video' | 'audio'
 
-/** What a program asks of the agent's wallet. */
+/** A program's access to the agent's wallet. */
 export interface WalletClient {
   status(): Promise<WalletView>
   /** Buys credit within the policy; above the asking threshold the user decides. */
@@ -190,14 +190,14 @@ export interface WalletView {
   creditMicroUsd: MicroUsd | null
   /** When the credit was read, or why it is unknown. */
   creditSeen: Pick<SeenAmount, 'atMs' | 'unknown'>
-  /** What the wallet holds, by address; empty without a wallet. */
+  /** The wallet's balances by address; empty without a wallet. */
   onChain: readonly (SeenAmount & { network: string; address: string })[]
   /** When it was read. */
   atMs: number
   caps: { perPayment: MicroUsd; perCall: MicroUsd; perDay: MicroUsd; total: MicroUsd; askAbove: MicroUsd } | null
   /** Whether the next payment asks the user, because it is the first of a wallet that was made in a conversation. */
   asksNextPayment: boolean
-  /** As the caps count it; `reserved` is the part of the total that is not known to have been paid. */
+  /** As counted for the caps; `reserved` is the part of the total whose payment is not confirmed. */
   spent: { today: MicroUsd; total: MicroUsd; reserved: MicroUsd } | null
   /** Credit that is refilled ahead of need; null if it is not. */
   refill: { below: MicroUsd; by: MicroUsd } | null
@@ -247,9 +247,9 @@ export interface ChargeReceipt {
 }
 
 export interface Estimate {
-  /** What would be bought, in our words. */
+  /** What the call buys, in our words. */
   what: string
-  /** Null where nobody can say beforehand. */
+  /** Null if the maximum cost is unknown beforehand. */
   mostMicroUsd: MicroUsd | null
   /** Whether the user has to approve it, or the wallet's rules refuse it. */
   approval: 'not_needed' | 'needed' | 'refused'
@@ -258,7 +258,7 @@ export interface Estimate {
 }
 
 export interface LimitsView {
-  /** By which the service sets the limits; null where it does not say. */
+  /** The tier that determines the limits; null if the service does not report it. */
   tier: string | null
   /** Where `models` comes from: the service's own list, or its last answers if it has none. */
   source: 'service' | 'answers'
@@ -274,7 +274,10 @@ export interface LimitsView {
   }[]
 }
 
-/** What an assistant is shown beside a text. A model reads all of it, so it is small; the work itself is a file. */
+/**
+ * A block that is shown to an assistant besides text. A model reads all of it, so it is small; the media itself is a
+ * file.
+ */
 export type Shown =
   | { type: 'image' | 'audio' /** Base64. */; data: string; mimeType: string }
   | { type: 'text'; text: string }

@@ -3,7 +3,7 @@ import type { Shown } from './tool-context.ts'
 import { usd } from './values/amounts.ts'
 import { fromOutside } from './values/untrusted.ts'
 
-/** What a failed call's caller has to know. */
+/** The facts about a failed call that its caller needs. */
 export interface FailureFacts {
   /** What happened, in one sentence of ours; never untrusted text. */
   happened: string
@@ -11,7 +11,7 @@ export interface FailureFacts {
   charged: MicroUsd | 'unknown'
   /** Unix time in milliseconds from which a retry makes sense. */
   retryAtMs?: number
-  /** What is left of the credit, and of what the wallet may pay today, if known. */
+  /** The remaining credit, and the amount that the wallet may still pay today, if known. */
   creditLeftMicroUsd?: MicroUsd | null
   budgetLeftMicroUsd?: MicroUsd | null
   /** The next step, in one sentence. */

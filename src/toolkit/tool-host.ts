@@ -16,7 +16,7 @@ export interface Invocation {
    * the caller repeats the call instead.
    */
   called?: CalledTool
-  /** What it shows of images and audio; absent where it reads the files instead. */
+  /** The images and audio that it shows inline; absent if it reads the files instead. */
   shows?: MediaBounds | undefined
   /** The caller waits as long as the work takes: it becomes no job. */
   waits?: boolean
@@ -29,7 +29,9 @@ export interface CalledTool {
   given: unknown
 }
 
-/** What a server needs from the owner of the wallet and the client. Created on the first tool call, never before. */
+/**
+ * The parts that a server needs from the wallet's owner and the client. Created on the first tool call, never before.
+ */
 export interface ToolHost {
   context(invocation: Invocation): ToolContext
   /** Records the user's answer to a question; repeating the same tool call then finds it. */
@@ -49,13 +51,13 @@ export interface ToolHost {
 export interface WalletOffer {
   /** For the user alone: the first browser that opens it gets the page. */
   link: string
-  /** What the user is asked, in a few sentences. */
+  /** The question to the user, in a few sentences. */
   asks: string
 }
 
 /** The state of a call that continues as a job, for a client that polls instead of waiting in one call. */
 export type TaskState =
-  /** `message` says how far it is, in a few words. */
+  /** `message` describes the progress in a few words. */
   | { kind: 'working'; message: string }
   /**
    * The user must decide before it continues; each answer is recorded by `ToolHost.answer`. Nothing is sent meanwhile.
@@ -63,9 +65,9 @@ export type TaskState =
   | { kind: 'asks'; questions: readonly Question[] }
   /** The user declined this question, so nothing was sent. */
   | { kind: 'declined'; approvalId: string; kept: AnswerKept }
-  /** What the call would have returned if its caller had waited. */
+  /** The result that a waiting caller would have received. */
   | { kind: 'ended'; outcome: ToolOutcome }
-  /** Its client gave it up; `message` says what it cost, and where its result still is. */
+  /** The client cancelled it; `message` says what it cost, and where its result is. */
   | { kind: 'cancelled'; message: string }
 
 export interface Task {
@@ -84,7 +86,7 @@ export interface Task {
 export interface TaskStore {
   /** Returns the task of a tool's call whose work continues as this job; null if it would already be over. */
   begin(tool: string, jobId: string): Promise<Task | null>
-  /** Returns null for an id without a job here, and `expired` for an earlier task whose time is over. */
+  /** Returns null for an id without a job here, and `expired` for an expired task. */
   look(id: string, invocation: Pick<Invocation, 'signal' | 'whenDelivered' | 'shows'>): Promise<Task | 'expired' | null>
   /**
    * Gives up a task that has not ended: what was sent continues at the service, which cannot stop it, and what was not

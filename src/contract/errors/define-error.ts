@@ -32,8 +32,8 @@ export function defineExplained(kind: string, status: number, published: string,
 }
 
 /**
- * The published sentence, which clients may match on, followed by what is left of the budget and what the call would
- * hold of it.
+ * The published sentence, which clients may match on, followed by the rest of the budget and the amount that the call
+ * would hold.
  */
 export function defineKeyLimit(kind: string, published: string) {
   const make = defineError({ kind, status: 402, body: KeyLimitReached, retry: 'never' })

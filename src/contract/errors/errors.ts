@@ -142,7 +142,7 @@ export const mediaNotFound = defineStandard(
   'never',
 )
 /** Another account's charge is reported as missing. */
-/** With until when receipts of this ledger go back, where it was compacted. */
+/** If the ledger was compacted, includes the date of its oldest receipts. */
 export const receiptNotFound = defineExplained(
   'RECEIPT_NOT_FOUND',
   404,
@@ -277,7 +277,7 @@ export const tooManyConcurrent = defineError({
   body: CodedError,
   retry: 'later',
 })
-/** Its callers left so many calls before the answers that it must wait for some of them to end. */
+/** The account left so many calls before their answers that some of them must end first. */
 export const tooManyUnread = defineError({
   kind: 'TOO_MANY_UNREAD_CALLS',
   status: 429,

@@ -6,7 +6,7 @@ import { DiscoveryRequired, WalletCreditRequired } from '../wire/payment-require
 /** `{error}`: the default of every 4xx and 5xx. */
 export const StandardError = z.strictObject({ error: z.string() }).meta({ id: 'StandardError' })
 
-/** The 402 for a key that has reached its own limit: the published sentence, and what is left of which budget. */
+/** The 402 for a key that has reached its own limit: the published sentence, and the rest of that budget. */
 export const KeyLimitReached = z
   .strictObject({
     error: z.string(),

@@ -12,7 +12,7 @@ import {
 import { adminFailures } from './keys.ts'
 import { defineOperation } from './operation.ts'
 
-/** What an account has and what it used, for its ADMIN keys (published contract §10). */
+/** An account's balance and use, for its ADMIN keys (published contract §10). */
 
 /** Our service charges only in USD and in DIEM, its staking credit; the others are older names. */
 const currencies = ['USD', 'VCU', 'DIEM', 'BUNDLED_CREDITS'] as const
@@ -25,7 +25,7 @@ const csv = 'text/csv'
 export const BillingBalance = z
   .strictObject({
     canConsume: z.boolean(),
-    /** What pays for the next call; null if there is no credit. */
+    /** The currency that pays for the next call; null if there is no credit. */
     consumptionCurrency: Currency.nullable(),
     balances: z.strictObject({ diem: z.number().nullable(), usd: z.number().nullable() }),
     diemEpochAllocation: z.number(),

@@ -6,7 +6,7 @@ type Operations = (typeof operations)[number]
 export type OperationId = Operations['id']
 type ById<Id extends OperationId> = Extract<Operations, { id: Id }>
 
-/** A file that a form sends; the caller has one of their own under this name. */
+/** A file in a form; the caller replaces it with one of their own. */
 export class ExampleFile {
   readonly name: string
 
@@ -20,7 +20,7 @@ type Named<Body> = Body extends object ? { [Member in keyof Body]: Body[Member] 
 
 type Given<Name extends string, Value> = undefined extends Value ? { [N in Name]?: Value } : { [N in Name]: Value }
 
-/** A request that works as it stands, once the caller has put in what is named in capitals. */
+/** A request that works once the caller has replaced the names in capitals. */
 export type Example<O extends Operation = Operation> = Given<'params', CallOf<O>['params']> &
   Given<'body', Named<CallOf<O>['body']>> & { query?: Partial<CallOf<O>['query']> }
 

@@ -42,7 +42,7 @@ export const ReceiptClaims = z.object({
   /** The same amount by the balance that paid for it, in micro-USD. */
   paid_with: z.object({ usd: digits, diem: digits }),
   lines: z.array(ReceiptLine),
-  /** What the lines cost beyond the amount: the service's loss. */
+  /** The cost of the lines beyond the amount, which is the service's loss. */
   written_off_micro_usd: digits,
   /** The reason for a refund. */
   reason: z.string().optional(),

@@ -6,8 +6,8 @@ import { defineOperation } from './operation.ts'
 /** JSON-RPC of blockchain nodes (brief §1.1, published contract §14). */
 
 /**
- * Price of a credit, and what a call that its node refused costs. A network's base is 20, of some 30 and of none more; the
- * dearest methods cost four times that.
+ * The price of one credit, and of a call that the node refused. A network's base is 20, 30 at most; the most expensive
+ * methods cost four times that.
  */
 export const rpcCredits = {
   ...{ picoUsd: 700_000n, base: 20, mostBase: 30, mostTier: 4 },

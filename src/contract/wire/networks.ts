@@ -1,7 +1,7 @@
 import { topUpUsd } from '../limits.ts'
 import { microUsd } from '../money.ts'
 
-/** What all payments share (brief §2.1–§2.3), without the schemas, so that reading settings loads none of them. */
+/** Constants of all payments (brief §2.1–§2.3), without the schemas, so that reading settings loads none of them. */
 
 export const x402Version = 2
 

@@ -2,8 +2,8 @@ import { chainName } from './networks.ts'
 import type { PaymentOption } from './payment.ts'
 
 /**
- * Where USDC can be bought, as a service names it in `extra.onRamp` of an option of its 402: an https address, in which
- * `{address}` and `{network}` stand for the wallet's. Users see its host, and no program opens it.
+ * Where USDC can be bought, as a service states it in `extra.onRamp` of a 402's option: an https address, in which
+ * `{address}` and `{network}` are replaced by the wallet's. Users see its host, and no program opens it.
  */
 export interface OnRamp {
   url: string
@@ -13,7 +13,7 @@ export interface OnRamp {
 /** An option's `extra` is sent back in a header. */
 export const onRampLength = 500
 
-/** Null for what is no https address, or carries a name and password, which could look like another host. */
+/** Null if the text is no https address, or contains a name and password, which could be mistaken for another host. */
 export function onRampAt(template: unknown, terms: { address: string; network: string }): OnRamp | null {
   if (typeof template !== 'string' || template.length > onRampLength) return null
   const filled = template

@@ -64,7 +64,7 @@ class Line {
   readonly #library: AvLibrary
   readonly #track: Track
   readonly #frame: Frame
-  /** By input index: frames that came before the filters were set up. */
+  /** Frames that arrived before the filters were set up, by input index. */
   readonly #waiting: { frame: Frame; stream: Stream }[][]
   readonly #ended: boolean[]
   #chain: FilterChain | null = null

@@ -82,7 +82,7 @@ function turnOf(matrix: Buffer): readonly string[] {
   return turns[[0, 1, 3, 4].map(sign).join(' ')] ?? []
 }
 
-/** By the signs of the four numbers that rotate and mirror. */
+/** Keyed by the signs of the four numbers that rotate and mirror. */
 const turns: Readonly<Record<string, readonly string[]>> = {
   '0 1 -1 0': ['transpose=clock'],
   '0 -1 1 0': ['transpose=cclock'],

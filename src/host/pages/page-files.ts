@@ -14,7 +14,7 @@ interface PageParts {
   noScript: string
   /** Paths of an SVG of 16 by 16, on the product's colour. */
   icon: string
-  /** Where the page is; `/` if it has an address of its own. */
+  /** The path of the page; `/` if it has an address of its own. */
   path?: string
 }
 

@@ -1,22 +1,25 @@
 import { createHash, randomBytes } from 'node:crypto'
 
-/** What every server of a page with a script does alike. */
+/** The parts that every server of a page with a script shares. */
 
-/** Of a link, a cookie and a key, each: 256 bits cannot be guessed. */
+/** The length of each secret in a link, a cookie or a key: 256 bits cannot be guessed. */
 const secretBytes = 32
 
 export const newPageSecret = (): string => randomBytes(secretBytes).toString('base64url')
 
 export const hashOfSecret = (secret: string): string => createHash('sha256').update(secret).digest('base64url')
 
-/** The value of a request's cookie; empty if there is none. */
+/** Returns the value of a request's cookie; empty if there is none. */
 export const cookieOf = (request: Request, name: string): string =>
   (request.headers.get('cookie') ?? '')
     .split(/; */)
     .find(pair => pair.startsWith(`${name}=`))
     ?.slice(name.length + 1) ?? ''
 
-/** By the browser's own word where it gives one; what changes anything says its origin in every browser. */
+/**
+ * Whether the page itself sent the request, according to the browser's headers. Every browser sends the origin of a
+ * request that changes anything.
+ */
 export function isFromItself(request: Request, origins: readonly string[]): boolean {
   const site = request.headers.get('sec-fetch-site')
   if (site !== null && site !== 'same-origin') return false

@@ -18,7 +18,7 @@ export class Throttle {
     this.#counts = new RecentMap(rules.subjects)
   }
 
-  /** Whole seconds until the subject may go on; 0 if it may now. */
+  /** Returns the whole seconds that the subject must wait; 0 if it need not. */
   waitSeconds(subject: string, nowMs: number): number {
     const counted = this.#counts.get(subject)
     if (!counted || counted.count < this.#rules.most) return 0

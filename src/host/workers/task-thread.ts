@@ -16,11 +16,13 @@ export interface TaskThreadOptions {
   waiting: number
   /** A task that needs more memory fails. */
   heapMb?: number
-  /** New objects of a thread take up to three times as much before they are collected; Node decides if absent. */
+  /**
+   * New objects of a thread take up to three times this much memory before they are collected; Node decides if absent.
+   */
   youngMb?: number
   /** How long a task may continue after its caller has left: most end soon, and a new thread costs more. */
   leftMs?: number
-  /** A thread without tasks for so long ends, and frees its memory; the next task starts another. Never if absent. */
+  /** A thread without tasks for this long ends and frees its memory; the next task starts another. Never if absent. */
   idleMs?: number
 }
 

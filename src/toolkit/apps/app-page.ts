@@ -3,7 +3,7 @@ import { hourMs } from '#contract/time.ts'
 import { version } from '#contract/version.generated.ts'
 import { type AppName, defineResource, type Resource } from '../define.ts'
 
-/** What an app of the MCP Apps extension (SEP-1865) is read as. */
+/** The media type of an app of the MCP Apps extension (SEP-1865). */
 const appMimeType = 'text/html;profile=mcp-app'
 
 export const appUri = (name: AppName): string => `ui://farebox/${name}`
@@ -36,7 +36,7 @@ const pageOf = (title: string, script: string): string => `<!doctype html>
 <body><main aria-live="polite"><p>Waiting for the result.</p></main><script>${script}</script></body></html>
 `
 
-/** The host's own colours where it names them, else those of `pages/kit/style.css`. */
+/** Uses the host's colours if it provides them, otherwise those of `pages/kit/style.css`. */
 const style = `:root{color-scheme:light dark;font:15px/1.5 var(--font-sans,system-ui,sans-serif);color:var(--color-text-primary,light-dark(#1c1f1c,#e8eae6));
 --line:var(--color-border-primary,light-dark(#d9dad4,#363b36));--quiet:var(--color-text-secondary,light-dark(#5a605a,#a3aaa2));--main:light-dark(#0a6c5c,#5fd0b8);accent-color:var(--main)}
 body{margin:0;padding:.75rem 1rem}h1{font-size:1.05rem;margin:.25rem 0 .5rem}section section h1,main>section+section h1{font-size:1rem;margin-top:1rem}p{margin:.35rem 0}
@@ -90,7 +90,7 @@ const element = (tag, ...children) => {
   made.append(...children.filter(child => child !== null))
   return made
 }
-/* Commands stand between backticks, as in a terminal. */
+/** Shows text between backticks as code. */
 const words = text => {
   const parts = String(text).split('\\x60')
   return parts.length % 2 === 0 ? [text] : parts.map((part, index) => (index % 2 === 0 ? part : element('code', part)))

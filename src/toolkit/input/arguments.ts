@@ -21,7 +21,10 @@ export async function imageSource(files: FileStore, source: string): Promise<str
   return url.replace(/^data:[^,]*,/i, '')
 }
 
-/** Of tools that make something to be seen: what a client is shown by itself is left out, or shown to a program too. */
+/**
+ * For tools that make something visible: leaves out the preview that clients show by default, or adds one for a
+ * program.
+ */
 export const previewArgument = z.boolean().optional()
 
 /** For paid tools: otherwise a repeat after a lost answer returns what was bought then. */

@@ -63,7 +63,7 @@ function sayFailed(job: JobOutput): string {
   return [`Job ${job.job_id} failed: ${reason} ${sayRefund(job)}`, ...framed].join('\n')
 }
 
-/** The same with what the job is, for whoever waits for it. */
+/** The same with a description of the job, for a caller who waits for it. */
 export const sayWaitedJob = (job: JobOutput): string => `${sayJob(job)}\n${sayWhich(job)}`
 
 /** Which model works on it since when, and at what price. */

@@ -28,7 +28,7 @@ export const ModelOutput = z.object({
     .optional(),
   /** Other names of it, such as `default`. */
   traits: z.array(z.string()).optional(),
-  /** What a request to an image or audio model may choose. */
+  /** The options of a request to an image or audio model. */
   takes: z.array(z.string()).optional(),
   offline: z.boolean().optional(),
   ends_at: z.string().optional(),

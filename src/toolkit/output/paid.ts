@@ -14,7 +14,7 @@ export const paidShape = {
   budget_left_usd: Usd,
   /** An earlier call paid for the result. */
   already_paid: z.boolean().optional(),
-  /** What the wallet did in addition, and why the signed receipt of this charge cannot be trusted. */
+  /** What the wallet did in addition, and why this charge's signed receipt cannot be trusted. */
   warning: z.string().optional(),
 }
 
@@ -53,12 +53,12 @@ type SavedFileOutput = z.output<typeof SavedFileOutput>
 export const saySaved = ({ path, mime_type, bytes }: SavedFileOutput): string =>
   `Saved: ${path} (${mime_type}, ${bytes} bytes).`
 
-/** What tools show of images or audio that a call made; the files are in the output folder. */
+/** The previews of images or audio that a call made; the files are in the output folder. */
 export const MadeOutput = z.object({
   /** The one that the service names, else the requested one; null if there is neither. */
   model: z.string().nullable(),
   files: z.array(SavedFileOutput),
-  /** By the service's content policy. */
+  /** Whether the service's content policy blurred it. */
   is_blurred: z.boolean().optional(),
   ...paidShape,
 })

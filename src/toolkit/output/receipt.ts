@@ -9,7 +9,7 @@ import { untrustedId } from '../values/untrusted.ts'
 export const ReceiptOutput = z.object({
   id: z.string(),
   at: z.string(),
-  /** In the journal's terms; not listed as an enum, because every assistant reads the list of tools. */
+  /** A state of the journal. It is not an enum, so that the list of tools stays short. */
   state: z.string(),
   amount_usd: z.number(),
   network: z.string(),

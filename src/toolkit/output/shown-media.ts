@@ -15,8 +15,8 @@ interface Call {
 const forPrograms: MediaBounds = { images: 1, imagePixels: 512, imageBytes: 100_000, audioBytes: 0 }
 
 /**
- * What a call made, as blocks that a client shows beside the text: its images made small, and a recording that is short. A
- * frame of a video is shown where it is asked for. The files themselves are linked, so nothing is lost with a block.
+ * The media that a call made, as blocks for a client: small versions of images, and short recordings. A frame of a
+ * video is included only on request. The files themselves are linked, so an omitted block loses nothing.
  */
 export async function shownMedia(files: readonly ShownFile[], { context, input }: Call): Promise<Shown[]> {
   const { preview } = input
@@ -28,7 +28,7 @@ export async function shownMedia(files: readonly ShownFile[], { context, input }
     ...seen.map(file => context.files.preview(saved(file), bounds)),
     ...(heard && heard.bytes <= bounds.audioBytes ? [context.files.recording(saved(heard))] : []),
   ])
-  // Why there is no preview is told to who has asked for one.
+  // The reason for a missing preview is shown only if a preview was requested.
   return shown.filter(block => block !== null).filter(({ type }) => preview || type !== 'text')
 }
 

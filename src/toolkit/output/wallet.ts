@@ -28,7 +28,7 @@ export const WalletOutput = z.object({
   /** The first payment of a wallet that was made in a conversation asks the user. */
   next_payment_asks: z.boolean(),
   spent_usd: z.object({ today: z.number(), total: z.number(), reserved: z.number() }).nullable(),
-  /** Credit below the first is refilled by the second; null where it is not. */
+  /** When the credit falls below the first amount, the second is paid; null if refills are off. */
   refill_usd: z.object({ below: z.number(), by: z.number() }).nullable(),
   unresolved_payments: z.number(),
   payee: z.string().nullable(),

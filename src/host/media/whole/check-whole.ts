@@ -7,7 +7,7 @@ import { checkMp4 } from './whole-mp4.ts'
 export interface Claims {
   /** Null if it does not say. */
   seconds: number | null
-  /** Of one channel; null if it does not say. */
+  /** Samples of one channel; null if the file does not give them. */
   samples: number | null
   /** Packets over all tracks that a reader would go through; 0 for formats without packets. */
   packets: number
