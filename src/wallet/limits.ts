@@ -110,14 +110,16 @@ export const maxRecovered = 50
 export const questionLifeMs = hourMs
 /** How long an unused approval is valid; a consent is valid for its one request for as long. */
 export const approvalLifeMs = 30 * minuteMs
-/** As many questions as the user can read; fewer per group, so that an assistant in a loop leaves room for others. */
+/**
+ * The number of questions that the user can read; fewer per group, so that a looping assistant leaves room for others.
+ */
 export const maxPendingApprovals = 50
 export const maxPendingOfSort = 10
 /** How many unanswered questions can still be shown by id; a loop creates more, each as long as its text. */
 export const keptUnanswered = 200
 /** Most rows in one list. */
 export const maxListed = 1_000
-/** Longest name in the line that says what is asked. */
+/** Longest name in the line that summarizes a question. */
 export const maxNameLength = 80
 /**
  * How long a denial counts: as long as an approval, so that the user is not asked again while the assistant keeps
@@ -128,7 +130,7 @@ export const denialLifeMs = 30 * minuteMs
 export const maxPromptLength = 400
 export const quotedCharacters = 200
 export const quotedInShortCharacters = 48
-/** Longest path to store; systems allow more, which nobody reads. */
+/** Longest path to store. Systems allow longer ones, which no user reads. */
 export const maxFileNameLength = 300
 /** Files that one question names: more than any call has today. */
 export const maxFilesNamed = 12
@@ -141,8 +143,8 @@ export const maxPolicyTextLength = 100_000
 /** A caller that is refused and retries adds no information within an hour. */
 export const sameRefusalMs = hourMs
 /**
- * Refusals to keep, some 4 MB: limited in number because a loop creates many, and in age because nobody asks after a
- * year.
+ * Refusals to keep, some 4 MB. Their number is limited because a loop creates many, and their age because old ones are
+ * useless after a year.
  */
 export const keptRefusals = 5_000
 export const refusalsKeptMs = 365 * dayMs

@@ -90,7 +90,7 @@ function linkNew(fresh: string, path: string, text: string): boolean {
   } catch (error) {
     if (isTaken(error)) return false
   }
-  // On a file system without links, a crash can leave half of it.
+  // On a file system without links, a crash can leave an incomplete file.
   try {
     writeFile(path, text)
     return true

@@ -32,7 +32,7 @@ export interface WalletOptions {
   key: WalletKey
   /** For the other rails; `key` is that of Base if there is one. */
   otherKeys?: readonly WalletKey[]
-  /** The public ones by default; `none` makes no requests. */
+  /** Public nodes by default; `none` makes no requests. */
   nodes?: ChainNodes
   policy: Policy
   /** The data folder, or a state that is already open, to share its connection. */

@@ -43,7 +43,7 @@ interface GateOptions {
 interface PassageEnd {
   end: FlightEnd
   window?: LimitWindow | null
-  /** When a refusal says to retry, by our clock. */
+  /** The time of the requested retry, by our clock. */
   comeAgainAtMs?: number | null
 }
 

@@ -47,7 +47,7 @@ const BucketNote = z.object({
   tokensLeft: figure,
   tokensResetAtMs: figure,
   seenAtMs: z.number(),
-  /** From a refusal that said only when to retry. */
+  /** Set by a refusal that gave only a retry time. */
   pausedUntilMs: z.number(),
   /** Calls sent since the service last counted; its next answer includes them. */
   flights: z.array(z.object({ id: z.string(), untilMs: z.number(), owner: z.string().optional() })),

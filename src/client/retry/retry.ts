@@ -9,7 +9,8 @@ import { backoffBaseMs, backoffCapMs, blockJitterMs, retryBudgetMs } from '../li
 import { serverHintMs, spread } from './retry-after.ts'
 
 /**
- * What repeating a request could do twice: nothing, a charge, a charge that its key prevents, or a payment's credit.
+ * The possible effect of a repeated request: nothing, a second charge, a charge that its key prevents, or a payment's
+ * credit.
  */
 export type CallClass = 'free' | 'paid' | 'keyed' | 'payment'
 

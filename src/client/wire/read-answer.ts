@@ -232,7 +232,7 @@ function remove(value: unknown, path: readonly PropertyKey[], keys: readonly str
   for (const key of keys) Reflect.deleteProperty(holder, key)
 }
 
-/** What the headers of an answer say; null for what they don't. */
+/** The values of an answer's headers; null for missing ones. */
 export interface AnswerHeaders {
   requestId: string | null
   model: string | null

@@ -133,11 +133,11 @@ export async function tokenDomain(url: string, token: string): Promise<{ name: s
 export const isContract = async (url: string, address: string): Promise<boolean> =>
   (await askNode(url, 'eth_getCode', [address, 'latest'], z.string().regex(/^0x[0-9a-fA-F]*$/))) !== '0x'
 
-/** Whether a node is one of the chain that a network names (CAIP-2). Throws a refusal where it gives no answer. */
+/** Whether a node serves the network's chain (CAIP-2). Throws a refusal if it does not answer. */
 export const isOfChain = async (url: string, network: string, timeoutMs?: number): Promise<boolean> =>
   network === `eip155:${Number(await askNode(url, 'eth_chainId', [], Quantity, timeoutMs))}`
 
-/** Unix milliseconds of the last block. Throws a refusal where the node gives no answer. */
+/** Returns the time of the last block in Unix milliseconds. Throws a refusal if the node does not answer. */
 export const evmTimeMs = async (url: string, timeoutMs: number): Promise<number> =>
   Number((await askNode(url, 'eth_getBlockByNumber', ['latest', false], Block, timeoutMs)).timestamp) * 1_000
 

@@ -94,7 +94,7 @@ export async function askNode<Result>(
   }
 }
 
-/** The whole body; rejects where it is longer. */
+/** Returns the complete body; rejects if it is too long. */
 export async function textWithin(response: Response, mostBytes: number): Promise<string> {
   const chunks: Uint8Array[] = []
   let bytes = 0

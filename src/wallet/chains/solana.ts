@@ -208,13 +208,13 @@ export async function solanaEnd(nodes: ChainNodes, payment: SolanaLife): Promise
   return { kind: blockHeight > lastValidBlockHeight ? 'never' : 'open' }
 }
 
-/** Whether a node is one of the chain that a network names (CAIP-2). Throws a refusal where it gives no answer. */
+/** Whether a node serves the network's chain (CAIP-2). Throws a refusal if it does not answer. */
 export async function isOfSolana(url: string, network: string, timeoutMs?: number): Promise<boolean> {
   const genesis = await askNode(url, 'getGenesisHash', [], Genesis, timeoutMs)
   return network === `solana:${genesis.slice(0, limits.genesisCharacters)}`
 }
 
-/** Unix milliseconds of the last block that can't be undone. Throws a refusal where the node gives no answer. */
+/** Returns the time of the last final block in Unix milliseconds. Throws a refusal if the node does not answer. */
 export async function solanaTimeMs(url: string, timeoutMs: number): Promise<number> {
   const { absoluteSlot } = await askNode(url, 'getEpochInfo', [finalized], Epoch, timeoutMs)
   return (await askNode(url, 'getBlockTime', [absoluteSlot], z.int().nonnegative(), timeoutMs)) * 1_000
@@ -223,9 +223,9 @@ export async function solanaTimeMs(url: string, timeoutMs: number): Promise<numb
 const finalized = { commitment: 'finalized' } as const
 
 /**
- * The payer's own transactions back to the payment, by the memo that no other one has: its name is the signature of the
- * one who paid the fee, which the wallet was never told. One that failed has moved nothing. Another node behind the
- * same address may be behind, so none may answer that has not come as far as `slot`.
+ * Searches the payer's transactions back to the payment for its unique memo. The transaction is named by the signature
+ * of the fee payer, which the wallet never received. A failed transaction has moved nothing. Another node behind the
+ * same address may lag, so only a node that has reached `slot` may answer.
  */
 async function findTaken(url: string, { address, createdAtMs }: SolanaLife, memo: string, slot: number) {
   const limit = limits.listedTransactions

@@ -129,7 +129,7 @@ interface KeyRecord {
 }
 
 export interface CreatedKeys {
-  /** On Base. */
+  /** The address on Base. */
   address: string
   solanaAddress: string
   path: string

@@ -8,7 +8,7 @@ import { keyFromHex, newKeyHex, type WalletKey } from './keys.ts'
 
 export const localKeyFileName = 'local-wallet.json'
 
-/** A chain whose owner says that its money is test money. */
+/** A chain whose money is test money, according to its owner. */
 export interface LocalChain {
   isLocal: boolean
 }

@@ -60,7 +60,7 @@ export async function pay(whole: PayContext, order: Order, send: Send): Promise<
     const signed = await sign(chosen, amountMicroUsd, atMs)
     const store = function* (nowMs: number): Work<void> {
       yield* lease.check()
-      // The stop switch may have been set since; what is not stored is never sent.
+      // The stop switch may have been set since. Only a stored payment is sent.
       yield* refuseWhenStopped(folder)
       yield* journal.toSigned(id, signed, nowMs)
     }
@@ -69,7 +69,7 @@ export async function pay(whole: PayContext, order: Order, send: Send): Promise<
   })
 }
 
-/** What a payment is for, in the record of its refusal. */
+/** The purpose of a payment, for the record of its refusal. */
 export const decidedCall = ({ origin, call }: Order, address: string): DecidedCall => ({
   ...{ origin, address, operation: call ? call.operation : topUp.id, about: call?.about },
 })
@@ -220,10 +220,10 @@ export async function refuseWithoutFunds(
 /** With cents, and more decimals if needed. */
 const usdc = (amount: bigint): string => displayUsd(amount).replace(/ USD$/, '')
 
-/** As the user types it. */
+/** Formats the amount as the user types it. */
 const least = (amount: bigint): string => usdc(amount).replace(/\.00$/, '')
 
-/** What is refused anyway is refused for that reason. */
+/** A payment that is refused for another reason reports that reason. */
 function wantedBy(decision: Decision): Wanted | null {
   if (decision.kind === 'refused') return null
   if (decision.kind === 'allowed') return payable(decision)

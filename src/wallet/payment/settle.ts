@@ -24,7 +24,8 @@ export async function settle(context: PayContext, lease: TopUpLease, id: string,
 }
 
 /**
- * Sends all open payments of this service again. Returns the last one that was credited; null if none is open any more.
+ * Sends all pending payments to this service again. Returns the last one that was credited; null if none is pending any
+ * more.
  */
 export async function finishOpen(context: PayContext, lease: TopUpLease, send: Send): Promise<journal.Payment | null> {
   await dropPlanned(context, lease)

@@ -243,7 +243,7 @@ export const walletMigrations: readonly Migration[] = [
     `,
   },
   {
-    // What its owner sends back counts against no cap, so it is no payment of the journal; it has the same states.
+    // A transfer to the owner counts against no cap, so it is not a payment of the journal. It has the same states.
     name: '0011-transfers',
     sql: `
       CREATE TABLE transfers (

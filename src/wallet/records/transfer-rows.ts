@@ -7,13 +7,13 @@ import { numberOrNull, type PaymentState, placesOf, stateRows, textOrNull } from
 const { note, step, wrongStep } = stateRows({ table: 'transfers', noun: 'transfer', hasUpdateTime: false })
 
 /**
- * Money that the owner has sent out of the wallet, to any address. It goes through the states of a payment, and counts
- * against no cap: these are for what a model may spend.
+ * Money that the owner has sent out of the wallet, to any address. It has the states of a payment, and counts against
+ * no cap, because the caps limit what a model may spend.
  */
 export interface Transfer extends Rail {
   id: string
   state: PaymentState
-  /** Of the wallet. */
+  /** The wallet's address. */
   address: string
   payTo: string
   amountMicroUsd: MicroUsd
@@ -22,7 +22,7 @@ export interface Transfer extends Rail {
   by: string
   createdAtMs: number
   nonce: string | null
-  /** After this the chain takes it no more; on Solana an estimate. */
+  /** After this time the chain no longer accepts it; an estimate on Solana. */
   validBeforeMs: number | null
   lastValidBlockHeight: number | null
   memo: string | null
@@ -63,7 +63,7 @@ export function* transferSent(id: string, settler: string, nowMs: number): Work<
   yield* change('UPDATE transfers SET settler = ? WHERE id = ?', settler, id)
 }
 
-/** Only the chain knows its end. Nothing changes where that is known already. */
+/** Only the chain knows the outcome. Changes nothing if the outcome is already recorded. */
 export function* transferUnknown(id: string, reason: string, nowMs: number): Work<void> {
   if ((yield* transferOf(id)).state === 'sent') yield* step(id, ['sent'], 'unknown', reason, nowMs)
 }
@@ -78,7 +78,7 @@ export function* transferConfirmed(id: string, transaction: string | null, nowMs
   )
 }
 
-/** It was never signed, or the chain can take it no more. */
+/** It was never signed, or the chain can no longer accept it. */
 export function* transferDead(id: string, reason: string, nowMs: number): Work<void> {
   if ((yield* transferOf(id)).state === 'dead') return
   yield* step(id, ['planned', 'signed', 'sent', 'unknown'], 'dead', reason, nowMs)
@@ -107,7 +107,7 @@ export function* listTransfers(limit: number): Work<Transfer[]> {
   return (yield* all('SELECT * FROM transfers ORDER BY created_at_ms DESC, rowid DESC LIMIT ?', most)).map(read)
 }
 
-/** What was signed for an open one. */
+/** Returns the signed bytes of a pending transfer. */
 export function* transferPayload(id: string): Work<string> {
   const payload = (yield* first('SELECT payload FROM transfers WHERE id = ?', id))?.payload
   if (typeof payload === 'string') return payload

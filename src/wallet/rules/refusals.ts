@@ -34,7 +34,7 @@ export interface RefusalRecord {
   requestHash: string | null
 }
 
-/** What a decision is about, for the record of its refusal. */
+/** The subject of a decision, for the record of its refusal. */
 export interface DecidedCall {
   origin: string
   operation: string | null

@@ -8,9 +8,9 @@ import { WalletRefusal } from '../terms/refusal.ts'
 
 /** Where money is sent to. What cannot be undone is checked before anything is signed. */
 export interface Recipient extends Rail {
-  /** As it is signed for: an EVM address with its checksum, on Solana the owner of a token account. */
+  /** The address as it is signed: with its checksum on an EVM chain, the owner of the token account on Solana. */
   payTo: string
-  /** What the user should know before confirming; none for a plain address. */
+  /** Warnings for the user before they confirm; none for a plain address. */
   notes: readonly string[]
 }
 
@@ -20,7 +20,7 @@ export interface NotRecipients {
   payees: readonly string[]
 }
 
-/** Throws a refusal for an address that loses the money, and where no node tells about it. */
+/** Throws a refusal for an address where the money would be lost, and if no node can check it. */
 export async function readRecipient(text: string, not: NotRecipients, nodes: ChainNodes): Promise<Recipient> {
   const rail = railFor(text)
   const address = rail.network.startsWith('solana:') ? text : await checksummed(text)

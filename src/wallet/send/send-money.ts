@@ -39,20 +39,20 @@ import { followTransfer, followTransfers, nodesFor, signedFor, type TransferReco
 export interface TransferContext extends TransferRecords {
   folder: string
   policy: Pick<Policy, 'origin' | 'dryRun' | 'payees'>
-  /** Of the wallet, one a rail. */
+  /** The wallet's addresses, one for each rail. */
   addresses: readonly string[]
   /** Notes outside of the data folder how far the journal has come. */
   noteJournal(): Promise<void>
   pause: Pause
 }
 
-/** What would be sent, for the user to confirm. */
+/** The transfer, for the user to confirm. */
 export interface PreparedTransfer extends Rail {
   kind: 'new' | 'repeated'
   from: string
   payTo: string
   amountMicroUsd: MicroUsd
-  /** What the address holds, and how much of it open payments may still take. */
+  /** The address's balance, and the part that pending payments may still take. */
   balanceMicroUsd: MicroUsd
   heldMicroUsd: MicroUsd
   notes: readonly string[]
@@ -64,7 +64,7 @@ export interface ArrivedTransfer {
   transfer: Transfer
 }
 
-/** `amount` is USD as decimal text, or `all`. Signs nothing. Throws a refusal for what must not be sent. */
+/** `amount` is USD as decimal text, or `all`. Signs nothing. Throws a refusal if the transfer is not allowed. */
 export async function prepareTransfer(
   context: TransferContext,
   { to, amount }: { to: string; amount: string },
@@ -116,7 +116,10 @@ interface Terms {
   asked: MicroUsd | null
 }
 
-/** The open transfer of the same terms, as the chain has it now; null where there is none. One of other terms goes first. */
+/**
+ * Returns the pending transfer with the same terms in its current state; null if there is none. A transfer with other
+ * terms must end first.
+ */
 async function earlierOf(context: TransferContext, from: string, { payTo, asked }: Terms): Promise<Transfer | null> {
   const followed = await followTransfers(context, [from])
   const isSame = (each: Transfer) => sameAddress(each.payTo, payTo) && (asked === null || asked === each.amountMicroUsd)
@@ -142,7 +145,10 @@ interface Funds {
   held: MicroUsd
 }
 
-/** What an address holds, and what signed payments may still take of it. Refused where no node tells, or its clock is another. */
+/**
+ * Returns an address's balance, and the part that signed payments may still take. Refuses if no node answers, or a
+ * node's clock differs.
+ */
 async function fundsOf(context: TransferContext, rail: Rail, from: string): Promise<Funds> {
   const nodes = nodesFor(context)
   const seen = await lookAtChain(nodes, rail, from)
@@ -178,8 +184,8 @@ function refuseBeyond({ network }: Rail, from: string, { balance, held }: Funds,
 }
 
 /**
- * Sends what the user has confirmed; `settler` null is for a transfer that the user submits. Ends with what the chain says,
- * or with a transfer that is still open, which a repetition of the same terms takes up again.
+ * Sends a transfer that the user has confirmed; `settler` is null if the user submits it. Returns its final state, or a
+ * pending transfer, which a call with the same terms continues.
  */
 export async function sendTransfer(
   context: TransferContext,
@@ -234,7 +240,7 @@ async function signNew(
 ): Promise<string> {
   const { records, folder } = context
   const { amountMicroUsd, from } = prepared
-  // Again, whatever the caller has kept since the user confirmed it.
+  // Checked again, in case the caller changed the prepared transfer after the user confirmed it.
   const { network, asset, payTo } = await recipientOf(context, prepared.payTo)
   refuseBeyond(prepared, from, await fundsOf(context, prepared, from), amountMicroUsd)
   // All that can fail is asked before the row.
@@ -342,7 +348,10 @@ export interface PrintedTransfer {
   s: string
 }
 
-/** What anyone may submit to the chain, of an open transfer on an EVM chain. It moves this amount to this address alone. */
+/**
+ * Returns a pending transfer on an EVM chain in a form that anyone may submit. It can only move this amount to this
+ * address.
+ */
 export async function printedTransfer({ records }: TransferRecords, { id, asset }: Transfer): Promise<PrintedTransfer> {
   const { signature, authorization } = EvmPayload.parse((await signedFor(records, id)).payload)
   const [r, s, v] = [signature.slice(2, 66), signature.slice(66, 130), signature.slice(130)]

@@ -13,11 +13,14 @@ import { WalletRefusal } from '../terms/refusal.ts'
  * signed amount to the signed address or do nothing.
  */
 export interface Settler {
-  /** As a row keeps it: the address of a facilitator, or `local chain`. */
+  /** The name in the row: the address of a facilitator, or `local chain`. */
   readonly name: string
-  /** As the user reads it. */
+  /** The name for the user. */
   readonly shown: string
-  /** Who pays the fee on Solana, whom the payer signs for; null elsewhere. Throws a refusal where it does not settle there. */
+  /**
+   * Returns who pays the fee on Solana, which is part of what the payer signs; null on other chains. Throws a refusal
+   * if it does not settle on this network.
+   */
   feePayerOn(network: string): Promise<string | null>
   /** The chain has the last word; never rejects. */
   settle(payment: PaymentPayload, option: PaymentOption): Promise<SettlerAnswer>
@@ -25,11 +28,11 @@ export interface Settler {
 
 export type SettlerAnswer =
   | { kind: 'settled'; transaction: string | null }
-  /** It says no, which is no proof: what it was given may still land while it is valid. */
+  /** It refused. That proves nothing: the transfer may still be executed while it is valid. */
   | { kind: 'refused'; reason: string }
   | { kind: 'unknown'; reason: string }
 
-/** In a row: the user submits it. */
+/** In a row: the user submits the transfer. */
 export const printedSettler = 'printed'
 
 /**
@@ -72,7 +75,7 @@ interface Answer {
   body: unknown
 }
 
-/** Follows no redirect, because what is signed is for nobody else. */
+/** Follows no redirect, because the signed transfer is for this server only. */
 async function ask(base: URL, question: 'supported' | 'settle', body: object | null, timeoutMs: number) {
   const response = await fetch(new URL(question, base), {
     method: body ? 'POST' : 'GET',

@@ -17,7 +17,7 @@ import { WalletRefusal } from '../terms/refusal.ts'
 
 export interface TransferRecords {
   records: Records
-  /** As the owner has named them. */
+  /** The nodes that the owner has configured. */
   nodes: ChainNodes
   policy: Pick<Policy, 'origin'>
 }
@@ -26,14 +26,17 @@ export interface TransferRecords {
 export const nodesFor = ({ nodes, policy }: Pick<TransferRecords, 'nodes' | 'policy'>): ChainNodes =>
   nodesInUse(nodes, { origin: policy.origin, rails: defaultRails, tokenNames: [] })
 
-/** What was signed for an open transfer. */
+/** Returns the signed bytes of a pending transfer. */
 export async function signedFor(records: Records, id: string): Promise<PaymentPayload> {
   const payload = paymentSignature.parse(await records.read(() => transferPayload(id)))
   if (payload) return payload
   throw new TypeError('A stored transfer cannot be read.')
 }
 
-/** Writes down what the chain says of a transfer, where it has ended, and returns it as it is now. Never rejects for a node. */
+/**
+ * Records the outcome of a transfer if the chain shows it, and returns the current state. Never rejects because of a
+ * node.
+ */
 export async function followTransfer(
   context: TransferRecords,
   transfer: Transfer,
@@ -56,10 +59,10 @@ export async function followTransfers(context: TransferRecords, addresses: reado
   return Promise.all(open.filter(isSigned).map(transfer => followTransfer(context, transfer)))
 }
 
-/** Of a transfer that is only planned nothing has left. */
+/** A transfer that is only planned has moved nothing. */
 const isSigned = ({ state }: Transfer): boolean => state !== 'planned'
 
-/** Null where no node tells. */
+/** Null if no node answers. */
 async function endOf(context: TransferRecords, transfer: Transfer): Promise<ChainEnd | null> {
   const nodes = nodesFor(context)
   if (namespaceOf(transfer.address) === 'eip155') {

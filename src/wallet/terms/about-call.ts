@@ -8,11 +8,11 @@ export interface AskedFile {
   /** Its path, or as much of an address as may be shown; null for bytes alone. */
   name: string | null
   bytes: number | null
-  /** Of a file of this machine, so that the user is shown no other one; hexadecimal. */
+  /** The hash of a file on this machine in hexadecimal, so that the user is shown the same file. */
   sha256?: string | undefined
 }
 
-/** What a call is about, for the user who decides. Never its bytes, its headers or a key. */
+/** The facts about a call for the user who decides. They never include its bytes, its headers or a key. */
 export interface AskedAbout {
   /** The assistant's tool; null for a program's request. */
   tool: string | null
@@ -46,7 +46,7 @@ const Kept = z.strictObject({
     .nullable(),
 })
 
-/** Shortens a description for a question's row to what the user reads. */
+/** Shortens a description to what the user reads, for the question's row. */
 export function writeAbout(about: AskedAbout): string {
   const cut = (words: string | null, most: number) => words?.slice(0, most).toWellFormed() ?? null
   const named = about.files.slice(0, maxFilesNamed)

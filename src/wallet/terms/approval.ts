@@ -4,7 +4,7 @@ import { networkName } from '#contract/wire/networks.ts'
 import * as limits from '../limits.ts'
 import { type AskedAbout, type AskedFile, named, quoted } from './about-call.ts'
 
-/** What only the user may decide, as data. A policy's text is included whole, as the service sent it. */
+/** A decision for the user, as data. A policy's text is included in full, as the service sent it. */
 export type ApprovalFacts =
   | {
       kind: 'consent'
@@ -39,7 +39,7 @@ export class NeedsApproval extends Error {
   }
 }
 
-/** One thing that the user should know, on a line of its own. */
+/** One fact for the user, on its own line. */
 interface QuestionDetail {
   name: string
   value: string
@@ -49,12 +49,12 @@ interface QuestionDetail {
 interface QuestionWords {
   /** For a list, a log or a message. */
   inShort: string
-  /** What is asked, in one sentence. */
+  /** The question, in one sentence. */
   asks: string
   /** Why the user is asked, in one or two sentences. */
   why: string
   details: readonly QuestionDetail[]
-  /** What follows from either answer, and for how long. */
+  /** The consequences of either decision, and for how long they apply. */
   onYes: string
   onNo: string
 }
@@ -156,10 +156,7 @@ const priceOf = (amount: MicroUsd | null, about: AskedAbout | null): string => {
 const forPrice = (amount: MicroUsd | null, about: AskedAbout | null): string =>
   amount === null ? ', at an unknown price' : ` for ${priceOf(amount, about)}`
 
-/**
- * Summarizes in one line what is asked, what it costs and what distinguishes it. A policy's text is only ever shown
- * whole.
- */
+/** Summarizes the question, its cost and its details in one line. A policy's text is shown only in full. */
 export function questionInShort(facts: ApprovalFacts, { about, origin }: Omit<QuestionContext, 'command'>): string {
   return [headOf(facts, about), ...(about ? tellingApart(facts, about, origin) : [])].join('; ')
 }

@@ -25,7 +25,7 @@ export interface Offer {
 export interface Order extends Offer {
   /** Origin of the service that answered 402. */
   origin: string
-  /** What is missing, or the requested top-up. */
+  /** The missing amount, or that of the requested top-up. */
   amountMicroUsd: MicroUsd
   /** `after-402` pays automatically within the caps; `asked` is a requested top-up; `refill` is ahead of need. */
   occasion: 'after-402' | 'asked' | 'refill'
@@ -40,7 +40,7 @@ export interface Order extends Offer {
   sameWithinMs?: number
   /** The call that it is for, if any: the id of its operation, the hash of its request, and what it is about. */
   call?: { operation: string | null; requestHash: string; about?: AskedAbout | undefined }
-  /** What it is for, in our words, for the receipt. */
+  /** The purpose in our words, for the receipt. */
   purpose: string
 }
 
@@ -63,7 +63,7 @@ export interface ChosenOffer {
   payee: Payee
   /** Whether configuration or the user has agreed to this payee. */
   isKnownPayee: boolean
-  /** From EIP-712, on an EVM chain. */
+  /** The name from EIP-712, on an EVM chain. */
   tokenName: string
   tokenVersion: string
 }
@@ -75,7 +75,7 @@ export interface SignedPayment {
   nonce: string
   /** An estimate on Solana, where the height decides. */
   validBeforeMs: number
-  /** On Solana: the last block height that may contain it, and the text by which it is found. */
+  /** On Solana: the last block height that may contain it, and the memo by which it is found. */
   chainLife?: { lastValidBlockHeight: number; memo: string }
 }
 
