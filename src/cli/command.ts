@@ -138,13 +138,13 @@ function unknownWord(command: string, word: string, known: readonly string[]): C
   )
 }
 
-/** Empty where no name is like it. */
+/** Empty if no name is similar. */
 export function didYouMean(word: string, names: readonly string[], before = ''): string {
   const [near] = nearNames(word, names, 1)
   return near === undefined ? '' : `Did you mean \`${before}${near}\`? `
 }
 
-/** Of a mistyped word in an error. */
+/** The length of a mistyped word in an error. */
 export const wordCharacters = 40
 
 /** A value that a flag does not take: it, and what is taken. */

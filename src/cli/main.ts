@@ -50,13 +50,13 @@ function unknownCommand(word: string, table: readonly CommandEntry[]): CliError 
   return new CliError(sentence, `${meant}Run \`farebox --help\` for the commands.`, 2)
 }
 
-/** What follows `--` belongs to the command. */
+/** Arguments after `--` belong to the command. */
 function asksForHelp(args: readonly string[]): boolean {
   const end = args.indexOf('--')
   return (end < 0 ? args : args.slice(0, end)).some(arg => arg === '--help' || arg === '-h')
 }
 
-/** What draws it is loaded here, because `mcp` has no use for it. */
+/** The drawing code is loaded here, because `mcp` does not need it. */
 async function overview(table: readonly CommandEntry[], output: Output): Promise<string> {
   const [{ paintFor }, { tableLines }] = await Promise.all([import('./show/style.ts'), import('./show/table.ts')])
   const paint = paintFor(output)

@@ -9,7 +9,7 @@ export interface Output {
   readonly isColoured: boolean
   /** Characters in a line of the terminal. */
   readonly columns: number
-  /** Where progress is drawn: stderr, where that is a terminal. */
+  /** Where progress is drawn: stderr if it is a terminal. */
   readonly drawing: NodeJS.WritableStream | null
   /** Prints a line to stdout: the result. */
   print(line: string): void
@@ -37,7 +37,7 @@ export function createOutput(stdout: NodeJS.WritableStream, stderr: NodeJS.Writa
   }
 }
 
-/** Of a terminal that does not tell its width. */
+/** For a terminal that does not report its width. */
 const usualColumns = 80
 
 /** The process's own streams. A reader that has left (`farebox … | head`) is not a failure. */
@@ -50,8 +50,8 @@ export function processOutput(): Output {
 }
 
 /**
- * What a terminal interprets or hides beyond what JSON escapes: control characters and those that change the direction
- * of text.
+ * Characters that a terminal interprets or hides and JSON does not escape: control characters, and those that change
+ * the direction of text.
  */
 const obeyed = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 

@@ -33,8 +33,8 @@ interface CompactionReport {
 }
 
 /**
- * Writes the entries of each old month to a file of their own, then folds them. Nothing is folded before its file is on the
- * disk, and the ledger is audited before and after.
+ * Writes the entries of each old month to its own file, then folds them. The file is on disk before anything is folded,
+ * and the ledger is audited before and after.
  */
 export async function compactLedgerAt(ledger: LedgerPlace, order: CompactionOrder): Promise<CompactionReport> {
   const { compactedBefore } = await import('#ledger/compact/compact-ledger.ts')
@@ -144,7 +144,10 @@ async function folded(store: FoldingStore, beforeMs: number, { note }: Compactio
   await compactLedger(store, beforeMs)
 }
 
-/** The same sums as before. A service that goes on charging on PostgreSQL moves them, so there the ledger only has to add up. */
+/**
+ * The sums must be the same as before. On PostgreSQL a running service changes them, so there the ledger must only be
+ * consistent.
+ */
 async function sameAudit(ledger: LedgerPlace, before: AuditReport, order: CompactionOrder): Promise<AuditReport> {
   const after = await soundAudit(ledger, order)
   if (ledger.database.engine === 'postgres' || moneyOf(after) === moneyOf(before)) return after

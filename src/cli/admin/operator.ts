@@ -112,7 +112,7 @@ const Listed = z.array(
   }),
 )
 
-/** Of an act that the service received. */
+/** For an action that the service has received. */
 const lost = 'The service’s answer was lost, so it is unknown whether this was done.'
 const lookFirst = 'Repeat it only if `farebox customers log` does not show it.'
 
@@ -293,7 +293,7 @@ function limitOf(values: BudgetValues, flag: 'budget-usd' | 'budget-staking', co
   return limit
 }
 
-/** In the form of the service's own commands. */
+/** The budget in the form of the admin API. */
 function sentBudget({ period, usd, staking }: KeyBudget) {
   const text = (limit: MicroUsd | null) => (limit === null ? null : formatUsd(limit))
   return { period, usd: text(usd), staking: text(staking) }

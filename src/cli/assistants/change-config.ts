@@ -172,7 +172,7 @@ function sayWhatNext(
   if (client.link) output.note(`The same as a link: ${client.link(start)}`)
 }
 
-/** How the wallet comes to be, if there is none yet. */
+/** Says how to get a wallet, if there is none yet. */
 function sayWallet({ args, env: { FAREBOX_BASE_URL: service } }: StartCommand): string {
   const offered = 'Then ask for something that costs money. If there is no wallet, a page on this machine creates one.'
   if (service !== undefined && isLoopback(new URL(service).hostname)) return offered

@@ -34,7 +34,7 @@ export interface AssistantClient {
   ownCommand?(start: StartCommand): readonly string[]
   /** A link that makes the client offer the installation. */
   link?(start: StartCommand): string
-  /** What the user does next. */
+  /** The next step for the user. */
   afterwards: string
   docs: string
 }

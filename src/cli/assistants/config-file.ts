@@ -22,7 +22,7 @@ import { CliError } from '../command.ts'
 
 /** A client's configuration as it was read. */
 export interface ConfigFile {
-  /** As the client names it. */
+  /** The path as the client names it. */
   path: string
   /** The file behind links: some users keep their configuration in a repository and link to it. */
   target: string

@@ -133,7 +133,7 @@ const notAnObject = (text: string, node: Node | undefined, path: Path): ConfigFa
   return new ConfigFault(lineAt(text, node?.offset ?? 0), `${name} is not an object, so nothing can be added to it`)
 }
 
-/** How to lay out what is written into an object or list: on lines of its own, or on the same line. */
+/** The layout of a new member: on its own line, or on the same line. */
 interface Layout {
   eol: string
   unit: string

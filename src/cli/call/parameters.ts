@@ -1,4 +1,4 @@
-/** What of a JSON Schema a table of parameters shows. */
+/** The parts of a JSON Schema that a table of parameters shows. */
 interface Shape {
   type?: string | readonly string[]
   description?: string

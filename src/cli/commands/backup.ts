@@ -48,7 +48,7 @@ export const backup: Command = {
   },
 }
 
-/** A pipe gets the result alone: what happens meanwhile is drawn on a terminal only. */
+/** Progress is shown only on a terminal; a pipe receives just the result. */
 async function withProgress(
   what: string,
   { isJson, io }: { isJson: boolean; io: CommandIo },
@@ -65,7 +65,7 @@ interface Told {
 }
 
 async function tell(ledger: LedgerPlace, file: string, { withSecret, isJson }: Told, io: CommandIo): Promise<number> {
-  // What `pg_dump` writes can be added up only in a database; that from which it came is.
+  // A dump can be audited only once it is restored, so the database that it comes from is audited instead.
   const audited = ledger.database.engine === 'postgres' ? await auditLedger(ledger) : await auditFile(file)
   if (isJson) {
     const secretFile = withSecret ? secretFileOf(file) : null

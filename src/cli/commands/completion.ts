@@ -29,7 +29,7 @@ export const completion: Command = {
   },
 }
 
-/** What can follow a command. */
+/** The words and flags that can follow a command. */
 interface CommandWords {
   name: string
   summary: string

@@ -153,7 +153,7 @@ async function lookAtServers(path: string, { file }: Config): Promise<Promise<Fi
   return [lookAtEngines(file), lookAtPayments(file.payments), lookAtMediaOf(path, file.media)]
 }
 
-/** Without the setting they are in the data folder, which has a check of its own. */
+/** Without this setting media are in the data folder, which has its own check. */
 async function lookAtMediaOf(path: string, media: Config['file']['media']): Promise<Finding[]> {
   if (!media) return []
   const [{ mediaOptions }, { lookAtMedia }] = await Promise.all([

@@ -70,7 +70,7 @@ function tellDone({ output }: CommandIo, isJson: boolean, facts: object, sentenc
   return 0
 }
 
-/** With the name that was given, where the ledger does not know it. */
+/** Adds the given name to the error if the ledger does not know it. */
 async function about<Value>(name: string | undefined, asked: Promise<Value>): Promise<Value> {
   return asked.catch(error => {
     if (name === undefined || !(error instanceof CliError)) throw error

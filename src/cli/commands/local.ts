@@ -74,7 +74,7 @@ async function env(args: readonly string[], io: CommandIo): Promise<number> {
 /** A key of the other chain that was set earlier in the shell would pay too. */
 const otherKeys: readonly string[] = ['FAREBOX_WALLET_KEY', 'FAREBOX_SOLANA_KEY', 'FAREBOX_SOLANA_RPC_URL']
 
-/** What an agent needs to pay on each chain of the folder. */
+/** The settings with which an agent pays on each of the folder's chains. */
 const rails: Readonly<Record<string, (root: string) => Promise<Record<string, string>>>> = {
   async base(root) {
     const { loadLocalKeys } = await import('#local/keys.ts')
@@ -98,7 +98,7 @@ const rails: Readonly<Record<string, (root: string) => Promise<Record<string, st
   },
 }
 
-/** For a POSIX shell, whatever a folder's name. */
+/** Quotes a text for a POSIX shell. */
 const quoted = (text: string): string => (/^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
 
 async function stake(args: readonly string[], io: CommandIo): Promise<number> {

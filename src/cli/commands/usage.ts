@@ -81,7 +81,7 @@ const figures = [
   ],
 ]
 
-/** On a terminal; files and programs get the names of the columns. */
+/** Headings for a terminal; files and programs get the names of the columns. */
 const heads: Readonly<Record<string, string>> = {
   customer: 'Customer',
   name: 'Name',

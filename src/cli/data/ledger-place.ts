@@ -38,7 +38,7 @@ const noService = ({ folder, env }: LedgerPlace): CliError =>
     `Start one with \`${starting(env)}\`, or give its folder with \`--data\`.`,
   )
 
-/** A folder with a configuration belongs to a service of its own; `up` would start a trial beside it. */
+/** A folder with a configuration belongs to `farebox serve`; `up` would start a demonstration next to it. */
 const starting = (env: Environment): string => (existsSync(configPath(undefined, env)) ? 'farebox serve' : 'farebox up')
 
 /** Throws if the folder has no service. Opening it reveals whether it belongs to another machine's. */

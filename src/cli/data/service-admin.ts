@@ -8,7 +8,7 @@ import type { MediaUnusable } from '#media/media-store.ts'
 import { CliError } from '../command.ts'
 import { type DataFolder, readFileIfThere } from './data-folder.ts'
 
-/** What a running service leaves for operators' commands. */
+/** The file through which operators' commands find a running service. */
 export const AdminRecord = z.object({ url: z.string(), token: z.string(), pid: z.number().int() })
 export type AdminRecord = z.output<typeof AdminRecord>
 
@@ -70,7 +70,7 @@ export async function askService(service: AdminRecord, path: string, body: unkno
   throw new CliError(sentence, whereNamesAre)
 }
 
-/** What to do where the ledger does not know a key or an account. */
+/** The next step if the ledger does not know a key or an account. */
 export const whereNamesAre = '`farebox keys list` shows the keys and their accounts.'
 
 /** Our own service's error message. */

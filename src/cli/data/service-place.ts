@@ -6,9 +6,9 @@ import { type LedgerPlace, ledgerPlaceOf } from './ledger-place.ts'
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Where the service's folder and ledger are: those of the folder that is given, else those of the configuration that
- * `farebox serve` would read here, else the usual ones. Of the configuration only these two settings are read, so that an
- * invalid one keeps nobody from the ledger.
+ * Returns the service's folder and ledger: those of the given folder, or those of the configuration that `farebox
+ * serve` would use here, or the default ones. Only these two settings are read, so that an invalid configuration does
+ * not block access to the ledger.
  */
 export async function servicePlaceOf(data: string | undefined, env: Environment): Promise<LedgerPlace> {
   if (data !== undefined) return ledgerPlaceOf(data, env)

@@ -11,7 +11,7 @@ export interface Told {
   /** 0 without an answer. */
   status: number
   body: unknown
-  /** From its `Date`, or null. */
+  /** The time of the answer's `Date` header, or null. */
   atMs: number | null
   /** Why there was no answer: `ECONNREFUSED`, `time-out`; never the address. */
   reason: string
@@ -90,7 +90,7 @@ const findingLine = ({ check, state, says, next }: Finding): string =>
 
 const marks = { ok: ['good', '✓'], note: ['caution', '!'], broken: ['bad', '✗'] } as const
 
-/** A line a finding; on a terminal a table, with what to do on a line of its own. */
+/** One line for each finding. On a terminal it is a table, with the next step on a separate line. */
 export async function findingLines(findings: readonly Finding[], output: Output): Promise<string[]> {
   if (!output.isTerminal) return findings.map(findingLine)
   const { tableLines } = await import('../show/table.ts')

@@ -22,7 +22,7 @@ interface ServingOptions {
   config: Config
   env: Environment
   log: Log
-  /** Called with what the log must not show, again after each reload. */
+  /** Called with the values that must not be logged, again after each reload. */
   hide: (secrets: ReadonlySet<string>) => void
   /** Which of several worker processes this one is. */
   worker?: WorkerPart | null
@@ -134,7 +134,7 @@ async function start(
 }
 
 interface Opening {
-  /** Of the configuration. */
+  /** The path of the configuration. */
   path: string
   config: Config
   folder: DataFolder
@@ -184,7 +184,7 @@ async function open(
   return service
 }
 
-/** Requests get a 503 meanwhile, so the log says once what the start waits for. */
+/** Requests get a 503 during the wait, so the log says once what the start is waiting for. */
 function waitLogged(log: Log): (folder: DataFolder) => Promise<void> {
   let isLogged = false
   return async folder => {
@@ -224,7 +224,7 @@ interface ListenedBeside extends Pick<ServingOptions, 'path' | 'env' | 'log' | '
   service: OpenService
 }
 
-/** What the file says now, beside what this service was started with. */
+/** Reads the file again and compares it with the configuration in use. */
 async function checkedAgain(path: string, env: Environment, started: ConfigFile) {
   try {
     const { file } = await loadConfig(path, env)

@@ -14,14 +14,14 @@ type Environment = Readonly<Record<string, string | undefined>>
 export const mostWorkers = 64
 
 /**
- * A worker that ended is replaced after so long, and after twice as long each time that one ends before it has served for a
- * while. After so many of these in a row all workers stop: three minutes, which is longer than a failover of the database takes.
+ * A worker that ended is replaced after a delay, which doubles each time that one ends before it has served for a
+ * while. After this many in a row all workers stop: three minutes, longer than a database's failover.
  */
 const replacing = { firstMs: 1_000, mostMs: 30_000, attempts: 10, steadyMs: 30_000 }
 
 /** A process that serves together with others. */
 export interface WorkerPart {
-  /** From 1 on. */
+  /** Starts at 1. */
   number: number
   /** For the operators' loopback API, which every worker answers. */
   adminToken: string
@@ -97,8 +97,8 @@ interface Supervision {
 }
 
 /**
- * Starts the workers, replaces those that end, and ends with them. Resolves to the exit code. Throws where one cannot be
- * replaced: what is wrong with it most likely waits for the others, too.
+ * Starts the workers, replaces those that end, and ends with them. Resolves to the exit code. Throws if one cannot be
+ * replaced, because the others would most likely fail for the same reason.
  */
 export async function superviseWorkers(supervision: Supervision): Promise<number> {
   const { count, folder, log, stopped, onReady, pace = replacing } = supervision
@@ -146,7 +146,7 @@ class Workers {
     const { promise, reject } = Promise.withResolvers<never>()
     this.failed = promise
     this.#fail = reject
-    // Told to whoever waits for it; until someone does, it is no unhandled error.
+    // A rejection is handled by whoever awaits it later, and must not count as unhandled before.
     promise.catch(() => {})
   }
 

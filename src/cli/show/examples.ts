@@ -1,4 +1,4 @@
-/** Lines to copy from `farebox help COMMAND`, each with what it does. */
+/** Examples for `farebox help COMMAND`, each with an explanation. */
 export const examples: Readonly<Record<string, readonly (readonly [line: string, what: string])[]>> = {
   up: [
     ['farebox up', 'Run the demo, then keep serving'],

@@ -61,7 +61,10 @@ function wordHelp({ name, usage }: Omit<Helped, 'summary'>, word: string, own: r
   ].join('\n\n')
 }
 
-/** A flag of the group that a synopsis names in capitals, such as LIMITS, which has a paragraph of its own. */
+/**
+ * Whether a flag belongs to a group that the synopsis names in capitals, such as LIMITS, and which has its own
+ * paragraph.
+ */
 const isLimit = (flag: string, usage: string, names: ReadonlySet<string>): boolean =>
   [...names].some(group => /^[A-Z]+$/.test(group) && (usage.split(`\n${group} are `)[1] ?? '').includes(`  ${flag}`))
 
@@ -69,7 +72,10 @@ const isLimit = (flag: string, usage: string, names: ReadonlySet<string>): boole
 const rowsOf = (paragraph: string): string[] =>
   /^ {2}\S/.test(paragraph) ? paragraph.split(/\n(?= {2}\S)/).filter(row => /^ {2}(--|[A-Z]{2})/.test(row)) : []
 
-/** What a usage says about one word: its row in a table of words, or the sentences from the one that begins with it. */
+/**
+ * Returns the usage's text about one word: its row in a table of words, or the sentences from the first that begins
+ * with it.
+ */
 function sentencesOf(paragraphs: readonly string[], word: string, words: readonly string[]): string {
   for (const paragraph of paragraphs) {
     const row = paragraph.split(/\n(?=\S)/).find(each => new RegExp(`^${word} {2,}`).test(each))

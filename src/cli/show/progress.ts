@@ -2,7 +2,7 @@ import { progressCharacters, progressEveryMs } from '#toolkit/bounds.ts'
 import { oneLine } from '#toolkit/values/untrusted.ts'
 import type { Output } from '../output.ts'
 
-/** How far something is; without a total it is only said what happens. */
+/** The progress of a step; without a total, only its message is shown. */
 export interface Step {
   message: string
   done?: number
@@ -16,8 +16,8 @@ export interface Progress {
 }
 
 /**
- * On stderr where that is a terminal, from now on with `what` and the seconds that pass, and a bar once there is a total;
- * otherwise a line for each new message, and not too many of them.
+ * Shows progress on stderr. On a terminal this is `what` with the elapsed seconds, and a bar once there is a total.
+ * Otherwise it is a line for each new message, at a limited rate.
  */
 export async function openProgress(
   { drawing, note }: Pick<Output, 'drawing' | 'note'>,

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 import type { Output } from '../output.ts'
 
-/** What each colour means. The words say it too, so that a pipe and a terminal without colours lose nothing. */
+/** The meaning of each colour. The words say the same, for pipes and terminals without colours. */
 const tones = { heading: 'bold', faint: 'dim', good: 'green', caution: 'yellow', bad: 'red', accent: 'cyan' } as const
 
 export type Tone = keyof typeof tones

@@ -10,7 +10,7 @@ export interface Table {
   rows: readonly (readonly string[])[]
   /** Columns of numbers, by their place. */
   right?: readonly number[]
-  /** Columns that break their words at so many characters; the last one breaks them at the end of the line. */
+  /** Maximum widths of columns, which wrap their words; the last column wraps at the end of the line. */
   most?: Readonly<Record<number, number>>
   /** Columns that are never narrower, for a table that is printed a row at a time. */
   least?: Readonly<Record<number, number>>
@@ -68,7 +68,10 @@ export function printTable(table: Table, output: Output): void {
   for (const line of tableLines(table, output)) output.print(line)
 }
 
-/** What each column takes; the last one what the others leave. Never less than a word: an address that is cut is none. */
+/**
+ * Returns the width of each column; the last one gets the rest. No column is narrower than a word, so that addresses
+ * are not cut.
+ */
 function widthsOf(
   rows: readonly (readonly string[])[],
   bounds: readonly { least: number; most: number }[],
@@ -98,7 +101,7 @@ const longest = (texts: readonly string[]): number => Math.max(0, ...texts.map(w
 /** A fact with its name; one without a name is a sentence. */
 export type Fact = readonly [name: string, value: string]
 
-/** The facts as `name: value`, one a line; on a terminal the values stand under each other. */
+/** Formats facts as `name: value`, one per line. On a terminal the values are aligned. */
 export function factLines(facts: readonly Fact[], output: Shown): string[] {
   if (!output.isTerminal) return facts.map(([name, value]) => (name === '' ? value : `${name}: ${value}`))
   const paint = paintFor(output)

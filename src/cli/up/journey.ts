@@ -15,7 +15,7 @@ export interface JourneyOptions {
   signal: AbortSignal
 }
 
-/** What a step reports. */
+/** The report of a step. */
 interface Told {
   costUsd: number | null
   detail: string

@@ -38,7 +38,7 @@ export interface LocalService {
   publicUrl: string
   baseUrl: string
   evmRpcUrl: string
-  /** Or why there is none. */
+  /** The Solana chain, or why there is none. */
   solana: { rpcUrl: string } | { rpcUrl: null; problem: string }
   payee: string
   models: readonly { id: string; type: string }[]
@@ -252,7 +252,7 @@ interface Start {
   stops: Stops
 }
 
-/** What an empty wallet is given: enough for several demonstrations within the default caps. */
+/** The amount for an empty wallet: enough for several demonstrations within the default caps. */
 const walletMicroUsd = 50_000_000n
 
 /**

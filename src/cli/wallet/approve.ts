@@ -57,7 +57,7 @@ async function onlyOne(desk: OwnerWallet, command: string, { output, env }: Comm
   throw new CliError(`${waiting.length} requests are pending.`, 'Give the id of one of those listed above.', 2)
 }
 
-/** By its id, with or without its prefix. */
+/** Finds an approval by its id, with or without the prefix. */
 async function asked(desk: OwnerWallet, id: string): Promise<Approval> {
   const question = (await desk.approvals.get(id)) ?? (await desk.approvals.get(`ask_${id}`))
   if (question && (question.state === 'pending' || isRefusedStill(question))) return question

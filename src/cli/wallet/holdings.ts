@@ -15,7 +15,7 @@ import type { WalletView } from '#toolkit/tool-context.ts'
 
 /** What a wallet has: its credit at the service and its balance on each chain, each with its time or why it is unknown. */
 export type Holdings = Pick<WalletView, 'creditMicroUsd' | 'creditSeen' | 'onChain'> & {
-  /** What the service offers to take, where it answers. */
+  /** The service's payment options, if it answers. */
   accepts?: readonly PaymentOption[]
 }
 

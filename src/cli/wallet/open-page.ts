@@ -49,7 +49,7 @@ const ends = {
   idle: 'The page was not used for half an hour, or was open for eight, so it was closed.',
 } as const
 
-/** With the nodes of the local chains, where the wallet is one of `farebox up`. */
+/** Uses the nodes of the local chains if the wallet belongs to `farebox up`. */
 async function servePage(desk: OwnerWallet, given: CommandIo['env'], passphrase: string | null) {
   const [
     { openWalletPage },

@@ -49,7 +49,7 @@ export async function sendMoney(args: readonly string[], io: CommandIo): Promise
 }
 
 interface Place {
-  /** From the wallet's folder and service. */
+  /** The service of the wallet's folder. */
   baseUrl: string
   folder: string
 }

@@ -56,7 +56,7 @@ function lineOf({ atMs, kind, amount, state, service, id, what, usage, problem }
   return [...parts, kind === 'top-up' ? null : problem].filter(Boolean).join('  ')
 }
 
-/** Of a terminal's width: the service is named only where there are several. */
+/** Fits a terminal's width. The service is shown only if there are several. */
 function receiptTable(receipts: readonly ListedReceipt[], paint: Paint): Table {
   const isOneService = new Set(receipts.map(({ service }) => service)).size === 1
   const rows = receipts.map(({ atMs, kind, amount, state, service, id, what, usage, problem }) => {

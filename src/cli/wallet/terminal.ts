@@ -87,9 +87,9 @@ export const plainText = (text: string): string =>
 const stoppedByPerson = (): CliError => new CliError('Nothing was decided.', 'Run the command again to retry.')
 
 /**
- * A program can open a terminal of its own but does not know the passphrase. If no encrypted wallet has used the
- * journal, there is none to ask for: a user with such a wallet's unencrypted key can spend it anyway. Returns the
- * passphrase, or null where there is none.
+ * A program can open its own terminal but does not know the passphrase. If no encrypted wallet has used the journal,
+ * there is no passphrase to ask for, because anyone with the unencrypted key can spend it anyway. Returns the
+ * passphrase, or null if there is none.
  */
 export async function confirmOwner(io: CommandIo, desk: OwnerWallet): Promise<string | null> {
   if (!(await desk.isGuarded())) return null

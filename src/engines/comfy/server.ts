@@ -274,7 +274,7 @@ class ComfyWatch {
     await opened.promise
   }
 
-  /** Resolves when something has ended, when the time is over, or when the caller aborts. */
+  /** Resolves when a job has ended or the time is over, or when the caller aborts. */
   async next(timeoutMs: number, signal: AbortSignal): Promise<void> {
     const over = Promise.withResolvers<void>()
     const timer = setTimeout(() => over.resolve(), timeoutMs)

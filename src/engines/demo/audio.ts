@@ -140,7 +140,7 @@ async function hummed(
   return { samples: await toneSamples(tones, pcmRate, signal), rate: pcmRate }
 }
 
-/** Understands no words, and says so: it reports only a recording's length and type. It demonstrates a request. */
+/** Recognizes no speech, and says so: it reports only a recording's length and type. It demonstrates the operation. */
 export class DemoTranscription implements TranscriptionEngine {
   readonly carries = carriesOnly<TranscriptionChoice>('language')
 

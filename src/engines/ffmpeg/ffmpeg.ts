@@ -9,7 +9,7 @@ export type FfmpegOptions = Omit<MediaWorkersOptions, 'memoryMb'> & Partial<Pick
 /** Decoding and encoding a file with up to 64 million pixels per frame takes some 500 MB. */
 const mediaMemoryMb = 1_024
 
-/** FFmpeg and the container readers for one purpose, with a queue of their own. */
+/** FFmpeg and the container readers for one purpose, with their own queue. */
 export class Ffmpeg {
   readonly #workers: MediaWorkers
   readonly #lacking = new Map<string, () => Promise<readonly string[]>>()

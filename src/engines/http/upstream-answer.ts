@@ -7,7 +7,7 @@ import { AnswerTooLarge } from './upstream-error.ts'
  */
 export const aheadBytes = 16 * 1024
 
-/** What undici offers to control one exchange, restated here because this file's types are part of the package's. */
+/** undici's interface to control one exchange, repeated here because this file's types are part of the package's. */
 interface Control {
   pause(): void
   resume(): void

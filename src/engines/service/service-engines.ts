@@ -41,7 +41,7 @@ export interface ServiceChatOptions
   vendor?: string
 }
 
-/** Another service of this contract. We add prompts, searches and characters, so it is told to add none. */
+/** Another service of this contract. We add prompts, searches and characters, so it is asked to add none. */
 export class ServiceChat extends OpenAiChat {
   /** Throws one sentence if the address or the key is invalid. */
   constructor({ vendor = defaultVendor, ...options }: ServiceChatOptions) {

@@ -164,7 +164,7 @@ const ourOwn = { requestId: 'probe', trace: null, account: null, retries: 0 }
 
 const retryHeader = (waitMs: number) => ({ 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1000))) })
 
-/** Tries to get what is waited for; null if there is none yet. Throws if waiting no longer makes sense. */
+/** Tries to take a place; null if none is free yet. Throws if waiting no longer makes sense. */
 type Take<Place> = () => Place | null
 
 interface Waiter<Place> {

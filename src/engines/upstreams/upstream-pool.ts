@@ -26,7 +26,7 @@ interface Journey<Engine> extends Asker<Engine> {
   signal: AbortSignal
   startedMs: number
   tried: Set<Member<Engine>>
-  /** Upstreams whose failure may be their own; what it means shows when the call ends. */
+  /** Upstreams that may have failed by themselves; the end of the call shows whether they did. */
   failed: Set<Member<Engine>>
   /** Whether another upstream may be tried after this error. */
   mayRepeat: (error: unknown) => boolean
