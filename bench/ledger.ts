@@ -84,7 +84,7 @@ function ledgerLines(name: string, figures: LedgerFigures, many: number, one?: n
   ]
 }
 
-/** What the engine allows for these rows on this machine, and how close the ledger comes to it. */
+/** Compares the ledger with the best that the database allows for these rows on this machine. */
 function bareRowLines(
   name: string,
   { units, ratio }: NonNullable<LedgerFigures['bareRows']>,

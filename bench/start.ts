@@ -1,6 +1,6 @@
 /**
- * Measures the time from the start of the packed service to its first answer, on an empty ledger and on what a kill
- * left.
+ * Measures the time from the start of the packed service to its first answer, on an empty ledger and on the ledger of a
+ * killed service.
  */
 import { copyFile, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -28,7 +28,10 @@ export function terminalImage(title: string, lines: readonly string[]): string {
   ].join('\n')
 }
 
-/** The lines of a image, joined where the terminal wrapped them: spaces at a wrap are lost. */
+/**
+ * Returns the text of an image, joining the lines that the terminal wrapped; spaces at the ends of these lines are
+ * lost.
+ */
 export const textOfImage = (image: string): string =>
   [...image.matchAll(/<text [^>]*>([^<]*)<\/text>/g)]
     .map(([, line = '']) => line.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&'))

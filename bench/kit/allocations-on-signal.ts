@@ -9,7 +9,7 @@ interface Node {
 }
 
 const folder = new URL(import.meta.url).searchParams.get('folder') ?? '.'
-/** One allocation in so many bytes is seen, and stands for the others. */
+/** One allocation in this many bytes is sampled. */
 const sampledBytes = 16 * 1024
 let session: Session | null = null
 

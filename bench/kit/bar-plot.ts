@@ -59,7 +59,7 @@ function bar({ rounds, digits = 0 }: Figure, colour: string, y: number, at: (val
   ]
 }
 
-/** The sides beside each other, on as many lines as they need. */
+/** Lists the sides next to each other, on as many lines as needed. */
 function legendOf(sides: readonly string[]): { parts: string[]; bottom: number } {
   let [x, y] = [margin, legendY] as [number, number]
   const parts = sides.flatMap((side, index) => {

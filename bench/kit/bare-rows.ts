@@ -3,18 +3,21 @@ import { openForWriting } from '#ledger/store/sqlite/connection.ts'
 import { migrateSqlite } from '#ledger/store/sqlite/open.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 
-/** A hold that is to be written, or captured. */
+/** A hold to write or capture. */
 export interface Held {
   id: string
   account: string
-  /** Of the account. */
+  /** The number of the account. */
   number: number
 }
 
-/** As long as what the ledger keeps of a unit. */
+/** As long as the outcome that the ledger stores for a unit. */
 const outcome = '100:1000000000000:50'
 
-/** What SQLite allows at best: the rows that a hold and a capture of two lines leave, in the ledger's tables, written without a rule. */
+/**
+ * The best that SQLite allows: the rows of a hold and of a capture with two lines, written to the ledger's tables
+ * without any checks.
+ */
 export class BareRows {
   readonly #database: DatabaseSync
   readonly #statements: ReturnType<typeof statementsOf>
@@ -27,7 +30,7 @@ export class BareRows {
     this.#statements = statementsOf(database)
   }
 
-  /** The units are shared among so many accounts. */
+  /** The units are spread over this many accounts. */
   static async open(path: string, customers: number): Promise<BareRows> {
     const database = openForWriting(path)
     await migrateSqlite(database, path)
@@ -43,7 +46,7 @@ export class BareRows {
     return { id: uuidV7(Date.now()), account: accountOf(place), number: place + 1 }
   }
 
-  /** In one transaction, durable when it returns. */
+  /** Writes one transaction, which is durable on return. */
   write(holds: readonly Held[], captures: readonly Held[]): void {
     const { begin, commit } = this.#statements
     begin.run()

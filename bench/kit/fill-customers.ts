@@ -5,7 +5,7 @@ import type { Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { commitAll } from './fill-ledger.ts'
 
-/** What each customer has beside entries: half of the top-ups of one ended, its jobs in every state. */
+/** The rows of each customer besides entries: half of its top-ups have ended, and its jobs are in every state. */
 export const ofEachCustomer = { payments: 10, jobs: 10, limitHits: 20 } as const
 
 const transactionOf = (name: string): string => `0x${createHash('sha256').update(name).digest('hex')}`

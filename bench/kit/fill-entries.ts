@@ -24,7 +24,7 @@ const charges = `INSERT INTO charge (number, id, at_ms, account_number, posted)
   FROM (SELECT number, ?4 + number * ${spreadMs} / ?5 AS at_ms FROM made) AS made
     JOIN payer ON payer.place = made.number % ?3`
 
-/** What a hold and its capture leave, as the writer of SQLite leaves it. */
+/** The rows of a hold and its capture, as SQLite's writer leaves them. */
 const rows = [
   `INSERT INTO unit (id, balances) SELECT id || '/hold', account_number || ':' || posted || ':50' FROM charge`,
   `INSERT INTO unit (id, balances)
@@ -45,8 +45,8 @@ const rows = [
 ]
 
 /**
- * Charges as a service writes them, in turn for these accounts, until there are so many entries: by sets, so that ten million
- * take minutes. Only for a file that nobody else has open.
+ * Writes charges as a service does, in turn for these accounts, up to this number of entries. They are written many at
+ * once, so that ten million take minutes. No other process may have the file open.
  */
 export function fillEntries(path: string, accounts: readonly string[], entries: number): void {
   const database = openForWriting(path)
@@ -61,7 +61,7 @@ export function fillEntries(path: string, accounts: readonly string[], entries: 
     const write = rows.map(sql => database.prepare(sql))
     for (let made = 0; made < count; made += atOnce) {
       begin?.run()
-      // As bigints, or SQLite would calculate with fractions.
+      // As bigints, because SQLite would treat numbers as floats.
       make?.run(...[made, Math.min(count, made + atOnce), accounts.length, fromMs, count].map(BigInt))
       for (const statement of write) statement.run()
       commit?.run()

@@ -7,7 +7,7 @@ import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 /** Units per call of the store; more would only take memory. */
 const atOnce = 1_000
 
-/** Writes holds as a killed service leaves them, half of them with a checkpoint of what they owe. */
+/** Writes the holds of a killed service, half of them with a checkpoint of their cost. */
 export async function leaveHolds(database: string, accounts: readonly string[], count: number): Promise<void> {
   const unit = (place: number): Unit => {
     const id = uuidV7(Date.now())

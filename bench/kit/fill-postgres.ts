@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { dayMs } from '#contract/time.ts'
 
-/** As in SQLite: each charge is an entry of input and one of output, spread over the days before now. */
+/** As in SQLite: each charge has an entry for input and one for output, spread over the past days. */
 const [inputUsd, outputUsd] = [20, 17]
 const spreadMs = 30 * dayMs
 /** Entries of one transaction. */

@@ -1,6 +1,6 @@
 /**
- * The least that can charge durably: a bare pipe that looks a key up, writes a hold before it calls the engine and a capture
- * before it answers. No limits, no schemas, no prices, no errors: what farebox cannot be cheaper than on this store.
+ * The least that can charge durably: a pipe that looks up a key, writes a hold before it calls the engine and a capture
+ * before it answers. It has no limits, schemas, prices or errors. With this store, farebox cannot be cheaper.
  */
 import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'

@@ -2,12 +2,12 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { BareRows, type Held } from './bare-rows.ts'
 
-/** What is to be written, by the number under which the answer is awaited. */
+/** A row to write, with the number that identifies its answer. */
 export type Order = { number: number } & ({ hold: true } | { capture: Held })
 /** A hold that is durable, or null for a capture that is. */
 export type Done = { number: number; held: Held | null }
 
-/** As many as call farebox. */
+/** The number of accounts that call farebox. */
 const customers = 64
 
 const rows = await BareRows.open(workerData.path, customers)

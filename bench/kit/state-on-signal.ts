@@ -11,7 +11,7 @@ export interface ServerState {
   residentBytes: number
   /** Reachable objects and buffers. */
   heldBytes: number
-  /** What keeps it alive, by kind: sockets, timers, workers. */
+  /** Open handles by kind: sockets, timers, workers. */
   resources: Record<string, number>
   /** 99.9 % of the turns of its event loop were at most this late. */
   lateMs: number

@@ -57,9 +57,9 @@ async function coldStartMs(command: ServerCommand): Promise<number> {
 
 interface ListingSize {
   tools: number
-  /** Of name, description and input schema, which an assistant pays for in each conversation. */
+  /** Tokens of name, description and input schema, which an assistant pays for in each conversation. */
   tokens: number
-  /** Of the whole answer. */
+  /** Bytes of the complete answer. */
   bytes: number
 }
 

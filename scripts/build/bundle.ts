@@ -67,7 +67,7 @@ const common = (root: string): InputOptions => ({
   transform: { target: 'node22.19' },
   // An unresolved import is only a warning here and would fail at a user's.
   onLog(level, log, tell) {
-    // What a start needs at once is in one chunk, however it is imported.
+    // A module that a start needs at once is in one chunk, even if it is also imported dynamically.
     if (log.code === 'INEFFECTIVE_DYNAMIC_IMPORT') return
     tell(level === 'warn' ? 'error' : level, log)
   },

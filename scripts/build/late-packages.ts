@@ -60,7 +60,7 @@ let loaded
 const undici = () => (loaded ??= require('./${undici}.js').default)
 const late = name => new Proxy(class {}, {
   construct: (_, given) => new (undici()[name])(...given),
-  // Nothing is an instance of what was never loaded.
+  // A class that was never loaded has no instances.
   get: (_, key) => key === Symbol.hasInstance ? value => loaded !== undefined && value instanceof loaded[name] : undici()[name][key],
 })
 export const FormData = late('FormData')

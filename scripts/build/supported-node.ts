@@ -22,7 +22,7 @@ if (major < ${major} || (major === ${major} && minor < ${minor})) {
   const error = new Error(
     'farebox needs Node ${major}.${minor} or newer and this is ' + process.versions.node + ': install it from https://nodejs.org.',
   )
-  // Where it was thrown helps nobody.
+  // The stack is of no use to users.
   error.stack = 'Error: ' + error.message
   throw error
 }

@@ -136,8 +136,8 @@ interface OutputSchema {
 }
 
 /**
- * An output schema in few bytes: what stands within a member is named only for lists, and a fixed value only has its type. A
- * schema has one type, because some model providers read no more.
+ * Shortens an output schema: members are described only inside lists, and a constant becomes its type. A schema has one
+ * type, because some model providers support no more.
  */
 function portableOutput({ properties = {}, ...schema }: OutputSchema): OutputSchema {
   return { ...schema, properties: mapped(properties, value => portableMember(value)) }

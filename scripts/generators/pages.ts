@@ -5,7 +5,7 @@ import { type OutputChunk, rolldown } from 'rolldown'
 
 /** A page of `pages/`, as its server sends it: one script and one style. */
 interface Page {
-  /** What the browser begins with. */
+  /** The module that the browser loads first. */
   entry: string
   styles: readonly string[]
 }
@@ -35,7 +35,7 @@ export const style = ${JSON.stringify(shortStyle(style.join('\n')))}
 `
 }
 
-/** Every package of which a page has code, so that its licence goes along. */
+/** Returns the chunks of all pages, so that the licences of their packages are included. */
 export const pageChunks = (): Promise<OutputChunk[]> => Promise.all(Object.values(pages).map(bundled))
 
 async function bundled({ entry }: Page): Promise<OutputChunk> {
@@ -43,10 +43,10 @@ async function bundled({ entry }: Page): Promise<OutputChunk> {
     cwd: root,
     input: join(root, entry),
     platform: 'browser',
-    // How JSX is read stands in the pages' own tsconfig.
+    // The pages' own tsconfig has the settings for JSX.
     tsconfig: join(root, 'pages/tsconfig.json'),
     transform: { target: 'es2024' },
-    // What cannot be resolved is a warning and would fail in a browser.
+    // An unresolved import is only a warning here, but would fail in a browser.
     onLog: (level, log, tell) => tell(level === 'warn' ? 'error' : level, log),
   })
   const { output } = await build.generate({ format: 'esm', minify: true, comments: false })

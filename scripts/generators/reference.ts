@@ -34,7 +34,7 @@ interface Exported {
 /** A declaration that is longer, such as the schema of a request, is in `openapi.yaml` whole. */
 const mostLines = 60
 
-/** A page of `docs/reference` for each entry point of the package, printed from the declarations of what it exports. */
+/** A page of `docs/reference` for each entry point of the package, generated from the declarations of its exports. */
 export const referencePages = Object.entries(doors).map(([door, path]) => ({
   path: `docs/reference/${door}.md`,
   make: async () => page(door, path),

@@ -5,7 +5,7 @@ import type { Prompt, Resource, Tool } from '#toolkit/define.ts'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
 interface Source<Value> {
-  /** As written after `./` in its folder. */
+  /** The path after `./` in its folder. */
   file: string
   value: Value
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 /** The library of the system keychain, which is an addon in a package of its own for each kind of machine. */
 const library = '@napi-rs/keyring'
 
-/** What desktop assistants run on, as that library names it. */
+/** The platforms of desktop assistants, by that library's names. */
 export const everyMachine: readonly string[] = [
   'darwin-arm64',
   'darwin-x64',
@@ -15,7 +15,7 @@ export const everyMachine: readonly string[] = [
   'win32-x64-msvc',
 ]
 
-/** Addon, what loads it, and its licence; no types and no other door. */
+/** Keeps the addon, the code that loads it and its licence; leaves out types and the second entry point. */
 const isCarried = (path: string): boolean => !/\.(md|d\.ts)$|keytar\.js$/.test(path)
 
 /**
@@ -35,7 +35,7 @@ export async function addKeychain(root: string, stage: string, machines = everyM
   const lock = { ...description, lockfileVersion: 3, packages: { '': description, ...Object.fromEntries(entries) } }
   await writeFile(join(work, 'package.json'), JSON.stringify(description))
   await writeFile(join(work, 'package-lock.json'), JSON.stringify(lock))
-  // By force, because addons for other machines are wanted; the hashes are checked all the same.
+  // `--force` allows addons for other machines; npm still checks the hashes.
   const args = ['ci', '--force', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error']
   const { status } = spawnSync('npm', args, { cwd: work, stdio: 'inherit', shell: process.platform === 'win32' })
   if (status !== 0) throw new Error('npm cannot fetch the keychain’s packages; connect to the registry and try again.')

@@ -16,8 +16,8 @@ const nativeFile = /\.(node|so|dylib|dll|exe|a)(\.\d+)*$/
 const runsOnNode = (path: string): boolean => !/\.(ts|cts|mts|map|cjs|md)$|[\\/]zod[\\/]src([\\/]|$)/.test(path)
 
 /**
- * Puts together in the folder `stage` what an MCPB client unpacks, and packs it into `file`, with the keychain's addons for
- * these machines. Throws where the manifest is not valid or another native file got in.
+ * Collects the files of an MCPB bundle in the folder `stage`, with the keychain's addons for these machines, and packs
+ * them into `file`. Throws if the manifest is invalid, or if there is any other native file.
  */
 export async function packBundle(root: string, stage: string, file: string, machines = everyMachine): Promise<void> {
   await rm(stage, { recursive: true, force: true })
