@@ -1,54 +1,34 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import type { Hono } from 'hono'
-import { CallerIdentity } from '#access/identity/caller-identity.ts'
-import { TrustedProxies } from '#access/identity/trusted-proxies.ts'
-import type { SignerOf } from '#access/identity/wallet-sign-in.ts'
+import type { CallerIdentity } from '#access/identity/caller-identity.ts'
 import { ApiKeys } from '#access/keys/api-keys.ts'
-import { Web3Keys, Web3Tokens } from '#access/keys/web3-keys.ts'
 import { AbuseBlock } from '#access/limits/abuse-block.ts'
-import { BodyRoom, UnreadCalls, WalletSlots } from '#access/limits/concurrency.ts'
-import { RequestGuards } from '#access/limits/guards.ts'
-import { LimitLog } from '#access/limits/limit-log.ts'
-import { Limiter } from '#access/limits/limiter.ts'
+import { UnreadCalls } from '#access/limits/concurrency.ts'
+import type { LimitLog } from '#access/limits/limit-log.ts'
 import type { SharedLimits } from '#access/limits/shared/shared-limits.ts'
-import { Windows } from '#access/limits/windows.ts'
 import { AccountPage } from '#account/account-page.ts'
-import type { AccountPageSettings, AccountParts } from '#account/account-route.ts'
-import { type Clock, minuteMs } from '#contract/time.ts'
+import type { AccountParts } from '#account/account-route.ts'
+import { minuteMs } from '#contract/time.ts'
 import { baseUrl, policyUrl } from '#contract/wire/base-url.ts'
 import { DocumentFiles } from '#engines/documents/document-files.ts'
-import { type Fetcher, FirstUseFetcher } from '#engines/fetch/fetcher.ts'
-import type { ChainNetwork, PageReader, SearchEngine } from '#engines/ports/engine.ts'
-import {
-  everyMediumHasAFace,
-  type FaceDetector,
-  type Moderator,
-  type VideoTranscriber,
-} from '#engines/ports/media-engines.ts'
-import { type MediaProbe, PacketProbe, VideoMedia } from '#engines/video-media/video-media.ts'
+import { FirstUseFetcher } from '#engines/fetch/fetcher.ts'
+import { everyMediumHasAFace } from '#engines/ports/media-engines.ts'
+import { PacketProbe, VideoMedia } from '#engines/video-media/video-media.ts'
 import { InFlight } from '#host/async.ts'
-import type { Log } from '#host/log.ts'
-import type { StakeReader } from '#ledger/accounts/stake-reader.ts'
-import { StakingCredits } from '#ledger/accounts/staking.ts'
-import { WalletAccounts } from '#ledger/accounts/wallet-accounts.ts'
 import { recoveryIntervalMs, watchIntervalMs } from '#ledger/bounds.ts'
-import { Charges } from '#ledger/charges/charges.ts'
-import { Funding } from '#ledger/charges/funding.ts'
+import type { Charges } from '#ledger/charges/charges.ts'
 import { ChargeReceipts } from '#ledger/charges/receipts.ts'
 import { LapsedHolds, recoverHolds, recoverHoldsAtStart } from '#ledger/charges/recover-holds.ts'
 import { ClockWatch, type LedgerWatch } from '#ledger/ledger-watch.ts'
-import { pruneStore, type Store } from '#ledger/store/store.ts'
+import { pruneStore } from '#ledger/store/store.ts'
 import { FolderMediaStore, type MediaStore } from '#media/media-store.ts'
 import { ConsoleBeside } from '#operator/console/console-beside.ts'
 import type { SettingsView } from '#pages/console/wire.ts'
-import type { Payments } from '#payments/top-ups/top-up-offer.ts'
 import { VoiceHandles } from '../capabilities/audio/recordings.ts'
 import { UsageAnalyticsService } from '../capabilities/billing/usage-analytics.ts'
-import { type Character, Characters } from '../capabilities/characters/characters.ts'
 import { rateLimitsOf } from '../capabilities/keys/routes.ts'
 import { loadChat, loadHttpClient, loadTokenizer, routes } from '../capabilities/routes.ts'
-import { checkNetworks, RpcGate } from '../capabilities/rpc/routes.ts'
 import { Attestations, requireConsent } from '../capabilities/video/consent.ts'
 import { createApp, type Doors } from '../http/app.ts'
 import { DeliveredRanges, DownloadStarts } from '../http/downloads.ts'
@@ -58,56 +38,22 @@ import { drainMs } from '../http/listener.ts'
 import type { ServiceEnvironment } from '../http/pipeline.ts'
 import { CountedFetcher } from '../http/route.ts'
 import type { Service, ServiceSettings } from '../http/service.ts'
-import type { MetricsSources, ServiceMetrics } from '../http/service-metrics.ts'
+import type { ServiceMetrics } from '../http/service-metrics.ts'
 import { DownloadLinks, expireMedia, sweepMedia } from '../jobs/finished-media.ts'
 import { JobRunner } from '../jobs/job-runner.ts'
 import { StoredJobs } from '../jobs/stored-jobs.ts'
 import { Catalogue, ReplacedModels } from '../models/catalogue.ts'
 import type { Model } from '../models/model.ts'
-
-export interface ServiceParts {
-  settings: ServiceSettings
-  /** The first signs and hashes; former ones are accepted while a secret is being replaced. */
-  secrets: readonly [string, ...string[]]
-  /** The watched store, and its watch: `watchedLedger`. */
-  store: Store
-  /** The configured address of the ledger. If it is given, operators' queries and audits do not delay requests. */
-  database?: string
-  ledger: LedgerWatch
-  models: readonly Model[]
-  payments: Payments
-  /** Gives staking credit each day; none if absent. */
-  stakes?: StakeReader
-  /** Defaults to the guarded one. */
-  fetcher?: Fetcher
-  /** Web search and pages; each is refused by name if absent. */
-  search?: SearchEngine
-  pages?: PageReader
-  /** Detects faces in media; if absent, every media file counts as one with a face. */
-  faces?: FaceDetector
-  /** Stores files of finished jobs; by default in the settings' `mediaFolder`. */
-  media?: MediaStore
-  /** Measures media; by their packets by default. */
-  probe?: MediaProbe
-  /** None if absent. */
-  networks?: readonly ChainNetwork[]
-  characters?: readonly Character[]
-  transcriber?: VideoTranscriber
-  /** Images are not checked if absent. */
-  moderator?: Moderator
-  /** Returns whose key signed a text; computed here by default. */
-  signerOf?: SignerOf
-  /** Counts shared with the service's other processes; only this process if absent. The caller closes them. */
-  sharedLimits?: SharedLimits
-  clock: Clock
-  log: Log
-  /** Opens the loopback API for the operator's commands. */
-  adminToken?: string
-  /** The customers' page at `/account`; false to disable it. */
-  account?: AccountPageSettings | false
-  /** Collects metrics; none if absent. */
-  figures?: { open: (sources: Omit<MetricsSources, 'counts'>) => ServiceMetrics; token?: string }
-}
+import {
+  besideModels,
+  chargesOf,
+  fundingOf,
+  identityOf,
+  limitLogOf,
+  limitsOf,
+  type ServiceParts,
+  web3KeysOf,
+} from './service-parts.ts'
 
 type ReloadedSettings = Pick<ServiceSettings, 'systemPrompt' | 'plan' | 'limits'>
 
@@ -314,83 +260,6 @@ export class RunningService {
     }, intervalMs)
     this.#timers.push(timer.unref())
   }
-}
-
-/** What is sold in addition to the models; each is refused by name if it is not configured. */
-const besideModels = ({ store, clock, search, pages, transcriber, moderator, networks, characters }: ServiceParts) => ({
-  web: { search: search ?? null, pages: pages ?? null },
-  transcriber: transcriber ?? null,
-  moderator: moderator ?? null,
-  networks: checkNetworks(networks ?? []),
-  rpcGate: new RpcGate({ store, clock }),
-  characters: new Characters(characters),
-})
-const identityOf = ({ store, clock, settings, signerOf }: ServiceParts, keys: ApiKeys): CallerIdentity =>
-  new CallerIdentity({ store, clock, keys, settings, ...(signerOf ? { signerOf } : {}) })
-
-const web3KeysOf = (
-  { store, clock, settings, secrets }: ServiceParts,
-  { keys, identity, funding }: { keys: ApiKeys; identity: CallerIdentity; funding: Funding },
-): Web3Keys =>
-  new Web3Keys({
-    clock,
-    keys,
-    accounts: new WalletAccounts(store),
-    funding,
-    tokens: new Web3Tokens({ issuer: baseUrl(settings), secrets }),
-    signerOf: identity.signerOf,
-  })
-
-function fundingOf({ store, clock, log, stakes }: ServiceParts): Funding {
-  const onFailure = (error: unknown) =>
-    log.warn({ err: error }, 'A stake could not be read; the last one known today is used until it can.')
-  const staking = stakes ? new StakingCredits({ store, clock, reader: stakes, onFailure }) : null
-  return new Funding({ store, clock, staking })
-}
-
-const chargesOf = ({ store, clock, log }: ServiceParts, funding: Funding, owner: string): Charges =>
-  new Charges({
-    store,
-    clock,
-    owner,
-    funding,
-    onWriteOff: ({ request, model }, amount) =>
-      log.warn({ request, model, microUsd: `${amount}` }, 'A call cost more than its hold; the rest was written off.'),
-    onHoldLost: ({ request, model }, { totalMicroUsd, lostMicroUsd }) =>
-      log.warn(
-        { request, model, microUsd: `${totalMicroUsd}`, lostMicroUsd: `${lostMicroUsd}` },
-        'The hold of a call ended before the call did; the call was charged as far as possible.',
-      ),
-    onFailure: error =>
-      log.error({ err: error }, 'The cost of a call could not be computed, or its hold could not be renewed.'),
-  })
-
-/** Whom a request counts for, and which limits apply. */
-const limitsOf = (parts: ServiceParts, limitLog: LimitLog, block: SharedLimits['block']) => ({
-  guards: guardsOf(parts, limitLog, block),
-  proxies: new TrustedProxies(parts.settings.trustedProxies ?? []),
-  limitLog,
-})
-
-const limitLogOf = ({ store, clock, log }: ServiceParts): LimitLog =>
-  new LimitLog({
-    store,
-    clock,
-    onFailure: error => log.warn({ err: error }, 'Rows of the limit log were lost.'),
-  })
-
-function guardsOf(
-  { clock, settings, sharedLimits: shared }: ServiceParts,
-  limitLog: LimitLog,
-  block: SharedLimits['block'],
-): RequestGuards {
-  return new RequestGuards({
-    block,
-    slots: new WalletSlots(clock),
-    bodies: new BodyRoom(clock, settings.bodyRoom),
-    limiter: new Limiter({ store: shared?.windows ?? new Windows(), clock, settings: () => settings.limits }),
-    log: limitLog,
-  })
 }
 
 /** How often expired rows, old media and old nonces are swept. */
