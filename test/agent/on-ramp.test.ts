@@ -1,6 +1,6 @@
 /** Where USDC can be bought, as the operator of a service names it and the user sees it. */
 import { expect, test } from 'vitest'
-import { withWaysToFund } from '#agent/words/ways-to-fund.ts'
+import { withWaysToFund } from '#agent/words/explain.ts'
 import { zeroUsd } from '#contract/money.ts'
 import { onRampAt } from '#contract/wire/on-ramp.ts'
 import type { HoldingsView } from '#pages/wallet/wire.ts'

@@ -4,6 +4,9 @@ import { retryAtMs } from '#client/retry/retry.ts'
 import { KeyLimitReached } from '#contract/errors/failures.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { fromUsdNumber, type MicroUsd, zeroUsd } from '#contract/money.ts'
+import { chainName } from '#contract/wire/networks.ts'
+import { onRampOf } from '#contract/wire/on-ramp.ts'
+import type { PaymentOption } from '#contract/wire/payment.ts'
 import { NeedsPerson } from '#toolkit/approval.ts'
 import { refusedValues } from '#toolkit/input/explain-refusal.ts'
 import { type FailureFacts, ToolFailure } from '#toolkit/tool-failure.ts'
@@ -314,4 +317,20 @@ function saidOf({ currency, period, limit, left, startsAnewAt }: NonNullable<Key
   const startMs = startsAnewAt === null ? Number.NaN : Date.parse(startsAnewAt)
   const start = Number.isNaN(startMs) ? 'it does not reset' : `it resets at ${new Date(startMs).toISOString()}`
   return `${left}${unit} of ${limit}${unit} ${periods[period]} is left; ${start}.`
+}
+
+/**
+ * Where USDC can come from, added to a failure for lack of funds. The service's link is among its own words, which are
+ * marked as untrusted: an address can contain sentences, too.
+ */
+export function withWaysToFund(
+  facts: FailureFacts,
+  accepts: readonly PaymentOption[],
+  terms: { address: string; network: string },
+): FailureFacts {
+  const onRamp = onRampOf(accepts, terms)
+  const ways = `Send it from another wallet, or withdraw USDC from an exchange and choose ${chainName(terms.network)} there; other tokens and networks are lost.`
+  if (!onRamp) return { ...facts, next: `${facts.next} ${ways}` }
+  const proposed = 'The service also proposes a site that sells USDC, which farebox has not checked.'
+  return { ...facts, next: `${facts.next} ${ways} ${proposed}`, said: onRamp.url }
 }
