@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { inWords, lackingOf, type Need } from '../needs/needs.ts'
+import { browserWalletThreats } from './browser-wallet-threats.ts'
 import { type CollectedTest, collectedTests } from './collected-tests.ts'
 import { consoleThreats } from './console-threats.ts'
 import { doorThreats } from './door-threats.ts'
@@ -24,6 +25,7 @@ const all = [
   ...videoThreats,
   ...doorThreats,
   ...consoleThreats,
+  ...browserWalletThreats,
   ...publishedAttacks,
 ]
 
@@ -105,6 +107,7 @@ describe('the page', () => {
     ['video jobs', videoThreats],
     ['files, relayed calls, keys and figures', doorThreats],
     ['the operators’ console', consoleThreats],
+    ['wallets of the browser', browserWalletThreats],
     ['published attacks', publishedAttacks],
   ])('has the rows about %s as they are here', (_what, threats) => {
     expect(linesOf(threats).filter(line => !page.includes(`${line}\n`))).toEqual([])
