@@ -9,6 +9,7 @@ export const aheadBytes = 16 * 1024
 
 /** undici's interface to control one exchange, repeated here because this file's types are part of the package's. */
 interface Control {
+  rawHeaders?: unknown
   pause(): void
   resume(): void
   abort(reason: Error): void
@@ -128,7 +129,9 @@ export class UpstreamAnswer {
     if (this.#isOver) control.abort(errorOf(this.#failure?.error))
   }
 
-  onResponseStart(_control: Control, status: number, headers: IncomingHttpHeaders): void {
+  onResponseStart(control: Control, status: number, headers: IncomingHttpHeaders): void {
+    // Slices of the first 64 KB that arrived, which would stay in memory until the answer ends.
+    control.rawHeaders = null
     // A 1xx status, such as 103, only announces an answer.
     if (status < 200) return
     this.status = status
