@@ -10,7 +10,7 @@ export const readerPatienceMs = 5 * minuteMs
 /** A body that is produced as it is read. */
 export interface PulledBody {
   /** Returns null after the last piece. */
-  next(): Promise<Uint8Array | null>
+  next(): Promise<Uint8Array | string | null>
   /** Returns a final piece, if any. */
   last?(): Uint8Array | null
   /** Called once: when all has been read, when the reader has left, even before the first read, or after an error. */
@@ -48,7 +48,7 @@ export function pulledBody(source: PulledBody): ReadableStream<Uint8Array> {
         try {
           const piece = await source.next()
           if (piece) {
-            controller.enqueue(piece)
+            controller.enqueue(typeof piece === 'string' ? Buffer.from(piece) : piece)
             if (!ended) patience = setTimeout(giveUp, readerPatienceMs).unref()
             return
           }
@@ -101,22 +101,21 @@ export async function writePulled(outgoing: ServerResponse, source: PulledBody):
 }
 
 /** Writes a piece; false if the reader should take some before the next. */
-type Write = (outgoing: ServerResponse, piece: Uint8Array) => boolean
+type Write = (outgoing: ServerResponse, piece: Uint8Array | string) => boolean
 
 /** The head leaves with the first piece. */
 const firstWrite: Write = (outgoing, piece) => outgoing.write(piece)
 
-/** Node gathers a chunk as four writes until the next tick; one write of the whole chunk costs less. */
+/**
+ * Node gathers a chunk as four writes until the next tick; one write of the whole chunk costs less. A text is written as
+ * one, because a buffer would be a slice of 64 KB, all of which a reader that stalls would keep.
+ */
 const writeChunk: Write = (outgoing, piece) => {
   const { socket, chunkedEncoding } = outgoing
   // It has no socket while an earlier answer of the same connection is being sent.
-  if (!socket || !chunkedEncoding || piece.length === 0) return outgoing.write(piece)
-  const length = `${piece.length.toString(16)}\r\n`
-  const chunk = Buffer.allocUnsafe(length.length + piece.length + 2)
-  chunk.write(length, 'latin1')
-  chunk.set(piece, length.length)
-  chunk.write('\r\n', chunk.length - 2, 'latin1')
-  return socket.write(chunk)
+  if (!socket || !chunkedEncoding || typeof piece !== 'string') return outgoing.write(piece)
+  const bytes = Buffer.byteLength(piece)
+  return socket.write(`${bytes.toString(16)}\r\n${piece}\r\n`, bytes === piece.length ? 'latin1' : 'utf8')
 }
 
 /** Waits until the reader has taken the buffered data or has left. Rejects if it takes nothing for too long. */

@@ -95,12 +95,15 @@ const compressed = (text: string, encoding: Encoding): Promise<Uint8Array<ArrayB
     Uint8Array<ArrayBuffer>
   >
 
-/** Returns one event of a stream as bytes. Events of a response have names (published contract §5.6). */
-export function eventBytes(value: unknown, vendor: string): Uint8Array {
-  if (value instanceof TextChunk && vendor === defaultVendor) return Buffer.from(`data: ${value.json}\n\n`)
+/** Returns one event of a stream as text. Events of a response have names (published contract §5.6). */
+function eventText(value: unknown, vendor: string): string {
+  if (value instanceof TextChunk && vendor === defaultVendor) return `data: ${value.json}\n\n`
   const plain = value instanceof TextChunk ? value.whole : value
-  return Buffer.from(`${nameLine(plain)}data: ${JSON.stringify(toVendor(plain, vendor))}\n\n`)
+  return `${nameLine(plain)}data: ${JSON.stringify(toVendor(plain, vendor))}\n\n`
 }
+
+/** The same as bytes. */
+export const eventBytes = (value: unknown, vendor: string): Uint8Array => Buffer.from(eventText(value, vendor))
 
 function nameLine(value: unknown): string {
   const type = typeof value === 'object' && value !== null && 'type' in value ? value.type : null
@@ -114,7 +117,7 @@ export const lastEventBytes: Uint8Array = Buffer.from('data: [DONE]\n\n')
 function eventStream(reply: EventsReply, vendor: string, exchange: Exchange): PulledBody {
   const iterator = reply.events[Symbol.asyncIterator]()
   return {
-    next: () => iterator.next().then(({ done, value }) => (done ? null : eventBytes(value, vendor))),
+    next: () => iterator.next().then(({ done, value }) => (done ? null : eventText(value, vendor))),
     last: () => lastEventBytes,
     end: () => endedAfter(exchange, iterator),
     cut: () => exchange.cut(),
