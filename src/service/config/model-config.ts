@@ -62,6 +62,8 @@ const modelShape = {
   compatibleIds: Names,
   privacy: z.enum(['private', 'anonymized']).default('anonymized'),
   deprecation: Deprecation.optional(),
+  /** Whether it is sold. */
+  enabled: z.boolean().default(true),
   /** Calls that may wait while all upstreams are full. */
   queue: z
     .strictObject({ length: count(0, 100_000).default(usualWaiting), waitMs: Milliseconds.default(usualWaitMs) })

@@ -127,11 +127,23 @@ function openUpstream(
   }
 }
 
-function commonOf({ type, id, name, description, created, traits, compatibleIds, privacy, deprecation }: ModelConfig) {
+function commonOf({
+  type,
+  id,
+  name,
+  description,
+  created,
+  traits,
+  compatibleIds,
+  privacy,
+  deprecation,
+  enabled,
+}: ModelConfig) {
   return {
     ...{ type, id, name: name ?? id, description, traits, compatibleIds, privacy },
     createdAt: created === undefined ? 0 : Date.parse(created) / 1000,
     ...(deprecation ? { deprecation: deprecationOf(deprecation) } : {}),
+    ...(enabled ? {} : { isOff: true }),
   }
 }
 

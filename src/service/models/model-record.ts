@@ -219,8 +219,8 @@ function musicPricing({ price }: MusicModel) {
 
 /** Published contract §12: a model to be removed announces it, and what replaces it. */
 
-export const isRemoved = ({ deprecation }: Model, nowMs: number): boolean =>
-  deprecation !== undefined && nowMs >= Date.parse(deprecation.removesAt)
+export const isRemoved = ({ deprecation, isOff = false }: Model, nowMs: number): boolean =>
+  isOff || (deprecation !== undefined && nowMs >= Date.parse(deprecation.removesAt))
 
 /** Returns the id of its replacement after removal; null if there is none. */
 export const replacementOf = ({ deprecation }: Model): string | null =>

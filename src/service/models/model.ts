@@ -48,6 +48,8 @@ interface AnyModel {
   /** What its record claims; the weaker `anonymized` by default. */
   privacy?: ModelRecord['model_spec']['privacy']
   deprecation?: NonNullable<ModelRecord['model_spec']['deprecation']>
+  /** Not sold for now; its jobs go on, and operators may try it. */
+  isOff?: boolean
   /** State of its upstreams, for metrics; absent if it runs on a single engine. */
   upstreams?: { states(): readonly UpstreamState[]; waiting(): number }
   /** Closes its engines, once it is replaced and its last call has ended; absent if the engine's owner does so. */
