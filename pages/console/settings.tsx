@@ -5,7 +5,8 @@ import { Table } from '../kit/table.tsx'
 import { Waiting } from './list.tsx'
 import { useLive } from './operator.ts'
 import { may } from './session.ts'
-import type { SettingsView } from './wire.ts'
+import { ChangeSettings } from './settings-changes.tsx'
+import type { SettingsView } from './settings-wire.ts'
 
 /** The current contents of the configuration file. */
 export function SettingsPage(): JSX.Element {
@@ -16,17 +17,22 @@ function Settings(): JSX.Element {
   const settings = useLive(() => postJson<SettingsView>('/api/settings', {}))
   const shown = settings.value.value
   if (!shown) return <Waiting problem={settings.problem.value} />
-  const { faults, facts, waitForRestart } = shown
+  const { faults, facts, waitForRestart, edits } = shown
   return (
     <>
       <RefusedNote refused={settings.problem.value} />
       <p class={faults.length > 0 ? 'refused' : undefined} role="status">
         {faults.length > 0
           ? 'farebox.yaml has faults; the service keeps its settings, and would not start again.'
-          : 'farebox.yaml is valid. Models, prices, the plan, limits and the system prompt take effect with SIGHUP.'}
+          : 'farebox.yaml is valid.'}
       </p>
+      {edits?.isLoaded === false && (
+        <p>
+          The file was edited since the service loaded it. SIGHUP loads it, and so does a change that you make here.
+        </p>
+      )}
       {waitForRestart.length > 0 && (
-        <p>Changed since the start, and waiting for a restart: {waitForRestart.join(', ')}.</p>
+        <p>Edited since the start, and waiting for a restart: {waitForRestart.join(', ')}.</p>
       )}
       {faults.length > 0 && (
         <Table
@@ -41,13 +47,14 @@ function Settings(): JSX.Element {
           empty=""
         />
       )}
+      {edits && <ChangeSettings edits={edits} done={settings.refresh} />}
       {facts && <Facts facts={facts} />}
     </>
   )
 }
 
 function Facts({ facts }: { facts: NonNullable<SettingsView['facts']> }): JSX.Element {
-  const { publicUrl, listen, rails, proxies, otherFeatures, models } = facts
+  const { publicUrl, listen, rails, proxies, otherFeatures } = facts
   const rows = [
     { name: 'Address of the API', value: publicUrl },
     { name: 'Listens on', value: listen },
@@ -57,8 +64,10 @@ function Facts({ facts }: { facts: NonNullable<SettingsView['facts']> }): JSX.El
   ]
   return (
     <>
+      <h2>Other settings</h2>
+      <p class="quiet">Keys, addresses of engines and payment settings change only in the file.</p>
       <Table
-        caption="Settings"
+        caption="Other settings"
         columns={[
           { name: 'Setting', show: ({ name }) => name },
           { name: 'Value', show: ({ value }) => value },
@@ -66,18 +75,6 @@ function Facts({ facts }: { facts: NonNullable<SettingsView['facts']> }): JSX.El
         rows={rows}
         keyOf={({ name }) => name}
         empty=""
-      />
-      <h2>Models</h2>
-      <Table
-        caption="Models of the file"
-        columns={[
-          { name: 'Model', show: ({ id }) => id },
-          { name: 'Type', show: ({ type }) => type },
-          { name: 'Engines', show: ({ engines }) => engines.join(', ') },
-        ]}
-        rows={models}
-        keyOf={({ id, type }) => `${type} ${id}`}
-        empty="There are no models."
       />
     </>
   )

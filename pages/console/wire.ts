@@ -347,21 +347,3 @@ export interface OperatorReads {
   acts: ListPage<ActView>
   operators: { operators: OperatorView[] }
 }
-
-/**
- * `POST /api/settings`: the result of `farebox serve --check` on the current configuration file. It contains no secret.
- */
-export interface SettingsView {
-  faults: { line: number; column: number; field: string; sentence: string }[]
-  /** Null if there are faults. */
-  facts: {
-    publicUrl: string
-    listen: string
-    rails: string[]
-    proxies: string | null
-    otherFeatures: string[]
-    models: { id: string; type: string; engines: string[] }[]
-  } | null
-  /** Settings that differ from those of the start, and need another one. */
-  waitForRestart: string[]
-}

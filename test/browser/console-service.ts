@@ -1,9 +1,14 @@
 import { createHash } from 'node:crypto'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { loadVersion, versionOf } from '#cli/serve/config.ts'
+import { settingsFileOf } from '#cli/serve/settings-file.ts'
 import { microUsd } from '#contract/money.ts'
 import { dayMs, hourMs, systemClock } from '#contract/time.ts'
 import type { Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
-import type { OperatorRole, SettingsView } from '#pages/console/wire.ts'
+import type { OperatorRole } from '#pages/console/wire.ts'
 import { Listener } from '#service/http/listener.ts'
 import { adminToken, type OpenedService, openService, type TestClock } from '../service/open-service.ts'
 
@@ -12,24 +17,48 @@ export interface ServedConsole {
   /** A link as `farebox console` prints it. */
   link(role?: OperatorRole): Promise<string>
   commit(...ops: Op[]): Promise<void>
+  /** Of `farebox.yaml`. */
+  configText(): Promise<string>
   close(): Promise<void>
 }
 
-const checkSettings = async (): Promise<SettingsView> => ({
-  faults: [],
-  facts: {
-    ...{ publicUrl: 'https://api.example', listen: '127.0.0.1:8402', rails: ['EVM'], proxies: null, otherFeatures: [] },
-    models: [{ id: 'demo-chat', type: 'text', engines: ['demo'] }],
-  },
-  waitForRestart: ['payments'],
-})
+const configText = `publicUrl: https://api.example
+systemPrompt: \${PROMPT}
+limits: { types: { image: { requestsPerMinute: 10 } } }
+models:
+  # Our first one.
+  - id: demo-chat
+    type: text
+    contextTokens: 8192
+    price: { inputPerMillionUsd: 0.10, outputPerMillionUsd: 0.40 } # in 2027 less
+    upstreams: [{ engine: openai, baseUrl: 'http://10.9.8.7:8000', apiKey: '\${KEY}' }]
+`
+
+/** A configuration that this service was not made of: changes are written and checked, and reload nothing. */
+async function configOnDisk() {
+  const folder = await mkdtemp(join(tmpdir(), 'farebox-console-'))
+  const path = join(folder, 'farebox.yaml')
+  await writeFile(path, configText)
+  const env = { PROMPT: 'Be brief.', KEY: 'a-key-of-an-engine' }
+  const { config, version: first } = await loadVersion(path, env)
+  let version = first
+  const reload = async () => {
+    version = versionOf(await readFile(path, 'utf8'))
+  }
+  return {
+    settingsFile: settingsFileOf({ path, env, started: config.file, loaded: () => version, reload }),
+    text: () => readFile(path, 'utf8'),
+    remove: () => rm(folder, { recursive: true, force: true }),
+  }
+}
 
 /** A service whose console listens on a port of this machine. */
 export async function serveConsole(): Promise<ServedConsole> {
   const service = await openService({ clock: systemClock as TestClock })
   const listener = await Listener.open({ host: '127.0.0.1', port: 0 })
   const origins = [`http://127.0.0.1:${listener.port}`, `http://localhost:${listener.port}`] as const
-  listener.serve(service.service.openConsole(origins, { checkSettings }))
+  const config = await configOnDisk()
+  listener.serve(service.service.openConsole(origins, { settingsFile: config.settingsFile }))
   let units = 0
   return {
     service,
@@ -45,9 +74,11 @@ export async function serveConsole(): Promise<ServedConsole> {
       const [outcome] = await service.store.commit([{ id: `${uuidV7(Date.now())}/${units++}`, ops }])
       if (!outcome?.ok) throw new Error(`The ledger refused ${JSON.stringify(outcome)}.`)
     },
+    configText: () => config.text(),
     async close() {
       await listener.close(0)
       await service.close()
+      await config.remove()
     },
   }
 }

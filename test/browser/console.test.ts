@@ -119,6 +119,42 @@ withChromium('the console in a browser', browser => {
     expect(-sum).toBe(chargedMicroUsd)
   }, 60_000)
 
+  test('shows a change of a price before it is written, and writes it', async () => {
+    const { view, complaints, open } = await visit()
+    const before = await served.configText()
+    await open('/settings')
+    await view.getByRole('button', { name: 'Change demo-chat' }).click()
+    await view.getByLabel('outputPerMillionUsd').fill('0.35')
+    await view.getByRole('button', { name: 'Show the change' }).click()
+    const review = view.getByRole('dialog', { name: 'Change farebox.yaml' })
+    await review.locator('.fresh').first().waitFor()
+    expect(await review.locator('.former').allInnerTexts()).toEqual([
+      expect.stringContaining('outputPerMillionUsd: 0.40'),
+    ])
+    expect(await review.locator('.fresh').allInnerTexts()).toEqual([
+      expect.stringContaining('outputPerMillionUsd: 0.35'),
+    ])
+    expect(await view.content()).not.toMatch(/10\.9\.8\.7|a-key-of|in 2027/)
+    expect(await served.configText()).toBe(before)
+    await view.evaluate(axe)
+    expect(await view.evaluate('axe.run().then(({ violations }) => violations.map(({ id }) => id))')).toEqual([])
+    const { SCREENSHOTS: folder } = process.env
+    if (folder) await view.screenshot({ path: join(folder, 'console-settings-change-light.png') })
+    await review.getByLabel('Reason').fill('A cheaper engine')
+    await review.getByRole('button', { name: 'Write and reload' }).click()
+    await said(view, /^The file was written, and the service runs by it/)
+    expect(await served.configText()).toBe(before.replace('0.40', '0.35'))
+    await view.getByRole('button', { name: 'Add a limit' }).click()
+    await view.getByLabel('Name').selectOption('text')
+    await view.getByLabel('Requests a minute').fill('5')
+    await view.getByRole('button', { name: 'Show the change' }).click()
+    await review.getByRole('button', { name: 'Cancel' }).click()
+    expect(await served.configText()).toBe(before.replace('0.40', '0.35'))
+    await open('/acts?act=settings.change')
+    await shows(view, 'A cheaper engine')
+    expect(complaints).toEqual([])
+  }, 60_000)
+
   test('finds a customer, credits, suspends and resumes it, each with a row in the log', async () => {
     await aMonth(served)
     const { view, complaints } = await visit()
@@ -248,6 +284,7 @@ withChromium('the console in a browser', browser => {
     await view.keyboard.press('Enter')
     await view.getByRole('heading', { level: 1, name: 'Customers' }).waitFor()
     expect(await focused()).toBe('Customers')
+    await shows(view, 'Harbour Studio')
     await tabTo('Harbour Studio')
     await view.keyboard.press('Enter')
     await tabTo('Suspend')

@@ -37,7 +37,7 @@ beforeEach(async () => {
 afterEach(() => rm(root, { recursive: true, force: true }))
 
 const serve = async (given: Log = log) =>
-  startServing({ path, config: await loadConfig(path, {}), env: {}, log: given, hide() {} })
+  startServing({ version: '', path, config: await loadConfig(path, {}), env: {}, log: given, hide() {} })
 const createKey = () => runCommand(['keys', 'create', '--usd', '1', '--data', data])
 
 /** What another process does: it has the folder for so long. */

@@ -2,7 +2,7 @@ import { dirname, resolve } from 'node:path'
 import { lineLog } from '#host/log.ts'
 import { type Command, integerFlag, parseArguments, whenAborted, wrongUsage, wrongValue } from '../command.ts'
 import { configPath, dataFolder } from '../data/data-folder.ts'
-import { configFacts, loadConfig, orTellFaults, sayConfig } from '../serve/config.ts'
+import { checkWhole, configFacts, loadVersion, orTellFaults, sayConfig } from '../serve/config.ts'
 import { startServing } from '../serve/start-serving.ts'
 import {
   joinWorkers,
@@ -50,7 +50,7 @@ export const serve: Command = {
     const asked = levelOf(values['log-level'])
     const count = integerFlag(name, 'workers', values.workers, 1, mostWorkers) ?? 1
     const path = configPath(values.config, io.env)
-    const config = await orTellFaults(path, io.output, () => loadConfig(path, io.env))
+    const { config, version } = await orTellFaults(path, io.output, () => loadVersion(path, io.env))
     const folder = dataFolder(resolve(dirname(path), config.file.data))
     if (values.check) {
       await orTellFaults(path, io.output, () => checkWhole(config))
@@ -76,7 +76,7 @@ export const serve: Command = {
       return superviseWorkers({ count, folder, log: plainLog, stopped, onReady })
     }
     const log = worker ? workerLog(plainLog, worker.number) : plainLog
-    const starting = () => startServing({ path, config, env: io.env, log, hide, worker })
+    const starting = () => startServing({ path, config, version, env: io.env, log, hide, worker })
     const serving = await orTellFaults(path, io.output, starting)
     const stopReloads = onReloadSignal(() => serving.reload())
     let leave = () => {}
@@ -105,12 +105,6 @@ function levelOf(text: string | undefined): Level | undefined {
 
 const nothing = () => undefined
 const silent = { info: nothing, warn: nothing, error: nothing }
-
-/** Creates every engine and reads every key, without making any request. */
-async function checkWhole(config: Awaited<ReturnType<typeof loadConfig>>): Promise<void> {
-  config.openModels({ folder: '.', log: silent, keep: (_, make) => make() })
-  config.checkPayments()
-}
 
 /**
  * Runs at each SIGHUP, one after the other, until the result is called. Windows has no such signal: there its name stands for

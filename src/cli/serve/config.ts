@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { isPublicAddress } from '#contract/wire/network-address.ts'
 import type { ConfigFile } from '#service/config/config-schema.ts'
@@ -11,11 +12,45 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 /** Throws a `CliError` if there is none, and `ConfigRefused` with what is wrong in it. */
 export async function loadConfig(path: string, env: Environment): Promise<Config> {
-  const { readConfig } = await import('#service/config/read-config.ts')
-  return readConfig(await textOf(path), env)
+  return (await loadVersion(path, env)).config
 }
 
-async function textOf(path: string): Promise<string> {
+/** The same, with the version of the file that was read. */
+export async function loadVersion(path: string, env: Environment): Promise<{ config: Config; version: string }> {
+  const { readConfig } = await import('#service/config/read-config.ts')
+  const text = await readWhole(path)
+  return { config: readConfig(text, env), version: versionOf(text) }
+}
+
+/** Tells one text of the file from another. */
+export const versionOf = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+/**
+ * What `farebox serve --check` does: also creates every engine and reads every key, without making any request. Throws
+ * `ConfigRefused` with what is wrong.
+ */
+export async function checkedWhole(text: string, env: Environment): Promise<Config> {
+  const { readConfig } = await import('#service/config/read-config.ts')
+  const config = readConfig(text, env)
+  await checkWhole(config)
+  return config
+}
+
+/** The same for a file that was read already. */
+export async function checkWhole(config: Config): Promise<void> {
+  const { KeptEngines } = await import('#service/config/define-kind.ts')
+  const kept = new KeptEngines()
+  const models = config.openModels({ folder: '.', log: silent, keep: (name, make) => kept.keep(name, make) })
+  await Promise.all(models.map(model => model.close?.()))
+  await kept.close()
+  config.checkPayments()
+}
+
+const nothing = () => undefined
+const silent = { info: nothing, warn: nothing, error: nothing }
+
+/** The text of the file. Throws a `CliError` if it cannot be read. */
+export async function readWhole(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
@@ -59,14 +94,21 @@ export const faultsOf = (error: unknown): readonly ConfigFault[] | null =>
 export function configFacts(file: ConfigFile) {
   const { publicUrl, listen, payments, models } = file
   const proxies = proxyAdvice(file)
-  const served = models as unknown as { id: string; type: string; upstreams: { engine: string }[] }[]
+  const served = models as unknown as {
+    id: string
+    type: string
+    enabled: boolean
+    upstreams: { engine: string }[]
+  }[]
   return {
     publicUrl,
     listen: `${listen.host}:${listen.port}`,
     rails: payments ? ['EVM', ...(payments.solana ? ['Solana'] : [])] : [],
     proxies: proxies ? [proxies.says, proxies.next].filter(Boolean).join(' ') : null,
     otherFeatures: besideModels(file),
-    models: served.map(({ id, type, upstreams }) => ({ id, type, engines: upstreams.map(({ engine }) => engine) })),
+    models: served.map(({ id, type, enabled, upstreams }) => ({
+      ...{ id, type, enabled, engines: upstreams.map(({ engine }) => engine) },
+    })),
   }
 }
 
@@ -74,7 +116,9 @@ export function configFacts(file: ConfigFile) {
 export async function sayConfig(file: ConfigFile, output: Output): Promise<string[]> {
   const { publicUrl, listen, rails, proxies, otherFeatures, models } = configFacts(file)
   const { tableLines } = await import('../show/table.ts')
-  const rows = models.map(({ id, type, engines }) => [id, type, engines.join(', ')])
+  const rows = models.map(({ id, type, engines, enabled }) => [
+    ...[id, type, `${engines.join(', ')}${enabled ? '' : ' (not enabled)'}`],
+  ])
   return [
     `Would serve ${publicUrl} on ${listen}.`,
     ...(proxies === null ? [] : [proxies]),

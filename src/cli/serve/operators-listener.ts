@@ -14,7 +14,7 @@ export async function listenForOperators(
   { listen: at, publicUrl }: Exclude<ConfigFile['admin'], false>,
   service: Pick<OpenService, 'openConsole'>,
   log: Log,
-  checkSettings?: Parameters<OpenService['openConsole']>[1],
+  settingsFile?: Parameters<OpenService['openConsole']>[1],
 ): Promise<() => Promise<void>> {
   const { Listener } = await import('#service/http/listener.ts')
   const listener = await Listener.open(at ?? consoleAt).catch(error => {
@@ -26,7 +26,7 @@ export async function listenForOperators(
   const own = `http://${loopbackOf(listener.host)}:${listener.port}` as const
   const named = [own, `http://localhost:${listener.port}`]
   const origins = publicUrl ? ([new URL(publicUrl).origin, ...named] as const) : ([own, ...named] as const)
-  listener.serve(service.openConsole(origins, checkSettings))
+  listener.serve(service.openConsole(origins, settingsFile))
   return () => listener.close(0)
 }
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { dirname, resolve } from 'node:path'
 import { makeFolder } from '#host/files.ts'
 import type { Log } from '#host/log.ts'
+import type { SettingsFile } from '#operator/console/settings-file.ts'
 import type { ConfigFile } from '#service/config/config-schema.ts'
 import type { BesideModels } from '#service/config/open-beside-models.ts'
 import type { Config } from '#service/config/read-config.ts'
@@ -11,8 +12,9 @@ import { type DataFolder, dataFolder, removeFile, writePrivateFile } from '../da
 import { secretsToStart } from '../data/folder-secrets.ts'
 import { ledgerPlaceOf, noteLedgerPlace, requireNoLedgerHere } from '../data/ledger-place.ts'
 import { folderWaitMs, openWhenFree, requireNoService, warmSoon } from '../data/service-admin.ts'
-import { configFacts, faultsOf, loadConfig } from './config.ts'
+import { faultsOf, loadVersion } from './config.ts'
 import { listenForOperators, loopbackOf } from './operators-listener.ts'
+import { settingsFileOf, settingsThatWait } from './settings-file.ts'
 import type { WorkerPart } from './workers.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -20,6 +22,8 @@ type Environment = Readonly<Record<string, string | undefined>>
 interface ServingOptions {
   path: string
   config: Config
+  /** Of the file. */
+  version: string
   env: Environment
   log: Log
   /** Called with the values that must not be logged, again after each reload. */
@@ -63,10 +67,8 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
   }
 }
 
-async function start(
-  { path, config, env, log, hide, worker }: ServingOptions,
-  ends: Ends,
-): Promise<Omit<Serving, 'close'>> {
+async function start(options: ServingOptions, ends: Ends): Promise<Omit<Serving, 'close'>> {
+  const { path, config, env, log, worker } = options
   const { file } = config
   const folder = dataFolder(resolve(dirname(path), file.data))
   const [{ openService }, { basePath }, { KeptEngines }] = await Promise.all([
@@ -98,7 +100,10 @@ async function start(
   listener.serve(service.fetch)
   // Called again, and thus before the service: no request may arrive at a service that is closing.
   ends.push(() => listener.close())
-  await listenBeside(file, { service, worker, log, path, env }, ends)
+  const { reload, settingsFile } = reloadsOf(options, service, around, next => {
+    sold = next
+  })
+  await listenBeside(file, { service, worker, log, settingsFile }, ends)
   const url = `http://${loopbackOf(file.listen.host)}:${listener.port}`
   if (!worker) {
     await writePrivateFile(folder.admin, JSON.stringify({ url, token: adminToken, pid: process.pid }))
@@ -111,26 +116,47 @@ async function start(
     models: models.length,
     async reload() {
       try {
-        const next = await loadConfig(path, env)
-        hide(next.secrets)
-        const { systemPrompt, plan, limits = {} } = next.file
-        const others = next.openModels(around)
-        try {
-          service.reload({ models: others, systemPrompt, plan, limits })
-        } catch (error) {
-          await Promise.all(others.map(model => model.close?.()))
-          throw error
-        }
-        sold = others
-        log.info({ models: next.file.models.length }, 'The configuration was reloaded.')
-        const settings = settingsThatWait(file, next.file)
-        if (settings.length) log.warn({ settings }, 'Some changed settings need a restart.')
+        await reload()
       } catch (error) {
         const faults = faultsOf(error) ?? (error instanceof Error ? error.message : String(error))
         log.error({ faults }, 'The new configuration is invalid; the service keeps the old one.')
       }
     },
   }
+}
+
+/** How the file is loaded again, by SIGHUP or after a change in the console. `onSold` gets the models that are sold then. */
+function reloadsOf(
+  { path, config: { file }, version, env, log, hide, worker }: ServingOptions,
+  service: OpenService,
+  around: Parameters<Config['openModels']>[0],
+  onSold: (models: ReturnType<Config['openModels']>) => void,
+): { reload(): Promise<void>; settingsFile: SettingsFile } {
+  let loaded = version
+  const reload = async () => {
+    const { config: next, version: read } = await loadVersion(path, env)
+    hide(next.secrets)
+    const { systemPrompt, plan, limits = {} } = next.file
+    const others = next.openModels(around)
+    try {
+      service.reload({ models: others, systemPrompt, plan, limits })
+    } catch (error) {
+      await Promise.all(others.map(model => model.close?.()))
+      throw error
+    }
+    onSold(others)
+    loaded = read
+    log.info({ models: next.file.models.length }, 'The configuration was reloaded.')
+    const settings = settingsThatWait(file, next.file)
+    if (settings.length) log.warn({ settings }, 'Some changed settings need a restart.')
+  }
+  const reloadEverywhere = async () => {
+    await reload()
+    // The other workers have their console at other addresses, and the same file.
+    if (worker) process.kill(process.ppid, 'SIGHUP')
+  }
+  const served = { path, env, started: file, loaded: () => loaded, reload: reloadEverywhere }
+  return { reload, settingsFile: settingsFileOf(served) }
 }
 
 interface Opening {
@@ -208,42 +234,19 @@ async function listen({ listen: at, vendor }: Pick<ConfigFile, 'listen' | 'vendo
   }
 }
 
-/** What a reload applies; the rest is read once, at startup. */
-const reloaded: ReadonlySet<string> = new Set(['models', 'systemPrompt', 'plan', 'limits'])
-
-/** Returns the names of changed settings that take effect only at the next start. */
-const settingsThatWait = (inForce: ConfigFile, next: ConfigFile): string[] =>
-  Object.keys({ ...inForce, ...next }).filter(
-    name => !reloaded.has(name) && asText(inForce[name as keyof ConfigFile]) !== asText(next[name as keyof ConfigFile]),
-  )
-
-const asText = (value: unknown): string | undefined =>
-  JSON.stringify(value, (_, inside) => (typeof inside === 'bigint' ? `${inside}` : inside))
-
-interface ListenedBeside extends Pick<ServingOptions, 'path' | 'env' | 'log' | 'worker'> {
+interface ListenedBeside extends Pick<ServingOptions, 'log' | 'worker'> {
   service: OpenService
-}
-
-/** Reads the file again and compares it with the configuration in use. */
-async function checkedAgain(path: string, env: Environment, started: ConfigFile) {
-  try {
-    const { file } = await loadConfig(path, env)
-    return { faults: [], facts: configFacts(file), waitForRestart: settingsThatWait(started, file) }
-  } catch (error) {
-    const faults = faultsOf(error)
-    if (!faults) throw error
-    return { faults: [...faults], facts: null, waitForRestart: [] }
-  }
+  settingsFile: SettingsFile
 }
 
 /** Listens at the addresses for operators and for metrics, as configured. */
 async function listenBeside(
   file: ConfigFile,
-  { service, worker, log, path, env }: ListenedBeside,
+  { service, worker, log, settingsFile }: ListenedBeside,
   ends: Ends,
 ): Promise<void> {
   const { admin, metrics } = file
-  if (admin) ends.push(await listenForOperators(admin, service, log, () => checkedAgain(path, env, file)))
+  if (admin) ends.push(await listenForOperators(admin, service, log, settingsFile))
   if (metrics?.listen) ends.push(await listenForFigures(metrics.listen, metrics.token, { service, worker }))
 }
 

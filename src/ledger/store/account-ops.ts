@@ -167,6 +167,8 @@ export type OperatorAct =
   | 'customer.limit'
   | 'job.refund'
   | 'limit.unblock'
+  | 'settings.change'
+  | 'model.try'
   | 'key.create'
   | 'key.budget'
   | 'key.revoke'

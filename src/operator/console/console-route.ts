@@ -3,13 +3,14 @@ import type { Log } from '#host/log.ts'
 import type { ChargeReceipts } from '#ledger/charges/receipts.ts'
 import type { LedgerWatch } from '#ledger/ledger-watch.ts'
 import type { Store } from '#ledger/store/store.ts'
-import type { ModelRow, OperatorRole, SettingsView } from '#pages/console/wire.ts'
+import type { ModelRow, OperatorRole } from '#pages/console/wire.ts'
 import type { OperatorContext } from '../queries/operator-context.ts'
 import type { OperatorSession, OperatorSessions } from '../sign-in/operator-sessions.ts'
 import type { ServiceSecrets } from '../sign-in/sealed.ts'
 import type { SignIn } from '../sign-in/sign-in.ts'
 import type { Audits } from './audits.ts'
 import type { RecentRequests } from './recent-requests.ts'
+import type { SettingsFile } from './settings-file.ts'
 
 /** A model as the service sells it, with the servers that run it; empty if it runs on a single engine. */
 interface SoldModel {
@@ -38,8 +39,8 @@ export interface ConsoleParts {
   audits: Pick<Audits, 'run' | 'close'> | null
   blocks?: OperatorContext['blocks']
   beside?: OperatorContext['beside']
-  /** Reads the configuration file again; absent if the service has none. */
-  checkSettings?: () => Promise<SettingsView>
+  /** Absent where the service was not started from a file. */
+  settingsFile?: SettingsFile
 }
 
 export interface RouteContext extends ConsoleParts {

@@ -6,6 +6,7 @@ import type { ConsoleParts, ConsoleRoutes } from './console-route.ts'
 import { operatorRoutes } from './operator-routes.ts'
 import { serviceRoutes } from './service-routes.ts'
 import { sessionRoutes } from './session-routes.ts'
+import { settingsRoutes } from './settings-routes.ts'
 import { yourSignInRoutes } from './your-sign-in-routes.ts'
 
 /** All routes of the console; a test calls each of them in each role. */
@@ -14,6 +15,7 @@ export const consoleRoutes: ConsoleRoutes = {
   ...yourSignInRoutes,
   ...operatorRoutes,
   ...serviceRoutes,
+  ...settingsRoutes,
 }
 
 /** The console, once its address is known. */

@@ -1,5 +1,5 @@
 import { ServiceError } from '#contract/errors/service-error.ts'
-import type { AuditResult, LiveFigures, ModelRow, Recent, SettingsView, SignedReceipt } from '#pages/console/wire.ts'
+import type { AuditResult, LiveFigures, ModelRow, Recent, SignedReceipt } from '#pages/console/wire.ts'
 import { ConsoleRefusal, type ConsoleRoutes, type RouteContext } from './console-route.ts'
 import { liveFigures } from './recent-requests.ts'
 
@@ -37,17 +37,6 @@ export const serviceRoutes: ConsoleRoutes = {
           failures: Object.values(failures).reduce((sum, count) => sum + count, 0),
         })),
       })),
-  },
-  'POST /api/settings': {
-    role: 'owner',
-    async run(_, { checkSettings }): Promise<SettingsView> {
-      if (checkSettings) return checkSettings()
-      throw new ConsoleRefusal(
-        409,
-        'This service was not started from a configuration.',
-        'Start it with `farebox serve`.',
-      )
-    },
   },
   'POST /api/audit': {
     role: 'read',

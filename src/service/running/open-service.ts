@@ -12,7 +12,7 @@ import { openTracing } from '#host/tracing/tracing.ts'
 import type { LedgerCounts } from '#ledger/ledger-counts.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { MediaOptions } from '#media/media-options.ts'
-import type { SettingsView } from '#pages/console/wire.ts'
+import type { SettingsFile } from '#operator/console/settings-file.ts'
 import type { EvmStakeOptions } from '#payments/evm/evm-stake-reader.ts'
 import type { PaymentSettings } from '#payments/rails/rails.ts'
 import type { Character } from '../capabilities/characters/characters.ts'
@@ -108,7 +108,7 @@ export interface OpenService {
   /** Answers operators at these addresses; links name the first. To be listened to apart from the API. */
   openConsole(
     origins: readonly [string, ...string[]],
-    checkSettings?: () => Promise<SettingsView>,
+    settingsFile?: SettingsFile,
   ): (request: Request, bindings: object) => Response | Promise<Response>
   /** Metrics in Prometheus' text format; null without `metrics`. */
   figures(): Promise<{ contentType: string; text: string } | null>
@@ -155,7 +155,7 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
     return {
       fetch: service.app.fetch,
       warm: () => service.warm(),
-      openConsole: (origins, checkSettings) => service.openConsole(origins, { checkSettings }),
+      openConsole: (origins, settingsFile) => service.openConsole(origins, { settingsFile }),
       async figures() {
         const { metrics } = service
         return metrics && { contentType: metrics.contentType, text: await metrics.text() }

@@ -24,7 +24,7 @@ import { ClockWatch, type LedgerWatch } from '#ledger/ledger-watch.ts'
 import { pruneStore } from '#ledger/store/store.ts'
 import { FolderMediaStore, type MediaStore } from '#media/media-store.ts'
 import { ConsoleBeside } from '#operator/console/console-beside.ts'
-import type { SettingsView } from '#pages/console/wire.ts'
+import type { SettingsFile } from '#operator/console/settings-file.ts'
 import { VoiceHandles } from '../capabilities/audio/recordings.ts'
 import { UsageAnalyticsService } from '../capabilities/billing/usage-analytics.ts'
 import { rateLimitsOf } from '../capabilities/keys/routes.ts'
@@ -187,10 +187,10 @@ export class RunningService {
   /** Serves operators at these addresses; links use the first. */
   openConsole(
     origins: readonly [string, ...string[]],
-    { checkSettings }: { checkSettings?: (() => Promise<SettingsView>) | undefined } = {},
+    { settingsFile }: { settingsFile?: SettingsFile | undefined } = {},
   ) {
     const parts = { ...this.#service, ledger: this.#ledger, blocks: this.#block, secrets: this.#secrets }
-    return this.#console.open(origins, { ...parts, ...(checkSettings ? { checkSettings } : {}) })
+    return this.#console.open(origins, { ...parts, ...(settingsFile ? { settingsFile } : {}) })
   }
 
   /** Frees what a crash left, then runs jobs and sweeps until `close`. */

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -41,11 +42,14 @@ async function begin(link: string) {
   const { key } = (await response.json()) as { key: string }
   const headers = { cookie, 'farebox-page-key': key }
   const me = () => fetch(`${origin}/api/me`, { headers })
-  const settings = async () => {
-    const sent = { method: 'POST', body: '{}', headers: { ...headers, origin, 'content-type': 'application/json' } }
-    return (await fetch(`${origin}/api/settings`, sent)).json()
-  }
-  return { origin, status: response.status, me, settings }
+  const post = (path: string, body: object) =>
+    fetch(`${origin}/api/${path}`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { ...headers, origin, 'content-type': 'application/json' },
+    })
+  const settings = async () => (await post('settings', {})).json()
+  return { origin, status: response.status, me, settings, post }
 }
 
 test('a link from the terminal opens the console beside the API', async () => {
@@ -103,3 +107,38 @@ test('owners see what the file says now: its models, its faults, and what waits 
     faults: [{ line: 9, field: 'models[0].price.outputPerMillionUsd' }],
   })
 }, 60_000)
+
+test('owners change a price and turn a model off in the file, and the service runs by it at once', async () => {
+  const first = config('admin: { listen: "127.0.0.1:0" }').replace('a demonstration', 'word-of-the-file')
+  served = await spawnServe(first)
+  const { settings, post } = await begin((await console()).stdout.trim())
+  const file = () => readFile(join(served?.folder ?? '', 'farebox.yaml'), 'utf8')
+  const models = async () => (await (await fetch(`${served?.baseUrl}/models`)).json()) as { data: Listed[] }
+  const change = async (changes: object[]) => {
+    const { edits } = (await settings()) as { edits: { version: string } }
+    return post('settings/change', { version: edits.version, changes, reason: 'Cheaper now' })
+  }
+  const cheaper = { kind: 'price', model: 'demo', price: 'outputPerMillionUsd', usd: '0.15' }
+  expect((await change([cheaper])).status).toBe(200)
+  expect(await file()).toBe(first.replace('0.2 }', '0.15 }'))
+  expect((await models()).data[0]?.model_spec.pricing.output.usd).toBe(0.15)
+  expect((await change([{ kind: 'model', model: 'demo', isOn: false }])).status).toBe(200)
+  expect((await models()).data).toEqual([])
+  expect(await settings()).toMatchObject({ edits: { isLoaded: true, models: [{ model: 'demo', isOn: false }] } })
+  // What was shown is no longer what is there.
+  const { edits } = (await settings()) as { edits: { version: string } }
+  await served.write(first)
+  const late = await post('settings/change', { version: edits.version, changes: [cheaper], reason: 'x' })
+  expect([late.status, await file()]).toEqual([409, first])
+  expect(await settings()).toMatchObject({ edits: { isLoaded: false } })
+  const { rows } = (await (await post('operator/acts', { act: 'settings.change' })).json()) as { rows: object[] }
+  expect(rows).toMatchObject([
+    { subject: 'farebox.yaml', reason: 'Cheaper now', before: { lines: [] }, after: { lines: ['enabled: false'] } },
+    { before: { lines: [expect.stringContaining('0.2 }')] }, after: { lines: [expect.stringContaining('0.15 }')] } },
+  ])
+  expect(JSON.stringify(rows)).not.toContain('word-of-the-file')
+}, 60_000)
+
+interface Listed {
+  model_spec: { pricing: { output: { usd: number } } }
+}

@@ -1,4 +1,5 @@
-import type { OperatorRole, SettingsView } from '#pages/console/wire.ts'
+import type { SettingsFile } from '#operator/console/settings-file.ts'
+import type { OperatorRole } from '#pages/console/wire.ts'
 import { pageKeyHeader } from '#pages/kit/wire.ts'
 import type { SocketBindings } from '#service/http/listener.ts'
 import { adminToken, type OpenedService, type OpenServiceOptions, openService } from '../../service/open-service.ts'
@@ -17,12 +18,12 @@ export type OpenedConsole = Awaited<ReturnType<typeof openConsole>>
 
 /** A service with its console, without a socket. */
 export async function openConsole(
-  { checkSettings, ...options }: OpenServiceOptions & { checkSettings?: () => Promise<SettingsView> } = {},
+  { settingsFile, ...options }: OpenServiceOptions & { settingsFile?: SettingsFile } = {},
   origins: [string, ...string[]] = [consoleUrl],
 ) {
   const service: OpenedService = await openService(options)
   const fetch = service.service.openConsole(origins, {
-    ...(checkSettings ? { checkSettings } : {}),
+    ...(settingsFile ? { settingsFile } : {}),
   })
   const ask = async (path: string, init: RequestInit = {}, address = '127.0.0.1'): Promise<Response> => {
     const headers = new Headers(init.headers)

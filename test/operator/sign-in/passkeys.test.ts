@@ -241,6 +241,8 @@ describe('attacks on passkeys', () => {
       needs,
     )
     expect(await json(ask('/api/your-sign-in/passkey-request', session))).toMatchObject(needs)
+    // O19
+    expect(await json(ask('/api/settings/change', session))).toMatchObject(needs)
     const { passkey } = await json<ProofWays>(ask('/api/prove/ways', session))
     if (!passkey) throw new Error('There is no passkey.')
     const credential = authenticator.sign(passkey, { origin })

@@ -1,0 +1,298 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { postJson } from '../kit/api.ts'
+import { DialogForm } from '../kit/dialog.tsx'
+import { count } from '../kit/format.ts'
+import { nothing, Table } from '../kit/table.tsx'
+import { said } from './session.ts'
+import {
+  type LimitSetting,
+  limitScopes,
+  type SettingsChange,
+  type SettingsDraft,
+  type SettingsEdits,
+} from './settings-wire.ts'
+import { planNames, type Told } from './wire.ts'
+
+type ModelSetting = SettingsEdits['models'][number]
+/** Which dialog is open. */
+type Open = { model: ModelSetting } | { limit: LimitSetting | null } | { plan: SettingsEdits['plan'] }
+
+interface ChangeSettingsProps {
+  edits: SettingsEdits
+  done(): Promise<void>
+}
+
+/** Prices, limits and which models are sold, with a dialog to change each, and one that shows what it would write. */
+export function ChangeSettings({ edits, done }: ChangeSettingsProps): JSX.Element {
+  const open = useSignal<Open | null>(null)
+  const drafted = useSignal<{ changes: readonly SettingsChange[]; diff: readonly string[] } | null>(null)
+  const { version, models, limits, plan } = edits
+  // The draft is asked for while the first dialog is open, so that it shows what is wrong.
+  const review = async (changes: readonly SettingsChange[]) => {
+    const { diff } = await postJson<SettingsDraft>('/api/settings/draft', { version, changes })
+    drafted.value = { changes, diff }
+  }
+  const shown = open.value
+  const close = () => {
+    open.value = null
+  }
+  return (
+    <>
+      <h2>Models and prices</h2>
+      <ModelTable models={models} change={model => (open.value = { model })} />
+      <h2>Limits</h2>
+      <p class="controls">
+        The plan of customers that have none of their own: <strong>{plan}</strong>
+        <button type="button" onClick={() => (open.value = { plan })}>
+          Change the plan
+        </button>
+      </p>
+      <LimitTable limits={limits} change={limit => (open.value = { limit })} />
+      <p class="controls">
+        <button type="button" onClick={() => (open.value = { limit: null })}>
+          Add a limit
+        </button>
+      </p>
+      {shown && 'model' in shown && <ModelDialog model={shown.model} review={review} close={close} />}
+      {shown && 'limit' in shown && <LimitDialog limit={shown.limit} edits={edits} review={review} close={close} />}
+      {shown && 'plan' in shown && <PlanDialog plan={shown.plan} review={review} close={close} />}
+      {!shown && drafted.value && (
+        <ReviewDialog version={version} {...drafted.value} done={done} close={() => (drafted.value = null)} />
+      )}
+    </>
+  )
+}
+
+interface ModelTableProps {
+  models: readonly ModelSetting[]
+  change(model: ModelSetting): void
+}
+
+const ModelTable = ({ models, change }: ModelTableProps): JSX.Element => (
+  <Table
+    caption="Models and prices"
+    columns={[
+      { name: 'Model', show: ({ model }) => model },
+      { name: 'Type', show: ({ type }) => type },
+      { name: 'Sold', show: ({ isOn }) => <span class={isOn ? 'badge good' : 'badge'}>{isOn ? 'on' : 'off'}</span> },
+      {
+        name: 'Price in USD',
+        show: ({ prices }) =>
+          prices.map(({ name, usd }) => (
+            <span key={name} class="block">
+              {name} {usd}
+            </span>
+          )),
+      },
+      {
+        name: 'Act',
+        show: each => (
+          <button type="button" aria-label={`Change ${each.model}`} onClick={() => change(each)}>
+            Change
+          </button>
+        ),
+      },
+    ]}
+    rows={models}
+    keyOf={({ model, type }) => `${type} ${model}`}
+    empty="There are no models."
+  />
+)
+
+const scopes: Readonly<Record<LimitSetting['scope'], string>> = {
+  types: 'each customer, for a type',
+  models: 'each customer, for a model',
+  apiKey: 'each key, for a type',
+  global: 'all callers together, for a type',
+}
+
+const orPlan = (perMinute: number | null): string => (perMinute === null ? nothing : count(perMinute))
+
+interface LimitTableProps {
+  limits: readonly LimitSetting[]
+  change(limit: LimitSetting): void
+}
+
+const LimitTable = ({ limits, change }: LimitTableProps): JSX.Element => (
+  <Table
+    caption="Limits of the file"
+    columns={[
+      { name: 'For', show: ({ scope }) => scopes[scope] },
+      { name: 'Name', show: ({ name }) => name },
+      { name: 'Requests a minute', isNumber: true, show: ({ requestsPerMinute }) => orPlan(requestsPerMinute) },
+      { name: 'Tokens a minute', isNumber: true, show: ({ tokensPerMinute }) => orPlan(tokensPerMinute) },
+      {
+        name: 'Act',
+        show: each => (
+          <button type="button" aria-label={`Change the limit of ${each.name}`} onClick={() => change(each)}>
+            Change
+          </button>
+        ),
+      },
+    ]}
+    rows={limits}
+    keyOf={({ scope, name }) => `${scope} ${name}`}
+    empty="The file sets no limits, so those of the plan apply."
+  />
+)
+
+interface DialogProps {
+  review(changes: readonly SettingsChange[]): Promise<void>
+  close(): void
+}
+
+function ModelDialog({
+  model: { model, isOn, prices },
+  review,
+  close,
+}: DialogProps & { model: ModelSetting }): JSX.Element {
+  const submit = (form: FormData) =>
+    review([
+      ...prices.flatMap(({ name, usd }): SettingsChange[] => {
+        const fresh = String(form.get(name) ?? '').trim()
+        return fresh === usd ? [] : [{ kind: 'price', model, price: name, usd: fresh }]
+      }),
+      ...(form.has('isOn') === isOn ? [] : [{ kind: 'model' as const, model, isOn: form.has('isOn') }]),
+    ])
+  return (
+    <DialogForm title={`Change ${model}`} action="Show the change" submit={submit} close={close}>
+      {prices.map(({ name, usd }) => (
+        <label key={name}>
+          {name} <input name={name} required inputMode="decimal" pattern="\d+(\.\d{1,12})?" value={usd} />
+        </label>
+      ))}
+      <label>
+        <input name="isOn" type="checkbox" checked={isOn} /> Sold to callers
+      </label>
+      <p class="quiet">
+        A price applies to calls that begin after the change. Running calls and queued jobs keep theirs.
+      </p>
+    </DialogForm>
+  )
+}
+
+interface LimitDialogProps extends DialogProps {
+  /** Null for a new one. */
+  limit: LimitSetting | null
+  edits: SettingsEdits
+}
+
+function LimitDialog({ limit, edits: { models, limitTypes }, review, close }: LimitDialogProps): JSX.Element {
+  const scope = useSignal<LimitSetting['scope']>(limit?.scope ?? 'types')
+  const submit = (form: FormData) => {
+    const perMinute = (name: string) => {
+      const text = String(form.get(name) ?? '').trim()
+      return text === '' ? null : Number(text)
+    }
+    const name = limit?.name ?? String(form.get('name') ?? '')
+    const counts = { requestsPerMinute: perMinute('requests'), tokensPerMinute: perMinute('tokens') }
+    return review([{ kind: 'limit', scope: scope.value, name, ...counts }])
+  }
+  const names = scope.value === 'models' ? models.map(({ model }) => model) : limitTypes
+  return (
+    <DialogForm
+      title={limit ? `Limit of ${limit.name}, for ${scopes[limit.scope]}` : 'Add a limit'}
+      action="Show the change"
+      submit={submit}
+      close={close}
+    >
+      {!limit && (
+        <>
+          <label>
+            For{' '}
+            <select
+              value={scope.value}
+              onChange={event =>
+                (scope.value = limitScopes.find(each => each === event.currentTarget.value) ?? 'types')
+              }
+            >
+              {limitScopes.map(each => (
+                <option key={each} value={each}>
+                  {scopes[each]}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label>
+            Name{' '}
+            <select name="name">
+              {names.map(each => (
+                <option key={each} value={each}>
+                  {each}
+                </option>
+              ))}
+            </select>
+          </label>
+        </>
+      )}
+      <label>
+        Requests a minute{' '}
+        <input name="requests" inputMode="numeric" pattern="\d{1,8}" value={limit?.requestsPerMinute ?? ''} />
+      </label>
+      <label>
+        Tokens a minute{' '}
+        <input name="tokens" inputMode="numeric" pattern="\d{1,12}" value={limit?.tokensPerMinute ?? ''} />
+      </label>
+      <p class="quiet">Leave a field empty to use the plan’s limit.</p>
+    </DialogForm>
+  )
+}
+
+function PlanDialog({ plan, review, close }: DialogProps & { plan: SettingsEdits['plan'] }): JSX.Element {
+  const submit = (form: FormData) => {
+    const chosen = planNames.find(each => each === form.get('plan')) ?? plan
+    return review([{ kind: 'plan', plan: chosen }])
+  }
+  return (
+    <DialogForm title="Change the plan" action="Show the change" submit={submit} close={close}>
+      <label>
+        Plan{' '}
+        <select name="plan" value={plan}>
+          {planNames.map(each => (
+            <option key={each} value={each}>
+              {each}
+            </option>
+          ))}
+        </select>
+      </label>
+    </DialogForm>
+  )
+}
+
+interface ReviewDialogProps extends ChangeSettingsProps, Pick<DialogProps, 'close'> {
+  changes: readonly SettingsChange[]
+  diff: readonly string[]
+}
+
+/** What would be written, before it is. */
+function ReviewDialog({
+  version,
+  changes,
+  diff,
+  done,
+  close,
+}: Omit<ReviewDialogProps, 'edits'> & { version: string }): JSX.Element {
+  const submit = async (form: FormData) => {
+    const order = { version, changes, reason: String(form.get('reason') ?? '') }
+    said.value = (await postJson<Told>('/api/settings/change', order)).said
+    await done()
+  }
+  return (
+    <DialogForm title="Change farebox.yaml" action="Write and reload" submit={submit} close={close}>
+      <pre class="diff">
+        {diff.map((line, index) => (
+          <span
+            key={`${index} ${line}`}
+            class={line.startsWith('+') ? 'fresh' : line.startsWith('-') ? 'former' : undefined}
+          >
+            {`${line}\n`}
+          </span>
+        ))}
+      </pre>
+      <label>
+        Reason <input name="reason" required maxLength={500} />
+      </label>
+    </DialogForm>
+  )
+}

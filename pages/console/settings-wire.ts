@@ -1,0 +1,54 @@
+import type { planNames } from './wire.ts'
+
+/**
+ * `POST /api/settings`: the result of `farebox serve --check` on the current configuration file. It contains no secret.
+ */
+export interface SettingsView {
+  faults: { line: number; column: number; field: string; sentence: string }[]
+  /** Null if there are faults. */
+  facts: {
+    publicUrl: string
+    listen: string
+    rails: string[]
+    proxies: string | null
+    otherFeatures: string[]
+    models: { id: string; type: string; engines: string[]; enabled: boolean }[]
+  } | null
+  /** Settings that differ from those of the start, and need another one. */
+  waitForRestart: string[]
+  /** What owners may change here; null where there are faults. */
+  edits: SettingsEdits | null
+}
+
+export interface SettingsEdits {
+  /** Of the file as it is now: a change names it, and is refused if the file has another one by then. */
+  version: string
+  /** Whether the service runs by this version. If not, a change also loads what was edited by hand. */
+  isLoaded: boolean
+  plan: (typeof planNames)[number]
+  models: { model: string; type: string; isOn: boolean; prices: { name: string; usd: string }[] }[]
+  limits: LimitSetting[]
+  limitTypes: string[]
+}
+
+export const limitScopes = ['types', 'models', 'apiKey', 'global'] as const
+
+/** A limit of the file per minute; null where the plan's applies. */
+export interface LimitSetting {
+  scope: (typeof limitScopes)[number]
+  /** A type such as `image`, or a model's id. */
+  name: string
+  requestsPerMinute: number | null
+  tokensPerMinute: number | null
+}
+
+export type SettingsChange =
+  | { kind: 'price'; model: string; price: string; usd: string }
+  | { kind: 'model'; model: string; isOn: boolean }
+  | ({ kind: 'limit' } & LimitSetting)
+  | { kind: 'plan'; plan: (typeof planNames)[number] }
+
+/** `POST /api/settings/draft`: lines with `-`, `+` or a space before them. Values that pages never show are dots. */
+export interface SettingsDraft {
+  diff: string[]
+}

@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto'
+import { chmod, chown, copyFile, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { syncFile, syncFolder } from '#host/files.ts'
+import type { SettingsFile, SettingsOrder } from '#operator/console/settings-file.ts'
+import { OperatorRefused, refuse } from '#operator/operator-refused.ts'
+import type { SettingsView } from '#pages/console/settings-wire.ts'
+import type { ConfigFile } from '#service/config/config-schema.ts'
+import { changedLines } from '../assistants/changed-lines.ts'
+import { checkedWhole, configFacts, faultsOf, readWhole, versionOf } from './config.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+interface ServedBy {
+  /** Of the configuration, as the operator gave it. */
+  path: string
+  env: Environment
+  /** What the service was started with. */
+  started: ConfigFile
+  /** The version that was loaded last. */
+  loaded(): string
+  /** Loads the file again, in every process of this service. Throws if it is refused. */
+  reload(): Promise<void>
+}
+
+/** Lines around a change: enough to see which model it belongs to. */
+const contextLines = 3
+
+/** What a reload applies; the rest is read once, at startup. */
+const reloaded: ReadonlySet<string> = new Set(['models', 'systemPrompt', 'plan', 'limits'])
+
+/** Returns the names of changed settings that take effect only at the next start. */
+export const settingsThatWait = (inForce: ConfigFile, next: ConfigFile): string[] =>
+  Object.keys({ ...inForce, ...next }).filter(
+    name => !reloaded.has(name) && asText(inForce[name as keyof ConfigFile]) !== asText(next[name as keyof ConfigFile]),
+  )
+
+const asText = (value: unknown): string | undefined =>
+  JSON.stringify(value, (_, inside) => (typeof inside === 'bigint' ? `${inside}` : inside))
+
+/** The file of a running service, for its console. One change is made at a time. */
+export function settingsFileOf(served: ServedBy): SettingsFile {
+  let last: Promise<unknown> = Promise.resolve()
+  const inTurn = <Value>(run: () => Promise<Value>): Promise<Value> => {
+    const turn = last.then(run, run)
+    last = turn.catch(() => undefined)
+    return turn
+  }
+  return {
+    check: () => check(served),
+    draft: async order => (await drafted(served, order)).diff,
+    change: (order, note) => inTurn(() => change(served, order, note)),
+  }
+}
+
+async function check({ path, env, started, loaded }: ServedBy): Promise<SettingsView> {
+  const text = await readFile(path, 'utf8')
+  try {
+    const { file } = await checkedWhole(text, env)
+    const { editableOf } = await import('#service/config/settings-edit.ts')
+    const version = versionOf(text)
+    return {
+      ...{ faults: [], facts: configFacts(file), waitForRestart: settingsThatWait(started, file) },
+      edits: { version, isLoaded: version === loaded(), ...editableOf(text) },
+    }
+  } catch (error) {
+    const faults = faultsOf(error)
+    if (!faults) throw error
+    return { faults: [...faults], facts: null, waitForRestart: [], edits: null }
+  }
+}
+
+interface Draft {
+  before: string
+  after: string
+  diff: string[]
+}
+
+async function drafted({ path, env }: ServedBy, { version, changes }: SettingsOrder): Promise<Draft> {
+  const before = await unchanged(path, version)
+  const { ChangeRefused, shownText, withChanges } = await import('#service/config/settings-edit.ts')
+  try {
+    const after = withChanges(before, changes)
+    if (after === before) throw refuse('These are the settings already.')
+    await checkedWhole(after, env)
+    return { before, after, diff: changedLines(shownText(before), shownText(after), contextLines) }
+  } catch (error) {
+    if (error instanceof ChangeRefused) throw refuse(error.message)
+    const faults = faultsOf(error)
+    if (!faults) throw error
+    const told = faults.map(({ line, field, sentence }) => `line ${line}${field ? `, ${field}` : ''}: ${sentence}`)
+    throw refuse(`The file would be invalid: ${told.join(' ')}`)
+  }
+}
+
+async function unchanged(path: string, version: string): Promise<string> {
+  const text = await readWhole(path)
+  if (versionOf(text) === version) return text
+  throw refuse('The file has changed since this page read it. Reload the page to see it, then make the change again.')
+}
+
+async function change(
+  served: ServedBy,
+  order: SettingsOrder,
+  note: Parameters<SettingsFile['change']>[1],
+): Promise<{ said: string }> {
+  const { after, diff } = await drafted(served, order)
+  let isNoted = false
+  const sure = async () => {
+    await unchanged(served.path, order.version)
+    await note(diff)
+    isNoted = true
+  }
+  try {
+    await replaceFile(served.path, after, sure)
+  } catch (error) {
+    if (isNoted) await note(diff, 'The file could not be replaced.')
+    throw error
+  }
+  try {
+    await served.reload()
+  } catch (error) {
+    const why = faultsOf(error)?.[0]?.sentence ?? (error instanceof Error ? error.message : String(error))
+    return { said: `The file was written, but the service still runs by its former settings: ${why}` }
+  }
+  return { said: 'The file was written, and the service runs by it. The former file is beside it, ending in .bak.' }
+}
+
+/**
+ * Replaces the file atomically, with the mode and owner of the former one, of which a copy stays beside it. `sure` runs
+ * last: when it throws, nothing was changed. Throws `OperatorRefused` if this process may not write there.
+ */
+async function replaceFile(path: string, text: string, sure: () => Promise<void>): Promise<void> {
+  // Some keep the file in a repository and link to it.
+  const target = await realpath(path)
+  const fresh = `${target}.${randomUUID()}.new`
+  try {
+    await writeFile(fresh, text, { flag: 'wx', mode: 0o600 })
+    await keepRights(target, fresh)
+    await syncFile(fresh)
+    await copyFile(target, `${target}.bak`)
+    await keepRights(target, `${target}.bak`)
+    await sure()
+    await rename(fresh, target)
+    await syncFolder(dirname(target))
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (error instanceof OperatorRefused || code === undefined || !writeFailures.has(code)) throw error
+    throw refuse(
+      `The service cannot replace its configuration (${code}). Let its user write the file and its folder, or edit the file by hand and send SIGHUP.`,
+    )
+  } finally {
+    await rm(fresh, { force: true })
+  }
+}
+
+const writeFailures: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS', 'EBUSY', 'ENOSPC', 'EDQUOT', 'EXDEV'])
+
+async function keepRights(from: string, to: string): Promise<void> {
+  const { mode, uid, gid } = await stat(from)
+  await chmod(to, mode & 0o777)
+  if (process.getuid?.() === 0) await chown(to, uid, gid)
+}

@@ -1,0 +1,155 @@
+import { isMap, isScalar, isSeq, parseDocument } from 'yaml'
+import { otherLimitNames } from '#contract/limits.ts'
+import { limitScopes, type SettingsChange, type SettingsEdits } from '#pages/console/settings-wire.ts'
+import type { ConfigPath } from './config-values.ts'
+import { editYaml, type YamlEdit, YamlLayoutError } from './edit-yaml.ts'
+import { YamlFile } from './yaml-file.ts'
+
+/** The settings that owners may change in the console: prices, the plan, limits, and which models are on. */
+
+type Raw = Readonly<Record<string, unknown>>
+
+/** Why a change cannot be made, as a sentence. */
+export class ChangeRefused extends Error {}
+
+/** What the file sets now. A value that comes from a variable cannot be changed here, and is left out. */
+export function editableOf(text: string): Omit<SettingsEdits, 'version' | 'isLoaded'> {
+  const file = mapOf(new YamlFile(text).value)
+  const limits = mapOf(file.limits)
+  return {
+    plan: file.plan === 'partner' ? 'partner' : 'default',
+    models: modelsOf(file).map(({ id, type, enabled, price }) => ({
+      ...{ model: String(id), type: String(type), isOn: enabled !== false },
+      prices: amountsOf(price).map(({ path, usd }) => ({ name: path.join('.'), usd })),
+    })),
+    limits: limitScopes.flatMap(scope =>
+      Object.entries(mapOf(limits[scope])).map(([name, counts]) => {
+        const { requestsPerMinute, tokensPerMinute } = mapOf(counts)
+        return {
+          ...{ scope, name },
+          requestsPerMinute: countOf(requestsPerMinute),
+          tokensPerMinute: countOf(tokensPerMinute),
+        }
+      }),
+    ),
+    limitTypes: ['text', ...otherLimitNames],
+  }
+}
+
+/** The text with the changes. Throws `ChangeRefused`; whether the new values are valid is not looked at. */
+export function withChanges(text: string, changes: readonly SettingsChange[]): string {
+  const file = mapOf(new YamlFile(text).value)
+  try {
+    return editYaml(
+      text,
+      changes.flatMap(change => editsOf(file, change)),
+    )
+  } catch (error) {
+    if (!(error instanceof YamlLayoutError)) throw error
+    throw new ChangeRefused('The file is laid out so that this setting cannot be changed alone. Edit it by hand.')
+  }
+}
+
+function editsOf(file: Raw, change: SettingsChange): YamlEdit[] {
+  switch (change.kind) {
+    case 'price': {
+      const model = indexOf(file, change.model)
+      const amounts = amountsOf(modelsOf(file)[model]?.price)
+      const amount = amounts.find(({ path }) => path.join('.') === change.price)
+      if (!amount) throw new ChangeRefused(`${change.model} has no price ${change.price} in the file.`)
+      const [before, value] = [Number(amount.usd), Number(change.usd)]
+      return before === value ? [] : [{ path: ['models', model, 'price', ...amount.path], value }]
+    }
+    case 'model':
+      // Models are on by default, so that the setting is there only for one that is off.
+      return [
+        {
+          path: ['models', indexOf(file, change.model), 'enabled'],
+          value: change.isOn ? undefined : false,
+        },
+      ]
+    case 'limit': {
+      const { scope, name } = change
+      if (scope === 'models') indexOf(file, name)
+      return (['requestsPerMinute', 'tokensPerMinute'] as const).map(count => ({
+        path: ['limits', scope, name, count],
+        value: change[count] ?? undefined,
+      }))
+    }
+    case 'plan':
+      return [{ path: ['plan'], value: change.plan }]
+  }
+}
+
+function indexOf(file: Raw, model: string): number {
+  const index = modelsOf(file).findIndex(({ id }) => id === model)
+  if (index < 0) throw new ChangeRefused(`There is no model ${model} in the file.`)
+  return index
+}
+
+const mapOf = (value: unknown): Raw =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Raw) : {}
+
+const modelsOf = (file: Raw): Raw[] => (Array.isArray(file.models) ? file.models.map(mapOf) : [])
+
+const countOf = (value: unknown): number | null => (typeof value === 'number' ? value : null)
+
+const amount = /^\d+(\.\d+)?$/
+
+/** The amounts of a price, such as `perSecondUsd`, `480p`. */
+function amountsOf(price: unknown, path: readonly string[] = []): { path: readonly string[]; usd: string }[] {
+  if (typeof price === 'object' && price !== null)
+    return Object.entries(price).flatMap(([name, inside]) => amountsOf(inside, [...path, name]))
+  const text = typeof price === 'number' || typeof price === 'string' ? String(price) : ''
+  return amount.test(text) ? [{ path, usd: text }] : []
+}
+
+/** Whether a page may show the value at this path: no key, address or path of a file can be there. */
+function isShown(path: ConfigPath): boolean {
+  const [first, , third] = path
+  if (first === 'plan' || first === 'limits') return true
+  return first === 'models' && ['id', 'type', 'enabled', 'price'].includes(String(third))
+}
+
+/** The same for a name: names of settings are public, those of an engine's own maps may not be. */
+const isNameShown = (path: ConfigPath): boolean =>
+  path.length === 1 || isShown(path) || (path[0] === 'models' && path.length === 3)
+
+/** The file's lines as a page may show them: comments and the values of other settings are dots. */
+export function shownText(text: string): string {
+  const isVisible = new Uint8Array(text.length)
+  const isWord = new Uint8Array(text.length)
+  const mark = (node: unknown, isOpen: boolean) => {
+    const [start, end] = isScalar(node) && node.range ? node.range : [0, 0]
+    isWord.fill(1, start, end)
+    if (isOpen) isVisible.fill(1, start, end)
+  }
+  const walk = (node: unknown, path: ConfigPath): void => {
+    if (isMap(node))
+      for (const { key, value } of node.items) {
+        const inside = [...path, isScalar(key) ? String(key.value) : '']
+        mark(key, isNameShown(inside))
+        walk(value, inside)
+      }
+    else if (isSeq(node)) for (const [index, item] of node.items.entries()) walk(item, [...path, index])
+    else mark(node, isShown(path))
+  }
+  walk(parseDocument(text).contents, [])
+  let isComment = false
+  for (let at = 0; at < text.length; at++) {
+    const sign = text[at] ?? ''
+    if (sign === '\n' || sign === '\r') isComment = false
+    else if (!isWord[at] && sign === '#') isComment = true
+    if (sign === '\n' || sign === '\r' || (!isWord[at] && !isComment && /[\s{}[\],:-]/.test(sign))) isVisible[at] = 1
+  }
+  return withDots(text, isVisible)
+}
+
+function withDots(text: string, isVisible: Uint8Array): string {
+  let shown = ''
+  for (let at = 0; at < text.length; at++) {
+    if (isVisible[at]) shown += text[at]
+    else if (isVisible[at - 1] !== 0 || at === 0) shown += '…'
+  }
+  return shown
+}
