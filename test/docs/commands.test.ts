@@ -1,5 +1,7 @@
 /** The commands and programs that documents show: the commands have these words and flags, and the programs these names. */
 import { globSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseSync } from 'rolldown/utils'
 import { describe, expect, test } from 'vitest'
@@ -11,6 +13,7 @@ import * as contract from '#contract/index.ts'
 import { listing } from '#mcp/listing.generated.ts'
 import * as service from '#service/index.ts'
 import * as toolkit from '#toolkit/index.ts'
+import { runCommand } from '../cli/run-command.ts'
 import { blocksOf, commandsOf, root } from './pages.ts'
 
 const documents = globSync(['README.md', 'CONTRIBUTING.md', 'docs/**/*.md', 'examples/README.md'], { cwd: root })
@@ -90,6 +93,25 @@ test('each script of npm in documents is in package.json', () => {
   )
   expect(named.length).toBeGreaterThan(20)
   expect(named.filter(({ name }) => scripts[name] === undefined)).toEqual([])
+})
+
+test('parts of farebox.yaml in documents are settings of it', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'farebox-settings-'))
+  const rest = `publicUrl: http://127.0.0.1:8402
+models: [{ id: m, type: text, contextTokens: 1024, price: { inputPerMillionUsd: 1, outputPerMillionUsd: 1 }, upstreams: [{ engine: demo }] }]
+`
+  const check = async (text: string) => {
+    await writeFile(join(folder, 'farebox.yaml'), rest + text)
+    return (await runCommand(['serve', '--check', '--config', join(folder, 'farebox.yaml')])).stderr
+  }
+  try {
+    const parts = documents.flatMap(place => blocksOf(place).filter(({ language }) => language === 'yaml'))
+    expect(parts.length).toBeGreaterThan(0)
+    for (const { text } of parts) expect(await check(text)).toBe('')
+    expect(await check('trustedProxy: [10.0.0.0/8]')).toMatch(/trustedProxy: Unknown setting/)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
 })
 
 describe('programs in documents', () => {
