@@ -199,6 +199,11 @@ test('an agent: a program calls a model, and its wallet pays', {
   tags: ['linux', 'curl'],
 }, async () => {
   const text = await follow('docs/start/agent.md')
+  // The program of the README runs in the same folder.
+  const [program] = blocksOf('README.md').filter(({ language }) => language === 'js')
+  await writeFile(join(folder, 'readme.mjs'), `${program?.text}\nawait agent.close()\n`)
+  await type('npx node readme.mjs')
+  expect(recording.at(-1)).toMatch(/This is demo-chat[\s\S]* 0\.0000\d+$/)
   expect(text).toMatch(/It costs at most 0\.\d+ USD\./)
   expect(text).toContain('This is demo-chat')
   expect(text).toMatch(/It cost 0\.\d+ USD; 4\.99\d* USD of credit is left\./)
