@@ -54,9 +54,22 @@ test('figures of all pages are those of the ledger', async () => {
     expect(BigInt(chargedUsd.replace('.', ''))).toBe(sum)
   expect(overview.totals.requests).toBe(1)
   expect(page.customer.balanceUsd).toBe(entries.rows[0]?.balanceAfterUsd)
+  const usage = await ask<{ totals: { chargedUsd: string } }>('operator/usage', { by: ['customer', 'model', 'day'] })
+  expect(BigInt(usage.totals.chargedUsd.replace('.', ''))).toBe(sum)
+  expect(await sumOfFile('usage', { by: ['customer', 'model', 'day'] }, 'chargedUsd')).toBe(sum)
+  expect(await sumOfFile('entries', { customer, kind: 'CHARGE' }, 'amountUsd')).toBe(-sum)
   const live = await ask<LiveFigures>('live')
   expect(live).toMatchObject({ requests: 1, failed: 0, refused: 0 })
 })
+
+/** Of a column of a CSV file, in micro-USD. */
+async function sumOfFile(name: string, filter: object, column: string): Promise<bigint> {
+  const text = await (await opened.act(`/api/operator/${name}.csv`, filter, owner)).text()
+  const [head = '', ...lines] = text.trimEnd().split('\r\n')
+  const at = head.split(',').indexOf(column)
+  expect([name, at >= 0, lines.length > 0]).toEqual([name, true, true])
+  return lines.reduce((sum, line) => sum + BigInt((line.split(',')[at] ?? '').replace('.', '')), 0n)
+}
 
 test('one request: its entries, model, times and receipt; one that failed is not in the ledger', async () => {
   const customer = await aCustomer()
