@@ -45,7 +45,16 @@ const actNames = [
     'customer.suspend',
     'customer.resume',
   ],
-  ...['customer.limit', 'job.refund', 'limit.unblock', 'key.create', 'key.budget', 'key.revoke', 'ledger.reopen'],
+  ...[
+    'customer.limit',
+    'job.refund',
+    'limit.unblock',
+    'settings.change',
+    'key.create',
+    'key.budget',
+    'key.revoke',
+    'ledger.reopen',
+  ],
 ]
 
 /** The audit log. */

@@ -168,7 +168,6 @@ export type OperatorAct =
   | 'job.refund'
   | 'limit.unblock'
   | 'settings.change'
-  | 'model.try'
   | 'key.create'
   | 'key.budget'
   | 'key.revoke'
