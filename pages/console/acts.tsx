@@ -6,7 +6,7 @@ import type { ActView } from './wire.ts'
 const columns: readonly Column<ActView>[] = [
   { name: 'Time', show: ({ atMs }) => <Time atMs={atMs} /> },
   { name: 'Who', show: ({ actor }) => actor },
-  { name: 'Act', show: ({ act }) => act },
+  { name: 'Action', show: ({ act }) => act },
   {
     name: 'Customer',
     show: ({ customer, name }) => (customer === null ? '–' : <CustomerLink customer={customer} name={name} />),
@@ -26,7 +26,7 @@ export function ActTable({ acts }: { acts: readonly ActView[] }): JSX.Element {
   const own = columns.filter(({ name }) => name !== 'Customer')
   return (
     <Table
-      caption="Acts of operators"
+      caption="Actions of operators"
       columns={own}
       rows={acts}
       keyOf={({ number }) => `${number}`}
@@ -62,17 +62,17 @@ export function ActsPage(): JSX.Element {
   return (
     <>
       <p class="controls">
-        <Choice label="Act" name="act" values={actNames} />
+        <Choice label="Action" name="act" values={actNames} />
         <Search label="Who" name="actor" placeholder="console: ada" />
         <Search label="Customer" name="customer" placeholder="id, name or wallet" />
       </p>
       <List
         name="acts"
-        caption="Acts of operators"
+        caption="Actions of operators"
         filter={filterOf('act', 'actor', 'customer')}
         columns={columns}
         keyOf={({ number }) => `${number}`}
-        empty="Nothing was done."
+        empty="No actions."
       />
     </>
   )

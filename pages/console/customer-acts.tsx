@@ -70,7 +70,7 @@ function ActDialog({ name, customer, done, close }: ActDialogProps): JSX.Element
     const answer = (await act(`customer.${name}`, inputs[name])) as { refundedUsd?: string; balanceUsd?: string }
     said.value = `${words[name]}: done for ${titleOf(customer)}.${
       answer.balanceUsd ? ` The balance is ${money(answer.balanceUsd)}.` : ''
-    }${answer.refundedUsd ? ` ${money(answer.refundedUsd)} went back.` : ''}`
+    }${answer.refundedUsd ? ` ${money(answer.refundedUsd)} was returned.` : ''}`
     await done()
   }
   const isWhyNeeded = ['credit', 'refund', 'suspend'].includes(name)

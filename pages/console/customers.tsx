@@ -40,7 +40,7 @@ export function CustomersPage(): JSX.Element {
         filter={filterOf('search', 'state', 'sort', 'order')}
         columns={columns}
         keyOf={({ customer }) => customer}
-        empty="No customer is found."
+        empty="No customers found."
       />
       {isNew.value && (
         <DialogForm
@@ -63,7 +63,9 @@ export function CustomersPage(): JSX.Element {
           <label>
             Note <input name="note" maxLength={500} />
           </label>
-          <p class="quiet">No key is made; credit the customer, then make one with `farebox keys create --account`.</p>
+          <p class="quiet">
+            This creates no API key. Credit the customer, then create a key with `farebox keys create --account`.
+          </p>
         </DialogForm>
       )}
     </>

@@ -27,7 +27,7 @@ export function JobsPage(): JSX.Element {
     { name: 'Charged', isNumber: true, show: ({ chargedUsd }) => money(chargedUsd) },
     { name: 'Job', show: ({ job, request }) => <RequestLink request={request} name={job} /> },
     {
-      name: 'Act',
+      name: 'Action',
       show: row =>
         may('support') && !row.isRefunded ? (
           <button type="button" aria-label={`Refund job ${row.job}`} onClick={() => (refunded.value = row)}>
@@ -52,7 +52,7 @@ export function JobsPage(): JSX.Element {
         filter={filterOf('state', 'customer', 'model')}
         columns={columns}
         keyOf={row => row.job}
-        empty="No job is found."
+        empty="No jobs found."
       />
       {job && (
         <DialogForm
@@ -63,12 +63,12 @@ export function JobsPage(): JSX.Element {
             const answer = (await act('job.refund', { job: job.job, reason: String(form.get('reason') ?? '') })) as {
               refundedUsd: string
             }
-            said.value = `${money(answer.refundedUsd)} went back for job ${job.job}.`
+            said.value = `${money(answer.refundedUsd)} was returned for job ${job.job}.`
           }}
         >
           <p>
-            {money(job.chargedUsd)} go back to the customer.
-            {job.state === 'queued' || job.state === 'running' ? ' The job is ended, and delivers nothing.' : ''}
+            {money(job.chargedUsd)} will be returned to the customer.
+            {job.state === 'queued' || job.state === 'running' ? ' The job ends and delivers nothing.' : ''}
           </p>
           <label>
             Reason <input name="reason" required maxLength={500} />

@@ -67,7 +67,7 @@ export function LedgerPage(): JSX.Element {
         filter={filterOf(...filters)}
         columns={columns}
         keyOf={({ number }) => `${number}`}
-        empty="No entry is found."
+        empty="No entries found."
       />
     </>
   )

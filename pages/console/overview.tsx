@@ -75,7 +75,7 @@ function Figures({ overview }: { overview: Overview }): JSX.Element {
             {atRisk.stuckPayments > 0 ? (
               <a href="/payments?stage=stuck">{money(atRisk.stuckPaymentsUsd)}: what to do</a>
             ) : (
-              'none has waited for an hour'
+              'none pending for more than an hour'
             )}
           </p>
         </div>
@@ -182,7 +182,7 @@ function LiveSection(): JSX.Element {
         <Figure
           name="Failed"
           value={count(shown.failed)}
-          note={`${count(shown.refused)} refused for a fault of their caller`}
+          note={`${count(shown.refused)} refused because of an error of the caller`}
         />
         <Figure name="Half within" value={milliseconds(shown.p50Ms)} note="to the last byte (p50)" />
         <Figure name="95 of 100 within" value={milliseconds(shown.p95Ms)} note="to the last byte (p95)" />
@@ -234,8 +234,8 @@ function Times({ live }: { live: LiveFigures }): JSX.Element {
 
 /** Says which processes the figures cover; each has only the requests that it answered. */
 export function processesInWords({ answered, of }: LiveFigures['processes']): string {
-  if (of === 1) return 'Of this process, since it was started at most; each worker of several has its own.'
-  return answered === of ? `Of all ${of} workers.` : `Of ${answered} of ${of} workers; the others did not answer.`
+  if (of === 1) return 'For this process only, and only since it started; with several workers, each has its own.'
+  return answered === of ? `For all ${of} workers.` : `For ${answered} of ${of} workers; the others did not answer.`
 }
 
 const timeColumns = <Row extends TimedRow>(): readonly Column<Row>[] => [

@@ -7,14 +7,17 @@ const isPossible = (): boolean =>
 /** Asks an authenticator, and turns the browser's errors into sentences. */
 async function asked(ask: () => Promise<Credential | null>): Promise<unknown> {
   if (!isPossible())
-    throw new RefusedError(0, { happened: 'This browser knows no passkeys.', next: 'Use a newer one, or a link.' })
+    throw new RefusedError(0, {
+      happened: 'This browser does not support passkeys.',
+      next: 'Use a newer browser, or a link.',
+    })
   try {
     const credential = await ask()
     if (credential instanceof PublicKeyCredential) return credential.toJSON()
   } catch (error) {
     if (error instanceof DOMException && error.name === 'InvalidStateError')
       throw new RefusedError(0, {
-        happened: 'This device has a passkey of yours already.',
+        happened: 'This device already has one of your passkeys.',
         next: 'Use another device.',
       })
   }

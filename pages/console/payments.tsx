@@ -67,7 +67,7 @@ export function PaymentsPage(): JSX.Element {
         filter={filterOf('stage', 'payer', 'transaction')}
         columns={columns}
         keyOf={({ payment }) => payment}
-        empty="No payment is found."
+        empty="No payments found."
       />
     </>
   )

@@ -44,15 +44,15 @@ function OpenDialog({ done }: { done(isProven: boolean): void }): JSX.Element {
     if (!passkey)
       throw new RefusedError(0, {
         happened: 'You have no passkey at this address.',
-        next: 'Open a new link from `farebox console` in this browser, then do it again.',
+        next: 'Open a new link from `farebox console` in this browser, then try again.',
       })
     await postJson<Told>('/api/prove', { credential: await signWith(passkey) })
     isProven.value = true
   }
   const hasNone = ways.value !== null && ways.value.passkey === null
   return (
-    <DialogForm title="Is it still you?" action="Confirm" submit={submit} close={close}>
-      <p>This act needs a proof of the last five minutes.</p>
+    <DialogForm title="Confirm that it is you" action="Confirm" submit={submit} close={close}>
+      <p>This action needs a confirmation from the last five minutes.</p>
       {hasNone && (
         <p>
           You have no passkey at this address: open a new link from <code>farebox console</code> in this browser, then

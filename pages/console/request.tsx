@@ -43,7 +43,9 @@ export function OneRequestPage(): JSX.Element {
 function Money({ of, done }: { of: RequestView; done(): Promise<void> }): JSX.Element {
   const { customer, name, model, hold } = of
   if (customer === null)
-    return <p>The ledger has nothing of it: it failed before anything was held, or no request has this id.</p>
+    return (
+      <p>The ledger has no entries for this request. It failed before anything was held, or no request has this id.</p>
+    )
   return (
     <>
       <p>
@@ -56,7 +58,7 @@ function Money({ of, done }: { of: RequestView; done(): Promise<void> }): JSX.El
         <Figure
           name="On hold"
           value={money(hold?.heldUsd ?? '0.000000')}
-          note={hold ? 'it has not ended' : 'nothing of it is open'}
+          note={hold ? 'it has not ended' : 'nothing on hold'}
         />
       </div>
       <Acts of={of} customer={customer} done={done} />
@@ -107,11 +109,11 @@ function Acts({ of, customer, done }: ActsProps): JSX.Element {
           submit={async form => {
             const reason = String(form.get('reason') ?? '')
             const answer = (await act('customer.refund', { request: of.request, reason })) as { refundedUsd: string }
-            said.value = `${money(answer.refundedUsd)} went back for request ${of.request}.`
+            said.value = `${money(answer.refundedUsd)} was returned for request ${of.request}.`
             await done()
           }}
         >
-          <p>{money(of.chargedUsd)} go back to the customer.</p>
+          <p>{money(of.chargedUsd)} will be returned to the customer.</p>
           <label>
             Reason <input name="reason" required maxLength={500} />
           </label>
@@ -126,7 +128,7 @@ function Receipt({ receipt: { charge, refund } }: { receipt: SignedReceipt }): J
   return (
     <section aria-labelledby="receipt-title">
       <h2 id="receipt-title">Receipt</h2>
-      <p class="quiet">A signed token, the same that the customer gets; the service’s keys check it.</p>
+      <p class="quiet">The signed token that the customer gets; it can be verified with the service’s public keys.</p>
       <CopyText text={charge} what="the receipt of the charge" />
       {refund && <CopyText text={refund} what="the receipt of the refund" />}
     </section>
@@ -138,10 +140,10 @@ function Times({ recent }: { recent: Recent | null }): JSX.Element {
   const request = recent?.request ?? null
   return (
     <>
-      <h2>How it went</h2>
+      <h2>Details</h2>
       {request === null ? (
         <p class="quiet">
-          A process keeps this only of its own latest requests, until it is started again; the log has the rest.
+          A process keeps these details only for its own latest requests, until it restarts. The log has the rest.
         </p>
       ) : (
         <Table

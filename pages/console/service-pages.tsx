@@ -21,7 +21,7 @@ export function ModelsPage(): JSX.Element {
   return (
     <>
       <RefusedNote refused={models.problem.value} />
-      <p class="quiet">Figures of this process, since it started or since its upstreams changed.</p>
+      <p class="quiet">Figures for this process, since it started or its upstreams changed.</p>
       <Table
         caption="Models and their engines"
         columns={[
@@ -69,7 +69,7 @@ export function LimitsPage(): JSX.Element {
           { name: 'Caller', show: row => <code>{row.subject}</code> },
           { name: 'Until', show: ({ untilMs }) => <Time atMs={untilMs} /> },
           {
-            name: 'Act',
+            name: 'Action',
             show: row =>
               may('support') ? (
                 <button

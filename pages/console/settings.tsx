@@ -23,7 +23,7 @@ function Settings(): JSX.Element {
       <RefusedNote refused={settings.problem.value} />
       <p class={faults.length > 0 ? 'refused' : undefined} role="status">
         {faults.length > 0
-          ? 'farebox.yaml has faults; the service keeps its settings, and would not start again.'
+          ? 'farebox.yaml has errors. The service keeps its current settings, but would not start again.'
           : 'farebox.yaml is valid.'}
       </p>
       {edits?.isLoaded === false && (
@@ -32,7 +32,7 @@ function Settings(): JSX.Element {
         </p>
       )}
       {waitForRestart.length > 0 && (
-        <p>Edited since the start, and waiting for a restart: {waitForRestart.join(', ')}.</p>
+        <p>Edited, and taking effect after a restart: {waitForRestart.join(', ')}.</p>
       )}
       {faults.length > 0 && (
         <Table

@@ -52,8 +52,8 @@ export function SignInPage({ why }: { why: Refused | null }): JSX.Element {
       )}
       {seen?.passkeysAt && (
         <p>
-          Passkeys work at <a href={seen.passkeysAt}>{seen.passkeysAt}</a>: browsers allow none for an address in
-          numbers.
+          Passkeys work at <a href={seen.passkeysAt}>{seen.passkeysAt}</a>, because browsers do not allow them for an IP
+          address.
         </p>
       )}
       <p class="quiet">

@@ -38,13 +38,13 @@ export function YourSignInPage(): JSX.Element {
       <h2 class="title">Passkeys</h2>
       <p>
         {seen.passkeys.length > 0
-          ? 'They sign you in without a terminal, and prove that it is you before acts that cannot be taken back.'
+          ? 'They sign you in without a terminal, and confirm actions that cannot be undone.'
           : 'A passkey signs you in again without a terminal.'}
       </p>
       <Passkeys passkeys={seen.passkeys} remove={passkey => (open.value = passkey)} />
       {seen.passkeyHost === null ? (
         <p class="quiet">
-          Browsers allow no passkey for an address in numbers.
+          Browsers do not allow passkeys for an IP address.
           {seen.passkeysAt && (
             <>
               {' '}
@@ -82,7 +82,7 @@ function PasskeyDialog({ open, host, tell, close }: PasskeyDialogProps): JSX.Ele
         close={close}
         submit={() => tell('remove-passkey', { id: open.id })}
       >
-        <p>It will sign you in no more. Sessions go on.</p>
+        <p>It will no longer sign you in. Current sessions continue.</p>
       </DialogForm>
     )
   const add = async (form: FormData) => {
@@ -115,7 +115,7 @@ function Passkeys({
         { name: 'Added', show: ({ addedAtMs }) => <Time atMs={addedAtMs} /> },
         { name: 'Last use', show: ({ usedAtMs }) => (usedAtMs === null ? '–' : <Time atMs={usedAtMs} />) },
         {
-          name: 'Act',
+          name: 'Action',
           show: passkey => (
             <button type="button" aria-label={`Remove ${passkey.label}`} onClick={() => remove(passkey)}>
               Remove
@@ -153,7 +153,7 @@ function Sessions({
         { name: 'Since', show: ({ beganAtMs }) => <Time atMs={beganAtMs} /> },
         { name: 'Last use', show: ({ usedAtMs }) => <Time atMs={usedAtMs} /> },
         {
-          name: 'Act',
+          name: 'Action',
           show: session => (
             <button
               type="button"

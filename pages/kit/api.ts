@@ -25,7 +25,7 @@ let key = ''
 
 /** The message when the server does not answer; by default the one for a server on this machine. */
 let gone: Refused = {
-  happened: 'The server of this page has ended.',
+  happened: 'The server of this page has stopped.',
   next: 'Open the page again from the terminal.',
 }
 

@@ -15,7 +15,7 @@ export function CopyText({ text, what }: { text: string; what: string }): JSX.El
   const copy = async () => {
     said.value = await navigator.clipboard.writeText(text).then(
       () => 'Copied.',
-      () => 'The browser allows no copying here: select the text.',
+      () => 'The browser does not allow copying here. Select the text instead.',
     )
   }
   return (

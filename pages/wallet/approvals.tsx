@@ -157,7 +157,7 @@ function AskedImage({ file, path }: { file: AskedFileView; path: string }): JSX.
       <figcaption class="quiet">
         {name}
         {file.bytes === null ? '' : ` (${fileSize(file.bytes)})`}
-        {file.isFile ? '' : '. It is no file of this machine, so it cannot be shown here.'} {why.value}
+        {file.isFile ? '' : '. It is not a file on this machine, so it cannot be shown here.'} {why.value}
       </figcaption>
     </figure>
   )

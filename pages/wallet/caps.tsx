@@ -50,15 +50,15 @@ export function Caps({ wallet, data }: { wallet: WalletState; data: WalletData }
         {wallet.moreFromMs !== null && <> More from {utcTime(wallet.moreFromMs)} on, up to the cap of all payments.</>}
       </p>
       <Table
-        caption="Caps and what they leave"
+        caption="Caps and remaining amounts"
         columns={columns}
         rows={wallet.caps}
         keyOf={({ name }) => name}
         empty=""
       />
       <p class="quiet">
-        As set for this terminal. The settings of an assistant may set others; a cap that is lowered here holds for
-        every program that uses this wallet’s folder.
+        These are the settings of this terminal; an assistant may have others. A cap that you lower here applies to
+        everything that uses this wallet’s folder.
       </p>
       {lowered.value && (
         <LowerCap

@@ -52,7 +52,7 @@ const meanings: Readonly<Record<string, string>> = {
   verified: 'signed by a known key, and matches the call',
   differs: 'signed by a known key, but does not match the call',
   unverified: 'not signed by a known key',
-  unchecked: 'the service’s keys were not read yet',
+  unchecked: 'the service’s keys have not been fetched yet',
   unsigned: 'the service sent no receipt',
   confirmed: 'credited by the service',
   unknown: 'no answer yet',

@@ -126,7 +126,7 @@ function Confirm({ plan, wallet, data, close }: ConfirmProps): JSX.Element {
         <strong>A transfer cannot be undone.</strong>
       </p>
       <label>
-        The last {plan.lastCharacters} characters of the address it goes to
+        The last {plan.lastCharacters} characters of the recipient’s address
         <input type="text" name="ending" autocomplete="off" spellcheck={false} required />
       </label>
       {wallet.needsPassphrase && <PassphraseField />}

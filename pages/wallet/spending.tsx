@@ -53,7 +53,7 @@ function Report({ spending }: { spending: Spending }): JSX.Element {
       <p>
         <strong>{usd(total)}</strong> charged in {count(charges)} {charges === 1 ? 'call' : 'calls'}, less refunds.{' '}
         <strong>{usd(paid)}</strong> paid to the service as credit.
-        {unknown > 0 && ` ${count(unknown)} more have no known amount and are in no sum.`}
+        {unknown > 0 && ` ${count(unknown)} more have no known amount, and are not included.`}
         {isPartial && ' Older charges of these days are no longer kept.'}
       </p>
       <DayChart bars={byDay.map(({ day, spent }) => ({ name: day, amount: spent }))} label="Charged each UTC day" />

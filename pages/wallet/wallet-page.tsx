@@ -72,7 +72,7 @@ const sections = [
 function Attention({ sentences }: { sentences: readonly string[] }): JSX.Element | null {
   if (sentences.length === 0) return null
   return (
-    <section class="card attention" aria-label="Needs a look">
+    <section class="card attention" aria-label="Needs attention">
       {sentences.map(sentence => (
         <p key={sentence}>
           <Words text={sentence} />

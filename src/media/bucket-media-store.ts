@@ -140,7 +140,7 @@ export class BucketMediaStore implements MediaStore {
       } catch (error) {
         signal?.throwIfAborted()
         if (++broken > resumes || (error instanceof BucketError && !isTransient(error))) throw error
-        this.#around.log.warn({ object: name, fromByte: start }, 'The bucket broke a download off; it is resumed.')
+        this.#around.log.warn({ object: name, fromByte: start }, 'The bucket interrupted a download; it is resumed.')
         await sleep(resumeMs, undefined, signal ? { signal } : {})
       }
     }

@@ -88,7 +88,7 @@ export async function setLifecycle(bucket: Bucket, prefix: string, log: Log): Pr
     if (!(error instanceof BucketError)) throw error
     log.info(
       { bucket: bucket.place, status: error.status },
-      'The bucket takes no lifecycle rule; the service alone expires media.',
+      'The bucket accepts no lifecycle rule, so only the service expires media.',
     )
   }
 }

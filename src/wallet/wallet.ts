@@ -169,7 +169,7 @@ async function signIn(key: WalletKey, policy: Policy, url: string, nowMs: number
 function noRail(): never {
   throw new WalletRefusal({
     rule: 'network',
-    sentence: 'The settings leave no chain on which this wallet may act.',
+    sentence: 'The settings allow no chain that this wallet can use.',
     nextStep: 'Check `networks` in policy.json.',
   })
 }

@@ -319,8 +319,8 @@ test.each([
   [editImage, { ...asked, prompt: 'a red sky', x: 1 }, 'An edited image by the default model', 'a red sky'],
   [createTranscription, { model: 'asr-0', file: file() }, 'A transcript by asr-0', null],
   [createTextParser, { file: file(), x: 1 }, 'The text of a document', null],
-  [webSearch, { query: 'fares', x: 1 }, 'A search of the web', 'fares'],
-  [webScrape, { url: 'https://key@a.example/page?key=1', x: 1 }, 'A page of the web', 'a.example/page'],
+  [webSearch, { query: 'fares', x: 1 }, 'A web search', 'fares'],
+  [webScrape, { url: 'https://key@a.example/page?key=1', x: 1 }, 'A web page', 'a.example/page'],
   [queueAudio, { model: 'music-0', prompt: 'a waltz', x: 1 }, 'Music by music-0', 'a waltz'],
   [createSpeech, { model: 'tts-0', input: 'Hi', x: 1 }, 'Speech by tts-0', 'Hi'],
   [

@@ -220,7 +220,7 @@ test.each([
   const shown = await Promise.all(
     pages.map(({ press }, at) => press({ ...encrypted, place: places[at] ?? '', maxDayUsd: `${at + 3}` })),
   )
-  expect(shown.filter(({ text }) => text.includes('There is a wallet already'))).toHaveLength(1)
+  expect(shown.filter(({ text }) => text.includes('There is already a wallet'))).toHaveLength(1)
   expect(readdirSync(folder).filter(name => name.endsWith('wallet.json'))).toHaveLength(1)
   const statuses = await Promise.all(servers.map(({ status }) => status()))
   expect(new Set(statuses.map(({ address }) => address)).size).toBe(1)

@@ -19,10 +19,10 @@ const pages = [
   ['/ledger', 'Ledger', 'demo-chat'],
   ['/request?id=request-0-29-0', 'Request', 'Show the receipt'],
   ['/payments', 'Payments', 'unknown, stuck'],
-  ['/jobs', 'Jobs', 'No job is found.'],
+  ['/jobs', 'Jobs', 'No jobs found.'],
   ['/models', 'Models', 'demo-chat'],
   ['/limits', 'Limits', 'No caller is blocked.'],
-  ['/acts', 'Audit log', 'Nothing was done.'],
+  ['/acts', 'Audit log', 'No actions.'],
   ['/settings', 'Settings', 'farebox.yaml is valid.'],
   ['/your-sign-in', 'Your sign-in', 'You have no passkey yet.'],
 ] as const
@@ -227,7 +227,7 @@ withChromium('the console in a browser', browser => {
     const dialog = view.getByRole('dialog')
     await dialog.getByLabel('Reason').fill('It was wrong')
     await dialog.getByRole('button', { name: 'Refund' }).click()
-    await said(view, /went back for request/)
+    await said(view, /was returned for request/)
     await shows(view, 'REFUND')
     expect(await view.getByRole('button', { name: 'Refund' }).count()).toBe(0)
     await view.locator('main a[href^="/customer"]').first().click()

@@ -48,7 +48,7 @@ withChromium('the page that makes a wallet, in a browser', browser => {
       await view.getByRole('button', { name: /ask me before/ }).click()
       await expect
         .poll(() => view.getByRole('heading', { level: 1 }).innerText(), { timeout: 30_000 })
-        .toBe('Your wallet is made')
+        .toBe('Your wallet is ready')
       await expectNoFinding(view)
       const status = (await now()).context({ signal: new AbortController().signal, report: () => {} }).wallet.status()
       expect(await status).toMatchObject({ pays: 'wallet', caps: { perDay: 4_000_000n } })

@@ -256,7 +256,7 @@ describe('a backup', () => {
     const nothing = await runCommand(['backup', file, '--data', join(root, 'none')])
     expect([nothing.code, nothing.stderr]).toEqual([1, expect.stringMatching(/^There is no service in .+\. Start one/)])
     const unnamed = await runCommand(['backup'])
-    expect([unnamed.code, unnamed.stderr]).toEqual([2, expect.stringMatching(/^The new FILE is missing, /)])
+    expect([unnamed.code, unnamed.stderr]).toEqual([2, expect.stringMatching(/^FILE is missing; /)])
   })
 })
 

@@ -126,7 +126,7 @@ describe('where the service’s answer is lost', () => {
 
   test('a credit names the id with which it may be repeated', async () => {
     const { code, stderr } = await farebox('customers', 'credit', 'Ada', '--usd', '2', '--reason', 'a test')
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/not known.*`--id [\w-]{36}`/)])
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/unknown.*`--id [\w-]{36}`/)])
     const own = await farebox('customers', 'credit', 'Ada', '--usd', '2', '--reason', 'a test', '--id', 'mine')
     expect(own.stderr).toContain('`--id mine`')
   })
@@ -138,12 +138,12 @@ describe('where the service’s answer is lost', () => {
     [['keys', 'revoke', 'k']],
   ])('%j says to look at the log before it is repeated', async args => {
     const { code, stderr } = await farebox(...args)
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/not known.*customers log/)])
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/unknown.*customers log/)])
   })
 
   test('a question may just be asked again', async () => {
     const { stderr } = await farebox('customers', 'list')
-    expect(stderr).toMatch(/does not answer.*repeat/)
+    expect(stderr).toMatch(/does not answer.*try again/)
   })
 })
 
@@ -200,7 +200,7 @@ test('usage is printed for people, as CSV and as JSON, with the same figures', a
   const { stdout: table } = await typedInto(['usage', '--data', root], [], {}, { isShown: true })
   expect(table).toMatch(/^Day, UTC +Requests +Charged .* Granted$/m)
   expect(table).not.toContain('chargedUsd')
-  expect((await farebox('usage', '--by', 'week')).stderr).toContain('customer, model and day')
+  expect((await farebox('usage', '--by', 'week')).stderr).toContain('customer, model or day')
 })
 
 test('the folder is the one of the configuration, even of one that is not valid', async () => {

@@ -60,7 +60,7 @@ describe('a data folder that cannot be used is told in one sentence with the nex
     await writeFile(file, '')
     const { code, stderr } = await run([...args, '--data', file])
     expect([code, stderr]).toEqual([1, expect.stringMatching(oneSentence)])
-    expect(stderr).toContain('a folder is needed there')
+    expect(stderr).toContain('must be a folder')
   })
 
   test.each(rows)('%j below a file', async args => {

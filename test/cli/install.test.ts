@@ -259,14 +259,14 @@ test('a list of servers within one line of TOML is not edited', async () => {
 })
 
 test.each([
-  [['emacs'], /takes one of claude-code/],
+  [['emacs'], /the clients are claude-code/],
   [['--yes'], /client is missing/],
-  [['cursor', '--yes', '--print'], /give one of them/],
-  [['cursor', '--uninstall', '--yes', '--service', 'https://x.example/api/v1'], /takes no `--service`/],
-  [['cursor', '--uninstall', '--yes', '--set', 'FAREBOX_MAX_DAY_USD=1'], /takes no `--set`/],
+  [['cursor', '--yes', '--print'], /Choose one of `--yes` and `--print`/],
+  [['cursor', '--uninstall', '--yes', '--service', 'https://x.example/api/v1'], /cannot be combined with `--service`/],
+  [['cursor', '--uninstall', '--yes', '--set', 'FAREBOX_MAX_DAY_USD=1'], /cannot be combined with `--set`/],
   [['cursor', '--json'], /`--yes` or `--print`/],
-  [['cursor', '--local', '.farebox', '--data', 'x'], /leave `--service` and `--data` out/],
-  [['cursor', '--set', 'FAREBOX_WALLET_KEY=1'], /does not take FAREBOX_WALLET_KEY/],
+  [['cursor', '--local', '.farebox', '--data', 'x'], /leave out `--service` and `--data`/],
+  [['cursor', '--set', 'FAREBOX_WALLET_KEY=1'], /does not accept FAREBOX_WALLET_KEY/],
   [['cursor', '--set', 'FAREBOX_MAX_DAY_USD=much'], /FAREBOX_MAX_DAY_USD is `much`, which is not an amount/],
   [['cursor', '--service', 'https://me:secret@x.example'], /`--service` is not the address/],
 ])('%j is wrong usage', async (args, sentence) => {
@@ -278,7 +278,7 @@ test.each([
 
 test('the wallet is made in the conversation, or by a command for the same service and folder', async () => {
   const local = await run(['cursor', '--yes', '--service', 'http://127.0.0.1:9/api/v1'])
-  expect(local.stderr).toMatch(/a page on this machine makes one\.$/m)
+  expect(local.stderr).toMatch(/a page on this machine creates one\.$/m)
   const service = 'https://x.example/api/v1'
   const data = join(home, 'wallet')
   const { stderr } = await run(['codex', '--yes', '--service', service, '--data', data])

@@ -38,7 +38,7 @@ const asJson = async (...rest: [string[], (string[] | null)?, NodeJS.ProcessEnv?
 
 test('as lines, newest first, each with its sentence', async () => {
   expect((await receipts([])).stdout.trim().split('\n')).toEqual([
-    `2026-11-21T00:00:01.000Z  refused  5.00 USD  asset  ${origin}  =1+1  The wallet does not pay this offer of the service: it is for a token that is not allowed.`,
+    `2026-11-21T00:00:01.000Z  refused  5.00 USD  asset  ${origin}  =1+1  The wallet does not accept this offer of the service: it is for a token that is not allowed.`,
     `2026-11-21T00:00:00.000Z  refused  7.00 USD  max-payment  ${origin}  createChatCompletion  3 times  7.00 USD is more than the cap on one payment, 6.00 USD.`,
   ])
   expect((await run(['receipts', '--data', folder], null, env)).stdout).toBe('The wallet has not paid anything yet.\n')

@@ -63,7 +63,7 @@ function questionsContract(openStore: OpenTestStore): void {
     expect(next.howToApprove).toMatch(
       /approve ask_.*10 requests of the same kind were already pending.*the oldest was replaced/,
     )
-    const over = { state: 'expired', decidedBy: 'a newer question' }
+    const over = { state: 'expired', decidedBy: 'a newer request' }
     expect(await approvals.get(oldest.approvalId)).toMatchObject(over)
     const late = approvals.resolve(oldest.approvalId, { isApproved: true, by: 'dialogue' })
     await expect(late).rejects.toMatchObject({ rule: 'not-found' })
@@ -117,7 +117,7 @@ function questionsContract(openStore: OpenTestStore): void {
     expect(rows).toHaveLength(keptUnanswered + 11)
     expect(await approvals.get('old500')).toMatchObject({ state: 'expired' })
     expect(await approvals.get('old1')).toBeNull()
-    expect(await approvals.get(pushedOut.approvalId)).toMatchObject({ decidedBy: 'a newer question' })
+    expect(await approvals.get(pushedOut.approvalId)).toMatchObject({ decidedBy: 'a newer request' })
     expect(await approvals.get(answered.approvalId)).toMatchObject({ state: 'approved' })
   })
 }

@@ -74,7 +74,7 @@ export const wasForgotten = (): LostCall =>
     {
       happened: 'Its answer did not arrive within a day, and the request is no longer kept.',
       charged: 'unknown',
-      next: 'Look at wallet_receipts.',
+      next: 'Check wallet_receipts.',
     },
     true,
   )

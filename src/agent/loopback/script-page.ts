@@ -156,7 +156,7 @@ async function answer(page: ScriptPage, session: PageSession, request: Request, 
 
 function begin(session: PageSession, body: unknown, { over }: ScriptPage): Response {
   const begun = session.spend((body as { token?: unknown }).token)
-  if (!begun) return refused(410, 'This link was already used, or is too old.', over)
+  if (!begun) return refused(410, 'This link was already used, or has expired.', over)
   const response = sendJson(200, { key: begun.key })
   response.headers.set('set-cookie', `${cookieName}=${begun.cookie}; HttpOnly; SameSite=Strict; Path=${apiPath}`)
   return response

@@ -66,8 +66,8 @@ const onePiece =
     amountMicroUsd: hasOtherMembers(call as object, shape) ? null : microUsd(augmentMicroUsd),
   })
 
-const priceSearch = onePiece('A search of the web', WebSearchRequest)
-const priceScrape = onePiece('A page of the web', WebScrapeRequest)
+const priceSearch = onePiece('A web search', WebSearchRequest)
+const priceScrape = onePiece('A web page', WebScrapeRequest)
 const priceDocument = onePiece('The text of a document', TextParserRequest)
 const priceVideoTranscript = onePiece('The transcript of a video', VideoTranscriptionRequest)
 

@@ -47,7 +47,7 @@ export const priceUpscale: Pricer = async ({ models }, call) => {
 
 /** Between two and four times the size, the price is that of four. */
 const atTheDearerPrice = (scale: number): string =>
-  scale > 2 && scale < 4 ? `, ${scale} times the size at the price of 4` : ''
+  scale > 2 && scale < 4 ? `, ${scale} times the size, which costs as much as 4 times` : ''
 
 export const priceBackground: Pricer = async ({ models }, call) => {
   const body = call as Partial<BackgroundRemoveImageRequest>

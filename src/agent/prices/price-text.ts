@@ -145,7 +145,7 @@ export const priceResponse: Pricer = async ({ models }, call) => {
 export const priceEmbedding: Pricer = async ({ models }, call) => {
   const body = call as EmbeddingRequest
   return {
-    what: `Vectors by ${shownModel(body.model)}`,
+    what: `Embeddings by ${shownModel(body.model)}`,
     amountMicroUsd: await mostOfAsked(models, 'embedding', body.model, (record, all) =>
       embeddingBound(record, body, all),
     ),

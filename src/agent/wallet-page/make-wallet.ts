@@ -104,7 +104,7 @@ export async function makeWallet(
       agent.records,
       ms => agent.pause(ms, new AbortController().signal),
       async () => {
-        if ((await desk.addresses()).length > 0) throw refusal('There is a wallet already', 'Go back to your assistant')
+        if ((await desk.addresses()).length > 0) throw refusal('There is already a wallet', 'Go back to your assistant')
         const addresses = await newKeys(desk, plan, choice, narrowed)
         const by = `page, ${userName()}`
         for (const payee of plan.payees) await desk.pin(payee, by)

@@ -85,7 +85,7 @@ function reading({ desk, place, holdings, sends, outputFolders }: WalletPageOpti
 const noImage = (): WalletRefusal =>
   new WalletRefusal({
     rule: 'not-found',
-    sentence: 'The file is not an image, is elsewhere, or has changed since the call was asked about.',
+    sentence: 'The file is not an image, was moved, or has changed since the request.',
     nextStep: 'If you are not sure what it shows, deny the request.',
   })
 
@@ -141,7 +141,7 @@ function deciding({ desk, place, by, ...rest }: WalletPageOptions): Record<keyof
       if (typeof name !== 'string' || typeof usd !== 'string') throw wrongForm()
       const cap = desk.lowerCap(name, usd.trim())
       return {
-        said: `The cap ${cap.of} is ${formatUsd(cap.amountMicroUsd)} USD. A running \`farebox mcp\` uses it from its next call on, any other process when it starts again.`,
+        said: `The cap ${cap.of} is ${formatUsd(cap.amountMicroUsd)} USD. A running \`farebox mcp\` uses it from its next call on; other processes need a restart.`,
       }
     },
     async 'POST /api/stop'(): Promise<Told> {

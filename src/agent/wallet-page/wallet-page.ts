@@ -100,8 +100,8 @@ class MakingPage implements BrowserPage {
     this.#plan = plan
     this.#ports = ports
     this.asks = plan
-      ? `Make a wallet that pays ${plan.service} for this? The page on this machine shows whom it may pay, and its caps. No key and no passphrase passes through this conversation.`
-      : `Open the wallet ${agent.lockedWallet}? The page on this machine takes its passphrase, which does not pass through this conversation.`
+      ? `Create a wallet that pays ${plan.service} for this? A page on this machine shows the addresses that it may pay, and its caps. Keys and passphrases do not pass through this conversation.`
+      : `Unlock the wallet ${agent.lockedWallet}? Enter its passphrase on a page on this machine; it does not pass through this conversation.`
     this.done = new Promise(resolve => {
       this.#finish = () => {
         this.isDone = true
@@ -257,14 +257,14 @@ function madeHtml({ addresses, plan, held, notice, showing }: Made): string {
   const state = isFunded
     ? `It holds ${usdText(held)} USDC. Go back to your assistant; you can close this page.`
     : held === null
-      ? 'The chain cannot be seen from here. Go back to your assistant once the money is there.'
-      : `It holds ${usdText(held)} USDC. This page notices a deposit by itself.`
+      ? 'This page cannot see the chain. Go back to your assistant once the money has arrived.'
+      : `It holds ${usdText(held)} USDC. This page shows when a deposit arrives.`
   const ways = plan.payees.flatMap(({ network }) => {
     const address = addresses.find(each => network.startsWith(namespaceOf(each)))
     return address === undefined ? [] : [wayHtml({ address, network }, plan)]
   })
   return documentOf(
-    'Your wallet is made',
+    'Your wallet is ready',
     [
       noticeHtml(notice),
       `<p role="status">${escaped(state)}</p>`,

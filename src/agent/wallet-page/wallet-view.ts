@@ -62,7 +62,7 @@ export async function walletState(desk: OwnerWallet, place: WalletPlace, nowMs: 
 }
 
 const noWallet =
-  'There is no wallet in this folder yet: `farebox wallet create` makes one, or let your assistant offer it with the first paid call. With an API key none is needed.'
+  'There is no wallet in this folder yet. Create one with `farebox wallet create`, or let your assistant offer it at the first paid call. With an API key you don’t need a wallet.'
 
 const chainOf = (address: string): string => (namespaceOf(address) === 'eip155' ? 'Base' : 'Solana')
 

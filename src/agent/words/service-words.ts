@@ -4,7 +4,7 @@ import { withoutHidden } from '#toolkit/values/untrusted.ts'
 
 /** What a service's error means to the caller, and the next step, by kind. */
 export const serviceWords: Readonly<Record<string, readonly [string, string]>> = {
-  REQUEST_ID_NOT_FOUND: ['The service has no job with this id.', 'Look at job_list.'],
+  REQUEST_ID_NOT_FOUND: ['The service has no job with this id.', 'Check job_list.'],
   TOO_MANY_TOKENS: [
     'The prompt is longer than the model’s context.',
     'Shorten it, or choose a model with a larger context.',
@@ -38,7 +38,7 @@ export const serviceWords: Readonly<Record<string, readonly [string, string]>> =
     'The service’s operator has disabled API access for this account; nothing was taken.',
     'Ask the user to contact the operator. Do not top up again.',
   ],
-  X402_WALLET_MISMATCH: ['This belongs to another wallet.', 'Look at wallet_status.'],
+  X402_WALLET_MISMATCH: ['This belongs to another wallet.', 'Check wallet_status.'],
   MODEL_NOT_FOUND: ['The service has no model with this id.', 'models_find shows the ids.'],
   MODEL_GONE: ['The service has removed this model.', 'Choose another one with models_find.'],
   CHARACTER_NOT_FOUND: ['The service has no character with this slug.', 'characters_find shows the slugs.'],

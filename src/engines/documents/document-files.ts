@@ -29,7 +29,7 @@ export function checkUnpacked(zip: Buffer): void {
     if (left < 0) throw new Error('It decompresses to too much data.')
     at += 46 + zip.readUInt16LE(at + 28) + zip.readUInt16LE(at + 30) + zip.readUInt16LE(at + 32)
   }
-  if (at !== end) throw new Error('Its directory does not end where it says.')
+  if (at !== end) throw new Error('Its directory does not end where it should.')
 }
 
 /**

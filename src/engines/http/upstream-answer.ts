@@ -120,7 +120,7 @@ export class UpstreamAnswer {
 
   /** Ends the exchange and closes its connection. */
   destroy(): void {
-    this.#breakOff(new Error('The answer was not read to its end.'))
+    this.#breakOff(new Error('The answer was not read completely.'))
   }
 
   /** Called by undici, like the other `on…` methods, when the request is written to its connection. */

@@ -60,7 +60,7 @@ async function checkUnknownAccounts(reader: AuditReader, findings: Findings): Pr
       WHERE account NOT IN (SELECT id FROM account) GROUP BY account`)
   for await (const { account, amount } of strangers) {
     findings.addDrift(amount)
-    findings.add('unknown_account', account, `${amount} micro-USD belong to ${account}, which is no account.`)
+    findings.add('unknown_account', account, `${amount} micro-USD belong to ${account}, which is not an account.`)
   }
 }
 
@@ -159,7 +159,7 @@ function tellFunding({ request, charged, written_off, staking }: RequestTotals, 
 function tellRefund(row: RequestTotals, findings: Findings): void {
   const { request, charged, written_off, staking, refunds, refunded, staking_back } = row
   const paid = `was charged ${charged - written_off} and refunded ${refunded} micro-USD in ${refunds} entries`
-  const told = `Request ${request} ${paid}; of staking credit ${staking} were used and ${staking_back} given back.`
+  const told = `Request ${request} ${paid}; of staking credit, ${staking} were used and ${staking_back} returned.`
   findings.add('refund_differs', request, told)
 }
 

@@ -85,11 +85,7 @@ async function readCredits(reader: AuditReader, findings: Findings): Promise<Map
     const payee = payeeOf(payload)
     if (!payee) {
       if (credited !== null)
-        findings.add(
-          'credit_without_transfer',
-          id,
-          `Payment ${id} was credited, and its row does not say whom it paid.`,
-        )
+        findings.add('credit_without_transfer', id, `Payment ${id} was credited, but its row does not name the payee.`)
       continue
     }
     const name = `${payee.network} ${payee.asset} ${payee.account}`

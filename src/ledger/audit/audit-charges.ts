@@ -89,7 +89,11 @@ export async function checkJobs(reader: AuditReader, findings: Findings): Promis
       AND EXISTS (SELECT 1 FROM entry WHERE ref = 'charge:' || job.request)
       AND NOT EXISTS (SELECT 1 FROM entry WHERE ref = 'refund:' || job.request)`)
   for await (const { id, request } of failed)
-    findings.add('failed_job_not_refunded', id, `Job ${id} failed, and the charge of its request ${request} stands.`)
+    findings.add(
+      'failed_job_not_refunded',
+      id,
+      `Job ${id} failed, but the charge of its request ${request} was not refunded.`,
+    )
   const refunded = reader.rows<{ id: string; state: string }>(`
     SELECT id, state FROM job WHERE state <> 'failed' AND NOT (state = 'deleted' AND failure IS NOT NULL)
       AND EXISTS (SELECT 1 FROM entry WHERE ref = 'refund:' || job.request)`)

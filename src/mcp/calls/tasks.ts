@@ -107,7 +107,7 @@ const unlessFault = <Result>(
   where: string,
   { mcpReq: { signal } }: ServerContext,
   run: () => Promise<Result>,
-): Promise<Result> => inOurWords(mcp, { where, signal, untouched: 'The task is as it was.', say: withoutCharge }, run)
+): Promise<Result> => inOurWords(mcp, { where, signal, untouched: 'The task is unchanged.', say: withoutCharge }, run)
 
 /** The task's result reports what was charged. */
 const withoutCharge = ({ happened, next }: FailureFacts): string => `${happened} ${next}`

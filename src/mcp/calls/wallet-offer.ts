@@ -27,7 +27,7 @@ export function asOffer(
 ): Record<string, InputRequest> {
   if (opensLinks(context, declared)) return { [KEY]: inputRequired.elicitUrl({ message: asks, url: link }) }
   const message = `${asks}\n\nOpen this link in a browser on this machine. It works once:\n${link}`
-  const done = { type: 'boolean' as const, title: 'I have made the wallet on that page.', default: false }
+  const done = { type: 'boolean' as const, title: 'I have created the wallet on that page.', default: false }
   return { [KEY]: inputRequired.elicit({ message, requestedSchema: { type: 'object', properties: { done } } }) }
 }
 
@@ -60,5 +60,5 @@ export async function waitForWallet(
 /** The call ended before the user was done. */
 export const stillOpen = (facts: FailureFacts): FailureFacts => ({
   ...facts,
-  next: 'The page on which the user makes the wallet is open in their browser. Wait until the user says that it is done, then repeat the call.',
+  next: 'The page on which the user creates the wallet is open in their browser. Wait until the user says that it is done, then repeat the call.',
 })

@@ -55,7 +55,7 @@ export class ConsoleDoor {
     // A name whose DNS points here is another origin to a browser, and not ours.
     const origin = this.#context.origins.find(each => new URL(each).host === host)
     if (origin === undefined)
-      return refused(403, 'The console has another address.', 'Open the link that `farebox console` prints.')
+      return refused(403, 'This is not the console’s address.', 'Open the link that `farebox console` prints.')
     const { pathname, searchParams: query } = new URL(request.url)
     if (!pathname.startsWith(apiPath)) return this.#sendFile(request, pathname)
     if (!isFromItself(request, this.#context.origins))
@@ -73,7 +73,7 @@ export class ConsoleDoor {
     const route = Object.hasOwn(this.#routes, name) ? this.#routes[name] : undefined
     if (!route) return refused(404, `There is no ${name}.`, 'Reload the page.')
     if (!mayUse(session.role, route))
-      return refused(403, `The role ${session.role} may not do this.`, `It needs ${route.role}.`)
+      return refused(403, `The role ${session.role} does not allow this.`, `It needs ${route.role}.`)
     const asked = { query, body, session, origin, address }
     if (await this.#lacksProof(route, asked)) return proofNeeded()
     const answered = await route.run(asked, this.#context)
@@ -81,7 +81,7 @@ export class ConsoleDoor {
   }
 
   async #sendFile(request: Request, pathname: string): Promise<Response> {
-    if (request.method !== 'GET') return refused(405, 'A page is only read.', 'Use GET.')
+    if (request.method !== 'GET') return refused(405, 'Pages can only be read.', 'Use GET.')
     this.#files ??= await consoleFiles()
     // The script handles the page's paths, so reloading one of them returns the page.
     const file = this.#files[pathname] ?? (/\.\w+$/.test(pathname) ? undefined : this.#files['/'])
@@ -97,7 +97,7 @@ export class ConsoleDoor {
     const begun = await this.#context.sessions.spend((body as { token?: unknown }).token)
     if (!begun) {
       this.#wrong.count(address, this.#now())
-      return refused(410, 'This link was already used, or is too old.', nextStep)
+      return refused(410, 'This link was already used, or has expired.', nextStep)
     }
     return this.#signedIn(request.headers.get('host') ?? '', begun)
   }
@@ -107,7 +107,7 @@ export class ConsoleDoor {
     if ('begun' in entered) return this.#signedIn(host, entered.begun)
     if ('waitMs' in entered) {
       const seconds = Math.ceil(entered.waitMs / 1_000)
-      return refused(429, 'Too many tries failed.', `Wait ${seconds} seconds, then try again.`, seconds)
+      return refused(429, 'There were too many failed attempts.', `Wait ${seconds} seconds, then try again.`, seconds)
     }
     const response = sendJson(200, entered.shown)
     const cookie = this.#cookie(host, entered.browser, 'browser')
@@ -171,7 +171,7 @@ function refused(status: number, happened: string, next: string, retryAfterSecon
 
 const proofNeeded = (): Response =>
   sendJson(403, {
-    happened: 'This needs a proof of the last five minutes that it is you.',
+    happened: 'This needs a confirmation from the last five minutes.',
     next: 'Confirm with your passkey, or open a new link from `farebox console`.',
     needs: 'proof',
   } satisfies Refused)

@@ -45,7 +45,7 @@ async function tried(
   if (typeof begun === 'number') return { waitMs: begun }
   const operator = await prove()
   const session = operator && (await sessions.begin(operator, how))
-  if (!session) throw new ConsoleRefusal(401, 'This did not sign you in.', `Try again, or: ${nextStep}`)
+  if (!session) throw new ConsoleRefusal(401, 'The sign-in failed.', `Try again, or: ${nextStep}`)
   await begun.right()
   return { begun: session }
 }

@@ -23,7 +23,7 @@ export const serviceRoutes: ConsoleRoutes = {
         return await receipts.of(textOf(body, 'customer'), textOf(body, 'request'))
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error
-        throw new ConsoleRefusal(404, 'The ledger has no receipt of this request.', 'Look at its entries.')
+        throw new ConsoleRefusal(404, 'The ledger has no receipt for this request.', 'See its entries.')
       }
     },
   },

@@ -10,7 +10,7 @@ const label = z.string().trim().min(1).max(60)
 function parsed<Shape extends z.ZodRawShape>(shape: Shape, body: object) {
   const read = z.object(shape).safeParse(body)
   if (read.success) return read.data
-  throw new ConsoleRefusal(400, 'What this page sent is invalid.', 'Reload the page.')
+  throw new ConsoleRefusal(400, 'The request of this page is invalid.', 'Reload the page.')
 }
 
 const placeHere = (origin: string, { origins }: RouteContext) => {
@@ -18,8 +18,8 @@ const placeHere = (origin: string, { origins }: RouteContext) => {
   if (here) return here
   throw new ConsoleRefusal(
     409,
-    'Browsers make no passkey for an address in numbers.',
-    elsewhere ? `Open the console at ${elsewhere}.` : 'Open the console by a host name.',
+    'Browsers do not allow passkeys for an IP address.',
+    elsewhere ? `Open the console at ${elsewhere}.` : 'Open the console at a host name.',
   )
 }
 
@@ -81,7 +81,7 @@ export const yourSignInRoutes: ConsoleRoutes = {
   'POST /api/your-sign-in/end-session': own(async ({ session: me, body }, context): Promise<Told> => {
     const { session } = parsed({ session: z.string().length(shownHash) }, body)
     const found = (await seenBy(me, context)).find(({ hash }) => hash.startsWith(session))
-    if (!found) throw new ConsoleRefusal(409, 'This session has ended already.', 'Reload the page.')
+    if (!found) throw new ConsoleRefusal(409, 'This session has already ended.', 'Reload the page.')
     await context.sessions.end(found)
     return { said: `The session of ${found.by} has ended.` }
   }),
@@ -96,13 +96,13 @@ export const yourSignInRoutes: ConsoleRoutes = {
     if (typeof begun === 'number')
       throw new ConsoleRefusal(
         429,
-        'Too many tries failed.',
+        'There were too many failed attempts.',
         `Wait ${Math.ceil(begun / 1_000)} seconds, then try again.`,
       )
     if (!(await signIn.provesByPasskey(session, credential, placeHere(origin, context))))
-      throw new ConsoleRefusal(409, 'This did not prove that it is you.', 'Try again with a passkey of yours.')
+      throw new ConsoleRefusal(409, 'The confirmation failed.', 'Try again with one of your passkeys.')
     await begun.right()
     await sessions.prove(session.hash)
-    return { said: 'Proven for five minutes.' }
+    return { said: 'Confirmed for five minutes.' }
   }),
 }

@@ -12,9 +12,9 @@ import type { OperatorAnswer, OperatorOrder } from './wire.ts'
 /** Sentences for the ledger's refusals of an operator's action. */
 const sentences: Partial<Record<Refusal, string>> = {
   no_account: 'There is no such customer.',
-  nothing_to_refund: 'There is nothing to refund: no charge of this request is in the ledger.',
-  refunded: 'This was refunded before.',
-  job_moved: 'The job has just changed; look at it again.',
+  nothing_to_refund: 'There is nothing to refund: the ledger has no charge for this request.',
+  refunded: 'This was already refunded.',
+  job_moved: 'The job has just changed; check it, then try again.',
 }
 
 /** Writes an action and its row of the log in one unit. If it throws `OperatorRefused`, neither is written. */
@@ -33,7 +33,7 @@ export async function tryAct({ store, clock }: OperatorContext, act: Act, ops: r
 /** The row of a list's last page is a number; anything else belongs to another list. */
 export function numberOf(after: string): number {
   if (/^\d{1,15}$/.test(after)) return Number(after)
-  throw refuse('`after` is no `next` of this list.')
+  throw refuse('`after` is not a `next` value of this list.')
 }
 
 type Asked = Pick<OperatorOrder<'acts'>, 'actor' | 'act' | 'customer' | 'after'> & { limit: number }

@@ -139,7 +139,7 @@ export async function chargeOf({ store: { read } }: OperatorContext, request: st
     .where('ref', 'in', [entryRefs.charge(request), entryRefs.writeOff(request)])
     .execute()
   const [first] = rows
-  if (!first) throw refuse('There is nothing to refund: no charge of this request is in the ledger.')
+  if (!first) throw refuse('There is nothing to refund: the ledger has no charge for this request.')
   const usd = rows.reduce((sum, { kind, amount }) => sum + (kind === 'CHARGE' ? amount : -amount), 0n)
   return { account: first.account, usd }
 }

@@ -12,18 +12,18 @@ import type { OperatorAnswer, OperatorOrder } from './wire.ts'
 /** Top-ups by the stage that they have reached, and jobs. */
 
 const advice: Readonly<Record<PaymentState, string>> = {
-  claimed: 'Taken, and not yet sent to the chain. A running service goes on with it; if none runs, start one.',
-  settling: 'Sent to the chain, and not yet confirmed. The service looks again by itself.',
+  claimed: 'Accepted, and not yet sent to the chain. A running service continues it; if none is running, start one.',
+  settling: 'Sent to the chain, and not yet confirmed. The service checks again by itself.',
   unknown:
-    'It is not known yet whether it arrived. The service asks the chain until it does; check that its node answers (`farebox doctor`).',
+    'It is not yet known whether it arrived. The service keeps checking the chain; make sure that its node answers (`farebox doctor`).',
   credited: 'Arrived, and credited.',
   rejected: 'Refused before anything was sent; nothing was taken from the payer.',
-  expired: 'It can no longer arrive: its time is over, and nothing was taken from the payer.',
+  expired: 'Expired: it can no longer arrive, and nothing was taken from the payer.',
 }
 
 /** Beside the stage's own advice. */
 const stuckAdvice =
-  ' It has waited for more than an hour: look the transaction up on the chain, and run `farebox ledger audit --chain`, which names money that arrived without a credit.'
+  ' It has been pending for more than an hour. Look up the transaction on the chain, and run `farebox ledger audit --chain`, which lists money that arrived without a credit.'
 
 const open: readonly PaymentState[] = ['claimed', 'settling', 'unknown']
 
@@ -70,7 +70,7 @@ export async function payments(
 
 function timedPlace(after: string): [atMs: number, id: string] {
   const [, atMs, id] = /^(\d{1,15}) (.+)$/.exec(after) ?? []
-  if (atMs === undefined || id === undefined) throw refuse('`after` is no `next` of this list.')
+  if (atMs === undefined || id === undefined) throw refuse('`after` is not a `next` value of this list.')
   return [Number(atMs), id]
 }
 

@@ -38,7 +38,7 @@ export async function createOperator(
   actor: string,
 ): Done {
   const known = await readOperators(context.store)
-  if (known.some(each => each.name === name)) throw refuse(`There is an operator ${name} already.`)
+  if (known.some(each => each.name === name)) throw refuse(`The operator ${name} already exists.`)
   if (known.length >= mostOperators) throw refuse(`A service has at most ${mostOperators} operators; remove one first.`)
   const fresh = { role, epoch: newEpoch(), proofs: noProofs() }
   const act = { actor, act: 'operator.create' as const, after: { role } }

@@ -94,13 +94,13 @@ export class Questions implements AskedBeside {
     const { failed, code } = answer
     if (failed === 'late') throw tooLate()
     if (failed === 'away') throw new StoreError('unreachable', `The ledger cannot be read (${code}).`)
-    throw new Error(`A question of an operator failed (${code}).`)
+    throw new Error(`An operator’s query failed (${code}).`)
   }
 }
 
 function notRun(error: unknown): unknown {
   if (error instanceof TaskFailed) return error.reason === 'late' ? tooLate(error) : error
-  return new NotAnswered('Too many questions of operators wait.', 'Try again in some seconds.', busySeconds)
+  return new NotAnswered('Too many operators’ queries are waiting.', 'Try again in a few seconds.', busySeconds)
 }
 
 const tooLate = (cause?: unknown): NotAnswered =>

@@ -205,7 +205,7 @@ async function pageByDays(reading: Reading, { filter, by, limit, after }: UsageP
 /** Where a page of days begins: a day, how many of its rows were shown, and the oldest day with any. */
 async function dayPlace({ read }: Reading, filter: SumFilter, after: string | undefined) {
   const [, text = '', first = ''] = /^(\S{10}) (\d{1,9})$/.exec(after ?? '') ?? []
-  if (after !== undefined && dayOfText(text) === null) throw refuse('`after` is no `next` of this list.')
+  if (after !== undefined && dayOfText(text) === null) throw refuse('`after` is not a `next` value of this list.')
   const newest = await sql<{
     day: number | null
     oldest: number | null
@@ -245,7 +245,7 @@ async function groupsOf({ read }: Reading, { filter, by, first, limit }: GroupOr
 export function placeOf(after: string | undefined): number {
   if (after === undefined) return 0
   if (/^\d{1,9}$/.test(after)) return Number(after)
-  throw refuse('`after` is no `next` of this list.')
+  throw refuse('`after` is not a `next` value of this list.')
 }
 
 export async function countOf({ read }: Reading, rows: RawBuilder<unknown>): Promise<number> {

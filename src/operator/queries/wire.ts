@@ -16,7 +16,7 @@ export const mostRows = 200
 
 /** PostgreSQL stores neither; a query with one would fail there instead of finding nothing. */
 const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
-const storable = 'text without NUL or half characters'
+const storable = 'text without NUL or unpaired surrogates'
 
 /** A search term. */
 const term = z.string().min(1).max(200).refine(isStorable, storable)

@@ -109,8 +109,8 @@ export async function moveOperator(
 }
 
 const sentences: Partial<Record<Refusal, string>> = {
-  operator_moved: 'The operator has just changed; look at it again.',
-  last_owner: 'This is the last owner, and only an owner manages operators; make another one first.',
+  operator_moved: 'The operator has just been changed; check it, then try again.',
+  last_owner: 'This is the last owner; add another owner first.',
 }
 
 export const orRefuse = (why: Refusal | null): void => {

@@ -78,9 +78,9 @@ export class OperatorSessions {
     const name = plainName(by)
     const named = await readOperator(this.#store, name)
     if (!named && mustBeNamed)
-      throw refuse(`There is no operator ${name}; make one with \`farebox console operators add ${name}\`.`)
+      throw refuse(`There is no operator ${name}; add one with \`farebox console operators add ${name}\`.`)
     if (named && role && lowerOf(role, named.role) !== role)
-      throw refuse(`${name} has the role ${named.role}, and a link gives no higher one.`)
+      throw refuse(`${name} has the role ${named.role}; a link cannot give a higher one.`)
     const token = newPageSecret()
     const rest = restOf({ role: role ?? named?.role ?? 'owner', by: name, epoch: named?.epoch ?? '', how: 'link' })
     await this.#marks.write({

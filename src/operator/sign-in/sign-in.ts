@@ -95,9 +95,9 @@ export class SignIn {
   async addPasskey(me: Me, credential: unknown, label: string, place: PasskeyPlace): Promise<void> {
     const spend = (challenge: string) => this.#challenges.spend(challenge, 'register', me.hash)
     const made = await registeredPasskey(credential, { ...place, spend })
-    if (!made) throw refuse('This is no new passkey for this console, or it came too late.')
+    if (!made) throw refuse('This is not a new passkey for this console, or the request has expired.')
     if ((await readOperators(this.#parts.store)).some(({ proofs }) => proofs.passkeys.some(({ id }) => id === made.id)))
-      throw refuse('This passkey is registered already.')
+      throw refuse('This passkey is already registered.')
     const added = { ...made, label, addedAtMs: this.#parts.clock.now(), usedAtMs: null }
     await this.#change(me, proofs => {
       if (proofs.passkeys.length >= mostPasskeys) throw refuse('There are too many passkeys; remove one first.')
@@ -131,8 +131,8 @@ export class SignIn {
     }
     throw refuse(
       found
-        ? `This session has less than the role of ${by}; sign in as ${by} first.`
-        : 'The link of this session names no operator; an owner makes one with `farebox console operators add`.',
+        ? `This session has a lower role than ${by}; sign in as ${by} first.`
+        : 'This session belongs to no named operator; an owner can add one with `farebox console operators add`.',
     )
   }
 

@@ -79,7 +79,7 @@ export class EvmSignatures {
       const code = await this.#client.getCode({ address: authorization.from as Hex })
       return code !== undefined && code !== '0x'
     } catch (cause) {
-      throw new ChainUnavailable('The node did not tell whether the payer is a contract.', { cause })
+      throw new ChainUnavailable('The node did not report whether the payer is a contract.', { cause })
     }
   }
 
@@ -93,7 +93,7 @@ export class EvmSignatures {
       return data?.slice(0, 66) === yes
     } catch (cause) {
       if (isOfTheCode(this.#viem, cause)) return false
-      throw new ChainUnavailable('The node did not tell what the payer’s contract says.', { cause })
+      throw new ChainUnavailable('The node did not report the answer of the payer’s contract.', { cause })
     }
   }
 }

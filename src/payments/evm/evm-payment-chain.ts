@@ -63,7 +63,7 @@ class EvmPaymentChain implements PaymentChain<EvmPayment> {
       if (!landing) return await this.#findNonce(payment)
       return this.#isDeep(receipt.blockNumber, head) ? await this.#timed(landing, receipt) : { state: 'unconfirmed' }
     } catch (cause) {
-      throw new ChainUnavailable('The node did not tell what became of the payment.', { cause })
+      throw new ChainUnavailable('The node did not report the outcome of the payment.', { cause })
     }
   }
 

@@ -93,7 +93,7 @@ export class EvmSender {
 
   /** Describes the problem to the operator. */
   get feeProblem(): string {
-    return `The fees of this hour have reached ${this.#viem.formatEther(this.#fees.perHour)} ETH, so payments wait; raise the cap if this is not an attack.`
+    return `Fees have reached the hourly cap of ${this.#viem.formatEther(this.#fees.perHour)} ETH, so payments wait; raise the cap if this is not an attack.`
   }
 
   /** Rejects if the transaction was not sent, or if that is unknown; `attempt` tells which. */
@@ -157,7 +157,7 @@ export class EvmSender {
     attempt.fee = this.#fees.count(fee)
     if (attempt.fee) return
     attempt.unsent = { by: 'sender', words: this.feeProblem }
-    throw new Error('The fees of this hour have no room for the transaction.')
+    throw new Error('The hourly cap on fees leaves no room for the transaction.')
   }
 
   /**

@@ -38,9 +38,7 @@ function openFacilitator(settings: EvmPaymentSettings, clock: Clock): Promise<Fa
     return openLocalFacilitator({ network, rpcUrl, key, contractWallets, clock, ...fees })
   }
   if (remote && !key) return openRemoteEvmFacilitator({ ...remote, network, rpcUrl, contractWallets })
-  throw new Error(
-    'Payments are settled by a key or by a remote facilitator; set one of facilitatorKey and facilitator.',
-  )
+  throw new Error('Payments need a key or a remote facilitator; set either facilitatorKey or facilitator.')
 }
 
 export interface RemoteFacilitatorOptions {

@@ -98,7 +98,7 @@ export class LocalSvmFacilitator implements Facilitator<SvmPayment> {
     if (payment.feePayer !== this.#feePayer.address) {
       return {
         state: 'unsent',
-        why: `The fee payer ${payment.feePayer} of a payment was replaced; it is looked for until it is over.`,
+        why: `The fee payer ${payment.feePayer} of a payment was replaced; the service looks for the payment until it has expired.`,
       }
     }
     const message = messageOf(payment)

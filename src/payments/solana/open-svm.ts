@@ -29,9 +29,7 @@ export function openSvm(settings: SolanaPaymentSettings, clock: Clock): OpenRail
     return { chain, drafts, facilitator: openRemoteSvmFacilitator({ ...remote, network: solanaNetwork, rpcUrl }) }
   }
   if (!feePayer)
-    throw new Error(
-      'Payments on Solana are settled by a key or by a remote facilitator; set one of feePayerKey and facilitator.',
-    )
+    throw new Error('Payments on Solana need a key or a remote facilitator; set either feePayerKey or facilitator.')
   const fees = new FeeBudget({ perHour: feesPerHourLamports, clock })
   return { chain, drafts, facilitator: new LocalSvmFacilitator({ network: solanaNetwork, rpcUrl, feePayer, fees }) }
 }

@@ -60,7 +60,7 @@ export class SvmPaymentChain implements PaymentChain<SvmPayment> {
       const { blockHeight } = await this.#epochInfo('processed')
       return { ...payment, lastBlockHeight: blockHeight + blockhashBlocks + expiryMarginBlocks }
     } catch (cause) {
-      throw new ChainUnavailable('The node did not tell how far the chain is.', { cause })
+      throw new ChainUnavailable('The node did not report the height of the chain.', { cause })
     }
   }
 
@@ -72,7 +72,7 @@ export class SvmPaymentChain implements PaymentChain<SvmPayment> {
       if (found) return found
       return await this.#absent(payment, own)
     } catch (cause) {
-      throw new ChainUnavailable('The node did not tell what became of the payment.', { cause })
+      throw new ChainUnavailable('The node did not report the outcome of the payment.', { cause })
     }
   }
 

@@ -85,9 +85,7 @@ const solanaOption = (solana: SolanaPaymentSettings): PaymentOption => ({
 function feePayerOf({ feePayerKey, facilitator }: SolanaPaymentSettings): string {
   if (feePayerKey && !facilitator) return new SolanaKey(feePayerKey).address
   if (facilitator && !feePayerKey) return facilitator.feePayer
-  throw new Error(
-    'Payments on Solana are settled by a key or by a remote facilitator; set one of feePayerKey and facilitator.',
-  )
+  throw new Error('Payments on Solana need a key or a remote facilitator; set either feePayerKey or facilitator.')
 }
 
 /**

@@ -42,7 +42,7 @@ const Evm = z
   })
   .refine(
     ({ facilitatorKey, facilitator }) => !facilitatorKey !== !facilitator,
-    'Either facilitatorKey or facilitator settles; set one of them',
+    'Set either facilitatorKey or facilitator',
   )
 
 const Solana = z
@@ -53,10 +53,7 @@ const Solana = z
     feePayerKey: z.string().optional(),
     facilitator: Facilitator.extend({ feePayer: z.string().min(32).max(44) }).optional(),
   })
-  .refine(
-    ({ feePayerKey, facilitator }) => !feePayerKey !== !facilitator,
-    'Either feePayerKey or facilitator settles; set one of them',
-  )
+  .refine(({ feePayerKey, facilitator }) => !feePayerKey !== !facilitator, 'Set either feePayerKey or facilitator')
 
 const anyWallet = { address: '0', network: evmNetwork }
 

@@ -270,7 +270,7 @@ async function run(command: CommandName, body: string, admin: Admin): Promise<un
     case 'operator': {
       const { operation, input, actor } = read(command, body)
       const { callOperator, isOperatorOperation } = await import('#operator/queries/call-operator.ts')
-      if (!isOperatorOperation(operation)) throw invalidRequest({ error: 'This service does not know that operation.' })
+      if (!isOperatorOperation(operation)) throw invalidRequest({ error: 'This service does not have that operation.' })
       return callOperator(admin.operator, operation, input as never, actor)
     }
     case 'ledger': {

@@ -108,7 +108,7 @@ export class JobRunner {
       if (this.#stopping.signal.aborted || error instanceof LeaseLost) return
       this.#options.log.error(
         { jobId: job.id, err: error },
-        'A job could not be polled; it is taken up again when its lease ends.',
+        'A job could not be polled; it is retried when its lease ends.',
       )
     }
   }

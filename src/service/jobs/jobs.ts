@@ -115,7 +115,7 @@ export const mediaNames = (jobId: string): readonly { name: string; mimeType: st
 /** Returns the name of a finished job's file. */
 export function mediaName(jobId: string, mimeType: string): string {
   const found = mediaNames(jobId).find(each => each.mimeType === mimeType)
-  if (!found) throw new Error(`The engine of job ${jobId} made a file of a type that no job has.`)
+  if (!found) throw new Error(`The engine of job ${jobId} made a file of an unsupported type.`)
   return found.name
 }
 

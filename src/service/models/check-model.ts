@@ -115,7 +115,7 @@ function checkSpeechModel({ id, voices, formats, price, voiceCloning, engine }: 
   requirePrices(id, [price.perCharacterPicoUsd])
   if (!voices.length || !formats.length) throw new Error(`Model ${id} must have a voice and a format.`)
   if (voices.some(voice => voice.startsWith('vv_'))) {
-    throw new Error(`Model ${id} has a voice that begins with vv_, as only those made of recordings do.`)
+    throw new Error(`Model ${id} has a voice that begins with vv_; only voices made from recordings may.`)
   }
   if (voiceCloning && !engine.cloneVoice)
     throw new Error(`The engine of model ${id} cannot create voices from recordings.`)

@@ -249,13 +249,13 @@ export function checkDeprecation(model: Model, models: readonly Model[]): void {
   const { date, removesAt, startsAt } = deprecation
   for (const moment of [date, removesAt, ...(startsAt === undefined ? [] : [startsAt])]) {
     if (!Number.isFinite(Date.parse(moment)))
-      throw new Error(`Model ${id} is deprecated at ${moment}, which is no time.`)
+      throw new Error(`Model ${id} is deprecated at ${moment}, which is not a valid time.`)
   }
   const replacementId = replacementOf(model)
   if (replacementId === null) return
   const replacement = models.find(other => other.id === replacementId && other.type === type)
   if (!replacement)
-    throw new Error(`Model ${id} is to be replaced by ${replacementId}, and there is no such model of its type.`)
+    throw new Error(`Model ${id} is to be replaced by ${replacementId}, but there is no such model of its type.`)
   const end = replacement.deprecation && Date.parse(replacement.deprecation.removesAt)
   if (end !== undefined && end <= Date.parse(removesAt)) {
     throw new Error(`Model ${id} is to be replaced by ${replacementId}, which is removed before it.`)

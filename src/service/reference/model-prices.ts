@@ -39,7 +39,7 @@ function unitOf(member: string, type: ModelType): string {
 
 /** A model's prices as text, from its record in `/models`. A video's price depends on the request. */
 export function modelPrices({ type, model_spec: { pricing } }: ModelRecord): string[] {
-  if (!pricing) return [type === 'video' ? 'by the request; the quote operation says it' : '']
+  if (!pricing) return [type === 'video' ? 'depends on the request; the quote operation returns it' : '']
   return pricesIn(pricing, []).map(({ path, usd }) => {
     const member = path.at(-1) ?? ''
     const before = path.slice(0, -1).filter(name => name !== 'upscale')

@@ -195,7 +195,7 @@ ${members.length > 0 ? html`<h2>Body of 200</h2>${memberTable(members)}` : html`
       title,
       html`<p><a href="/docs">All operations</a></p>
 <h1>${title}</h1>
-<p class="note">Version ${version}. A request with media that show a face needs this consent, given by a person, as
+<p class="note">Version ${version}. A request with media that show a face needs this consent, given by the user, as
 <code>consents.${provider}</code>.</p>
 <pre class="text">${text}</pre>`,
     )

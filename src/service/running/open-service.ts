@@ -175,7 +175,7 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
       async createKey({ usd, label = '' }) {
         const amountMicroUsd = parseUsd(usd)
         if (amountMicroUsd === null || amountMicroUsd < 0n) {
-          throw new Error(`${JSON.stringify(usd)} is not an amount in USD: write it as 5 or 0.25.`)
+          throw new Error(`${JSON.stringify(usd)} is not an amount in USD; write it as 5 or 0.25.`)
         }
         const { createKey } = await import('#access/keys/api-keys.ts')
         return createKey({ keys: service.keys, now: () => systemClock.now() }, { amountMicroUsd, label })

@@ -291,7 +291,7 @@ function* list(only: Approval['state'] | undefined, nowMs: number): Work<Approva
 }
 
 /** Recorded as who ended a question that was never answered. */
-const newerQuestion = 'a newer question'
+const newerQuestion = 'a newer request'
 
 /** Returns what to say about it; refuses if nothing of this service can make room. */
 function* makeRoom(

@@ -166,7 +166,7 @@ function noting<Result>(folder: string, work: () => Result): Result {
   }
 }
 
-const moveAdvice = 'To use the present journal instead, the user can run `farebox wallet move` in a terminal.'
+const moveAdvice = 'To use this journal instead, the user can run `farebox wallet move` in a terminal.'
 
 const otherJournal = (held: Note, note: Note): WalletRefusal =>
   refusal(

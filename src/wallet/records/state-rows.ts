@@ -44,8 +44,8 @@ export function stateRows({ table, noun, hasUpdateTime }: StateTable) {
   const wrongStep = (id: string): WalletRefusal =>
     new WalletRefusal({
       rule: 'state',
-      sentence: `The ${noun} ${id} has another state than expected; another process has changed it.`,
-      nextStep: 'Look at `farebox wallet receipts`, then try again.',
+      sentence: `The ${noun} ${id} is not in the expected state; another process has changed it.`,
+      nextStep: 'Check `farebox wallet receipts`, then try again.',
     })
 
   return { note, step, wrongStep }

@@ -41,7 +41,7 @@ export function chooseOffer(
     kind: 'refused',
     refusal: {
       rule,
-      sentence: `The wallet does not pay this offer of the service: ${why}.`,
+      sentence: `The wallet does not accept this offer of the service: ${why}.`,
       nextStep: 'Nothing was signed. Tell the operator of the service, or use another one.',
       terms: offered(option, rule === 'price-bait' ? amount : null),
     },

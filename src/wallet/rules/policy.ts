@@ -69,7 +69,7 @@ export function readPolicy(
   if (unknown !== undefined)
     throw settingsRefusal(
       `${unknown.slice(0, 80)} is not a setting of a policy`,
-      `There are ${[...settingNames].join(', ')}.`,
+      `The settings are ${[...settingNames].join(', ')}.`,
     )
   const origin = serviceOrigin(settings.serviceUrl)
   return {

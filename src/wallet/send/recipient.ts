@@ -65,10 +65,10 @@ function refuseUnfit(address: string, { asset }: Rail, { own, payees }: NotRecip
       'Give an address of yours, not the token’s.',
     )
   if (own.some(each => sameAddress(each, address)))
-    throw refusal('This is an address of this wallet.', 'Give an address outside of it.')
+    throw refusal('This is an address of this wallet.', 'Give an address that is not in this wallet.')
   if (payees.some(each => sameAddress(each, address)))
     throw refusal(
-      'A service is paid at this address, and it credits nothing that arrives this way.',
+      'This is the payment address of a service, which does not credit such transfers.',
       'To buy credit, let the assistant top up; to get money back, give an address of yours.',
     )
 }
@@ -80,7 +80,8 @@ async function onSolana(address: string, rail: Rail, not: NotRecipients, nodes: 
   const account = await tokenAccountOf(address, asset)
   const owner = await tokenAccountOwner(url, account, asset)
   if (owner === address) return { ...rail, payTo: address, notes: [] }
-  if (owner !== null) throw refusal('The USDC account of this address belongs to another one.', 'Give another address.')
+  if (owner !== null)
+    throw refusal('The USDC account of this address belongs to another address.', 'Give another address.')
   const ownerOfAccount = await tokenAccountOwner(url, address, asset)
   if (ownerOfAccount === null)
     throw refusal(

@@ -105,7 +105,7 @@ async function refuseNow({ records, folder, policy }: TransferContext): Promise<
   if (policy.dryRun)
     throw refusal(
       'dry-run',
-      'This is a dry run, in which nothing is signed.',
+      'This is a dry run, so nothing is signed.',
       'Unset FAREBOX_DRY_RUN, or remove `dryRun` from policy.json.',
     )
 }
@@ -222,7 +222,7 @@ async function refuseOtherFeePayer({ records }: TransferContext, transfer: Trans
   throw refusal(
     'payment-open',
     `The transfer ${transfer.id} was signed for another facilitator, ${transfer.settler}.`,
-    'Repeat it with that one in `--facilitator`, or wait three minutes until it has expired.',
+    'Repeat it with that facilitator in `--facilitator`, or wait three minutes until it has expired.',
   )
 }
 

@@ -82,7 +82,7 @@ test.each([
     /broken settings: FAREBOX_MAX_DAY_USD is `much`, which is not an amount/,
     1,
   ],
-  ['a variable of somebody else', { FAREBOX_PORT: '1' }, /note settings: Nothing reads FAREBOX_PORT\./, 0],
+  ['a variable of somebody else', { FAREBOX_PORT: '1' }, /note settings: farebox does not read FAREBOX_PORT\./, 0],
   [
     'a key that is not taken',
     { FAREBOX_API_KEY: 'wrong' },

@@ -123,7 +123,7 @@ test('of a service that is well nothing is broken, and a line is of each thing',
     [...checks, 'images', 'tables', 'wallet'].toSorted(),
   )
   const plain = await runCommand(['doctor', '--config', file], { FAREBOX_DATA: join(root, 'wallet') })
-  expect([plain.code, plain.stderr]).toEqual([1, expect.stringContaining('broken.')])
+  expect([plain.code, plain.stderr]).toEqual([1, expect.stringContaining('problem')])
   expect(plain.stdout).toMatch(/^!! configuration: .*variable NODE_URL is not set/m)
 })
 
@@ -212,7 +212,7 @@ test('without a configuration the rest is looked at', async () => {
   const { root, data } = await wellFolder()
   const end = await runCommand(['doctor', '--data', data], { FAREBOX_DATA: join(root, 'none') })
   expect(end.code).toBe(0)
-  expect(end.stdout).toMatch(/^-- configuration: There is no farebox.yaml/m)
+  expect(end.stdout).toMatch(/^-- configuration: farebox.yaml does not exist/m)
   expect(end.stdout).toMatch(/^ok ledger: The ledger in the database adds up: \d+ rows of \d+ accounts\./m)
   const named = await runCommand(['doctor', '--config', join(root, 'nothing.yaml'), '--data', data], {})
   expect(named.code).toBe(1)

@@ -51,7 +51,7 @@ test('--check says what would be served', async () => {
 test('--check tells that a listener which others reach trusts no proxy', async () => {
   const open = config(model('one', '{ engine: demo }')).replace('127.0.0.1:0', '0.0.0.0:0')
   expect((await check(open)).stdout).toContain('trustedProxies')
-  expect((await check(`${open}trustedProxies: [127.0.0.1]\n`)).stdout).toContain('127.0.0.1 may name the addresses')
+  expect((await check(`${open}trustedProxies: [127.0.0.1]\n`)).stdout).toContain('127.0.0.1 may report the addresses')
   const wrong = await check(`${open}trustedProxies: [proxy.internal]\n`)
   expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('such as 127.0.0.1 or 10.0.0.0/8')])
 })
@@ -60,7 +60,7 @@ test.each([
   [
     'a fault',
     config(model('one', '{ engine: demo, wait: 3 }')),
-    /:8:33 models\[0\]\.upstreams\[0\]\.wait: Unknown setting.*\n.*has a fault\. .*`farebox serve --check --config \S+farebox\.yaml`/,
+    /:8:33 models\[0\]\.upstreams\[0\]\.wait: Unknown setting.*\n.*has an error\. .*`farebox serve --check --config \S+farebox\.yaml`/,
   ],
   [
     'a key that is not set',

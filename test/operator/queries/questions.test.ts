@@ -72,7 +72,7 @@ test('more questions than may wait are told to come back, and the others are ans
   expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(0)
   expect(busy[0]?.headers.get('retry-after')).toBe('2')
   expect(await busy[0]?.json()).toEqual({
-    happened: expect.stringContaining('Too many questions'),
+    happened: expect.stringContaining('Too many operators’ queries'),
     next: expect.stringContaining('again'),
   })
 }, 30_000)

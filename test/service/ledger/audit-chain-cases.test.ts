@@ -139,7 +139,7 @@ describe('a payee', () => {
     await write('one', { payload })
     await write('without a credit', { payload, credited: null, state: 'rejected' })
     const { report, findings } = await audited()
-    const told = 'Payment one was credited, and its row does not say whom it paid.'
+    const told = 'Payment one was credited, but its row does not name the payee.'
     expect([report.payees, findings]).toEqual([[], [['credit_without_transfer', 'one', told]]])
   })
 })

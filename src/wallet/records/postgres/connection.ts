@@ -146,7 +146,7 @@ async function checkServer(ask: Ask): Promise<void> {
     current_setting('fsync') AS fsync, current_setting('server_encoding') AS encoding`)
   const [server] = rows
   if (server?.fsync !== 'on')
-    throw unusableJournal('it runs with fsync off and would forget payments in a power cut', 'Switch fsync on.')
+    throw unusableJournal('it runs with fsync off and would lose payments in a power cut', 'Switch fsync on.')
   if (server.encoding !== 'UTF8')
     throw unusableJournal('its encoding is not UTF8', 'Create a database with the encoding UTF8.')
   if (Number(server.version) < oldestServer)
