@@ -135,5 +135,5 @@ const unclear: [string, Partial<PaymentSettings>][] = [
 ]
 
 test.each(unclear)('a key or a remote facilitator, and not %s: a sentence at the start', async (_, settings) => {
-  await expect(open(settings)).rejects.toThrow('set one of facilitatorKey and facilitator')
+  await expect(open(settings)).rejects.toThrow('set either facilitatorKey or facilitator')
 })

@@ -217,6 +217,6 @@ test('through the public door: its fee payer stands in the 402, and a key beside
   expect(await response.json()).toMatchObject({ accepts: [{ network: 'eip155:8453' }, world.option] })
   await service.close()
   const both = { facilitator, feePayerKey: world.feePayer.secretKey }
-  await expect(open(both)).rejects.toThrow(/set one of feePayerKey and facilitator\.$/)
-  await expect(open({})).rejects.toThrow(/set one of feePayerKey and facilitator\.$/)
+  await expect(open(both)).rejects.toThrow(/set either feePayerKey or facilitator\.$/)
+  await expect(open({})).rejects.toThrow(/set either feePayerKey or facilitator\.$/)
 })
