@@ -74,7 +74,7 @@ test('a broken download goes on where it stopped, without a credential', async (
   expect(await readdir(folder)).toEqual(['video.mp4'])
 })
 
-test('a download that breaks off is retried until it is whole', async () => {
+test('a download that breaks off is taken up again until it is whole', async () => {
   const { server, file, get } = await setUp(breaking(etag, () => video))
   await get()
   expect(server.seen).toHaveLength(2)

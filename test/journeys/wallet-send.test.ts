@@ -112,7 +112,7 @@ test('what is printed waits in the status and in the doctor, and the same comman
   expect(doctor.stdout).toContain('transfers: The transfer send_')
   // It is settled by the local chain after all: the same authorisation, once.
   const sent = await run(['send', to, '1'], typed)
-  expect(sent).toMatchObject({ code: 0, stderr: expect.stringContaining('is retried') })
+  expect(sent).toMatchObject({ code: 0, stderr: expect.stringContaining('It will be continued') })
   expect(await balanceOf(to)).toBe(1_000_000n)
   expect((await run(['status'], null)).stdout).not.toContain(to)
 })

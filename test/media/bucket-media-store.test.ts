@@ -93,7 +93,7 @@ function mediaInBucket(server: () => S3Server): void {
     expect([await media.find(name), await bucket.uploads(''), existsSync(path)]).toEqual([null, [], true])
   })
 
-  test('an upload of a killed process is aborted when its job is retried', async () => {
+  test('an upload of a killed process is aborted when its job is taken up again', async () => {
     const name = newName()
     await bucket.beginUpload(keyOf(name), {})
     const bytes = randomBytes(partBytes + 1)

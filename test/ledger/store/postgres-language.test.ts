@@ -67,7 +67,7 @@ withPostgres('PostgreSQL that speaks German', cluster => {
     await close()
   })
 
-  test('a session that the server ended is retried', async () => {
+  test('a session that the server ended is taken up again', async () => {
     const { store, close } = await open()
     await mustCommit(store, account(), grant(5n))
     await cluster().asSuperuser(
