@@ -31,9 +31,7 @@ function Settings(): JSX.Element {
           The file was edited since the service loaded it. SIGHUP loads it, and so does a change that you make here.
         </p>
       )}
-      {waitForRestart.length > 0 && (
-        <p>Edited, and taking effect after a restart: {waitForRestart.join(', ')}.</p>
-      )}
+      {waitForRestart.length > 0 && <p>Edited, and taking effect after a restart: {waitForRestart.join(', ')}.</p>}
       {faults.length > 0 && (
         <Table
           caption="Faults"
