@@ -26,7 +26,7 @@ interface ConsoleSection {
   path: string
   title: string
   page: () => JSX.Element
-  /** Not in the list of pages. */
+  /** Pages without an entry in the navigation. */
   isHidden?: boolean
 }
 

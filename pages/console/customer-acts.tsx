@@ -54,7 +54,7 @@ interface ActDialogProps {
 }
 
 function ActDialog({ name, customer, done, close }: ActDialogProps): JSX.Element {
-  // One id for one dialog: pressed twice, or sent again after a lost answer, it credits once.
+  // One id for each dialog, so that a second click or a repeat after a lost answer credits once.
   const id = useSignal(idOfDialog()).value
   const submit = async (form: FormData) => {
     const text = (field: string) => String(form.get(field) ?? '').trim()

@@ -89,7 +89,7 @@ function Sections({ page, refresh }: { page: CustomerPage; refresh(): Promise<vo
   )
 }
 
-/** Each with the way to its request. */
+/** Each entry links to its request. */
 function LatestEntries({ customer }: { customer: string }): JSX.Element {
   const entries = useLive(() => question('entries', { customer, limit: latestEntries }), customer)
   const page = entries.value.value

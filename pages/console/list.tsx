@@ -6,7 +6,7 @@ import { type Column, Table } from '../kit/table.tsx'
 import type { Refused } from '../kit/wire.ts'
 import { customerPath, type ListName, pageRows, type RowOf, titleOf, useList } from './operator.ts'
 
-/** Until the server has answered. */
+/** Shown until the server answers. */
 export function Waiting({ problem }: { problem: Refused | null }): JSX.Element {
   return problem ? <RefusedNote refused={problem} /> : <p class="quiet">Reading…</p>
 }
@@ -21,7 +21,7 @@ interface ListProps<Name extends ListName> {
   empty: string
 }
 
-/** A list of the server's with its pages and its total. */
+/** A list from the server, with its pages and its total. */
 export function List<Name extends ListName>({
   name,
   caption,
@@ -70,14 +70,14 @@ export function List<Name extends ListName>({
 
 interface ChoiceProps {
   label: string
-  /** The member of the query that it sets. */
+  /** The query parameter that it sets. */
   name: string
   values: readonly string[]
   /** The meaning of an empty value. */
   none?: string
 }
 
-/** A choice that filters the list; it is in the address, so that a link keeps it. */
+/** A choice that filters the list. It is in the address, so that links include it. */
 export function Choice({ label, name, values, none = 'all' }: ChoiceProps): JSX.Element {
   return (
     <label>
@@ -132,25 +132,25 @@ export function DayField({ label, name }: { label: string; name: string }): JSX.
   )
 }
 
-/** Those members of the address that filter a list. */
+/** The query parameters that filter a list. */
 export const filterOf = (...names: string[]): Record<string, string> =>
   Object.fromEntries(
     names.flatMap(name => (place.value.query.get(name) ? [[name, place.value.query.get(name) ?? '']] : [])),
   )
 
-/** A moment in UTC, on one line. */
+/** A time in UTC, on one line. */
 export const Time = ({ atMs }: { atMs: number }): JSX.Element => (
   <time dateTime={new Date(atMs).toISOString()}>{utcTime(atMs)}</time>
 )
 
-/** A request's id, and the way to all that is known of it. */
+/** A request's id, linked to its page. */
 export const RequestLink = ({ request, name = request }: { request: string; name?: string }): JSX.Element => (
   <a href={`/request?${new URLSearchParams({ id: request })}`}>
     <code>{name}</code>
   </a>
 )
 
-/** A customer's name, and the way to it. */
+/** A customer's name, linked to their page. */
 export function CustomerLink(row: { customer: string; name: string | null }): JSX.Element {
   return (
     <a href={customerPath(row.customer)} title={row.customer}>

@@ -5,17 +5,17 @@ import { exactUsd, usd } from '../kit/format.ts'
 import { type Live, live } from '../kit/live.ts'
 import type { ListPage, OperatorReads } from './wire.ts'
 
-/** One of the operator's questions. */
+/** Runs one of the operators' queries. */
 export const question = <Name extends keyof OperatorReads>(name: Name, input: object): Promise<OperatorReads[Name]> =>
   postJson(`/api/operator/${name}`, input)
 
-/** One of the operator's acts. */
+/** Runs one of the operators' actions. */
 export const act = (name: string, input: object): Promise<unknown> => postJson(`/api/operator/${name}`, input)
 
-/** How often a page is read again. */
+/** How often a page is refreshed. */
 export const usualMs = 10_000
 
-/** Reads a value while its page is open, at once when `key` changes. */
+/** Refreshes a value while its page is open, and at once when `key` changes. */
 export function useLive<T>(load: () => Promise<T>, key = '', everyMs = usualMs): Live<T> {
   const current = useRef(load)
   current.current = load
@@ -35,7 +35,7 @@ type Lists = {
 export type ListName = keyof Lists
 export type RowOf<Name extends ListName> = Lists[Name]['rows'][number]
 
-/** A list of the server's, page by page. Another filter begins with its first page. */
+/** A list from the server, page by page. A new filter starts at the first page. */
 export function useList<Name extends ListName>(name: Name, filter: Readonly<Record<string, string>>) {
   /** The cursors of the pages that were visited. */
   const turned = useSignal<readonly string[]>([])
@@ -55,7 +55,7 @@ export function useList<Name extends ListName>(name: Name, filter: Readonly<Reco
 
 export const pageRows = 50
 
-/** `-4.230000` as micro-USD, which the kit formats. */
+/** Converts `-4.230000` to micro-USD, which the kit formats. */
 export const micro = (decimalUsd: string): string => BigInt(decimalUsd.replace('.', '')).toString()
 
 export const money = (decimalUsd: string): string => usd(micro(decimalUsd))

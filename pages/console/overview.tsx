@@ -18,7 +18,7 @@ const overviewEveryMs = 30_000
 /** The first of this many days, in UTC, today included. */
 const since = (days: number): string => new Date(Date.now() - (days - 1) * dayMs).toISOString().slice(0, 10)
 
-/** Money, use and what needs a look. */
+/** Money, use and problems. */
 export function OverviewPage(): JSX.Element {
   const days = place.value.query.get('days') ?? '30'
   const overview = useLive(() => question('overview', { from: since(Number(days)) }), days, overviewEveryMs)

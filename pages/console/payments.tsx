@@ -35,7 +35,7 @@ const columns: readonly Column<PaymentView>[] = [
   { name: 'Last change', show: ({ updatedAtMs }) => <Time atMs={updatedAtMs} /> },
 ]
 
-/** Public explorers of the networks that have one; a link is followed only when it is pressed. */
+/** Public explorers of the networks that have one; no link is followed without a click. */
 const explorers: Readonly<Record<string, string>> = {
   'eip155:8453': 'https://basescan.org/tx/',
   'eip155:84532': 'https://sepolia.basescan.org/tx/',

@@ -123,7 +123,7 @@ function Acts({ of, customer, done }: ActsProps): JSX.Element {
   )
 }
 
-/** Tokens as the customer gets them. */
+/** The receipt's tokens, as the customer gets them. */
 function Receipt({ receipt: { charge, refund } }: { receipt: SignedReceipt }): JSX.Element {
   return (
     <section aria-labelledby="receipt-title">

@@ -1,10 +1,10 @@
 /** What the console and its server exchange. Amounts are strings of micro-USD, times are milliseconds since 1970. */
 
-/** Each may do what those before it may: look, help customers, decide on money and settings. */
+/** Each role includes the rights of those before it: read, help customers, decide on money and settings. */
 export const operatorRoles = ['read', 'support', 'owner'] as const
 export type OperatorRole = (typeof operatorRoles)[number]
 
-/** How a session began. */
+/** How the operator signed in. */
 export const waysIn = ['link', 'passkey', 'password'] as const
 export type SignedInBy = (typeof waysIn)[number]
 
@@ -14,7 +14,7 @@ export interface Me {
   by: string
   /** When the session ends, even if it is in use. */
   untilMs: number
-  /** The address of the API that callers use. */
+  /** The address of the API for callers. */
   publicUrl: string
   ledger: LedgerView
 }
@@ -53,14 +53,14 @@ interface KnownPasskey {
 export interface SignInWays {
   /** Null if browsers allow none. */
   passkey: PasskeyRequest | null
-  /** The address of this console where passkeys work, if it is another one. */
+  /** The address of this console at which passkeys work, if it is a different one. */
   passkeysAt: string | null
 }
 
 /** `POST /api/your-sign-in` */
 export interface YourSignIn {
   passkeys: { id: string; label: string; host: string; addedAtMs: number; usedAtMs: number | null }[]
-  /** Null where passkeys are impossible at this address. */
+  /** Null if passkeys are impossible at this address. */
   passkeyHost: string | null
   passkeysAt: string | null
   sessions: SessionView[]
@@ -103,12 +103,12 @@ export interface TimedRow {
 /** `POST /api/live`: requests of the last minutes. */
 export interface LiveFigures extends TimedRow {
   minutes: number
-  /** How many of the service's processes the figures are of. */
+  /** The number of the service's processes that the figures cover. */
   processes: { answered: number; of: number }
-  /** Those that were used most. */
+  /** The most used. */
   byModel: (TimedRow & { model: string })[]
   byCustomer: (TimedRow & Named)[]
-  /** The latest that failed or were refused. */
+  /** The latest failed or refused requests. */
   failures: RecentRequest[]
 }
 
@@ -130,7 +130,7 @@ export interface Recent {
   request: RecentRequest | null
 }
 
-/** `POST /api/receipt`: tokens that anyone can check with the service's keys. */
+/** `POST /api/receipt`: signed receipts that anyone can verify with the service's keys. */
 export interface SignedReceipt {
   charge: string
   refund: string | null
@@ -140,7 +140,7 @@ export interface SignedReceipt {
 export interface ModelRow {
   model: string
   type: string
-  /** Calls that wait for a free upstream. */
+  /** Calls that are waiting for a free upstream. */
   waiting: number
   upstreams: { name: string; state: 'up' | 'trial' | 'down'; running: number; calls: number; failures: number }[]
 }
