@@ -3,7 +3,7 @@ import { audit } from '#ledger/audit/audit.ts'
 import { postgresAuditReader, sqliteAuditReader } from '#ledger/audit/audit-reader.ts'
 import type { AuditAnswer, AuditTask } from './audits.ts'
 
-/** Audits apart from requests: reading a million rows from SQLite would stop everything else on the thread. */
+/** Audits run on their own thread, because reading a million rows from SQLite would block requests. */
 answerTasks(async ({ engine, at }: AuditTask): Promise<AuditAnswer> => {
   try {
     const reader = engine === 'postgres' ? await postgresAuditReader(at) : sqliteAuditReader(at)

@@ -7,7 +7,7 @@ import { ConsoleRefusal } from './console-route.ts'
 
 export interface AuditTask {
   engine: 'sqlite' | 'postgres'
-  /** A path or an address. */
+  /** The path or address of the ledger. */
   at: string
 }
 
@@ -24,7 +24,7 @@ export class Audits {
   readonly #thread: TaskThread<AuditTask, AuditAnswer>
   readonly #task: AuditTask
 
-  /** `database` as it is configured. */
+  /** `database` is the configured address. */
   constructor(database: string) {
     const place = databasePlace(database)
     this.#task = { engine: place.engine, at: place.engine === 'sqlite' ? place.path : place.url }

@@ -22,13 +22,13 @@ export class ConsoleBeside {
   #audits: Audits | null = null
   #links: { link(order: LinkOrder): Promise<string>; signOutAll(): Promise<number> } | null = null
 
-  /** `database` as it is configured. */
+  /** `database` is the configured address. */
   constructor(database: string | undefined, clock: Clock) {
     this.#database = database
     this.questions = database === undefined ? null : this.#openQuestions(database, clock)
   }
 
-  /** Lets operators in; null until the console has an address. */
+  /** Creates sign-in links; null until the console has an address. */
   get links() {
     return this.#links
   }

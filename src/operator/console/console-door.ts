@@ -16,7 +16,7 @@ import {
 } from './console-route.ts'
 import { type Entry, entryRoutes, nextStep } from './entry-routes.ts'
 
-/** A form is a few fields, a note of some sentences among them. */
+/** A form has a few fields, one of which may be a note of several sentences. */
 const bodyBytes = 16_384
 /** Wrong links from one address before it has to wait. No user types a link, so a wrong one comes from a program. */
 const wrongLinks = { most: 20, inMs: minuteMs, subjects: 1_000 }
@@ -52,7 +52,7 @@ export class ConsoleDoor {
 
   async #answer(request: Request, address: string): Promise<Response> {
     const host = request.headers.get('host') ?? ''
-    // A name whose DNS points here is another origin to a browser, and not ours.
+    // To a browser, a foreign name whose DNS points here is another origin.
     const origin = this.#context.origins.find(each => new URL(each).host === host)
     if (origin === undefined)
       return refused(403, 'This is not the console’s address.', 'Open the link that `farebox console` prints.')
@@ -102,7 +102,7 @@ export class ConsoleDoor {
     return this.#signedIn(request.headers.get('host') ?? '', begun)
   }
 
-  /** Answers what was asked without a session. */
+  /** Answers a request that needs no session. */
   #enter(host: string, entered: Awaited<ReturnType<Entry>>): Response {
     if ('begun' in entered) return this.#signedIn(host, entered.begun)
     if ('waitMs' in entered) {
@@ -147,7 +147,7 @@ export class ConsoleDoor {
   }
 }
 
-/** The session's, and the one of a browser that is about to sign in. */
+/** The cookie of the session, or of a browser that is about to sign in. */
 type CookieKind = 'console' | 'browser'
 
 /** The bundle is imported here, so that no service waits for it at its start. */

@@ -33,7 +33,7 @@ export interface ConsoleParts {
   catalogue: { readonly models: readonly SoldModel[] }
   settings: { publicUrl: string }
   recent: Pick<RecentRequests, 'summary' | 'find'>
-  /** Signs what the ledger has of a request. */
+  /** Signs the ledger's receipt for a request. */
   receipts: Pick<ChargeReceipts, 'of'>
   /** Null if the service does not know where its ledger is. */
   audits: Pick<Audits, 'run' | 'close'> | null
@@ -54,7 +54,7 @@ export interface Asked {
   query: URLSearchParams
   body: object
   session: OperatorSession
-  /** The console's address that the browser shows. */
+  /** The console's address in the browser. */
   origin: string
   /** The network address. */
   address: string
@@ -62,7 +62,7 @@ export interface Asked {
 
 /** One operation of the operators' API. */
 export interface ConsoleRoute {
-  /** The least that may use it. */
+  /** The lowest role that may use it. */
   role: OperatorRole
   /** Whether the operation needs a proof of identity from the last minutes: always, or depending on the request. */
   proof?: true | ((asked: Asked, context: RouteContext) => Promise<boolean>)

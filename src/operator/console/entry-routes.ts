@@ -8,7 +8,7 @@ import { ConsoleRefusal, type RouteContext } from './console-route.ts'
 /** A request without a session. */
 export interface EntryAsked {
   body: object
-  /** The console's address that the browser shows. */
+  /** The console's address in the browser. */
   origin: string
   /** The network address. */
   address: string
@@ -23,7 +23,7 @@ export type Entry = (asked: EntryAsked, context: RouteContext) => Promise<Entere
 
 export const nextStep = 'Run `farebox console` on the service’s machine for a new link.'
 
-/** Where passkeys work: here, or else at another address of this console. */
+/** An address of this console at which passkeys work, this one if possible. */
 export function passkeyPlaces(
   origin: string,
   origins: readonly string[],

@@ -24,7 +24,7 @@ export class OperatorConsole {
   readonly #door: ConsoleDoor
   readonly #url: string
 
-  /** The first origin is the one of links; it may be a TLS proxy's. */
+  /** Links use the first origin, which may be a TLS proxy's. */
   constructor(parts: ConsoleParts, origins: readonly [string, ...string[]]) {
     this.#sessions = new OperatorSessions(parts)
     const context = { ...parts, sessions: this.#sessions, signIn: new SignIn(parts), origins }

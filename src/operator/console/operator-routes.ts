@@ -39,7 +39,7 @@ const operatorContext = ({ store, clock, ledger, blocks, beside }: RouteContext)
   ...(beside ? { beside } : {}),
 })
 
-/** Says what was wrong with a question or an act; nothing was changed. */
+/** Reports what is wrong with a query or an action. Nothing was changed. */
 async function orRefused<Value>(run: () => Promise<Value>): Promise<Value> {
   try {
     return await run()
@@ -50,7 +50,7 @@ async function orRefused<Value>(run: () => Promise<Value>): Promise<Value> {
   }
 }
 
-/** One of the operator's questions or acts, in the name of the session. */
+/** Runs one of the operators' operations in the name of the session. */
 const operationRoute = (name: OperatorOperation): ConsoleRoute => ({
   ...needsOf(name),
   run: ({ body, session }, context) =>
@@ -64,7 +64,8 @@ const csvRoute = (name: CsvTable): ConsoleRoute => ({
     const order = operatorOperations[name].input.safeParse(body)
     if (!order.success) throw new ConsoleRefusal(400, 'The filter of the file is invalid.', 'Reload the page.')
     const rows = csvOf(operatorContext(context), name, order.data as never)
-    // The first rows are read now, so that a refused filter is an answer and not half a file.
+    // The first rows are read before the answer begins, so that an invalid filter gets a refusal instead of an
+    // incomplete file.
     const first = await orRefused(() => rows.next())
     const texts = ReadableStream.from(
       (async function* () {
@@ -81,7 +82,7 @@ const csvRoute = (name: CsvTable): ConsoleRoute => ({
   },
 })
 
-/** `POST /api/operator/NAME` for each of the operator's operations, and two lists as files. */
+/** `POST /api/operator/NAME` for each of the operators' operations, and two lists as files. */
 export const operatorRoutes: ConsoleRoutes = {
   ...Object.fromEntries(
     Object.keys(operatorOperations)

@@ -7,7 +7,7 @@ const keptRequests = 10_000
 /** The period that the console calls live. */
 const liveMs = 15 * minuteMs
 
-/** Failures of one look. */
+/** The number of failures that are shown. */
 const shownFailures = 50
 
 /** Models and customers that are shown. Each process reports as many, and the most used are chosen from all of them. */
@@ -48,7 +48,7 @@ export interface RecentSummary {
 
 const noCounts = (): Counts => ({ requests: 0, failed: 0, refused: 0, times: {} })
 
-/** The latest requests of this process, for the console alone: the ledger has what was charged. */
+/** The latest requests of this process, only for the console. The ledger has the charges. */
 export class RecentRequests {
   readonly #kept: Kept[] = []
   #next = 0
@@ -66,7 +66,7 @@ export class RecentRequests {
 
   summary(nowMs: number): RecentSummary {
     const sinceMs = nowMs - liveMs
-    // Probes and pages are no use of the service; operations of the API have names without a slash.
+    // Probes and pages do not count as use. Operations of the API have names without a slash.
     const live = this.#kept.filter(({ atMs, operation }) => atMs >= sinceMs && !operation.startsWith('/'))
     const [all, models, customers] = [noCounts(), new Map<string, Counts>(), new Map<string, Counts>()]
     for (const request of live) {

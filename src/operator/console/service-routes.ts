@@ -57,7 +57,7 @@ export const serviceRoutes: ConsoleRoutes = {
   },
 }
 
-/** Findings that a page shows; the command lists more. */
+/** The number of findings that the page shows; the command lists more. */
 const shownFindings = 100
 
 /** Reads a member of the body; a missing one becomes empty, which is no valid id. */
@@ -66,7 +66,7 @@ function textOf(body: object, name: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** A handful of rows by their key: cheaper here than on another thread. */
+/** Reads a few rows by their key, which is cheaper here than on another thread. */
 async function withNames({ store }: RouteContext, live: LiveFigures): Promise<LiveFigures> {
   const ids = live.byCustomer.map(({ customer }) => customer)
   if (ids.length === 0) return live

@@ -1,7 +1,7 @@
 import type { Me, Told } from '#pages/console/wire.ts'
 import type { ConsoleRoutes } from './console-route.ts'
 
-/** The operator's own session, and everyone's. */
+/** Routes for the operator's own session, and for all sessions. */
 export const sessionRoutes: ConsoleRoutes = {
   'GET /api/me': {
     role: 'read',

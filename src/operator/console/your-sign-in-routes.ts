@@ -31,7 +31,7 @@ const sessionView = (
   ...{ beganAtMs: untilMs - sessionMs, isThis: hash === own.hash },
 })
 
-/** Enough to tell sessions apart. */
+/** The length of a session's id that distinguishes it from others. */
 const shownHash = 12
 
 /** Sessions that an operator sees and may end: their own, and all of them for owners. */

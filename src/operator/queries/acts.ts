@@ -7,7 +7,7 @@ import { refuse } from '../operator-refused.ts'
 import type { OperatorContext } from './operator-context.ts'
 import type { OperatorAnswer, OperatorOrder } from './wire.ts'
 
-/** The audit log of operators' acts: written with each act, in its transaction, and read newest first. */
+/** The audit log of operators' actions. It is written with each action, in its transaction, and read newest first. */
 
 /** Sentences for the ledger's refusals of an operator's action. */
 const sentences: Partial<Record<Refusal, string>> = {
@@ -23,14 +23,14 @@ export async function commitAct(context: OperatorContext, act: Act, ops: readonl
   if (why !== null) throw refuse(sentences[why] ?? `The ledger refused this: ${why}.`)
 }
 
-/** Answers why the ledger refused; null if it did not. */
+/** Returns why the ledger refused; null if it did not. */
 export async function tryAct({ store, clock }: OperatorContext, act: Act, ops: readonly Op[]): Promise<Refusal | null> {
   const atMs = clock.now()
   const outcome = await commitSurely(store, { id: `${uuidV7(atMs)}/act`, ops: [...ops, noteAct(act, atMs)] })
   return outcome.ok ? null : outcome.why
 }
 
-/** The row of a list's last page is a number; anything else belongs to another list. */
+/** The cursor of this list is a row's number; any other value belongs to another list. */
 export function numberOf(after: string): number {
   if (/^\d{1,15}$/.test(after)) return Number(after)
   throw refuse('`after` is not a `next` value of this list.')

@@ -78,8 +78,8 @@ const isRead = (name: OperatorOperation): name is OperatorRead => Object.hasOwn(
 export const isOperatorOperation = (name: string): name is OperatorOperation => Object.hasOwn(operatorOperations, name)
 
 /**
- * Answers one of the operator's questions, or does one of the acts in the name of `actor`. Throws `OperatorRefused`, also for
- * an input that is wrong, and `NotAnswered`. The one way in for the console, the admin API and the commands.
+ * Runs a query, or an action in the name of `actor`. Throws `OperatorRefused`, also for invalid input, and
+ * `NotAnswered`. The console, the admin API and the commands all use it.
  */
 export async function callOperator<Name extends OperatorOperation>(
   context: OperatorContext,

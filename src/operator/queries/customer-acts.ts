@@ -33,7 +33,7 @@ export async function createCustomer(
   return { customer: account }
 }
 
-/** Changes what is given, and notes only what differs. */
+/** Changes the given values, and logs only those that differ. */
 export async function changeCustomer(
   context: OperatorContext,
   order: OperatorOrder<'customer.change'>,
@@ -76,7 +76,7 @@ async function setDetails(context: OperatorContext, { named, wanted, reason, act
   return { customer: found.id }
 }
 
-/** Credits once for each id. Mints no key. */
+/** Credits once for each id. Creates no key. */
 export async function creditCustomer(
   context: OperatorContext,
   order: OperatorOrder<'customer.credit'>,
@@ -106,7 +106,7 @@ export async function creditCustomer(
   return { customer: account, balanceUsd: formatUsd(row?.posted ?? 0n), id, isRepeated }
 }
 
-/** A repeat is the same credit; another one with its id is a mistake. */
+/** A repeat returns the same credit; a different credit with the same id is a mistake. */
 async function requireSameCredit(
   { store: { read } }: OperatorContext,
   { account, amount, ref }: { account: string; amount: bigint; ref: string },
@@ -116,7 +116,7 @@ async function requireSameCredit(
   throw refuse('This id was used for another credit; use a new one.')
 }
 
-/** Gives back all that a request was charged, once. */
+/** Refunds everything that a request was charged, once. */
 export async function refundRequest(
   context: OperatorContext,
   { request, reason }: OperatorOrder<'customer.refund'>,
@@ -144,7 +144,7 @@ export async function chargeOf({ store: { read } }: OperatorContext, request: st
   return { account: first.account, usd }
 }
 
-/** Refuses what would spend from now on, in every process. Suspending again replaces the reason. */
+/** Refuses new spending from now on, in every process. Suspending again replaces the reason. */
 export async function suspendCustomer(
   context: OperatorContext,
   order: OperatorOrder<'customer.suspend'>,

@@ -60,7 +60,7 @@ export async function customers(
   const sums = sql`SELECT account, ${sumColumns} FROM day_sum WHERE day_ms >= ${fromMs} AND day_ms < ${toMs}`
   const way = sql.raw(order.order === 'up' ? 'ASC' : 'DESC')
   const paged = sql`LIMIT ${limit + 1} OFFSET ${first}`
-  // Only an order by charges needs the sums of all customers.
+  // Only sorting by charges needs the sums of all customers.
   const rows =
     sort === 'charged'
       ? sql`SELECT p.*, s.* FROM (SELECT ${columns} FROM ${found}) p LEFT JOIN (${sums} GROUP BY account) s
@@ -80,7 +80,7 @@ export async function customers(
   }
 }
 
-/** Characters that LIKE would interpret. */
+/** Characters that LIKE treats as wildcards. */
 const escaped = (text: string): string => text.replace(/[\\%_]/g, character => `\\${character}`)
 
 function matching({ search = '', state }: OperatorOrder<'customers'>): RawBuilder<unknown> {
@@ -126,7 +126,7 @@ const customersWhere = (read: Store['read'], where: RawBuilder<unknown>) =>
 
 const shownNamesakes = 5
 
-/** Models, wallets and acts on a customer's page. */
+/** The numbers of models, wallets and actions on a customer's page. */
 const shownOnPage = 50
 
 export async function customer(
@@ -160,7 +160,7 @@ export async function customer(
   }
 }
 
-/** Keys on a customer's page. */
+/** The number of keys on a customer's page. */
 const shownKeys = 500
 
 async function keysOf({ read }: Reading, account: string, nowMs: number) {

@@ -38,7 +38,7 @@ export async function entries(context: OperatorContext, asked: Asked): Promise<O
   return { ...(total === 0 ? { rows: [], next: null } : await pageOf(context, asked, filter)), total }
 }
 
-/** A page without its total, which a file of all pages does not need. */
+/** A page without its total, which an export of all pages does not need. */
 async function pageOf(context: OperatorContext, { limit, after }: Asked, filter: EntryFilter) {
   const before = after === undefined ? sql`` : sql` AND e.seq < ${numberOf(after)}`
   const { rows } = await sql<StoredEntry>`SELECT e.seq, e.account, c.name, e.kind, e.effect, e.posted_after, e.request,
@@ -86,7 +86,7 @@ async function filterOf({ store }: OperatorContext, asked: Asked): Promise<Entry
 /** Entries are ordered by time, except that the clocks of processes may differ by up to this much. */
 const outOfOrderMs = hourMs
 
-/** The number of the first entry at or after a time, by halves: entries have no index by time alone. */
+/** Finds the first entry at or after a time by binary search, because entries have no index by time alone. */
 async function firstSince({ read }: Reading, atMs: number): Promise<number> {
   const entry = read.selectFrom('entry').select(['seq', 'created_at_ms'])
   const last = await entry.orderBy('seq', 'desc').limit(1).executeTakeFirst()
@@ -119,10 +119,10 @@ const entryColumns = [
   ...(['sku', 'units', 'key', 'reason', 'ref'] as const),
 ] as const
 
-/** The lists that are also files. */
+/** The lists that can be exported. */
 export type CsvTable = 'entries' | 'usage'
 
-/** Rows that a filter finds as CSV, below its head on the first page. Times are ISO 8601. */
+/** Formats a filter's rows as CSV, with headings on the first page. Times are ISO 8601. */
 export function csvPage<Name extends CsvTable>(
   context: OperatorContext,
   name: Name,

@@ -6,9 +6,9 @@ import { commitAct } from './acts.ts'
 import type { OperatorContext } from './operator-context.ts'
 import type { OperatorAnswer, OperatorOrder } from './wire.ts'
 
-/** Who hit which limits, and who is blocked after too many failed requests. */
+/** Limits that callers hit, and callers that are blocked after too many failed requests. */
 
-/** Rows of one look. */
+/** The number of rows that are shown. */
 const shownHits = 200
 
 interface HitRow {
@@ -39,7 +39,7 @@ export async function limits(context: OperatorContext): Promise<OperatorAnswer<'
   return { hits, blocks: context.blocks?.blocked() ?? [] }
 }
 
-/** Lets a blocked caller call again. The row is written first: an act that is not in the log does not happen. */
+/** Lifts a caller's block. The log's row is written first, so that no action is missing from the log. */
 export async function unblock(
   context: OperatorContext,
   { subject, reason }: OperatorOrder<'limit.unblock'>,

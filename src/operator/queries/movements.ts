@@ -21,7 +21,7 @@ const advice: Readonly<Record<PaymentState, string>> = {
   expired: 'Expired: it can no longer arrive, and nothing was taken from the payer.',
 }
 
-/** Beside the stage's own advice. */
+/** Added to the stage's own advice. */
 const stuckAdvice =
   ' It has been pending for more than an hour. Look up the transaction on the chain, and run `farebox ledger audit --chain`, which lists money that arrived without a credit.'
 

@@ -14,7 +14,10 @@ import { OperatorSessions } from '../sign-in/operator-sessions.ts'
 import type { OperatorContext } from './operator-context.ts'
 import type { OperatorAnswer, OperatorOrder } from './wire.ts'
 
-/** Who may sign in to the console without a terminal. Each act and its row of the audit log are one unit of the ledger. */
+/**
+ * Manages the operators who can sign in to the console without a terminal. Each action and its row of the audit log are
+ * one unit of the ledger.
+ */
 
 type Done = Promise<OperatorAnswer<'operator.create'>>
 
@@ -59,7 +62,7 @@ export async function changeRole(
   return { operator: name }
 }
 
-/** Ends all sessions and links of the operator too. */
+/** Also ends all of the operator's sessions and links. */
 export async function removeOperator(
   context: OperatorContext,
   { operator: name, reason }: OperatorOrder<'operator.remove'>,

@@ -27,7 +27,7 @@ export interface AskedBeside {
   csvPage<Name extends CsvTable>(name: Name, order: OperatorOrder<Name>): Promise<CsvPage>
 }
 
-/** A part of a list as a file; `next` is `after` of the part that follows. */
+/** A part of an export; pass `next` as `after` to get the following part. */
 export interface CsvPage {
   text: string
   next: string | null

@@ -28,7 +28,7 @@ async function answerOf(task: QuestionTask): Promise<unknown> {
   const { nowMs, asked } = task
   opened ??= openReader(task.database, task.schema, pool)
   const read = await opened
-  // Only what reads need: acts are done where the ledger is written.
+  // Only the parts that queries need, because actions run where the ledger is written.
   const context: OperatorContext = {
     store: { read } as Store,
     clock: { now: () => nowMs },

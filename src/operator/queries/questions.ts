@@ -33,7 +33,7 @@ const questionMs = 30_000
 /** Enough for several consoles that load all their sections; further queries are refused. */
 const waitingQuestions = 32
 
-/** How long the thread stays after its last question: a page asks again after 10 s. */
+/** How long the thread stays after its last query; a page reads again after 10 s. */
 const idleMs = minuteMs
 
 /**
@@ -56,7 +56,7 @@ export class Questions implements AskedBeside {
   readonly #clock: Clock
   readonly #schema: string
 
-  /** `database` as it is configured. */
+  /** `database` is the configured address. */
   constructor(database: string, { clock, schema = 'farebox' }: { clock: Clock; schema?: string }) {
     this.#database = databasePlace(database)
     this.#clock = clock

@@ -24,18 +24,18 @@ import type { OperatorAnswer, OperatorOrder, Sums } from './wire.ts'
 /** The default period: today and the 29 days before it. */
 const usualDays = 30
 
-/** Models and customers in an overview. */
+/** The numbers of models and customers in an overview. */
 const mostCharged = 10
 
 const sumOf = (kind: string, sign = ''): string =>
   `CAST(coalesce(${sign}sum(CASE WHEN kind = '${kind}' THEN effect_usd END), 0) AS bigint)`
 
-/** Columns of a statement over `day_sum`. */
+/** The columns of a query on `day_sum`. */
 export const sumColumns = sql.raw(`CAST(coalesce(sum(requests), 0) AS bigint) AS requests,
   ${sumOf('CHARGE', '-')} AS charged_usd, ${sumOf('REFUND')} AS refunded_usd, ${sumOf('WRITE_OFF')} AS written_off_usd,
   ${sumOf('STAKING')} AS staking_usd, ${sumOf('TOP_UP')} AS topped_up_usd, ${sumOf('GRANT')} AS granted_usd`)
 
-/** Null where an account has no row. */
+/** Null if an account has no row. */
 type MaybeSumRow = { [Column in keyof SumRow]: SumRow[Column] | null }
 
 export function shownSums(row: MaybeSumRow | undefined): Sums {
@@ -72,7 +72,7 @@ async function totalsOf({ read }: Reading, filter: SumFilter): Promise<Sums> {
   return shownSums(sumsOf(rows))
 }
 
-/** Totals; a row for each day, also for one without entries; models, the most charged first. */
+/** Totals; a row for each day, even without entries; models, the highest charges first. */
 export async function sumsWithin(reading: Reading, filter: SumFilter, models: number) {
   const { totals, byDay, byModel } = addedUp(await dayRows(reading, filter), filter)
   return {
@@ -82,7 +82,7 @@ export async function sumsWithin(reading: Reading, filter: SumFilter, models: nu
   }
 }
 
-/** Groups by kind first, so that the columns of `sumColumns` are added up from few rows. */
+/** Groups by kind first, so that `sumColumns` adds up only a few rows. */
 const kindSums = (filter: SumFilter, columns: string): RawBuilder<unknown> => sql`SELECT ${sql.raw(columns)}, kind,
   CAST(sum(effect_usd) AS bigint) AS effect_usd, CAST(sum(requests) AS bigint) AS requests
   FROM day_sum WHERE ${inFilter(filter)} GROUP BY ${sql.raw(columns)}, kind`
@@ -141,7 +141,7 @@ const columnOf = { customer: 'account', model: 'model', day: 'day_ms' } as const
 
 type UsageRow = SumRow & { account?: string; name?: string | null; model?: string; day_ms?: number }
 
-/** The most charged first; where days are asked for, those of the newest day first. */
+/** The highest charges first; if grouped by day, those of the newest day first. */
 export async function usage(context: OperatorContext, order: OperatorOrder<'usage'>): Promise<OperatorAnswer<'usage'>> {
   const { limit, after, model, customer } = order
   const by = [...new Set(order.by)]

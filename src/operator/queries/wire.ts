@@ -11,7 +11,7 @@ import { operatorName } from '../sign-in/operator-rows.ts'
  * commands share this table. Amounts are decimal USD with six places, times are Unix milliseconds, and days are UTC.
  */
 
-/** Rows of one answer, so that each is short and quick. */
+/** The number of rows in one answer, which keeps each short and quick. */
 export const mostRows = 200
 
 /** PostgreSQL stores neither; a query with one would fail there instead of finding nothing. */
@@ -39,7 +39,7 @@ export const Day = z.string().refine(text => dayOfText(text) !== null, 'a day su
 /** Days from `from` on and before `to`. */
 const range = { from: Day.optional(), to: Day.optional() }
 
-/** `after` is `next` of the page before. */
+/** `after` is the previous page's `next`. */
 const page = { limit: z.number().int().min(1).max(mostRows).default(50), after: term.optional() }
 
 const pageOf = <Row extends z.ZodType>(row: Row) =>
@@ -57,7 +57,7 @@ export const Sums = z.strictObject({
   chargedUsd: Usd,
   refundedUsd: Usd,
   writtenOffUsd: Usd,
-  /** Paid with staking credit, less what of it was given back. */
+  /** The amount paid with staking credit, less what was refunded to it. */
   stakingUsd: Usd,
   revenueUsd: Usd,
   toppedUpUsd: Usd,
@@ -255,7 +255,7 @@ export const operatorReads = {
     answer: pageOf(JobRow),
   },
   entries: { input: z.strictObject({ ...entryFilter, ...page }), answer: pageOf(EntryRow) },
-  /** Empty where the ledger has nothing of it: it failed before anything was held, or the id is wrong. */
+  /** Empty if the ledger has no entry for it: the request failed before its hold, or the id is wrong. */
   request: {
     input: z.strictObject({ request: term }),
     answer: z.strictObject({
@@ -276,7 +276,7 @@ export const operatorReads = {
   limits: {
     input: z.strictObject({}),
     answer: z.strictObject({
-      /** Who hit what in the last day, most often first. */
+      /** Callers that hit limits in the last day, most frequent first. */
       hits: z.array(LimitRow),
       /** Callers that this process blocks after too many failed requests. */
       blocks: z.array(z.strictObject({ subject: z.string(), untilMs: AtMs })),
@@ -311,10 +311,10 @@ const isGrant = (text: string): boolean => {
   return amount !== null && amount > 0n && amount <= mostGrantMicroUsd
 }
 
-/** A larger grant is taken for a typing mistake. */
+/** A larger grant is treated as a typing mistake. */
 const mostGrantMicroUsd = 1_000_000_000_000n
 
-/** It becomes a part of the entry's reference. */
+/** Becomes part of the entry's reference. */
 const CreditId = z.string().regex(/^[\w.:@+-]{1,100}$/, 'at most 100 letters, digits and . _ : @ + -')
 
 const details = { email: words.nullable().optional(), note: words.nullable().optional() }

@@ -12,7 +12,7 @@ export interface FoundMark {
   untilMs: number
 }
 
-/** Marks of the console in the ledger's store, which every process of a service shares. */
+/** The console's rows in the ledger's store, which every process of a service shares. */
 export class Marks {
   readonly #store: Store
   readonly #clock: Clock
@@ -22,7 +22,9 @@ export class Marks {
     this.#clock = clock
   }
 
-  /** Those that begin so, with a colon at the end; only those that have not expired, unless all are asked for. */
+  /**
+   * Returns the rows whose keys have this prefix, which ends with a colon. Expired ones are included only on request.
+   */
   async begin(start: string, { expiredToo = false } = {}): Promise<FoundMark[]> {
     const rows = await this.#store.read
       .selectFrom('nonce')

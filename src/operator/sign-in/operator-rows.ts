@@ -10,9 +10,9 @@ import { type OperatorRole, operatorRoles } from '#pages/console/wire.ts'
 import { refuse } from '../operator-refused.ts'
 
 const Passkey = z.object({
-  /** The credential's, base64url. */
+  /** The credential's id in base64url. */
   id: z.string(),
-  /** COSE, base64url. */
+  /** The public key in COSE and base64url. */
   publicKey: z.string(),
   /** The number of signatures, as the passkey reports it; always 0 for one that is shared between devices. */
   counter: z.number(),
@@ -47,11 +47,11 @@ const Proofs = z.object({
 })
 export type Proofs = z.output<typeof Proofs>
 
-/** An operator with a name, as the ledger's store keeps it. */
+/** A named operator as the ledger's store has it. */
 export interface NamedOperator {
   name: string
   role: OperatorRole
-  /** Sessions belong to it: with another one they are over. */
+  /** Sessions contain it; changing it ends them. */
   epoch: string
   proofs: Proofs
   fence: number
@@ -65,7 +65,7 @@ export const noProofs = (): Proofs => ({ handle: randomName(), passkeys: [], pas
 
 export const newEpoch = (): string => randomName(9)
 
-/** A user of a machine, an address or a name without spaces. */
+/** Letters and characters of a user name or an e-mail address, without spaces. */
 export const operatorName = /^[\w.@+-]{1,64}$/
 
 /** Operators of one service, all of whom its owner knows. */
@@ -73,7 +73,7 @@ export const mostOperators = 200
 
 const operatorOf = ({ name, role, epoch, proofs, fence, created_at_ms }: OperatorTable): NamedOperator => ({
   ...{ name, epoch, fence, createdAtMs: created_at_ms },
-  // A role of a later release may do what everybody may.
+  // A role from a later release gets the rights that every role has.
   role: operatorRoles.find(each => each === role) ?? 'read',
   proofs: Proofs.parse(JSON.parse(proofs)),
 })
@@ -91,7 +91,7 @@ export async function readOperators({ read }: Pick<Store, 'read'>): Promise<Name
 type Change = Pick<NamedOperator, 'role' | 'epoch' | 'proofs'> | null
 
 /**
- * Changes an operator as it was read, together with the row of the log if it is an act. Answers why the ledger refused;
+ * Changes an operator if its row is unchanged, with the row of the log for an action. Returns why the ledger refused;
  * null if it did not.
  */
 export async function moveOperator(

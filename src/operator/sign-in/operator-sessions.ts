@@ -8,10 +8,10 @@ import { refuse } from '../operator-refused.ts'
 import { type Mark, Marks } from './marks.ts'
 import { type NamedOperator, readOperator } from './operator-rows.ts'
 
-/** Who may use the console. */
+/** A user of the console. */
 export interface Operator {
   role: OperatorRole
-  /** A name for the log of acts: the operator's, or the user of the machine that asked for the link. */
+  /** The name in the log: the operator's, or that of the machine's user who created the link. */
   by: string
 }
 
@@ -37,23 +37,25 @@ export interface OperatorSession extends Operator {
   untilMs: number
 }
 
-/** The two halves that a browser keeps: the cookie, which it sends by itself, and the key, which only the page has. */
+/**
+ * The two secrets of a session: the cookie, which the browser sends by itself, and the key, which only the page has.
+ */
 export interface SessionSecrets {
   cookie: string
   key: string
 }
 
-/** How long a link works: it is opened at once. */
+/** How long a link works; it is normally opened at once. */
 export const linkMs = 5 * minuteMs
-/** A console that is closed or hidden asks for nothing; its session ends after this. */
+/** A closed or hidden console sends no requests; its session ends after this time. */
 export const idleMs = 30 * minuteMs
 /** A session ends after this even if it is in use, so that a forgotten one ends with the working day. */
 export const sessionMs = 8 * hourMs
-/** How long a proof counts for acts that need a recent one. */
+/** How long a proof is accepted for actions that require a recent one. */
 export const proofMs = 5 * minuteMs
 /** A use is recorded at most this often, so that a live page causes few writes. */
 const useMs = 5 * minuteMs
-/** Uses that this process has written already. */
+/** Recently recorded uses of this process. */
 const rememberedUses = 1_000
 const nameCharacters = 64
 
@@ -90,7 +92,7 @@ export class OperatorSessions {
     return token
   }
 
-  /** Begins a session with new secrets; null for a link that was used, is too old or never was. */
+  /** Starts a session with new secrets; null if the link was used, is too old or does not exist. */
   async spend(token: unknown): Promise<(SessionSecrets & Operator) | null> {
     if (typeof token !== 'string') return null
     const hash = hashOfSecret(token)
@@ -118,7 +120,7 @@ export class OperatorSessions {
     return isFirst ? { ...secrets, role: signed.role, by: signed.by } : null
   }
 
-  /** Null for a session that ended, was not used for too long or never was; otherwise this counts as a use. */
+  /** Null if the session ended, was idle for too long or does not exist; otherwise this counts as a use. */
   async find(secrets: SessionSecrets): Promise<OperatorSession | null> {
     const hash = hashOf(secrets)
     const [[session], uses, ended] = await Promise.all([
@@ -145,7 +147,7 @@ export class OperatorSessions {
     return named?.epoch === epoch ? { role: lowerOf(role, named.role), by } : null
   }
 
-  /** Notes that this session's operator has just proven again who it is. */
+  /** Records that this session's operator has just proved their identity again. */
   async prove(hash: string): Promise<void> {
     await this.#marks.write(this.#proofOf(hash))
   }

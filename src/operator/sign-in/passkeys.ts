@@ -5,7 +5,7 @@ import { onceLoaded } from '#host/packages.ts'
 import type { PasskeyCreation, PasskeyRequest } from '#pages/console/wire.ts'
 import type { NamedOperator, Passkey } from './operator-rows.ts'
 
-/** Large, and needed by the few requests that register or use a passkey. */
+/** A large library, which only registering or using a passkey needs. */
 const library = onceLoaded(async () => {
   const [server, helpers] = await Promise.all([
     import('@simplewebauthn/server'),
@@ -60,7 +60,7 @@ export const assertedOf = (value: unknown): Asserted | null => Asserted.safePars
 interface Place {
   origin: string
   rpId: string
-  /** Uses the challenge up; false if it is not one of ours. */
+  /** Uses the challenge; false if it is not one of ours. */
   spend: (challenge: string) => Promise<boolean>
 }
 
@@ -74,7 +74,7 @@ export const creationFor = (
   user: { id: operator.proofs.handle, name: operator.name, displayName: operator.name },
   challenge,
   pubKeyCredParams: algorithms.map(alg => ({ type: 'public-key', alg })),
-  // One that is known already would only be made again.
+  // Without this list, a registered authenticator would create a second passkey.
   excludeCredentials: credentialsOf(operator.proofs.passkeys, rpId),
   authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
   attestation: 'none',
@@ -105,7 +105,7 @@ export async function registeredPasskey(
   if (!sent) return null
   const { verifyRegistrationResponse, decodeAttestationObject, isoBase64URL } = await library()
   try {
-    // Other formats carry certificates, whose lists of revocations the library would fetch.
+    // Other formats contain certificates, and the library would download their revocation lists.
     const attested = decodeAttestationObject(isoBase64URL.toBuffer(sent.response.attestationObject))
     if (attested.get('fmt') !== 'none') return null
     const { verified, registrationInfo } = await verifyRegistrationResponse({

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 
-/** The service's secrets: the first seals, former ones are accepted while a secret is being replaced. */
+/** The service's secrets: the first one seals, former ones are accepted during a replacement. */
 export type ServiceSecrets = readonly [string, ...string[]]
 
 const keyBytes = 32
@@ -11,7 +11,7 @@ const tagBytes = 16
 const keyOf = (secret: string, purpose: string): Buffer =>
   Buffer.from(hkdfSync('sha256', Buffer.from(secret), '', `farebox console ${purpose}`, keyBytes))
 
-/** Encrypts what only this service may read (AES-256-GCM), bound to whom it belongs to. */
+/** Encrypts a text for this service only (AES-256-GCM), bound to its owner. */
 export function seal(text: string, owner: string, [secret]: ServiceSecrets): string {
   const iv = randomBytes(ivBytes)
   const cipher = createCipheriv('aes-256-gcm', keyOf(secret, 'seal'), iv).setAAD(Buffer.from(owner))
@@ -31,7 +31,7 @@ export function unseal(sealed: string, owner: string, secrets: ServiceSecrets): 
         .setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes))
       return Buffer.concat([opened.update(bytes.subarray(ivBytes + tagBytes)), opened.final()]).toString('utf8')
     } catch {
-      // Another of the secrets may have sealed it.
+      // A former secret may have sealed it.
     }
   }
   return null

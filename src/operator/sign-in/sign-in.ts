@@ -30,18 +30,18 @@ import {
 import type { ServiceSecrets } from './sealed.ts'
 import { Tries } from './tries.ts'
 
-/** Where a browser is: an origin of the console at which passkeys work. */
+/** An origin of the console at which passkeys work. */
 export interface PasskeyPlace {
   origin: string
   rpId: string
 }
 
-/** Moves that another request may win: each is tried so often. */
+/** The number of attempts for a change that another request may make first. */
 const moves = 5
 
 type Me = Pick<OperatorSession, 'by' | 'role' | 'hash'>
 
-/** How named operators prove who they are, and register what they prove it with. */
+/** Proves who named operators are, and registers their ways to sign in. */
 export class SignIn {
   readonly #parts: { store: Store; clock: Clock }
   readonly #challenges: Challenges
@@ -136,7 +136,7 @@ export class SignIn {
     )
   }
 
-  /** Writes what the session's operator signs in with, and the row of the log. */
+  /** Writes the operator's ways to sign in, and the row of the log. */
   async #change(me: Me, change: (proofs: Proofs) => Proofs): Promise<void> {
     for (let move = 1; ; move++) {
       const operator = await this.#own(me)
@@ -148,7 +148,7 @@ export class SignIn {
     }
   }
 
-  /** Answers the operator with the use noted, or null if nothing was proven. */
+  /** Returns the operator with the use recorded, or null if nothing was proved. */
   async #usePasskey(
     operator: NamedOperator,
     sent: Asserted,

@@ -2,7 +2,7 @@ import { type Clock, hourMs, minuteMs } from '#contract/time.ts'
 import { hashOfSecret } from '#host/pages/page-guards.ts'
 import type { Marks } from './marks.ts'
 
-/** Failures of an address or an account that cost nothing: people mistype. */
+/** Failures of an address or an account without a wait, because users mistype. */
 const freeFailures = 4
 /** Failures no longer count after this time. */
 const memoryMs = 24 * hourMs
@@ -14,7 +14,7 @@ const longestWaitMs = 15 * minuteMs
 export const waitAfter = (failures: number): number =>
   failures <= freeFailures ? 0 : Math.min(longestWaitMs, firstWaitMs * 2 ** (failures - freeFailures - 1))
 
-/** A try that may be made: it counts as a failure until it is known to be right. */
+/** An allowed try. It counts as a failure until `right` is called. */
 export interface Try {
   right(): Promise<void>
 }
@@ -40,7 +40,7 @@ export class Tries {
     if (waitMs > 0) return waitMs
     const expiresAtMs = this.#clock.now() + memoryMs
     const taken = counts.map(({ hash, next }) => ({ key: `${tryMark(hash)}${numbered(next)}`, expiresAtMs }))
-    // Somebody else has just taken one of these numbers.
+    // Another try has just taken one of these numbers.
     if (!(await this.#marks.write(...taken))) return firstWaitMs
     const right = counts.map(({ hash, next }) => ({ key: `${rightMark(hash)}${numbered(next)}`, expiresAtMs }))
     return { right: async () => void (await this.#marks.write(...right)) }
@@ -48,7 +48,7 @@ export class Tries {
 
   async #countOf(hash: string): Promise<{ hash: string; next: number; waitMs: number }> {
     const [tries, rights] = await Promise.all([
-      // A number is not taken again while its mark is there, expired or not.
+      // A number is never taken twice, even after its row has expired.
       this.#marks.begin(tryMark(hash), { expiredToo: true }),
       this.#marks.begin(rightMark(hash)),
     ])
