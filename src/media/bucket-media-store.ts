@@ -23,7 +23,7 @@ import {
 } from './media-store.ts'
 
 interface Around {
-  /** Notes of uploads in progress; on this machine, as the engines' files are. */
+  /** Notes of uploads in progress. They are on this machine, like the engines' files. */
   notes: string
   clock: Clock
   log: Log
@@ -59,7 +59,7 @@ export class BucketMediaStore implements MediaStore {
     const key = this.#keyOf(name)
     const given = { ...(mimeType ? { mimeType } : {}), signal: signal ?? new AbortController().signal }
     return this.#uploads.run(async () => {
-      // Written first: once the object is there, nothing else leads to the engine's file.
+      // Written first, because once the object exists nothing else refers to the engine's file.
       const note = await this.#note(name, path)
       const { size } = await stat(path)
       await this.#upload(path, key, size, given)
@@ -81,7 +81,7 @@ export class BucketMediaStore implements MediaStore {
     }
   }
 
-  /** Ends an upload of before, whose process died: this process has the job's lease. */
+  /** Ends an earlier upload whose process died, because this process has the job's lease. */
   async #uploadParts(file: FileHandle, key: string, size: number, given: { mimeType?: string; signal: AbortSignal }) {
     const { signal } = given
     for (const left of await this.#bucket.uploads(key, signal)) await this.#bucket.abortUpload(left.key, left.id)
@@ -216,7 +216,7 @@ export class BucketMediaStore implements MediaStore {
     return left.length
   }
 
-  /** The engine's file of a job that another process has finished, or this one before it was killed. */
+  /** The engine's file of a job that is finished, by another process or by this one before it was killed. */
   async #sweepNotes(statesOf: StatesOfJobs): Promise<number> {
     const { notes } = this.#around
     const names = (await readdir(notes).catch(() => [])).filter(name => name.endsWith('.upload'))
@@ -240,7 +240,7 @@ export class BucketMediaStore implements MediaStore {
     return this.#jobs + requireName(name)
   }
 
-  /** Apart from the marks, which never expire. */
+  /** Files are kept apart from the marks, which never expire. */
   get #jobs(): string {
     return `${this.#options.prefix}jobs/`
   }
@@ -269,7 +269,7 @@ async function pieceOf(file: FileHandle, position: number, bytes: number): Promi
 export const partBytes = 8 * 1024 * 1024
 const mostParts = 10_000
 
-/** Uploads of one process: each has a part in memory. Jobs wait for their turn; `jobsAtOnce` is fewer. */
+/** Concurrent uploads of one process, each with a part in memory. Jobs wait for their turn; `jobsAtOnce` is fewer. */
 const uploadsAtOnce = 4
 const uploadsWaiting = 1_000
 
@@ -280,5 +280,5 @@ const resumeMs = 1_000
 /** Older probes and multipart uploads were left by a crash. */
 const leftAfterMs = 2 * hourMs
 
-/** Pages of 1,000 objects that one sweep reads: more files than a day's videos of one bucket. */
+/** Pages of 1,000 objects that one sweep reads, which is more than one bucket's videos of a day. */
 const sweptPages = 1_000

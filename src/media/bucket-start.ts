@@ -54,7 +54,7 @@ function whyUnusable(place: string, { status, code, message }: BucketError): [fa
 /** The id by which a later start recognizes our rule. */
 const ruleId = 'farebox-media'
 
-/** Days: the service deletes files after one day by itself, so this is for those that no service is there for. */
+/** In days. A running service deletes files after one day, so this is for a bucket whose service has stopped. */
 const expiryDays = 2
 
 const ruleOf = (prefix: string): string =>

@@ -25,7 +25,7 @@ export interface BucketObject {
 
 interface Asked {
   method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
-  /** Absent: the bucket itself. */
+  /** If absent, the request is for the bucket itself. */
   key?: string
   query?: Readonly<Record<string, string>>
   headers?: Readonly<Record<string, string>>
@@ -50,7 +50,10 @@ export class Bucket {
     return `the bucket ${this.#options.bucket} at ${new URL(this.#options.endpoint).host}`
   }
 
-  /** The answer with an unread body. Every request may be repeated: the same bytes go to the same name. */
+  /**
+   * Returns the answer with an unread body. Every request can be repeated, because it writes the same bytes to the same
+   * name.
+   */
   async ask(asked: Asked): Promise<Response> {
     for (let attempt = 1, waitMs = retryMs; ; attempt++, waitMs = Math.min(waitMs * 2, retryMostMs)) {
       try {
@@ -80,7 +83,7 @@ export class Bucket {
     await drained(this.ask({ method: 'DELETE', key, fine: [404] }))
   }
 
-  /** Every object below a prefix, a page at a time, `pages` at most. */
+  /** Lists all objects with a prefix, page by page, up to `pages`. */
   async *list(prefix: string, pages: number): AsyncGenerator<BucketObject[]> {
     let token = ''
     for (let page = 0; page < pages; page++) {
@@ -96,7 +99,7 @@ export class Bucket {
     }
   }
 
-  /** Uploads in parts that were begun and not ended, of objects below a prefix; the first thousand. */
+  /** Lists unfinished multipart uploads of objects with a prefix; the first thousand. */
   async uploads(prefix: string, signal?: AbortSignal): Promise<{ key: string; id: string; atMs: number }[]> {
     const asked = { method: 'GET' as const, query: { uploads: '', prefix } }
     const text = await (await this.ask({ ...asked, ...(signal ? { signal } : {}) })).text()
@@ -114,7 +117,7 @@ export class Bucket {
     return id
   }
 
-  /** Answers the part's tag, which ending the upload needs. */
+  /** Returns the part's tag, which is needed to end the upload. */
   async putPart(
     key: string,
     part: { id: string; number: number; body: Uint8Array<ArrayBuffer>; signal?: AbortSignal },
@@ -159,7 +162,7 @@ export class Bucket {
   async #once(asked: Asked): Promise<Response> {
     const { method, body, headers = {}, signal } = asked
     const { accessKey, secretKey, region, requestMs: waitMs = requestMs } = this.#options
-    // The server compares what arrived with this hash, which is signed.
+    // The server compares the body with this hash, which is signed.
     const hash = createHash('sha256')
       .update(body ?? '')
       .digest('hex')
@@ -216,7 +219,7 @@ export const isTransient = ({ status }: BucketError): boolean =>
 
 const drained = async (answer: Promise<Response>): Promise<void> => void (await (await answer).arrayBuffer())
 
-/** The answers of S3 are flat: elements of one kind are never nested in each other. */
+/** S3's answers are flat: elements are never nested in elements of the same kind. */
 const elements = (xml: string, name: string): string[] =>
   [...xml.matchAll(new RegExp(`<${name}>([\\s\\S]*?)</${name}>`, 'g'))].map(([, inside = '']) => inside)
 
@@ -225,10 +228,10 @@ const element = (xml: string, name: string): string =>
 
 const entities: Readonly<Record<string, string>> = { quot: '"', apos: "'", lt: '<', gt: '>', amp: '&' }
 
-/** A request until its answer begins; the largest carries a part of 8 MiB or more. */
+/** How long a request may take until its answer begins; the largest carries a part of 8 MiB or more. */
 export const requestMs = 60_000
 
-/** Attempts of one request, and the wait before the second one: five seconds over all, the restart of a server. */
+/** Attempts of one request, and the first wait: five seconds in total, which is enough for a server's restart. */
 const attempts = 5
 const retryMs = 250
 const retryMostMs = 2_000

@@ -1,15 +1,15 @@
-/** Where finished media go: `media` of the configuration. */
+/** The settings of the media store: `media` in the configuration. */
 export type MediaOptions = { folder: string } | { s3: BucketMediaOptions }
 
 export interface BucketMediaOptions extends BucketOptions {
-  /** Begins the name of every object: `farebox/`. */
+  /** Prefix of every object's name, such as `farebox/`. */
   prefix: string
-  /** Callers download from the bucket at this address; through the service by default. */
+  /** The address at which callers download from the bucket; by default they download through the service. */
   downloadEndpoint?: string
 }
 
 export interface BucketOptions {
-  /** `https://s3.eu-central-1.amazonaws.com`; the bucket is the first part of the path there. */
+  /** Such as `https://s3.eu-central-1.amazonaws.com`; the bucket is the first segment of the path. */
   endpoint: string
   region: string
   bucket: string

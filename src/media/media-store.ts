@@ -4,17 +4,17 @@ import { join } from 'node:path'
 import { makeFolder, syncFile, syncFolder } from '#host/files.ts'
 import type { JobState } from '#ledger/store/units.ts'
 
-/** Where finished media are stored. The service chooses every name; nothing of a caller becomes a path. */
+/** Stores finished media. The service chooses every name, so callers' text never becomes a path. */
 export interface MediaStore {
   /** Stores a file completely or not at all. The same name replaces the earlier file. */
   take(path: string, name: string, upload?: Upload): Promise<StoredMedia>
   /** Null if the name does not exist; rejects if that cannot be found out. */
   find(name: string): Promise<StoredMedia | null>
-  /** The bytes of a file, or of a part of it. Nothing is opened before the first read. */
+  /** Reads a file, or part of it. Nothing is opened before the first read. */
   read(name: string, part?: ReadPart): AsyncIterable<Uint8Array>
-  /** Deleting what is not there is fine. */
+  /** Succeeds if the file does not exist. */
   delete(name: string): Promise<void>
-  /** An address of the store itself that anyone may read for a time; null where the service delivers. */
+  /** An address of the store that anyone may read for a limited time; null if the service delivers the file. */
   downloadUrl(name: string, grant: { expiresInMs: number; fileName: string }): Promise<string | null>
   /** Deletes files that crashes left of finished jobs. Returns their number. */
   sweep(statesOf: StatesOfJobs): Promise<number>
@@ -24,7 +24,7 @@ export interface MediaStore {
   unmark(mark: string): Promise<void>
   /** Throws `MediaUnusable` if files cannot be written, read and deleted here. */
   check(): Promise<void>
-  /** How messages to the operator call this place; without a secret. */
+  /** The name of this place in messages to the operator, without a secret. */
   readonly place: string
 }
 
@@ -34,7 +34,7 @@ export interface StoredMedia {
 
 export interface Upload {
   mimeType?: string
-  /** Gives up, and leaves nothing. */
+  /** Aborts the upload and leaves nothing behind. */
   signal?: AbortSignal
 }
 
@@ -54,7 +54,7 @@ export interface ByteRange {
 /** Returns the states of those jobs that the ledger has. */
 export type StatesOfJobs = (jobIds: readonly string[]) => Promise<ReadonlyMap<string, JobState>>
 
-/** The service cannot use the place for media that its configuration names. */
+/** The configured media store cannot be used. */
 export class MediaUnusable extends Error {
   /** The message is the fact and this. */
   readonly fact: string
@@ -68,7 +68,7 @@ export class MediaUnusable extends Error {
   }
 }
 
-/** Files that are not media; each has its purpose and an id in its name. */
+/** Files that are not media; their names contain their purpose and an id. */
 export const markName = (mark: string): string => `farebox-media-${mark}`
 export const probeStart = 'farebox-probe-'
 
@@ -80,14 +80,14 @@ export function requireName(name: string): string {
 
 const namePattern = /^[a-z0-9-]+\.[a-z0-9]+$/
 
-/** The job that a file belongs to; null for the file of another. */
+/** Returns the job that a file belongs to; null for a file that is not ours. */
 export const jobOfName = (name: string): string | null =>
   /^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\./.exec(name)?.[1] ?? null
 
 /** Whether a job will no longer write or need a file. */
 export const isOver = (state: JobState | undefined): boolean => state === 'failed' || state === 'deleted'
 
-/** Media in one folder: of this machine, or of several that mount it. */
+/** Media in one folder, on this machine or on a volume that several machines mount. */
 export class FolderMediaStore implements MediaStore {
   readonly #folder: string
 
@@ -102,7 +102,7 @@ export class FolderMediaStore implements MediaStore {
   async take(path: string, name: string): Promise<StoredMedia> {
     const target = this.#pathOf(name)
     await makeFolder(this.#folder)
-    // The job is reported as finished, and its input deleted, once this file is here.
+    // Once this file exists, the job is reported as finished and its input is deleted.
     await syncFile(path)
     await rename(path, target).catch(error => copyAcross(error, path, target))
     await syncFolder(this.#folder)

@@ -8,7 +8,7 @@ import type { MediaOptions } from './media-options.ts'
 import { FolderMediaStore, type MediaStore, MediaUnusable, markName } from './media-store.ts'
 
 interface Around {
-  /** The folder of media where nothing else is configured; a bucket's uploads have their notes there. */
+  /** The default folder of media. For a bucket, it contains the notes of uploads. */
   folder: string
   store: Store
   clock: Clock
@@ -35,7 +35,7 @@ async function make(options: MediaOptions | undefined, { folder, clock, log }: A
 /** A row that only the first process on a database writes. The row with its mark is written in the same unit. */
 const firstKey = 'media-place'
 
-/** Kept for good: nonces are pruned when they have expired. */
+/** Never expires, because expired nonces are deleted. */
 const neverMs = Date.parse('9999-12-31T00:00:00Z')
 
 /**
@@ -55,7 +55,7 @@ export async function requireSamePlace(media: MediaStore, store: Store, atMs: nu
 /** Null once this place has the first mark; otherwise the mark of the process that was faster. */
 async function markFirst(media: MediaStore, store: Store, atMs: number): Promise<string | null> {
   const mark = randomUUID()
-  // Before its row: a crash in between leaves an empty file, and not a mark that no place has.
+  // Written before its row: a crash in between leaves an empty file, and no mark without a place.
   await media.mark(mark)
   const nonces = [firstKey, `${firstKey}:${mark}`].map(key => ({ op: 'nonce' as const, key, expiresAtMs: neverMs }))
   const outcome = await commitSurely(store, { id: `${uuidV7(atMs)}/media`, ops: nonces })
