@@ -46,7 +46,7 @@ export class AbuseBlock {
     })
   }
 
-  /** Ends a block; failures are counted anew. */
+  /** Ends a block and forgets the failures before it. */
   lift(subject: string): void {
     this.#records.delete(subject)
   }

@@ -78,7 +78,7 @@ export interface LimitedRequest {
   tier: TextTier | null
   /** Null for an unidentified caller. */
   principal: Principal | null
-  /** What an unidentified caller is counted by: an `addressSubject`, or the payer of a verified payment. */
+  /** The key for counting an unidentified caller: an `addressSubject`, or the payer of a verified payment. */
   address: string
 }
 

@@ -67,7 +67,7 @@ class OneBrowser {
 
   async answer(request: Request, port: number): Promise<Response> {
     const origin = `http://127.0.0.1:${port}`
-    // A name whose DNS points here is another origin to a browser, and not ours.
+    // To a browser, a foreign name whose DNS points here is another origin.
     if (request.headers.get('host') !== `127.0.0.1:${port}`) return said(403, 'Open this page only at its own address.')
     const { pathname } = new URL(request.url)
     const isRead = request.method === 'GET'

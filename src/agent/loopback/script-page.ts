@@ -39,7 +39,7 @@ export interface OpenScriptPage {
 
 const cookieName = 'farebox_wallet'
 
-/** How long a link works that was not used; the browser is opened at once. */
+/** How long an unused link works; the browser is opened at once. */
 const linkMs = 5 * minuteMs
 /** A hidden or closed page sends no requests; its session ends after this time. */
 const idleMs = 30 * minuteMs
@@ -95,7 +95,7 @@ class PageSession {
     return secret
   }
 
-  /** Null for a link that was used, is too old or another one's. */
+  /** Null if the link was used, is too old or is not ours. */
   spend(secret: unknown): { cookie: string; key: string } | null {
     const link = this.#link
     const isOld = link === null || this.#clock.now() - link.atMs > linkMs

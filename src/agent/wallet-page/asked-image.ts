@@ -6,7 +6,7 @@ import { headBytes, sniffType } from '#contract/wire/media-type.ts'
 import type { AskedFile } from '#wallet/terms/about-call.ts'
 import { inputFileBytes } from '../bounds.ts'
 
-/** An image that a call sends, for the user who decides about the call. */
+/** An image in a call, for the user who decides on the call. */
 export interface AskedImage {
   type: string
   bytes: Buffer
@@ -33,7 +33,7 @@ export async function askedImage(
 
 /** Null if there is no file, or one that no call could have sent. */
 async function bytesAt(path: string): Promise<Buffer | null> {
-  // A link that took the file's place is not followed, and a pipe is not waited for.
+  // Does not follow a link that replaced the file, and does not wait for a pipe.
   const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
   const file = await open(path, flags).catch(() => null)
   if (!file) return null

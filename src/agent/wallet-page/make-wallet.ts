@@ -21,10 +21,10 @@ import { openOwnerWallet, payeesOffered } from '../wallet/owner-wallet.ts'
 /** Where new keys are stored. `local` is a plain file, only for a service on this machine. */
 export type KeyPlace = 'local' | 'keychain' | 'passphrase'
 
-/** Gives an address test money of a local chain. */
+/** Sends test money of a local chain to an address. */
 export type TestMoney = (address: string) => Promise<void>
 
-/** Caps as the user may lower them, by their names in `policy.json`. */
+/** Caps that the user may lower, by their names in `policy.json`. */
 export const capFields = [
   ['maxPaymentUsd', 'maxPaymentMicroUsd', 'One payment, at most'],
   ['maxDayUsd', 'maxDayMicroUsd', 'Payments in 24 hours, at most'],
@@ -57,7 +57,7 @@ export interface WalletPlan {
   isLocal: boolean
 }
 
-/** Asks the service whom it wants paid, and the system whether it has a keychain. Throws what the client throws. */
+/** Asks the service for its payees, and the system for a keychain. Throws the client's errors. */
 export async function planWallet(agent: OpenAgent): Promise<WalletPlan> {
   const { baseUrl } = agent.client.address
   const { accepts } = await agent.topUps.offer()
@@ -77,7 +77,7 @@ export async function planWallet(agent: OpenAgent): Promise<WalletPlan> {
 /** How long a keychain may take to answer, in milliseconds. A locked one asks its user, who may be away. */
 const keychainMs = 3_000
 
-/** Asked by a name that is never written. */
+/** Reads a name that is never written. */
 async function isKeychainThere(): Promise<boolean> {
   const reading = systemKeychain().then(keychain => keychain.read('farebox-probe'))
   const answer = reading.then(
@@ -88,8 +88,8 @@ async function isKeychainThere(): Promise<boolean> {
 }
 
 /**
- * Makes the wallet: first its caps, then its keys, then whom it may pay. One process of the machine at a time; a later one
- * finds the wallet of the first. Throws the wallet's refusal. Answers its addresses, Base first.
+ * Creates the wallet: first its caps, then its keys, then its payees. Only one process of the machine does so at a
+ * time; a later one finds the first one's wallet. Throws the wallet's refusal. Returns the addresses, Base first.
  */
 export async function makeWallet(
   agent: OpenAgent,
@@ -123,7 +123,7 @@ async function newKeys(
   { place, passphrase, asksFirstTopUp }: WalletChoice,
   narrowed: Partial<Record<CapName, string>>,
 ): Promise<readonly string[]> {
-  // There before the keys, so that a process that dies in between leaves no wallet with wider caps.
+  // Written before the keys, so that a process that dies in between leaves no wallet with higher caps.
   const undo = narrowFile(desk.folder, { ...narrowed, ...(asksFirstTopUp && { askFirstTopUp: true as const }) })
   try {
     if (place === 'local') return [(await localKey(desk.folder, { isLocal: plan.isLocal })).address]
@@ -152,7 +152,7 @@ function loweredCaps(policy: Policy, caps: WalletChoice['caps']): Partial<Record
   return lowered
 }
 
-/** Throws where the passphrase does not open the folder's keys. */
+/** Throws if the passphrase does not open the folder's keys. */
 export async function checkPassphrase({ state: { folder } }: OpenAgent, passphrase: string): Promise<void> {
   await unlockKeyFile(folder, passphrase)
 }

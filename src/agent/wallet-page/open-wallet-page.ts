@@ -26,7 +26,7 @@ import { type Held, holdingsView, walletState } from './wallet-view.ts'
 export interface WalletPageOptions extends SendBack {
   desk: OwnerWallet
   place: WalletPlace
-  /** Asks the chains and the service. */
+  /** Reads the balances from the chains and the service. */
   holdings(): Promise<Held>
   /** Folders that are searched for a call's files that are named without a folder. */
   outputFolders: readonly string[]
@@ -94,7 +94,7 @@ interface Part {
   rows: number
 }
 
-/** The newest first. */
+/** Newest first. */
 function receiptList(
   all: readonly ListedReceipt[],
   filter: Required<ReceiptFilter>,

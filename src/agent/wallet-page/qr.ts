@@ -11,14 +11,14 @@ export const paymentUri = (address: string): string =>
     ? `ethereum:${usdcOnEvm}@${evmNetwork.split(':')[1]}/transfer?address=${address}`
     : `solana:${address}?spl-token=${usdcOnSolana}`
 
-/** Modules of white around the code; scanners need them. */
+/** The white margin that scanners require, in modules. */
 const border = 2
 
 /** For a page: contains no script or style, and loads nothing. */
 export const svgQr = (address: string): string =>
   renderSVG(paymentUri(address), { border }).replace('<svg ', '<svg class="qr" role="img" aria-label="QR code" ')
 
-/** Pixels of a module. A phone reads it from a screen, and the image stays below 2 kB. */
+/** Pixels per module. A phone can read it from a screen, and the image stays below 2 kB. */
 const scale = 5
 
 /**
@@ -30,7 +30,7 @@ export const codeFor = (address: string, serviceOrigin: string): Shown[] =>
     ? []
     : [{ type: 'image', data: pngQr(address).toString('base64'), mimeType: 'image/png' }]
 
-/** A PNG of one bit a pixel. */
+/** Returns a PNG with one bit per pixel. */
 export function pngQr(address: string): Buffer {
   const { data } = encode(paymentUri(address), { border })
   const side = data.length * scale
@@ -47,7 +47,7 @@ export function pngQr(address: string): Buffer {
   ])
 }
 
-/** A line of an image: no filter, then eight pixels a byte, white where the bit is set. */
+/** Returns a row of an image: no filter, then eight pixels per byte, white if the bit is set. */
 function rowOf(modules: readonly boolean[], side: number): Buffer {
   const row = Buffer.alloc(1 + Math.ceil(side / 8))
   for (let x = 0; x < side; x++) {

@@ -10,13 +10,13 @@ import { lastCharacters, transferEnd, transferLine } from '../words/transfer-wor
 export interface SendBack {
   /** The functions of the terminal's `wallet send`: its journal, checks and passphrase. */
   sends: Pick<OwnerSends, 'prepare' | 'send' | 'list'>
-  /** Who settles: the one at a URL, or the default of this wallet. Throws a refusal for a URL that is not to be used. */
+  /** Returns the settler at a URL, or this wallet's default. Throws a refusal for a URL that is not allowed. */
   settlerFor(url: string | undefined): Promise<NonNullable<ConfirmedSend['settler']>>
-  /** Who decides, as rows tell it: `page, ada`. */
+  /** The user's name in the rows, such as `page, ada`. */
   by: string
 }
 
-/** Money back to its owner, in two steps: one shows what would be sent, the other sends exactly that. */
+/** Sends money back to its owner in two steps: the first shows the transfer, the second sends exactly that. */
 export const sendingBack = ({ sends, settlerFor, by }: SendBack) =>
   ({
     async 'POST /api/send/plan'({ body }): Promise<PlannedSend> {
@@ -42,7 +42,7 @@ export const sendingBack = ({ sends, settlerFor, by }: SendBack) =>
       const { to, usd, facilitator, ending, passphrase } = textsIn(body, [
         ...(['to', 'usd', 'facilitator', 'ending', 'passphrase'] as const),
       ])
-      // Only an amount that was shown is sent: `all` may be another amount by now.
+      // Only the shown amount is sent, because `all` may have changed since.
       if (!/^\d+\.\d{6}$/.test(usd)) throw wrongForm()
       if (ending.trim().toLowerCase() !== to.slice(-lastCharacters).toLowerCase()) throw notConfirmed()
       const settler = await settlerFor(facilitator || undefined)
@@ -56,7 +56,7 @@ export const sendingBack = ({ sends, settlerFor, by }: SendBack) =>
     },
   }) satisfies Partial<Record<keyof PageForms, PageRoute>>
 
-/** Every field as a text; a form with another kind of value is refused. */
+/** Returns every field as text; refuses a form with other values. */
 function textsIn<Name extends string>(body: unknown, names: readonly Name[]): Record<Name, string> {
   const fields = Object.entries((body ?? {}) as Record<string, unknown>)
   const given = new Map(fields)

@@ -39,11 +39,11 @@ const lookSeconds = 4
 interface Ports {
   /** Receives the passphrase, for this process only. */
   onPassphrase(passphrase: string): void
-  /** Null where the money of the service is no test money of a chain that runs here. */
+  /** Null unless the service's money is test money of a chain on this machine. */
   testMoney: TestMoney | null
 }
 
-/** The page on which the user makes a wallet or opens a locked one, at most one at a time in a process. */
+/** The page on which the user creates a wallet or unlocks one. A process has at most one at a time. */
 export class WalletPages {
   readonly #ports: Ports
   #open: { page: OpenPage; making: MakingPage } | null = null
@@ -52,7 +52,7 @@ export class WalletPages {
     this.#ports = ports
   }
 
-  /** Null where a page helps nothing: something pays, the service does not answer, or it names no payee of a wallet. */
+  /** Null if a page would not help: the agent can already pay, the service does not answer, or it names no payee. */
   async offer(agent: OpenAgent, env: AgentEnvironment): Promise<WalletOffer | null> {
     if (agent.pays !== 'nothing') return null
     const isForAnother = this.#open !== null && this.#open.making.lockedWallet !== agent.lockedWallet
@@ -68,7 +68,7 @@ export class WalletPages {
     return { link: page.link(), asks: making.asks }
   }
 
-  /** Resolves once the user is done on the newest page, or after `timeoutMs`. */
+  /** Resolves when the user has finished on the newest page, or after `timeoutMs`. */
   async made(timeoutMs: number, signal: AbortSignal): Promise<void> {
     const late = sleep(timeoutMs, undefined, { signal, ref: false }).catch(() => {})
     await Promise.race([this.#open?.making.done, late])
@@ -167,7 +167,7 @@ class MakingPage implements BrowserPage {
   }
 }
 
-/** A sentence where the form is not right. */
+/** Returns a sentence if the form is invalid. */
 function choiceIn(form: URLSearchParams, { places }: WalletPlan): WalletChoice | string {
   const place = places.find(each => each === form.get('place'))
   if (!place) return 'Choose where the keys are kept.'
@@ -248,7 +248,7 @@ interface Made {
   plan: WalletPlan
   held: bigint | null
   notice: string | null
-  /** How its owner sees it later. */
+  /** Says how the owner can see the wallet later. */
   showing: string
 }
 

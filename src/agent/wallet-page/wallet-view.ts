@@ -66,7 +66,7 @@ const noWallet =
 
 const chainOf = (address: string): string => (namespaceOf(address) === 'eip155' ? 'Base' : 'Solana')
 
-/** Modules of white around the code; scanners need them. */
+/** The white margin that scanners require, in modules. */
 const border = 2
 
 function qrOf(address: string): QrCode {
@@ -123,7 +123,7 @@ function refillState({ refill }: WalletStatus): WalletState['refill'] {
   return { below: `${belowMicroUsd}`, by: `${byMicroUsd}`, note, isHalted }
 }
 
-/** A sentence each, with the command that settles it. */
+/** One sentence for each problem, with the command that fixes it. */
 function attentionOf({ openPayments, heldPayments, refill }: WalletStatus): string[] {
   return [
     ...openPayments.map(({ receiptId, amountMicroUsd, isRejected, validBeforeMs }) => {
@@ -170,7 +170,7 @@ export type Held = Pick<WalletView, 'creditMicroUsd' | 'creditSeen' | 'onChain'>
   accepts?: readonly PaymentOption[]
 }
 
-/** Balances and credit, where a chain or a service answered. */
+/** Balances and credit, if a chain or a service answered. */
 export const holdingsView = ({ creditMicroUsd, creditSeen, onChain, accepts = [] }: Held): HoldingsView => ({
   credit: seenView({ amountMicroUsd: creditMicroUsd, ...creditSeen }),
   balances: onChain.map(seen => ({

@@ -26,7 +26,9 @@ export function isFromItself(request: Request, origins: readonly string[]): bool
   return request.method === 'GET' ? true : origins.includes(request.headers.get('origin') ?? '')
 }
 
-/** An object sent as JSON; null for anything else, which no form of another site can avoid being. */
+/**
+ * Returns the JSON object in the body; null for anything else. A form of another site cannot send this content type.
+ */
 export async function readJsonObject(request: Request, mostBytes: number): Promise<object | null> {
   if (!/^application\/json\b/i.test(request.headers.get('content-type') ?? '')) return null
   const length = Number(request.headers.get('content-length') ?? Number.NaN)
@@ -39,7 +41,7 @@ export async function readJsonObject(request: Request, mostBytes: number): Promi
   }
 }
 
-/** The page's script makes no markup from texts, and the browser holds it to that. */
+/** The script never creates markup from text, and this policy makes the browser enforce that. */
 const contentPolicy = [
   "default-src 'none'",
   "script-src 'self'",

@@ -1,14 +1,14 @@
 import { RecentMap } from '../recent-map.ts'
 
 interface ThrottleRules {
-  /** How many count in a window before its subject has to wait. */
+  /** How many events in a window make its subject wait. */
   most: number
   inMs: number
-  /** Subjects that are counted; above this the one that was counted longest ago is forgotten. */
+  /** Maximum number of subjects; beyond it the least recently counted one is dropped. */
   subjects: number
 }
 
-/** Counts what should be rare, such as wrong keys of an address, in windows that begin with the first of them. */
+/** Counts rare events, such as wrong keys from an address, in windows that begin with the first of them. */
 export class Throttle {
   readonly #rules: ThrottleRules
   readonly #counts: RecentMap<{ sinceMs: number; count: number }>

@@ -74,7 +74,10 @@ interface FoldableRun {
   sums: ReturnType<typeof foldRun>
 }
 
-/** Runs that become smaller. Reading one account ends before its next run is asked for, so they may be folded meanwhile. */
+/**
+ * Yields runs that become smaller. An account is read before its next run is requested, so runs may be folded in
+ * between.
+ */
 async function* runsBefore(read: Reading, beforeMs: number): AsyncGenerator<FoldableRun> {
   for await (const account of accountsOf(read)) {
     for await (const run of runsOf(read, account, beforeMs)) {

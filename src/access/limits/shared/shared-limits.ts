@@ -36,7 +36,7 @@ export class SharedBlock {
     this.#valkey.listen(this.#channel, onMessage, () => void this.catchUp())
   }
 
-  /** Like `AbuseBlock.check`, with what this process knows. */
+  /** Like `AbuseBlock.check`, using the blocks that this process knows. */
   check(subject: string): void {
     this.#own.check(subject)
   }
