@@ -100,12 +100,10 @@ const keyColumns = (revoke: (row: KeyRow) => void): readonly Column<KeyRow>[] =>
   {
     name: 'Key',
     show: ({ prefix, label, id }) => (
-      <>
+      <a href={`/account/requests?${new URLSearchParams({ key: id })}`}>
         {label && <span class="block">{label}</span>}
-        <a href={`/account/requests?${new URLSearchParams({ key: id })}`} aria-label={`Requests of ${label || prefix}`}>
-          <code>{prefix}…</code>
-        </a>
-      </>
+        <code>{prefix}…</code>
+      </a>
     ),
   },
   { name: 'Role', show: ({ role }) => role },

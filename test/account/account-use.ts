@@ -43,7 +43,7 @@ export async function useFor(
     for (const [place, model] of models.entries()) {
       const request = `${name}-${day}-${place}`
       const key = keys[used.length % keys.length] ?? null
-      const amount = microUsd(1_013 + day * 7 + place * 50_021)
+      const amount = microUsd(1_013 + day * 7 + place * 50_021 + ((day * 7 + place * 5) % 11) * 9_007)
       const atMs = nowMs - day * dayMs - place - 1
       const by = key === null ? {} : { key: { key, ...periodStarts(atMs) } }
       const line = { sku: `${model.slice(5)}.output`, units: 3n, unitPricePicoUsd: 1_000_007n, amount }

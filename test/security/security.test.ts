@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { inWords, lackingOf, type Need } from '../needs/needs.ts'
+import { accountThreats } from './account-threats.ts'
 import { browserWalletThreats } from './browser-wallet-threats.ts'
 import { type CollectedTest, collectedTests } from './collected-tests.ts'
 import { consoleThreats } from './console-threats.ts'
@@ -26,6 +27,7 @@ const all = [
   ...doorThreats,
   ...consoleThreats,
   ...browserWalletThreats,
+  ...accountThreats,
   ...publishedAttacks,
 ]
 
