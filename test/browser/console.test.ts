@@ -192,7 +192,7 @@ withChromium('the console in a browser', browser => {
     await aMonth(served)
     const { view } = await visit()
     await view.getByRole('link', { name: /what to do/ }).click()
-    await shows(view, 'It has waited for more than an hour')
+    await shows(view, 'ledger audit --chain')
     await view.getByRole('link', { name: 'Customers', exact: true }).click()
     await view.getByRole('link', { name: 'Harbour Studio' }).click()
     await view.getByRole('button', { name: 'Refund a request' }).click()
