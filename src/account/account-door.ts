@@ -3,6 +3,7 @@ import { ServiceError } from '#contract/errors/service-error.ts'
 import { minuteMs } from '#contract/time.ts'
 import { type PageFiles, pageFiles } from '#host/pages/page-files.ts'
 import { cookieOf, guarded, isFromItself, readJsonObject, sendJson, sendText } from '#host/pages/page-guards.ts'
+import { PageRefusal } from '#host/pages/page-refusal.ts'
 import { Throttle } from '#host/pages/throttle.ts'
 import { noteAccount } from '#host/tracing/tracing.ts'
 import type { Principal } from '#ledger/accounts/principal.ts'
@@ -10,7 +11,7 @@ import { awayReason } from '#ledger/store/store.ts'
 import { walletChallengePath, walletSessionPath } from '#pages/account/wallets/wire.ts'
 import { accountApiPath, accountPath, keySessionPath } from '#pages/account/wire.ts'
 import { pageKeyHeader, type Refused, type Session } from '#pages/kit/wire.ts'
-import { AccountRefusal, type AccountRoutes, type RouteContext } from './account-route.ts'
+import type { AccountRoutes, RouteContext } from './account-route.ts'
 import { type AccountSession, seesAccount } from './account-sessions.ts'
 import { proveWallet, walletChallenge } from './wallets/wallet-sign-in.ts'
 
@@ -58,7 +59,7 @@ export class AccountDoor {
     try {
       return await this.#answer(request, addressSubject(address))
     } catch (error) {
-      if (error instanceof AccountRefusal) return refusedBy(error)
+      if (error instanceof PageRefusal) return refusedBy(error)
       if (error instanceof ServiceError) return refused(error.status, ...sentencesOf(error))
       const away = awayReason(error)
       this.#context.log.error({ err: error }, 'A request of the account’s page failed.')
@@ -127,7 +128,7 @@ export class AccountDoor {
     { body, address, former }: { body: object; address: string; former: AccountSession | null },
   ): Promise<Response> {
     const principal = await proof(body, this.#context).catch(error => {
-      if (error instanceof AccountRefusal) this.#wrong.count(address, this.#now())
+      if (error instanceof PageRefusal) this.#wrong.count(address, this.#now())
       throw error
     })
     if (!principal) {
@@ -175,9 +176,9 @@ async function accountFiles(): Promise<PageFiles> {
 const refused = (status: number, happened: string, next: string): Response =>
   sendJson(status, { happened, next } satisfies Refused)
 
-function refusedBy({ status, happened, next, retryAfterSeconds }: AccountRefusal): Response {
+function refusedBy({ status, happened, next, retryAfterSeconds }: PageRefusal): Response {
   const answer = refused(status, happened, next)
-  if (retryAfterSeconds !== undefined) answer.headers.set('retry-after', `${retryAfterSeconds}`)
+  if (retryAfterSeconds !== null) answer.headers.set('retry-after', `${retryAfterSeconds}`)
   return answer
 }
 

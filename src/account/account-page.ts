@@ -1,6 +1,7 @@
 import { onceLoaded } from '#host/packages.ts'
 import { signInUri } from '#pages/account/wallets/wire.ts'
-import type { AccountParts, Ask } from './account-route.ts'
+import type { AccountParts } from './account-route.ts'
+import type { Ask } from './questions/answers.ts'
 
 interface Opened {
   door: { answer(request: Request, address: string): Promise<Response> }

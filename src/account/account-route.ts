@@ -12,7 +12,7 @@ import type { Funding } from '#ledger/charges/funding.ts'
 import type { ChargeReceipts } from '#ledger/charges/receipts.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { AccountSession, AccountSessions } from './account-sessions.ts'
-import type { Answer, Question, QuestionName } from './questions/answers.ts'
+import type { Ask } from './questions/answers.ts'
 
 /** The page's part of the service's configuration. */
 export interface AccountPageSettings {
@@ -50,8 +50,6 @@ export interface RouteContext extends AccountParts {
   walletSignIn: Pick<WalletSignIn, 'signIn'>
 }
 
-export type Ask = <Name extends QuestionName>(name: Name, question: Question<Name>) => Promise<Answer<Name>>
-
 interface Asked {
   body: object
   session: AccountSession
@@ -61,26 +59,9 @@ interface Asked {
 export interface AccountRoute {
   /** Only for a wallet or an ADMIN key, which see the whole account. */
   isForAccount?: true
-  /** Returns what is sent as JSON, or a whole response. Throws `AccountRefusal`, or an error of the API. */
+  /** Returns what is sent as JSON, or a whole response. Throws `PageRefusal`, or an error of the API. */
   run(asked: Asked, context: RouteContext): Promise<unknown>
 }
 
 /** By method and path, such as `POST /account/api/requests`. */
 export type AccountRoutes = Readonly<Record<string, AccountRoute>>
-
-/** Why a request was refused, and what to do. */
-export class AccountRefusal extends Error {
-  readonly status: number
-  readonly happened: string
-  readonly next: string
-  /** Sent as Retry-After; absent where waiting does not help. */
-  readonly retryAfterSeconds: number | undefined
-
-  constructor(status: number, happened: string, next: string, retryAfterSeconds?: number) {
-    super(`${happened} ${next}`)
-    this.status = status
-    this.retryAfterSeconds = retryAfterSeconds
-    this.happened = happened
-    this.next = next
-  }
-}

@@ -3,6 +3,7 @@ import { issueSentence } from '#contract/errors/issue-sentence.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { zeroUsd } from '#contract/money.ts'
 import { dayOfText } from '#contract/time.ts'
+import { PageRefusal } from '#host/pages/page-refusal.ts'
 import { balanceOf } from '#ledger/accounts/balances.ts'
 import {
   type BalanceView,
@@ -11,7 +12,7 @@ import {
   type RequestView,
   spendDays,
 } from '#pages/account/wire.ts'
-import { AccountRefusal, type AccountRoutes, type RouteContext } from './account-route.ts'
+import type { AccountRoutes, RouteContext } from './account-route.ts'
 import { type AccountSession, seesAccount } from './account-sessions.ts'
 import type { Scope } from './questions/sums.ts'
 
@@ -41,7 +42,7 @@ export function inputOf<Input>(schema: z.ZodType<Input>, body: object): Input {
   const faults = parsed.error.issues.map(
     issue => `\`${issue.path.map(String).join('.') || 'body'}\`: ${issueSentence(issue)}`,
   )
-  throw new AccountRefusal(400, `${faults.join('; ')}.`, 'Change it, then try again.')
+  throw new PageRefusal(400, `${faults.join('; ')}.`, 'Change it, then try again.')
 }
 
 /** What a session may see. Nothing in a request widens it. */
@@ -95,7 +96,7 @@ async function request(id: string, session: AccountSession, { ask, receipts }: R
   const scope = scopeOf(session)
   const found = await ask('request', { scope, request: id })
   if (!found)
-    throw new AccountRefusal(404, 'This request is not in the ledger, or not yours.', 'Copy the id from the list.')
+    throw new PageRefusal(404, 'This request is not in the ledger, or not yours.', 'Copy the id from the list.')
   const receipt = await receipts.of(scope.account, id).catch(error => {
     if (error instanceof ServiceError && error.status === 404) return null
     throw error
@@ -145,7 +146,7 @@ async function invoice(
   { ask, page, settings }: RouteContext,
 ): Promise<InvoiceView> {
   const found = await ask('invoice', { account: principal.account, month })
-  if (!found) throw new AccountRefusal(404, `There is no invoice for ${month}.`, 'Choose a month of the list.')
+  if (!found) throw new PageRefusal(404, `There is no invoice for ${month}.`, 'Choose a month of the list.')
   const seller = (page.seller ?? settings.publicUrl).split('\n').map(line => line.trim())
   return { ...found, seller: seller.filter(line => line !== '') }
 }

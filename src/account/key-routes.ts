@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { createKeyFor, revokeKeyFor } from '#access/keys/key-acts.ts'
 import { CreateKeyRequest } from '#contract/operations/keys.ts'
+import { PageRefusal } from '#host/pages/page-refusal.ts'
 import type { NewKey, Told } from '#pages/account/wire.ts'
-import { AccountRefusal, type AccountRoutes } from './account-route.ts'
+import type { AccountRoutes } from './account-route.ts'
 import { inputOf } from './figure-routes.ts'
 
 const KeysInput = z.strictObject({
@@ -26,9 +27,9 @@ export const keyRoutes: AccountRoutes = {
     async run({ body, session: { principal } }, context): Promise<NewKey> {
       const order = inputOf(CreateKeyRequest, body)
       if (await context.funding.isSuspended(principal.account))
-        throw new AccountRefusal(403, 'The operator has suspended this account.', 'Ask the operator.')
+        throw new PageRefusal(403, 'The operator has suspended this account.', 'Ask the operator.')
       if (principal.kind === 'wallet' && principal.isNew)
-        throw new AccountRefusal(409, 'This wallet has no account yet.', 'Top up first; that opens one.')
+        throw new PageRefusal(409, 'This wallet has no account yet.', 'Top up first; that opens one.')
       const { id, secret } = await createKeyFor(context, principal, order)
       return { id, secret }
     },

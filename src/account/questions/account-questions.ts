@@ -1,10 +1,11 @@
 import { type Clock, minuteMs } from '#contract/time.ts'
+import { PageRefusal } from '#host/pages/page-refusal.ts'
 import { TaskFailed, TaskThread } from '#host/workers/task-thread.ts'
 import { threadUrl } from '#host/workers/thread-entry.ts'
 import { type DatabasePlace, databasePlace } from '#ledger/store/open-store.ts'
 import { StoreError } from '#ledger/store/store.ts'
-import { AccountRefusal, type Ask } from '../account-route.ts'
 import type { AccountAnswer, AccountTask } from './account-question-thread.ts'
+import type { Ask } from './answers.ts'
 
 /** A question takes tenths of a second; PostgreSQL itself ends one earlier. */
 const questionMs = 30_000
@@ -40,7 +41,7 @@ export class AccountQuestions {
     })
   }
 
-  /** Throws `AccountRefusal` if too many questions wait or one takes too long, `StoreError` if the ledger is away. */
+  /** Throws `PageRefusal` if too many questions wait or one takes too long, `StoreError` if the ledger is away. */
   readonly ask: Ask = async (name, question) => {
     const task = { database: this.#database, schema: this.#schema, nowMs: this.#clock.now(), name, question }
     const answered = await this.#thread.run(task).catch(error => {
@@ -60,7 +61,7 @@ export class AccountQuestions {
 
 function notRun(error: unknown): unknown {
   if (error instanceof TaskFailed) return error.reason === 'late' ? tooLate() : error
-  return new AccountRefusal(
+  return new PageRefusal(
     503,
     'The service is answering too many questions.',
     'Try again in a few seconds.',
@@ -68,4 +69,4 @@ function notRun(error: unknown): unknown {
   )
 }
 
-const tooLate = () => new AccountRefusal(503, 'This takes too long to add up.', 'Choose fewer days.', lateSeconds)
+const tooLate = () => new PageRefusal(503, 'This takes too long to add up.', 'Choose fewer days.', lateSeconds)

@@ -11,6 +11,8 @@ export type QuestionName = keyof typeof answers
 export type Question<Name extends QuestionName> = Parameters<(typeof answers)[Name]>[1]
 export type Answer<Name extends QuestionName> = Awaited<ReturnType<(typeof answers)[Name]>>
 
+export type Ask = <Name extends QuestionName>(name: Name, question: Question<Name>) => Promise<Answer<Name>>
+
 export const answer = <Name extends QuestionName>(
   reading: Reading,
   name: Name,

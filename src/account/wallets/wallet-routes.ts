@@ -3,8 +3,9 @@ import { topUpUsd } from '#contract/limits.ts'
 import { displayUsd, microUsd } from '#contract/money.ts'
 import { knownNetworks, normalizeWallet, smallestTopUpMicroUsd, usdcDecimals } from '#contract/wire/networks.ts'
 import { BaseUnits, WalletAddress } from '#contract/wire/payment.ts'
+import { PageRefusal } from '#host/pages/page-refusal.ts'
 import type { Draft, Payer, TopUpTerms } from '#pages/account/wallets/wire.ts'
-import { AccountRefusal, type AccountRoutes, type RouteContext } from '../account-route.ts'
+import type { AccountRoutes, RouteContext } from '../account-route.ts'
 
 const largest = microUsd(topUpUsd.maximum * 1_000_000)
 
@@ -34,18 +35,18 @@ const terms = ({ clock }: RouteContext): TopUpTerms => ({
 /** Tells nothing of other accounts, not even whether the wallet has one. */
 async function payer(body: object, account: string, { sessions }: RouteContext): Promise<Payer> {
   const order = PayerOrder.safeParse(body).data
-  if (!order) throw new AccountRefusal(400, 'The wallet’s address is invalid.', 'Choose another account in the wallet.')
+  if (!order) throw new PageRefusal(400, 'The wallet’s address is invalid.', 'Choose another account in the wallet.')
   const paying = await sessions.ofWallet(normalizeWallet(order.wallet))
   return { isThisAccount: paying.account === account }
 }
 
 async function draft(body: object, { payments, log }: RouteContext): Promise<Draft> {
   const order = DraftOrder.safeParse(body).data
-  if (!order) throw new AccountRefusal(400, 'The payment cannot be prepared from these values.', 'Begin again.')
+  if (!order) throw new PageRefusal(400, 'The payment cannot be prepared from these values.', 'Begin again.')
   const amount = microUsd(BigInt(order.amount))
   if (amount < smallestTopUpMicroUsd || amount > largest) {
     const range = `from ${displayUsd(smallestTopUpMicroUsd)} to ${displayUsd(largest)}`
-    throw new AccountRefusal(400, `${displayUsd(amount)} cannot be paid at once.`, `Choose an amount ${range}.`)
+    throw new PageRefusal(400, `${displayUsd(amount)} cannot be paid at once.`, `Choose an amount ${range}.`)
   }
   const transaction = await payments.draft?.({ ...order, amount }).catch(error => {
     // A node client's messages contain its address.
@@ -54,9 +55,9 @@ async function draft(body: object, { payments, log }: RouteContext): Promise<Dra
       'A payment could not be drafted for a wallet.',
     )
     const next = 'Nothing was signed. Try again in a moment, or pay on another network.'
-    throw new AccountRefusal(503, 'The payment could not be prepared.', next)
+    throw new PageRefusal(503, 'The payment could not be prepared.', next)
   })
   if (!transaction)
-    throw new AccountRefusal(404, 'This service drafts no payments on this network.', 'Choose another one.')
+    throw new PageRefusal(404, 'This service drafts no payments on this network.', 'Choose another one.')
   return { transaction }
 }

@@ -4,11 +4,12 @@ import { signInSentence } from '#access/identity/caller-identity.ts'
 import { minuteMs } from '#contract/time.ts'
 import { evmNetwork, solanaNetwork } from '#contract/wire/networks.ts'
 import { type SignInFields, writeSignInMessage } from '#contract/wire/sign-in-message.ts'
+import { PageRefusal } from '#host/pages/page-refusal.ts'
 import { checksumAddress } from '#host/signatures/evm-signature.ts'
 import { ed25519Key } from '#host/signatures/signatures.ts'
 import type { WalletPrincipal } from '#ledger/accounts/principal.ts'
 import { type Challenge, type ChallengeOrder, signInUri, type WalletProof } from '#pages/account/wallets/wire.ts'
-import { AccountRefusal, type RouteContext } from '../account-route.ts'
+import type { RouteContext } from '../account-route.ts'
 
 /** How long a wallet's user may take to sign; the verification allows no more. */
 const challengeMs = 5 * minuteMs
@@ -31,7 +32,7 @@ const Proof = z.strictObject({
 export async function walletChallenge(body: object, { settings, clock }: RouteContext): Promise<Challenge> {
   const order = Order.safeParse(body).data
   if (!order || !addressOf[order.kind].safeParse(order.address).success)
-    throw new AccountRefusal(400, 'The wallet’s address is invalid.', 'Choose another account in the wallet.')
+    throw new PageRefusal(400, 'The wallet’s address is invalid.', 'Choose another account in the wallet.')
   const { kind, address } = order
   const { host } = new URL(settings.publicUrl)
   const nowMs = clock.now()
@@ -49,10 +50,10 @@ export async function walletChallenge(body: object, { settings, clock }: RouteCo
   return { message: writeSignInMessage(fields), fields }
 }
 
-/** Verifies a signed message exactly as the API verifies `SIGN-IN-WITH-X`. Throws `AccountRefusal` with the reason. */
+/** Verifies a signed message exactly as the API verifies `SIGN-IN-WITH-X`. Throws `PageRefusal` with the reason. */
 export async function proveWallet(body: object, { walletSignIn }: RouteContext): Promise<WalletPrincipal> {
   const proof = Proof.safeParse(body).data
-  if (!proof) throw new AccountRefusal(400, 'The wallet’s answer is incomplete.', 'Sign in again.')
+  if (!proof) throw new PageRefusal(400, 'The wallet’s answer is incomplete.', 'Sign in again.')
   const { kind, address, message, signature } = proof
   const [chainId, type] = kind === 'evm' ? [evmNetwork, 'eip191'] : [solanaNetwork, 'ed25519']
   const payload = JSON.stringify({ address, message, signature, chainId, type })
@@ -60,7 +61,7 @@ export async function proveWallet(body: object, { walletSignIn }: RouteContext):
   if (result.ok) return result.principal
   if (result.code === 'X402_SIGN_IN_INVALID_SIGNATURE') {
     const next = 'Choose the same account in the wallet, and sign in again; a contract wallet cannot sign in here.'
-    throw new AccountRefusal(401, 'The signature is not of the account that the wallet named.', next)
+    throw new PageRefusal(401, 'The signature is not of the account that the wallet named.', next)
   }
-  throw new AccountRefusal(401, `${signInSentence(result.code)}.`.replace('..', '.'), 'Sign in again.')
+  throw new PageRefusal(401, `${signInSentence(result.code)}.`.replace('..', '.'), 'Sign in again.')
 }

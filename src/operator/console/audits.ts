@@ -1,9 +1,9 @@
 import { minuteMs } from '#contract/time.ts'
+import { PageRefusal } from '#host/pages/page-refusal.ts'
 import { TaskThread } from '#host/workers/task-thread.ts'
 import { threadUrl } from '#host/workers/thread-entry.ts'
 import type { AuditReport } from '#ledger/audit/audit.ts'
 import { databasePlace } from '#ledger/store/open-store.ts'
-import { ConsoleRefusal } from './console-route.ts'
 
 export interface AuditTask {
   engine: 'sqlite' | 'postgres'
@@ -35,7 +35,7 @@ export class Audits {
   async run(): Promise<AuditReport> {
     const answer = await this.#thread.run(this.#task)
     if ('report' in answer) return answer.report
-    throw new ConsoleRefusal(503, `The ledger could not be read (${answer.failed}).`, 'Run `farebox ledger audit`.')
+    throw new PageRefusal(503, `The ledger could not be read (${answer.failed}).`, 'Run `farebox ledger audit`.')
   }
 
   close(): Promise<void> {

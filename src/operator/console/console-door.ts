@@ -1,19 +1,14 @@
 import { minuteMs } from '#contract/time.ts'
 import { type PageFiles, pageFiles } from '#host/pages/page-files.ts'
 import { cookieOf, guarded, isFromItself, readJsonObject, sendJson, sendText } from '#host/pages/page-guards.ts'
+import { PageRefusal } from '#host/pages/page-refusal.ts'
 import { Throttle } from '#host/pages/throttle.ts'
 import { awayReason } from '#ledger/store/store.ts'
 import { operatorRoles } from '#pages/console/wire.ts'
 import { apiPath, pageKeyHeader, type Refused, type Session, sessionPath } from '#pages/kit/wire.ts'
 import { challengeMs } from '../sign-in/challenges.ts'
 import type { SessionSecrets } from '../sign-in/operator-sessions.ts'
-import {
-  type Asked,
-  ConsoleRefusal,
-  type ConsoleRoute,
-  type ConsoleRoutes,
-  type RouteContext,
-} from './console-route.ts'
+import type { Asked, ConsoleRoute, ConsoleRoutes, RouteContext } from './console-route.ts'
 import { type Entry, entryRoutes, nextStep } from './entry-routes.ts'
 
 /** A form has a few fields, one of which may be a note of several sentences. */
@@ -40,7 +35,7 @@ export class ConsoleDoor {
     try {
       return await this.#answer(request, address)
     } catch (error) {
-      if (error instanceof ConsoleRefusal)
+      if (error instanceof PageRefusal)
         return refused(error.status, error.happened, error.next, error.retryAfterSeconds)
       const away = awayReason(error)
       this.#context.log.error({ err: error }, 'A request of the console failed.')

@@ -67,26 +67,10 @@ export interface ConsoleRoute {
   /** Whether the operation needs a proof of identity from the last minutes: always, or depending on the request. */
   proof?: true | ((asked: Asked, context: RouteContext) => Promise<boolean>)
   /**
-   * Returns a value to send as JSON, or a complete response. Throws `ConsoleRefusal` with a message for the operator.
+   * Returns a value to send as JSON, or a complete response. Throws `PageRefusal` with a message for the operator.
    */
   run(asked: Asked, context: RouteContext): Promise<unknown>
 }
 
 /** Keys are method and path, such as `GET /api/me`. */
 export type ConsoleRoutes = Readonly<Record<string, ConsoleRoute>>
-
-/** What is wrong with a request and what to do. */
-export class ConsoleRefusal extends Error {
-  readonly status: number
-  readonly happened: string
-  readonly next: string
-  readonly retryAfterSeconds: number | null
-
-  constructor(status: number, happened: string, next: string, retryAfterSeconds: number | null = null) {
-    super(`${happened} ${next}`)
-    this.status = status
-    this.happened = happened
-    this.next = next
-    this.retryAfterSeconds = retryAfterSeconds
-  }
-}

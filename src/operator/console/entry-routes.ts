@@ -1,9 +1,10 @@
 import { newPageSecret } from '#host/pages/page-guards.ts'
+import { PageRefusal } from '#host/pages/page-refusal.ts'
 import type { SignInWays } from '#pages/console/wire.ts'
 import type { Operator, SessionSecrets } from '../sign-in/operator-sessions.ts'
 import { rpIdOf } from '../sign-in/passkeys.ts'
 import type { PasskeyPlace } from '../sign-in/sign-in.ts'
-import { ConsoleRefusal, type RouteContext } from './console-route.ts'
+import type { RouteContext } from './console-route.ts'
 
 /** A request without a session. */
 export interface EntryAsked {
@@ -45,7 +46,7 @@ async function tried(
   if (typeof begun === 'number') return { waitMs: begun }
   const operator = await prove()
   const session = operator && (await sessions.begin(operator, how))
-  if (!session) throw new ConsoleRefusal(401, 'The sign-in failed.', `Try again, or: ${nextStep}`)
+  if (!session) throw new PageRefusal(401, 'The sign-in failed.', `Try again, or: ${nextStep}`)
   await begun.right()
   return { begun: session }
 }

@@ -1,9 +1,10 @@
+import { PageRefusal } from '#host/pages/page-refusal.ts'
 import { OperatorRefused } from '../operator-refused.ts'
 import { callOperator, isOperatorOperation } from '../queries/call-operator.ts'
 import { type CsvTable, csvOf } from '../queries/entries.ts'
 import { NotAnswered, type OperatorContext } from '../queries/operator-context.ts'
 import { type OperatorOperation, type operatorActs, operatorOperations } from '../queries/wire.ts'
-import { ConsoleRefusal, type ConsoleRoute, type ConsoleRoutes, type RouteContext } from './console-route.ts'
+import type { ConsoleRoute, ConsoleRoutes, RouteContext } from './console-route.ts'
 import { isMuchCredit } from './much-credit.ts'
 
 type ActName = keyof typeof operatorActs
@@ -44,8 +45,8 @@ async function orRefused<Value>(run: () => Promise<Value>): Promise<Value> {
   try {
     return await run()
   } catch (error) {
-    if (error instanceof OperatorRefused) throw new ConsoleRefusal(409, error.message, 'Change it, then try again.')
-    if (error instanceof NotAnswered) throw new ConsoleRefusal(503, error.happened, error.next, error.retryAfterSeconds)
+    if (error instanceof OperatorRefused) throw new PageRefusal(409, error.message, 'Change it, then try again.')
+    if (error instanceof NotAnswered) throw new PageRefusal(503, error.happened, error.next, error.retryAfterSeconds)
     throw error
   }
 }
@@ -62,7 +63,7 @@ const csvRoute = (name: CsvTable): ConsoleRoute => ({
   role: 'read',
   async run({ body }, context) {
     const order = operatorOperations[name].input.safeParse(body)
-    if (!order.success) throw new ConsoleRefusal(400, 'The filter of the file is invalid.', 'Reload the page.')
+    if (!order.success) throw new PageRefusal(400, 'The filter of the file is invalid.', 'Reload the page.')
     const rows = csvOf(operatorContext(context), name, order.data as never)
     // The first rows are read before the answer begins, so that an invalid filter gets a refusal instead of an
     // incomplete file.

@@ -1,6 +1,7 @@
 import { ServiceError } from '#contract/errors/service-error.ts'
+import { PageRefusal } from '#host/pages/page-refusal.ts'
 import type { AuditResult, LiveFigures, ModelRow, Recent, SignedReceipt } from '#pages/console/wire.ts'
-import { ConsoleRefusal, type ConsoleRoutes, type RouteContext } from './console-route.ts'
+import type { ConsoleRoutes, RouteContext } from './console-route.ts'
 import { liveFigures } from './recent-requests.ts'
 
 /** What this process reports about itself, and the audit. */
@@ -23,7 +24,7 @@ export const serviceRoutes: ConsoleRoutes = {
         return await receipts.of(textOf(body, 'customer'), textOf(body, 'request'))
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error
-        throw new ConsoleRefusal(404, 'The ledger has no receipt for this request.', 'See its entries.')
+        throw new PageRefusal(404, 'The ledger has no receipt for this request.', 'See its entries.')
       }
     },
   },
@@ -42,7 +43,7 @@ export const serviceRoutes: ConsoleRoutes = {
     role: 'read',
     async run(_, { audits, clock }): Promise<AuditResult> {
       if (!audits)
-        throw new ConsoleRefusal(409, 'This service cannot audit its ledger here.', 'Run `farebox ledger audit`.')
+        throw new PageRefusal(409, 'This service cannot audit its ledger here.', 'Run `farebox ledger audit`.')
       const beganMs = clock.now()
       const report = await audits.run()
       const { ok, counts, findings, findingsLeftOff, driftMicroUsd } = report

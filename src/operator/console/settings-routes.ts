@@ -1,9 +1,10 @@
 import { z } from 'zod'
+import { PageRefusal } from '#host/pages/page-refusal.ts'
 import { limitScopes } from '#pages/console/settings-wire.ts'
 import { planNames } from '#pages/console/wire.ts'
 import { OperatorRefused } from '../operator-refused.ts'
 import { commitAct } from '../queries/acts.ts'
-import { ConsoleRefusal, type ConsoleRoute, type ConsoleRoutes, type RouteContext } from './console-route.ts'
+import type { ConsoleRoute, ConsoleRoutes, RouteContext } from './console-route.ts'
 import type { SettingsFile } from './settings-file.ts'
 
 /** A page sends one dialog's changes. */
@@ -33,7 +34,7 @@ function orderOf<Shape extends z.ZodType>(shape: Shape, body: object): z.output<
   if (read.success) return read.data
   const [issue] = read.error.issues
   const field = issue?.path.at(-1)
-  throw new ConsoleRefusal(
+  throw new PageRefusal(
     400,
     `The change is invalid: ${field === undefined ? '' : `${String(field)}: `}${issue?.message ?? ''}.`,
     'Correct it, then try again.',
@@ -42,7 +43,7 @@ function orderOf<Shape extends z.ZodType>(shape: Shape, body: object): z.output<
 
 function fileOf({ settingsFile }: RouteContext): SettingsFile {
   if (settingsFile) return settingsFile
-  throw new ConsoleRefusal(409, 'This service was not started from a configuration.', 'Start it with `farebox serve`.')
+  throw new PageRefusal(409, 'This service was not started from a configuration.', 'Start it with `farebox serve`.')
 }
 
 const owners = (run: ConsoleRoute['run'], proof?: true): ConsoleRoute => ({
@@ -52,7 +53,7 @@ const owners = (run: ConsoleRoute['run'], proof?: true): ConsoleRoute => ({
     try {
       return await run(asked, context)
     } catch (error) {
-      if (error instanceof OperatorRefused) throw new ConsoleRefusal(409, error.message, 'Nothing was changed.')
+      if (error instanceof OperatorRefused) throw new PageRefusal(409, error.message, 'Nothing was changed.')
       throw error
     }
   },

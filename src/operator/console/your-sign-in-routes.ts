@@ -1,8 +1,9 @@
 import { z } from 'zod'
+import { PageRefusal } from '#host/pages/page-refusal.ts'
 import type { PasskeyCreation, ProofWays, SessionView, Told, YourSignIn } from '#pages/console/wire.ts'
 import { OperatorRefused } from '../operator-refused.ts'
 import { type OperatorSession, sessionMs } from '../sign-in/operator-sessions.ts'
-import { ConsoleRefusal, type ConsoleRoute, type ConsoleRoutes, type RouteContext } from './console-route.ts'
+import type { ConsoleRoute, ConsoleRoutes, RouteContext } from './console-route.ts'
 import { passkeyPlaces } from './entry-routes.ts'
 
 const label = z.string().trim().min(1).max(60)
@@ -10,13 +11,13 @@ const label = z.string().trim().min(1).max(60)
 function parsed<Shape extends z.ZodRawShape>(shape: Shape, body: object) {
   const read = z.object(shape).safeParse(body)
   if (read.success) return read.data
-  throw new ConsoleRefusal(400, 'The request of this page is invalid.', 'Reload the page.')
+  throw new PageRefusal(400, 'The request of this page is invalid.', 'Reload the page.')
 }
 
 const placeHere = (origin: string, { origins }: RouteContext) => {
   const { here, elsewhere } = passkeyPlaces(origin, origins)
   if (here) return here
-  throw new ConsoleRefusal(
+  throw new PageRefusal(
     409,
     'Browsers do not allow passkeys for an IP address.',
     elsewhere ? `Open the console at ${elsewhere}.` : 'Open the console at a host name.',
@@ -46,7 +47,7 @@ const own = (run: ConsoleRoute['run'], proof?: true): ConsoleRoute => ({
     try {
       return await run(asked, context)
     } catch (error) {
-      if (error instanceof OperatorRefused) throw new ConsoleRefusal(409, error.message, 'Nothing was changed.')
+      if (error instanceof OperatorRefused) throw new PageRefusal(409, error.message, 'Nothing was changed.')
       throw error
     }
   },
@@ -81,7 +82,7 @@ export const yourSignInRoutes: ConsoleRoutes = {
   'POST /api/your-sign-in/end-session': own(async ({ session: me, body }, context): Promise<Told> => {
     const { session } = parsed({ session: z.string().length(shownHash) }, body)
     const found = (await seenBy(me, context)).find(({ hash }) => hash.startsWith(session))
-    if (!found) throw new ConsoleRefusal(409, 'This session has already ended.', 'Reload the page.')
+    if (!found) throw new PageRefusal(409, 'This session has already ended.', 'Reload the page.')
     await context.sessions.end(found)
     return { said: `The session of ${found.by} has ended.` }
   }),
@@ -94,13 +95,13 @@ export const yourSignInRoutes: ConsoleRoutes = {
     const { signIn, sessions } = context
     const begun = await signIn.tries.begin(`address ${address}`, `operator ${session.by}`)
     if (typeof begun === 'number')
-      throw new ConsoleRefusal(
+      throw new PageRefusal(
         429,
         'There were too many failed attempts.',
         `Wait ${Math.ceil(begun / 1_000)} seconds, then try again.`,
       )
     if (!(await signIn.provesByPasskey(session, credential, placeHere(origin, context))))
-      throw new ConsoleRefusal(409, 'The confirmation failed.', 'Try again with one of your passkeys.')
+      throw new PageRefusal(409, 'The confirmation failed.', 'Try again with one of your passkeys.')
     await begun.right()
     await sessions.prove(session.hash)
     return { said: 'Confirmed for five minutes.' }
