@@ -174,6 +174,6 @@ test('what OpenAI’s client would repeat by itself is not repeated after a refu
   const openai = new OpenAI({ baseURL: opened.server.baseUrl, apiKey: 'none', fetch: counting, maxRetries: 3 })
   await expect(
     openai.chat.completions.create({ model: 'm', messages: [{ role: 'user', content: 'hi' }] }),
-  ).rejects.toThrow(/403 .*more than the wallet may spend at once/)
+  ).rejects.toThrow(/403 .*FAREBOX_MAX_CALL_USD/)
   expect(calls).toEqual([403])
 })

@@ -45,7 +45,7 @@ const refused: [what: string, address: string, says: RegExp][] = [
   ['the token itself', usdcOnEvm, /token itself/],
   ['the token itself, in lower case', usdcOnEvm.toLowerCase(), /token itself/],
   ['an address of the wallet', String(own[0]).toLowerCase(), /address of this wallet/],
-  ['where a service is paid', service, /credits nothing/],
+  ['where a service is paid', service, /payment address of a service/],
   ['the mint', usdcOnSolana, /token itself/],
   ['a program of Solana', tokenProgram, /has no key/],
   ['the system program', '1'.repeat(32), /has no key/],
