@@ -61,7 +61,7 @@ describe('vectors and images have the price of their record', () => {
     [
       '/embeddings',
       { model: 'other', input: ['one', 'two'] },
-      /Vectors by other, at an unknown price; a request from a program at 127\.0\.0\.1:\d+; “one”\. /,
+      /Embeddings by other, at an unknown price; a request from a program at 127\.0\.0\.1:\d+; “one”\. /,
     ],
     [
       '/audio',
