@@ -69,7 +69,7 @@ describe('what settling costs is capped an hour', () => {
     expect(message).toMatch(/hourly cap on network fees\. Nothing was taken\. .* in 60 seconds/)
     expect(answer.headers.get('retry-after')).toBe('60')
     expect(await received()).toHaveLength(before + settled)
-    expect(await facilitator.problem(world.option)).toMatch(/fees of this hour have reached .* ETH/)
+    expect(await facilitator.problem(world.option)).toMatch(/hourly cap of .* ETH/)
   })
 
   test('when the hour has rolled on, the same payment passes', async () => {
