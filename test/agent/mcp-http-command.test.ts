@@ -76,7 +76,7 @@ test.each([
   ['an emptied token lets nobody in', '', 0o600, [], /contains no valid token.*Remove the file/],
   ['a word that was put there', 'password\n', 0o600, [], /contains no valid token/],
   ['a token that others can read', `${'x'.repeat(43)}\n`, 0o644, [], /Other users.*chmod 600/],
-  ['--port without --http', null, 0o600, ['--port', '1'], /belong to `--http`/],
+  ['--port without --http', null, 0o600, ['--port', '1'], /need `--http`/],
 ])('it does not start: %s', async (_why, content, mode, flags, says) => {
   const folder = temporaryFolder()
   if (content !== null) {

@@ -211,6 +211,6 @@ withChromium('the wallet’s page in a browser', browser => {
     const { view } = await visit(opened.page.link())
     await ready(view)
     await opened.page.close()
-    await expect.poll(() => view.getByRole('alert').first().innerText(), { timeout: 30_000 }).toMatch(/has ended/)
+    await expect.poll(() => view.getByRole('alert').first().innerText(), { timeout: 30_000 }).toMatch(/has stopped/)
   }, 60_000)
 })

@@ -23,7 +23,7 @@ const sentences: readonly (readonly [RegExp, string])[] = [
   [/not written in plain digits/, 'amount-text'],
   [/its authorisation would not be valid/, 'authorization-lifetime'],
   [/at least, but the order is for/, 'price-bait'],
-  [/than the wallet may spend at once/, 'max-payment'],
+  [/is more than the cap on one/, 'max-payment'],
   [/exceed the wallet's total/, 'max-total'],
   [/in 24 hours/, 'max-day'],
   [/The wallet has just paid/, 'cooldown'],
