@@ -171,3 +171,13 @@ export class FollowingAbort {
     this.#other.removeEventListener('abort', this.#follow)
   }
 }
+
+/** Returns a function that runs what it is given one after another, also after a failure. */
+export function oneAtATime(): <Value>(run: () => Promise<Value>) => Promise<Value> {
+  let last: Promise<unknown> = Promise.resolve()
+  return run => {
+    const turn = last.then(run)
+    last = turn.catch(() => undefined)
+    return turn
+  }
+}

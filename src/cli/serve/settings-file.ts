@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { chmod, chown, copyFile, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { oneAtATime } from '#host/async.ts'
 import { syncFile, syncFolder } from '#host/files.ts'
 import type { SettingsFile, SettingsOrder } from '#operator/console/settings-file.ts'
 import { OperatorRefused, refuse } from '#operator/operator-refused.ts'
@@ -40,12 +41,7 @@ const asText = (value: unknown): string | undefined =>
 
 /** The file of a running service, for its console. One change is made at a time. */
 export function settingsFileOf(served: ServedBy): SettingsFile {
-  let last: Promise<unknown> = Promise.resolve()
-  const inTurn = <Value>(run: () => Promise<Value>): Promise<Value> => {
-    const turn = last.then(run, run)
-    last = turn.catch(() => undefined)
-    return turn
-  }
+  const inTurn = oneAtATime()
   return {
     check: () => check(served),
     draft: async order => (await drafted(served, order)).diff,

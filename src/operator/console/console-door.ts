@@ -1,4 +1,5 @@
 import { minuteMs } from '#contract/time.ts'
+import { oneAtATime } from '#host/async.ts'
 import { type PageFiles, pageFiles } from '#host/pages/page-files.ts'
 import { cookieOf, guarded, isFromItself, readJsonObject, sendJson, sendText } from '#host/pages/page-guards.ts'
 import { PageRefusal } from '#host/pages/page-refusal.ts'
@@ -24,6 +25,7 @@ export class ConsoleDoor {
   readonly #routes: ConsoleRoutes
   readonly #context: RouteContext
   readonly #wrong = new Throttle(wrongLinks)
+  readonly #inTurn = oneAtATime()
   #files: PageFiles | null = null
 
   constructor(routes: ConsoleRoutes, context: RouteContext) {
@@ -70,6 +72,11 @@ export class ConsoleDoor {
     if (!mayUse(session.role, route))
       return refused(403, `The role ${session.role} does not allow this.`, `It needs ${route.role}.`)
     const asked = { query, body, session, origin, address }
+    // What needs a proof depends on earlier actions, so two of them at once must not both read the same past.
+    return typeof route.proof === 'function' ? this.#inTurn(() => this.#run(route, asked)) : this.#run(route, asked)
+  }
+
+  async #run(route: ConsoleRoute, asked: Asked): Promise<Response> {
     if (await this.#lacksProof(route, asked)) return proofNeeded()
     const answered = await route.run(asked, this.#context)
     return answered instanceof Response ? guarded(answered) : sendJson(200, answered)

@@ -234,7 +234,9 @@ describe('attacks on passkeys', () => {
     })
     const credit = (usd: string) => ask('/api/operator/customer.credit', session, { customer, usd, reason: 'A test' })
     opened.service.clock.pass(5 * minuteMs + 1)
-    expect(await status(credit('60'))).toBe(200)
+    // Of two at once, the second counts the first.
+    const atOnce = await Promise.all([credit('60'), credit('60')].map(status))
+    expect(atOnce.filter(each => each === 200)).toHaveLength(1)
     const needs = { needs: 'proof' }
     expect(await json(credit('50'))).toMatchObject(needs)
     expect(await json(ask('/api/operator/operator.create', session, { operator: 'bob', role: 'read' }))).toMatchObject(
