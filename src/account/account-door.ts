@@ -79,15 +79,17 @@ export class AccountDoor {
       return refused(403, 'This request came from another page.', `Use the page at ${this.#origin}${accountPath}.`)
     const body = request.method === 'POST' ? await readJsonObject(request, bodyBytes) : {}
     if (body === null) return refused(400, 'The body is not a short JSON object.', 'Send it as application/json.')
-    const wrongWait = this.#wrong.waitSeconds(address, this.#now())
-    if (wrongWait > 0) return mustWait(wrongWait, 'Too many wrong sign-ins came from this address.')
     const name = `${request.method} ${pathname}`
     const proof = request.method === 'POST' && Object.hasOwn(proofs, pathname) ? proofs[pathname] : undefined
-    if (name === `POST ${walletChallengePath}`) return sendJson(200, await walletChallenge(body, this.#context))
-    const session = await this.#sessionOf(request, address)
+    const wrongWait = this.#wrong.waitSeconds(address, this.#now())
+    const isChallenge = name === `POST ${walletChallengePath}`
+    const session = isChallenge ? null : await this.#sessionOf(request, address)
+    // Others behind the same address stay signed in, however often one of them guesses.
+    if (session && !proof) return this.#run(name, body, session)
+    if (wrongWait > 0) return mustWait(wrongWait, 'Too many wrong sign-ins came from this address.')
+    if (isChallenge) return sendJson(200, await walletChallenge(body, this.#context))
     if (proof) return this.#begin(proof, { body, address, former: session })
-    if (!session) return refused(401, 'You are not signed in, or your session has ended.', 'Sign in again.')
-    return this.#run(name, body, session)
+    return refused(401, 'You are not signed in, or your session has ended.', 'Sign in again.')
   }
 
   async #run(name: string, body: object, session: AccountSession): Promise<Response> {

@@ -38,6 +38,7 @@ describe('sign-in', () => {
 
   test('C2: whoever guesses keys or sessions waits, also with the right key', async () => {
     const { key } = await opened.newKey()
+    const session = await opened.signIn(key)
     const wrong = { cookie: `farebox_account=${'x'.repeat(43)}`, key: 'y'.repeat(43) }
     for (let guess = 0; guess < 10; guess++) {
       expect(await status(opened.spend(`fb_${`${guess}`.repeat(43)}`))).toBe(401)
@@ -45,6 +46,9 @@ describe('sign-in', () => {
     }
     const refused = await opened.spend(key)
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60'])
+    expect(await status(opened.get(me, wrong))).toBe(429)
+    // Another customer behind this address goes on.
+    expect(await status(opened.get(me, session))).toBe(200)
     opened.service.clock.pass(minuteMs)
     expect(await status(opened.spend(key))).toBe(200)
   })
