@@ -9,7 +9,7 @@ import { ask } from './reading.ts'
 import { failed, me } from './session.ts'
 import { PayForm } from './wallets/pay-form.tsx'
 import { type Offer, readOffers, type ServerClock, serverClock, usdcText } from './wallets/payment.ts'
-import { forgetOutcome, isSending, open, outcome, sendAgain, takeUpPayment } from './wallets/send-payment.ts'
+import { forgetOutcome, isMine, isSending, open, outcome, sendAgain, takeUpPayment } from './wallets/send-payment.ts'
 import { refusalOf } from './wallets/untrusted.ts'
 import type { TopUpTerms } from './wallets/wire.ts'
 
@@ -18,10 +18,23 @@ export function TopUp(): JSX.Element {
   useEffect(takeUpPayment, [])
   return (
     <div class="card">
-      {open.value ? <OpenPayment /> : outcome.value?.state === 'credited' ? <Credited /> : <NewPayment />}
+      {open.value ? (
+        isMine(open.value) ? (
+          <OpenPayment />
+        ) : (
+          <OtherPayment />
+        )
+      ) : lastOutcome()?.state === 'credited' ? (
+        <Credited />
+      ) : (
+        <NewPayment />
+      )}
     </div>
   )
 }
+
+/** The last outcome, if it belongs to the customer who is signed in. */
+const lastOutcome = () => (outcome.value && isMine(outcome.value) ? outcome.value : null)
 
 /** What the form needs of the server, asked for when the form is opened. */
 interface Opened {
@@ -46,7 +59,7 @@ function NewPayment(): JSX.Element {
     }
     isBusy.value = false
   }
-  const last = outcome.value
+  const last = lastOutcome()
   if (opened.value?.offers.length) return <PayForm {...opened.value} />
   return (
     <>
@@ -75,7 +88,7 @@ function NewPayment(): JSX.Element {
 function OpenPayment(): JSX.Element | null {
   const payment = open.value
   if (!payment) return null
-  const last = outcome.value
+  const last = lastOutcome()
   return (
     <>
       <h2 class="title">Payment of {usdcText(payment.amount)}: pending</h2>
@@ -85,7 +98,7 @@ function OpenPayment(): JSX.Element | null {
       <p role="status">
         {last?.state === 'open' ? `${last.happened} ` : ''}
         {isSending.value
-          ? 'The service is settling it.'
+          ? 'Waiting for the service.'
           : 'Send the same signed payment again: it is charged once, however often it is sent.'}
       </p>
       <p>
@@ -101,8 +114,19 @@ function OpenPayment(): JSX.Element | null {
   )
 }
 
+/** The next user of a tab learns that it keeps a payment, and nothing of it. */
+function OtherPayment(): JSX.Element {
+  return (
+    <>
+      <h2 class="title">Unfinished payment of another sign-in</h2>
+      <p role="status">This tab keeps a signed payment of another sign-in, and its outcome is not known.</p>
+      <p>Sign in as before to finish it. To pay from this account, open another tab.</p>
+    </>
+  )
+}
+
 function Credited(): JSX.Element | null {
-  const last = outcome.value
+  const last = lastOutcome()
   if (last?.state !== 'credited') return null
   return (
     <>

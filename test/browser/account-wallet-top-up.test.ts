@@ -262,22 +262,113 @@ withChromium('paying from a wallet in a browser', browser => {
       expect(await view.evaluate('sessionStorage.length')).toBe(0)
     }, 60_000)
 
-    test('B8: a proxy’s own refusal is not the service’s word: the payment stays open', async () => {
+    test('B8: a signature that arrives after its page was left overwrites no open payment', async () => {
+      const account = await fundedEvm(world)
+      const late = Promise.withResolvers<void>()
+      let asked = 0
+      const override = (method: string, params: readonly unknown[]) =>
+        method === 'eth_signTypedData_v4' && asked++ === 0
+          ? late.promise.then(async () => ({ value: await account.signTypedData(JSON.parse(String(params[1]))) }))
+          : undefined
+      const { view } = await visitWith({ evm: { account, override } })
+      await signInByKey(view, world)
+      const sent: string[] = []
+      await view.route('**/api/v1/x402/top-up', route => {
+        const payment = route.request().headers()['payment-signature']
+        if (payment) sent.push(payment)
+        return payment ? route.abort() : route.continue()
+      })
+      await choose(view, { amount: '5' })
+      await press(view, /Sign and pay/)
+      await told(view, /Answer in/)
+      await view.getByRole('link', { name: 'Overview', exact: true }).click()
+      await choose(view, { amount: '6' })
+      await press(view, /Sign and pay/)
+      await told(view, 'Payment of 6.00 USDC: pending')
+      const kept = () => view.evaluate<string>(`sessionStorage.getItem('farebox-signed-payment')`)
+      const before = JSON.parse(await kept()).header
+      late.resolve()
+      await view.waitForTimeout(1_000)
+      expect(JSON.parse(await kept())).toMatchObject({ header: before, amount: '6000000' })
+      await told(view, 'Payment of 6.00 USDC: pending')
+      expect(new Set(sent)).toEqual(new Set([before]))
+    }, 60_000)
+
+    test('B8: the next user of a tab learns nothing of its open payment, and signs no other one', async () => {
       const account = await fundedEvm(world)
       const { view } = await visitWith({ evm: { account } })
-      await signInByKey(view, world)
-      let proxy = true
+      await press(view, /Test Wallet/)
+      await signedIn(view, low(account.address))
+      let isLost = true
       await view.route('**/api/v1/x402/top-up', route =>
-        proxy && route.request().headers()['payment-signature']
-          ? route.fulfill({ status: 400, contentType: 'application/json', body: '{"error":"Bad Request"}' })
-          : route.continue(),
+        isLost && route.request().headers()['payment-signature'] ? route.abort() : route.continue(),
       )
       await choose(view)
-      await press(view, /Sign and pay/)
-      await told(view, /it is not settled yet/)
-      proxy = false
+      await press(view, 'Sign and pay')
+      await told(view, 'Payment of 5.00 USDC: pending')
+      const topUp = () => view.getByRole('link', { name: 'Top up', exact: true }).click()
+      const signOut = () => press(view, /^Sign out$/)
+      await signOut()
+      await signInByKey(view, world)
+      await topUp()
+      await told(view, 'Unfinished payment of another sign-in')
+      await expectNoFinding(view, 'unfinished payment')
+      expect(await view.locator('main').innerText()).not.toMatch(/5\.00|0x/)
+      expect(await view.locator('main').getByRole('button').count()).toBe(0)
+      await signOut()
+      await press(view, /Test Wallet/)
+      await topUp()
+      await told(view, /it is charged once, however often it is sent/)
+      isLost = false
+      await press(view, 'Send the same payment again')
       await told(view, '5.00 USD credited.')
+      await signOut()
+      await signInByKey(view, world)
+      await topUp()
+      await view.getByRole('button', { name: 'Top up from a wallet' }).waitFor()
+      expect(await view.locator('main').innerText()).not.toMatch(/credited|0x/)
       expect(await world.evm.transfersTo(world.evmPayee)).toHaveLength(1)
     }, 60_000)
+
+    test.each<[what: string, status: number, body: object, words: string, wasSent: boolean]>([
+      [
+        'pending',
+        500,
+        { error: 'X402_SETTLEMENT_PENDING' },
+        'The service has the payment, and it is not settled',
+        true,
+      ],
+      [
+        'failed before it took anything',
+        ...([500, { error: 'X402_TOP_UP_FAILED', details: { retry: 'same-payload' } }] as const),
+        ...(['The service has not taken the payment yet.', false] as const),
+      ],
+      ['failed at an unknown moment', 500, { error: 'X402_TOP_UP_FAILED' }, 'It is not known whether', true],
+      ['away', 503, { error: 'X402_TOP_UP_UNAVAILABLE' }, 'It is not known whether', true],
+      ['a proxy’s', 400, { error: 'Bad Request' }, 'It is not known whether', true],
+      ['too often', 429, { error: 'RATE_LIMIT_EXCEEDED' }, 'it did not look at the payment yet', false],
+    ])(
+      'B8: an answer that is no outcome leaves the payment open, in its own words: %s',
+      async (_what, status, body, words, wasSent) => {
+        const account = await fundedEvm(world)
+        const { view } = await visitWith({ evm: { account } })
+        await signInByKey(view, world)
+        let isSaid = true
+        await view.route('**/api/v1/x402/top-up', route =>
+          isSaid && route.request().headers()['payment-signature']
+            ? route.fulfill({ status, headers: { 'retry-after': '2' }, json: body })
+            : route.continue(),
+        )
+        await choose(view)
+        await press(view, /Sign and pay/)
+        await told(view, new RegExp(words))
+        const kept = await view.evaluate<string>(`sessionStorage.getItem('farebox-signed-payment')`)
+        expect(JSON.parse(kept)).toMatchObject({ amount: '5000000', wasSent })
+        isSaid = false
+        await told(view, '5.00 USD credited.')
+        expect(await world.evm.transfersTo(world.evmPayee)).toHaveLength(1)
+      },
+      60_000,
+    )
   })
 })

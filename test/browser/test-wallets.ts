@@ -14,8 +14,8 @@ interface EvmTestWallet {
   /** Not announced, only there as `window.ethereum`. */
   isOldStyle?: boolean
   chain?: number
-  /** Answers in the wallet's place; undefined leaves it to the wallet. */
-  override?: (method: string, params: readonly unknown[]) => WalletAnswer | undefined
+  /** Answers in the wallet's place, perhaps later; undefined leaves it to the wallet. */
+  override?: (method: string, params: readonly unknown[]) => WalletAnswer | Promise<WalletAnswer> | undefined
 }
 
 interface SolanaTestWallet {

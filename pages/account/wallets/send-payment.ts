@@ -1,6 +1,7 @@
-import { signal } from '@preact/signals'
+import { effect, signal } from '@preact/signals'
+import { me } from '../session.ts'
 import { type SignedPayment, topUpPath } from './payment.ts'
-import { bytesOfBase64, memberOf, shownText } from './untrusted.ts'
+import { bytesOfBase64, memberOf, shownText, WalletRefusal } from './untrusted.ts'
 
 /**
  * Sends a signed payment until its outcome is known, always the same one. It is kept in `sessionStorage` before it is
@@ -10,34 +11,51 @@ import { bytesOfBase64, memberOf, shownText } from './untrusted.ts'
 interface OpenPayment extends SignedPayment {
   /** It may have reached the service before. */
   wasSent: boolean
+  /** Who was signed in when it was signed: its details and its outcome are shown to nobody else. */
+  account: string
 }
 
 /** The payment whose outcome is not known; the last outcome; and whether it is being sent at this moment. */
 export const open = signal<OpenPayment | null>(null)
-export const outcome = signal<Outcome | null>(null)
+export const outcome = signal<(Outcome & { account: string }) | null>(null)
 export const isSending = signal(false)
 
+// An outcome ends with the sign-in; an open payment outlives it, because it is the only copy.
+effect(() => {
+  if (me.value === null) outcome.value = null
+})
+
+/** Whether this belongs to the customer who is signed in. */
+export const isMine = ({ account }: { account: string }): boolean => account === me.value?.account
+
 const keptAs = 'farebox-signed-payment'
+
+const keep = (payment: OpenPayment): void => sessionStorage.setItem(keptAs, JSON.stringify(payment))
 
 /** Takes up a payment that this tab signed before it was reloaded. */
 export function takeUpPayment(): void {
   if (open.value) return
   try {
     const kept: unknown = JSON.parse(sessionStorage.getItem(keptAs) ?? 'null')
-    const [header, networkName, payer, amount] = ['header', 'networkName', 'payer', 'amount'].map(name =>
-      memberOf(kept, name),
+    const [header, networkName, payer, amount, account] = ['header', 'networkName', 'payer', 'amount', 'account'].map(
+      name => memberOf(kept, name),
     )
     if (typeof header !== 'string' || typeof amount !== 'string' || !/^\d{1,18}$/.test(amount)) return
-    open.value = { header, networkName: `${networkName}`, payer: `${payer}`, amount, wasSent: true }
+    const wasSent = memberOf(kept, 'wasSent') !== false
+    open.value = { header, networkName: `${networkName}`, payer: `${payer}`, amount, account: `${account}`, wasSent }
   } catch {
     // What cannot be read was not written by this page.
   }
 }
 
-/** Keeps a payment, then sends it. */
+/** Keeps a payment, then sends it. Refuses a second one, which would overwrite the only copy of the first. */
 export async function payWith(payment: SignedPayment): Promise<void> {
-  sessionStorage.setItem(keptAs, JSON.stringify(payment))
-  open.value = { ...payment, wasSent: false }
+  takeUpPayment()
+  if (open.value)
+    throw new WalletRefusal('A payment is open, and its outcome is not known.', 'Send that one again first.')
+  const kept = { ...payment, wasSent: false, account: me.value?.account ?? '' }
+  keep(kept)
+  open.value = kept
   await sendAgain()
 }
 
@@ -49,13 +67,17 @@ export async function sendAgain(): Promise<void> {
   if (isSending.value || !open.value) return
   isSending.value = true
   for (let left = tries; left > 0 && open.value; left--) {
-    const answer = await sendOnce(open.value)
-    outcome.value = answer
+    const payment: OpenPayment = open.value
+    // A page that is closed during this try does not learn whether it reached the service.
+    keep({ ...payment, wasSent: true })
+    const answer = await sendOnce(payment)
+    outcome.value = { ...answer, account: payment.account }
     if (answer.state !== 'open') {
       open.value = null
       sessionStorage.removeItem(keptAs)
     } else {
-      open.value = { ...open.value, wasSent: true }
+      open.value = { ...payment, wasSent: payment.wasSent || !answer.isUntouched }
+      keep(open.value)
       if (left > 1) await new Promise(resolve => setTimeout(resolve, answer.retrySeconds * 1_000))
     }
   }
@@ -72,8 +94,8 @@ type Outcome =
   | { state: 'credited'; wallet: string; credited: string; balance: string; paymentId: string; transaction: string }
   /** Nothing was taken and never will be by this payment. */
   | { state: 'refused'; happened: string; next: string }
-  /** Not known: the same payment must be sent again. */
-  | { state: 'open'; happened: string; retrySeconds: number }
+  /** Not known: the same payment must be sent again. `isUntouched` if this try certainly took nothing. */
+  | { state: 'open'; happened: string; retrySeconds: number; isUntouched?: boolean }
 
 /** The server itself waits 10 seconds for the chain. */
 const answerMs = 40_000
@@ -97,11 +119,23 @@ async function sendOnce({ header, wasSent }: OpenPayment): Promise<Outcome> {
   const isRefused = memberOf(body, 'error') === 'X402_INVALID_PAYMENT' && typeof reason === 'string'
   if (isRefused && (!wasSent || Object.hasOwn(reasons, reason)))
     return { state: 'refused', ...refusalFor(reason, memberOf(body, 'message')) }
+  return { state: 'open', ...openFor(response.status, body, wasSent), retrySeconds: wait }
+}
+
+/** What an answer says of a payment that stays open. One that says nothing may come from a proxy, at any moment. */
+function openFor(status: number, body: unknown, wasSent: boolean): { happened: string; isUntouched: boolean } {
+  if (status === 429)
+    return { happened: 'The service is asked too often, so it did not look at the payment yet.', isUntouched: true }
+  const error = memberOf(body, 'error')
+  if (error === 'X402_SETTLEMENT_PENDING')
+    return { happened: 'The service has the payment, and it is not settled yet.', isUntouched: false }
+  // Without this word the service failed at an unknown moment, perhaps after it took the payment.
+  const isUntouched = error === 'X402_TOP_UP_FAILED' && memberOf(memberOf(body, 'details'), 'retry') === 'same-payload'
   const happened =
-    response.status === 429
-      ? 'The service is asked too often, so it did not look at the payment yet.'
-      : 'The service has the payment, and it is not settled yet.'
-  return { state: 'open', happened, retrySeconds: wait }
+    isUntouched && !wasSent
+      ? 'The service has not taken the payment yet.'
+      : 'It is not known whether the service took the payment.'
+  return { happened, isUntouched }
 }
 
 function creditedOf(body: unknown, settlement: string): Outcome | null {

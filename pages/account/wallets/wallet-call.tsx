@@ -1,13 +1,13 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { RefusedNote } from '../../kit/dialog.tsx'
 import type { Refused } from '../../kit/wire.ts'
 import { refusalOf } from './untrusted.ts'
 
 /**
- * Waits for a wallet's answer. A wallet may never answer, or after its user gave up waiting: then the answer counts for
- * nothing.
+ * Waits for a wallet's answer. A wallet may never answer, or after its user gave up waiting or left the page: then the
+ * answer counts for nothing.
  */
 export function useWalletCall() {
   const waitsFor = useSignal<string | null>(null)
@@ -17,6 +17,7 @@ export function useWalletCall() {
     attempt.current++
     waitsFor.value = null
   }
+  useEffect(() => stop, [])
   async function run<Answer>(
     name: string,
     call: () => Promise<Answer>,
