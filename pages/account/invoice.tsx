@@ -10,7 +10,9 @@ import type { InvoiceLine, InvoiceView } from './wire.ts'
 /** One month, as a page to print. Its style for paper leaves out everything but the sheet. */
 export function InvoicePage(): JSX.Element {
   const month = place.value.query.get('month') ?? ''
-  const { value: invoice, problem } = useAnswer<InvoiceView>('invoice', { month })
+  const { value, problem } = useAnswer<InvoiceView>('invoice', { month })
+  // After a step in the history, the former month's answer is still there.
+  const invoice = value?.month === month ? value : null
   return (
     <>
       <p class="controls unprinted">
@@ -20,7 +22,10 @@ export function InvoicePage(): JSX.Element {
             <button type="button" class="main" onClick={() => print()}>
               Print or save as PDF
             </button>
-            <button type="button" onClick={() => saveTable(`invoice-${month}.csv`, csvColumns, csvRows(invoice))}>
+            <button
+              type="button"
+              onClick={() => saveTable(`invoice-${invoice.month}.csv`, csvColumns, csvRows(invoice))}
+            >
               Save as CSV
             </button>
           </>

@@ -55,12 +55,14 @@ const requestColumns: readonly Column<RequestRow>[] = [
 export function RequestPage(): JSX.Element {
   const id = place.value.query.get('id') ?? ''
   const { value, problem } = useAnswer<RequestView>('request', { request: id })
+  // After a step in the history, the former request's answer is still there.
+  const request = value?.request === id ? value : null
   return (
     <>
       <p>
         <a href="/account/requests">All requests</a>
       </p>
-      {value ? <Details of={value} /> : <Waiting problem={problem} />}
+      {request ? <Details of={request} /> : <Waiting problem={problem} />}
     </>
   )
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createKey } from '#access/keys/api-keys.ts'
 import { dayMs, systemClock } from '#contract/time.ts'
 import { Listener } from '#service/http/listener.ts'
@@ -12,6 +12,7 @@ import { withChromium } from './with-chromium.ts'
 
 const markup = `<img src="https://evil.example/x.png" onerror="document.title = 'taken over'">`
 const month = new Date().toISOString().slice(0, 7)
+const monthBefore = new Date(Date.now() - 31 * dayMs).toISOString().slice(0, 7)
 const models = ['demo-chat', 'demo-image', 'demo-video']
 
 interface Served {
@@ -88,7 +89,6 @@ withChromium('the customers’ page in a browser', browser => {
     await view.getByRole('button', { name: button, exact: true }).click()
     return readFileSync((await (await saving).path()) ?? '', 'utf8')
   }
-  const chargedMicroUsd = () => served.used.reduce((sum, { chargedMicroUsd }) => sum + chargedMicroUsd, 0n)
 
   test.each([
     { colorScheme: 'light', viewport: { width: 1280, height: 900 } },
@@ -125,7 +125,8 @@ withChromium('the customers’ page in a browser', browser => {
       const column = head.split(',').indexOf(name)
       return lines.reduce((sum, line) => sum + BigInt((line.split(',')[column] ?? '').replace('.', '')), 0n)
     }
-    expect(sumOf(await saved(view, 'Save as CSV'), 'charged')).toBe(chargedMicroUsd())
+    const charged = served.used.reduce((sum, { chargedMicroUsd }) => sum + chargedMicroUsd, 0n)
+    expect(sumOf(await saved(view, 'Save as CSV'), 'charged')).toBe(charged)
     await open(`/account/invoice?month=${month}`)
     const invoice = sumOf(await saved(view, 'Save as CSV'), 'charged_usd')
     const ofMonth = (name: string) => view.locator(`dt:has-text("${name}") + dd`).first().innerText()
@@ -167,18 +168,38 @@ withChromium('the customers’ page in a browser', browser => {
     expect(complaints).toEqual([])
   }, 60_000)
 
-  test('finds a request by model and day, turns pages, and saves its signed receipt', async () => {
-    const { view } = await visit(served.admin)
-    await view.getByRole('link', { name: 'Requests', exact: true }).click()
-    await shows(view, '1–50 of 90')
-    await view.getByRole('button', { name: 'Next' }).click()
-    await shows(view, '51–90 of 90')
-    await view.getByLabel('Model').selectOption('demo-image')
-    await shows(view, '1–30 of 30')
-    await view.getByRole('table', { name: 'Requests' }).locator('tbody a').first().click()
-    await view.getByRole('table', { name: 'Lines of the charge' }).getByText('image.output').waitFor()
-    expect(await saved(view, 'Save the receipt')).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/)
-  }, 60_000)
+  describe('requests and invoices', () => {
+    test('finds a request by model and day, turns pages, and saves its signed receipt', async () => {
+      const { view } = await visit(served.admin)
+      await view.getByRole('link', { name: 'Requests', exact: true }).click()
+      await shows(view, '1–50 of 90')
+      await view.getByRole('button', { name: 'Next' }).click()
+      await shows(view, '51–90 of 90')
+      await view.getByLabel('Model').selectOption('demo-image')
+      await shows(view, '1–30 of 30')
+      await view.getByRole('table', { name: 'Requests' }).locator('tbody a').first().click()
+      await view.getByRole('table', { name: 'Lines of the charge' }).getByText('image.output').waitFor()
+      expect(await saved(view, 'Save the receipt')).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/)
+    }, 60_000)
+
+    test.each([
+      ['invoice', `month=${month}`, `month=${monthBefore}`, month],
+      ['request', 'id=call-1-1', 'id=call-2-1', 'call-1-1'],
+    ])(
+      'after a step in the history, no %s is shown under the name of another',
+      async (name, first, second, shown) => {
+        const { view, open } = await visit(served.admin)
+        await open(`/account/${name}?${first}`)
+        await view.locator('main dd').getByText(shown, { exact: true }).waitFor()
+        await view.route(`**/account/api/${name}`, () => new Promise(() => undefined))
+        await view.evaluate(`history.pushState(null, '', '?${second}'); dispatchEvent(new PopStateEvent('popstate'))`)
+        await view.locator('main dd').getByText(shown, { exact: true }).waitFor({ state: 'detached' })
+        await view.evaluate('history.back()')
+        await view.locator('main dd').getByText(shown, { exact: true }).waitFor()
+      },
+      60_000,
+    )
+  })
 
   test('an INFERENCE key has neither keys nor invoices, and sees what it spent itself', async () => {
     const { view, open, complaints } = await visit(served.plain)
