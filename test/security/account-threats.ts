@@ -15,7 +15,8 @@ export const accountThreats: readonly Threat[] = [
   {
     id: 'C2',
     threat: 'guessed keys and sessions, and a page that floods the ledger with questions',
-    answer: '401; after twenty wrong ones from an address, 429 except for valid sessions. An account has 300 requests a minute',
+    answer:
+      '401; after twenty wrong ones from an address, 429 except for valid sessions. An account has 300 requests a minute',
     shownBy: [
       attacks(
         'C2: whoever guesses keys or sessions waits, also with the right key',
