@@ -349,7 +349,7 @@ const ways: [what: string, way: Way][] = [
   ['farebox', { source: 'src/cli/main.ts', files: 6, packages: [] }],
   ['farebox mcp', { source: 'src/cli/commands/mcp.ts', files: 8, packages: [...sdk, 'zod'] }],
   ['farebox call', { source: 'src/cli/commands/call.ts', files: 16, packages: [] }],
-  ['farebox wallet', { source: 'src/cli/commands/wallet.ts', files: 16, packages: [] }],
+  ['farebox wallet', { source: 'src/cli/commands/wallet.ts', files: 20, packages: [] }],
   ['farebox serve', { source: 'src/cli/commands/serve.ts', files: 14, packages: [...http, 'kysely', 'yaml'] }],
   [
     'farebox up',
