@@ -97,7 +97,9 @@ export const browserWalletThreats: readonly Threat[] = [
       paying(
         'B8: after a lost answer the same signed payment is sent again: one transfer, one credit',
         'B8: a reload goes on with the payment and offers no other one until it is known',
-        'B8: a proxy’s own refusal is not the service’s word: the payment stays open',
+        'B8: a signature that arrives after its page was left overwrites no open payment',
+        'B8: the next user of a tab learns nothing of its open payment, and signs no other one',
+        'B8: an answer that is no outcome leaves the payment open, in its own words: too often',
       ),
     ],
   },
