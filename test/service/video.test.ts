@@ -119,7 +119,10 @@ describe('video jobs', () => {
       `bytes 100-${bytes.length - 1}/${bytes.length}`,
     ])
     expect(Buffer.from(await rest.arrayBuffer()).equals(bytes.subarray(100))).toBe(true)
-    expect((await service.request(path.replace(/signature=./, 'signature=_'))).status).toBe(404)
+    expect(
+      (await service.request(path.replace(/signature=(.)/, (_, first) => `signature=${first === '_' ? 'A' : '_'}`)))
+        .status,
+    ).toBe(404)
     expect((await service.request(path, { method: 'DELETE' })).status).toBe(204)
     expect((await service.request(path)).status).toBe(410)
     expect((await retrieved(service, queued, key)).response.status).toBe(404)
