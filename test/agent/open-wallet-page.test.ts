@@ -69,7 +69,7 @@ describe('the page shows', () => {
   test('caps and what is left of them, to the micro-USD of the journal', async () => {
     await agent.chat()
     const { caps, left } = await walletOf(await visited())
-    const { spentDayMicroUsd, leftMicroUsd } = await opened.desk.status([agent.wallet?.address ?? ''])
+    const { spentDayMicroUsd, leftMicroUsd } = await opened.ownerWallet.status([agent.wallet?.address ?? ''])
     expect([`${spentDayMicroUsd}`, `${leftMicroUsd}`]).toEqual(['5000000', left])
     expect(caps.find(({ name }) => name === 'askAboveUsd')?.limits).toMatch(/approval; .* 5\.00 USD without asking/)
     expect(caps.find(({ name }) => name === 'maxDayUsd')).toMatchObject({
@@ -169,7 +169,7 @@ describe('the stop switch', () => {
     const folder = join(agent.stateFolder, 'encrypted')
     const guarded = await openedWalletPage(folder, baseUrl, {}, { FAREBOX_WALLET_KEY: '' })
     closing.push(guarded.close)
-    await guarded.desk.create(canaryPassphrase, false)
+    await guarded.ownerWallet.create(canaryPassphrase, false)
     const { ask: post } = await visit(guarded.page.link())
     await post('POST /api/stop', {})
     expect((await post('POST /api/start', { passphrase: 'another one' })).status).toBe(409)

@@ -13,11 +13,11 @@ export async function openedWalletPage(
   env: Record<string, string> = {},
 ) {
   const all = { FAREBOX_DATA: folder, FAREBOX_BASE_URL: baseUrl, FAREBOX_WALLET_KEY: walletKey, ...env }
-  const desk = openOwnerWallet(folder, all)
-  const sends = openOwnerSends(desk, all)
+  const ownerWallet = openOwnerWallet(folder, all)
+  const sends = openOwnerSends(ownerWallet, all)
   const unknown = { amountMicroUsd: null, atMs: null, unknown: 'nobody was asked' }
   const page = await openWalletPage({
-    desk,
+    ownerWallet,
     place: { folder, isJournalShared: false },
     by: 'page, ada',
     holdings: async () => ({ creditMicroUsd: null, creditSeen: unknown, onChain: [] }),
@@ -27,11 +27,11 @@ export async function openedWalletPage(
     ...options,
   })
   return {
-    ...{ desk, page },
+    ...{ ownerWallet, page },
     async close() {
       await page.close()
       await sends.close()
-      await desk.close()
+      await ownerWallet.close()
     },
   }
 }

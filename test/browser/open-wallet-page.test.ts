@@ -161,7 +161,7 @@ withChromium('the wallet’s page in a browser', browser => {
     await view.keyboard.type('2')
     await press('Enter')
     await said(view, /^The cap per payment is 2\.000000 USD/)
-    expect(opened.desk.caps().find(({ name }) => name === 'maxPaymentUsd')?.amountMicroUsd).toBe(2_000_000n)
+    expect(opened.ownerWallet.caps().find(({ name }) => name === 'maxPaymentUsd')?.amountMicroUsd).toBe(2_000_000n)
   }, 60_000)
 
   test('opens by its link once: another browser is told so, the first one goes on', async () => {

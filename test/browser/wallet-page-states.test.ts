@@ -93,10 +93,10 @@ const states: Readonly<Record<string, State>> = {
     },
   },
   stopped: {
-    async before(agent, { desk }) {
+    async before(agent, { ownerWallet }) {
       spendAMonth(agent)
       await agent.chat()
-      await desk.stop('terminal, ada')
+      await ownerWallet.stop('terminal, ada')
     },
   },
 }

@@ -82,9 +82,9 @@ describe('the opener', { tags: ['posix'] }, () => {
 
   test('opens nothing before the passphrase of an encrypted wallet', async () => {
     const folder = join(agent.stateFolder, 'encrypted')
-    const desk = openOwnerWallet(folder, {})
-    await desk.create(canaryPassphrase, false)
-    await desk.close()
+    const ownerWallet = openOwnerWallet(folder, {})
+    await ownerWallet.create(canaryPassphrase, false)
+    await ownerWallet.close()
     const { code, stdout, stderr } = await atTerminal(['open', '--no-browser', '--data', folder], ['another one'])
     expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(/passphrase/i)])
   }, 60_000)

@@ -27,9 +27,9 @@ beforeAll(async () => {
   service = await pretendService()
   agent = await openAgent({ baseUrl: service.baseUrl, walletKey: undefined })
   opened = await openedWalletPage(agent.stateFolder, service.baseUrl, {}, { FAREBOX_WALLET_KEY: '' })
-  const { address } = await opened.desk.create(passphrase, false)
+  const { address } = await opened.ownerWallet.create(passphrase, false)
   const payee = { origin: new URL(service.baseUrl).origin, network: 'eip155:8453', asset: '0xa', payTo }
-  await opened.desk.pin(payee, 'ada')
+  await opened.ownerWallet.pin(payee, 'ada')
   page = await visit(opened.page.link())
   const spend = { kind: 'spend', what: 'A video', amountMicroUsd: null, because: 'No price.' } as const
   const consent = {
@@ -38,10 +38,10 @@ beforeAll(async () => {
     ...{ docsUrl: 'https://example.com/docs', faceMediaRoles: ['image'] },
   } as const
   const ask = async (facts: typeof spend | typeof consent, hash: string) =>
-    (await opened.desk.approvals.ask(facts, hash)).approvalId
+    (await opened.ownerWallet.approvals.ask(facts, hash)).approvalId
   ids = { spend: await ask(spend, 'one'), consent: await ask(consent, 'two'), denied: await ask(spend, 'three') }
-  await opened.desk.approvals.resolve(ids.denied, { isApproved: false, by: 'ada' })
-  names.push([address, 'WALLET'], [opened.desk.folder, 'DIR'], [new URL(service.baseUrl).host, '127.0.0.1:PORT'])
+  await opened.ownerWallet.approvals.resolve(ids.denied, { isApproved: false, by: 'ada' })
+  names.push([address, 'WALLET'], [opened.ownerWallet.folder, 'DIR'], [new URL(service.baseUrl).host, '127.0.0.1:PORT'])
   for (const [name, id] of Object.entries(ids)) names.push([id, `ask_${name}`])
 }, 60_000)
 afterAll(async () => {
@@ -125,7 +125,7 @@ test('the wallet’s page: a used link, and a wallet that a file stops', async (
   isSaid('a link that was used', again.status, used.happened, used.next)
   expect((await page.ask('GET /api/wallet')).status).toBe(200)
   const { writeFile, rm } = await import('node:fs/promises')
-  const file = join(opened.desk.folder, stopFileName)
+  const file = join(opened.ownerWallet.folder, stopFileName)
   await writeFile(file, '')
   const stopped = await page.ask('POST /api/send/plan', { to: someone, amount: '1' })
   isSaid('money back while a file stops the wallet', stopped.status, stopped.json.happened, stopped.json.next)

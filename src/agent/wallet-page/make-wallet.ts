@@ -98,36 +98,37 @@ export async function makeWallet(
   choice: WalletChoice,
 ): Promise<readonly string[]> {
   const narrowed = loweredCaps(plan.policy, choice.caps)
-  const desk = openOwnerWallet(agent.state.folder, env)
+  const ownerWallet = openOwnerWallet(agent.state.folder, env)
   try {
     return await withTopUpLease(
       agent.records,
       ms => agent.pause(ms, new AbortController().signal),
       async () => {
-        if ((await desk.addresses()).length > 0) throw refusal('There is already a wallet', 'Go back to your assistant')
-        const addresses = await newKeys(desk, plan, choice, narrowed)
+        if ((await ownerWallet.addresses()).length > 0)
+          throw refusal('There is already a wallet', 'Go back to your assistant')
+        const addresses = await newKeys(ownerWallet, plan, choice, narrowed)
         const by = `page, ${userName()}`
-        for (const payee of plan.payees) await desk.pin(payee, by)
-        desk.useService(plan.service)
+        for (const payee of plan.payees) await ownerWallet.pin(payee, by)
+        ownerWallet.useService(plan.service)
         return addresses
       },
     )
   } finally {
-    await desk.close()
+    await ownerWallet.close()
   }
 }
 
 async function newKeys(
-  desk: ReturnType<typeof openOwnerWallet>,
+  ownerWallet: ReturnType<typeof openOwnerWallet>,
   plan: WalletPlan,
   { place, passphrase, asksFirstTopUp }: WalletChoice,
   narrowed: Partial<Record<CapName, string>>,
 ): Promise<readonly string[]> {
   // Written before the keys, so that a process that dies in between leaves no wallet with higher caps.
-  const undo = narrowFile(desk.folder, { ...narrowed, ...(asksFirstTopUp && { askFirstTopUp: true as const }) })
+  const undo = narrowFile(ownerWallet.folder, { ...narrowed, ...(asksFirstTopUp && { askFirstTopUp: true as const }) })
   try {
-    if (place === 'local') return [(await localKey(desk.folder, { isLocal: plan.isLocal })).address]
-    const { address, solanaAddress } = await desk.create(passphrase ?? '', place === 'keychain')
+    if (place === 'local') return [(await localKey(ownerWallet.folder, { isLocal: plan.isLocal })).address]
+    const { address, solanaAddress } = await ownerWallet.create(passphrase ?? '', place === 'keychain')
     return [address, solanaAddress]
   } catch (error) {
     undo()

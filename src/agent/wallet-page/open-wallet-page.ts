@@ -24,7 +24,7 @@ import { type SendBack, sendingBack } from './send-back.ts'
 import { type Held, holdingsView, walletState } from './wallet-view.ts'
 
 export interface WalletPageOptions extends SendBack {
-  desk: OwnerWallet
+  ownerWallet: OwnerWallet
   place: WalletPlace
   /** Reads the balances from the chains and the service. */
   holdings(): Promise<Held>
@@ -32,7 +32,7 @@ export interface WalletPageOptions extends SendBack {
   outputFolders: readonly string[]
 }
 
-/** Serves the wallet's page to its owner, on this machine. Closing the desk is the caller's. */
+/** Serves the wallet's page to its owner, on this machine. Closing the ownerWallet is the caller's. */
 export const openWalletPage = async (options: WalletPageOptions): Promise<OpenScriptPage> =>
   openScriptPage({
     files: await walletPageFiles(),
@@ -54,14 +54,14 @@ async function walletPageFiles(): Promise<PageFiles> {
 /** Rows of one page of receipts; on a narrow screen each is a card. A file of them takes more at once. */
 const receiptPageRows = { least: 20, most: 1_000 }
 
-function reading({ desk, place, holdings, sends, outputFolders }: WalletPageOptions): Record<string, PageRoute> {
-  const kept = new KeptCharges(desk.folder)
+function reading({ ownerWallet, place, holdings, sends, outputFolders }: WalletPageOptions): Record<string, PageRoute> {
+  const kept = new KeptCharges(ownerWallet.folder)
   return {
-    'GET /api/wallet': () => walletState(desk, place, systemClock.now()),
+    'GET /api/wallet': () => walletState(ownerWallet, place, systemClock.now()),
     'GET /api/holdings': async () => holdingsView(await holdings()),
     async 'GET /api/spending'({ query }) {
       const days = spendingDays.find(each => String(each) === query.get('days')) ?? spendingDays[1]
-      const [charges, payments] = [kept.list(), await desk.receipts(maxListed)]
+      const [charges, payments] = [kept.list(), await ownerWallet.receipts(maxListed)]
       const isCut = { charges: charges.length >= keptReceipts, payments: payments.length >= maxListed }
       return spendingOf(charges, payments, { days, nowMs: systemClock.now() }, isCut)
     },
@@ -70,10 +70,10 @@ function reading({ desk, place, holdings, sends, outputFolders }: WalletPageOpti
       const from = Number(query.get('from') ?? 0)
       const sent = await sends.list(maxListed)
       const rows = Math.min(Math.max(Number(query.get('rows')) || 0, receiptPageRows.least), receiptPageRows.most)
-      return receiptList(newestFirst(await desk.receipts(maxListed), kept.list(), sent), filter, { from, rows })
+      return receiptList(newestFirst(await ownerWallet.receipts(maxListed), kept.list(), sent), filter, { from, rows })
     },
     async 'GET /api/image'({ query }) {
-      const approval = await desk.approvals.get(query.get('approval') ?? '')
+      const approval = await ownerWallet.approvals.get(query.get('approval') ?? '')
       const file = approval?.about?.files[Number(query.get('file'))]
       const image = file ? await askedImage(file, outputFolders) : null
       if (!image) throw noImage()
@@ -126,33 +126,33 @@ const receiptView = ({ whole: _, amount, ...receipt }: ListedReceipt): ListedRec
 })
 
 /** The owner's actions, each by the function that the terminal uses. A new action is one more entry. */
-function deciding({ desk, place, by, ...rest }: WalletPageOptions): Record<keyof PageForms, PageRoute> {
+function deciding({ ownerWallet, place, by, ...rest }: WalletPageOptions): Record<keyof PageForms, PageRoute> {
   return {
     ...sendingBack({ ...rest, by }),
     async 'POST /api/approvals'({ body }): Promise<Told> {
       const { id, isApproved, statements } = body as Partial<PageForms['POST /api/approvals']>
       if (typeof id !== 'string' || typeof isApproved !== 'boolean') throw wrongForm()
-      const approval = await desk.approvals.get(id)
+      const approval = await ownerWallet.approvals.get(id)
       if (isApproved && approval?.facts.kind === 'consent' && !isWhole(statements)) throw notAllStated()
-      return { said: desk.sayAnswer(await desk.approvals.resolve(id, { isApproved, by })) }
+      return { said: ownerWallet.sayAnswer(await ownerWallet.approvals.resolve(id, { isApproved, by })) }
     },
     async 'POST /api/caps'({ body }): Promise<Told> {
       const { name, usd } = body as Partial<PageForms['POST /api/caps']>
       if (typeof name !== 'string' || typeof usd !== 'string') throw wrongForm()
-      const cap = desk.lowerCap(name, usd.trim())
+      const cap = ownerWallet.lowerCap(name, usd.trim())
       return {
         said: `The cap ${cap.of} is ${formatUsd(cap.amountMicroUsd)} USD. A running \`farebox mcp\` uses it from its next call on; other processes need a restart.`,
       }
     },
     async 'POST /api/stop'(): Promise<Told> {
-      await desk.stop(by)
+      await ownerWallet.stop(by)
       return { said: 'Stopped: no process on this journal signs or sends anything.' }
     },
     async 'POST /api/start'({ body }): Promise<Told> {
       const { passphrase } = body as Partial<PageForms['POST /api/start']>
       // The session may be hours old, so lifting the stop requires the passphrase.
-      if (await desk.isGuarded()) await desk.proveOwner(typeof passphrase === 'string' ? passphrase : '')
-      await desk.start()
+      if (await ownerWallet.isGuarded()) await ownerWallet.proveOwner(typeof passphrase === 'string' ? passphrase : '')
+      await ownerWallet.start()
       return {
         said: asTyped('Started. A file `stop` in a data folder still stops the processes on that folder.', place),
       }

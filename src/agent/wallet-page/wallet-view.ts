@@ -27,17 +27,17 @@ import { asTyped, type WalletPlace } from '../words/typed-commands.ts'
 import { paymentUri } from './qr.ts'
 
 /** The state of the journal and the files, as the page shows it. */
-export async function walletState(desk: OwnerWallet, place: WalletPlace, nowMs: number): Promise<WalletState> {
-  const addresses = await desk.addresses()
+export async function walletState(ownerWallet: OwnerWallet, place: WalletPlace, nowMs: number): Promise<WalletState> {
+  const addresses = await ownerWallet.addresses()
   // With only an API key there is no wallet, but the user still decides on approvals here.
   const [first = '', ...others] = addresses
-  const status = await desk.status([first, ...others])
-  const pending = await desk.approvals.list('pending')
+  const status = await ownerWallet.status([first, ...others])
+  const pending = await ownerWallet.approvals.list('pending')
   const isLocal = isLoopback(new URL(status.origin).hostname)
   return {
     atMs: nowMs,
     service: status.origin,
-    folder: desk.folder,
+    folder: ownerWallet.folder,
     isLocal,
     addresses: addresses.map(address => ({
       address,
@@ -47,8 +47,8 @@ export async function walletState(desk: OwnerWallet, place: WalletPlace, nowMs: 
     })),
     smallestTopUp: `${smallestTopUpMicroUsd}`,
     isDryRun: status.isDryRun,
-    stop: stopState(status, desk.folder),
-    caps: desk.caps().map(cap => capState(cap, desk.folder, status)),
+    stop: stopState(status, ownerWallet.folder),
+    caps: ownerWallet.caps().map(cap => capState(cap, ownerWallet.folder, status)),
     left: `${status.leftMicroUsd}`,
     moreFromMs: status.moreFromMs,
     refill: refillState(status),
@@ -56,8 +56,8 @@ export async function walletState(desk: OwnerWallet, place: WalletPlace, nowMs: 
     attention: [...(addresses.length === 0 ? [noWallet] : []), ...attentionOf(status)].map(sentence =>
       asTyped(sentence, place),
     ),
-    approvals: pending.map(approval => pendingApproval(desk, approval, place)),
-    needsPassphrase: await desk.isGuarded(),
+    approvals: pending.map(approval => pendingApproval(ownerWallet, approval, place)),
+    needsPassphrase: await ownerWallet.isGuarded(),
   }
 }
 
@@ -143,8 +143,8 @@ function attentionOf({ openPayments, heldPayments, refill }: WalletStatus): stri
   ]
 }
 
-function pendingApproval(desk: OwnerWallet, approval: Approval, place: WalletPlace): PendingApproval {
-  const { asks, why, details, onYes, onNo, facts, expiresAtMs } = desk.approvals.asQuestion(approval)
+function pendingApproval(ownerWallet: OwnerWallet, approval: Approval, place: WalletPlace): PendingApproval {
+  const { asks, why, details, onYes, onNo, facts, expiresAtMs } = ownerWallet.approvals.asQuestion(approval)
   const isConsent = facts.kind === 'consent'
   return {
     id: approval.id,

@@ -195,12 +195,12 @@ export function openOwnerWallet(folder: string, env: AgentEnvironment): OwnerWal
  */
 export async function journalStatus(folder: string, env: AgentEnvironment): Promise<WalletStatus | null> {
   if (journalUrlOf(env) === undefined && !existsSync(join(folder, stateFileName))) return null
-  const desk = openOwnerWallet(folder, env)
+  const ownerWallet = openOwnerWallet(folder, env)
   try {
-    const [first, ...others] = await desk.addresses()
-    return first === undefined ? null : await desk.status([first, ...others])
+    const [first, ...others] = await ownerWallet.addresses()
+    return first === undefined ? null : await ownerWallet.status([first, ...others])
   } finally {
-    await desk.close()
+    await ownerWallet.close()
   }
 }
 

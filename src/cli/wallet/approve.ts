@@ -26,40 +26,40 @@ async function decide(command: string, args: readonly string[], io: CommandIo, d
     maxPositionals: 1,
   })
   requireTerminal(io, command)
-  return withOwnerWallet(io, values.data, async (desk, module) => {
+  return withOwnerWallet(io, values.data, async (ownerWallet, module) => {
     const [id] = positionals
-    const question = id === undefined ? await onlyOne(desk, command, io) : await asked(desk, id)
+    const question = id === undefined ? await onlyOne(ownerWallet, command, io) : await asked(ownerWallet, id)
     if (question.state === 'denied') io.output.print(sayTakingBack(question, values.deny))
-    io.output.print(plainText(desk.sayQuestion(question)))
+    io.output.print(plainText(ownerWallet.sayQuestion(question)))
     const isApproved = !values.deny && (await agrees(io, question.facts, module))
     if (!isApproved && question.state === 'denied') {
       io.output.print('The request stays denied.')
       return 1
     }
-    if (isApproved) await confirmOwner(io, desk)
+    if (isApproved) await confirmOwner(io, ownerWallet)
     const by = `terminal, ${userName()}`
-    const answered = await desk.approvals.resolve(question.id, { isApproved, by, takesBack: true })
-    io.output.print(desk.sayAnswer(answered))
+    const answered = await ownerWallet.approvals.resolve(question.id, { isApproved, by, takesBack: true })
+    io.output.print(ownerWallet.sayAnswer(answered))
     return isApproved || values.deny ? 0 : 1
   })
 }
 
 /** Without an id, uses the only pending question; among several it does not guess. */
-async function onlyOne(desk: OwnerWallet, command: string, { output, env }: CommandIo): Promise<Approval> {
-  const waiting = await desk.questions()
+async function onlyOne(ownerWallet: OwnerWallet, command: string, { output, env }: CommandIo): Promise<Approval> {
+  const waiting = await ownerWallet.questions()
   const [first, ...others] = waiting
   if (!first) throw new CliError('Nothing is pending.', '`farebox wallet status` lists recent denials.')
   if (others.length === 0) return first
   const { asTyped } = await import('#agent/words/typed-commands.ts')
-  const place = { folder: desk.folder, isJournalShared: Boolean(env.FAREBOX_JOURNAL_URL?.trim()) }
+  const place = { folder: ownerWallet.folder, isJournalShared: Boolean(env.FAREBOX_JOURNAL_URL?.trim()) }
   const typed = (line: string) => asTyped(line, place)
   for (const question of waiting) output.print(plainText(questionLine(question, command, typed)))
   throw new CliError(`${waiting.length} requests are pending.`, 'Give the id of one of those listed above.', 2)
 }
 
 /** Finds an approval by its id, with or without the prefix. */
-async function asked(desk: OwnerWallet, id: string): Promise<Approval> {
-  const question = (await desk.approvals.get(id)) ?? (await desk.approvals.get(`ask_${id}`))
+async function asked(ownerWallet: OwnerWallet, id: string): Promise<Approval> {
+  const question = (await ownerWallet.approvals.get(id)) ?? (await ownerWallet.approvals.get(`ask_${id}`))
   if (question && (question.state === 'pending' || isRefusedStill(question))) return question
   throw new CliError(
     question ? `The request ${question.id} ${endOf(question)}.` : `There is no request ${plainText(id).slice(0, 40)}.`,

@@ -37,17 +37,20 @@ export async function createWallet(args: readonly string[], io: CommandIo): Prom
   if (wrongService !== null) throw wrongUsage(command, wrongService.replace(/\.$/, ''))
   const given = await givenPassphrase(command, values, {})
   if (given === null) requireTerminal(io, command, '; or give the passphrase with `--passphrase-file FILE`')
-  return withOwnerWallet(io, values.data, async (desk, { payeesOffered }) => {
+  return withOwnerWallet(io, values.data, async (ownerWallet, { payeesOffered }) => {
     const { service } = values
     // Checked before the user answers questions in vain.
-    desk.refuseSecond()
+    ownerWallet.refuseSecond()
     // Only the owner may add payees, so no keys are created for a wallet that could not.
-    if (service !== undefined) await desk.isGuarded()
+    if (service !== undefined) await ownerWallet.isGuarded()
     const payees = service === undefined ? [] : payeesOffered(service, await readOffer(service))
     if (service !== undefined) await confirmPayees(io, payees, given === null)
-    const { address, solanaAddress, path } = await desk.create(given ?? (await newPassphrase(io)), values.keychain)
-    for (const payee of payees) await desk.pin(payee, `wallet create, ${userName()}`)
-    if (service !== undefined) desk.useService(service)
+    const { address, solanaAddress, path } = await ownerWallet.create(
+      given ?? (await newPassphrase(io)),
+      values.keychain,
+    )
+    for (const payee of payees) await ownerWallet.pin(payee, `wallet create, ${userName()}`)
+    if (service !== undefined) ownerWallet.useService(service)
     if (values.json) io.output.printJson({ address, solanaAddress, file: path, service: service ?? null })
     else for (const each of [address, solanaAddress]) io.output.print(each)
     io.output.note(`The keys are in ${path}, encrypted. Store the passphrase safely: it cannot be recovered.`)
@@ -61,7 +64,7 @@ export async function createWallet(args: readonly string[], io: CommandIo): Prom
       isInKeychain: values.keychain,
       ...fileOf(values['passphrase-file']),
     }
-    const place = { folder: desk.folder, isJournalShared: Boolean(io.env.FAREBOX_JOURNAL_URL?.trim()) }
+    const place = { folder: ownerWallet.folder, isJournalShared: Boolean(io.env.FAREBOX_JOURNAL_URL?.trim()) }
     for (const line of nextSteps(wallet)) io.output.note(plainText(asTyped(line, place)))
     return 0
   })

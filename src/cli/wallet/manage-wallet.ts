@@ -24,8 +24,8 @@ export async function resolvePayment(args: readonly string[], io: CommandIo): Pr
     )
   requireTerminal(io, resolveCommand)
   // On Solana the chain says whether a payment is over; the nodes of `farebox up` are known.
-  return withOwnerWallet(await besideChain(io, values.data), values.data, async desk => {
-    const payment = await desk.payment(id)
+  return withOwnerWallet(await besideChain(io, values.data), values.data, async ownerWallet => {
+    const payment = await ownerWallet.payment(id)
     if (!payment)
       throw new CliError(
         `There is no payment ${plainText(id).slice(0, 40)}.`,
@@ -37,8 +37,8 @@ export async function resolvePayment(args: readonly string[], io: CommandIo): Pr
     )
     const answer = await askLine(io, 'Check the chain. Did the money leave the wallet? Type left or stayed:')
     if (answer !== 'left' && answer !== 'stayed') throw new CliError('Nothing was recorded.', 'Type left or stayed.')
-    await confirmOwner(io, desk)
-    await desk.resolve(id, answer === 'left', `terminal, ${userName()}`)
+    await confirmOwner(io, ownerWallet)
+    await ownerWallet.resolve(id, answer === 'left', `terminal, ${userName()}`)
     io.output.print(
       answer === 'left' ? 'Recorded as spent.' : 'Recorded as not spent; its amount no longer counts against the caps.',
     )
@@ -56,19 +56,19 @@ export async function exportWallet(args: readonly string[], io: CommandIo): Prom
   requireTerminal(io, exportCommand)
   if (!io.output.isTerminal)
     throw new CliError(`\`${exportCommand}\` shows keys only in a terminal.`, 'Run it without redirecting its output.')
-  return withOwnerWallet(io, values.data, async desk => {
-    const [address] = await addressesOf(desk)
-    if (!desk.hasKeyFile())
+  return withOwnerWallet(io, values.data, async ownerWallet => {
+    const [address] = await addressesOf(ownerWallet)
+    if (!ownerWallet.hasKeyFile())
       throw new CliError(
         'The keys of this wallet are not encrypted by farebox.',
         'They are in the environment, or in the key file of a local chain.',
       )
     const passphrase = await askHidden(io, 'Passphrase of the wallet (it is not shown):')
-    await desk.provePassphrase(passphrase)
+    await ownerWallet.provePassphrase(passphrase)
     io.output.note(`Anyone who sees the keys of ${address} can take all the money in the wallet, on both chains.`)
     if ((await askLine(io, `To continue, type "${confirmation}":`)) !== confirmation)
       throw new CliError('Nothing was shown.', `Type exactly: ${confirmation}`)
-    const keys = await desk.exportKeys(passphrase)
+    const keys = await ownerWallet.exportKeys(passphrase)
     if (!keys) throw new CliError('The wallet’s file is missing.', 'Look for wallet.json.')
     io.output.print(`Base:   ${keys.evm}`)
     if (keys.solana !== null) io.output.print(`Solana: ${keys.solana}`)
@@ -86,8 +86,8 @@ export async function stopWallet(args: readonly string[], io: CommandIo): Promis
   return withOwnerWallet(
     io,
     values.data,
-    async desk => {
-      await desk.stop(byPerson())
+    async ownerWallet => {
+      await ownerWallet.stop(byPerson())
       io.output.print('Stopped: no process on this journal signs or sends anything.')
       return 0
     },
@@ -100,9 +100,9 @@ export async function startWallet(args: readonly string[], io: CommandIo): Promi
   const command = 'farebox wallet start'
   const { values } = parseArguments(args, { command, options })
   requireTerminal(io, command)
-  return withOwnerWallet(io, values.data, async desk => {
-    await confirmOwner(io, desk)
-    await desk.start()
+  return withOwnerWallet(io, values.data, async ownerWallet => {
+    await confirmOwner(io, ownerWallet)
+    await ownerWallet.start()
     io.output.print('Started. A file `stop` in a data folder still stops the processes on that folder.')
     return 0
   })
@@ -113,12 +113,12 @@ export async function moveWallet(args: readonly string[], io: CommandIo): Promis
   const command = 'farebox wallet move'
   const { values } = parseArguments(args, { command, options })
   requireTerminal(io, command)
-  return withOwnerWallet(io, values.data, async desk => {
-    const addresses = await addressesOf(desk)
-    const found = await desk.moved()
+  return withOwnerWallet(io, values.data, async ownerWallet => {
+    const addresses = await addressesOf(ownerWallet)
+    const found = await ownerWallet.moved()
     if (found.length === 0) {
       io.output.print(
-        `The journal of ${desk.folder} is already in use for ${addresses.join(' and ')}; nothing was changed.`,
+        `The journal of ${ownerWallet.folder} is already in use for ${addresses.join(' and ')}; nothing was changed.`,
       )
       return 0
     }
@@ -133,8 +133,8 @@ export async function moveWallet(args: readonly string[], io: CommandIo): Promis
       io.output.print('Nothing was changed.')
       return 1
     }
-    await confirmOwner(io, desk)
-    await desk.move()
+    await confirmOwner(io, ownerWallet)
+    await ownerWallet.move()
     io.output.print('Noted.')
     return 0
   })

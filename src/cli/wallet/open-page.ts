@@ -19,9 +19,9 @@ export async function openPage(args: readonly string[], io: CommandIo): Promise<
     options: { ...dataFlag, 'no-browser': { type: 'boolean', default: false } },
   })
   requireTerminal(io, command)
-  return withOwnerWallet(io, values.data, async desk => {
-    const passphrase = await confirmOwner(io, desk)
-    const served = await servePage(desk, withDataFlag(io.env, values.data), passphrase)
+  return withOwnerWallet(io, values.data, async ownerWallet => {
+    const passphrase = await confirmOwner(io, ownerWallet)
+    const served = await servePage(ownerWallet, withDataFlag(io.env, values.data), passphrase)
     const { page } = served
     const link = page.link()
     let removeTraces = async () => {}
@@ -50,7 +50,7 @@ const ends = {
 } as const
 
 /** Uses the nodes of the local chains if the wallet belongs to `farebox up`. */
-async function servePage(desk: OwnerWallet, given: CommandIo['env'], passphrase: string | null) {
+async function servePage(ownerWallet: OwnerWallet, given: CommandIo['env'], passphrase: string | null) {
   const [
     { openWalletPage },
     { openOwnerSends },
@@ -68,20 +68,20 @@ async function servePage(desk: OwnerWallet, given: CommandIo['env'], passphrase:
   ])
   const env = await withLocalNodes(given, baseUrlOf(given), stateFolderOf(given))
   const watch = watchHoldings(env, passphrase)
-  const sends = openOwnerSends(desk, env)
+  const sends = openOwnerSends(ownerWallet, env)
   const named = env.FAREBOX_OUTPUT_DIR?.trim()
   const page = await openWalletPage({
-    desk,
-    place: { folder: desk.folder, isJournalShared: Boolean(env.FAREBOX_JOURNAL_URL?.trim()) },
+    ownerWallet,
+    place: { folder: ownerWallet.folder, isJournalShared: Boolean(env.FAREBOX_JOURNAL_URL?.trim()) },
     by: `page, ${userInfo().username}`,
-    holdings: async () => watch.look(await desk.addresses()),
+    holdings: async () => watch.look(await ownerWallet.addresses()),
     sends,
-    settlerFor: url => settlerFor(url, { baseUrl: baseUrlOf(env), folder: desk.folder }),
+    settlerFor: url => settlerFor(url, { baseUrl: baseUrlOf(env), folder: ownerWallet.folder }),
     // That of `farebox up` lies beside its wallet's folder.
     outputFolders: [
       ...(named ? [resolve(atHome(named))] : []),
-      join(desk.folder, 'output'),
-      join(dirname(desk.folder), 'output'),
+      join(ownerWallet.folder, 'output'),
+      join(dirname(ownerWallet.folder), 'output'),
     ],
   })
   return {

@@ -12,7 +12,7 @@ type Desk = typeof import('#agent/wallet/owner-wallet.ts')
 export async function withOwnerWallet(
   io: CommandIo,
   data: string | undefined,
-  work: (desk: OwnerWallet, module: Desk) => Promise<number> | number,
+  work: (ownerWallet: OwnerWallet, module: Desk) => Promise<number> | number,
   { takesAnyVariable = false } = {},
 ): Promise<number> {
   const module = await import('#agent/wallet/owner-wallet.ts')
@@ -22,13 +22,13 @@ export async function withOwnerWallet(
   if (strange.length > 0) throw new CliError(strange.join(' '), 'Fix it in the environment, then try again.', 2)
   // A folder from a flag has its own service.
   const env = withDataFlag(io.env, data)
-  const desk = module.openOwnerWallet(stateFolderOf(env), env)
+  const ownerWallet = module.openOwnerWallet(stateFolderOf(env), env)
   try {
-    return await work(desk, module)
+    return await work(ownerWallet, module)
   } catch (error) {
-    throw await inItsWords(error, desk.folder, io.env)
+    throw await inItsWords(error, ownerWallet.folder, io.env)
   } finally {
-    await desk.close()
+    await ownerWallet.close()
   }
 }
 
@@ -49,11 +49,11 @@ export const startFailure = (error: unknown, port: number): unknown =>
   isRefusal(error) ? new CliError(error.sentence, error.nextStep) : listenFailure(error, { host: '127.0.0.1', port })
 
 /** Returns the wallet's addresses, one per rail, or says what to do if there are none. */
-export async function addressesOf(desk: OwnerWallet): Promise<readonly [string, ...string[]]> {
-  const [first, ...others] = await desk.addresses()
+export async function addressesOf(ownerWallet: OwnerWallet): Promise<readonly [string, ...string[]]> {
+  const [first, ...others] = await ownerWallet.addresses()
   if (first !== undefined) return [first, ...others]
   throw new CliError(
-    `There is no wallet in ${desk.folder}.`,
+    `There is no wallet in ${ownerWallet.folder}.`,
     'Create one with `farebox wallet create`, or give its folder with `--data`.',
   )
 }

@@ -30,7 +30,7 @@ export async function sendMoney(args: readonly string[], io: CommandIo): Promise
   if (values.print && values.facilitator !== undefined)
     throw wrongUsage(command, 'Choose one of `--print` and `--facilitator`')
   requireTerminal(io, command)
-  return withOwnerSends(io, values.data, async (sends, desk, place) => {
+  return withOwnerSends(io, values.data, async (sends, ownerWallet, place) => {
     const settler = values.print ? null : await settlerFor(values.facilitator, place)
     const prepared = await sends.prepare({ to, amount })
     if (prepared.kind === 'arrived') return sayArrived(io, prepared.transfer)
@@ -40,7 +40,7 @@ export async function sendMoney(args: readonly string[], io: CommandIo): Promise
         'Run the command without `--print`.',
       )
     await confirm(io, prepared, settler)
-    const passphrase = (await desk.isGuarded())
+    const passphrase = (await ownerWallet.isGuarded())
       ? await askHidden(io, 'Passphrase of the wallet (it is not shown):')
       : null
     const transfer = await sends.send(prepared, { passphrase, settler, by: `terminal, ${userName()}` })
@@ -58,7 +58,7 @@ interface Place {
 export async function withOwnerSends(
   io: CommandIo,
   data: string | undefined,
-  work: (sends: OwnerSends, desk: OwnerWallet, place: Place) => Promise<number>,
+  work: (sends: OwnerSends, ownerWallet: OwnerWallet, place: Place) => Promise<number>,
 ): Promise<number> {
   const [{ openOwnerSends }, { besideChain }, { baseUrlOf }] = await Promise.all([
     import('#agent/wallet/send-from-wallet.ts'),
@@ -66,11 +66,11 @@ export async function withOwnerSends(
     import('#agent/settings/wallet-settings.ts'),
   ])
   const beside = await besideChain(io, data)
-  return withOwnerWallet(beside, data, async desk => {
-    const env = { ...beside.env, FAREBOX_DATA: desk.folder }
-    const sends = openOwnerSends(desk, env)
+  return withOwnerWallet(beside, data, async ownerWallet => {
+    const env = { ...beside.env, FAREBOX_DATA: ownerWallet.folder }
+    const sends = openOwnerSends(ownerWallet, env)
     try {
-      return await work(sends, desk, { baseUrl: baseUrlOf(env), folder: desk.folder })
+      return await work(sends, ownerWallet, { baseUrl: baseUrlOf(env), folder: ownerWallet.folder })
     } finally {
       await sends.close()
     }

@@ -24,20 +24,20 @@ export async function showReceipts(args: readonly string[], io: CommandIo): Prom
   const { values } = parseArguments(args, { command, options })
   if (values.json && values.csv) throw wrongUsage(command, 'Choose one of `--json` and `--csv`')
   if (values.refused) return showRefusals(command, values, io)
-  return withOwnerWallet(io, values.data, async desk => {
+  return withOwnerWallet(io, values.data, async ownerWallet => {
     const [{ keptCharges }, { newestFirst }] = await Promise.all([
       import('#agent/receipts/receipt-rows.ts'),
       import('#agent/receipts/listed-receipts.ts'),
     ])
     const most = values.json || values.csv ? listedReceipts : shownReceipts
     const { openOwnerSends } = await import('#agent/wallet/send-from-wallet.ts')
-    const sends = openOwnerSends(desk, io.env)
+    const sends = openOwnerSends(ownerWallet, io.env)
     const sent = await sends.list(most).finally(() => sends.close())
-    const receipts = newestFirst(await desk.receipts(most), keptCharges(desk.folder, most), sent)
+    const receipts = newestFirst(await ownerWallet.receipts(most), keptCharges(ownerWallet.folder, most), sent)
     if (values.json) io.output.print(asJson(receipts.map(({ kind, whole }) => ({ ...whole, kind }))))
     else if (values.csv) await io.output.stream(csvTable(columns, receipts))
     else if (receipts.length === 0) {
-      await addressesOf(desk)
+      await addressesOf(ownerWallet)
       io.output.print('The wallet has not paid anything yet.')
     } else if (io.output.isTerminal) await printShown(receiptTable(receipts, paintFor(io.output)), io)
     else for (const receipt of receipts) io.output.print(plainText(lineOf(receipt)))
@@ -102,12 +102,12 @@ interface Values {
  */
 async function showRefusals(command: string, values: Values, io: CommandIo): Promise<number> {
   const passphrase = values.json ? await givenPassphrase(command, values, io.env) : null
-  return withOwnerWallet(io, values.data, async desk => {
-    const refusals = await desk.refusals(values.json || values.csv ? listedReceipts : shownReceipts)
-    if (values.json) io.output.print(asJson(await signed(io, desk, refusals, passphrase)))
+  return withOwnerWallet(io, values.data, async ownerWallet => {
+    const refusals = await ownerWallet.refusals(values.json || values.csv ? listedReceipts : shownReceipts)
+    if (values.json) io.output.print(asJson(await signed(io, ownerWallet, refusals, passphrase)))
     else if (values.csv) await io.output.stream(csvTable(refusalColumns, refusals))
     else if (refusals.length === 0) {
-      await addressesOf(desk)
+      await addressesOf(ownerWallet)
       io.output.print('The wallet has not refused anything yet.')
     } else if (io.output.isTerminal) await printShown(refusalTable(refusals), io)
     else for (const refusal of refusals) io.output.print(plainText(refusalLine(refusal)))
@@ -117,11 +117,13 @@ async function showRefusals(command: string, values: Values, io: CommandIo): Pro
 
 type Refusal = Awaited<ReturnType<OwnerWallet['refusals']>>[number]
 
-async function signed(io: CommandIo, desk: OwnerWallet, refusals: readonly Refusal[], given: string | null) {
+async function signed(io: CommandIo, ownerWallet: OwnerWallet, refusals: readonly Refusal[], given: string | null) {
   if (refusals.length === 0) return []
-  const opened = await desk.openKeys(given)
-  const mayAsk = opened.length === 0 && desk.hasKeyFile() && io.stdin.isTTY
-  const keys = mayAsk ? await desk.openKeys(await askHidden(io, 'Passphrase of the wallet (it is not shown):')) : opened
+  const opened = await ownerWallet.openKeys(given)
+  const mayAsk = opened.length === 0 && ownerWallet.hasKeyFile() && io.stdin.isTTY
+  const keys = mayAsk
+    ? await ownerWallet.openKeys(await askHidden(io, 'Passphrase of the wallet (it is not shown):'))
+    : opened
   const { signedRefusals } = await import('#agent/wallet/owner-wallet.ts')
   const statements = await signedRefusals(refusals, keys)
   const without = statements.filter(({ signature }) => signature === null).length

@@ -20,19 +20,22 @@ const options = { ...dataFlag, ...passphraseFlags, json: { type: 'boolean', defa
 export async function showStatus(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, { command, options })
   const passphrase = await givenPassphrase(command, values, io.env)
-  return withOwnerWallet(io, values.data, async desk => {
-    const addresses = await addressesOf(desk)
-    const status = await desk.status(addresses)
-    const [questions, refused] = [await desk.questions(), await desk.refused()]
+  return withOwnerWallet(io, values.data, async ownerWallet => {
+    const addresses = await addressesOf(ownerWallet)
+    const status = await ownerWallet.status(addresses)
+    const [questions, refused] = [await ownerWallet.questions(), await ownerWallet.refused()]
     const env = withDataFlag(io.env, values.data)
-    const [holdings, transfers] = await Promise.all([holdingsOf(env, addresses, passphrase), openTransfers(env, desk)])
+    const [holdings, transfers] = await Promise.all([
+      holdingsOf(env, addresses, passphrase),
+      openTransfers(env, ownerWallet),
+    ])
     if (values.json) io.output.print(asJson({ ...status, ...holdings, transfers, questions, refused }))
     else {
       const [{ asTyped }, { isServiceNamed }] = await Promise.all([
         import('#agent/words/typed-commands.ts'),
         import('#agent/settings/wallet-settings.ts'),
       ])
-      const place = { folder: desk.folder, isJournalShared: Boolean(io.env.FAREBOX_JOURNAL_URL?.trim()) }
+      const place = { folder: ownerWallet.folder, isJournalShared: Boolean(io.env.FAREBOX_JOURNAL_URL?.trim()) }
       const typed = (line: string) => asTyped(line, place)
       const { factLines } = await import('../show/table.ts')
       const facts: Fact[] = [
@@ -67,13 +70,13 @@ async function holdingsOf(
 }
 
 /** Returns transfers that are not known to have arrived, after checking the chain. */
-async function openTransfers(env: CommandIo['env'], desk: OwnerWallet) {
+async function openTransfers(env: CommandIo['env'], ownerWallet: OwnerWallet) {
   const [{ openOwnerSends }, { baseUrlOf }, { withLocalNodes }] = await Promise.all([
     import('#agent/wallet/send-from-wallet.ts'),
     import('#agent/settings/wallet-settings.ts'),
     import('./local-nodes.ts'),
   ])
-  const sends = openOwnerSends(desk, await withLocalNodes(env, baseUrlOf(env), desk.folder))
+  const sends = openOwnerSends(ownerWallet, await withLocalNodes(env, baseUrlOf(env), ownerWallet.folder))
   try {
     return (await sends.followOpen()).filter(({ state }) => state !== 'confirmed' && state !== 'dead')
   } finally {
@@ -193,8 +196,8 @@ export async function showAddress(args: readonly string[], io: CommandIo): Promi
   if (rail !== undefined && !rails.some(name => name === rail))
     throw wrongValue(addressCommand, 'rail', rail, '`base` or `solana`')
   if (values.qr && values.json) throw wrongUsage(addressCommand, 'Choose one of `--qr` and `--json`')
-  return withOwnerWallet(io, values.data, async desk => {
-    const addresses = (await addressesOf(desk)).filter(
+  return withOwnerWallet(io, values.data, async ownerWallet => {
+    const addresses = (await addressesOf(ownerWallet)).filter(
       address => rail === undefined || railName(address).toLowerCase() === rail,
     )
     if (values.qr && isLocal(io.env.FAREBOX_BASE_URL))

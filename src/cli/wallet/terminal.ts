@@ -91,10 +91,10 @@ const stoppedByPerson = (): CliError => new CliError('Nothing was decided.', 'Ru
  * there is no passphrase to ask for, because anyone with the unencrypted key can spend it anyway. Returns the
  * passphrase, or null if there is none.
  */
-export async function confirmOwner(io: CommandIo, desk: OwnerWallet): Promise<string | null> {
-  if (!(await desk.isGuarded())) return null
+export async function confirmOwner(io: CommandIo, ownerWallet: OwnerWallet): Promise<string | null> {
+  if (!(await ownerWallet.isGuarded())) return null
   const passphrase = await askHidden(io, 'Passphrase of the wallet (it is not shown):')
-  await desk.proveOwner(passphrase)
+  await ownerWallet.proveOwner(passphrase)
   return passphrase
 }
 
