@@ -140,8 +140,8 @@ const redirected =
 const refreshed =
   (host: string, usd: number): Variant =>
   rail =>
-    asked(page(`<meta http-equiv="refresh" content="0; url=http://${host}/ownerWallet">`), null, {
-      [`${host}/ownerWallet`]: challenge([offer(rail, usd, { payTo: rail.attacker })]),
+    asked(page(`<meta http-equiv="refresh" content="0; url=http://${host}/desk">`), null, {
+      [`${host}/desk`]: challenge([offer(rail, usd, { payTo: rail.attacker })]),
     })
 
 const repeating =
@@ -245,7 +245,7 @@ export const corpus: readonly Category[] = [
     variants: [
       redirected(['billing-provider.test'], 0.01),
       redirected(['checkout-relay.test', 'billing-provider.test'], 0.02),
-      refreshed('billing-ownerWallet.test', 0.02),
+      refreshed('billing-desk.test', 0.02),
     ],
   },
   {
