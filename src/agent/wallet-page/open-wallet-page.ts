@@ -32,7 +32,7 @@ export interface WalletPageOptions extends SendBack {
   outputFolders: readonly string[]
 }
 
-/** Serves the wallet's page to its owner, on this machine. Closing the ownerWallet is the caller's. */
+/** Serves the wallet's page to its owner, on this machine. The caller closes the wallet. */
 export const openWalletPage = async (options: WalletPageOptions): Promise<OpenScriptPage> =>
   openScriptPage({
     files: await walletPageFiles(),
