@@ -211,6 +211,7 @@ const withoutJson: Readonly<Record<string, string>> = {
   'wallet open': 'opens a page for a user at a terminal',
   'wallet resolve': 'asks a user at a terminal',
   'wallet export': 'shows keys to a user at a terminal alone',
+  'wallet passphrase': 'asks a user at a terminal',
   'wallet stop': 'does one thing, and its exit code tells',
   'wallet send': 'asks a user at a terminal',
   'mcp --print-config': 'prints the JSON or TOML that the client reads',

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { encode } from 'uqr'
 import { expect, test } from 'vitest'
@@ -38,6 +38,33 @@ test('export does not repeat a key that the environment has', async () => {
   const env = { FAREBOX_WALLET_KEY: secret, FAREBOX_DATA: temporaryFolder() }
   const shown = await atTerminal(['export'], [passphrase, words], env)
   expect(shown).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('not encrypted by farebox') })
+})
+
+const next = `${canaryPassphrase} of the next year`
+
+test('passphrase encrypts the same keys anew: only the new one opens them', async () => {
+  const data = temporaryFolder()
+  const before = await createKeyFile(data, passphrase)
+  const changed = await atTerminal(['passphrase', '--data', data], [passphrase, next, next])
+  expect(changed).toMatchObject({ code: 0, stdout: expect.stringContaining(before.address) })
+  expect((await unlockKeyFile(data, next))?.map(key => key.address)).toEqual([before.address, before.solanaAddress])
+  await expect(unlockKeyFile(data, passphrase)).rejects.toThrow(/passphrase is wrong/)
+  expect(readdirSync(data).filter(name => name.startsWith('wallet.json'))).toEqual(['wallet.json'])
+  expect(statSync(join(data, 'wallet.json')).mode & 0o077).toBe(0)
+})
+
+test.each<[what: string, typed: string[] | null, said: RegExp]>([
+  ['nobody is at the terminal', null, /needs a terminal/],
+  ['the present passphrase is wrong', ['wrong horse battery', next, next], /passphrase is wrong/],
+  ['the new one is typed differently', [passphrase, next, `${next}!`], /differ/],
+  ['the new one is short', [passphrase, 'short', 'short'], /characters/],
+])('passphrase changes nothing where %s', async (_, typed, said) => {
+  const data = temporaryFolder()
+  await createKeyFile(data, passphrase)
+  const before = readFileSync(join(data, 'wallet.json'), 'utf8')
+  const changed = await atTerminal(['passphrase', '--data', data], typed)
+  expect(changed).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(said) })
+  expect(readFileSync(join(data, 'wallet.json'), 'utf8')).toBe(before)
 })
 
 test('address shows a code for each rail, and what is in it', async () => {

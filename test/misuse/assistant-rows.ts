@@ -61,6 +61,11 @@ export const assistantMistakes: readonly Mistake[] = [
     answers: ['not the passphrase'],
     before: withWallet,
   }),
+  fails('wallet passphrase', 'passphrase', null, 'Check the passphrase', {
+    env: walletDir,
+    answers: ['not the passphrase'],
+    before: withWallet,
+  }),
   fails('wallet resolve pay_none', 'pay_none', 'names what can be resolved', 'wallet status', {
     env: walletDir,
     answers: [],

@@ -6,7 +6,14 @@ import { expect, test } from 'vitest'
 import { decodeBase58 } from '#contract/wire/base58.ts'
 import { readSignInHeader } from '#contract/wire/sign-in.ts'
 import { ed25519Signature, isSignedByKey } from '#host/signatures/signatures.ts'
-import { createKeyFile, exportKeyFile, keyFileAddresses, seal, unlockKeyFile } from '#wallet/keys/key-file.ts'
+import {
+  changePassphrase,
+  createKeyFile,
+  exportKeyFile,
+  keyFileAddresses,
+  seal,
+  unlockKeyFile,
+} from '#wallet/keys/key-file.ts'
 import { keyFromHex, solanaKeyFrom } from '#wallet/keys/keys.ts'
 import { localKey } from '#wallet/keys/local-key-file.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
@@ -47,6 +54,8 @@ test('a file of the first version opens, with its one key', async () => {
   expect(keyFileAddresses(folder)).toEqual([address])
   expect((await unlockKeyFile(folder, passphrase))?.map(key => key.address)).toEqual([address])
   expect(await exportKeyFile(folder, passphrase)).toEqual({ evm: `0x${secret}`, solana: null })
+  expect(await changePassphrase(folder, passphrase, `${passphrase} anew`)).toBe(true)
+  expect(await exportKeyFile(folder, `${passphrase} anew`)).toEqual({ evm: `0x${secret}`, solana: null })
 })
 
 test('what is exported makes the same keys', async () => {

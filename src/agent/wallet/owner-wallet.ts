@@ -4,7 +4,13 @@ import { systemClock } from '#contract/time.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import { attestations, sayQuestion } from '#toolkit/approval.ts'
 import { type Approval, type Approvals, openApprovals, recordExpired } from '#wallet/approvals/approvals.ts'
-import { type CreatedKeys, keyFileAddresses, refuseSecondKeyFile, unlockKeyFile } from '#wallet/keys/key-file.ts'
+import {
+  type CreatedKeys,
+  changePassphrase,
+  keyFileAddresses,
+  refuseSecondKeyFile,
+  unlockKeyFile,
+} from '#wallet/keys/key-file.ts'
 import type { WalletKey } from '#wallet/keys/keys.ts'
 import { resolvePayment } from '#wallet/payment/settle.ts'
 import { findPayment, listPayments, type Payment } from '#wallet/records/journal.ts'
@@ -67,6 +73,8 @@ export interface OwnerWallet {
   proveOwner(passphrase: string): Promise<void>
   /** Refuses if the passphrase does not open the folder's key. */
   provePassphrase(passphrase: string): Promise<void>
+  /** Encrypts the folder's keys with another passphrase; returns false if the folder has none. */
+  changePassphrase(present: string, next: string): Promise<boolean>
   /** Returns the secret keys themselves; null if the folder has none. */
   exportKeys(passphrase: string): ReturnType<typeof exportKeys>
   status(addresses: readonly [string, ...string[]]): Promise<WalletStatus>
@@ -124,14 +132,12 @@ export function openOwnerWallet(folder: string, env: AgentEnvironment): OwnerWal
   const place = { folder, isJournalShared: records.folder === null }
   return {
     folder,
-    refuseSecond: () => refuseSecondKeyFile(folder),
     async create(passphrase, isForKeychain) {
       const created = await createKeys(folder, passphrase, isForKeychain)
       await records.decide(nowMs => ownJournal(created.address, nowMs))
       return created
     },
     addresses: () => knownAddresses(folder, env),
-    hasKeyFile: () => keyFileAddresses(folder) !== null,
     async isGuarded() {
       const held = keyFileAddresses(folder)
       await records.read(() => refuseOther(held ?? [], folder))
@@ -145,10 +151,6 @@ export function openOwnerWallet(folder: string, env: AgentEnvironment): OwnerWal
         yield* refuseOther(addresses, folder)
       })
     },
-    async provePassphrase(passphrase) {
-      await unlockKeyFile(folder, passphrase)
-    },
-    exportKeys: passphrase => exportKeys(folder, passphrase),
     status(addresses) {
       const policy = tightenByFile(policyOf(env), folder)
       return records.read(nowMs => walletStatus({ folder, policy, addresses }, nowMs))
@@ -184,6 +186,7 @@ export function openOwnerWallet(folder: string, env: AgentEnvironment): OwnerWal
     resolve: (id, hasLeft, by) => resolvePayment({ records, nodes: nodesOf(env) }, id, hasLeft, by),
     stop: by => records.decide(nowMs => stop(by, nowMs)),
     start: () => records.decide(start),
+    ...keyFileOf(folder),
     ...movingOf(folder, env, records),
     close: () => records.close(),
   }
@@ -203,6 +206,18 @@ export async function journalStatus(folder: string, env: AgentEnvironment): Prom
     await ownerWallet.close()
   }
 }
+
+const keyFileOf = (
+  folder: string,
+): Pick<OwnerWallet, 'refuseSecond' | 'hasKeyFile' | 'provePassphrase' | 'changePassphrase' | 'exportKeys'> => ({
+  refuseSecond: () => refuseSecondKeyFile(folder),
+  hasKeyFile: () => keyFileAddresses(folder) !== null,
+  async provePassphrase(passphrase) {
+    await unlockKeyFile(folder, passphrase)
+  },
+  changePassphrase: (present, next) => changePassphrase(folder, present, next),
+  exportKeys: passphrase => exportKeys(folder, passphrase),
+})
 
 function movingOf(
   folder: string,

@@ -1,7 +1,14 @@
 import { type Command, runWord, type Words } from '../command.ts'
 import { approveQuestion, denyQuestion } from '../wallet/approve.ts'
 import { createWallet } from '../wallet/create-wallet.ts'
-import { exportWallet, moveWallet, resolvePayment, startWallet, stopWallet } from '../wallet/manage-wallet.ts'
+import {
+  exportWallet,
+  moveWallet,
+  newPassphrase,
+  resolvePayment,
+  startWallet,
+  stopWallet,
+} from '../wallet/manage-wallet.ts'
 import { openPage } from '../wallet/open-page.ts'
 import { sendMoney } from '../wallet/send-money.ts'
 import { showReceipts } from '../wallet/show-receipts.ts'
@@ -18,25 +25,26 @@ const usage = `Usage: farebox wallet create [--service URL] [--keychain] [--pass
        farebox wallet open [--no-browser] [--data DIR]
        farebox wallet send ADDRESS AMOUNT [--facilitator URL | --print] [--data DIR]
        farebox wallet resolve ID [--data DIR]
-       farebox wallet export [--data DIR]
+       farebox wallet export|passphrase [--data DIR]
        farebox wallet stop|start|move [--data DIR]
 
-create    creates a key for Base and one for Solana, encrypted with a passphrase, and prints their addresses
-address   prints the addresses, Base first
-status    shows balances, credit at the service, caps and what is left of them, payees, and pending approvals
-receipts  lists recent payments and their outcomes, and charges with verified receipts
-approve   shows a pending approval and records your decision; also reverses a denial. Needs a terminal
-deny      denies a pending approval. Without ID, both commands take the only pending one
-open      opens the wallet's page in your browser, with a link that works once: balances, caps, spending, receipts,
-          approvals, and the stop switch. Needs a terminal
-send      sends USDC to an address of yours, on Base or Solana; AMOUNT is USD, or all. Shows the transfer, then asks for
-          a confirmation and the passphrase. Needs a terminal
-resolve   records what you found on the chain for a payment whose outcome is unknown
-export    asks for the passphrase and shows the secret keys. Needs a terminal
-stop      stops every process that shares the journal: nothing more is signed or sent
-start     lifts the stop, and resumes refills that were paused. Needs a terminal
-move      accepts this journal for the wallet's keys on this machine, even an older copy that was restored. Shows
-          the difference first. Needs a terminal
+create      creates a key for Base and one for Solana, encrypted with a passphrase, and prints their addresses
+address     prints the addresses, Base first
+status      shows balances, credit at the service, caps and what is left of them, payees, and pending approvals
+receipts    lists recent payments and their outcomes, and charges with verified receipts
+approve     shows a pending approval and records your decision; also reverses a denial. Needs a terminal
+deny        denies a pending approval. Without ID, both commands take the only pending one
+open        opens the wallet's page in your browser, with a link that works once: balances, caps, spending, receipts,
+            approvals, and the stop switch. Needs a terminal
+send        sends USDC to an address of yours, on Base or Solana; AMOUNT is USD, or all. Shows the transfer, then asks for
+            a confirmation and the passphrase. Needs a terminal
+resolve     records what you found on the chain for a payment whose outcome is unknown
+export      asks for the passphrase and shows the secret keys. Needs a terminal
+passphrase  encrypts the keys with a new passphrase. Needs a terminal
+stop        stops every process that shares the journal: nothing more is signed or sent
+start       lifts the stop, and resumes refills that were paused. Needs a terminal
+move        accepts this journal for the wallet's keys on this machine, even an older copy that was restored. Shows
+            the difference first. Needs a terminal
 
   --service URL           ask this service for its payment address, and let the wallet pay it
   --keychain              also keep the keys in the system keychain, so that the assistant needs no passphrase
@@ -64,6 +72,7 @@ const words: Words = {
   send: sendMoney,
   resolve: resolvePayment,
   export: exportWallet,
+  passphrase: newPassphrase,
   stop: stopWallet,
   start: startWallet,
   move: moveWallet,

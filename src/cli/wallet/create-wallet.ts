@@ -9,7 +9,7 @@ import { userName } from '#host/user-name.ts'
 import { CliError, type CommandIo, parseArguments, wrongUsage } from '../command.ts'
 import { dataFlag, withOwnerWallet } from './owner-wallet.ts'
 import {
-  askHidden,
+  askTwice,
   askYes,
   givenPassphrase,
   offerBytes,
@@ -46,7 +46,7 @@ export async function createWallet(args: readonly string[], io: CommandIo): Prom
     const payees = service === undefined ? [] : payeesOffered(service, await readOffer(service))
     if (service !== undefined) await confirmPayees(io, payees, given === null)
     const { address, solanaAddress, path } = await ownerWallet.create(
-      given ?? (await newPassphrase(io)),
+      given ?? (await askTwice(io, 'Passphrase of the new wallet (it is not shown):')),
       values.keychain,
     )
     for (const payee of payees) await ownerWallet.pin(payee, `wallet create, ${userName()}`)
@@ -91,12 +91,6 @@ async function confirmPayees(
     'No wallet was created.',
     'Compare the payee with the one that the service publishes, then run the command again.',
   )
-}
-
-async function newPassphrase(io: CommandIo): Promise<string> {
-  const passphrase = await askHidden(io, 'Passphrase of the new wallet (it is not shown):')
-  if (passphrase === (await askHidden(io, 'Repeat the passphrase:'))) return passphrase
-  throw new CliError('The passphrases differ.', 'Run the command again.')
 }
 
 interface NewWallet {

@@ -1,9 +1,10 @@
+import type { OwnerWallet } from '#agent/wallet/owner-wallet.ts'
 import { displayUsd } from '#contract/money.ts'
 import { userName } from '#host/user-name.ts'
 import { CliError, type CommandIo, parseArguments, wrongUsage } from '../command.ts'
 import { besideChain } from './local-nodes.ts'
 import { addressesOf, withOwnerWallet } from './owner-wallet.ts'
-import { askHidden, askLine, askYes, confirmOwner, plainText, requireTerminal } from './terminal.ts'
+import { askHidden, askLine, askTwice, askYes, confirmOwner, plainText, requireTerminal } from './terminal.ts'
 
 const resolveCommand = 'farebox wallet resolve'
 
@@ -57,12 +58,7 @@ export async function exportWallet(args: readonly string[], io: CommandIo): Prom
   if (!io.output.isTerminal)
     throw new CliError(`\`${exportCommand}\` shows keys only in a terminal.`, 'Run it without redirecting its output.')
   return withOwnerWallet(io, values.data, async ownerWallet => {
-    const [address] = await addressesOf(ownerWallet)
-    if (!ownerWallet.hasKeyFile())
-      throw new CliError(
-        'The keys of this wallet are not encrypted by farebox.',
-        'They are in the environment, or in the key file of a local chain.',
-      )
+    const address = await encryptedAddress(ownerWallet)
     const passphrase = await askHidden(io, 'Passphrase of the wallet (it is not shown):')
     await ownerWallet.provePassphrase(passphrase)
     io.output.note(`Anyone who sees the keys of ${address} can take all the money in the wallet, on both chains.`)
@@ -77,7 +73,35 @@ export async function exportWallet(args: readonly string[], io: CommandIo): Prom
   })
 }
 
+/** The wallet's first address; refuses if a passphrase does not protect its keys. */
+async function encryptedAddress(ownerWallet: OwnerWallet): Promise<string> {
+  const [address] = await addressesOf(ownerWallet)
+  if (ownerWallet.hasKeyFile()) return address
+  throw new CliError(
+    'The keys of this wallet are not encrypted by farebox.',
+    'They are in the environment, or in the key file of a local chain.',
+  )
+}
+
 const options = { data: { type: 'string' } } as const
+
+/** Keeps the keys and the addresses. Processes that run have already opened the keys, and go on. */
+export async function newPassphrase(args: readonly string[], io: CommandIo): Promise<number> {
+  const command = 'farebox wallet passphrase'
+  const { values } = parseArguments(args, { command, options })
+  requireTerminal(io, command)
+  return withOwnerWallet(io, values.data, async ownerWallet => {
+    const address = await encryptedAddress(ownerWallet)
+    const present = await askHidden(io, 'Present passphrase of the wallet (it is not shown):')
+    await ownerWallet.provePassphrase(present)
+    await ownerWallet.changePassphrase(present, await askTwice(io, 'New passphrase (it is not shown):'))
+    io.output.print(`The keys of ${address} are now encrypted with the new passphrase.`)
+    io.output.note('Update the file that your assistants read with `--passphrase-file`.')
+    io.output.note('Copies of the old wallet.json, such as backups, still open with the old passphrase.')
+    return 0
+  })
+}
+
 const byPerson = () => `terminal, ${userName()}`
 
 /** Anyone may stop a wallet, even a script. */

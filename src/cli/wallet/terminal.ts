@@ -63,6 +63,13 @@ export function askHidden(io: CommandIo, question: string): Promise<string> {
   })
 }
 
+/** Reads a new passphrase, which must be typed twice. */
+export async function askTwice(io: CommandIo, question: string): Promise<string> {
+  const passphrase = await askHidden(io, question)
+  if (passphrase === (await askHidden(io, 'Repeat the passphrase:'))) return passphrase
+  throw new CliError('The passphrases differ.', 'Run the command again.')
+}
+
 /** Reads the first line of an open file descriptor, with which a program passes a passphrase without exposing it. */
 function readDescriptor(descriptor: number): string {
   const bytes = Buffer.alloc(answerCharacters + 2)

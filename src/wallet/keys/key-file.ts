@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { z } from 'zod'
 import { parseJsonWithUniqueNames } from '#contract/wire/json.ts'
 import * as limits from '../limits.ts'
-import { readPrivateFile, writeNewPrivateFile } from '../private-file.ts'
+import { readPrivateFile, replacePrivateFile, writeNewPrivateFile } from '../private-file.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
 import type { Keychain } from './keychain.ts'
 import {
@@ -122,8 +122,10 @@ const KeyFile = z.strictObject({
 interface KeyRecord {
   addresses: readonly string[]
   isInKeychain: boolean
+  /** The members of the file beside its derivation and cipher. */
+  fields: object
   /** The unencrypted part, exactly as sealed. */
-  clear: string
+  clear: (derivation: Derivation) => string
   derivation: Derivation
   cipher: Cipher
 }
@@ -231,8 +233,27 @@ export async function exportKeyFile(
   }
 }
 
+/**
+ * Encrypts the folder's keys with another passphrase; the keys and a copy in the keychain stay the same. Returns false if
+ * there is no key file. The old file is replaced in one step, so a crash leaves either passphrase valid, never neither.
+ */
+export async function changePassphrase(folder: string, present: string, next: string): Promise<boolean> {
+  const file = readKeyFile(folder)
+  if (!file) return false
+  const secret = await opened(file, present)
+  try {
+    checkPassphrase(next)
+    const derivation = newDerivation()
+    const cipher = await seal(secret, file.clear(derivation), next, derivation)
+    replacePrivateFile(folder, keyFileName, `${JSON.stringify({ ...file.fields, derivation, cipher }, null, 2)}\n`)
+    return true
+  } finally {
+    secret.fill(0)
+  }
+}
+
 async function opened({ cipher, clear, derivation, addresses }: KeyRecord, passphrase: string): Promise<Buffer> {
-  const secret = await unseal(cipher, clear, passphrase, derivation)
+  const secret = await unseal(cipher, clear(derivation), passphrase, derivation)
   if (secret) return secret
   throw refusal(
     `The passphrase is wrong for the wallet ${addresses[0]}, or its file was changed`,
@@ -254,20 +275,14 @@ function readKeyFile(folder: string): KeyRecord | null {
   const file = z.discriminatedUnion('version', [FirstKeyFile, KeyFile]).safeParse(json.ok ? json.value : undefined)
   if (!file.success)
     throw refusal(`${path} is not a key file of this version`, 'Restore it from a backup, or update farebox.')
-  const { derivation, cipher } = file.data
-  if (file.data.version === 1) {
-    const { address } = file.data
-    const clear = `farebox wallet-key 1 ${address} ${costOf(derivation)}`
-    return { addresses: [address], isInKeychain: false, clear, derivation, cipher }
+  const { derivation, cipher, ...fields } = file.data
+  if (fields.version === 1) {
+    const clear = (by: Derivation) => `farebox wallet-key 1 ${fields.address} ${costOf(by)}`
+    return { addresses: [fields.address], isInKeychain: false, fields, clear, derivation, cipher }
   }
-  const { evmAddress, solanaAddress } = file.data
-  return {
-    addresses: [evmAddress, solanaAddress],
-    isInKeychain: file.data.isInKeychain,
-    clear: sealed(file.data, derivation),
-    derivation,
-    cipher,
-  }
+  const { evmAddress, solanaAddress, isInKeychain } = fields
+  const clear = (by: Derivation) => sealed(fields, by)
+  return { addresses: [evmAddress, solanaAddress], isInKeychain, fields, clear, derivation, cipher }
 }
 
 type InClear = Pick<z.output<typeof KeyFile>, 'evmAddress' | 'solanaAddress' | 'isInKeychain'>
