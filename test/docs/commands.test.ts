@@ -46,10 +46,13 @@ const shown: Shown[] = documents.flatMap(place => {
   return [...inBlocks, ...inText].map(line => ({ place, line }))
 })
 
+/** `npm start -- FLAGS` is `farebox up FLAGS`. */
 const ofFarebox = shown.flatMap(({ place, line }) =>
-  [...line.matchAll(/(?:^|[\s(])(?:farebox|(?:npx )?(?:node )?\S*bin\/farebox\.mjs) ([a-z][^|)#>]*)/g)].map(
-    ([, words = '']) => ({ place, line, words: words.trim().split(/\s+/) }),
-  ),
+  [
+    ...line
+      .replace('npm start --', 'farebox up')
+      .matchAll(/(?:^|[\s(])(?:farebox|(?:npx )?(?:node )?\S*bin\/farebox\.mjs) ([a-z][^|)#>]*)/g),
+  ].map(([, words = '']) => ({ place, line, words: words.trim().split(/\s+/) })),
 )
 
 /** What follows the name where it is no command: a client's own command, and the first words of a signed statement. */
@@ -66,6 +69,10 @@ function faultOf([command = '', ...rest]: readonly string[]): string | null {
   const flags = rest.filter(each => each.startsWith('--')).map(each => each.replace(/[=,.;:`…\]].*$/, ''))
   const unknown = flags.find(flag => flag !== '--' && !usage.flags.has(flag))
   if (unknown) return `${command} has no ${unknown}`
+  const at = rest.indexOf('--install')
+  const client = command === 'up' && at >= 0 ? rest[at + 1] : undefined
+  if (client && client !== 'CLIENT' && !assistantClients.some(({ name }) => name === client))
+    return `no client ${client}`
   if (command === 'call' && isWord && !listing.tools.some(({ name }) => name === word)) return `no tool ${word}`
   if (command === 'install' && isWord && !assistantClients.some(({ name }) => name === word)) return `no client ${word}`
   return null
@@ -85,6 +92,7 @@ test('a wrong one is found', () => {
   expect(faultOf(['wallet', 'crate'])).toMatch(/no word/)
   expect(faultOf(['keys', 'create', '--eur'])).toMatch(/no --eur/)
   expect(faultOf(['call', 'chta'])).toMatch(/no tool/)
+  expect(faultOf(['up', '--install', 'emacs'])).toMatch(/no client/)
 })
 
 test('each script of npm in documents is in package.json', () => {

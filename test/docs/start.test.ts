@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { buildPackage } from '../../scripts/build/build-package.ts'
-import { assistant, browser } from '../journeys/conversation.ts'
+import { assistant } from '../journeys/conversation.ts'
 import { blocksOf, commandsOf, root } from './pages.ts'
 
 let folder = ''
@@ -121,18 +121,19 @@ async function startInBackground(line: string): Promise<void> {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   background = child
+  const started = line.includes('--install') ? /^ready [\s\S]*^Ask it: .*$/m : /^ready .*$/m
   let text = ''
   const ready = new Promise<void>((resolve, reject) => {
     const read = (chunk: Buffer) => {
       text += chunk.toString()
-      if (/^ready /m.test(text)) resolve()
+      if (started.test(text)) resolve()
     }
     child.stdout.on('data', read)
     child.stderr.on('data', read)
     child.once('close', code => reject(new Error(`${line} ended with ${code}: ${text}`)))
   })
   await ready
-  recording.push(`$ ${line}\n${/^ready .*$/m.exec(text)?.[0]}`)
+  recording.push(`$ ${line}\n${started.exec(text)?.[0]}`)
 }
 
 /** Runs a page from its first block to its last; `between` is called before each one. */
@@ -218,18 +219,14 @@ test('a service: a model has an API that charges', { timeout: 180_000, tags: ['l
   await expect(golden(text)).toMatchFileSnapshot(recorded('service'))
 })
 
-test('an assistant: a wallet that is made in the conversation pays for an image', {
+test('an assistant: its wallet pays for an image', {
   timeout: 180_000,
   tags: ['linux', 'curl'],
 }, async () => {
   const text = await follow('docs/start/assistant.md', async commands => {
     if (!commands.some(command => command.includes('wallet receipts'))) return
     const entry = JSON.parse(readFileSync(join(folder, '.cursor/mcp.json'), 'utf8')).mcpServers.farebox
-    const client = await assistant(entry, { elicitation: { url: {}, form: {} } }, async ({ url = '' }) => {
-      const { read, press } = await browser(url)
-      await press(await read(), { first: 'allow' })
-      return { action: 'accept' }
-    })
+    const client = await assistant(entry, {}, async () => ({ action: 'decline' }))
     const result = await client.callTool({
       name: 'image_create',
       arguments: { model: 'demo-image', prompt: 'A lighthouse at dusk' },

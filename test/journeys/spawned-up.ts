@@ -43,10 +43,15 @@ export async function farebox(...args: string[]): Promise<{ code: number | null;
 }
 
 /** Starts the real thing on a port of the system's choice. Resolves once it serves. */
-export async function spawnUp(options: { folder?: string; args?: string[] } = {}): Promise<SpawnedUp> {
+export async function spawnUp(
+  options: { folder?: string; args?: string[]; env?: NodeJS.ProcessEnv } = {},
+): Promise<SpawnedUp> {
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'farebox-up-')))
   const args = ['up', '--port', '0', '--json', '--data', folder, ...(options.args ?? ['--no-journey'])]
-  const child = spawn(process.execPath, [launcher, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [launcher, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...options.env },
+  })
   const lines: UpLine[] = []
   let errors = ''
   child.stderr.on('data', (chunk: Buffer) => {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '#contract/time.ts'
+import { isLoopback } from '#contract/wire/network-address.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import { attestations, sayQuestion } from '#toolkit/approval.ts'
 import { type Approval, type Approvals, openApprovals, recordExpired } from '#wallet/approvals/approvals.ts'
@@ -12,6 +13,7 @@ import {
   unlockKeyFile,
 } from '#wallet/keys/key-file.ts'
 import type { WalletKey } from '#wallet/keys/keys.ts'
+import { localKey } from '#wallet/keys/local-key-file.ts'
 import { resolvePayment } from '#wallet/payment/settle.ts'
 import { findPayment, listPayments, type Payment } from '#wallet/records/journal.ts'
 import {
@@ -57,6 +59,8 @@ export interface OwnerWallet {
   refuseSecond(): void
   /** Creates new encrypted keys; with `isForKeychain`, also in the system's keychain. */
   create(passphrase: string, isForKeychain: boolean): Promise<CreatedKeys>
+  /** Creates an unencrypted key for the test money of a service on this machine, and returns its address. */
+  createLocal(serviceUrl: string): Promise<string>
   /**
    * Returns the addresses of the environment's keys, the encrypted file or the local one, in this order; one per rail,
    * empty if there is none.
@@ -126,17 +130,28 @@ const listed = (approval: Approval): ListedQuestion => ({
   inShort: questionInShort(approval.facts, approval),
 })
 
+const creatingIn = (
+  folder: string,
+  records: ReturnType<typeof openRecords>,
+): Pick<OwnerWallet, 'create' | 'createLocal'> => ({
+  async create(passphrase, isForKeychain) {
+    const created = await createKeys(folder, passphrase, isForKeychain)
+    await records.decide(nowMs => ownJournal(created.address, nowMs))
+    return created
+  },
+  async createLocal(serviceUrl) {
+    const key = await localKey(folder, { isLocal: isLoopback(new URL(serviceUrl).hostname) })
+    return key.address
+  },
+})
+
 export function openOwnerWallet(folder: string, env: AgentEnvironment): OwnerWallet {
   const records = openRecords(openState(folder), systemClock, journalUrlOf(env))
   const approvals = openApprovals(records, folder)
   const place = { folder, isJournalShared: records.folder === null }
   return {
     folder,
-    async create(passphrase, isForKeychain) {
-      const created = await createKeys(folder, passphrase, isForKeychain)
-      await records.decide(nowMs => ownJournal(created.address, nowMs))
-      return created
-    },
+    ...creatingIn(folder, records),
     addresses: () => knownAddresses(folder, env),
     async isGuarded() {
       const held = keyFileAddresses(folder)

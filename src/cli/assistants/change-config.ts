@@ -2,7 +2,6 @@ import { existsSync, rmSync } from 'node:fs'
 import { asTyped, inShell } from '#agent/words/typed-commands.ts'
 import { isLoopback } from '#contract/wire/network-address.ts'
 import { CliError, type CommandIo } from '../command.ts'
-import { asJson } from '../output.ts'
 import { paintFor, type Tone } from '../show/style.ts'
 import { askYes } from '../wallet/terminal.ts'
 import type { AssistantClient, Entry, StartCommand } from './clients.ts'
@@ -22,6 +21,20 @@ export interface Change {
   isPrint: boolean
   isSure: boolean
   isJson: boolean
+  /** Whether the wallet is there already, so that its creation need not be explained. */
+  hasWallet?: boolean
+  /** Ends the question, in a command that has taken over Ctrl-C. */
+  stopped?: AbortSignal
+}
+
+/** What was done to the file; printed as JSON by `install --json`. */
+export interface Changed {
+  client: string
+  file: string
+  change: Done
+  written: boolean
+  /** Where the old file is kept; null if it is not. */
+  copy: string | null
 }
 
 /** Returns a client's configuration file: the existing one, else the one that it would create. */
@@ -38,8 +51,8 @@ export async function hasOurEntry(client: AssistantClient, path: string): Promis
 
 type Done = 'added' | 'updated' | 'removed' | 'unchanged'
 
-/** Shows the change, asks, keeps a copy and writes. Returns the exit code. */
-export async function changeConfig(client: AssistantClient, change: Change, io: CommandIo): Promise<number> {
+/** Shows the change, asks, keeps a copy and writes; prints only without `isJson`. Returns null if the user declines. */
+export async function changeConfig(client: AssistantClient, change: Change, io: CommandIo): Promise<Changed | null> {
   const file = readConfig(configOf(client, change.machine))
   const plan = await planned(client, change, file).catch(error => {
     throw inWords(error, file)
@@ -48,15 +61,19 @@ export async function changeConfig(client: AssistantClient, change: Change, io: 
   const isWritten = plan.done !== 'unchanged' && !change.isPrint
   if (isWritten && !(await mayWrite(change, io))) {
     io.output.note('Nothing was changed.')
-    return 1
+    return null
   }
   const copy = isWritten ? write(plan, file) : null
-  if (change.isJson) {
-    const { done } = plan
-    const { entry } = change
-    io.output.print(asJson({ client: client.name, file: file.path, change: done, written: isWritten, copy, entry }))
-  } else sayWhatNext(client, change, { done: plan.done, isWritten, copy }, io)
-  return 0
+  if (!change.isJson) sayWhatNext(client, change, { done: plan.done, isWritten, copy }, io)
+  return { client: client.name, file: file.path, change: plan.done, written: isWritten, copy }
+}
+
+/** Throws what would prevent a change, for a command that first does something else. */
+export async function requireChangeable(client: AssistantClient, machine: Machine): Promise<void> {
+  const file = readConfig(configOf(client, machine))
+  await ourEntryIn(client, file).catch(error => {
+    throw inWords(error, file)
+  })
 }
 
 interface Plan {
@@ -70,11 +87,7 @@ interface Plan {
 
 async function planned(client: AssistantClient, change: Change, file: ConfigFile): Promise<Plan> {
   const { mark, text } = withoutMark(file.text ?? '')
-  const old = await entryIn(client, text)
-  if (old !== undefined && !isOurs(old)) {
-    const sentence = `${file.path} already has another server named farebox.`
-    throw new CliError(sentence, 'Rename or remove it there, then try again. Nothing was changed.')
-  }
+  const old = await ourEntryIn(client, file)
   const hadEntry = old !== undefined
   const edit = (before: string) =>
     change.entry === null ? removeEntry(client, before) : addEntry(client, before, change.entry, change)
@@ -84,6 +97,14 @@ async function planned(client: AssistantClient, change: Change, file: ConfigFile
   const done = change.entry === null ? 'removed' : hadEntry ? 'updated' : 'added'
   const lines = await shownChange(client, text, original === undefined ? edit : () => withoutValues(client, after))
   return { done, text: original === null ? null : mark + after, hadEntry, lines }
+}
+
+/** Returns our entry; undefined if there is none. Refuses another server that has our name. */
+async function ourEntryIn(client: AssistantClient, file: ConfigFile): Promise<unknown> {
+  const entry = await entryIn(client, withoutMark(file.text ?? '').text)
+  if (entry === undefined || isOurs(entry)) return entry
+  const sentence = `${file.path} already has another server named farebox.`
+  throw new CliError(sentence, 'Rename or remove it there, then try again. Nothing was changed.')
 }
 
 /**
@@ -119,9 +140,9 @@ function show({ done, lines }: Plan, { path, text }: ConfigFile, io: CommandIo):
   for (const line of lines) io.output.print(`  ${paint(tones[line.charAt(0)] ?? 'faint', line)}`)
 }
 
-async function mayWrite({ isSure }: Change, io: CommandIo): Promise<boolean> {
+async function mayWrite({ isSure, stopped }: Change, io: CommandIo): Promise<boolean> {
   if (isSure) return true
-  if (io.stdin.isTTY) return askYes(io, 'Write this?')
+  if (io.stdin.isTTY) return askYes(io, 'Write this?', stopped)
   throw new CliError(
     'This is not a terminal, so nothing was written.',
     'Repeat it with `--yes`, or with `--print` to only see it.',
@@ -142,7 +163,7 @@ function write({ done, text, hadEntry }: Plan, file: ConfigFile): string | null 
 
 function sayWhatNext(
   client: AssistantClient,
-  { entry, start, isPrint }: Change,
+  { entry, start, isPrint, hasWallet }: Change,
   { done, isWritten, copy }: { done: Done; isWritten: boolean; copy: string | null },
   io: CommandIo,
 ): void {
@@ -159,7 +180,7 @@ function sayWhatNext(
   const moment = unpackedByNpx(start)
   if (moment !== null) output.note(moment)
   const hasKey = start.env.FAREBOX_API_KEY !== undefined
-  if (isWritten && !hasKey) output.note(asTyped(sayWallet(start)))
+  if (isWritten && !hasKey && !hasWallet) output.note(asTyped(sayWallet(start)))
   // These clients cannot fill in a key.
   if (!isPrint || hasKey) return
   if (client.ownCommand)

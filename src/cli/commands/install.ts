@@ -78,7 +78,9 @@ export const install: Command = {
     const start = startOf(client, { ...values, ...(await localOf(values)) }, io)
     const entry: Entry | null = values.uninstall ? null : client.entry(start)
     const how = { isPrint: values.print, isSure: values.yes, isJson: values.json, withInput: values['api-key'] }
-    return changeConfig(client, { entry, start, machine, ...how }, io)
+    const changed = await changeConfig(client, { entry, start, machine, ...how }, io)
+    if (values.json && changed) io.output.print(asJson({ ...changed, entry }))
+    return changed ? 0 : 1
   },
 }
 

@@ -1,21 +1,33 @@
 import { lineLog } from '#host/log.ts'
-import { CliError, type Command, type CommandIo, integerFlag, parseArguments, whenAborted } from '../command.ts'
+import {
+  CliError,
+  type Command,
+  type CommandIo,
+  integerFlag,
+  parseArguments,
+  whenAborted,
+  wrongUsage,
+} from '../command.ts'
 import { dataFolder, defaultDataFolder } from '../data/data-folder.ts'
 import { ledgerPlaceOf, noteLedgerPlace, requireNoLedgerHere } from '../data/ledger-place.ts'
 import { folderFailure } from '../data/service-admin.ts'
 import { type Report, reportAsJson, reportInWords, sayServing } from '../up/events.ts'
+import type { ClientToInstall } from '../up/install-client.ts'
 import type { JourneyEnd } from '../up/journey.ts'
 import type { LocalService } from '../up/local-service.ts'
 
 const name = 'farebox up'
 
 const usage = `Usage: farebox up [--once] [--no-journey] [--port N] [--host ADDRESS] [--data DIR] [--json] [--token-name NAME]
-                  [--no-local-models]
+                  [--no-local-models] [--install CLIENT [--yes]]
 
 Starts local chains, the service with demonstration models and a wallet with test money. An assistant then runs a
 short demo over MCP and pays for it. The service runs until you stop it. Nothing leaves this machine, and no real money
 is involved.
 
+  --install CLIENT   also add farebox to your MCP client, with a wallet that holds 10 USD of test money; it shows the change
+                     and asks first. \`farebox install\` lists the clients
+  --yes              do not ask before changing the client's configuration
   --once             exit after the demo: 0 for success, 1 if a step failed
   --no-journey       skip the demo
   --port N           port (8402); 0 lets the system choose
@@ -44,13 +56,19 @@ export const up: Command = {
         json: { type: 'boolean', default: false },
         'token-name': { type: 'string' },
         'no-local-models': { type: 'boolean', default: false },
+        install: { type: 'string' },
+        yes: { type: 'boolean', default: false },
       },
     })
+    if (values.install !== undefined && values.once)
+      throw wrongUsage(name, '`--install` needs a service that keeps running; leave out `--once`')
+    if (values.yes && values.install === undefined) throw wrongUsage(name, '`--yes` needs `--install`')
     const port = integerFlag(name, 'port', values.port, 0, 65_535) ?? defaultPort
     const tokenName = values['token-name']
     const stopped = io.untilStopped()
     const report = values.json ? reportAsJson(io.output) : await reportInWords(io.output)
     await requirePackages()
+    const wanted = await toInstall(values, io)
     const findsModels = !values['no-local-models']
     const service = await start({ port, host: values.host, data: values.data, tokenName, findsModels, stopped }, io)
     try {
@@ -58,6 +76,7 @@ export const up: Command = {
       const withoutSolana = solana.rpcUrl === null ? { withoutSolana: solana.problem } : {}
       const rails = { evmRpcUrl, solanaRpcUrl: solana.rpcUrl, ...withoutSolana }
       report({ event: 'ready', baseUrl, ...rails, dataDir: dataFolder(values.data).root })
+      if (wanted) await addTo(wanted, service, values.data, report, io)
       const end = values['no-journey'] ? 'succeeded' : await journey(service, values.data, report, stopped, io)
       if (values.once) return end === 'succeeded' ? 0 : 1
       if (!values.json && !stopped.aborted) {
@@ -70,6 +89,24 @@ export const up: Command = {
       if (stopped.aborted && !values.json) io.output.print('Stopped.')
     }
   },
+}
+
+interface Asked {
+  install?: string | undefined
+  yes: boolean
+  json: boolean
+}
+
+async function toInstall({ install, ...how }: Asked, io: CommandIo): Promise<ClientToInstall | null> {
+  if (install === undefined) return null
+  const { clientToInstall } = await import('../up/install-client.ts')
+  return clientToInstall(name, { install, ...how }, io)
+}
+
+async function addTo(wanted: ClientToInstall, service: LocalService, data: string, report: Report, io: CommandIo) {
+  const { installClient } = await import('../up/install-client.ts')
+  const changed = await installClient(wanted, service, dataFolder(data), io)
+  if (changed && wanted.isJson) report({ event: 'installed', ...changed })
 }
 
 /**

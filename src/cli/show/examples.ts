@@ -2,6 +2,7 @@
 export const examples: Readonly<Record<string, readonly (readonly [line: string, what: string])[]>> = {
   up: [
     ['farebox up', 'Run the demo, then keep serving'],
+    ['farebox up --install claude-code', 'Add farebox to Claude Code too, with test money'],
     ['farebox up --no-journey --port 0 --json', 'Serve without the demo, for a program'],
   ],
   serve: [

@@ -1,10 +1,11 @@
+import type { Changed } from '../assistants/change-config.ts'
 import type { DataFolder } from '../data/data-folder.ts'
 import type { Output } from '../output.ts'
 import { paintFor } from '../show/style.ts'
 import type { LocalService } from './local-service.ts'
 
 /** What `up` reports: one JSON object per line with `--json`, words without. */
-type UpEvent = ReadyEvent | StepEvent | FileEvent | DoneEvent
+type UpEvent = ReadyEvent | InstalledEvent | StepEvent | FileEvent | DoneEvent
 
 interface ReadyEvent {
   event: 'ready'
@@ -14,6 +15,11 @@ interface ReadyEvent {
   solanaRpcUrl: string | null
   withoutSolana?: string
   dataDir: string
+}
+
+/** The user's client has farebox now, or had it already. */
+interface InstalledEvent extends Changed {
+  event: 'installed'
 }
 
 interface StepEvent {
@@ -62,6 +68,9 @@ function words(event: UpEvent, output: Output, tableLines: DrawTable): string[] 
         paint('accent', `ready ${event.baseUrl}`),
         ...(event.withoutSolana === undefined ? [] : [event.withoutSolana]),
       ]
+    case 'installed':
+      // Its words are printed while it asks.
+      return []
     case 'step': {
       const [first = '', ...more] = event.detail.split('\n')
       const mark = event.ok ? paint('good', '✓') : paint('bad', '✗')

@@ -141,7 +141,7 @@ function starting({ service, isInKeychain, passphraseFile }: NewWallet): string 
 /**
  * Fetches a service's top-up offer (brief §4.1: a POST without a payment is answered with 402). Follows no redirect.
  */
-async function readOffer(serviceUrl: string): Promise<readonly PaymentOption[]> {
+export async function readOffer(serviceUrl: string): Promise<readonly PaymentOption[]> {
   const url = `${serviceUrl.replace(/\/+$/, '')}/x402/top-up`
   const text = await fetchOffer(url)
   const json = parseJson(text, 16)

@@ -56,7 +56,7 @@ export function testMoneyFor(baseUrl: string, stateFolder: string): ((address: s
 }
 
 /** Twice the smallest top-up. */
-const testMoneyMicroUsd = microUsd(10_000_000n)
+export const testMoneyMicroUsd = microUsd(10_000_000n)
 
 /** Node addresses come only from the environment, because they often contain a key. */
 const rails = {

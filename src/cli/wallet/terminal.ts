@@ -11,10 +11,10 @@ export function requireTerminal({ stdin }: Pick<CommandIo, 'stdin'>, command: st
   throw new CliError(`\`${command}\` needs a terminal.`, `Run it in a terminal, without a pipe${otherwise}.`)
 }
 
-/** Reads one line from the terminal. */
-export async function askLine(io: CommandIo, question: string): Promise<string> {
+/** Reads one line from the terminal; `stopped` ends the wait in a command that has taken over Ctrl-C. */
+export async function askLine(io: CommandIo, question: string, stopped?: AbortSignal): Promise<string> {
   io.output.note(question)
-  const lines = createInterface({ input: io.stdin })
+  const lines = createInterface({ input: io.stdin, ...(stopped && { signal: stopped }) })
   try {
     for await (const line of lines) return line.slice(0, answerCharacters).trim()
     throw stoppedByPerson()
@@ -24,9 +24,9 @@ export async function askLine(io: CommandIo, question: string): Promise<string> 
 }
 
 /** Accepts only whole words, because either answer is final; anything else is asked again, and no answer is a no. */
-export async function askYes(io: CommandIo, question: string): Promise<boolean> {
+export async function askYes(io: CommandIo, question: string, stopped?: AbortSignal): Promise<boolean> {
   for (let again = ''; ; again = 'Please type yes or no in full. ') {
-    const answer = (await askLine(io, `${again}${question} Type yes or no:`)).toLowerCase()
+    const answer = (await askLine(io, `${again}${question} Type yes or no:`, stopped)).toLowerCase()
     if (answer === 'yes') return true
     if (answer === 'no' || answer === '') return false
   }
