@@ -101,6 +101,19 @@ export const assistantMistakes: readonly Mistake[] = [
     'Correct it in an editor',
     { before: file('.cursor/mcp.json', '{ "mcpServers": \n') },
   ),
+  fails(
+    'install cursor --yes --passphrase-file {folder}/none',
+    'no file {folder}/none',
+    'chmod 600',
+    'Write the wallet',
+  ),
+  fails('install cursor --yes --passphrase-file {folder}', '{folder} is a folder', 'passphrase', 'Name the file'),
+  fails('install cursor --yes --passphrase-file {path}', 'Other users can read {path}', 'chmod 600', 'Run `chmod 600', {
+    before: file('pass', `${passphrase}\n`, 0o644),
+  }),
+  fails('install cursor --yes --passphrase-file {path}', '{path} is empty', 'passphrase', 'first line', {
+    before: file('pass', ''),
+  }),
   // mcp, call and proxy
   usage('mcp --tools chat,paint', 'paint', 'image', '--help', { env: walletDir }),
   usage('mcp --port 1', '`--port`', '`--http`', '--help', { env: walletDir }),

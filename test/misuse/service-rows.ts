@@ -33,6 +33,13 @@ export const serviceMistakes: readonly Mistake[] = [
   fails('up --once --data {path}', '{path} is a file', 'must be a folder', '`--data DIR`', {
     before: file('a-file', ''),
   }),
+  usage('up --install emacs', '`emacs`', 'cursor', '`farebox up --help`'),
+  usage('up --install cursor', 'not a terminal', '`--yes`', 'Cursor'),
+  usage('up --install cursor --yes --once', '`--install`', 'keeps running', '`farebox up --help`'),
+  usage('up --yes', '`--yes`', '`--install`', '`farebox up --help`'),
+  fails('up --install cursor --yes', '.cursor/mcp.json', null, 'Correct it in an editor', {
+    before: file('.cursor/mcp.json', '{ "mcpServers": \n'),
+  }),
   // serve and init
   fails('serve --config {folder}/none.yaml', '{folder}/none.yaml', '`--config`', 'Create it with `farebox init`'),
   usage('serve --config=', '`--config` is empty', 'a file', '--help'),

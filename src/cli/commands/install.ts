@@ -74,6 +74,7 @@ export const install: Command = {
     if (useless !== undefined) throw wrongUsage(name, `\`--uninstall\` cannot be combined with \`--${useless}\``)
     if (values.yes && values.print) throw wrongUsage(name, 'Choose one of `--yes` and `--print`')
     if (values.tools !== undefined) await requireTools(values.tools)
+    await requirePassphraseFile(values['passphrase-file'])
     const { changeConfig } = await import('../assistants/change-config.ts')
     const start = startOf(client, { ...values, ...(await localOf(values)) }, io)
     const entry: Entry | null = values.uninstall ? null : client.entry(start)
@@ -95,6 +96,14 @@ async function requireTools(names: string): Promise<void> {
   } catch (error) {
     throw wrongUsage(name, (error instanceof Error ? error.message : 'Unknown tool names').replace(/\.$/, ''))
   }
+}
+
+/** A server that cannot read it would fail only in the client. */
+async function requirePassphraseFile(file: string | undefined): Promise<void> {
+  if (file === undefined) return
+  const { readPassphraseFile } = await import('../wallet/terminal.ts')
+  if ((await readPassphraseFile(file, {})) !== '') return
+  throw new CliError(`${file} is empty.`, 'Write the wallet’s passphrase into its first line, then try again.')
 }
 
 const isGiven = (value: string | boolean | readonly string[] | undefined): boolean =>

@@ -161,8 +161,10 @@ export async function readPassphraseFile(
   if (!found?.isFile()) {
     if (file === undefined) return null
     throw new CliError(
-      `There is no file ${path}.`,
-      'Write the wallet’s passphrase into it, and let only your user read it (chmod 600).',
+      found?.isDirectory() ? `${path} is a folder.` : `There is no file ${path}.`,
+      found?.isDirectory()
+        ? 'Name the file in it that has the wallet’s passphrase.'
+        : 'Write the wallet’s passphrase into it, and let only your user read it (chmod 600).',
     )
   }
   // systemd's credential is protected by its folder; Windows has no such bits.
@@ -170,5 +172,8 @@ export async function readPassphraseFile(
     throw new CliError(`Other users can read ${path}.`, `Run \`chmod 600 ${path}\`, then start again.`)
   }
   if (found.size > passphraseBytes) throw new CliError(`${path} is too large for a passphrase.`, 'Name another file.')
-  return (await readFile(path, 'utf8')).split(/\r?\n/)[0] ?? null
+  const text = await readFile(path, 'utf8').catch(() => {
+    throw new CliError(`You may not read ${path}.`, 'Make your user its owner, with mode 600, then start again.')
+  })
+  return text.split(/\r?\n/)[0] ?? null
 }
