@@ -49,6 +49,7 @@ const actNames = [
     'customer.limit',
     'job.refund',
     'limit.unblock',
+    'payment.look',
     'settings.change',
     'key.create',
     'key.budget',

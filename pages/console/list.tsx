@@ -19,6 +19,8 @@ interface ListProps<Name extends ListName> {
   columns: readonly Column<RowOf<Name>>[]
   keyOf(row: RowOf<Name>): string
   empty: string
+  /** Reads the list again when it changes. */
+  version?: number
 }
 
 /** A list from the server, with its pages and its total. */
@@ -29,8 +31,9 @@ export function List<Name extends ListName>({
   columns,
   keyOf,
   empty,
+  version = 0,
 }: ListProps<Name>): JSX.Element {
-  const { list, turned } = useList(name, filter)
+  const { list, turned } = useList(name, filter, version)
   const page = list.value.value
   if (!page) return <Waiting problem={list.problem.value} />
   const { total, next } = page

@@ -36,7 +36,7 @@ export type ListName = keyof Lists
 export type RowOf<Name extends ListName> = Lists[Name]['rows'][number]
 
 /** A list from the server, page by page. A new filter starts at the first page. */
-export function useList<Name extends ListName>(name: Name, filter: Readonly<Record<string, string>>) {
+export function useList<Name extends ListName>(name: Name, filter: Readonly<Record<string, string>>, version = 0) {
   /** The cursors of the pages that were visited. */
   const turned = useSignal<readonly string[]>([])
   const key = JSON.stringify(filter)
@@ -48,7 +48,7 @@ export function useList<Name extends ListName>(name: Name, filter: Readonly<Reco
   const after = turned.value.at(-1)
   const list = useLive(
     () => question(name, { ...filter, limit: pageRows, ...(after === undefined ? {} : { after }) }),
-    `${key} ${after}`,
+    `${key} ${after} ${version}`,
   )
   return { list, turned }
 }

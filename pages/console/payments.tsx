@@ -1,19 +1,25 @@
+import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import type { Column } from '../kit/table.tsx'
+import { postJson } from '../kit/api.ts'
+import { DialogForm } from '../kit/dialog.tsx'
+import { type Column, nothing } from '../kit/table.tsx'
+import { Words } from '../kit/text.tsx'
 import { Choice, CustomerLink, filterOf, List, Search, Time } from './list.tsx'
-import { money } from './operator.ts'
-import { type PaymentView, paymentStages } from './wire.ts'
+import { act, money, useLive } from './operator.ts'
+import { may, said } from './session.ts'
+import { type PaymentLooked, type PaymentProblems, type PaymentView, paymentStages } from './wire.ts'
 
 const columns: readonly Column<PaymentView>[] = [
   { name: 'Begun', show: ({ createdAtMs }) => <Time atMs={createdAtMs} /> },
   {
     name: 'Stage',
-    show: ({ stage, isStuck, advice }) => (
+    show: ({ stage, isStuck, advice, steps }) => (
       <>
         <span class={stage === 'credited' ? 'badge good' : isStuck ? 'badge bad' : 'badge'}>
           {isStuck ? `${stage}, stuck` : stage}
         </span>
         {stage !== 'credited' && <span class="quiet block">{advice}</span>}
+        {isStuck && <Steps steps={steps} />}
       </>
     ),
   },
@@ -35,6 +41,59 @@ const columns: readonly Column<PaymentView>[] = [
   { name: 'Last change', show: ({ updatedAtMs }) => <Time atMs={updatedAtMs} /> },
 ]
 
+/** What to do about a stuck payment. */
+function Steps({ steps }: Pick<PaymentView, 'steps'>): JSX.Element {
+  return (
+    <details open={true}>
+      <summary>What to do</summary>
+      <ol>
+        {steps.map(step => (
+          <li key={step}>
+            <Words text={step} />
+          </li>
+        ))}
+      </ol>
+    </details>
+  )
+}
+
+/** Lets the service look at one payment now, and shows what it found. */
+function LookDialog({ row, done }: { row: PaymentView; done(): void }): JSX.Element {
+  const look = async (form: FormData) => {
+    const reason = String(form.get('reason') ?? '').trim()
+    const order = { payment: row.payment, ...(reason === '' ? {} : { reason }) }
+    const { stage, outcome } = (await act('payment.look', order)) as PaymentLooked
+    said.value = `The payment is ${stage}. ${outcome}`
+  }
+  return (
+    <DialogForm title="Look again at this payment" action="Look again now" submit={look} close={done}>
+      <p>
+        The service asks the chain. It credits the payment if it arrived, and sends it again if it still can be. It
+        never credits a payment twice.
+      </p>
+      <label>
+        Reason <input name="reason" maxLength={500} />
+      </label>
+    </DialogForm>
+  )
+}
+
+/** What keeps this process from settling payments. */
+function Problems(): JSX.Element | null {
+  const read = useLive(() => postJson<PaymentProblems>('/api/payment-problems', {}))
+  const problems = read.value.value?.problems ?? []
+  if (problems.length === 0) return null
+  return (
+    <div class="refused" role="alert">
+      {problems.map(problem => (
+        <p key={problem}>
+          <Words text={problem} />
+        </p>
+      ))}
+    </div>
+  )
+}
+
 /** Public explorers of the networks that have one; no link is followed without a click. */
 const explorers: Readonly<Record<string, string>> = {
   'eip155:8453': 'https://basescan.org/tx/',
@@ -54,8 +113,23 @@ function Transaction({ id, network }: { id: string; network: string | null }): J
 
 /** Top-ups and the stage that each has reached. */
 export function PaymentsPage(): JSX.Element {
+  const looks = useSignal(0)
+  const looked = useSignal<PaymentView | null>(null)
+  const row = looked.value
+  const action: Column<PaymentView> = {
+    name: 'Action',
+    show: row =>
+      row.isOpen ? (
+        <button type="button" aria-label={`Look again at ${row.payment}`} onClick={() => (looked.value = row)}>
+          Look again
+        </button>
+      ) : (
+        nothing
+      ),
+  }
   return (
     <>
+      <Problems />
       <p class="controls">
         <Choice label="Stage" name="stage" values={['stuck', ...paymentStages]} />
         <Search label="Payer" name="payer" placeholder="0x… or a Solana address" />
@@ -65,10 +139,21 @@ export function PaymentsPage(): JSX.Element {
         name="payments"
         caption="Payments"
         filter={filterOf('stage', 'payer', 'transaction')}
-        columns={columns}
+        columns={may('support') ? [...columns, action] : columns}
         keyOf={({ payment }) => payment}
         empty="No payments found."
+        version={looks.value}
       />
+      {row && (
+        <LookDialog
+          key={row.payment}
+          row={row}
+          done={() => {
+            looked.value = null
+            looks.value++
+          }}
+        />
+      )}
     </>
   )
 }

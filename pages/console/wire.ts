@@ -145,6 +145,17 @@ export interface ModelRow {
   upstreams: { name: string; state: 'up' | 'trial' | 'down'; running: number; calls: number; failures: number }[]
 }
 
+/** `POST /api/payment-problems`: what keeps payments from being settled, as sentences. */
+export interface PaymentProblems {
+  problems: string[]
+}
+
+/** `POST /api/operator/payment.look` */
+export interface PaymentLooked {
+  stage: PaymentView['stage']
+  outcome: string
+}
+
 /** `POST /api/audit` */
 export interface AuditResult {
   ok: boolean
@@ -266,8 +277,10 @@ export const paymentStages = ['claimed', 'settling', 'unknown', 'credited', 'rej
 export interface PaymentView {
   payment: string
   stage: (typeof paymentStages)[number]
+  isOpen: boolean
   isStuck: boolean
   advice: string
+  steps: string[]
   network: string | null
   payer: string | null
   customer: string | null

@@ -26,6 +26,9 @@ export const closeMs = 30_000
 /** Payments that one process drives at once: each waits for the chain, so more would only wait longer. */
 export const paymentsInFlight = 500
 
+/** Looks at single payments that operators request; each asks a node several times. */
+export const looksAtOnce = 4
+
 /** Timeout of one request to a node. */
 export const rpcTimeoutMs = 5_000
 

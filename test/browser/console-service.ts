@@ -6,10 +6,14 @@ import { loadVersion, versionOf } from '#cli/serve/config.ts'
 import { settingsFileOf } from '#cli/serve/settings-file.ts'
 import { microUsd } from '#contract/money.ts'
 import { dayMs, hourMs, systemClock } from '#contract/time.ts'
+import type { Store } from '#ledger/store/store.ts'
 import type { Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import type { OperatorRole } from '#pages/console/wire.ts'
+import { storePayment } from '#payments/payment/payment.ts'
+import { TopUps } from '#payments/top-ups/top-up.ts'
 import { Listener } from '#service/http/listener.ts'
+import { landed, signedPayment } from '../payments/driver-world.ts'
 import { adminToken, type OpenedService, openService, type TestClock } from '../service/open-service.ts'
 
 export interface ServedConsole {
@@ -52,9 +56,21 @@ async function configOnDisk() {
   }
 }
 
+/** The chain shows every payment. */
+const paymentsThatArrived = (store: Store) =>
+  new TopUps({
+    ...{ store, clock: systemClock, owner: 'a test', log: { info() {}, warn() {}, error() {} } },
+    settings: { publicUrl: 'https://api.example', paymentOptions: [] },
+    chain: { find: async () => landed },
+    facilitator: {
+      ...{ verify: async () => ({ valid: true }), settle: async () => ({ state: 'sent', transaction: '0xfeed' }) },
+      ...{ supported: () => [], problem: async () => null },
+    },
+  })
+
 /** A service whose console listens on a port of this machine. */
 export async function serveConsole(): Promise<ServedConsole> {
-  const service = await openService({ clock: systemClock as TestClock })
+  const service = await openService({ clock: systemClock as TestClock, payments: paymentsThatArrived })
   const listener = await Listener.open({ host: '127.0.0.1', port: 0 })
   const origins = [`http://127.0.0.1:${listener.port}`, `http://localhost:${listener.port}`] as const
   const config = await configOnDisk()
@@ -130,8 +146,10 @@ export async function aMonth({ commit }: ServedConsole, nowMs = Date.now()): Pro
       chargedMicroUsd += amount
     }
   }
-  const stuck = `eip155:8453:usdc:${wallet}:stuck`
-  const set = { network: 'eip155:8453', payer: wallet, amount: microUsd(5_000_000), payload: '{}' }
+  const signed = signedPayment(1, Math.floor(nowMs / 1_000) - 10_000)
+  const stuck = signed.key
+  const payload = storePayment(signed)
+  const set = { network: 'eip155:8453', payer: wallet, amount: microUsd(5_000_000), payload }
   const atMs = nowMs - 3 * hourMs
   await commit({ op: 'payment', payment: stuck, from: null, to: 'claimed', fence: 0, set, atMs })
   const sent = { transaction: transactionOf(people.length) }

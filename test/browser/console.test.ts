@@ -119,6 +119,30 @@ withChromium('the console in a browser', browser => {
     expect(-sum).toBe(chargedMicroUsd)
   }, 60_000)
 
+  test('says what to do about a stuck payment, and credits it once the chain shows it', async () => {
+    await aMonth(served)
+    const { view, complaints, open } = await visit('support')
+    await open('/payments?stage=stuck')
+    await shows(view, 'Don’t credit the customer by hand')
+    await view.getByRole('button', { name: 'Look again at' }).click()
+    const dialog = view.getByRole('dialog', { name: 'Look again at this payment' })
+    await dialog.getByLabel('Reason').fill('Ada asked')
+    await view.evaluate(axe)
+    expect(await view.evaluate('axe.run().then(({ violations }) => violations.map(({ id }) => id))')).toEqual([])
+    await dialog.getByRole('button', { name: 'Look again now' }).click()
+    await said(view, /^The payment is credited/)
+    await shows(view, 'No payments found.')
+    const { read } = served.service.store
+    const credits = await read.selectFrom('entry').select('amount').where('ref', 'like', 'topup:evm:%').execute()
+    expect(credits).toHaveLength(1)
+    await open('/acts?act=payment.look')
+    await shows(view, 'Ada asked')
+    expect(complaints).toEqual([])
+    await open('/payments')
+    await view.getByText('Look again').waitFor({ state: 'detached' })
+    expect(complaints).toEqual([])
+  }, 60_000)
+
   test('shows a change of a price before it is written, and writes it', async () => {
     const { view, complaints, open } = await visit()
     const before = await served.configText()

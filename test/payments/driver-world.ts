@@ -30,7 +30,11 @@ export const away = new ChainUnavailable('The node is away.')
 export const refused = (reason: PaymentReason): Verdict => ({ valid: false, reason })
 
 /** Five dollars that are good for two minutes, of a payer of their own. */
-function signedPayment(count: number, nowSeconds: number, terms: Partial<EvmPayment['authorization']>): EvmPayment {
+export function signedPayment(
+  count: number,
+  nowSeconds: number,
+  terms: Partial<EvmPayment['authorization']> = {},
+): EvmPayment {
   const number = count.toString(16)
   const from = `0x${number.padStart(40, 'a')}`
   const times = { validAfter: '0', validBefore: `${nowSeconds + 120}` }
@@ -81,7 +85,7 @@ export async function openDriverWorld() {
     }
     const log = { info: tell, warn: tell, error: tell }
     const { rows, clock } = world
-    return { asked, log, driver: new PaymentDriver({ rows, facilitator, chain, clock, log }) }
+    return { asked, log, facilitator, chain, driver: new PaymentDriver({ rows, facilitator, chain, clock, log }) }
   }
 
   /** Begins a payment, and answers what stands in the ledger afterwards. */

@@ -247,4 +247,15 @@ export const consoleThreats: readonly Threat[] = [
       passkeys('O18: acts that cannot be taken back need a proof of the last five minutes, and small ones do not'),
     ],
   },
+  {
+    id: 'O20',
+    threat: 'a stuck payment that operators look at many times at once, so that it is credited twice',
+    answer: 'one credit: a look holds the payment’s lease, and credits only what the chain shows',
+    shownBy: [
+      shown(
+        'payments/payment-looks.test.ts',
+        'O20: looks of two processes and a round at the same moment credit it once',
+      ),
+    ],
+  },
 ]

@@ -167,6 +167,7 @@ export type OperatorAct =
   | 'customer.limit'
   | 'job.refund'
   | 'limit.unblock'
+  | 'payment.look'
   | 'settings.change'
   | 'key.create'
   | 'key.budget'

@@ -38,6 +38,7 @@ export interface ConsoleParts {
   /** Null if the service does not know where its ledger is. */
   audits: Pick<Audits, 'run' | 'close'> | null
   blocks?: OperatorContext['blocks']
+  payments?: OperatorContext['payments']
   beside?: OperatorContext['beside']
   /** Absent where the service was not started from a file. */
   settingsFile?: SettingsFile

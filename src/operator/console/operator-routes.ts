@@ -20,6 +20,7 @@ const acts: Readonly<Record<ActName, Pick<ConsoleRoute, 'role' | 'proof'>>> = {
   'customer.limit': { role: 'owner' },
   'job.refund': { role: 'support' },
   'limit.unblock': { role: 'support' },
+  'payment.look': { role: 'support' },
   'operator.create': { role: 'owner', proof: true },
   'operator.role': { role: 'owner', proof: true },
   'operator.remove': { role: 'owner', proof: true },
@@ -34,8 +35,9 @@ const needsOf = (name: OperatorOperation): Pick<ConsoleRoute, 'role' | 'proof'> 
   return { role: ownersQuestions.includes(name) ? 'owner' : 'read' }
 }
 
-const operatorContext = ({ store, clock, ledger, blocks, beside }: RouteContext): OperatorContext => ({
+const operatorContext = ({ store, clock, ledger, blocks, payments, beside }: RouteContext): OperatorContext => ({
   ...{ store, clock, ledger },
+  ...(payments ? { payments } : {}),
   ...(blocks ? { blocks } : {}),
   ...(beside ? { beside } : {}),
 })

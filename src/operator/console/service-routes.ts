@@ -1,6 +1,6 @@
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { PageRefusal } from '#host/pages/page-refusal.ts'
-import type { AuditResult, LiveFigures, ModelRow, Recent, SignedReceipt } from '#pages/console/wire.ts'
+import type { AuditResult, LiveFigures, ModelRow, PaymentProblems, Recent, SignedReceipt } from '#pages/console/wire.ts'
 import type { ConsoleRoutes, RouteContext } from './console-route.ts'
 import { liveFigures } from './recent-requests.ts'
 
@@ -38,6 +38,10 @@ export const serviceRoutes: ConsoleRoutes = {
           failures: Object.values(failures).reduce((sum, count) => sum + count, 0),
         })),
       })),
+  },
+  'POST /api/payment-problems': {
+    role: 'read',
+    run: async (_, { payments }): Promise<PaymentProblems> => ({ problems: [...(payments?.problems?.() ?? [])] }),
   },
   'POST /api/audit': {
     role: 'read',

@@ -13,10 +13,11 @@ import {
 } from './customer-acts.ts'
 import { customer, customerNamed, customers } from './customers.ts'
 import { entries } from './entries.ts'
+import { jobs, refundJob } from './jobs.ts'
 import { limits, unblock } from './limits.ts'
-import { jobs, payments, refundJob } from './movements.ts'
 import { changeRole, createOperator, operators, removeOperator, resetOperator } from './operator-acts.ts'
 import type { OperatorContext } from './operator-context.ts'
+import { lookAtPayment, payments } from './payments.ts'
 import { request } from './requests.ts'
 import { overview, usage } from './sums.ts'
 import {
@@ -56,6 +57,7 @@ const runs: Runs = {
   'customer.resume': resumeCustomer,
   'customer.limit': limitCustomer,
   'job.refund': refundJob,
+  'payment.look': lookAtPayment,
   'limit.unblock': unblock,
   operators,
   'operator.create': createOperator,

@@ -15,8 +15,28 @@ export interface OperatorContext {
   ledger: Pick<LedgerWatch, 'state'>
   /** Blocks that this process knows; absent if it serves no requests. */
   blocks?: Pick<SharedLimits['block'], 'blocked' | 'lift'>
+  /** Payments of this process; absent if it takes none. */
+  payments?: OperatedPayments
   /** Runs queries without delaying requests; if absent, they run on this thread. */
   beside?: AskedBeside
+}
+
+/** What a look at a payment found. */
+export type PaymentFound =
+  | 'ended'
+  | 'driven'
+  | 'busy'
+  | 'unreadable'
+  | 'not_configured'
+  | 'unreachable'
+  | 'unconfirmed'
+  | 'open'
+
+export interface OperatedPayments {
+  /** Drives a payment in flight now; null if there is no such payment. */
+  lookAgain?(key: string): Promise<{ found: PaymentFound; problem: string | null } | null>
+  /** What keeps payments from being settled, as sentences. */
+  problems?(): readonly string[]
 }
 
 type Blocks = OperatorContext['blocks']

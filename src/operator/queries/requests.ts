@@ -1,6 +1,6 @@
 import { formatUsd } from '#contract/money.ts'
 import { entries } from './entries.ts'
-import { jobs } from './movements.ts'
+import { jobs } from './jobs.ts'
 import type { OperatorContext } from './operator-context.ts'
 import { type EntryRow, mostRows, type OperatorAnswer, type OperatorOrder } from './wire.ts'
 

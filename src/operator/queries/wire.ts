@@ -3,7 +3,7 @@ import { planNames } from '#contract/limits.ts'
 import { parseUsd } from '#contract/money.ts'
 import { dayOfText } from '#contract/time.ts'
 import type { OperatorAct } from '#ledger/store/account-ops.ts'
-import { operatorRoles } from '#pages/console/wire.ts'
+import { operatorRoles, paymentStages } from '#pages/console/wire.ts'
 import { operatorName } from '../sign-in/operator-rows.ts'
 
 /**
@@ -111,10 +111,14 @@ export type ActRow = z.output<typeof ActRow>
 
 const PaymentRow = z.strictObject({
   payment: z.string(),
-  stage: z.enum(['claimed', 'settling', 'unknown', 'credited', 'rejected', 'expired']),
+  stage: z.enum(paymentStages),
+  /** Whether the payment has not ended. */
+  isOpen: z.boolean(),
   isStuck: z.boolean(),
-  /** What the stage means, and what to do if the payment is stuck. */
+  /** What the stage means. */
   advice: z.string(),
+  /** What to do if the payment is stuck, in this order; empty otherwise. */
+  steps: z.array(z.string()),
   network: z.string().nullable(),
   payer: z.string().nullable(),
   customer: z.string().nullable(),
@@ -240,7 +244,7 @@ export const operatorReads = {
   payments: {
     input: z.strictObject({
       /** `stuck`: begun, not ended, and older than an hour. */
-      stage: z.enum(['stuck', 'claimed', 'settling', 'unknown', 'credited', 'rejected', 'expired']).optional(),
+      stage: z.enum(['stuck', ...paymentStages]).optional(),
       payer: term.optional(),
       transaction: term.optional(),
       ...page,
@@ -350,6 +354,11 @@ export const operatorActs = {
     answer: done,
   },
   'job.refund': { input: z.strictObject({ job: term, reason }), answer: done.extend({ refundedUsd: Usd }) },
+  'payment.look': {
+    input: z.strictObject({ payment: z.string().min(1).max(500).refine(isStorable, storable), ...why }),
+    /** The stage after the look, and what it found. */
+    answer: z.strictObject({ payment: z.string(), stage: z.enum(paymentStages), outcome: z.string() }),
+  },
   'operator.create': {
     input: z.strictObject({ ...operatorNamed, role: z.enum(operatorRoles) }),
     answer: sameOperator,

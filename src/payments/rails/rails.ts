@@ -159,8 +159,13 @@ export class RailChains implements PaymentChain {
 }
 
 /** A row may outlive the configuration of its rail. */
+export class RailNotConfigured extends Error {
+  override readonly name = 'RailNotConfigured'
+}
+
 function served<Port>(byRail: ByRail<Port>, { rail }: SignedPayment): Port {
   const port = byRail[rail]
-  if (port === undefined) throw new Error(`Payments on ${rail} are no longer configured; configure them again.`)
+  if (port === undefined)
+    throw new RailNotConfigured(`Payments on ${rail} are no longer configured; configure them again.`)
   return port
 }

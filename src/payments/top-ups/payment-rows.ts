@@ -89,6 +89,12 @@ export class PaymentRows {
     return row ? readRow(row) : null
   }
 
+  /** The same, also for a payment that this release cannot read. */
+  async seen(key: string): Promise<AbandonedPayment | null> {
+    const [row] = await this.#rows().where('id', '=', key).execute()
+    return row ? { key, state: row.state, fence: row.fence, row: readRowOrNull(row) } : null
+  }
+
   /**
    * Returns payments in flight that no process drives any more, longest waiting first. Excludes those of other
    * processes while our clock cannot judge their leases.

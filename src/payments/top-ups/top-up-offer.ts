@@ -9,6 +9,7 @@ import { paymentHeaderNames, paymentRequired } from '#contract/wire/headers.ts'
 import { x402Version } from '#contract/wire/networks.ts'
 import type { PaymentOption, SettlementResponse } from '#contract/wire/payment.ts'
 import { readPayment, refusedPayment } from '../payment/payment.ts'
+import type { PaymentLook } from './payment-looks.ts'
 
 export interface TopUpSettings {
   /** The address that callers use, without a path. */
@@ -28,6 +29,13 @@ export interface Payments {
    * no payment is accepted. Throws for a payer that is no address; rejects with `ChainUnavailable`.
    */
   draft?(order: DraftOrder): Promise<string | null>
+  /**
+   * Drives a payment in flight now instead of at the next round, for an operator; null if there is no such payment.
+   * Absent where no payment is accepted.
+   */
+  lookAgain?(key: string): Promise<PaymentLook | null>
+  /** What keeps payments from being settled, as of the last check: one sentence per network. */
+  problems?(): readonly string[]
 }
 
 export interface DraftOrder {

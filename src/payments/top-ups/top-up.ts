@@ -39,6 +39,7 @@ import {
   rails,
 } from '../rails/rails.ts'
 import { Completer, PaymentDriver } from './payment-driver.ts'
+import { type PaymentLook, PaymentLooks } from './payment-looks.ts'
 import { type PaymentRow, PaymentRows, refusalOf, type TopUpAnswer } from './payment-rows.ts'
 import { PayeeWatch, PaymentWatch } from './payment-watch.ts'
 import { type DraftOrder, type Payments, type TopUpRequest, type TopUpSettings, topUpOffer } from './top-up-offer.ts'
@@ -75,6 +76,7 @@ export class TopUps implements Payments {
   readonly #waitMs: number
   readonly #closeMs: number
   readonly #payees: PayeeWatch
+  readonly #looks: PaymentLooks
   /** Concurrent requests with the same payment share one run. */
   readonly #works = new Map<string, Promise<void>>()
 
@@ -93,6 +95,7 @@ export class TopUps implements Payments {
     this.#driver = new PaymentDriver({ ...options, chain, rows: this.#rows })
     this.#waitMs = options.answerWaitMs ?? answerWaitMs
     this.#closeMs = options.closeMs ?? closeMs
+    this.#looks = new PaymentLooks({ ...options, chain, rows: this.#rows, driver: this.#driver })
     this.completer = new Completer({ rows: this.#rows, driver: this.#driver, log: options.log })
     this.watch = new PaymentWatch({ ...options, options: options.settings.paymentOptions })
     this.#payees = new PayeeWatch({ ...options, options: options.settings.paymentOptions })
@@ -119,6 +122,14 @@ export class TopUps implements Payments {
     return this.#answer(await this.#rows.find(payment.key), payment)
   }
 
+  lookAgain(key: string): Promise<PaymentLook | null> {
+    return this.#looks.look(key)
+  }
+
+  problems(): readonly string[] {
+    return this.watch.problems
+  }
+
   async draft({ network, payer, amount }: DraftOrder): Promise<string | null> {
     const option = this.#settings.paymentOptions.find(each => each.network === network)
     const drafts = this.#drafts[network]
@@ -140,7 +151,7 @@ export class TopUps implements Payments {
    */
   async close(): Promise<void> {
     this.#payees.stop()
-    const works = [this.completer.stop(), this.watch.stop(), ...this.#works.values()]
+    const works = [this.completer.stop(), this.watch.stop(), this.#looks.end(), ...this.#works.values()]
     if (!(await this.#isSoon(Promise.allSettled(works))))
       this.#log.warn({}, 'Some payments are still being settled; they continue at the next start.')
     if (!(await this.#isSoon(this.#facilitator.close?.()))) this.#log.warn({}, 'The facilitator could not be closed.')

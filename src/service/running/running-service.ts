@@ -160,10 +160,10 @@ export class RunningService {
   }
 
   /** What is served in addition to the API. */
-  #doors({ adminToken: token, figures, store, ledger, clock }: ServiceParts): Doors {
+  #doors({ adminToken: token, figures, store, ledger, clock, payments }: ServiceParts): Doors {
     const admin = {
       ...{ store, keys: this.keys, ledger, now: () => clock.now() },
-      operator: { store, clock, ledger, blocks: this.#block, ...this.#questions() },
+      operator: { store, clock, ledger, payments, blocks: this.#block, ...this.#questions() },
       writeOffs: () => this.#service.charges.writeOffs,
       openedConsole: () => this.#console.links,
     }

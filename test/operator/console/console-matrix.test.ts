@@ -17,7 +17,7 @@ const leastRole: Record<string, OperatorRole> = {
   ...Object.fromEntries(
     [
       ...['GET /api/me', 'POST /api/sign-out', 'POST /api/live', 'POST /api/models', 'POST /api/audit'],
-      ...['POST /api/recent', 'POST /api/receipt'],
+      ...['POST /api/recent', 'POST /api/receipt', 'POST /api/payment-problems'],
       ...['overview', 'usage', 'customers', 'customer', 'payments', 'jobs', 'entries', 'request', 'limits', 'acts'].map(
         name => `POST /api/operator/${name}`,
       ),
@@ -34,7 +34,7 @@ const leastRole: Record<string, OperatorRole> = {
   ...Object.fromEntries(
     [
       ...['customer.create', 'customer.change', 'customer.refund', 'customer.suspend', 'customer.resume'],
-      ...['job.refund', 'limit.unblock'],
+      ...['job.refund', 'limit.unblock', 'payment.look'],
     ].map(name => [`POST /api/operator/${name}`, 'support']),
   ),
   ...Object.fromEntries(

@@ -1,78 +1,13 @@
 import { sql } from 'kysely'
 import { formatUsd } from '#contract/money.ts'
-import type { PaymentState } from '#ledger/store/units.ts'
 import { refuse } from '../operator-refused.ts'
 import { commitAct } from './acts.ts'
 import { chargeOf } from './customer-acts.ts'
 import { customerNamed } from './customers.ts'
 import type { OperatorContext } from './operator-context.ts'
-import { stuckAfterMs } from './sums.ts'
 import type { OperatorAnswer, OperatorOrder } from './wire.ts'
 
-/** Top-ups by the stage that they have reached, and jobs. */
-
-const advice: Readonly<Record<PaymentState, string>> = {
-  claimed: 'Accepted, and not yet sent to the chain. A running service continues it; if none is running, start one.',
-  settling: 'Sent to the chain, and not yet confirmed. The service checks again by itself.',
-  unknown:
-    'It is not yet known whether it arrived. The service keeps checking the chain; make sure that its node answers (`farebox doctor`).',
-  credited: 'Arrived, and credited.',
-  rejected: 'Refused before anything was sent; nothing was taken from the payer.',
-  expired: 'Expired: it can no longer arrive, and nothing was taken from the payer.',
-}
-
-/** Added to the stage's own advice. */
-const stuckAdvice =
-  ' It has been pending for more than an hour. Look up the transaction on the chain, and run `farebox ledger audit --chain`, which lists money that arrived without a credit.'
-
-const open: readonly PaymentState[] = ['claimed', 'settling', 'unknown']
-
-export async function payments(
-  { store: { read }, clock }: OperatorContext,
-  { stage, payer, transaction, limit, after }: OperatorOrder<'payments'>,
-): Promise<OperatorAnswer<'payments'>> {
-  const beforeMs = clock.now() - stuckAfterMs
-  let rows = read.selectFrom('payment').leftJoin('wallet', 'wallet.id', 'payment.payer')
-  if (stage === 'stuck') rows = rows.where('state', 'in', open).where('payment.created_at_ms', '<', beforeMs)
-  else if (stage !== undefined) rows = rows.where('state', '=', stage)
-  if (payer !== undefined) rows = rows.where('payer', 'in', [payer, payer.toLowerCase()])
-  if (transaction !== undefined) rows = rows.where('transaction_id', '=', transaction)
-  const { n } = await rows.select(sql<number>`CAST(count(*) AS bigint)`.as('n')).executeTakeFirstOrThrow()
-  if (after !== undefined) {
-    const [atMs, id] = timedPlace(after)
-    rows = rows.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('payment.created_at_ms', 'payment.id'), '<', tuple(atMs, id)),
-    )
-  }
-  const found = await rows
-    .select(['payment.id', 'state', 'network', 'payer', 'wallet.account', 'amount', 'transaction_id'])
-    .select(['payment.created_at_ms', 'updated_at_ms'])
-    .orderBy('payment.created_at_ms', 'desc')
-    .orderBy('payment.id', 'desc')
-    .limit(limit + 1)
-    .execute()
-  const shown = found.slice(0, limit)
-  const last = shown.at(-1)
-  return {
-    rows: shown.map(row => {
-      const isStuck = open.includes(row.state) && row.created_at_ms < beforeMs
-      return {
-        ...{ payment: row.id, stage: row.state, isStuck, advice: `${advice[row.state]}${isStuck ? stuckAdvice : ''}` },
-        ...{ network: row.network, payer: row.payer, customer: row.account, transaction: row.transaction_id },
-        amountUsd: row.amount === null ? null : formatUsd(row.amount),
-        ...{ createdAtMs: row.created_at_ms, updatedAtMs: row.updated_at_ms },
-      }
-    }),
-    total: n,
-    next: last && found.length > limit ? `${last.created_at_ms} ${last.id}` : null,
-  }
-}
-
-function timedPlace(after: string): [atMs: number, id: string] {
-  const [, atMs, id] = /^(\d{1,15}) (.+)$/.exec(after) ?? []
-  if (atMs === undefined || id === undefined) throw refuse('`after` is not a `next` value of this list.')
-  return [Number(atMs), id]
-}
+/** Jobs, and their refunds. */
 
 /** Newest first: a job's id begins with its time. */
 export async function jobs(context: OperatorContext, order: OperatorOrder<'jobs'>): Promise<OperatorAnswer<'jobs'>> {
