@@ -176,6 +176,35 @@ export const assistantMistakes: readonly Mistake[] = [
     env: atService,
     before: service({ isNeverPaid: true }),
   }),
+  // The same at a terminal, where the reader is the user.
+  fails(
+    'call chat model=m prompt=hi max_tokens=9',
+    'neither a wallet',
+    'FAREBOX_API_KEY',
+    'Run `farebox wallet create',
+    {
+      env: { ...walletDir, FAREBOX_BASE_URL: '{url}' },
+      answers: [],
+      before: service(),
+    },
+  ),
+  fails('call chat model=m prompt=hi max_tokens=9', 'passphrase is wrong', null, 'Check the passphrase', {
+    env: { ...walletDir, FAREBOX_BASE_URL: '{url}' },
+    answers: ['wrong words'],
+    before: async place => ({ ...(await withWallet(place)), ...(await service()(place)) }),
+  }),
+  fails('call chat model=m prompt=hi max_tokens=9', 'key', null, 'Check FAREBOX_API_KEY', {
+    env: atService,
+    answers: [],
+    before: service({ instead: refuseKey }),
+  }),
+  fails(
+    'call image_edit model=m prompt=hi images=["{folder}/none.png"] again=true',
+    'no such file',
+    'an https URL',
+    'Put it into one of these folders',
+    { env: atService, answers: [], before: service() },
+  ),
   // completion
   usage('completion', 'Name the shell', 'bash, zsh', '--help'),
   usage('completion tcsh', '`tcsh`', 'bash, zsh or fish', '--help'),

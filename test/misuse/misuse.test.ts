@@ -22,6 +22,7 @@ test.each(mistakes.map(mistake => [mistake.typed, mistake] as const))('farebox %
   expect(code, said).toBe(mistake.code)
   // A sentence, and never the inside of the program.
   expect(said).not.toMatch(/unexpected error|\bat file:|undefined|\[object|NaN/)
+  if (mistake.answers) expect(said).not.toMatch(/\bthe user\b/i)
   lines.push(`$ farebox ${typed}\n${golden}\n`)
 })
 

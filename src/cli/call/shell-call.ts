@@ -1,10 +1,11 @@
 import { z } from 'zod'
+import { toTheUser } from '#agent/words/to-the-user.ts'
 import type { ListedTool } from '#mcp/listing.ts'
 import { type Question, sayOpenQuestion } from '#toolkit/approval.ts'
 import { questionsInARow } from '#toolkit/bounds.ts'
 import type { Tool } from '#toolkit/define.ts'
 import { runTool } from '#toolkit/run-tool.ts'
-import { sayFailure } from '#toolkit/tool-failure.ts'
+import { type FailureFacts, sayFailure } from '#toolkit/tool-failure.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
 import { type CommandIo, wrongUsage } from '../command.ts'
 import type { Output } from '../output.ts'
@@ -20,6 +21,10 @@ export interface Shell {
   tell(output: object, text: string): void
   /** Prints a line beside the result. */
   note(line: string): void
+  /** Returns our own sentence for whoever reads this: the user at a terminal, or a program. */
+  addressed(sentence: string): string
+  /** Takes a failure that may be fixed by opening a wallet. */
+  unpaid(words: string): void
   /** Shows how far a round of the call is; nothing of it stays. */
   progress(what: string): Promise<Progress>
   /** Records the user's answer to the question; false unless approved. Null without a terminal. */
@@ -51,12 +56,15 @@ export async function callFromShell(
     const outcome = await runTool(tool, given, () => host.context(invocation)).finally(() => progress.end())
     switch (outcome.kind) {
       case 'done':
-        shell.tell(outcome.output, outcome.text)
+        shell.tell(outcome.output, isOnlyOurs(tool) ? shell.addressed(outcome.text) : outcome.text)
         for (const run of delivered) run()
         return 'done'
-      case 'failed':
-        shell.note(sayFailure(outcome.facts, Date.now()))
+      case 'failed': {
+        const words = sayFailure(addressedFacts(outcome.facts, shell), Date.now())
+        if (outcome.facts.isWithoutWallet) shell.unpaid(words)
+        else shell.note(words)
         return outcome.facts.isWithoutWallet ? 'unpaid' : 'ended'
+      }
       case 'asks':
         if (await isApproved(tool, outcome.question, round, shell)) break
         return 'ended'
@@ -67,6 +75,16 @@ export async function callFromShell(
     }
   }
 }
+
+/** What the service said is part of the facts, and stays as it is. */
+const addressedFacts = (facts: FailureFacts, { addressed }: Shell): FailureFacts => ({
+  ...facts,
+  happened: addressed(facts.happened),
+  next: addressed(facts.next),
+})
+
+/** Tools whose results have no text of the service or a model. */
+const isOnlyOurs = ({ name }: Tool): boolean => name === 'wallet_status' || name === 'estimate'
 
 const mayStillBeCharged =
   ' The call may still be charged. Make the same call again to get its answer without paying again.'
@@ -107,7 +125,7 @@ export async function decideAtTerminal(
   }
   signal.addEventListener('abort', stop, { once: true })
   try {
-    const answered = approveQuestion([approvalId, ...flags], aside)
+    const answered = approveQuestion([approvalId, ...flags], aside, toTheUser)
     return (await Promise.race([answered, stopped.promise])) === 0
   } finally {
     signal.removeEventListener('abort', stop)

@@ -1,6 +1,7 @@
 import { type AgentSettings, readSettings } from '#agent/settings/settings.ts'
 import { catalogue } from '#agent/tools/catalogue.ts'
 import { isWalletLocked } from '#agent/wallet/wallet-keys.ts'
+import { toTheUser } from '#agent/words/to-the-user.ts'
 import { asTyped } from '#agent/words/typed-commands.ts'
 import { systemClock } from '#contract/time.ts'
 import { listing } from '#mcp/listing.generated.ts'
@@ -131,36 +132,53 @@ async function callTwice(
   passphrase: string | null,
   io: CommandIo,
 ): Promise<ShellCallEnd> {
-  const end = await callOnce(written, settings, passphrase, io)
-  if (end !== 'unpaid' || passphrase !== null || io.untilStopped().aborted) return end
-  if (!(await isWalletLocked(settings))) return end
-  if (!io.stdin.isTTY) {
+  const { end, unpaid } = await callOnce(written, settings, passphrase, io)
+  if (unpaid === null) return end
+  const isLocked = passphrase === null && !io.untilStopped().aborted && (await isWalletLocked(settings))
+  if (isLocked && io.stdin.isTTY) {
+    const again = await callOnce(written, settings, await askHidden(io, askPassphrase), io)
+    if (again.unpaid !== null) io.output.note(again.unpaid)
+    return again.end
+  }
+  io.output.note(unpaid)
+  if (isLocked) {
     const opening = asTyped(`\`${name} ${written.tool.name} … --passphrase-file FILE\``)
     io.output.note(`${opening} unlocks the wallet of this folder.`)
-    return end
   }
-  return callOnce(written, settings, await askHidden(io, 'Passphrase of the wallet (it is not shown):'), io)
+  return end
 }
 
+const askPassphrase = 'Passphrase of the wallet (it is not shown):'
+
+/** Returns the failure for want of a wallet unprinted, because the passphrase may fix it. */
 async function callOnce(written: Written, settings: AgentSettings, passphrase: string | null, io: CommandIo) {
+  let unpaid: string | null = null
   const { tool, given } = written
   const signal = io.untilStopped()
   const host = await agentHost(settings, { file: null, read: async () => passphrase })()
   try {
-    return await callFromShell(tool, given, host, shellOf(written, io, signal))
+    const shell = shellOf(written, io, signal)
+    const end = await callFromShell(tool, given, host, {
+      ...shell,
+      unpaid: words => {
+        unpaid = words
+      },
+    })
+    return { end, unpaid }
   } finally {
     await host.close()
   }
 }
 
 /** Prints the result to stdout, everything else to stderr. */
-function shellOf({ isJson, data, tool }: Written, io: CommandIo, signal: AbortSignal): Shell {
+function shellOf({ isJson, data, tool }: Written, io: CommandIo, signal: AbortSignal): Omit<Shell, 'unpaid'> {
   const { output } = io
   const tell = (value: object, text: string) => (isJson ? output.printJson(value) : output.print(text))
   return {
     signal,
     tell,
     note: output.note,
+    addressed: sentence => (io.stdin.isTTY ? toTheUser(sentence) : sentence),
     progress: what => openProgress(output, what),
     leaveOpen(question, words) {
       if (isJson) output.note(words)

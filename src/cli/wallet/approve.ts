@@ -12,14 +12,28 @@ type Approval = NonNullable<Awaited<ReturnType<OwnerWallet['approvals']['get']>>
  * Shows the whole question and records the user's answer. Each of several statements must be answered with yes, and an
  * approval needs the wallet's passphrase if there is one. It also takes back a denial that still counts.
  */
-export const approveQuestion = (args: readonly string[], io: CommandIo): Promise<number> =>
-  decide('farebox wallet approve', args, io, false)
+export const approveQuestion = (
+  args: readonly string[],
+  io: CommandIo,
+  addressed: (sentence: string) => string = sentence => sentence,
+): Promise<number> => decide('farebox wallet approve', args, io, { denies: false, addressed })
 
 /** Shows the question and records a denial. */
 export const denyQuestion = (args: readonly string[], io: CommandIo): Promise<number> =>
-  decide('farebox wallet deny', args, io, true)
+  decide('farebox wallet deny', args, io, { denies: true, addressed: sentence => sentence })
 
-async function decide(command: string, args: readonly string[], io: CommandIo, denies: boolean): Promise<number> {
+interface Deciding {
+  denies: boolean
+  /** Words what follows from the decision for whoever reads it. */
+  addressed(sentence: string): string
+}
+
+async function decide(
+  command: string,
+  args: readonly string[],
+  io: CommandIo,
+  { denies, addressed }: Deciding,
+): Promise<number> {
   const { values, positionals } = parseArguments(args, {
     command,
     options: { data: { type: 'string' }, deny: { type: 'boolean', default: denies } },
@@ -39,7 +53,7 @@ async function decide(command: string, args: readonly string[], io: CommandIo, d
     if (isApproved) await confirmOwner(io, ownerWallet)
     const by = `terminal, ${userName()}`
     const answered = await ownerWallet.approvals.resolve(question.id, { isApproved, by, takesBack: true })
-    io.output.print(ownerWallet.sayAnswer(answered))
+    io.output.print(addressed(ownerWallet.sayAnswer(answered)))
     return isApproved || values.deny ? 0 : 1
   })
 }

@@ -34,9 +34,13 @@ export async function withOwnerWallet(
 
 /** Words an error for the user, with commands that act on this wallet. */
 async function inItsWords(error: unknown, folder: string, env: CommandIo['env']): Promise<unknown> {
-  const { asTyped } = await import('#agent/words/typed-commands.ts')
+  const [{ asTyped }, { toTheUser }] = await Promise.all([
+    import('#agent/words/typed-commands.ts'),
+    import('#agent/words/to-the-user.ts'),
+  ])
   const place = { folder, isJournalShared: Boolean(env.FAREBOX_JOURNAL_URL?.trim()) }
-  if (isRefusal(error)) return new CliError(asTyped(error.sentence, place), asTyped(error.nextStep, place))
+  const words = (said: string) => toTheUser(asTyped(said, place))
+  if (isRefusal(error)) return new CliError(words(error.sentence), words(error.nextStep))
   if (!(error instanceof CliError)) return error
   return new CliError(asTyped(error.message, place), asTyped(error.nextStep, place), error.exitCode)
 }
