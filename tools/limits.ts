@@ -12,7 +12,7 @@ export default defineTool({
   set: 'core',
   title: 'Limits of the service',
   description:
-    'Shows rate limits per minute by model, what remains of them, and the tier. Use it after a refusal for a rate limit, or before many calls. For money, use wallet_status. Needs a wallet or key. Free.',
+    'Shows rate limits per minute by model, what remains of them, and the tier. Use it after a rate-limit error, or before many calls. For money, use wallet_status. Needs a wallet or key. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({ model: z.string().optional().describe('Part of a model id.') }),
   output: z.object({

@@ -9,7 +9,7 @@ export default defineTool({
   isDefault: false,
   title: 'Clone a voice',
   description:
-    'Creates a voice for speech_create from a recording. Its id is valid for some days. Use it only with the speaker’s permission; models also have built-in voices. Free.',
+    'Creates a voice for speech_create from a recording. Its id is valid for a few days. Use it only with the speaker’s permission; models also have built-in voices. Free.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     recording: z.string().min(1).describe('Path of the recording.'),

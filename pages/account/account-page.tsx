@@ -46,7 +46,7 @@ export function AccountPage(): JSX.Element {
   const seenSections = sections.filter(each => !each.isForAccount || seen?.seesAccount)
   const listed = seenSections.filter(each => !each.isHidden)
   const section = seenSections.find(each => each.path === path)
-  const title = seen === null ? 'Sign in' : (section?.title ?? 'No such page')
+  const title = seen === null ? 'Sign in' : (section?.title ?? 'Page not found')
   const heading = useRef<HTMLHeadingElement>(null)
   const isFirst = useRef(true)
   useEffect(() => {
@@ -82,7 +82,7 @@ export function AccountPage(): JSX.Element {
         <RefusedNote refused={problem.value} />
         {seen?.state === 'suspended' && (
           <p class="refused">
-            The operator has suspended this account: calls are refused and no keys are created. Ask the operator.
+            The operator has suspended this account: calls are refused, and keys cannot be created. Contact the operator.
           </p>
         )}
         {seen === null && <SignIn />}

@@ -7,11 +7,11 @@ import { amountColumn } from './overview.tsx'
 import { useAnswer } from './reading.ts'
 import type { InvoiceLine, InvoiceView } from './wire.ts'
 
-/** One month, as a page to print. Its style for paper leaves out everything but the sheet. */
+/** One month, as a page to print. Its print style shows only the sheet. */
 export function InvoicePage(): JSX.Element {
   const month = place.value.query.get('month') ?? ''
   const { value, problem } = useAnswer<InvoiceView>('invoice', { month })
-  // After a step in the history, the former month's answer is still there.
+  // After a step back in the browser, the other month's answer is still there.
   const invoice = value?.month === month ? value : null
   return (
     <>
@@ -57,11 +57,11 @@ function Sheet({ invoice }: { invoice: InvoiceView }): JSX.Element {
           <dd>{month}</dd>
           <dt>Period</dt>
           <dd>{`${day(fromMs)} to ${day(toMs - 1)}, UTC`}</dd>
-          <dt>Made</dt>
+          <dt>Created</dt>
           <dd>{utcTime(madeAtMs)}</dd>
         </dl>
       </div>
-      {!isFinal && <p class="alarm card">The month is not over: these figures go up to now.</p>}
+      {!isFinal && <p class="alarm card">The month is not over: these are its figures so far.</p>}
       <h2>Customer</h2>
       <address>
         {customer.name && <span class="block">{customer.name}</span>}
@@ -70,7 +70,7 @@ function Sheet({ invoice }: { invoice: InvoiceView }): JSX.Element {
           Account <code>{account}</code>
         </span>
       </address>
-      <h2>Use of models</h2>
+      <h2>Usage</h2>
       <Table
         caption="Lines by model"
         columns={lineColumns}
@@ -90,10 +90,10 @@ function Sheet({ invoice }: { invoice: InvoiceView }): JSX.Element {
         <Sum name={`Balance on ${day(fromMs)}`} amount={invoice.balanceBefore} />
         <Sum name="Topped up" amount={totals.toppedUp} />
         {totals.granted !== '0' && <Sum name="Granted" amount={totals.granted} />}
-        <Sum name="Paid for use" amount={negative(totals.paid)} />
+        <Sum name="Paid for usage" amount={negative(totals.paid)} />
         <Sum name={isFinal ? `Balance on ${day(toMs)}` : 'Balance now'} amount={invoice.balanceAfter} isTotal />
       </dl>
-      <p class="quiet">Amounts are USD, exact to the micro-USD. Nothing is due: use is paid from credit.</p>
+      <p class="quiet">Amounts are USD, exact to the micro-USD. Nothing is due: usage is paid from credit.</p>
     </article>
   )
 }

@@ -12,7 +12,7 @@ export function InvoicesPage(): JSX.Element {
   return (
     <>
       <p>
-        Each month in UTC, with what was spent in it. Open one to print it, to save it as PDF, or to download it as CSV.
+        One invoice for each UTC month. Open one to print it, to save it as PDF, or to download it as CSV.
       </p>
       <List
         name="invoices"
@@ -20,7 +20,7 @@ export function InvoicesPage(): JSX.Element {
         filter={{}}
         columns={monthColumns}
         keyOf={({ month }: InvoiceMonth) => month}
-        empty="There is no month yet: the account opens with the first top-up."
+        empty="No invoices yet: the account opens with the first top-up."
         pageRows={pageRows}
       />
     </>

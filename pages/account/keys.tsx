@@ -53,7 +53,7 @@ export function KeysPage(): JSX.Element {
         filter={{ state: state.value }}
         columns={state.value === 'active' ? columns : columns.slice(0, -1)}
         keyOf={({ id }: KeyRow) => id}
-        empty="No key."
+        empty="No keys."
         pageRows={pageRows}
         version={version.value}
       />
@@ -117,7 +117,7 @@ const keyColumns = (revoke: (row: KeyRow) => void): readonly Column<KeyRow>[] =>
       state === 'revoked' ? 'revoked' : expiresAtMs === null ? 'never' : <Time atMs={expiresAtMs} />,
   },
   {
-    name: 'Act',
+    name: 'Action',
     show: row => (
       <button
         type="button"
@@ -131,7 +131,7 @@ const keyColumns = (revoke: (row: KeyRow) => void): readonly Column<KeyRow>[] =>
   },
 ]
 
-const periods = { epoch: 'a day', month: 'a month', lifetime: 'in all' } as const
+const periods = { epoch: 'a day', month: 'a month', lifetime: 'in total' } as const
 
 function Budget({ budget }: { budget: BudgetView }): JSX.Element {
   const { usd: most, staking, usedUsd, heldUsd, usedStaking, period, nextMs } = budget
@@ -222,8 +222,8 @@ function RevokeDialog({ row: { id, label, prefix }, done, close }: RevokeProps):
   return (
     <DialogForm title="Revoke this key?" action="Revoke" submit={submit} close={close}>
       <p>
-        {label || 'The key'} <code>{prefix}…</code> stops working at once, and cannot be restored. Sessions that it
-        signed in end.
+        {label || 'The key'} <code>{prefix}…</code> stops working at once, and cannot be restored. Its sessions on
+        this page end, too.
       </p>
     </DialogForm>
   )

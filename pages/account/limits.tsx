@@ -13,14 +13,14 @@ export function LimitsPage(): JSX.Element {
     <>
       <p>
         Plan: {value.plan}. Limits count per UTC minute, for all keys of the account together.{' '}
-        {value.accessPermitted ? '' : 'There is too little credit for a call: top up first.'}
+        {value.accessPermitted ? '' : 'The credit is too low for a call: top up first.'}
       </p>
       <Table
         caption="Limits by model"
         columns={limitColumns}
         rows={value.rows}
         keyOf={({ model }) => model}
-        empty="The service sells no model."
+        empty="The service sells no models."
         first={20}
       />
       <h2>Limits hit recently</h2>

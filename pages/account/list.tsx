@@ -28,7 +28,7 @@ interface ListProps<Row> {
   version?: number
 }
 
-/** A list that the server pages and filters. Another filter begins with the first page. */
+/** A list that the server pages and filters. A new filter starts at the first page. */
 export function List<Row>(props: ListProps<Row>): JSX.Element {
   const { name, caption, filter, columns, keyOf, empty, pageRows, version = 0 } = props
   /** `after` of each page that was turned to. */
@@ -82,7 +82,7 @@ export function List<Row>(props: ListProps<Row>): JSX.Element {
 
 interface FieldProps {
   label: string
-  /** The member of the address that it sets, so that a link keeps the filter. */
+  /** The query parameter that it sets, so that a link keeps the filter. */
   name: string
 }
 
@@ -119,7 +119,7 @@ export function Choice({ label, name, values }: FieldProps & { values: readonly 
   )
 }
 
-/** Those members of the address that filter a list. */
+/** The query parameters that filter a list. */
 export const filterOf = (...names: string[]): Record<string, string> =>
   Object.fromEntries(
     names.flatMap(name => {

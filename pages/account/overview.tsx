@@ -59,7 +59,7 @@ function Balance({ balance }: { balance: BalanceView }): JSX.Element {
         <details>
           <summary>Calls in flight</summary>
           <p class="quiet">
-            A call holds its highest price until it ends. Then it is charged, and the rest is free again.
+            A call holds its maximum price until it ends. Then it is charged, and the rest is available again.
           </p>
           <Table
             caption="Calls in flight"
@@ -92,7 +92,7 @@ function Spend({ spend }: { spend: SpendView }): JSX.Element {
         columns={modelColumns(byModel[0]?.charged ?? '0')}
         rows={byModel}
         keyOf={({ model }) => model}
-        empty="Nothing was charged in these days."
+        empty="Nothing was charged in this period."
         first={10}
       />
       <details>

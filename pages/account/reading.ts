@@ -7,7 +7,7 @@ import { failed } from './session.ts'
 /** Asks the page's API. */
 export const ask = <Answer>(name: string, input: object): Promise<Answer> => postJson(`/account/api/${name}`, input)
 
-/** Reads an answer, again when the question or `version` changes. Until then the former answer stays. */
+/** Reads an answer, again when the question or `version` changes. Until then it keeps the former answer. */
 export function useAnswer<Answer>(name: string, input: object, version = 0) {
   const value = useSignal<Answer | null>(null)
   const problem = useSignal<Refused | null>(null)

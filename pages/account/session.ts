@@ -3,13 +3,13 @@ import { RefusedError, readJson, refusedOf } from '../kit/api.ts'
 import type { Refused } from '../kit/wire.ts'
 import type { Me } from './wire.ts'
 
-/** Who is signed in; null if no customer is, undefined until the server has said. */
+/** Who is signed in; null if no customer is, undefined until the server has answered. */
 export const me = signal<Me | null | undefined>(undefined)
 
 /** Why the server could not be asked. */
 export const problem = signal<Refused | null>(null)
 
-/** What came of the last act. */
+/** The result of the last action. */
 export const said = signal('')
 
 /** Asks the server who is signed in: at the start, after signing in and out. */
@@ -23,7 +23,7 @@ export async function readMe(): Promise<void> {
   }
 }
 
-/** The session has ended, or never was. */
+/** The session has ended, or never began. */
 const isOver = (error: unknown): boolean => error instanceof RefusedError && error.status === 401
 
 /** What to show of a failed request; a session that is over leads to the sign-in. */

@@ -7,7 +7,7 @@ import { readMe } from './session.ts'
 import { WalletButtons } from './wallets/wallet-buttons.tsx'
 import { keySessionPath } from './wire.ts'
 
-/** Signs a customer in, by an API key or by a wallet of the browser. */
+/** Signs a customer in with an API key or a browser wallet. */
 export function SignIn(): JSX.Element {
   const refused = useSignal<Refused | null>(null)
   const isBusy = useSignal(false)
@@ -49,7 +49,7 @@ export function SignIn(): JSX.Element {
           The key begins with <code>fb_</code>. This page sends it once and does not keep it. An ADMIN key shows the
           whole account and manages its keys; an INFERENCE key shows its own use.
         </p>
-        <p class="quiet">No key yet? The operator of this service gives out keys; a wallet needs none.</p>
+        <p class="quiet">No key yet? Ask the operator of this service for one, or sign in with a wallet.</p>
       </section>
       <WalletButtons />
     </div>

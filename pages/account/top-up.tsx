@@ -13,7 +13,7 @@ import { forgetOutcome, isMine, isSending, open, outcome, sendAgain, takeUpPayme
 import { refusalOf } from './wallets/untrusted.ts'
 import type { TopUpTerms } from './wallets/wire.ts'
 
-/** How to buy credit: from a wallet of this browser, or by the API. */
+/** How to buy credit: from a browser wallet, or through the API. */
 export function TopUp(): JSX.Element {
   useEffect(takeUpPayment, [])
   return (
@@ -36,7 +36,7 @@ export function TopUp(): JSX.Element {
 /** The last outcome, if it belongs to the customer who is signed in. */
 const lastOutcome = () => (outcome.value && isMine(outcome.value) ? outcome.value : null)
 
-/** What the form needs of the server, asked for when the form is opened. */
+/** What the form needs from the server, requested when it opens. */
 interface Opened {
   terms: TopUpTerms
   offers: readonly Offer[]
@@ -75,9 +75,9 @@ function NewPayment(): JSX.Element {
       )}
       <RefusedNote refused={refused.value} />
       <p class="quiet">
-        You pay in USDC on Base or Solana, from a wallet of this browser. The credit goes to the account of the wallet
-        that pays
-        {me.value?.kind === 'key' ? ', which is not the account of an API key. For this one, ask the operator. ' : '. '}
+        You pay in USDC on Base or Solana, from a browser wallet. The credit goes to the account of the wallet that
+        pays
+        {me.value?.kind === 'key' ? ', not to this API key’s account. To get credit for this one, ask the operator. ' : '. '}
         Programs use <a href="/docs/topUpX402Balance">POST /x402/top-up</a>.
       </p>
     </>
@@ -107,20 +107,20 @@ function OpenPayment(): JSX.Element | null {
         </button>
       </p>
       <p class="quiet">
-        This tab keeps the signed payment until its outcome is known, also when you reload. Keep the tab open, and do
-        not sign another payment until then.
+        This tab keeps the signed payment until its outcome is known, even if you reload. Keep the tab open, and do not
+        sign another payment until then.
       </p>
     </>
   )
 }
 
-/** The next user of a tab learns that it keeps a payment, and nothing of it. */
+/** Tells another user of this tab that it keeps a payment, without any details. */
 function OtherPayment(): JSX.Element {
   return (
     <>
-      <h2 class="title">Unfinished payment of another sign-in</h2>
-      <p role="status">This tab keeps a signed payment of another sign-in, and its outcome is not known.</p>
-      <p>Sign in as before to finish it. To pay from this account, open another tab.</p>
+      <h2 class="title">Unfinished payment from another account</h2>
+      <p role="status">This tab keeps a signed payment from another account, and its outcome is not known.</p>
+      <p>Sign in to that account to finish it. To pay from this account, open another tab.</p>
     </>
   )
 }

@@ -14,9 +14,9 @@ export const accountThreats: readonly Threat[] = [
   },
   {
     id: 'C2',
-    threat: 'guessed keys and sessions, and a page that floods the ledger with questions',
+    threat: 'guessed keys and sessions, and a page that floods the ledger with queries',
     answer:
-      '401; after twenty wrong ones from an address, 429 except for valid sessions. An account has 300 requests a minute',
+      '401; after twenty wrong ones from an address, 429 except for valid sessions. An account may make 300 requests a minute',
     shownBy: [
       attacks(
         'C2: whoever guesses keys or sessions waits, also with the right key',
@@ -39,7 +39,8 @@ export const accountThreats: readonly Threat[] = [
   {
     id: 'C4',
     threat: 'an abandoned session',
-    answer: 'it ends after half an hour without use, and after twelve hours; one button ends all of the account',
+    answer:
+      'it ends after half an hour without use, and after twelve hours; one button ends all sessions of the account',
     shownBy: [
       attacks(
         'C4: a session ends after half an hour without use, and after twelve hours however busy it is',
@@ -69,13 +70,13 @@ export const accountThreats: readonly Threat[] = [
   {
     id: 'C7',
     threat: 'a host name whose DNS points at the service (rebinding)',
-    answer: '403 for every host but the one of publicUrl',
+    answer: '403 for every host but the one in publicUrl',
     shownBy: [attacks('C7: a request for "evil.example" is refused, the page too')],
   },
   {
     id: 'C8',
     threat: 'the page in a frame (clickjacking), and an injected script or request',
-    answer: 'no page may frame it; only its own script runs, and it asks only its own host',
+    answer: 'no page may frame it; only its own script runs, and it connects only to its own host',
     shownBy: [
       attacks('C8: /account cannot be framed, cached or given another script'),
       browser('C8: no page has a finding of axe, a complaint or a request elsewhere: light, 1280 px'),
@@ -83,7 +84,7 @@ export const accountThreats: readonly Threat[] = [
   },
   {
     id: 'C9',
-    threat: 'markup in labels of keys, names of models and reasons of refunds',
+    threat: 'markup in key labels, model names and refund reasons',
     answer: 'it is shown as text, in tables, on invoices and in CSV files',
     shownBy: [browser('C9: words of others are texts: in a label, a model, a reason, a name')],
   },
@@ -101,7 +102,8 @@ export const accountThreats: readonly Threat[] = [
   {
     id: 'C11',
     threat: 'another customer’s requests, keys and invoices, or those of the account by an INFERENCE key',
-    answer: 'the answer of what does not exist; what a session sees comes from the session, not from the request',
+    answer:
+      'the same answer as for data that does not exist; the session, not the request, decides whose data is shown',
     shownBy: [
       api(
         'C11: an INFERENCE key sees its own calls, and neither balance nor calls of its account',
@@ -113,7 +115,7 @@ export const accountThreats: readonly Threat[] = [
   },
   {
     id: 'C12',
-    threat: 'a suspended customer who creates keys to go on',
+    threat: 'a suspended customer who creates keys to continue',
     answer: '403; the account’s calls stay refused',
     shownBy: [api('C12: a suspended customer creates no key')],
   },

@@ -8,13 +8,13 @@ const paying = (...titles: string[]) => shown('browser/account-wallet-top-up.tes
 export const browserWalletThreats: readonly Threat[] = [
   {
     id: 'B1',
-    threat: 'requests for sign-in challenges without end, or for addresses that are markup or hold a line break',
+    threat: 'endless requests for sign-in challenges, also for addresses that contain markup or a line break',
     answer: 'a challenge writes nothing; 400 for anything but an address',
     shownBy: [atServer('B1: a challenge writes nothing, and its nonce is new each time', 'B1: no challenge for …')],
   },
   {
     id: 'B2',
-    threat: 'a signed sign-in message that is sent again, many times at once, or at the API as well',
+    threat: 'a signed sign-in message that is sent again, many times at once, or to the API as well',
     answer: 'one session; 401 for every other use',
     shownBy: [
       atServer(
@@ -55,7 +55,7 @@ export const browserWalletThreats: readonly Threat[] = [
   {
     id: 'B5',
     threat:
-      'a hostile wallet: markup or reversed text in its name or errors, an address or signature that is no such thing, no answer at all',
+      'a hostile wallet: markup or reversed text in its name or errors, a value that is no address or signature, no answer at all',
     answer: 'shown as one short line of plain text, without its icon; refused in the page; the user can stop waiting',
     shownBy: [
       signingIn(
@@ -91,7 +91,8 @@ export const browserWalletThreats: readonly Threat[] = [
   },
   {
     id: 'B8',
-    threat: 'a payment from the page whose answer is lost, also by a reload, or replaced by a proxy’s own refusal',
+    threat:
+      'a payment from the page whose answer is lost, for example by a reload, or replaced by a proxy’s own refusal',
     answer: 'the same signed payment is sent again: one transfer, one credit; nothing else is signed until then',
     shownBy: [
       paying(

@@ -118,7 +118,7 @@ export const consoleThreats: readonly Threat[] = [
   },
   {
     id: 'O10',
-    threat: 'the console in plain HTTP on an address that other machines reach',
+    threat: 'the console over plain HTTP on an address that other machines can reach',
     answer: 'the service does not start',
     shownBy: [shown('service/config/read-config.test.ts', 'O10: the console listens on loopback alone')],
   },

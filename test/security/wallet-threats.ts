@@ -23,7 +23,7 @@ export const walletThreats: readonly Threat[] = [
   {
     id: 'W3',
     threat: 'a service that keeps asking for money after it was paid',
-    answer: 'one payment a minute, within the caps of the day and in total',
+    answer: 'one payment a minute, within the daily and total caps',
     shownBy: [
       shown(
         'wallet/pay.test.ts',

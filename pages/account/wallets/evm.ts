@@ -9,7 +9,7 @@ interface Provider {
 export interface EvmWallet {
   kind: 'evm'
   name: string
-  /** What tells two wallets of one name apart. */
+  /** Tells wallets with the same name apart. */
   hint: string
   provider: Provider
 }
@@ -49,7 +49,7 @@ async function ask({ provider }: EvmWallet, method: string, params: readonly unk
   try {
     return await provider.request({ method, params })
   } catch (error) {
-    // The code stays beside the words: 4902 is an unknown chain, which is no failure.
+    // Keep the code with the message: 4902 means an unknown chain, which is not a failure.
     throw Object.assign(wordsOfWallet(error), { code: memberOf(error, 'code') })
   }
 }
@@ -75,7 +75,7 @@ function signatureOf(value: unknown): string {
   return value
 }
 
-/** The number of a chain as the wallet shows it at this moment; null if it gives none. */
+/** The number of the chain that the wallet is on at this moment; null if it names none. */
 export async function chainOf(wallet: EvmWallet): Promise<number | null> {
   const value = await ask(wallet, 'eth_chainId')
   const isNumber = typeof value === 'string' && /^(0x[\da-f]{1,12}|\d{1,15})$/i.test(value)
@@ -136,7 +136,7 @@ export async function signAuthorization(wallet: EvmWallet, token: Token, message
   return signatureOf(await ask(wallet, 'eth_signTypedData_v4', [message.from, JSON.stringify(typedData)]))
 }
 
-/** Whether the wallet still gives this page this account. */
+/** Whether the wallet still lets this page use this account. */
 export async function hasAccount(wallet: EvmWallet, address: string): Promise<boolean> {
   const accounts = listOf(await ask(wallet, 'eth_accounts'), 100)
   return accounts.some(each => evmAddressOf(each)?.toLowerCase() === address.toLowerCase())

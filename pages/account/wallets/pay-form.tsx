@@ -21,7 +21,7 @@ interface Props {
 export interface ChosenPayment {
   order: Order
   isOwnAccount: boolean
-  /** The wallet's chain; null where a wallet has no such thing. */
+  /** The wallet's chain; null for Solana, or if the wallet names none. */
   chain: number | null
 }
 
@@ -107,7 +107,7 @@ export function PayForm({ terms, offers, clock }: Props): JSX.Element {
           Connect the wallet
         </button>
       </p>
-      <p class="quiet">Nothing is signed yet. You see the whole payment first.</p>
+      <p class="quiet">Nothing is signed yet. You will see the whole payment first.</p>
     </form>
   )
 }

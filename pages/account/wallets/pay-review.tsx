@@ -102,7 +102,7 @@ function OtherAccount(): JSX.Element {
       <strong>This does not top up the account that you are signed in to</strong>
       {me.value ? ` (${me.value.who})` : ''}. The credit goes to the account of the wallet that pays. To use it, sign in
       with that wallet.
-      {me.value?.kind === 'key' && ' Credit for the account of an API key comes from the operator.'}
+      {me.value?.kind === 'key' && ' To get credit for an API key’s account, ask the operator.'}
     </p>
   )
 }

@@ -31,11 +31,11 @@ export const topUpPath = '/api/v1/x402/top-up'
 /** Asks what may be paid, without a payment. Options that this page does not fully understand are left out. */
 export async function readOffers({ networks }: TopUpTerms): Promise<Offer[]> {
   const response = await fetch(topUpPath, { method: 'POST', cache: 'no-store', redirect: 'error' }).catch(() => null)
-  if (response?.status === 429) throw new WalletRefusal('The service is asked too often.', 'Try again in a minute.')
+  if (response?.status === 429) throw new WalletRefusal('Too many requests to the service.', 'Try again in a minute.')
   const body: unknown = response?.status === 402 ? await response.json().catch(() => null) : null
   const accepts = memberOf(body, 'accepts')
   if (memberOf(body, 'x402Version') !== 2 || !Array.isArray(accepts))
-    throw new WalletRefusal('The service does not say what to pay.', 'Try again in a moment.')
+    throw new WalletRefusal('The service did not return its payment terms.', 'Try again in a moment.')
   return accepts.flatMap(each => {
     const on = networks.find(({ network }) => network === memberOf(each, 'network'))
     const requirement = on ? requirementOf(each, on) : null
@@ -43,7 +43,7 @@ export async function readOffers({ networks }: TopUpTerms): Promise<Offer[]> {
   })
 }
 
-/** Only USDC of a known network, to an address of its form. */
+/** Only USDC on a known network, to an address in that network's format. */
 function requirementOf(value: unknown, { network, kind, asset }: PayableNetwork): Requirement | null {
   const read = (name: string) => memberOf(value, name)
   const [amount, payTo, seconds, extra] = [read('amount'), read('payTo'), read('maxTimeoutSeconds'), read('extra')]
@@ -72,7 +72,7 @@ export interface Order {
   amount: string
 }
 
-/** A payment as it is sent. Whoever has it can do nothing but pay this service, for its payer. */
+/** A payment as it is sent. It can only be used to pay this service, for its payer. */
 export interface SignedPayment {
   /** The value of `PAYMENT-SIGNATURE`. */
   header: string
@@ -96,7 +96,7 @@ export async function signPayment(order: Order, clock: ServerClock): Promise<Sig
   return { header, networkName: offer.on.name, payer: payer.address, amount }
 }
 
-/** The server's time, which decides when an authorization ends: the browser's clock may be wrong. */
+/** The server's time decides when an authorization ends: the browser's clock may be wrong. */
 export type ServerClock = () => number
 
 export function serverClock({ nowMs }: TopUpTerms): ServerClock {
@@ -108,9 +108,9 @@ async function evmPayload({ wallet, address }: Payer & { kind: 'evm' }, { offer,
   const { on, requirement } = offer
   const chainId = chainNumber(offer)
   if (!(await hasAccount(wallet, address)))
-    throw new WalletRefusal('The wallet changed to another account.', 'Nothing was signed. Begin again.')
+    throw new WalletRefusal('The wallet switched to another account.', 'Nothing was signed. Begin again.')
   if ((await chainOf(wallet)) !== chainId)
-    throw new WalletRefusal(`The wallet changed to another chain than ${on.name}.`, 'Nothing was signed. Begin again.')
+    throw new WalletRefusal(`The wallet switched away from ${on.name}.`, 'Nothing was signed. Begin again.')
   const nonce = crypto.getRandomValues(new Uint8Array(32))
   const authorization: Authorization = {
     from: address,
@@ -125,7 +125,7 @@ async function evmPayload({ wallet, address }: Payer & { kind: 'evm' }, { offer,
   return { signature: await signAuthorization(wallet, token, authorization), authorization }
 }
 
-/** The server drafts the transaction with a fresh blockhash; what the wallet gets is first read and compared here. */
+/** The server drafts the transaction with a fresh blockhash; the page checks the draft before the wallet gets it. */
 async function solanaTransaction(payer: Payer & { kind: 'solana' }, { offer, amount }: Order): Promise<string> {
   const { on, requirement } = offer
   const order: DraftOrder = { network: on.network, payer: payer.address, amount }
@@ -148,6 +148,6 @@ async function solanaTransaction(payer: Payer & { kind: 'solana' }, { offer, amo
 
 export const usdcText = (microUsd: string): string => `${exactUsd(microUsd).replace(/(\.\d\d\d*?)0+$/, '$1')} USDC`
 
-/** Asks whether the payer's credit goes to the account that is signed in. */
+/** Asks whether the credit goes to the account that is signed in. */
 export const isOwnAccount = async (wallet: string): Promise<boolean> =>
   (await postJson<{ isThisAccount: boolean }>('/account/api/wallet/payer', { wallet })).isThisAccount

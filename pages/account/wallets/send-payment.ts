@@ -5,13 +5,13 @@ import { bytesOfBase64, memberOf, shownText, WalletRefusal } from './untrusted.t
 
 /**
  * Sends a signed payment until its outcome is known, always the same one. It is kept in `sessionStorage` before it is
- * sent, so a reload goes on with it, and while it is open nothing else is signed.
+ * sent, so a reload continues with it, and nothing else is signed while it is open.
  */
 
 interface OpenPayment extends SignedPayment {
-  /** It may have reached the service before. */
+  /** True if it may have reached the service already. */
   wasSent: boolean
-  /** Who was signed in when it was signed: its details and its outcome are shown to nobody else. */
+  /** The customer who signed it. Its details and outcome are shown to no other. */
   account: string
 }
 
@@ -44,7 +44,7 @@ export function takeUpPayment(): void {
     const wasSent = memberOf(kept, 'wasSent') !== false
     open.value = { header, networkName: `${networkName}`, payer: `${payer}`, amount, account: `${account}`, wasSent }
   } catch {
-    // What cannot be read was not written by this page.
+    // This page did not write what it cannot parse.
   }
 }
 
@@ -84,17 +84,17 @@ export async function sendAgain(): Promise<void> {
   isSending.value = false
 }
 
-/** Back to the form, once the outcome has been read. */
+/** Returns to the form once the user has read the outcome. */
 export function forgetOutcome(): void {
   if (!open.value) outcome.value = null
 }
 
-/** What became of sending a payment. */
+/** The outcome of sending a payment. */
 type Outcome =
   | { state: 'credited'; wallet: string; credited: string; balance: string; paymentId: string; transaction: string }
-  /** Nothing was taken and never will be by this payment. */
+  /** No money moved, and this payment can no longer move any. */
   | { state: 'refused'; happened: string; next: string }
-  /** Not known: the same payment must be sent again. `isUntouched` if this try certainly took nothing. */
+  /** Not known: the same payment must be sent again. `isUntouched` if this attempt certainly moved no money. */
   | { state: 'open'; happened: string; retrySeconds: number; isUntouched?: boolean }
 
 /** The server itself waits 10 seconds for the chain. */
@@ -109,32 +109,32 @@ async function sendOnce({ header, wasSent }: OpenPayment): Promise<Outcome> {
   }).catch(() => null)
   const body: unknown = await response?.json().catch(() => null)
   if (!response || body === null)
-    return { state: 'open', happened: 'The answer was lost, so the payment may have been taken.', retrySeconds }
+    return { state: 'open', happened: 'The answer was lost, so the payment may have gone through.', retrySeconds }
   const after = Number(response.headers.get('retry-after'))
   const wait = after > 0 && after <= 120 ? after : retrySeconds
   const credited = response.ok ? creditedOf(body, response.headers.get('PAYMENT-RESPONSE') ?? '') : null
   if (credited) return credited
   const reason = memberOf(memberOf(body, 'details'), 'reason')
-  // A proxy's own 400 is not the service's word. After a lost answer only these reasons say that nothing was taken.
+  // A 400 may come from a proxy. After a lost answer, only these reasons mean that no money moved.
   const isRefused = memberOf(body, 'error') === 'X402_INVALID_PAYMENT' && typeof reason === 'string'
   if (isRefused && (!wasSent || Object.hasOwn(reasons, reason)))
     return { state: 'refused', ...refusalFor(reason, memberOf(body, 'message')) }
   return { state: 'open', ...openFor(response.status, body, wasSent), retrySeconds: wait }
 }
 
-/** What an answer says of a payment that stays open. One that says nothing may come from a proxy, at any moment. */
+/** What an answer means for a payment that stays open. An unknown answer may come from a proxy, at any moment. */
 function openFor(status: number, body: unknown, wasSent: boolean): { happened: string; isUntouched: boolean } {
   if (status === 429)
-    return { happened: 'The service is asked too often, so it did not look at the payment yet.', isUntouched: true }
+    return { happened: 'Too many requests: the service has not looked at the payment yet.', isUntouched: true }
   const error = memberOf(body, 'error')
   if (error === 'X402_SETTLEMENT_PENDING')
     return { happened: 'The service has the payment, and it is not settled yet.', isUntouched: false }
-  // Without this word the service failed at an unknown moment, perhaps after it took the payment.
+  // Without this hint the service failed at an unknown moment, perhaps after it submitted the payment.
   const isUntouched = error === 'X402_TOP_UP_FAILED' && memberOf(memberOf(body, 'details'), 'retry') === 'same-payload'
   const happened =
     isUntouched && !wasSent
-      ? 'The service has not taken the payment yet.'
-      : 'It is not known whether the service took the payment.'
+      ? 'The service has not submitted the payment yet.'
+      : 'It is not known whether the service submitted the payment.'
   return { happened, isUntouched }
 }
 
@@ -157,15 +157,15 @@ function transactionIn(settlement: string): string {
   }
 }
 
-/** The reasons that a wallet's user can do something about, in words for them. */
+/** Messages for the reasons that the user can do something about. */
 const reasons: Readonly<Record<string, readonly [happened: string, next: string]>> = {
   insufficient_funds: [
     'The wallet holds too little USDC on this network.',
-    'Add USDC, choose less, or change the network.',
+    'Add USDC, choose a smaller amount, or change the network.',
   ],
   expired: ['The signature expired before the payment reached the chain.', 'Pay again and sign within five minutes.'],
   invalid_signature: [
-    'The signature is not of the account that pays.',
+    'The signature is not from the account that pays.',
     'Choose that account in the wallet and pay again, or use another wallet.',
   ],
   contract_wallet: ['The payer is a contract wallet, which this service does not accept.', 'Use an ordinary account.'],
@@ -174,8 +174,8 @@ const reasons: Readonly<Record<string, readonly [happened: string, next: string]
     'The wallet added its own checks to the payment.',
     'Switch off transaction protection in the wallet, use another wallet, or pay on Base.',
   ],
-  amount_too_low: ['The amount is below the minimum.', 'Choose a larger one.'],
-  amount_too_high: ['The amount is above the maximum.', 'Choose a smaller one.'],
+  amount_too_low: ['The amount is below the minimum.', 'Choose a larger amount.'],
+  amount_too_high: ['The amount is above the maximum.', 'Choose a smaller amount.'],
   nonce_used: ['This authorization was used or cancelled elsewhere.', 'Pay again, which signs a new one.'],
   transaction_failed: [
     'The transaction failed on the chain, so nothing moved.',
@@ -186,9 +186,9 @@ const reasons: Readonly<Record<string, readonly [happened: string, next: string]
 
 function refusalFor(reason: string, message: unknown): { happened: string; next: string } {
   const known = Object.hasOwn(reasons, reason) ? reasons[reason] : undefined
-  if (known) return { happened: `${known[0]} Nothing was taken.`, next: known[1] }
+  if (known) return { happened: `${known[0]} No money moved.`, next: known[1] }
   return {
     happened: `The service refused the payment (${shownText(reason, 60)}): ${shownText(message, 300)}`,
-    next: 'Nothing was taken.',
+    next: 'No money moved.',
   }
 }

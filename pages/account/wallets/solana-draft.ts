@@ -1,4 +1,4 @@
-/** Reads what a Solana wallet is asked to sign, so that the page shows and compares it instead of trusting it. */
+/** Parses the transaction that a Solana wallet is asked to sign, so that the page can show and compare it. */
 
 export interface DraftedTransfer {
   feePayer: string
@@ -62,7 +62,7 @@ function transferIn(message: Uint8Array): DraftedTransfer | null {
 }
 
 /**
- * Compares a transaction that came back with its draft. A wallet may add its signature and nothing else, because the
+ * Compares the transaction that a wallet returned with the draft. A wallet may add its signature and nothing else, because the
  * service signs the same bytes to pay the fee.
  */
 export function changeIn(signed: Uint8Array, draft: Uint8Array): 'none' | 'unsigned' | 'guard' | 'other' {

@@ -19,7 +19,7 @@ type Method = (...input: unknown[]) => unknown
 export interface SolanaWallet {
   kind: 'solana'
   name: string
-  /** What tells two wallets of one name apart. */
+  /** Tells wallets with the same name apart. */
   hint: string
   /** The wallet's own features, read anew for each call. */
   source: unknown
@@ -54,7 +54,7 @@ export function watchSolanaWallets(found: (wallet: SolanaWallet) => void): () =>
     try {
       if (typeof offer === 'function') offer(api)
     } catch {
-      // A wallet that fails while it registers is one that is not there.
+      // Skip a wallet that fails while it registers.
     }
   }
   addEventListener('wallet-standard:register-wallet', onRegister)

@@ -18,7 +18,7 @@ export class WalletRefusal extends Error implements Refused {
 /** What to show of anything thrown while a wallet was used. */
 export const refusalOf = (error: unknown): Refused => (error instanceof WalletRefusal ? error : refusedOf(error))
 
-/** A property of anything; undefined if there is none or reading it fails. */
+/** A property of any value; undefined if it is missing or reading it fails. */
 export function memberOf(value: unknown, name: string): unknown {
   try {
     return value === null || value === undefined ? undefined : (value as Record<string, unknown>)[name]
@@ -30,7 +30,7 @@ export function memberOf(value: unknown, name: string): unknown {
 /** The entries of an array, at most this many; none for anything else. */
 export const listOf = (value: unknown, most: number): unknown[] => (Array.isArray(value) ? value.slice(0, most) : [])
 
-/** One short line. Characters that control, hide or reorder text become spaces; empty for anything but a text. */
+/** One short line. Characters that control, hide or reorder text become spaces; empty for anything but a string. */
 export function shownText(value: unknown, most: number): string {
   if (typeof value !== 'string') return ''
   const line = value
@@ -63,20 +63,20 @@ export function wordsOfWallet(error: unknown): WalletRefusal {
   const code = memberOf(error, 'code')
   const message = shownText(memberOf(error, 'message'), 160)
   if (code === rejectedCode || /reject|denied|cancel/i.test(message))
-    return new WalletRefusal('You refused this in the wallet.', 'Nothing was signed. Try again if that was a mistake.')
+    return new WalletRefusal('You rejected the request in the wallet.', 'Nothing was signed. Try again if that was a mistake.')
   if (code === busyCode)
     return new WalletRefusal(
-      'The wallet is already asking you something.',
+      'The wallet is still waiting for your answer to another request.',
       'Open the wallet, answer it, and try again.',
     )
   return new WalletRefusal(
-    message ? `The wallet reports: “${message}”` : 'The wallet failed without a reason.',
+    message ? `The wallet reports: “${message}”` : 'The wallet failed and gave no reason.',
     'Nothing was signed. Unlock the wallet and try again, or use another wallet.',
   )
 }
 
 export const unusable = (what: string): WalletRefusal =>
-  new WalletRefusal(`The wallet returned no usable ${what}.`, 'Nothing was sent. Use another wallet.')
+  new WalletRefusal(`The wallet returned an invalid ${what}.`, 'Nothing was sent. Use another wallet.')
 
 /** Base64 of bytes; `btoa` alone fails on text beyond Latin-1. */
 export const base64Of = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes))

@@ -5,7 +5,7 @@ import { useWalletCall, WalletCallNote } from './wallet-call.tsx'
 import { type BrowserWallet, proofOf, useWallets } from './wallets.ts'
 import { walletSessionPath } from './wire.ts'
 
-/** A button for each wallet of this browser, to sign in with. */
+/** A sign-in button for each of this browser's wallets. */
 export function WalletButtons(): JSX.Element {
   const wallets = useWallets().filter(wallet => wallet.kind === 'evm' || wallet.canSignIn)
   const { run, ...call } = useWalletCall()
@@ -37,8 +37,8 @@ export function WalletButtons(): JSX.Element {
       ))}
       <WalletCallNote {...call} />
       <p class="quiet">
-        The wallet signs a message that names this site and works once. It moves no money and costs nothing. You see the
-        account of that wallet.
+        The wallet signs a message that names this site and works once. It moves no money and costs nothing. You then see
+        that wallet’s account.
       </p>
     </section>
   )

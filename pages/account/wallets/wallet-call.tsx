@@ -6,8 +6,8 @@ import type { Refused } from '../../kit/wire.ts'
 import { refusalOf } from './untrusted.ts'
 
 /**
- * Waits for a wallet's answer. A wallet may never answer, or after its user gave up waiting or left the page: then the
- * answer counts for nothing.
+ * Waits for a wallet's answer, which may never come. An answer that comes after the user stopped waiting or left the
+ * page is ignored.
  */
 export function useWalletCall() {
   const waitsFor = useSignal<string | null>(null)

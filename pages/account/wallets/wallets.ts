@@ -7,14 +7,14 @@ import { type Challenge, type ChallengeOrder, type WalletProof, walletChallengeP
 
 export type BrowserWallet = EvmWallet | SolanaWallet
 
-/** More than anyone installs: a page of a hostile extension could announce without end. */
+/** More than anyone installs: a hostile extension could announce wallets endlessly. */
 const mostWallets = 20
 
 const found = signal<readonly BrowserWallet[]>([])
 
 const sourceOf = (wallet: BrowserWallet): unknown => (wallet.kind === 'evm' ? wallet.provider : wallet.source)
 
-/** The browser's wallets, as they announce themselves. One that takes another's name hides nothing: both are shown. */
+/** The browser's wallets, as they announce themselves. Wallets with the same name are all shown. */
 export function useWallets(): readonly BrowserWallet[] {
   useEffect(() => {
     const add = (wallet: BrowserWallet) => {

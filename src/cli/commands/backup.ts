@@ -85,7 +85,7 @@ async function tell(ledger: LedgerPlace, file: string, { withSecret, isJson }: T
 
 const restoreUsage = `Usage: farebox restore FILE [--data DIR] [--json]
 
-Restores the ledger of a backup into a folder without one, or into the empty PostgreSQL database that DATABASE_URL names,
+Restores a ledger from a backup into a folder without one, or into the empty PostgreSQL database that DATABASE_URL names,
 and audits it. If FILE.secret is beside FILE, the secret is restored too. Then start the service.
 
   --data DIR  the new folder (${defaultDataFolder}); with a database, the folder for the secret

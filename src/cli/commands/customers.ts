@@ -33,11 +33,10 @@ const usage = `Usage: farebox customers list [--search TEXT] [--suspended] [--so
 
 list shows customers with their balance and what they spent between two days. show prints one customer: spending by model,
 keys, and limits that were hit. create makes a customer without credit or key; \`farebox keys create --account\` makes a key.
-rename changes the name, the e-mail or the note. credit gives credit, and makes no key; it prints an id, and the same credit
-with that \`--id\` is given once, however often it is run. refund returns the whole charge of a request; a second refund of it
-is refused. suspend ends running calls within seconds, at their next renewal, and refuses new ones with 403. resume lets a
+rename changes the name, the e-mail or the note. credit adds credit and prints an id; repeated with that \`--id\`, it adds
+nothing more. refund returns the whole charge of a request, and refuses to do so twice. suspend ends running calls within seconds, at their next renewal, and refuses new ones with 403. resume lets a
 suspended customer call again. limit gives a customer the rate limits of a plan. log prints who did what and why, newest
-first. A customer is named by id, name, e-mail, wallet or key id. Days are UTC.
+first. CUSTOMER is an id, a name, an e-mail, a wallet or a key id. Days are UTC.
 
   --search TEXT  part of a name, an e-mail, a note or an id; a whole wallet address or key id
   --suspended    only suspended customers
@@ -51,7 +50,7 @@ first. A customer is named by id, name, e-mail, wallet or key id. Days are UTC.
   --plan PLAN    ${planNames.join(' or ')}; \`limit\` also takes \`configured\`, the plan of the configuration
   --usd N        credit, for example 5 or 0.25
   --reason TEXT  why, for the log
-  --id ID        of a credit: repeat it with this id if its answer was lost (a new one)
+  --id ID        with credit: the id of the credit to repeat, if its answer was lost (a new id)
   --data DIR     the service's folder (that of farebox.yaml here, or .farebox)
   --json         print JSON`
 

@@ -36,10 +36,10 @@ that became read-only because it did not add up, and allows paid calls again if 
 
   ACCOUNT       show only this account
   --chain       ask the nodes at FAREBOX_EVM_RPC_URL and FAREBOX_SOLANA_RPC_URL, or the local chains of this folder
-  --keep-months N  whole months before this one to leave uncompacted (${monthsKept}; at least ${fewestMonthsKept})
+  --keep-months N  whole months before this one to leave as they are (${monthsKept}; at least ${fewestMonthsKept})
   --archive DIR    where to write the rows of each month (the folder \`archive\` beside the ledger)
   --dry-run        show what would be compacted; change nothing
-  --account ID  the rows of this account only
+  --account ID  only the rows of this account
   --from TIME   from this day or time on, UTC: 2026-11-01 or 2026-11-01T12:00:00Z
   --to TIME     before this day or time
   --data DIR    the service's folder (that of farebox.yaml here, or .farebox)

@@ -35,7 +35,7 @@ work.
   --tools NAMES           tools or sets to serve, separated by commas (FAREBOX_TOOLS): core, wallet, image, video, audio,
                           web; default is all of these; all adds the rarely used tools
   --http                  serve over Streamable HTTP on 127.0.0.1 until stopped; the token for clients is in the file
-                          \`mcp-token\` of the wallet's folder
+                          \`mcp-token\` in the wallet's folder
   --port N                port for --http (${httpPort}); 0 lets the system choose
   --json                  print the address and the token's file as one line of JSON
   --passphrase-file FILE  file with the wallet's passphrase, readable by you only. Not needed with the system keychain or

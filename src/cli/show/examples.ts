@@ -84,7 +84,7 @@ export const examples: Readonly<Record<string, readonly (readonly [line: string,
     ['farebox install', 'List the clients, and which of them are installed here'],
     ['farebox install cursor --service https://api.service.example/api/v1', 'Add farebox to Cursor'],
     ['farebox install claude-code --local .farebox', 'Try it in Claude Code with the test money of `farebox up`'],
-    ['farebox install cursor --uninstall', 'Remove it again'],
+    ['farebox install cursor --uninstall', 'Remove it'],
   ],
   mcp: [
     ['farebox mcp --tools core,image', 'Serve the text and image tools on stdin and stdout'],

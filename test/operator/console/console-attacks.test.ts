@@ -107,7 +107,7 @@ describe('sessions', () => {
     expect([await status(opened.get('/api/me', one)), await status(opened.get('/api/me', other))]).toEqual([401, 200])
     const token = await opened.newToken()
     const ended = await opened.act('/api/sign-out-all', {}, other)
-    expect(await ended.json()).toEqual({ said: 'Ended 1 session, this one included.' })
+    expect(await ended.json()).toEqual({ said: 'Ended 1 session, including this one.' })
     expect(await status(opened.get('/api/me', other))).toBe(401)
     expect(await status(opened.spend(token))).toBe(410)
   })
