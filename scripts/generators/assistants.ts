@@ -22,7 +22,7 @@ const lines = (): string[] => [
     return `| [\`${client.name}\`](${client.docs}) | ${pathsOf(client)} | ${place} | ${key} |`
   }),
   '',
-  `The formats were compared with each client’s documentation on ${formatsChecked}. Some clients have a command or a link of their own, which \`farebox install CLIENT --print\` prints with the paths of this machine:`,
+  `The formats were compared with each client’s documentation on ${formatsChecked}. Some clients have a command or a link of their own, which \`farebox install CLIENT --print\` prints with the paths on this machine:`,
   '',
   '```sh',
   ...assistantClients.flatMap(({ ownCommand }) => (ownCommand ? [ownCommand(example).map(inQuotes).join(' ')] : [])),

@@ -280,7 +280,7 @@ export async function commandsPage(): Promise<string> {
   return [
     '<!-- written by npm run generate -->',
     '# Commands',
-    'Every command with its flags and examples. `farebox help COMMAND` prints the same, and `farebox help COMMAND WORD` only what concerns one word of it.',
+    'Every command with its flags and examples. `farebox help COMMAND` prints the same, and `farebox help COMMAND SUBCOMMAND` only the part about one subcommand.',
     ...helped,
     '',
   ]

@@ -31,12 +31,12 @@ Prints a link to the console of the service that runs on this folder. The link w
 browser that opens it. A session ends after half an hour without use, or after eight hours. From another machine, forward
 the console's port first: \`ssh -L 8405:127.0.0.1:8405 HOST\`.
 
-operators manages named operators, who sign in again without a terminal, with what they add on the console's page
-"Your sign-in". add makes one, role gives another role, reset forgets what the operator signs in with, and remove ends it;
-the last two end the operator's sessions.
+operators manages named operators. With a passkey that they add on the console's page "Your sign-in", they sign in again
+without a terminal. add creates an operator, role changes the role, reset forgets the operator's passkeys, and remove deletes
+the operator; the last two end the operator's sessions.
 
   --as NAME      the operator whom the link signs in (the user of this terminal)
-  --role ROLE    read: look at everything; support: help customers too; owner: everything (owner, or that of the operator)
+  --role ROLE    read: see everything; support: help customers too; owner: everything (owner, or the operator's role)
   --reason TEXT  why, for the log
   --sign-out     end every session, and cancel links that were not opened
   --data DIR     the service's folder (that of farebox.yaml here, or .farebox)
