@@ -5,7 +5,7 @@ import { chargeOutput, receiptOutput } from '#toolkit/output/receipt.ts'
 export default defineResource({
   name: 'receipts',
   title: 'Receipts',
-  description: 'The newest payments of the wallet and charges of services.',
+  description: 'The newest what the wallet paid and what services charged.',
   uri: 'farebox://receipts',
   mimeType: 'application/json',
   needs: ['wallet_receipts'],

@@ -8,7 +8,7 @@ export default defineTool({
   set: 'core',
   title: 'Price of a call',
   description:
-    'Returns the maximum price of one call of a paid tool, and whether the user must approve it; buys nothing. Use it before videos, music and other expensive calls. To compare models, use models_find. Free.',
+    'Returns the maximum price of a call to a paid tool, and whether the user must approve it; buys nothing. Use it before videos, music and other expensive calls. To compare models, use models_find. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
     tool: z.string().min(1).max(64).describe('Name of the paid tool.'),
