@@ -82,7 +82,8 @@ export function AccountPage(): JSX.Element {
         <RefusedNote refused={problem.value} />
         {seen?.state === 'suspended' && (
           <p class="refused">
-            The operator has suspended this account: calls are refused, and keys cannot be created. Contact the operator.
+            The operator has suspended this account: calls are refused, and keys cannot be created. Contact the
+            operator.
           </p>
         )}
         {seen === null && <SignIn />}

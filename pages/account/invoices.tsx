@@ -11,9 +11,7 @@ const pageRows = 12
 export function InvoicesPage(): JSX.Element {
   return (
     <>
-      <p>
-        One invoice for each UTC month. Open one to print it, to save it as PDF, or to download it as CSV.
-      </p>
+      <p>One invoice for each UTC month. Open one to print it, to save it as PDF, or to download it as CSV.</p>
       <List
         name="invoices"
         caption="Invoices"

@@ -149,7 +149,7 @@ function ReceiptSection({ of: { request, receipt } }: { of: RequestView }): JSX.
           <p class="controls">
             <SaveReceipt name={`receipt-${request}.jws`} text={receipt.charge} what="Save the receipt" />
             {receipt.refund !== null && (
-              <SaveReceipt name={`refund-${request}.jws`} text={receipt.refund} what="Save the receipt of the refund" />
+              <SaveReceipt name={`refund-${request}.jws`} text={receipt.refund} what="Save the refund’s receipt" />
             )}
           </p>
           <details>

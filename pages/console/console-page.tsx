@@ -57,7 +57,7 @@ export function ConsolePage(): JSX.Element {
   const seen = me.value
   const { path } = place.value
   const section = sections.find(each => each.path === path)
-  const title = section?.title ?? 'No such page'
+  const title = section?.title ?? 'Page not found'
   const heading = useRef<HTMLHeadingElement>(null)
   const isFirst = useRef(true)
   useEffect(() => {

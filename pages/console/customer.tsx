@@ -133,7 +133,7 @@ function Access({ page: { keys, wallets, limits, acts } }: { page: CustomerPage 
           </li>
         ))}
       </ul>
-      <h2>Limits that were hit in 30 days</h2>
+      <h2>Limits hit in the last 30 days</h2>
       <Table caption="Limits" columns={limitColumns} rows={limits} keyOf={limitKey} empty="None." />
       <h2>What operators did</h2>
       <ActTable acts={acts} />

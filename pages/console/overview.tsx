@@ -18,7 +18,7 @@ const overviewEveryMs = 30_000
 /** The first of this many days, in UTC, today included. */
 const since = (days: number): string => new Date(Date.now() - (days - 1) * dayMs).toISOString().slice(0, 10)
 
-/** Money, use and problems. */
+/** Money, usage and problems. */
 export function OverviewPage(): JSX.Element {
   const days = place.value.query.get('days') ?? '30'
   const overview = useLive(() => question('overview', { from: since(Number(days)) }), days, overviewEveryMs)
@@ -109,7 +109,7 @@ function Shares({ overview: { byDay, byModel, byCustomer } }: { overview: Overvi
             ]}
             rows={byModel}
             keyOf={({ model }) => model}
-            empty="Nothing was charged in these days."
+            empty="Nothing was charged in this period."
           />
         </section>
         <section aria-labelledby="customers-title">
@@ -122,7 +122,7 @@ function Shares({ overview: { byDay, byModel, byCustomer } }: { overview: Overvi
             ]}
             rows={byCustomer}
             keyOf={({ customer }) => customer}
-            empty="Nothing was charged in these days."
+            empty="Nothing was charged in this period."
           />
         </section>
       </div>
@@ -234,7 +234,7 @@ function Times({ live }: { live: LiveFigures }): JSX.Element {
 
 /** Says which processes the figures cover; each has only the requests that it answered. */
 export function processesInWords({ answered, of }: LiveFigures['processes']): string {
-  if (of === 1) return 'For this process only, and only since it started; with several workers, each has its own.'
+  if (of === 1) return 'Only this process, since it started; with several workers, each has its own figures.'
   return answered === of ? `For all ${of} workers.` : `For ${answered} of ${of} workers; the others did not answer.`
 }
 

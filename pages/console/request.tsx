@@ -130,7 +130,7 @@ function Receipt({ receipt: { charge, refund } }: { receipt: SignedReceipt }): J
       <h2 id="receipt-title">Receipt</h2>
       <p class="quiet">The signed token that the customer gets; it can be verified with the service’s public keys.</p>
       <CopyText text={charge} what="the receipt of the charge" />
-      {refund && <CopyText text={refund} what="the receipt of the refund" />}
+      {refund && <CopyText text={refund} what="the refund’s receipt" />}
     </section>
   )
 }

@@ -88,7 +88,7 @@ export function LimitsPage(): JSX.Element {
         keyOf={row => row.subject}
         empty="No caller is blocked."
       />
-      <h2>Limits that were hit in the last day</h2>
+      <h2>Limits hit in the last day</h2>
       <Table
         caption="Limits that were hit"
         columns={[

@@ -43,7 +43,7 @@ export function ChangeSettings({ edits, done }: ChangeSettingsProps): JSX.Elemen
       <ModelTable models={models} change={model => (open.value = { model })} />
       <h2>Limits</h2>
       <p class="controls">
-        The plan of customers that have none of their own: <strong>{plan}</strong>
+        The plan for customers without a plan of their own: <strong>{plan}</strong>
         <button type="button" onClick={() => (open.value = { plan })}>
           Change the plan
         </button>

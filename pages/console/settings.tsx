@@ -28,13 +28,14 @@ function Settings(): JSX.Element {
       </p>
       {edits?.isLoaded === false && (
         <p>
-          The file was edited since the service loaded it. SIGHUP loads it, and so does a change that you make here.
+          The file was edited since the service loaded it. SIGHUP loads the edits, and so does a change that you make
+          here.
         </p>
       )}
-      {waitForRestart.length > 0 && <p>Edited, and taking effect after a restart: {waitForRestart.join(', ')}.</p>}
+      {waitForRestart.length > 0 && <p>Edited; takes effect after a restart: {waitForRestart.join(', ')}.</p>}
       {faults.length > 0 && (
         <Table
-          caption="Faults"
+          caption="Errors"
           columns={[
             { name: 'Line', isNumber: true, show: ({ line, column }) => `${line}:${column}` },
             { name: 'Setting', show: ({ field }) => <code>{field}</code> },

@@ -43,7 +43,7 @@ export async function beginSession(path: string, proof: object, kept: Storage): 
 }
 
 /**
- * Spends the token behind the link's mark; a tab that was reloaded goes on with the session that it has. With
+ * Exchanges the link's token (after `#`) for a session; a reloaded tab continues with the session that it has. With
  * `localStorage`, other tabs of the same page share it.
  */
 export async function openSession(kept: Storage = sessionStorage): Promise<void> {
@@ -59,7 +59,7 @@ export async function openSession(kept: Storage = sessionStorage): Promise<void>
   }
 }
 
-/** Lets the reader prove who they are; false if they did not. */
+/** Lets users prove their identity; false if they did not. */
 let prove: (() => Promise<boolean>) | null = null
 
 export function proveWith(ask: () => Promise<boolean>): void {
@@ -75,7 +75,7 @@ export const postBlob = async (path: string, body: unknown): Promise<Blob> => (a
 export const postJson = async <T>(path: string, body: unknown): Promise<T> =>
   (await (await send('POST', path, body)).json()) as T
 
-/** Does it again after the proof that it needs. Throws `RefusedError` alone. */
+/** Repeats the request after the proof that it needs. Throws only `RefusedError`. */
 async function send(method: 'GET' | 'POST', path: string, body?: unknown): Promise<Response> {
   try {
     return await sendOnce(method, path, body)

@@ -11,7 +11,7 @@ function field(value: string): string {
 export const csvText = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, ...rows].map(row => `${row.map(field).join(',')}\r\n`).join('')
 
-/** Saves a text as a file of the browser's, without asking the server. */
+/** Saves a text as a download, without asking the server. */
 export const saveFile = (name: string, text: string, type = 'text/csv'): void =>
   saveBlob(name, new Blob([text], { type }))
 
@@ -21,6 +21,6 @@ export function saveBlob(name: string, blob: Blob): void {
   link.href = url
   link.download = name
   link.click()
-  // The browser has taken it by the next turn.
+  // By then the browser has started the download.
   setTimeout(() => URL.revokeObjectURL(url), 1_000)
 }

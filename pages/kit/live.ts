@@ -2,18 +2,18 @@ import { type ReadonlySignal, signal } from '@preact/signals'
 import { RefusedError, refusedOf } from './api.ts'
 import type { Refused } from './wire.ts'
 
-/** A value of the server that is read again while the page is seen. */
+/** A value from the server that is refreshed while the page is visible. */
 export interface Live<T> {
   value: ReadonlySignal<T | null>
   /** Why the last read failed; the previous value is kept. */
   problem: ReadonlySignal<Refused | null>
   /** Reads it at once. */
   refresh(): Promise<void>
-  /** Reads it no more. */
+  /** Stops reading it. */
   stop(): void
 }
 
-/** Set when the session is over; then nothing is requested any more. */
+/** Set when the session is over; after that, nothing is requested. */
 export const pageEnd = signal<Refused | null>(null)
 
 /** The server has stopped, or the session is over. */
@@ -31,7 +31,7 @@ export function live<T>(load: () => Promise<T>, everyMs: number): Live<T> {
     const mine = ++newest
     try {
       const read = await load()
-      // A later look has begun with other terms.
+      // A later read has begun with other parameters.
       if (mine !== newest) return
       value.value = read
       problem.value = null

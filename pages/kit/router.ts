@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 
-/** Where the operator is: the path, and what the list there is filtered by. */
+/** The current path, and the filter of the list there. */
 export interface Place {
   path: string
   query: URLSearchParams
@@ -16,7 +16,7 @@ export function go(path: string): void {
   scrollTo(0, 0)
 }
 
-/** Changes the filter of the list without a step in the history; an empty value removes its member. */
+/** Changes the filter of the list without a history entry; an empty value removes the parameter. */
 export function setQuery(change: Readonly<Record<string, string>>): void {
   const { path, query } = place.value
   const next = new URLSearchParams(query)
@@ -25,7 +25,7 @@ export function setQuery(change: Readonly<Record<string, string>>): void {
   place.value = here()
 }
 
-/** From now on, links within the page are followed without the server. */
+/** From now on, links within the page do not load it again. */
 export function followLinks(): void {
   addEventListener('popstate', () => {
     place.value = here()

@@ -16,16 +16,16 @@ interface TableProps<Row> {
   columns: readonly Column<Row>[]
   rows: readonly Row[]
   keyOf(row: Row): string
-  /** Shown in the place of rows. */
+  /** Shown if there are no rows. */
   empty: string
   /** How many rows are shown before a button is pressed; all by default. */
   first?: number
 }
 
-/** Where a row has nothing to show; the card of a narrow screen leaves it out. */
+/** Marks an empty cell; the card on a narrow screen leaves it out. */
 export const nothing = '–'
 
-/** A table, on a narrow screen a card for each row. */
+/** A table; on a narrow screen, a card for each row. */
 export function Table<Row>({ rows, empty, first = rows.length, ...shown }: TableProps<Row>): JSX.Element {
   const isWhole = useSignal(false)
   if (rows.length === 0) return <p class="quiet">{empty}</p>
@@ -81,7 +81,7 @@ function Rows<Row>({ caption, columns, rows, keyOf }: Omit<TableProps<Row>, 'emp
   )
 }
 
-/** The columns that have a text, as a file. */
+/** Saves the columns that have a text as a CSV file. */
 export function saveTable<Row>(name: string, columns: readonly Column<Row>[], rows: readonly Row[]): void {
   const told = columns.flatMap(({ name: head, text }) => (text ? [{ head, text }] : []))
   const lines = rows.map(row => told.map(({ text }) => text(row)))

@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 
-/** A sentence of the server, with text between backticks shown as code. */
+/** A sentence from the server, with text between backticks shown as code. */
 export function Words({ text }: { text: string }): JSX.Element {
   const parts = text.split('`')
-  // A single backtick is one of the text's own.
+  // A backtick without a partner belongs to the text.
   if (parts.length % 2 === 0) return <>{text}</>
   return <>{parts.map((part, index) => (index % 2 === 0 ? part : <code key={index}>{part}</code>))}</>
 }

@@ -5,7 +5,7 @@ export const apiPath = '/api/'
 /** Uses the one-time link: takes `{ token }` and returns a `Session`. */
 export const sessionPath = '/api/session'
 
-/** The header with the secret that the page keeps to itself; the cookie alone opens nothing. */
+/** The header with the secret that only the page knows; the cookie alone is not enough. */
 export const pageKeyHeader = 'farebox-page-key'
 
 export interface Session {

@@ -127,7 +127,7 @@ function AskedFiles({ approval, files }: { approval: string; files: readonly Ask
   )
 }
 
-/** The image itself, where the bytes that were asked about are still on this machine. */
+/** The image itself, if the file has not changed since the request. */
 function AskedImage({ file, path }: { file: AskedFileView; path: string }): JSX.Element {
   const url = useSignal<string | null>(null)
   const why = useSignal<string | null>(null)

@@ -85,8 +85,8 @@ function AddressCard({ wallet, data, address, seen, isRead }: AddressProps): JSX
         ) : (
           <>
             <p>
-              Send {usd(wallet.smallestTopUp)} or more in USDC on {address.chain}, from another wallet or by a
-              withdrawal from an exchange. Choose this network there: other tokens and networks are lost.
+              Send {usd(wallet.smallestTopUp)} or more in USDC on {address.chain}, from another wallet or an exchange.
+              Choose this network there: tokens sent on another network are lost.
             </p>
             {address.qr && (
               <svg
@@ -100,7 +100,7 @@ function AddressCard({ wallet, data, address, seen, isRead }: AddressProps): JSX
             )}
             {seen?.onRamp && (
               <p>
-                The service proposes to buy USDC at{' '}
+                The service suggests buying USDC at{' '}
                 <a href={seen.onRamp.url} target="_blank" rel="noopener noreferrer">
                   {seen.onRamp.host}
                 </a>

@@ -59,7 +59,7 @@ export function SendBack({ wallet, from, data }: Props): JSX.Element {
             <input type="text" name="amount" autocomplete="off" required />
           </label>
           <details>
-            <summary>Who settles it</summary>
+            <summary>Who settles the transfer</summary>
             <label>
               Facilitator: a URL; empty for the default
               <input type="url" name="facilitator" autocomplete="off" placeholder="https://" />

@@ -28,7 +28,7 @@ export function SpendingReport({ data }: { data: WalletData }): JSX.Element {
             ))}
           </select>
         </label>
-        <span class="quiet">Days are UTC days.</span>
+        <span class="quiet">Days are UTC.</span>
       </p>
       <RefusedNote refused={data.spending.problem.value} />
       {spending ? <Report spending={spending} /> : <p class="quiet">Reading the receipts…</p>}
@@ -47,14 +47,14 @@ const dayColumns: readonly Column<Day>[] = [
 function Report({ spending }: { spending: Spending }): JSX.Element {
   const { byDay, byModel, byTool, total, paid, charges, unknown, isPartial } = spending
   const used = byDay.filter(({ spent, paid }) => spent !== '0' || paid !== '0').toReversed()
-  if (used.length === 0 && unknown === 0) return <p class="quiet">Nothing was charged or paid in these days.</p>
+  if (used.length === 0 && unknown === 0) return <p class="quiet">Nothing was charged or paid in this period.</p>
   return (
     <>
       <p>
         <strong>{usd(total)}</strong> charged in {count(charges)} {charges === 1 ? 'call' : 'calls'}, less refunds.{' '}
-        <strong>{usd(paid)}</strong> paid to the service as credit.
+        <strong>{usd(paid)}</strong> paid to the service for credit.
         {unknown > 0 && ` ${count(unknown)} more have no known amount, and are not included.`}
-        {isPartial && ' Older charges of these days are no longer kept.'}
+        {isPartial && ' The oldest charges of this period are no longer kept.'}
       </p>
       <DayChart bars={byDay.map(({ day, spent }) => ({ name: day, amount: spent }))} label="Charged each UTC day" />
       <details>
@@ -69,7 +69,7 @@ function Report({ spending }: { spending: Spending }): JSX.Element {
           columns={dayColumns}
           rows={used}
           keyOf={({ day }) => day}
-          empty="Nothing was charged or paid in these days."
+          empty="Nothing was charged or paid in this period."
         />
       </details>
       <div class="halves">
@@ -104,7 +104,7 @@ function SpentOnTable({ name, rows }: { name: 'Model' | 'Tool'; rows: readonly S
         rows={rows}
         first={10}
         keyOf={row => row.name}
-        empty="Nothing was charged in these days."
+        empty="Nothing was charged in this period."
       />
       {rows.length > 0 && (
         <p class="controls">

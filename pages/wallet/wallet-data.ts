@@ -12,7 +12,7 @@ import {
   type WalletState,
 } from './wire.ts'
 
-/** How often each is read while the page is seen: a journal is at hand, a chain and a service are asked. */
+/** How often each is read while the page is visible. The journal is local; balances need a chain and the service. */
 const everyMs = { wallet: 2_000, holdings: 20_000, spending: 10_000, receipts: 10_000 }
 
 /** All that the page shows, read from its server. */

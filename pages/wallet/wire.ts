@@ -3,25 +3,25 @@
  * and days are UTC. It imports nothing, so that the page needs no types of Node.
  */
 
-/** The wallet as its journal and its files have it. It is read again every few seconds. */
+/** The wallet's state from its journal and files. It is read again every few seconds. */
 export interface WalletState {
   atMs: number
   service: string
   folder: string
-  /** The service and its money are of this machine. */
+  /** The service runs on this machine and takes test money. */
   isLocal: boolean
   addresses: readonly WalletAddress[]
   smallestTopUp: string
   isDryRun: boolean
   stop: StopState
   caps: readonly CapState[]
-  /** The least that the caps of a day and in total leave. */
+  /** What the daily and total caps leave, whichever is less. */
   left: string
-  /** When the oldest payment stops counting against the cap of 24 hours; null where nothing was paid. */
+  /** When the oldest payment stops counting against the 24-hour cap; null if nothing was paid. */
   moreFromMs: number | null
   refill: RefillState | null
   payees: readonly { chain: string; payTo: string }[]
-  /** Problems that need the owner, a sentence each with the command that fixes it. */
+  /** Problems that need the owner: one sentence each, with the command that fixes it. */
   attention: readonly string[]
   approvals: readonly PendingApproval[]
   /** Whether lifting the stop requires the wallet's passphrase. */
@@ -107,7 +107,7 @@ export interface HoldingsView {
 export interface HeldView extends SeenView {
   address: string
   chain: string
-  /** Where the service proposes to buy USDC. */
+  /** Where the service suggests buying USDC. */
   onRamp: { url: string; host: string } | null
 }
 
@@ -124,12 +124,12 @@ export const spendingDays = [7, 30, 90, 365] as const
 export interface Spending {
   days: number
   total: string
-  /** Payments that were confirmed in these days. */
+  /** Payments that were confirmed in this period. */
   paid: string
   charges: number
-  /** Charges of an unknown amount, which are in no sum. */
+  /** Charges of an unknown amount, which no sum includes. */
   unknown: number
-  /** Older rows of these days were deleted, or there are more than are read at once. */
+  /** Some rows of this period were deleted, or there are more than are read at once. */
   isPartial: boolean
   /** Every day, the oldest first, those without a charge too. */
   byDay: readonly { day: string; spent: string; paid: string }[]

@@ -17,17 +17,17 @@ import { proveWallet, walletChallenge } from './wallets/wallet-sign-in.ts'
 
 /** A form is a few fields; a signed payment of a wallet is some kilobytes. */
 const bodyBytes = 32_768
-/** Wrong keys, and sessions that are none, from one address before it has to wait: a user mistypes a few. */
+/** Wrong keys and unknown sessions from one address before it has to wait: a user mistypes a few. */
 const wrongTries = { most: 20, inMs: minuteMs, subjects: 50_000 }
-/** Sign-ins of one account: each writes rows that stay for the session's time. */
+/** Sign-ins of one account: each writes rows that stay as long as the session. */
 const signIns = { most: 20, inMs: minuteMs, subjects: 10_000 }
 /** Requests of one account: a page asks for about six at once, and each reads the ledger. */
 const requests = { most: 300, inMs: minuteMs, subjects: 10_000 }
 
-/** Proves who signs in by the body of a request; null if it proves nothing. */
+/** Identifies who signs in by the body of a request; null if it proves nothing. */
 export type Proof = (body: object, context: RouteContext) => Promise<Principal | null>
 
-/** The ways to sign in, by the path of each. */
+/** The ways to sign in, by path. */
 const proofs: Readonly<Record<string, Proof>> = {
   [keySessionPath]: async (body, { sessions }) => {
     const { key } = body as { key?: unknown }
@@ -37,8 +37,8 @@ const proofs: Readonly<Record<string, Proof>> = {
 }
 
 /**
- * Answers requests at `/account`: the page, and the API behind it. A request counts only with the session's cookie and the
- * page's key, because browsers send a cookie to every port of a host; what operators have counts nothing here.
+ * Answers requests at `/account`: the page, and the API behind it. A request needs both the session's cookie and the
+ * page's key, because browsers send a cookie to every port of a host. Operators' sessions are not accepted here.
  */
 export class AccountDoor {
   readonly #routes: AccountRoutes
@@ -62,15 +62,15 @@ export class AccountDoor {
       if (error instanceof PageRefusal) return refusedBy(error)
       if (error instanceof ServiceError) return refused(error.status, ...sentencesOf(error))
       const away = awayReason(error)
-      this.#context.log.error({ err: error }, 'A request of the account’s page failed.')
+      this.#context.log.error({ err: error }, 'A request from the customers’ page failed.')
       return away
         ? refused(503, 'The service’s ledger does not answer.', 'Try again in a moment.')
-        : refused(500, 'The service could not do this.', 'Try again; its operator finds the reason in its log.')
+        : refused(500, 'The service failed.', 'Try again. Its operator can find the reason in its log.')
     }
   }
 
   async #answer(request: Request, address: string): Promise<Response> {
-    // A name whose DNS points here is another origin to a browser, and not ours.
+    // To a browser, a foreign name whose DNS points here is another origin.
     if (request.headers.get('host') !== new URL(this.#origin).host)
       return refused(403, `This page is at ${this.#origin}${accountPath}.`, 'A proxy must pass the Host header on.')
     const { pathname } = new URL(request.url)
@@ -84,7 +84,7 @@ export class AccountDoor {
     const wrongWait = this.#wrong.waitSeconds(address, this.#now())
     const isChallenge = name === `POST ${walletChallengePath}`
     const session = isChallenge ? null : await this.#sessionOf(request, address)
-    // Others behind the same address stay signed in, however often one of them guesses.
+    // Guesses from an address do not sign out others behind it.
     if (session && !proof) return this.#run(name, body, session)
     if (wrongWait > 0) return mustWait(wrongWait, 'Too many wrong sign-ins came from this address.')
     if (isChallenge) return sendJson(200, await walletChallenge(body, this.#context))
@@ -96,27 +96,27 @@ export class AccountDoor {
     const { account } = session.principal
     noteAccount(account)
     const wait = this.#requests.waitSeconds(account, this.#now())
-    if (wait > 0) return mustWait(wait, 'This page asked for too much.')
+    if (wait > 0) return mustWait(wait, 'This account sent too many requests.')
     this.#requests.count(account, this.#now())
     const route = Object.hasOwn(this.#routes, name) ? this.#routes[name] : undefined
     if (!route) return refused(404, `There is no ${name}.`, 'Reload the page.')
     if (route.isForAccount && !seesAccount(session.principal))
-      return refused(403, 'An INFERENCE key sees only what it did itself.', 'Sign in with an ADMIN key or a wallet.')
+      return refused(403, 'An INFERENCE key can see only its own requests.', 'Sign in with an ADMIN key or a wallet.')
     const answered = await route.run({ body, session }, this.#context)
     return answered instanceof Response ? guarded(answered) : sendJson(200, answered)
   }
 
   async #sendFile(request: Request, pathname: string): Promise<Response> {
-    if (request.method !== 'GET') return refused(405, 'A page is only read.', 'Use GET.')
+    if (request.method !== 'GET') return refused(405, 'Pages can only be read.', 'Use GET.')
     this.#files ??= await accountFiles()
-    // The page's own paths are read by its script, so a reload of one of them gets the page.
+    // The script handles the page's paths, so reloading one of them returns the page.
     const file = this.#files[pathname] ?? (/\.\w+$/.test(pathname) ? undefined : this.#files[accountPath])
     return file
       ? sendText(200, file.type, file.text)
       : refused(404, 'There is no such page.', `Open ${this.#origin}${accountPath}.`)
   }
 
-  /** Secrets of no session count as a wrong try, so that guessing them is no cheaper than guessing a key. */
+  /** An unknown session counts as a failed attempt, so that guessing one is no cheaper than guessing a key. */
   async #sessionOf(request: Request, address: string): Promise<AccountSession | null> {
     const secrets = { cookie: cookieOf(request, this.#cookieName), key: request.headers.get(pageKeyHeader) ?? '' }
     if (!secrets.cookie || !secrets.key) return null
@@ -135,16 +135,16 @@ export class AccountDoor {
     })
     if (!principal) {
       this.#wrong.count(address, this.#now())
-      return refused(401, 'This is no key of this service, or it was revoked or has expired.', 'Try another one.')
+      return refused(401, 'This key is unknown to this service, revoked or expired.', 'Try another key.')
     }
     const wait = this.#signIns.waitSeconds(principal.account, this.#now())
-    if (wait > 0) return mustWait(wait, 'This account signed in too often.')
+    if (wait > 0) return mustWait(wait, 'Too many sign-ins to this account.')
     this.#signIns.count(principal.account, this.#now())
     const { sessions } = this.#context
     if (former) await sessions.end(former)
     const { cookie, key } = await sessions.begin(principal)
     const response = sendJson(200, { key } satisfies Session)
-    // `__Host-` demands the path of the whole host; over plain HTTP the API need not see the cookie.
+    // A `__Host-` cookie requires the path `/`. Over plain HTTP, the API need not see the cookie.
     const scope = this.#isSecure ? 'Path=/; Secure' : `Path=${accountPath}`
     response.headers.set('set-cookie', `${this.#cookieName}=${cookie}; HttpOnly; SameSite=Strict; ${scope}`)
     return response
@@ -169,7 +169,7 @@ async function accountFiles(): Promise<PageFiles> {
   return pageFiles({
     ...(await import('./page.generated.ts')),
     title: 'Your account',
-    noScript: 'The API answers the same: <a href="/docs">/docs</a> lists its operations.',
+    noScript: 'The API returns the same data: <a href="/docs">/docs</a> lists its operations.',
     icon: '<path d="M4 12V7m4 5V4m4 8V9" stroke="#fff" stroke-width="2"/>',
     path: accountPath,
   })
@@ -190,9 +190,9 @@ function mustWait(seconds: number, happened: string): Response {
   return answer
 }
 
-/** An error of the API in the page's words. */
+/** An error of the API, as the page shows it. */
 function sentencesOf({ body }: ServiceError): [happened: string, next: string] {
   const { error, issues = [] } = body as { error?: unknown; issues?: { path?: unknown[]; message?: unknown }[] }
   const said = issues.map(({ path = [], message }) => `${path.join('.')}: ${message}`).join('; ')
-  return [`${said || error || 'The service refused this'}`.replace(/[.]?$/, '.'), 'Change it, then try again.']
+  return [`${said || error || 'The service refused the request'}`.replace(/[.]?$/, '.'), 'Change it, then try again.']
 }

@@ -8,12 +8,12 @@ interface Opened {
   close(): Promise<void>
 }
 
-/** The customers' page of a running service. Its code is loaded with the first request, because most starts serve none. */
+/** The customers' page of a running service. Its code is loaded with the first request, because it may never come. */
 export class AccountPage {
   readonly #open: () => Promise<Opened>
   #opened: Opened | null = null
 
-  /** `database` as it is configured; without it, questions are answered on this thread. */
+  /** `database` is the configured address; without it, queries run on this thread. */
   constructor(parts: AccountParts, database: string | undefined) {
     this.#open = onceLoaded(async () => {
       const [{ AccountDoor }, { AccountSessions }, { accountRoutes }, { ask, close }] = await Promise.all([

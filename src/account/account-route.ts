@@ -38,13 +38,13 @@ export interface AccountParts {
 }
 
 interface PaymentDrafts {
-  /** Returns the payment that a wallet of this network signs, base64; null where a wallet composes it itself. */
+  /** Returns the payment for a wallet on this network to sign, base64; null if wallets write it themselves. */
   draft?(order: { network: string; payer: string; amount: MicroUsd }): Promise<string | null>
 }
 
 export interface RouteContext extends AccountParts {
   sessions: AccountSessions
-  /** Reads the ledger beside requests, so that no page delays a paid call. */
+  /** Reads the ledger without delaying paid calls. */
   ask: Ask
   /** Verifies the messages that wallets sign for this page. */
   walletSignIn: Pick<WalletSignIn, 'signIn'>
@@ -59,7 +59,7 @@ interface Asked {
 export interface AccountRoute {
   /** Only for a wallet or an ADMIN key, which see the whole account. */
   isForAccount?: true
-  /** Returns what is sent as JSON, or a whole response. Throws `PageRefusal`, or an error of the API. */
+  /** Returns a value to send as JSON, or a complete response. Throws `PageRefusal`, or an error of the API. */
   run(asked: Asked, context: RouteContext): Promise<unknown>
 }
 

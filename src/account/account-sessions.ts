@@ -9,11 +9,11 @@ import { type KeyPrincipal, type Principal, subjectOf, type WalletPrincipal } fr
 import { WalletAccounts, walletAccountId } from '#ledger/accounts/wallet-accounts.ts'
 import type { Store } from '#ledger/store/store.ts'
 
-/** How a customer signed in: by an API key, or by a wallet that proved itself. */
+/** How a customer signed in: with an API key, or with a wallet that signed. */
 type SignedInBy = { kind: 'key'; key: string } | { kind: 'wallet'; wallet: string }
 
 export interface AccountSession extends SessionMark {
-  /** As its key or wallet is at this moment. */
+  /** The current state of its key or wallet. */
   principal: Principal
   /** The key that signed in; null for a wallet. */
   key: ApiKeyRecord | null
@@ -26,15 +26,15 @@ interface SessionParts {
   keys: Pick<ApiKeys, 'find' | 'keptOne'>
 }
 
-/** A page that is hidden asks for nothing; its session ends after this. */
+/** A hidden page requests nothing, so its session ends after this time. */
 export const idleMs = 30 * minuteMs
-/** However busy it is: a forgotten one ends with the day. */
+/** A session ends after this time even if it is in use. */
 export const sessionMs = 12 * hourMs
 const useMs = 5 * minuteMs
 
 /**
- * Sessions of customers. What one may do is read again with each request, so that it ends with its key, and a wallet that
- * gets its account meanwhile sees it.
+ * Customers' sessions. Each request reads the session's rights again, so that it ends with its key, and a wallet that
+ * gets an account meanwhile sees it.
  */
 export class AccountSessions {
   readonly #parts: SessionParts
@@ -49,14 +49,14 @@ export class AccountSessions {
     this.#plans = new CustomerPlans(parts.store)
   }
 
-  /** Whose key this is; null if it is none that counts. The key itself is kept nowhere. */
+  /** Returns the key's owner; null if the key is not valid. The key itself is not stored. */
   async ofKey(secret: string): Promise<KeyPrincipal | null> {
     const found = await this.#parts.keys.find(secret)
     const key = found && (await this.#currentKey(found.id))
     return key && this.#keyPrincipal(key)
   }
 
-  /** Begins a session for a caller that has just proved itself. */
+  /** Begins a session for a caller that has just been identified. */
   begin(principal: Principal): Promise<SessionSecrets> {
     return this.#sessions.begin(subjectOf(principal), groupOf(principal))
   }
@@ -72,7 +72,7 @@ export class AccountSessions {
     return key && { hash, untilMs, key, principal: await this.#keyPrincipal(key) }
   }
 
-  /** What a wallet that has proved itself may see; it need not have an account yet. */
+  /** The principal of a wallet that has signed; it need not have an account yet. */
   async ofWallet(wallet: string): Promise<WalletPrincipal> {
     const known = await this.#wallets.find(wallet)
     const account = known ?? walletAccountId(wallet)
@@ -83,7 +83,7 @@ export class AccountSessions {
     return this.#sessions.end(session)
   }
 
-  /** Ends all sessions of the account, or those of its own key for one that does not see the account. */
+  /** Ends all sessions of the account; an INFERENCE key ends only its own. */
   endAll({ principal }: AccountSession): Promise<number> {
     return this.#sessions.endGroup(seesAccount(principal) ? accountGroup(principal) : groupOf(principal))
   }
@@ -106,7 +106,7 @@ export class AccountSessions {
   }
 }
 
-/** A wallet and an ADMIN key see the whole account and manage its keys; another key sees what itself did. */
+/** A wallet and an ADMIN key see the whole account and manage its keys; an INFERENCE key sees its own requests. */
 export const seesAccount = (principal: Principal): boolean => principal.kind === 'wallet' || principal.role === 'ADMIN'
 
 function signedInBy(subject: string): SignedInBy {

@@ -16,10 +16,10 @@ import type { AccountRoutes, RouteContext } from './account-route.ts'
 import { type AccountSession, seesAccount } from './account-sessions.ts'
 import type { Scope } from './questions/sums.ts'
 
-/** PostgreSQL stores neither, so a filter with one would fail there instead of finding nothing. */
+/** PostgreSQL stores neither NUL nor unpaired surrogates: a filter with one would fail instead of finding nothing. */
 const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
 
-const Term = z.string().min(1).max(200).refine(isStorable, 'text without NUL or half characters')
+const Term = z.string().min(1).max(200).refine(isStorable, 'text without NUL or unpaired surrogates')
 const Day = z.string().refine(text => dayOfText(text) !== null, 'a day such as 2026-11-01')
 const Month = z.string().regex(/^2\d{3}-(0[1-9]|1[0-2])$/, 'a month such as 2026-11')
 
@@ -35,7 +35,7 @@ const RequestInput = z.strictObject({ request: Term })
 const InvoicesInput = z.strictObject({ after: Month.optional() })
 const InvoiceInput = z.strictObject({ month: Month })
 
-/** Parses a body, which the page or a script sent. Throws 400 that names each wrong member. */
+/** Parses the body of a request. Throws a 400 that names each invalid member. */
 export function inputOf<Input>(schema: z.ZodType<Input>, body: object): Input {
   const parsed = schema.safeParse(body)
   if (parsed.success) return parsed.data
@@ -51,7 +51,7 @@ export const scopeOf = ({ principal }: AccountSession): Scope => ({
   key: principal.kind === 'key' && !seesAccount(principal) ? principal.keyId : null,
 })
 
-/** What was spent, on what, and what is left. */
+/** Balances, spend, requests, limits and invoices. */
 export const figureRoutes: AccountRoutes = {
   'POST /account/api/balance': { run: ({ session }, context) => balance(session, context) },
   'POST /account/api/spend': {
@@ -95,8 +95,7 @@ async function balance(session: AccountSession, { store, funding, ask }: RouteCo
 async function request(id: string, session: AccountSession, { ask, receipts }: RouteContext): Promise<RequestView> {
   const scope = scopeOf(session)
   const found = await ask('request', { scope, request: id })
-  if (!found)
-    throw new PageRefusal(404, 'This request is not in the ledger, or not yours.', 'Copy the id from the list.')
+  if (!found) throw new PageRefusal(404, 'No request of yours has this id.', 'Copy the id from the list.')
   const receipt = await receipts.of(scope.account, id).catch(error => {
     if (error instanceof ServiceError && error.status === 404) return null
     throw error
@@ -128,7 +127,7 @@ async function limits(session: AccountSession, context: RouteContext): Promise<L
   }
 }
 
-/** A handful of rows by their id: cheaper here than on another thread. */
+/** A few rows by their id are cheaper to read here than on another thread. */
 async function keyNames({ store }: RouteContext, account: string, ids: readonly string[]) {
   if (ids.length === 0) return new Map<string, string>()
   const rows = await store.read
@@ -146,7 +145,7 @@ async function invoice(
   { ask, page, settings }: RouteContext,
 ): Promise<InvoiceView> {
   const found = await ask('invoice', { account: principal.account, month })
-  if (!found) throw new PageRefusal(404, `There is no invoice for ${month}.`, 'Choose a month of the list.')
+  if (!found) throw new PageRefusal(404, `There is no invoice for ${month}.`, 'Choose a month from the list.')
   const seller = (page.seller ?? settings.publicUrl).split('\n').map(line => line.trim())
   return { ...found, seller: seller.filter(line => line !== '') }
 }

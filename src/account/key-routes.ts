@@ -10,12 +10,12 @@ const KeysInput = z.strictObject({
   state: z.enum(['active', 'ended']).default('active'),
   after: z
     .string()
-    .regex(/^[\w-]{1,100}$/, '`next` of the page before')
+    .regex(/^[\w-]{1,100}$/, '`next` of the previous page')
     .optional(),
 })
 const RevokeInput = z.strictObject({ id: z.string().min(1).max(100) })
 
-/** The keys of the account, and the same acts on them as `/api_keys` of the API. */
+/** The keys of the account, with the same actions as `/api_keys` of the API. */
 export const keyRoutes: AccountRoutes = {
   'POST /account/api/keys': {
     isForAccount: true,
@@ -27,7 +27,7 @@ export const keyRoutes: AccountRoutes = {
     async run({ body, session: { principal } }, context): Promise<NewKey> {
       const order = inputOf(CreateKeyRequest, body)
       if (await context.funding.isSuspended(principal.account))
-        throw new PageRefusal(403, 'The operator has suspended this account.', 'Ask the operator.')
+        throw new PageRefusal(403, 'The operator has suspended this account.', 'Contact the operator.')
       if (principal.kind === 'wallet' && principal.isNew)
         throw new PageRefusal(409, 'This wallet has no account yet.', 'Top up first; that opens one.')
       const { id, secret } = await createKeyFor(context, principal, order)
@@ -38,7 +38,7 @@ export const keyRoutes: AccountRoutes = {
     isForAccount: true,
     async run({ body, session: { principal } }, context): Promise<Told> {
       await revokeKeyFor(context, principal, inputOf(RevokeInput, body).id)
-      return { said: 'The key is revoked: calls with it are refused from now on.' }
+      return { said: 'The key is revoked. Calls with it are now refused.' }
     },
   },
 }

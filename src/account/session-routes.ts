@@ -2,7 +2,7 @@ import type { Me, Told } from '#pages/account/wire.ts'
 import type { AccountRoutes, RouteContext } from './account-route.ts'
 import { type AccountSession, seesAccount } from './account-sessions.ts'
 
-/** The customer's own session, and those of the account. */
+/** Who is signed in, and ending one session or all of them. */
 export const sessionRoutes: AccountRoutes = {
   'GET /account/api/me': { run: ({ session }, context) => me(session, context) },
   'POST /account/api/sign-out': {
@@ -14,7 +14,7 @@ export const sessionRoutes: AccountRoutes = {
   'POST /account/api/sign-out-all': {
     async run({ session }, { sessions }): Promise<Told> {
       const ended = await sessions.endAll(session)
-      return { said: `Ended ${ended} ${ended === 1 ? 'session' : 'sessions'}, this one included.` }
+      return { said: `Ended ${ended} ${ended === 1 ? 'session' : 'sessions'}, including this one.` }
     },
   },
 }

@@ -117,7 +117,7 @@ describe('sessions', () => {
     expect(await status(opened.act('sign-out', {}, one))).toBe(200)
     expect([await status(opened.get(me, one)), await status(opened.get(me, two))]).toEqual([401, 200])
     const ended = await opened.act('sign-out-all', {}, two)
-    expect(await ended.json()).toEqual({ said: 'Ended 2 sessions, this one included.' })
+    expect(await ended.json()).toEqual({ said: 'Ended 2 sessions, including this one.' })
     for (const each of [two, three]) expect(await status(opened.get(me, each))).toBe(401)
     expect(await status(opened.get(me, stranger))).toBe(200)
   })

@@ -122,7 +122,7 @@ test('B3: a signature of another wallet, on either chain, begins no session', as
     [one, two, 'solana'],
   ] as const) {
     const proof = { ...proofOf(of, kind), signature: proofOf(by, kind).signature }
-    expect(await happened(await opened.post(sessionPath, proof))).toEqual([401, expect.stringMatching(/not of the/)])
+    expect(await happened(await opened.post(sessionPath, proof))).toEqual([401, expect.stringMatching(/not from the/)])
   }
   expect((await opened.post(sessionPath, proofOf(one, 'solana'))).status).toBe(200)
 })

@@ -68,7 +68,7 @@ withChromium('signing in by a wallet in a browser', browser => {
       const override = (method: string) => (method === 'personal_sign' && isRefused ? refusal : undefined)
       const { view } = await visitWith({ evm: { account, override } })
       await press(view, /Test Wallet/)
-      await told(view, /You refused this in the wallet/)
+      await told(view, /You rejected the request in the wallet/)
       await expectNoFinding(view, 'refused')
       isRefused = false
       await press(view, /Test Wallet/)
@@ -80,7 +80,7 @@ withChromium('signing in by a wallet in a browser', browser => {
       const override = (method: string) => (/eth_.*ccounts/.test(method) ? { value: [other.address] } : undefined)
       const { view } = await visitWith({ evm: { account, override } })
       await press(view, /Test Wallet/)
-      await told(view, /The signature is not of the account that the wallet named/)
+      await told(view, /The signature is not from the account that the wallet named/)
       expect(await view.locator('.who').count()).toBe(0)
     }, 60_000)
 
@@ -128,7 +128,7 @@ withChromium('signing in by a wallet in a browser', browser => {
         const override = (asked: string) => (asked === method ? { value } : undefined)
         const { view, complaints } = await visitWith({ evm: { account: newAccount(), override } })
         await press(view, /Test Wallet/)
-        await told(view, /The wallet returned no usable (account|signature)/)
+        await told(view, /The wallet returned an invalid (account|signature)/)
         expect(complaints).toEqual([])
       },
       60_000,

@@ -117,7 +117,7 @@ withChromium('paying from a wallet in a browser', browser => {
       await told(view, /^Pay /)
       if (wallets.evm) wallets.evm.chain = 10
       await press(view, /Sign and pay/)
-      await told(view, /The wallet changed to another chain/)
+      await told(view, /The wallet switched away from/)
       expect(calls.filter(({ method }) => method === 'eth_signTypedData_v4')).toEqual([])
     }, 60_000)
 
@@ -129,7 +129,7 @@ withChromium('paying from a wallet in a browser', browser => {
       await signInByKey(view, world)
       await choose(view)
       await press(view, /Sign and pay/)
-      await told(view, /You refused this in the wallet/)
+      await told(view, /You rejected the request in the wallet/)
       expect(await world.evm.transfersTo(world.evmPayee)).toEqual([])
     }, 60_000)
 
@@ -152,7 +152,7 @@ withChromium('paying from a wallet in a browser', browser => {
       await signInByKey(view, world)
       await choose(view)
       await press(view, /Sign and pay/)
-      await told(view, /The wallet holds too little USDC on this network. Nothing was taken./)
+      await told(view, /The wallet holds too little USDC on this network. No money moved./)
       await expectNoFinding(view, 'refused')
       await view.getByRole('button', { name: 'Top up from a wallet' }).waitFor()
       expect(await view.evaluate('sessionStorage.length')).toBe(0)
@@ -169,7 +169,7 @@ withChromium('paying from a wallet in a browser', browser => {
         wallets.evm.account = other
       }
       await press(view, /Sign and pay/)
-      await told(view, /The signature is not of the account that pays/)
+      await told(view, /The signature is not from the account that pays/)
       expect(await world.evm.transfersTo(world.evmPayee)).toEqual([])
     }, 60_000)
   })
@@ -177,7 +177,7 @@ withChromium('paying from a wallet in a browser', browser => {
   describe('what a Solana wallet returns', () => {
     const guard = decodeBase58('L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95', 32) ?? Buffer.of()
     test.each<[what: string, changed: (bytes: Buffer) => Buffer, words: RegExp]>([
-      ['no signature', bytes => bytes, /The wallet returned no usable signature/],
+      ['no signature', bytes => bytes, /The wallet returned an invalid signature/],
       [
         'another amount',
         bytes => {
@@ -311,7 +311,7 @@ withChromium('paying from a wallet in a browser', browser => {
       await signOut()
       await signInByKey(view, world)
       await topUp()
-      await told(view, 'Unfinished payment of another sign-in')
+      await told(view, 'Unfinished payment from another account')
       await expectNoFinding(view, 'unfinished payment')
       expect(await view.locator('main').innerText()).not.toMatch(/5\.00|0x/)
       expect(await view.locator('main').getByRole('button').count()).toBe(0)
@@ -341,12 +341,12 @@ withChromium('paying from a wallet in a browser', browser => {
       [
         'failed before it took anything',
         ...([500, { error: 'X402_TOP_UP_FAILED', details: { retry: 'same-payload' } }] as const),
-        ...(['The service has not taken the payment yet.', false] as const),
+        ...(['The service has not submitted the payment yet.', false] as const),
       ],
       ['failed at an unknown moment', 500, { error: 'X402_TOP_UP_FAILED' }, 'It is not known whether', true],
       ['away', 503, { error: 'X402_TOP_UP_UNAVAILABLE' }, 'It is not known whether', true],
       ['a proxy’s', 400, { error: 'Bad Request' }, 'It is not known whether', true],
-      ['too often', 429, { error: 'RATE_LIMIT_EXCEEDED' }, 'it did not look at the payment yet', false],
+      ['too often', 429, { error: 'RATE_LIMIT_EXCEEDED' }, 'the service has not looked at the payment yet', false],
     ])(
       'B8: an answer that is no outcome leaves the payment open, in its own words: %s',
       async (_what, status, body, words, wasSent) => {

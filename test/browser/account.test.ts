@@ -208,7 +208,7 @@ withChromium('the customers’ page in a browser', browser => {
       ...['Overview', 'Requests', 'Limits', 'Top up'],
     ])
     await open('/account/keys')
-    await view.getByRole('heading', { level: 1, name: 'No such page' }).waitFor()
+    await view.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor()
     await open('/account/requests')
     await shows(view, '1–45')
     expect(complaints).toEqual([])

@@ -63,7 +63,10 @@ export function wordsOfWallet(error: unknown): WalletRefusal {
   const code = memberOf(error, 'code')
   const message = shownText(memberOf(error, 'message'), 160)
   if (code === rejectedCode || /reject|denied|cancel/i.test(message))
-    return new WalletRefusal('You rejected the request in the wallet.', 'Nothing was signed. Try again if that was a mistake.')
+    return new WalletRefusal(
+      'You rejected the request in the wallet.',
+      'Nothing was signed. Try again if that was a mistake.',
+    )
   if (code === busyCode)
     return new WalletRefusal(
       'The wallet is still waiting for your answer to another request.',

@@ -37,8 +37,8 @@ export function WalletButtons(): JSX.Element {
       ))}
       <WalletCallNote {...call} />
       <p class="quiet">
-        The wallet signs a message that names this site and works once. It moves no money and costs nothing. You then see
-        that wallet’s account.
+        The wallet signs a message that names this site and works once. It moves no money and costs nothing. You then
+        see that wallet’s account.
       </p>
     </section>
   )

@@ -5,24 +5,24 @@ import { answer, type Question, type QuestionName } from './answers.ts'
 
 export interface AccountTask {
   database: DatabasePlace
-  /** Of the tables in PostgreSQL. */
+  /** The schema of the tables in PostgreSQL. */
   schema: string
-  /** Of the service's clock. */
+  /** The service's time. */
   nowMs: number
   name: QuestionName
   question: unknown
 }
 
-/** Errors are data, because an exception would end the thread. A driver's own words may contain an address. */
+/** Errors are returned as data, because an exception would end the thread. A driver's message may contain an address. */
 export type AccountAnswer = { answer: unknown } | { failed: 'away' | 'late' | 'broken'; code: string }
 
-/** PostgreSQL's error for a statement that its own time limit ended. */
+/** PostgreSQL's error code for a statement that exceeded its time limit. */
 const statementWasEnded = '57014'
-/** A question has two parts at most, and more connections would be taken from the service. */
+/** A query has two parts at most, and more connections would reduce what the service has. */
 const connections = 2
-/** PostgreSQL ends a statement after so long. */
+/** PostgreSQL ends a statement after this time. */
 const statementMs = 15_000
-/** A customer hears soon that the database is away, and can reload the page. */
+/** An unreachable database is reported soon, and the customer can reload the page. */
 const attempts = 3
 
 const pool = { name: 'farebox accounts', connections, statementMs, attempts }

@@ -7,13 +7,13 @@ import { StoreError } from '#ledger/store/store.ts'
 import type { AccountAnswer, AccountTask } from './account-question-thread.ts'
 import type { Ask } from './answers.ts'
 
-/** A question takes tenths of a second; PostgreSQL itself ends one earlier. */
+/** A query takes tenths of a second, and PostgreSQL ends a statement earlier. */
 const questionMs = 30_000
-/** Each account may have a quarter of these, and a page asks for about three at once. */
+/** Each account may use a quarter of these; a page sends about three queries at once. */
 const waitingQuestions = 32
-/** The thread ends after so long without a question, and frees its memory. */
+/** The thread ends after this time without a query, and frees its memory. */
 const idleMs = minuteMs
-/** For the rows of one question: 90 days of a hundred models need a tenth of it. */
+/** For the rows of one query: 90 days of a hundred models need a tenth of it. */
 const heapMb = 128
 const youngMb = 4
 
@@ -21,8 +21,8 @@ const busySeconds = 2
 const lateSeconds = 10
 
 /**
- * Answers customers' questions on a thread with connections of its own. SQLite reads on the thread that asks, so a long
- * question would otherwise delay paid calls; and operators' questions have another thread, so neither delays the other.
+ * Answers customers' queries on a thread with its own connections: SQLite reads block their thread, so a long query
+ * would otherwise delay paid calls. Operators' queries have another thread, so neither delays the other.
  */
 export class AccountQuestions {
   readonly #thread: TaskThread<AccountTask, AccountAnswer>
@@ -30,7 +30,7 @@ export class AccountQuestions {
   readonly #schema: string
   readonly #clock: Clock
 
-  /** `database` as it is configured. */
+  /** `database` is the configured address. */
   constructor(database: string, { clock, schema = 'farebox' }: { clock: Clock; schema?: string }) {
     this.#database = databasePlace(database)
     this.#schema = schema
@@ -41,7 +41,7 @@ export class AccountQuestions {
     })
   }
 
-  /** Throws `PageRefusal` if too many questions wait or one takes too long, `StoreError` if the ledger is away. */
+  /** Throws `PageRefusal` if too many queries wait or one takes too long, and `StoreError` if the ledger is unreachable. */
   readonly ask: Ask = async (name, question) => {
     const task = { database: this.#database, schema: this.#schema, nowMs: this.#clock.now(), name, question }
     const answered = await this.#thread.run(task).catch(error => {
@@ -51,7 +51,7 @@ export class AccountQuestions {
     const { failed, code } = answered
     if (failed === 'late') throw tooLate()
     if (failed === 'away') throw new StoreError('unreachable', `The ledger cannot be read (${code}).`)
-    throw new Error(`A question of the account’s page failed (${code}).`)
+    throw new Error(`A query of the customers’ page failed (${code}).`)
   }
 
   close(): Promise<void> {
@@ -61,12 +61,7 @@ export class AccountQuestions {
 
 function notRun(error: unknown): unknown {
   if (error instanceof TaskFailed) return error.reason === 'late' ? tooLate() : error
-  return new PageRefusal(
-    503,
-    'The service is answering too many questions.',
-    'Try again in a few seconds.',
-    busySeconds,
-  )
+  return new PageRefusal(503, 'Too many queries are waiting.', 'Try again in a few seconds.', busySeconds)
 }
 
-const tooLate = () => new PageRefusal(503, 'This takes too long to add up.', 'Choose fewer days.', lateSeconds)
+const tooLate = () => new PageRefusal(503, 'This query takes too long.', 'Choose a shorter period.', lateSeconds)

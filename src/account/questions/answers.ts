@@ -4,7 +4,7 @@ import { holds, request, requests } from './requests.ts'
 import { spend } from './spend.ts'
 import type { Reading } from './sums.ts'
 
-/** Every question that the page asks of the ledger. What each may see comes with it, from the session. */
+/** Every query of the page to the ledger. The scope of each comes from the session. */
 export const answers = { spend, requests, request, holds, keys, invoices, invoice }
 
 export type QuestionName = keyof typeof answers

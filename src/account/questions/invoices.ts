@@ -5,10 +5,10 @@ import { type Reading, shownSums } from './sums.ts'
 
 /** Months in one page of the list. */
 const pageMonths = 12
-/** Models that an invoice names; what the others cost is one line. */
+/** The number of models on an invoice; all others share one line. */
 const namedModels = 500
 
-/** Months since the account was opened, newest first, with what each came to. */
+/** Months since the account was opened, newest first, with their sums. */
 export async function invoices(
   { read }: Reading,
   { account, after }: { account: string; after?: string | undefined },
@@ -35,7 +35,7 @@ export async function invoices(
   }
 }
 
-/** One month of an account; null for a month before it was opened, or one that has not begun. */
+/** One month of an account; null for a month before the account was opened, and for a future one. */
 export async function invoice(
   reading: Reading,
   { account, month }: { account: string; month: string },
@@ -62,7 +62,7 @@ export async function invoice(
   }
 }
 
-/** A line for each model, and one for what belongs to no model or to too many, so that lines add up to the totals. */
+/** A line for each model, and one for everything else, so that the lines add up to the totals. */
 function linesOf(totals: SumRow, byModel: readonly (SumRow & { model: string })[]): InvoiceLine[] {
   const named = byModel.slice(0, namedModels)
   const left = named.reduce(less, totals)

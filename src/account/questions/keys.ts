@@ -10,7 +10,7 @@ const spentDays = 30
 
 export interface KeyFilter {
   state: 'active' | 'ended'
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   after?: string | undefined
 }
 

@@ -16,7 +16,7 @@ export interface RequestFilter {
   /** Days, `to` included. */
   from?: string | undefined
   to?: string | undefined
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   after?: string | undefined
 }
 
@@ -27,8 +27,8 @@ interface Head {
 }
 
 /**
- * Charged requests, newest first. Entries of a key are found by the key's own index, and those of an account by the
- * account's, so neither looks at the calls of others.
+ * Charged requests, newest first. Each key and each account has an index of its entries, so neither query reads the
+ * calls of others.
  */
 export async function requests(
   reading: Reading,
@@ -54,7 +54,7 @@ export async function requests(
 
 const noRequests: ListPage<never> = { rows: [], total: 0, next: null }
 
-/** Also of a key that was revoked. */
+/** True also for a revoked key. */
 export async function isKeyOf({ read }: Reading, account: string, key: string): Promise<boolean> {
   const row = await read.selectFrom('api_key').select('account').where('id', '=', key).executeTakeFirst()
   return row?.account === account
@@ -70,7 +70,7 @@ function conditions({ model, from, to, after }: RequestFilter): RawBuilder<unkno
   return sql.join(terms, sql``)
 }
 
-/** From the sums by day, so that no list counts a million rows. */
+/** Computed from the daily sums, so that no list counts a million rows. */
 async function countOf({ read }: Reading, account: string, { model, from, to }: RequestFilter): Promise<number> {
   const terms = [sql`account = ${account} AND kind = 'CHARGE'`]
   if (model !== undefined) terms.push(sql`model = ${model}`)
@@ -86,7 +86,7 @@ const columns = [
   ...(['unit_price_pico_usd', 'reason', 'api_key', 'created_at_ms'] as const),
 ] as const
 
-/** By name, because SQLite would use the account to look at all of its entries. */
+/** Found by reference, because with a condition on the account, SQLite would read all of its entries. */
 async function entriesOf({ read }: Reading, account: string, requests: readonly string[]) {
   if (requests.length === 0) return []
   const refs = requests.flatMap(request => Object.values(entryRefs).map(ref => ref(request)))
@@ -120,7 +120,7 @@ function rowOf(request: string, entries: readonly Entry[], names: ReadonlyMap<st
   }
 }
 
-/** What the keys of some entries or holds are called. */
+/** The names of the keys of some entries or holds. */
 async function keyNames({ read }: Reading, account: string, rows: readonly { api_key: string | null }[]) {
   const ids = [...new Set(rows.flatMap(({ api_key }) => api_key ?? []))]
   if (ids.length === 0) return new Map<string, string>()
@@ -133,7 +133,7 @@ async function keyNames({ read }: Reading, account: string, rows: readonly { api
   return new Map(keys.map(({ id, label, prefix }) => [id, label || `${prefix}…`]))
 }
 
-/** One request; null if it is not in the ledger, or not for this session to see. The two answer alike. */
+/** One request; null if it is not in the ledger, or if this session may not see it. */
 export async function request(
   reading: Reading,
   { scope, request: id }: { scope: Scope; request: string },
@@ -180,7 +180,7 @@ export async function request(
 const reasonOf = (failure: string | null): string | null =>
   failure === null ? null : ((JSON.parse(failure) as { reason?: string }).reason ?? null)
 
-/** Calls in flight, whose price is on hold until it is known. */
+/** Calls in flight, with the amounts that they hold. */
 export async function holds(
   reading: Reading,
   { scope: { account, key } }: { scope: Scope },

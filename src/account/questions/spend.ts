@@ -3,7 +3,7 @@ import { addedUp, dayRows, keyDayRows } from '#ledger/accounts/day-sums.ts'
 import type { SpendView } from '#pages/account/wire.ts'
 import { type Reading, type Scope, shownSums } from './sums.ts'
 
-/** Models that a chart shows apart; more colours cannot be told from each other. */
+/** Models that have their own colour in the chart; more colours would be hard to tell apart. */
 const chartModels = 5
 /** Models in the table below it. */
 const listedModels = 50

@@ -4,7 +4,7 @@ import type { Sums } from '#pages/account/wire.ts'
 
 export type Reading = Pick<Store, 'read'>
 
-/** What a session may see: a whole account, or what one of its keys did. It comes from the session, never from a request. */
+/** What a session may see: a whole account, or the requests of one key. It comes from the session, never from a request. */
 export interface Scope {
   account: string
   /** Null for the whole account. */

@@ -12,7 +12,7 @@ const largest = microUsd(topUpUsd.maximum * 1_000_000)
 const DraftOrder = z.strictObject({ network: z.string().max(64), payer: WalletAddress, amount: BaseUnits })
 const PayerOrder = z.strictObject({ wallet: WalletAddress })
 
-/** Topping up from a wallet of the browser. The payment itself goes to the API, as any other top-up. */
+/** Prepares top-ups from a browser wallet. The payment itself goes to the API, like any other top-up. */
 export const walletRoutes: AccountRoutes = {
   'POST /account/api/wallet/top-up': { run: async (_asked, context) => terms(context) },
   'POST /account/api/wallet/payer': {
@@ -32,7 +32,7 @@ const terms = ({ clock }: RouteContext): TopUpTerms => ({
   nowMs: clock.now(),
 })
 
-/** Tells nothing of other accounts, not even whether the wallet has one. */
+/** Reveals nothing about other accounts, not even whether the wallet has one. */
 async function payer(body: object, account: string, { sessions }: RouteContext): Promise<Payer> {
   const order = PayerOrder.safeParse(body).data
   if (!order) throw new PageRefusal(400, 'The wallet’s address is invalid.', 'Choose another account in the wallet.')
@@ -46,7 +46,7 @@ async function draft(body: object, { payments, log }: RouteContext): Promise<Dra
   const amount = microUsd(BigInt(order.amount))
   if (amount < smallestTopUpMicroUsd || amount > largest) {
     const range = `from ${displayUsd(smallestTopUpMicroUsd)} to ${displayUsd(largest)}`
-    throw new PageRefusal(400, `${displayUsd(amount)} cannot be paid at once.`, `Choose an amount ${range}.`)
+    throw new PageRefusal(400, `${displayUsd(amount)} cannot be paid in one top-up.`, `Choose an amount ${range}.`)
   }
   const transaction = await payments.draft?.({ ...order, amount }).catch(error => {
     // A node client's messages contain its address.
@@ -58,6 +58,6 @@ async function draft(body: object, { payments, log }: RouteContext): Promise<Dra
     throw new PageRefusal(503, 'The payment could not be prepared.', next)
   })
   if (!transaction)
-    throw new PageRefusal(404, 'This service drafts no payments on this network.', 'Choose another one.')
+    throw new PageRefusal(404, 'This service does not prepare payments on this network.', 'Choose another network.')
   return { transaction }
 }

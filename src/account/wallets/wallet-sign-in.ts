@@ -11,7 +11,7 @@ import type { WalletPrincipal } from '#ledger/accounts/principal.ts'
 import { type Challenge, type ChallengeOrder, signInUri, type WalletProof } from '#pages/account/wallets/wire.ts'
 import type { RouteContext } from '../account-route.ts'
 
-/** How long a wallet's user may take to sign; the verification allows no more. */
+/** How long the user may take to sign; the verification accepts no older message. */
 const challengeMs = 5 * minuteMs
 /** 32 hexadecimal characters, which cannot be guessed. */
 const nonceBytes = 16
@@ -28,7 +28,7 @@ const Proof = z.strictObject({
   signature: z.string().max(300),
 }) satisfies z.ZodType<WalletProof>
 
-/** Returns the message that a wallet signs to begin a session here. Writes nothing, so anyone may ask. */
+/** Returns the message that a wallet signs to begin a session here. It stores nothing, so anyone may request one. */
 export async function walletChallenge(body: object, { settings, clock }: RouteContext): Promise<Challenge> {
   const order = Order.safeParse(body).data
   if (!order || !addressOf[order.kind].safeParse(order.address).success)
@@ -61,7 +61,7 @@ export async function proveWallet(body: object, { walletSignIn }: RouteContext):
   if (result.ok) return result.principal
   if (result.code === 'X402_SIGN_IN_INVALID_SIGNATURE') {
     const next = 'Choose the same account in the wallet, and sign in again; a contract wallet cannot sign in here.'
-    throw new PageRefusal(401, 'The signature is not of the account that the wallet named.', next)
+    throw new PageRefusal(401, 'The signature is not from the account that the wallet named.', next)
   }
   throw new PageRefusal(401, `${signInSentence(result.code)}.`.replace('..', '.'), 'Sign in again.')
 }

@@ -169,7 +169,7 @@ async function run(route: PageRoute, asked: Parameters<PageRoute>[0]): Promise<R
   } catch (error) {
     if (error instanceof WalletRefusal) return refused(409, error.sentence, error.nextStep)
     // The message may contain untrusted text. The terminal that serves the page shows more.
-    return refused(500, 'The page’s server could not do this.', 'Try again, or use the commands of `farebox wallet`.')
+    return refused(500, 'The page’s server failed.', 'Try again, or use the commands of `farebox wallet`.')
   }
 }
 

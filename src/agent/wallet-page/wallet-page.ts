@@ -288,12 +288,12 @@ function wayHtml(terms: { address: string; network: string }, { isLocal, accepts
   const onRamp = isLocal ? null : onRampOf(accepts, terms)
   const how = isLocal
     ? `<p>The service is on this machine, and so is its chain: send it no real USDC. ${withCommands(faucet(address))}</p>`
-    : `<p>Send the USDC that you mean to spend, ${smallest} or more, on ${chain}: from another wallet, or withdraw from an exchange and choose this network there. Other tokens and networks are lost.</p>`
+    : `<p>Send the USDC that you mean to spend, ${smallest} or more, on ${chain}: from another wallet, or withdraw from an exchange and choose this network there. Tokens sent on another network are lost.</p>`
   return `<section class="question">
 <h2>${chain}</h2>
 ${how}
 <p><code>${escaped(address)}</code></p>
 ${isLocal ? '' : svgQr(address)}
-${onRamp ? `<p>The service proposes to buy USDC at <a href="${escaped(onRamp.url)}" target="_blank" rel="noopener noreferrer">${escaped(onRamp.host)}</a>. farebox has not checked that site.</p>` : ''}
+${onRamp ? `<p>The service suggests buying USDC at <a href="${escaped(onRamp.url)}" target="_blank" rel="noopener noreferrer">${escaped(onRamp.host)}</a>. farebox has not checked that site.</p>` : ''}
 </section>`
 }

@@ -329,7 +329,7 @@ export function withWaysToFund(
   terms: { address: string; network: string },
 ): FailureFacts {
   const onRamp = onRampOf(accepts, terms)
-  const ways = `Send it from another wallet, or withdraw USDC from an exchange and choose ${chainName(terms.network)} there; other tokens and networks are lost.`
+  const ways = `Send it from another wallet, or withdraw USDC from an exchange and choose ${chainName(terms.network)} there; tokens sent on another network are lost.`
   if (!onRamp) return { ...facts, next: `${facts.next} ${ways}` }
   const proposed = 'The service also proposes a site that sells USDC, which farebox has not checked.'
   return { ...facts, next: `${facts.next} ${ways} ${proposed}`, said: onRamp.url }

@@ -43,7 +43,7 @@ export class ConsoleDoor {
       this.#context.log.error({ err: error }, 'A request of the console failed.')
       return away
         ? refused(503, 'The ledger’s database does not answer.', 'Try again in a moment.')
-        : refused(500, 'The service could not do this.', 'Try again; its log says why it failed.')
+        : refused(500, 'The service failed.', 'Try again; the reason is in its log.')
     }
   }
 

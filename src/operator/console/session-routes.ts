@@ -20,7 +20,7 @@ export const sessionRoutes: ConsoleRoutes = {
     role: 'owner',
     async run(_, { sessions }): Promise<Told> {
       const ended = await sessions.endAll()
-      return { said: `Ended ${ended} ${ended === 1 ? 'session' : 'sessions'}, this one included.` }
+      return { said: `Ended ${ended} ${ended === 1 ? 'session' : 'sessions'}, including this one.` }
     },
   },
 }

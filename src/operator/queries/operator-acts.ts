@@ -75,7 +75,7 @@ export async function removeOperator(
   return { operator: name }
 }
 
-/** Removes the operator's passkeys, password and code and ends all sessions; a new link lets the operator in again. */
+/** Removes the operator's passkeys and ends all sessions. The operator can sign in again with a new link. */
 export async function resetOperator(
   context: OperatorContext,
   { operator: name, reason }: OperatorOrder<'operator.reset'>,

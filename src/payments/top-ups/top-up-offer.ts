@@ -25,8 +25,8 @@ export interface Payments {
    */
   topUp(request: TopUpRequest): Promise<{ body: string; settlement: SettlementResponse }>
   /**
-   * Drafts the payment that a wallet of this network signs, base64; null where a wallet composes it itself. Absent where
-   * no payment is accepted. Throws for a payer that is no address; rejects with `ChainUnavailable`.
+   * Drafts the payment for a wallet on this network to sign, base64; null if wallets write it themselves. Absent if no
+   * payment is accepted. Throws if the payer is not an address; rejects with `ChainUnavailable`.
    */
   draft?(order: DraftOrder): Promise<string | null>
   /**
