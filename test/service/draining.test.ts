@@ -34,6 +34,7 @@ async function open() {
   await new Promise(resolve => socket.once('connect', resolve))
   return {
     closed,
+    reset: () => void socket.resetAndDestroy(),
     send: (...paths: string[]) => socket.write(paths.map(path => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`).join('')),
     get answers() {
       return text.split('HTTP/1.1 200 OK').length - 1
@@ -164,4 +165,21 @@ describe('while a listener closes', () => {
     await connection.closed
     expect(connection.answers).toBe(0)
   })
+})
+
+test('a caller who resets a connection has left all its requests, also those whose turn had not come', async () => {
+  const signals: AbortSignal[] = []
+  const closed: string[] = []
+  listener.serve((request, { outgoing }) => {
+    const { pathname } = new URL(request.url)
+    signals.push(request.signal)
+    outgoing.once('close', () => closed.push(pathname))
+    return Promise.withResolvers<Response>().promise
+  })
+  const caller = await open()
+  caller.send('/one', '/two', '/three')
+  await until(() => signals.length === 3)
+  caller.reset()
+  await until(() => signals.every(({ aborted }) => aborted))
+  expect(closed.toSorted()).toEqual(['/one', '/three', '/two'])
 })

@@ -47,6 +47,8 @@ export class Listener {
   readonly #server: Server
   /** Answers in flight. */
   readonly #open = new OpenList<ServerResponse>()
+  /** Of them, those that had to wait for earlier answers of their connection. */
+  readonly #queued = new WeakMap<Socket, OpenList<ServerResponse>>()
   /** Connections that accept no further request. */
   readonly #ending = new WeakSet<Socket>()
   #closed: Promise<void> | null = null
@@ -97,12 +99,29 @@ export class Listener {
     // This server speaks only HTTP/1.1.
     const response = bindings.outgoing as ServerResponse
     const answered = this.#open.add(response)
+    const dequeued = response.socket ? null : this.#queue(socket, response)
     response.once('close', () => {
       answered()
+      dequeued?.()
       if (this.#closed) this.#server.closeIdleConnections()
     })
     if (this.#closed) this.#endAfter(socket, response)
     return this.#fetch(request, socketBindings(bindings))
+  }
+
+  /**
+   * Node 22 never closes an answer whose connection ends before its turn. It would stay open, and its call would not
+   * learn that the caller has left.
+   */
+  #queue(socket: Socket, response: ServerResponse): () => void {
+    const known = this.#queued.get(socket)
+    if (known) return known.add(response)
+    const queue = new OpenList<ServerResponse>()
+    this.#queued.set(socket, queue)
+    socket.once('close', () => {
+      for (const waiting of queue.all()) if (!waiting.socket) closeUnsent(waiting)
+    })
+    return queue.add(response)
   }
 
   /** Its headers say `Connection: close`, and Node closes the connection after it. */
@@ -144,6 +163,12 @@ const socketBindings = ({ incoming, outgoing }: HttpBindings): SocketBindings =>
   },
   cut: () => void outgoing.destroy(),
 })
+
+function closeUnsent(response: ServerResponse): void {
+  if (response.destroyed) return
+  response.destroy()
+  response.emit('close')
+}
 
 /** Names and values in turn, which Node writes as they are; it would copy an object first. */
 function listed(headers: ReadonlyMap<string, string>): string[] {
