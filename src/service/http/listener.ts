@@ -1,9 +1,8 @@
 import { once } from 'node:events'
-import type { Server, ServerResponse } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { hostname } from 'node:os'
-import { createAdaptorServer, type HttpBindings } from '@hono/node-server'
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server'
 import { serviceStarting, topUpUnavailable } from '#contract/errors/errors.ts'
 import { topUp } from '#contract/operations/wallet.ts'
 import { type Clock, systemClock } from '#contract/time.ts'
@@ -69,18 +68,19 @@ export class Listener {
     starting = answerStarting(),
   }: ListenerOptions): Promise<Listener> {
     let listener: Listener | null = null
-    const server = createAdaptorServer({
-      fetch: (request, bindings) => (listener as Listener).#answer(request, bindings as HttpBindings),
-      overrideGlobalObjects: false,
-      serverOptions: {
-        headersTimeout: limits.headersTimeoutMs,
-        requestTimeout: limits.requestTimeoutMs,
-        maxHeaderSize: limits.headerBytes,
-        keepAliveTimeout: limits.idleMs,
-        connectionsCheckingInterval: limits.checkMs,
-        highWaterMark: limits.aheadBytes,
-      },
-    }) as Server
+    const answer = getRequestListener(
+      (request, bindings) => (listener as Listener).#answer(request, bindings as HttpBindings),
+      { overrideGlobalObjects: false, errorHandler: refused },
+    )
+    const options = {
+      headersTimeout: limits.headersTimeoutMs,
+      requestTimeout: limits.requestTimeoutMs,
+      maxHeaderSize: limits.headerBytes,
+      keepAliveTimeout: limits.idleMs,
+      connectionsCheckingInterval: limits.checkMs,
+      highWaterMark: limits.aheadBytes,
+    }
+    const server = createServer(options, answer)
     server.maxConnections = limits.connections
     server.listen(port, host)
     await once(server, 'listening')
@@ -95,7 +95,7 @@ export class Listener {
   #answer(request: Request, bindings: HttpBindings): Promise<Response> | Response {
     const { socket } = bindings.incoming
     // Its connection ends with the previous answer, so this one could be paid for but never delivered.
-    if (this.#ending.has(socket)) return RESPONSE_ALREADY_SENT
+    if (this.#ending.has(socket)) throw written
     // This server speaks only HTTP/1.1.
     const response = bindings.outgoing as ServerResponse
     const answered = this.#open.add(response)
@@ -106,7 +106,8 @@ export class Listener {
       if (this.#closed) this.#server.closeIdleConnections()
     })
     if (this.#closed) this.#endAfter(socket, response)
-    return this.#fetch(request, socketBindings(bindings))
+    const answer = this.#fetch(request, socketBindings(bindings))
+    return answer instanceof Promise ? answer.then(unlessWritten) : unlessWritten(answer)
   }
 
   /**
@@ -159,10 +160,27 @@ const socketBindings = ({ incoming, outgoing }: HttpBindings): SocketBindings =>
     outgoing.writeHead(status, listed(headers))
     if (typeof body === 'string' || body instanceof Uint8Array) outgoing.end(body)
     else void writePulled(outgoing as ServerResponse, body)
-    return RESPONSE_ALREADY_SENT
+    return written
   },
   cut: () => void outgoing.destroy(),
 })
+
+/**
+ * Stands for an answer that `write` has written. A real `Response` would load Node's `fetch`, and its headers would be
+ * read for each request. Hono copies the header into its answer to a HEAD request, and the adaptor knows it.
+ */
+const written = { status: 200, headers: { 'x-hono-already-sent': 'true' } } as unknown as Response
+
+/** The adaptor leaves an answer alone if its error handler returns none. */
+function unlessWritten(answer: Response): Response {
+  if (answer === written) throw written
+  return answer
+}
+
+function refused(error: unknown): Response | undefined {
+  if (error === written) return undefined
+  return new Response(null, { status: error instanceof RequestError ? 400 : 500 })
+}
 
 function closeUnsent(response: ServerResponse): void {
   if (response.destroyed) return
@@ -187,11 +205,12 @@ export interface StartingOptions {
  */
 export const answerStarting =
   ({ vendor = defaultVendor, clock = systemClock }: StartingOptions = {}) =>
-  (request: Request): Promise<Response> => {
+  (request: Request, { write }: Partial<SocketBindings> = {}): Promise<Response> => {
     const exchange = new Exchange({
       requestId: uuidV7(clock.now()),
       address: '',
       signal: request.signal,
+      write: write ?? null,
       vendor,
       requestHeaders: name => [request.headers.get(name) ?? []].flat(),
     })
