@@ -10,6 +10,7 @@ import {
   rolldown,
 } from 'rolldown'
 import { checkEntries, entryPoints, isExternal, threads } from './entries.ts'
+import { lateHttp } from './late-http.ts'
 import { lateEntries, lateTokenizer, lateUndici, oneLanguage, zodOfCommands } from './late-packages.ts'
 import { startGroups } from './start-groups.ts'
 import { lateSqlite, supportedNodeFile } from './supported-node.ts'
@@ -48,7 +49,7 @@ const input = (root: string): InputOptions => ({
     ...Object.fromEntries(Object.entries(shared).map(([name, path]) => [name, join(root, path)])),
     ...lateEntries(root),
   },
-  plugins: [sharedZod, withoutAjv, httpApart(), lateSqlite, lateTokenizer, lateUndici],
+  plugins: [sharedZod, withoutAjv, httpApart(), lateHttp, lateSqlite, lateTokenizer, lateUndici],
 })
 
 const { [writerThread]: _alone, ...shared } = entryPoints

@@ -2,6 +2,7 @@ import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { type RequestOptions, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -163,6 +164,47 @@ registerHooks({ load(url, context, next) {
     await once(serving, 'exit')
   }
 }, 30_000)
+
+test('serve answers without Node’s own `fetch`, which is loaded when a page needs it', async () => {
+  const config = await writeConfig('without-fetch')
+  const { publicUrl } = JSON.parse(await readFile(config, 'utf8')) as { publicUrl: string }
+  const telling = `import { writeSync } from 'node:fs'
+const looking = setInterval(() => {
+  if (!process.moduleLoadList.includes('NativeModule internal/deps/undici/undici')) return
+  clearInterval(looking)
+  writeSync(1, 'fetch\\n')
+}, 1).unref()`
+  const hook = `data:text/javascript,${encodeURIComponent(telling)}`
+  const serving = spawn(process.execPath, ['--import', hook, launcher(), 'serve', '--config', config], {
+    env: environment(),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const statusOf = (path: string, options: RequestOptions = {}) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const asked = request(`${publicUrl}${path}`, options, answer =>
+        answer.resume().on('end', () => resolve(answer.statusCode)),
+      )
+      asked.on('error', reject).end()
+    })
+  try {
+    const lines = createInterface(serving.stdout)[Symbol.asyncIterator]()
+    const next = async () => (await lines.next()).value?.split(' ')[0]
+    expect(await next()).toBe('ready')
+    const afterwards = next()
+    expect(await statusOf('/api/v1/models')).toBe(200)
+    expect(await statusOf('/api/v1/nothing')).toBe(404)
+    expect(await Promise.race([afterwards, statusOf('/healthz')])).toBe(200)
+    // What is a web request or answer after all is one of Node's own.
+    expect(await statusOf('/api/v1/models', { method: 'HEAD' })).toBe(200)
+    expect(await statusOf('/api/v1/models', { headers: { host: 'a b' } })).toBe(400)
+    expect(await statusOf('/account/api/session', { method: 'POST' })).toBeLessThan(500)
+    expect(await statusOf('/account')).toBe(200)
+    expect(await afterwards).toBe('fetch')
+  } finally {
+    serving.kill('SIGTERM')
+    await once(serving, 'exit')
+  }
+}, 60_000)
 
 test('serve answers operators on the thread that lies beside it', async () => {
   const config = await writeConfig('asked')
