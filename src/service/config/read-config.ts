@@ -34,7 +34,8 @@ export function readConfig(text: string, environment: Environment): Config {
   const yaml = new YamlFile(text)
   const filled = fillIn(yaml.value ?? {}, environment)
   const early = filled.faults.map(({ path, sentence }) => yaml.fault(path, sentence))
-  const parsed = ConfigFile.safeParse(filled.value)
+  // It is parsed once, and compiling the schema would take longer.
+  const parsed = ConfigFile.safeParse(filled.value, { jitless: true })
   const late = parsed.success ? [] : schemaFaults(yaml, parsed.error, filled)
   // A missing variable is not also reported as a value of the wrong kind.
   const told = new Set(early.map(({ field }) => field))

@@ -21,7 +21,7 @@ import {
 
 /** Returns the public record of a model. Strict, so that a member unknown to the contract is found at startup. */
 export function modelRecord(model: Model, ownedBy: string): ModelRecord {
-  return ModelRecord.parse({
+  const record = {
     id: model.id,
     object: 'model',
     owned_by: ownedBy,
@@ -36,7 +36,9 @@ export function modelRecord(model: Model, ownedBy: string): ModelRecord {
       ...(model.deprecation ? { deprecation: model.deprecation } : {}),
       ...specOf(model),
     },
-  })
+  }
+  // A handful are parsed at startup, and compiling the schema would take longer.
+  return ModelRecord.parse(record, { jitless: true })
 }
 
 function specOf(model: Model): Partial<ModelRecord['model_spec']> {
