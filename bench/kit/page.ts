@@ -27,7 +27,7 @@ const sections: readonly Section[] = [
   {
     name: 'start',
     title: 'Start',
-    text: 'The time from the start of the process to its first 200 on `/api/v1/models`, with a warm compile cache. A killed service left the open holds; half of them have a checkpoint that must be charged.',
+    text: 'The time from the start of the process to its first 200 on `/api/v1/models`, with a warm compile cache. Node’s own `fetch` is not loaded until something uses it. A killed service left the open holds; half of them have a checkpoint that must be charged.',
     plots: ['start to the first 200, ms'],
   },
   {

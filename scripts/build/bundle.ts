@@ -10,10 +10,11 @@ import {
   rolldown,
 } from 'rolldown'
 import { checkEntries, entryPoints, isExternal, threads } from './entries.ts'
+import { lateBuiltins } from './late-builtins.ts'
 import { lateHttp } from './late-http.ts'
 import { lateEntries, lateTokenizer, lateUndici, oneLanguage, zodOfCommands } from './late-packages.ts'
 import { startGroups } from './start-groups.ts'
-import { lateSqlite, supportedNodeFile } from './supported-node.ts'
+import { supportedNodeFile } from './supported-node.ts'
 
 /**
  * Bundles every entry with shared chunks into `dist`; returns the chunks, which show what they contain. It is built
@@ -24,11 +25,15 @@ export async function bundle(root: string, dist: string): Promise<OutputChunk[]>
   await using build = await rolldown(input(root))
   const split = chunksOf(await build.generate({ ...output, minify: false }))
   const groups = startGroups(split)
-  await using zod = await rolldown({ input: zodOfCommands(root), platform: 'node', plugins: [oneLanguage] })
+  await using zod = await rolldown({
+    input: zodOfCommands(root),
+    platform: 'node',
+    plugins: [lateBuiltins, oneLanguage],
+  })
   await using writer = await rolldown({
     ...common(root),
     input: { [writerThread]: join(root, threads[writerThread]) },
-    plugins: [lateSqlite],
+    plugins: [lateBuiltins],
   })
   return [
     ...chunksOf(await build.write({ ...output, dir: dist, codeSplitting: { groups } })),
@@ -49,7 +54,7 @@ const input = (root: string): InputOptions => ({
     ...Object.fromEntries(Object.entries(shared).map(([name, path]) => [name, join(root, path)])),
     ...lateEntries(root),
   },
-  plugins: [sharedZod, withoutAjv, httpApart(), lateHttp, lateSqlite, lateTokenizer, lateUndici],
+  plugins: [sharedZod, withoutAjv, httpApart(), lateBuiltins, lateHttp, lateTokenizer, lateUndici],
 })
 
 const { [writerThread]: _alone, ...shared } = entryPoints

@@ -1,13 +1,6 @@
 import type { Plugin } from 'rolldown'
 
-/**
- * An `import` of `node:http` reads all its exports, one of which loads Node's own `fetch`: half of what the module takes
- * to load. Read at run time it loads neither, and of its names the bundle uses these.
- */
-const httpNames = ['STATUS_CODES', 'ServerResponse', 'createServer']
-
 const ADAPTOR = /[/\\]@hono[/\\]node-server[/\\]dist[/\\]index\.mjs$/
-const HTTP = '\0late-http'
 const HTTP2 = '\0no-http2'
 const GLOBALS = '\0late-globals'
 
@@ -18,13 +11,11 @@ const GLOBALS = '\0late-globals'
  */
 export const lateHttp: Plugin = {
   name: 'late http',
-  resolveId(specifier, importer = '', { kind }) {
+  resolveId(specifier, importer = '') {
     if (specifier === GLOBALS) return GLOBALS
-    if (kind !== 'import-statement') return null
-    if (specifier === 'node:http') return HTTP
     return specifier === 'node:http2' && ADAPTOR.test(importer) ? HTTP2 : null
   },
-  load: id => ({ [HTTP]: http, [HTTP2]: noHttp2, [GLOBALS]: lateGlobals })[id] ?? null,
+  load: id => ({ [HTTP2]: noHttp2, [GLOBALS]: lateGlobals })[id] ?? null,
   transform(code, id) {
     if (!ADAPTOR.test(id)) return null
     return Object.entries(adapted).reduce((text, [from, to]) => {
@@ -33,8 +24,6 @@ export const lateHttp: Plugin = {
     }, `import { late } from '${GLOBALS}'\n${code}`)
   },
 }
-
-const http = `export const { ${httpNames.join(', ')} } = process.getBuiltinModule('node:http')`
 
 /** All servers here speak HTTP/1.1, so no message is one of these. */
 const noHttp2 = `export class Http2ServerRequest {}

@@ -1,6 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Plugin } from 'rolldown'
 
 /** Next to the bundles, each of which imports it before anything else. */
 export const supportedNodeFile = 'supported-node.js'
@@ -28,22 +27,3 @@ if (major < ${major} || (major === ${major} && minor < ${minor})) {
 }
 `
 }
-
-/**
- * An older Node fails on a missing module before any line has run, so `node:sqlite` is loaded at run time: by then the
- * message above has been printed.
- */
-export const lateSqlite: Plugin = {
-  name: 'late sqlite',
-  resolveId(specifier, _importer, { kind }) {
-    // A package that requires it directly handles its absence itself.
-    return specifier === 'node:sqlite' && kind === 'import-statement' ? LATE : null
-  },
-  load: id =>
-    id === LATE ? `export const { ${sqliteNames.join(', ')} } = process.getBuiltinModule('node:sqlite')` : null,
-}
-
-const LATE = '\0late-sqlite'
-
-/** All names that are imported from it; the build fails if one is missing. */
-const sqliteNames = ['DatabaseSync', 'backup']
