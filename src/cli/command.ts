@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { statSync } from 'node:fs'
+import { accessSync, constants, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { nearNames } from '#contract/near-names.ts'
@@ -228,11 +228,30 @@ const damagedDatabase = ({ message }: Error): CliError =>
     'If it is the ledger of a service, stop the service, move `farebox.db` and the files that begin with that name away, then run `farebox restore BACKUP` with your last backup.',
   )
 
+/** SQLite's primary codes for a full disk and for a file that may not be written, as the system's codes. */
+const databaseCodes: Readonly<Record<number, string>> = { 8: 'EROFS', 13: 'ENOSPC' }
+
+/** Node reports a folder that cannot be created recursively as missing, whatever the reason is. */
+function whyNoFolder(path: string): string | undefined {
+  for (let at = dirname(path); ; at = dirname(at)) {
+    try {
+      accessSync(at, constants.W_OK)
+      return undefined
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      if (code !== 'ENOENT' || dirname(at) === at) return code
+    }
+  }
+}
+
 /** Words a file system failure for the user at the terminal; null if it is something else. */
 export function fileFailure(error: unknown): CliError | null {
   if (!(error instanceof Error)) return null
   if (isDamage(error)) return damagedDatabase(error)
-  const { code, path, syscall } = error as NodeJS.ErrnoException
+  const { path, syscall, ...failure } = error as NodeJS.ErrnoException
+  const isNoFolder = failure.code === 'ENOENT' && syscall === 'mkdir' && path !== undefined
+  const ofDatabase = 'errcode' in error ? databaseCodes[Number(error.errcode) & 0xff] : undefined
+  const code = ofDatabase ?? (isNoFolder ? whyNoFolder(path) : failure.code)
   const words = code === undefined ? undefined : sentences[code]
   // A socket's EACCES and a process's EPERM are different; they name no path.
   if (!words || (path === undefined && code !== 'ENOSPC' && code !== 'EROFS')) return fileFailure(error.cause)

@@ -2,7 +2,9 @@
  * What a test can need beside Node, npm, git and the packages of `npm ci`: a test says so by a tag, vitest skips it where
  * that is missing, and the end of a run lists what would bring it.
  */
-import { existsSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, rmdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestTagDefinition } from 'vitest'
 import { peersFolder } from '../../bench/kit/install.ts'
@@ -30,6 +32,16 @@ const program = (what: string, name: string, ...debian: readonly string[]): Need
   debian,
 })
 
+/** A container may refuse it to root. */
+function mayMount(): boolean {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return false
+  const folder = mkdtempSync(join(tmpdir(), 'farebox-mount-'))
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder]).status === 0
+  if (mounted) spawnSync('umount', [folder])
+  rmdirSync(folder)
+  return mounted
+}
+
 export const needs = {
   postgresql: { what: 'PostgreSQL', isHere: () => findPostgres() !== null, debian: ['postgresql'] },
   valkey: { what: 'a Valkey or Redis server', isHere: () => findValkey() !== null, debian: ['redis-server'] },
@@ -44,6 +56,7 @@ export const needs = {
   openssl: program('openssl', 'openssl', 'openssl'),
   chromium: { what: 'Chromium', isHere: () => findChromium() !== null, debian: ['chromium'] },
   pocketsphinx: program('PocketSphinx', 'pocketsphinx_continuous', 'pocketsphinx', 'pocketsphinx-en-us'),
+  mounts: { what: 'root’s right to mount a disk of memory', isHere: mayMount },
   cc: program('a C compiler', 'cc', 'gcc', 'libc6-dev'),
   curl: program('curl', 'curl', 'curl'),
   engines: peers('the optional packages of engines', engines),

@@ -18,7 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { CliError } from '../command.ts'
+import { CliError, fileFailure } from '../command.ts'
 
 /** A client's configuration as it was read. */
 export interface ConfigFile {
@@ -79,9 +79,26 @@ export const copyOf = ({ target }: ConfigFile, hasEntry: boolean): string =>
 /** Copies the file beside itself with its mode, replacing an older copy. Returns the path of the copy. */
 export function keepCopy(file: ConfigFile, hasEntry: boolean): string {
   const copy = copyOf(file, hasEntry)
-  copyFileSync(file.target, copy)
-  keepRights(file.target, copy)
+  try {
+    copyFileSync(file.target, copy)
+    keepRights(file.target, copy)
+  } catch (error) {
+    // A part of a copy would look like the old file.
+    rmSync(copy, { force: true })
+    throw unwritten(error, file)
+  }
   return copy
+}
+
+/** The client's configuration is not in a folder of ours, so the general words do not fit. */
+function unwritten(error: unknown, { path }: ConfigFile): unknown {
+  const failure = error instanceof CliError ? null : fileFailure(error)
+  if (failure === null) return error
+  const isFull = (error as NodeJS.ErrnoException).code === 'ENOSPC'
+  return new CliError(
+    isFull ? `The disk of ${path} is full.` : failure.message,
+    `${isFull ? 'Free some space' : 'Let your user write it'}, then try again. Nothing was changed.`,
+  )
 }
 
 /**
@@ -89,13 +106,15 @@ export function keepCopy(file: ConfigFile, hasEntry: boolean): string {
  */
 export function writeConfig(file: ConfigFile, text: string): void {
   requireUnchanged(file)
-  mkdirSync(dirname(file.target), { recursive: true })
   const fresh = `${file.target}.${randomUUID()}.new`
   try {
+    mkdirSync(dirname(file.target), { recursive: true })
     writeSynced(fresh, text)
     if (file.text !== null) keepRights(file.target, fresh)
     requireUnchanged(file)
     renameSync(fresh, file.target)
+  } catch (error) {
+    throw unwritten(error, file)
   } finally {
     rmSync(fresh, { force: true })
   }

@@ -1,6 +1,6 @@
-import { writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { CliError, type Command, integerFlag, parseArguments } from '../command.ts'
+import { CliError, type Command, fileFailure, integerFlag, parseArguments } from '../command.ts'
 import { configPath } from '../data/data-folder.ts'
 import { asJson } from '../output.ts'
 
@@ -73,6 +73,12 @@ async function writeNew(path: string, text: string): Promise<void> {
     if (code === 'EEXIST') throw new CliError(`${path} already exists.`, 'Choose another file with `--config`.')
     if (code === 'ENOENT')
       throw new CliError(`There is no folder ${dirname(path)}.`, 'Create it, or choose another file with `--config`.')
-    throw new CliError(`${path} cannot be written (${code}).`, 'Choose another file with `--config`.')
+    // A full disk leaves an empty file, which the next try would find.
+    await rm(path, { force: true }).catch(() => undefined)
+    const because =
+      code === 'ENOSPC'
+        ? `The disk of ${path} is full.`
+        : (fileFailure(error)?.message ?? `${path} cannot be written (${code}).`)
+    throw new CliError(because, 'Fix that, or choose another file with `--config`.')
   }
 }

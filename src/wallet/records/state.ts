@@ -64,7 +64,9 @@ function openDatabase(folder: string): DatabaseSync {
     if (journal === 'wal' && synchronous === synchronousFull) return database
   } catch (error) {
     database.close()
-    throw unusable(path, 'it cannot be read as a database', error)
+    const { errcode = 0 } = error as { errcode?: number }
+    const [why, nextStep] = reasons[errcode % 256] ?? ['it cannot be read as a database', restoreIt]
+    throw unusable(path, why, nextStep, error)
   }
   database.close()
   throw unusable(path, 'it does not support a write-ahead log with full syncs')
@@ -84,6 +86,13 @@ function turnToWal(database: DatabaseSync): unknown {
 
 const sqliteBusy = 5
 
+/** Why a database that is well cannot be opened, and what to do; by SQLite's primary code. */
+const reasons: Readonly<Record<number, readonly [why: string, nextStep: string]>> = {
+  8: ['it may not be written', 'Make the file and its folder writable, then try again.'],
+  10: ['its disk is full or failing', 'Free some space, then try again.'],
+  13: ['its disk is full', 'Free some space, then try again.'],
+}
+
 const isBusy = (error: unknown): boolean => ((error as { errcode?: number }).errcode ?? 0) % 256 === sqliteBusy
 
 function inTransaction<Result>(database: DatabaseSync, run: (database: DatabaseSync) => Result): Result {
@@ -99,12 +108,14 @@ function inTransaction<Result>(database: DatabaseSync, run: (database: DatabaseS
   }
 }
 
-const unusable = (path: string, why: string, cause?: unknown): WalletRefusal =>
+const restoreIt = 'Put the data folder on a local disk, or restore the file.'
+
+const unusable = (path: string, why: string, nextStep = restoreIt, cause?: unknown): WalletRefusal =>
   new WalletRefusal(
     {
       rule: 'state',
       sentence: `The wallet's records in ${path} cannot be used: ${why}. Nothing is signed without them.`,
-      nextStep: 'Put the data folder on a local disk, or restore the file.',
+      nextStep,
     },
     { cause },
   )
