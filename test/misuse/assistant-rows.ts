@@ -1,4 +1,5 @@
 import {
+  answerHtml,
   atService,
   fails,
   file,
@@ -6,6 +7,7 @@ import {
   type Mistake,
   noService,
   passphrase,
+  refuseByClock,
   refuseKey,
   service,
   takenPort,
@@ -175,6 +177,60 @@ export const assistantMistakes: readonly Mistake[] = [
   fails('call chat model=m prompt=hi', 'too little credit', null, 'add credit', {
     env: atService,
     before: service({ isNeverPaid: true }),
+  }),
+  // What the machine, the network or the service does.
+  fails('call models_find type=text', 'does not match the API', null, 'FAREBOX_BASE_URL', {
+    env: atService,
+    before: service({ instead: answerHtml(200) }),
+  }),
+  fails('call chat model=m prompt=hi max_tokens=8', '502', null, 'Try again later', {
+    env: atService,
+    before: service({ instead: answerHtml(502) }),
+  }),
+  fails('wallet create --service {url} --passphrase-file {path}', 'not a service with this API', '/api/v1', 'Check', {
+    env: walletDir,
+    before: async place => ({
+      ...(await service({ instead: answerHtml(200) })(place)),
+      ...(await file('pass', `${passphrase}\n`)(place)),
+    }),
+  }),
+  fails('call chat model=m prompt=hi max_tokens=8', 'clock', null, 'Ask the user', {
+    env: { ...walletDir, FAREBOX_BASE_URL: '{url}', FAREBOX_WALLET_KEY: `0x${'1'.repeat(64)}` },
+    before: service({ instead: refuseByClock }),
+  }),
+  fails('call chat model=m prompt=hi max_tokens=8', 'encrypted', '--passphrase-file', 'unlocks the wallet', {
+    env: { ...walletDir, FAREBOX_BASE_URL: '{url}' },
+    before: async place => ({ ...(await withWallet(place)), ...(await service()(place)) }),
+  }),
+  fails('proxy --port 0', 'encrypted', '--passphrase-file', 'farebox proxy', {
+    env: { ...walletDir, FAREBOX_BASE_URL: '{url}' },
+    before: async place => ({ ...(await withWallet(place)), ...(await service()(place)) }),
+  }),
+  fails('call chat model=m prompt=hi max_tokens=8', 'stop', null, 'wallet start', {
+    env: { ...walletDir, FAREBOX_BASE_URL: '{url}', FAREBOX_WALLET_KEY: `0x${'1'.repeat(64)}` },
+    before: async place => ({ ...(await file('wallet/stop', '')(place)), ...(await service()(place)) }),
+  }),
+  fails('wallet status', 'policy.json', null, 'policy.json', {
+    env: walletDir,
+    before: async place => ({
+      ...(await withWallet(place)),
+      ...(await file('wallet/policy.json', '{ "maxDayUsd": ')(place)),
+    }),
+  }),
+  fails('wallet status', 'maxDayUsd', null, 'policy.json', {
+    env: walletDir,
+    before: async place => ({
+      ...(await withWallet(place)),
+      ...(await file('wallet/policy.json', '{ "maxDayUsd": "lots" }')(place)),
+    }),
+  }),
+  fails('wallet receipts', 'cannot be read as a database', null, 'restore the file', {
+    env: walletDir,
+    before: file('wallet/agent.db', 'no database at all\n'.repeat(100)),
+  }),
+  fails('wallet status', 'wallet.json', null, 'wallet.json', {
+    env: walletDir,
+    before: file('wallet/wallet.json', '{ half'),
   }),
   // The same at a terminal, where the reader is the user.
   fails(

@@ -144,3 +144,17 @@ models:
     price: { inputPerMillionUsd: 1, outputPerMillionUsd: 1 }
     upstreams: [${upstream}]
 ${more}`
+
+/** As a portal of a hotel or a proxy answers, whatever is asked. */
+export const answerHtml =
+  (status: number) =>
+  (_seen: unknown, response: ServerResponse): boolean => {
+    response.writeHead(status, { 'content-type': 'text/html' }).end('<!doctype html><h1>Welcome</h1>')
+    return true
+  }
+
+/** A service whose clock is a year behind, and which takes no sign-in of another day. */
+export function refuseByClock(_seen: unknown, response: ServerResponse): boolean {
+  response.setHeader('date', new Date(Date.now() - 366 * 86_400_000).toUTCString())
+  return refuseKey(_seen, response)
+}

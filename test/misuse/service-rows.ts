@@ -64,6 +64,12 @@ export const serviceMistakes: readonly Mistake[] = [
       model('{ engine: demo }').replace('inputPerMillionUsd: 1', 'inputPerMillionUsd: cheap'),
     ),
   }),
+  fails('serve --config {path}', 'Port {port}', '`listen`', 'Choose another port', {
+    before: async place => {
+      const { port } = await takenPort(place)
+      return { port, ...(await file('farebox.yaml', model('{ engine: demo }', `listen: 127.0.0.1:${port}\n`))(place)) }
+    },
+  }),
   fails('init --config {path} --no-search', '{path}', null, '`--config`', { before: file('farebox.yaml', '') }),
   fails('init --config {folder}/none/farebox.yaml --no-search', '{folder}/none', null, '`--config`'),
   // doctor

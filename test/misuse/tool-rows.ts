@@ -1,4 +1,5 @@
 import type { PretendOptions } from '../agent/pretend-service.ts'
+import { answerHtml } from './places.ts'
 
 /** One mistake of a model, or of a user who tells it what to do. */
 export interface ToolMistake {
@@ -117,6 +118,9 @@ export const toolMistakes: readonly ToolMistake[] = [
   ),
   row('transcribe', { model: 'm', file: '~/.ssh/id_rsa' }, 'no such file', '{folder}/output', 'Ask the user'),
   row('web_read', { source: 'ftp://x.example/a' }, 'Only http and https', 'https://…', 'Give `source`'),
+  // What the network or another server does.
+  row('models_find', {}, 'does not match the API', null, 'FAREBOX_BASE_URL', { service: { instead: answerHtml(200) } }),
+  row('chat', hi, '502', null, 'Try again later', { service: { instead: answerHtml(502) } }),
   // Jobs.
   row('job_wait', { job_id: 'q1' }, 'No job', null, 'job_list shows the ids'),
   row('job_delete', { job_id: 'q1' }, 'No job', null, 'job_list shows the ids'),

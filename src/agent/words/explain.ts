@@ -96,9 +96,12 @@ export const cannotPay = (
             next: command === 'farebox proxy' ? howToStartProxy(nobody) : howToPay(nobody),
           }
         : {
-            happened: `The wallet ${lockedWallet} cannot pay for this: its key is encrypted, and this server has no passphrase.`,
+            happened: `The wallet ${lockedWallet} cannot pay for this: its key is encrypted, and this ${command === 'farebox proxy' ? 'proxy' : 'server'} has no passphrase.`,
             charged: zeroUsd,
-            next: `Ask the user to start this server as \`${command} --passphrase-file FILE\`, or with FAREBOX_API_KEY in its environment.`,
+            next:
+              command === 'farebox proxy'
+                ? `Start it as \`${command} --passphrase-file FILE\`, or set FAREBOX_API_KEY.`
+                : `Ask the user to start this server as \`${command} --passphrase-file FILE\`, or with FAREBOX_API_KEY in its environment.`,
           }),
   })
 }
@@ -124,7 +127,7 @@ const clientWords: Readonly<Record<ClientError['kind'], readonly [string, string
   ],
   unreadable: [
     'The service gave an answer that does not match the API description.',
-    'Ask the user to check FAREBOX_BASE_URL.',
+    'Ask the user to check FAREBOX_BASE_URL; it usually ends in /api/v1.',
   ],
   'too-large': ['The service’s answer was too large.', 'Ask for less in one call.'],
   unsaved: [
