@@ -1,6 +1,6 @@
 // Runs unattended: finds the cheapest video model, has a prompt written, buys the video within the caps of its wallet and
 // saves it. Settings: FAREBOX_BASE_URL and a wallet, as for `farebox mcp`.
-import { agentFromEnvironment, NeedsPerson, ToolFailure } from 'farebox'
+import { ApprovalRequired, agentFromEnvironment, ToolFailure } from 'farebox'
 
 const agent = await agentFromEnvironment()
 const { tools } = agent
@@ -27,7 +27,7 @@ try {
   while (job.state === 'running') job = (await tools.job_wait({ job_id: job.job_id })).output
   console.log(job.state, job.file?.path ?? job.failure)
 } catch (error) {
-  if (!(error instanceof NeedsPerson || error instanceof ToolFailure)) throw error
+  if (!(error instanceof ApprovalRequired || error instanceof ToolFailure)) throw error
   console.log(`Stopped: ${error.message}`)
   process.exitCode = 1
 } finally {

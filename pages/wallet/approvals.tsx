@@ -47,7 +47,8 @@ interface CardProps {
 function ApprovalCard({ approval, nowMs, data, decided }: CardProps): JSX.Element {
   const refused = useSignal<Refused | null>(null)
   const isBusy = useSignal(false)
-  const { id, kind, asks, why, details, policyText, statements, files, onYes, onNo, expiresAtMs } = approval
+  const { id, kind, question, why, details, policyText, statements, files, ifApproved, ifDenied, expiresAtMs } =
+    approval
   const decide = async (event: SubmitEvent) => {
     event.preventDefault()
     if (isBusy.value) return
@@ -64,7 +65,7 @@ function ApprovalCard({ approval, nowMs, data, decided }: CardProps): JSX.Elemen
   }
   return (
     <form class="card approval" aria-labelledby={id} onSubmit={decide}>
-      <h3 id={id}>{asks}</h3>
+      <h3 id={id}>{question}</h3>
       <p>{why}</p>
       <div class="asked">
         <dl class="facts">
@@ -89,9 +90,9 @@ function ApprovalCard({ approval, nowMs, data, decided }: CardProps): JSX.Elemen
         </label>
       ))}
       <ul class="quiet ends" id={`${id}-ends`}>
-        <li>{onYes}</li>
+        <li>{ifApproved}</li>
         <li>
-          <Words text={onNo} />
+          <Words text={ifDenied} />
         </li>
         <li>
           Open until {utcTime(expiresAtMs)}, {inTime(expiresAtMs, nowMs)}. Its id is {id}.

@@ -79,15 +79,15 @@ export interface RefillState {
 export interface PendingApproval {
   id: string
   kind: 'spend' | 'payee' | 'consent'
-  asks: string
+  question: string
   why: string
   details: readonly { name: string; value: string }[]
   /** For a consent: the policy as the service sent it, and what the user declares by agreeing. */
   policyText: string | null
   statements: readonly { name: string; text: string }[]
   files: readonly AskedFileView[]
-  onYes: string
-  onNo: string
+  ifApproved: string
+  ifDenied: string
   expiresAtMs: number
 }
 

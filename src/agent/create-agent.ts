@@ -35,7 +35,7 @@ export interface Agent {
   fetch: Fetch
   /**
    * Every tool as a function with its own arguments and output. A call waits until its work has ended. Throws
-   * `ToolFailure`, which says what was charged, or `NeedsPerson` if the user must decide and `onApproval` is not set.
+   * `ToolFailure`, which says what was charged, or `ApprovalRequired` if the user must decide and `onApproval` is not set.
    *
    * @example
    * const { output } = await agent.tools.video_create({ model, prompt, duration: '5s' })

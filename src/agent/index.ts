@@ -1,11 +1,16 @@
 /** `farebox`: an agent that pays its own way. */
-export type { Question } from '#toolkit/approval.ts'
-export { NeedsPerson, type PersonAnswer } from '#toolkit/approval.ts'
+export type { ApprovalRequest } from '#toolkit/approval.ts'
+export { type ApprovalDecision, ApprovalRequired } from '#toolkit/approval.ts'
 export type { Receipt, Shown, ToppedUp, WalletClient, WalletView } from '#toolkit/tool-context.ts'
 export { type FailureFacts, ToolFailure } from '#toolkit/tool-failure.ts'
 export { type Agent, agentFromEnvironment, createAgent } from './create-agent.ts'
 export { refusalHeader } from './fetch/refused-answer.ts'
-export type { AgentOptions, AskPerson, EnvironmentAgentOptions, UnpricedCalls } from './settings/agent-options.ts'
+export type {
+  AgentOptions,
+  AskUser,
+  EnvironmentAgentOptions,
+  UnpricedCalls,
+} from './settings/agent-options.ts'
 export type {
   AgentTool,
   AgentToolResult,

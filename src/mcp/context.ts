@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createRequestStateCodec, type RequestStateCodec } from '@modelcontextprotocol/server'
 import type { Clock } from '#contract/time.ts'
 import { canonicalJson } from '#contract/wire/json.ts'
-import type { Question } from '#toolkit/approval.ts'
+import type { ApprovalRequest } from '#toolkit/approval.ts'
 import type { Catalogue, FormValues } from '#toolkit/define.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
 import { choicesKeptMs, choicesMs, stateSeconds } from './bounds.ts'
@@ -52,7 +52,7 @@ export interface AskedState {
   tool: string
   argumentsHash: string
   /** What the user decides; null if they fill in a form. */
-  decides: Pick<Question, 'approvalId' | 'kind'> | null
+  decides: Pick<ApprovalRequest, 'approvalId' | 'kind'> | null
   /** The first question of a call is 1. */
   round: number
   /** What the user has filled in so far. */

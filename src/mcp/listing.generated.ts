@@ -102,7 +102,7 @@ export const listing: Listing = {
           },
           "status": {
             "enum": [
-              "needs_person",
+              "needs_approval",
               "declined"
             ]
           },
@@ -448,7 +448,7 @@ export const listing: Listing = {
           },
           "status": {
             "enum": [
-              "needs_person",
+              "needs_approval",
               "declined"
             ]
           },
@@ -573,7 +573,7 @@ export const listing: Listing = {
           },
           "status": {
             "enum": [
-              "needs_person",
+              "needs_approval",
               "declined"
             ]
           },
@@ -829,7 +829,7 @@ export const listing: Listing = {
           },
           "status": {
             "enum": [
-              "needs_person",
+              "needs_approval",
               "declined"
             ]
           },
@@ -995,7 +995,7 @@ export const listing: Listing = {
           },
           "status": {
             "enum": [
-              "needs_person",
+              "needs_approval",
               "declined"
             ]
           },
@@ -1122,7 +1122,7 @@ export const listing: Listing = {
           },
           "status": {
             "enum": [
-              "needs_person",
+              "needs_approval",
               "declined"
             ]
           },
@@ -1259,7 +1259,7 @@ export const listing: Listing = {
           },
           "status": {
             "enum": [
-              "needs_person",
+              "needs_approval",
               "declined"
             ]
           },
@@ -1922,7 +1922,7 @@ export const listing: Listing = {
           },
           "status": {
             "enum": [
-              "needs_person",
+              "needs_approval",
               "declined"
             ]
           },
@@ -2074,7 +2074,7 @@ export const listing: Listing = {
           },
           "status": {
             "enum": [
-              "needs_person",
+              "needs_approval",
               "declined"
             ]
           },
@@ -2215,7 +2215,7 @@ export const listing: Listing = {
           },
           "status": {
             "enum": [
-              "needs_person",
+              "needs_approval",
               "declined"
             ]
           },
@@ -2591,7 +2591,7 @@ export const listing: Listing = {
           },
           "status": {
             "enum": [
-              "needs_person",
+              "needs_approval",
               "declined"
             ]
           },
@@ -2994,7 +2994,7 @@ export const listing: Listing = {
           },
           "status": {
             "enum": [
-              "needs_person",
+              "needs_approval",
               "declined"
             ]
           },
@@ -3117,7 +3117,7 @@ export const listing: Listing = {
           },
           "status": {
             "enum": [
-              "needs_person",
+              "needs_approval",
               "declined"
             ]
           },
@@ -3243,7 +3243,7 @@ export const listing: Listing = {
           },
           "status": {
             "enum": [
-              "needs_person",
+              "needs_approval",
               "declined"
             ]
           },

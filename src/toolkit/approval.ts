@@ -5,17 +5,17 @@ import { isoTime, usd } from './values/amounts.ts'
 import { framed, hiddenShown, untrustedId } from './values/untrusted.ts'
 
 /** A decision for the user. A policy's text is included in full, exactly as the service sent it. */
-export type Question = ConsentQuestion | SpendQuestion | PayeeQuestion
+export type ApprovalRequest = ConsentRequest | SpendRequest | PayeeRequest
 
-interface Asked {
+interface RequestDetails {
   /** Id of the row that waits for the answer; it is tied to the request and to the text. */
   approvalId: string
   /**
    * Summarizes the request, its cost and its details in one line, for a list or log. A policy is shown only in full.
    */
-  inShort: string
+  summary: string
   /** The question, in one sentence. */
-  asks: string
+  question: string
   /** Why the user is asked. */
   why: string
   /**
@@ -24,15 +24,15 @@ interface Asked {
    */
   details: readonly { name: string; value: string }[]
   /** The consequences of approving, and for how long they apply. */
-  onYes: string
-  onNo: string
+  ifApproved: string
+  ifDenied: string
   /** Where it can be answered without the assistant, in one sentence. */
   howToApprove: string
   expiresAtMs: number
 }
 
 /** Brief §3.2: three attestations, each to be ticked by the user; none is pre-ticked. */
-export interface ConsentQuestion extends Asked {
+export interface ConsentRequest extends RequestDetails {
   kind: 'consent'
   /** The key under `consents`. */
   provider: string
@@ -43,7 +43,7 @@ export interface ConsentQuestion extends Asked {
   faceMediaRoles: readonly string[]
 }
 
-export interface SpendQuestion extends Asked {
+export interface SpendRequest extends RequestDetails {
   kind: 'spend'
   /** What the call buys, in our words. */
   what: string
@@ -54,18 +54,18 @@ export interface SpendQuestion extends Asked {
 }
 
 /** A payee that the wallet has not paid before. */
-export interface PayeeQuestion extends Asked {
+export interface PayeeRequest extends RequestDetails {
   kind: 'payee'
   payTo: string
   origin: string
   amountMicroUsd: MicroUsd
 }
 
-/** The decision on a question: what `onApproval` returns. */
-export type PersonAnswer =
+/** The decision on a request: what `onApproval` returns. */
+export type ApprovalDecision =
   | { kind: 'consent'; termsAndPrivacy: boolean; legalRight: boolean; screeningAcknowledged: boolean }
   | { kind: 'approve'; approved: boolean }
-  /** The user declined the question as a whole. */
+  /** The user declined the request as a whole. */
   | { kind: 'declined' }
 
 /** How long an answer counts. */
@@ -80,22 +80,22 @@ export interface AnswerKept {
  * Thrown by a context's effects and never caught by a tool: the server asks the user, records the answer and runs the
  * tool again, which then finds its approval. Nothing has been paid or sent when it is thrown.
  */
-export class NeedsPerson extends Error {
-  readonly question: Question
+export class ApprovalRequired extends Error {
+  readonly request: ApprovalRequest
 
-  constructor(question: Question) {
-    const { kind, inShort, why, approvalId, expiresAtMs, howToApprove } = question
+  constructor(request: ApprovalRequest) {
+    const { kind, summary, why, approvalId, expiresAtMs, howToApprove } = request
     const states = kind === 'consent' ? ` Approving states: ${Object.values(attestations).join(' ')}` : ''
     super(
-      `The user has to approve: ${inShort}. ${why}${states} The request is open until ${displayTime(expiresAtMs)} (${approvalId}). ${howToApprove}`,
+      `The user has to approve: ${summary}. ${why}${states} The request is open until ${displayTime(expiresAtMs)} (${approvalId}). ${howToApprove}`,
     )
-    this.name = 'NeedsPerson'
-    this.question = question
+    this.name = 'ApprovalRequired'
+    this.request = request
   }
 
   /** For a log: amounts as texts of micro-USD. */
   toJSON(): Record<string, unknown> {
-    return errorAsJson(this, { question: this.question })
+    return errorAsJson(this, { request: this.request })
   }
 }
 
@@ -106,70 +106,70 @@ export const attestations = {
   screeningAcknowledged: 'I know that the media will be screened.',
 } as const
 
-/** The full question for the user: the action, its cost, its consequences, and a policy's complete text. */
-export const sayQuestion = (question: Question, nowMs: number): string =>
+/** The full request for the user: the action, its cost, its consequences, and a policy's complete text. */
+export const sayRequest = (request: ApprovalRequest, nowMs: number): string =>
   [
-    question.asks,
-    question.why,
+    request.question,
+    request.why,
     '',
-    ...question.details.map(({ name, value }) => `${name}: ${value}`),
-    ...policyOf(question),
-    ...statementsOf(question),
+    ...request.details.map(({ name, value }) => `${name}: ${value}`),
+    ...policyOf(request),
+    ...statementsOf(request),
     '',
-    question.onYes,
-    question.onNo,
-    `The request ${question.approvalId} is open until ${displayUntil(question.expiresAtMs, nowMs)}.`,
+    request.ifApproved,
+    request.ifDenied,
+    `The request ${request.approvalId} is open until ${displayUntil(request.expiresAtMs, nowMs)}.`,
   ].join('\n')
 
 /** The same for a client that cannot ask: what the assistant should show, and where the user decides. */
-export function sayOpenQuestion(question: Question, toolName: string, nowMs: number): string {
+export function sayOpenRequest(request: ApprovalRequest, toolName: string, nowMs: number): string {
   return [
     'This needs the user’s approval. Nothing was sent or charged.',
     'Show the user all of the following, word for word:',
     '',
-    sayQuestion(question, nowMs),
+    sayRequest(request, nowMs),
     '',
-    whatNext(question, toolName),
+    whatNext(request, toolName),
   ].join('\n')
 }
 
-const whatNext = ({ howToApprove }: Question, toolName: string): string =>
+const whatNext = ({ howToApprove }: ApprovalRequest, toolName: string): string =>
   `${howToApprove} Only the user can do this; no tool argument can. Afterwards call ${toolName} again with the same arguments.`
 
 /** Anything but a complete approval is a denial. */
-export function isYes(answer: PersonAnswer): boolean {
+export function isApproved(answer: ApprovalDecision): boolean {
   if (answer.kind === 'approve') return answer.approved
   return answer.kind === 'consent' && answer.termsAndPrivacy && answer.legalRight && answer.screeningAcknowledged
 }
 
 /** What an approval declares in the user's name, word for word. */
-const statementsOf = ({ kind }: Question): string[] =>
+const statementsOf = ({ kind }: ApprovalRequest): string[] =>
   kind === 'consent'
     ? ['', 'Approving makes these three statements:', ...Object.values(attestations).map(statement => `- ${statement}`)]
     : []
 
-const policyOf = (question: Question): string[] =>
-  question.kind === 'consent'
-    ? ['', framed(`full policy of ${untrustedId(question.provider)}`, hiddenShown(question.policyText))]
+const policyOf = (request: ApprovalRequest): string[] =>
+  request.kind === 'consent'
+    ? ['', framed(`full policy of ${untrustedId(request.provider)}`, hiddenShown(request.policyText))]
     : []
 
 /** The structured answer while the user's decision is pending, or after they declined. */
 export interface Waiting {
-  /** `needs_person`: the user could not be asked from here, or dismissed the question. */
-  status: 'needs_person' | 'declined'
+  /** `needs_approval`: the user could not be asked from here, or dismissed the dialog. */
+  status: 'needs_approval' | 'declined'
   approval_id: string
-  /** The whole question in words, for the user. */
+  /** The whole request in words, for the user. */
   question?: string
   /** The maximum cost of approving it; absent if it is unknown, and for a consent, which costs nothing by itself. */
   at_most_usd?: number
   next_step: string
-  /** When the question or the denial expires. */
+  /** When the request or the denial expires. */
   expires_at?: string
 }
 
 /** Members of the output schema of every tool that may ask the user. */
 export const waitingProperties = {
-  status: { enum: ['needs_person', 'declined'] },
+  status: { enum: ['needs_approval', 'declined'] },
   approval_id: { type: 'string' },
   question: { type: 'string' },
   at_most_usd: { type: 'number' },
@@ -185,14 +185,14 @@ export const failureProperties = {
   next_step: { type: 'string' },
 }
 
-export function waitingFor(question: Question, toolName: string, nowMs: number): Waiting {
-  const amount = question.kind === 'consent' ? null : usd(question.amountMicroUsd)
+export function waitingFor(request: ApprovalRequest, toolName: string, nowMs: number): Waiting {
+  const amount = request.kind === 'consent' ? null : usd(request.amountMicroUsd)
   return {
-    status: 'needs_person',
-    approval_id: question.approvalId,
-    question: sayQuestion(question, nowMs),
+    status: 'needs_approval',
+    approval_id: request.approvalId,
+    question: sayRequest(request, nowMs),
     ...(amount === null ? {} : { at_most_usd: amount }),
-    next_step: whatNext(question, toolName),
-    expires_at: isoTime(question.expiresAtMs),
+    next_step: whatNext(request, toolName),
+    expires_at: isoTime(request.expiresAtMs),
   }
 }

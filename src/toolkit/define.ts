@@ -34,7 +34,7 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   /** The type of models that `model` may name; absent if none are listed, or there is no `model`. */
   modelType?: ModelType
   /** Arguments that the user fills in if they are missing and the client can ask; otherwise the call runs unchanged. */
-  personFills?: PersonForm
+  userFills?: UserForm
   run(context: ToolContext, input: z.output<Input>): Promise<z.input<Output>>
   /** The same for a reader: short sentences, with untrusted text marked by `fromOutside`. */
   say(output: z.output<Output>): string
@@ -56,10 +56,10 @@ export const defineTool = <Input extends z.ZodObject, Output extends z.ZodObject
 ): Tool<Input, Output> => tool
 
 /**
- * Values that only the user knows. A decision about money or consent is a `Question` and never a form: the client's
+ * Values that only the user knows. A decision about money or consent is an `ApprovalRequest` and never a form: the client's
  * form answer is not verified, and is only checked against the schema of the arguments that it fills.
  */
-export interface PersonForm {
+export interface UserForm {
   /** Identifies the form in the client's answer. */
   name: string
   message: string
@@ -94,11 +94,11 @@ interface Several {
 export type FormValues = Readonly<Record<string, unknown>>
 
 /** Whether `given` lacks what the form asks for. */
-export const isNeeded = ({ required, fields }: PersonForm, given: FormValues): boolean =>
+export const isNeeded = ({ required, fields }: UserForm, given: FormValues): boolean =>
   (required.length > 0 ? required : Object.keys(fields)).some(name => given[name] === undefined)
 
 /** Returns the arguments with what the user filled in; anything that the form does not ask for is dropped. */
-export const withFilled = (given: FormValues, { fields }: PersonForm, filled: FormValues): FormValues => ({
+export const withFilled = (given: FormValues, { fields }: UserForm, filled: FormValues): FormValues => ({
   ...given,
   ...Object.fromEntries(
     Object.keys(fields).flatMap(name => (filled[name] === undefined ? [] : [[name, filled[name]]])),

@@ -2,16 +2,16 @@
 
 export {
   type AnswerKept,
-  type ConsentQuestion,
-  NeedsPerson,
-  type PayeeQuestion,
-  type PersonAnswer,
-  type Question,
-  type SpendQuestion,
-  sayOpenQuestion,
-  sayQuestion,
+  type ApprovalDecision,
+  type ApprovalRequest,
+  ApprovalRequired,
+  type ConsentRequest,
+  type PayeeRequest,
+  type SpendRequest,
+  sayOpenRequest,
+  sayRequest,
 } from './approval.ts'
-export type { Catalogue, FormField, PersonForm } from './define.ts'
+export type { Catalogue, FormField, UserForm } from './define.ts'
 export {
   type Choices,
   definePrompt,

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { issueSentence, kindWord } from '#contract/errors/issue-sentence.ts'
 import { zeroUsd } from '#contract/money.ts'
-import { NeedsPerson, type Question } from './approval.ts'
+import { type ApprovalRequest, ApprovalRequired } from './approval.ts'
 import { refusedArguments, untrustedNameCharacters } from './bounds.ts'
 import type { Tool } from './define.ts'
 import type { Shown, ToolContext } from './tool-context.ts'
@@ -12,7 +12,7 @@ import { untrustedId } from './values/untrusted.ts'
 export type ToolOutcome =
   | ({ kind: 'done' } & ToolResult)
   | { kind: 'failed'; facts: FailureFacts }
-  | { kind: 'asks'; question: Question }
+  | { kind: 'needs_approval'; request: ApprovalRequest }
   /** A bug of ours; the error is only for the log. */
   | { kind: 'fault'; error: unknown }
 
@@ -57,7 +57,7 @@ export async function runTool(
 
 /** Classifies what an effect threw. */
 export function outcomeOf(error: unknown): ToolOutcome {
-  if (error instanceof NeedsPerson) return { kind: 'asks', question: error.question }
+  if (error instanceof ApprovalRequired) return { kind: 'needs_approval', request: error.request }
   if (error instanceof ResultInstead) return { kind: 'done', ...error.result }
   if (error instanceof ToolFailure) return failed(error.facts)
   return { kind: 'fault', error }

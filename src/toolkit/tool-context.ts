@@ -5,7 +5,7 @@ import type { FormFile } from './values/form-file.ts'
 
 /**
  * Everything that a tool can do. Every effect obeys the wallet's policy, tops up on 402, respects limits and keeps its
- * own records, the same for every tool. Effects throw `NeedsPerson` or `ToolFailure`, which tools do not catch.
+ * own records, the same for every tool. Effects throw `ApprovalRequired` or `ToolFailure`, which tools do not catch.
  */
 export interface ToolContext {
   /** Calls the service; `answer` is the body of the operation's 200. Throws `ResultInstead` if it becomes a job. */

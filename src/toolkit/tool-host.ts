@@ -1,4 +1,4 @@
-import type { AnswerKept, PersonAnswer, Question } from './approval.ts'
+import type { AnswerKept, ApprovalDecision, ApprovalRequest } from './approval.ts'
 import type { ToolOutcome } from './run-tool.ts'
 import type { MediaBounds, ToolContext } from './tool-context.ts'
 
@@ -34,8 +34,8 @@ export interface CalledTool {
  */
 export interface ToolHost {
   context(invocation: Invocation): ToolContext
-  /** Records the user's answer to a question; repeating the same tool call then finds it. */
-  answer(approvalId: string, answer: PersonAnswer): Promise<AnswerKept>
+  /** Records the user's decision on a request; repeating the same tool call then finds it. */
+  answer(approvalId: string, answer: ApprovalDecision): Promise<AnswerKept>
   /** Offers a page where the user makes the wallet that pays, or opens a locked one; null if that would not help. */
   offerWallet?(): Promise<WalletOffer | null>
   /** Resolves once the user is done on the latest page, or after `timeoutMs`. Never rejects. */
@@ -62,8 +62,8 @@ export type TaskState =
   /**
    * The user must decide before it continues; each answer is recorded by `ToolHost.answer`. Nothing is sent meanwhile.
    */
-  | { kind: 'asks'; questions: readonly Question[] }
-  /** The user declined this question, so nothing was sent. */
+  | { kind: 'needs_approval'; requests: readonly ApprovalRequest[] }
+  /** The user declined this request, so nothing was sent. */
   | { kind: 'declined'; approvalId: string; kept: AnswerKept }
   /** The result that a waiting caller would have received. */
   | { kind: 'ended'; outcome: ToolOutcome }

@@ -1,5 +1,5 @@
 import { catalogue } from '#agent/tools/catalogue.ts'
-import { NeedsPerson } from '#toolkit/approval.ts'
+import { ApprovalRequired } from '#toolkit/approval.ts'
 import { runTool } from '#toolkit/run-tool.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
@@ -22,7 +22,7 @@ export async function asAssistant(
   const invocation = { signal, report: () => {}, whenDelivered, called: { name, given } }
   const outcome = await runTool(await toolOf(name), given, () => host.context(invocation))
   if (outcome.kind === 'failed') throw new ToolFailure(outcome.facts)
-  if (outcome.kind === 'asks') throw new NeedsPerson(outcome.question)
+  if (outcome.kind === 'needs_approval') throw new ApprovalRequired(outcome.request)
   if (outcome.kind === 'fault') throw outcome.error
   for (const run of delivered) run()
   return outcome

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { payingFetch } from '#agent/fetch/paying-fetch.ts'
 import { queueVideo, type VideoQueueRequest } from '#contract/operations/video.ts'
-import type { ConsentQuestion, PersonAnswer } from '#toolkit/approval.ts'
+import type { ApprovalDecision, ConsentRequest } from '#toolkit/approval.ts'
 import { questionOf } from './outcome-of.ts'
 import { payingAgents } from './paying-agent.ts'
 import { policyText } from './pretend-service.ts'
@@ -16,7 +16,7 @@ const confirmed = {
   confirmed_screening_acknowledged: true,
 }
 
-const yes: PersonAnswer = { kind: 'consent', termsAndPrivacy: true, legalRight: true, screeningAcknowledged: true }
+const yes: ApprovalDecision = { kind: 'consent', termsAndPrivacy: true, legalRight: true, screeningAcknowledged: true }
 const image = (bytes: string) => `data:image/png;base64,${Buffer.from(bytes).toString('base64')}`
 const [ada, ben] = [image('ada'), image('ben')]
 
@@ -53,7 +53,7 @@ test.each<[string, Partial<VideoQueueRequest>]>([
 ])('the same image with %s is asked about again', async (_what, body) => {
   const { server, agent } = await afterConsent()
   const sent = server.countOf('/video/queue')
-  const question = (await questionOf(video(agent, body))) as ConsentQuestion
+  const question = (await questionOf(video(agent, body))) as ConsentRequest
   expect(question).toMatchObject({ kind: 'consent', provider: 'demo', policyText })
   expect([server.countOf('/video/queue'), server.ledger.videos]).toEqual([sent, 1])
   await agent.host.answer(question.approvalId, yes)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { longCallMs } from '#agent/bounds.ts'
 import { createChatCompletion } from '#contract/operations/chat.ts'
 import { decodeBase58, encodeBase58 } from '#contract/wire/base58.ts'
-import type { NeedsPerson } from '#toolkit/approval.ts'
+import type { ApprovalRequired } from '#toolkit/approval.ts'
 import { canarySolanaSeed } from '../canary/canaries.ts'
 import { answerJson } from '../client/little-server.ts'
 import { manualClock } from '../client/manual-clock.ts'
@@ -86,7 +86,7 @@ test('a person who has agreed to a call is not asked again for its answer', asyn
     },
     { settings: { askAboveUsd: '0.1' } },
   )
-  const { question } = (await agent.video().catch(error => error)) as NeedsPerson
+  const { request: question } = (await agent.video().catch(error => error)) as ApprovalRequired
   await agent.approvals.resolve(question.approvalId, { isApproved: true, by: 'a test' })
   expect(await failureOf(agent.video())).toMatchObject({ charged: 'unknown' })
   expect((await agent.video()).paid).toMatchObject({ chargedMicroUsd: 200_000n })
@@ -149,8 +149,8 @@ test.each(withoutKeysAtFirst)('a call %s is never sent again with a key', async 
   expect(await failureOf(later.video())).toMatchObject({ happened: expect.stringContaining('no charge yet') })
   expect(server.ledger.videos).toBe(1)
   clock.nowMs += minutes(3)
-  const asked: NeedsPerson = await later.video().catch(error => error)
-  await later.host.answer(asked.question.approvalId, { kind: 'approve', approved: true })
+  const asked: ApprovalRequired = await later.video().catch(error => error)
+  await later.host.answer(asked.request.approvalId, { kind: 'approve', approved: true })
   await later.video()
   expect(keysOf(server, '/video/queue')).toEqual([undefined, undefined])
 })
@@ -173,7 +173,7 @@ test('what is sent again under its key is asked for and capped anew where its pr
   )
   expect(await failureOf(agent.video())).toMatchObject({ charged: 'unknown' })
   quote = 2
-  const { question } = (await agent.video().catch(error => error)) as NeedsPerson
+  const { request: question } = (await agent.video().catch(error => error)) as ApprovalRequired
   expect(question).toMatchObject({ kind: 'spend', amountMicroUsd: 2_000_000n })
   quote = 4
   await expect(agent.video()).rejects.toThrow('more than')

@@ -59,7 +59,7 @@ describe('the page shows', () => {
     const payee = { kind: 'payee', origin: 'https://s.example', network: 'eip155:8453', asset: '0xa', payTo }
     await ask({ ...payee, amountMicroUsd: 5_000_000n } as ApprovalFacts)
     const { approvals } = await walletOf(await visited())
-    expect(approvals.map(({ asks }) => asks)).toEqual([
+    expect(approvals.map(({ question }) => question)).toEqual([
       'Pay 5.00 USD to a new address?',
       'Buy this, at an unknown price?',
     ])

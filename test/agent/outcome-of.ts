@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { NeedsPerson } from '#toolkit/approval.ts'
+import { ApprovalRequired } from '#toolkit/approval.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 
 const thrownBy = (run: Promise<unknown>): Promise<unknown> =>
@@ -16,8 +16,8 @@ export async function failureOf(run: Promise<unknown>): Promise<ToolFailure['fac
 }
 
 /** The question of a call that must ask a person. */
-export async function questionOf(run: Promise<unknown>): Promise<NeedsPerson['question']> {
+export async function questionOf(run: Promise<unknown>): Promise<ApprovalRequired['request']> {
   const error = await thrownBy(run)
-  expect(error).toBeInstanceOf(NeedsPerson)
-  return (error as NeedsPerson).question
+  expect(error).toBeInstanceOf(ApprovalRequired)
+  return (error as ApprovalRequired).request
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { queueVideo } from '#contract/operations/video.ts'
-import type { ConsentQuestion } from '#toolkit/approval.ts'
+import type { ConsentRequest } from '#toolkit/approval.ts'
 import { answerJson } from '../client/little-server.ts'
 import { failureOf, questionOf } from './outcome-of.ts'
 import { payingAgents } from './paying-agent.ts'
@@ -38,7 +38,7 @@ test('a chat that cannot be priced is asked for', async () => {
 test('consent: asked with the whole text, agreed, and sent along for this request and this text only', async () => {
   let text = policyText
   const { server, agent } = await setUp({ credit: 5, asksConsent: true, policyText: () => text })
-  const question = (await questionOf(agent.video())) as ConsentQuestion
+  const question = (await questionOf(agent.video())) as ConsentRequest
   expect(question).toMatchObject({ kind: 'consent', provider: 'demo', policyText, faceMediaRoles: ['image'] })
   expect(server.ledger.videos).toBe(0)
   const yes = { kind: 'consent', termsAndPrivacy: true, legalRight: true, screeningAcknowledged: true } as const

@@ -1,5 +1,5 @@
 import { type FetchRules, payingFetch } from '#agent/fetch/paying-fetch.ts'
-import type { PersonAnswer, Question } from '#toolkit/approval.ts'
+import type { ApprovalDecision, ApprovalRequest } from '#toolkit/approval.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
 import { type AgentSetUp, openAgent } from './open-agent.ts'
 import { type PretendOptions, pretendService } from './pretend-service.ts'
@@ -33,18 +33,18 @@ export const chat = { model: 'm', messages }
 export const video = { model: 'm', prompt: 'a cat', duration: '5s', image_url: 'https://x.example/a.png' }
 
 /** Answers every question the same, and keeps them. */
-export function person(answer: PersonAnswer) {
-  const asked: Question[] = []
-  const ask = (question: Question) => {
+export function person(answer: ApprovalDecision) {
+  const asked: ApprovalRequest[] = []
+  const ask = (question: ApprovalRequest) => {
     asked.push(question)
     return answer
   }
   return { asked, ask }
 }
 
-export const yes: PersonAnswer = { kind: 'approve', approved: true }
-export const no: PersonAnswer = { kind: 'declined' }
-export const ticked: PersonAnswer = {
+export const yes: ApprovalDecision = { kind: 'approve', approved: true }
+export const no: ApprovalDecision = { kind: 'declined' }
+export const ticked: ApprovalDecision = {
   kind: 'consent',
   termsAndPrivacy: true,
   legalRight: true,

@@ -8,7 +8,7 @@ import { catalogue } from '#agent/tools/catalogue.ts'
 import { isPaid } from '#contract/operations/operation.ts'
 import { operations } from '#contract/operations/operations.ts'
 import { evmNetwork, usdcOnEvm } from '#contract/wire/networks.ts'
-import type { Question } from '#toolkit/approval.ts'
+import type { ApprovalRequest } from '#toolkit/approval.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson, type Seen } from '../client/little-server.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
@@ -196,7 +196,7 @@ const others =
     return say(retrieve() === 'elsewhere' ? { ...processing, status: 'COMPLETED' } : processing)
   }
 
-const yes = ({ kind }: Question) =>
+const yes = ({ kind }: ApprovalRequest) =>
   kind === 'consent'
     ? ({ kind, termsAndPrivacy: true, legalRight: true, screeningAcknowledged: true } as const)
     : ({ kind: 'approve', approved: true } as const)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Agent } from '#agent/create-agent.ts'
-import type { Question } from '#toolkit/approval.ts'
+import type { ApprovalRequest } from '#toolkit/approval.ts'
 import { callByName } from './call-by-name.ts'
 import { type LocalAgent, localAgent } from './local-agent.ts'
 
@@ -11,7 +11,7 @@ let local: LocalAgent
 let service: LocalAgent['service']
 let agent: Agent
 let outputFolder = ''
-const asked: Question[] = []
+const asked: ApprovalRequest[] = []
 
 beforeAll(async () => {
   local = await localAgent({

@@ -25,7 +25,7 @@ beforeAll(async () => {
     stateFolder: temporaryFolder(),
     outputFolder,
     onApproval: question => {
-      asked.push(question.inShort)
+      asked.push(question.summary)
       return { kind: 'approve', approved: true }
     },
   })

@@ -1,6 +1,6 @@
 /** What was sent once without a key and may have charged it is bought again by a person's word. */
 import { expect, onTestFinished, test } from 'vitest'
-import { NeedsPerson } from '#toolkit/approval.ts'
+import { ApprovalRequired } from '#toolkit/approval.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { answerJson } from '../client/little-server.ts'
 import { manualClock } from '../client/manual-clock.ts'
@@ -31,10 +31,10 @@ async function lostWithoutCharge() {
   return { server, agent, clock, answer }
 }
 
-const asked = async (run: Promise<unknown>): Promise<NeedsPerson['question']> => {
+const asked = async (run: Promise<unknown>): Promise<ApprovalRequired['request']> => {
   const error = await run.catch(thrown => thrown)
-  if (!(error instanceof NeedsPerson)) throw error
-  return error.question
+  if (!(error instanceof ApprovalRequired)) throw error
+  return error.request
 }
 
 test('a person is asked for as long as it is remembered, and their yes buys it once', async () => {

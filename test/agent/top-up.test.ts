@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { NeedsPerson } from '#toolkit/approval.ts'
+import { ApprovalRequired } from '#toolkit/approval.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
 import { openAgent } from './open-agent.ts'
 import { pretendService } from './pretend-service.ts'
@@ -67,10 +67,11 @@ test('credit that a call topped up is not taken for the one that is asked for', 
 test('an approved top-up whose answer was lost needs no second yes, and `again` does', async () => {
   const { agent, topUp, payments } = await setUp('1')
   const asked = await topUp().catch(error => error)
-  expect(asked).toBeInstanceOf(NeedsPerson)
+  expect(asked).toBeInstanceOf(ApprovalRequired)
   await agent.host.answer(asked.question.approvalId, { kind: 'approve', approved: true })
   await topUp()
   expect((await topUp()).paid.chargedMicroUsd).toBe(0n)
-  for (let attempt = 0; attempt < 2; attempt++) await expect(topUp(fiveUsd, true)).rejects.toBeInstanceOf(NeedsPerson)
+  for (let attempt = 0; attempt < 2; attempt++)
+    await expect(topUp(fiveUsd, true)).rejects.toBeInstanceOf(ApprovalRequired)
   expect(payments()).toBe(1)
 })

@@ -2,7 +2,7 @@
 export const typedPrograms: Readonly<Record<string, string>> = {
   agent: `
 import { type Agent, type AgentToolResult, agentFromEnvironment, aiSdkTools, createAgent, openAiTools } from 'farebox'
-import { NeedsPerson, type ToolArguments, ToolFailure, type ToolName, type ToolOutput } from 'farebox'
+import { ApprovalRequired, type ToolArguments, ToolFailure, type ToolName, type ToolOutput } from 'farebox'
 
 const agent: Agent = await createAgent({ baseUrl: 'http://127.0.0.1:8402/api/v1', key: 'a key' })
 const chat = await agent.tools.chat({ model: 'm', prompt: 'hi', max_tokens: 5 })
@@ -51,7 +51,7 @@ try {
   await asking.tools.wallet_top_up({ amount_usd: 5 })
 } catch (error) {
   if (error instanceof ToolFailure) console.log(error.facts.happened, error.facts.next)
-  if (error instanceof NeedsPerson) console.log(error.question.approvalId)
+  if (error instanceof ApprovalRequired) console.log(error.request.approvalId)
 }
 export { answer, charged, words, path, same, made, name, descriptions, loose, response }
 `,

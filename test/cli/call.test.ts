@@ -108,7 +108,7 @@ describe('what a person has to decide', () => {
     const { code, stdout, stderr } = await runCommand([...video, '--json'], env)
     expect([code, JSON.parse(stdout)]).toEqual([
       1,
-      expect.objectContaining({ status: 'needs_person', approval_id: expect.any(String) }),
+      expect.objectContaining({ status: 'needs_approval', approval_id: expect.any(String) }),
     ])
     expect(stderr).toMatch(/farebox wallet approve \S+/)
   })

@@ -89,7 +89,7 @@ for (const [name, { open, asksBy, tags = [] }] of Object.entries(ways))
       person.shown = []
       const first = await call('video_create', given)
       if (asksBy === 'form') return { answer: first, shown: person.shown.join('\n') }
-      expect(first.data.status).toBe('needs_person')
+      expect(first.data.status).toBe('needs_approval')
       const decision = ['approve', String(first.data.approval_id), '--data', product.folder]
       const env = { XDG_STATE_HOME: product.folder }
       await atTerminal(agrees ? decision : [...decision, '--deny'], agrees ? ['yes', 'yes', 'yes'] : [], env)

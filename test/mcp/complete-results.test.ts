@@ -63,7 +63,7 @@ describe.each([
     const result = await client.callTool({ name: 'chat', arguments: { model: 'm', prompt: 'p' } })
     await disconnect()
     const structure = result.structuredContent as Record<string, unknown>
-    expect(structure).toMatchObject({ status: 'needs_person', question: expect.stringMatching(/\?/) })
+    expect(structure).toMatchObject({ status: 'needs_approval', question: expect.stringMatching(/\?/) })
     for (const said of ['question', 'next_step', 'approval_id'])
       expect(textOf(result)).toContain(String(structure[said]))
     const amount = question.kind === 'consent' ? null : question.amountMicroUsd

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { microUsd } from '#contract/money.ts'
 import type { ModelRecord } from '#contract/operations/models.ts'
 import type { Operation } from '#contract/operations/operation.ts'
-import { isYes, NeedsPerson, type PersonAnswer, type Question } from '#toolkit/approval.ts'
+import { type ApprovalDecision, type ApprovalRequest, ApprovalRequired, isApproved } from '#toolkit/approval.ts'
 import type {
   ChargeReceipt,
   JobView,
@@ -163,7 +163,7 @@ export interface FakeOptions {
   /** In place of where texts are saved. */
   saveText?: ToolContext['files']['saveText']
   /** Asked one after the other before a paid call goes through. */
-  questions?: Question[]
+  questions?: ApprovalRequest[]
   /** Thrown by every effect. */
   failure?: unknown
   answers?: Readonly<Record<string, unknown>>
@@ -180,7 +180,7 @@ export interface FakeOptions {
 /** A host that keeps what it was asked to do and answers from a script. */
 export function fakeHost(options: FakeOptions = {}) {
   const calls: { operation: string; body: unknown; options: PaidOptions | undefined }[] = []
-  const given: { approvalId: string; answer: PersonAnswer }[] = []
+  const given: { approvalId: string; answer: ApprovalDecision }[] = []
   const approved = new Set<string>()
   const previews: object[] = []
   const seen = { calls, given, contexts: 0, events: [] as string[], waitedMs: [] as number[], previews }
@@ -244,9 +244,9 @@ export function fakeHost(options: FakeOptions = {}) {
   return { host: hostOf(contextFor, { given, approved, seen }), seen }
 }
 
-function askFirst(questions: readonly Question[] = [], approved: ReadonlySet<string>): void {
+function askFirst(questions: readonly ApprovalRequest[] = [], approved: ReadonlySet<string>): void {
   const open = questions.find(question => !approved.has(question.approvalId))
-  if (open) throw new NeedsPerson(open)
+  if (open) throw new ApprovalRequired(open)
 }
 
 const factsOf = (options: FakeOptions, effect: () => void): Pick<ToolContext, 'models' | 'limits' | 'estimate'> => ({
@@ -308,7 +308,7 @@ function hostOf(
     approved,
     seen,
   }: {
-    given: { approvalId: string; answer: PersonAnswer }[]
+    given: { approvalId: string; answer: ApprovalDecision }[]
     approved: Set<string>
     seen: { contexts: number; events: string[] }
   },
@@ -320,7 +320,7 @@ function hostOf(
     },
     async answer(approvalId, answer) {
       given.push({ approvalId, answer })
-      if (isYes(answer)) approved.add(approvalId)
+      if (isApproved(answer)) approved.add(approvalId)
       return { untilMs: Date.UTC(2026, 0, 3), takesBack: `farebox wallet approve ${approvalId}` }
     },
     async close() {

@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { messageBytes } from '#mcp/bounds.ts'
-import { isYes } from '#toolkit/approval.ts'
+import { isApproved } from '#toolkit/approval.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
 import { eras, textOf } from './connect.ts'
 import { fakeHost, runningJob } from './fake-host.ts'
@@ -119,7 +119,7 @@ test.each(eras)('a person is asked in the %s era, on a stream of the session or 
   client.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: { approved: true } }))
   const result = await client.callTool({ name: 'wallet_top_up', arguments: { amount_usd: 5 } })
   expect(result.structuredContent).toMatchObject({ charged_usd: 5 })
-  expect(seen.given.map(({ answer }) => isYes(answer))).toEqual([true])
+  expect(seen.given.map(({ answer }) => isApproved(answer))).toEqual([true])
   await client.close()
 })
 

@@ -131,7 +131,7 @@ This form is open for 10 minutes. To approve, tick all three statements. To deny
       expect(closed.isError).toBeFalsy()
       expect(textOf(closed)).toMatch(/without deciding\. Nothing was sent or charged\. Make the same call to ask again/)
       expect(closed.structuredContent).toEqual({
-        ...{ status: 'needs_person', approval_id: question.approvalId },
+        ...{ status: 'needs_approval', approval_id: question.approvalId },
         next_step: 'Make the same call to ask again when the user wants to.',
       })
       expect(seen).toMatchObject({ calls: [], given: [] })
@@ -188,7 +188,7 @@ This form is open for 10 minutes. To approve, tick all three statements. To deny
     })
     const result = await client.callTool(call)
     expect(seen.given).toHaveLength(3)
-    expect(result.structuredContent).toMatchObject({ status: 'needs_person', approval_id: 'd' })
+    expect(result.structuredContent).toMatchObject({ status: 'needs_approval', approval_id: 'd' })
   })
 
   test.each([
@@ -206,7 +206,7 @@ Show the user all of the following, word for word:
 ${said}
 
 Run \`farebox wallet approve\` in a terminal. Only the user can do this; no tool argument can. Afterwards call video_create again with the same arguments.`)
-    expect(result.structuredContent).toMatchObject({ status: 'needs_person', approval_id: 'appr_consent' })
+    expect(result.structuredContent).toMatchObject({ status: 'needs_approval', approval_id: 'appr_consent' })
     expect(seen).toMatchObject({ calls: [], given: [] })
   })
 })
@@ -276,6 +276,6 @@ describe('the state that a question leaves with the client', () => {
     const { client } = await opened({ era: 'legacy', host })
     const result = await client.request(answered(state)).catch(() => undefined)
     expect(seen).toMatchObject({ given: [], calls: [] })
-    if (result) expect(result).toMatchObject({ structuredContent: { status: 'needs_person' } })
+    if (result) expect(result).toMatchObject({ structuredContent: { status: 'needs_approval' } })
   })
 })

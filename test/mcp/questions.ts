@@ -1,6 +1,6 @@
-import type { ConsentQuestion, PayeeQuestion, SpendQuestion } from '#toolkit/approval.ts'
+import type { ConsentRequest, PayeeRequest, SpendRequest } from '#toolkit/approval.ts'
 import type { AskedAbout } from '#wallet/terms/about-call.ts'
-import { questionWords } from '#wallet/terms/approval.ts'
+import { requestWords } from '#wallet/terms/approval.ts'
 import { usd } from './fake-host.ts'
 
 const asked = {
@@ -29,9 +29,9 @@ const consentFacts = {
   faceMediaRoles: ['reference_image'],
 } as const
 
-export const consent: ConsentQuestion = {
+export const consent: ConsentRequest = {
   ...asked,
-  ...questionWords(consentFacts, { ...context, about }),
+  ...requestWords(consentFacts, { ...context, about }),
   ...consentFacts,
   approvalId: 'appr_consent',
 }
@@ -43,9 +43,9 @@ const spendFacts = {
   because: 'It may cost more than 1.00 USD, and amounts above that need approval.',
 } as const
 
-export const spend: SpendQuestion = {
+export const spend: SpendRequest = {
   ...asked,
-  ...questionWords(spendFacts, { ...context, about }),
+  ...requestWords(spendFacts, { ...context, about }),
   ...spendFacts,
   approvalId: 'appr_spend',
 }
@@ -59,9 +59,9 @@ const payeeFacts = {
   amountMicroUsd: usd(5),
 } as const
 
-export const payee: PayeeQuestion = {
+export const payee: PayeeRequest = {
   ...asked,
-  ...questionWords(payeeFacts, { ...context, about: null }),
+  ...requestWords(payeeFacts, { ...context, about: null }),
   ...payeeFacts,
   approvalId: 'appr_payee',
 }

@@ -1,4 +1,4 @@
-import type { AskPerson } from '#agent/settings/agent-options.ts'
+import type { AskUser } from '#agent/settings/agent-options.ts'
 import { call } from './browse.ts'
 import type { HiredAgent } from './hired-agent.ts'
 import { type Reply, ruleOfError, ruleOfResponse, wordsOf } from './rule-of.ts'
@@ -28,7 +28,7 @@ async function fetchOnce({ agent }: HiredAgent, baseUrl: string): Promise<Reply>
 }
 
 /** Whoever asked for one top-up says yes to it, to no second one, and to no payee whom they do not know. */
-export function carefulPerson(): AskPerson {
+export function carefulPerson(): AskUser {
   let yeses = 0
   return question => ({ kind: 'approve', approved: question.kind === 'spend' && yeses++ === 0 })
 }

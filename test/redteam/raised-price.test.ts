@@ -1,6 +1,6 @@
 /** A person agrees to what they were shown: a service that raises its price afterwards has to ask them again. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { NeedsPerson, type Question } from '#toolkit/approval.ts'
+import { type ApprovalRequest, ApprovalRequired } from '#toolkit/approval.ts'
 import { openAgent } from '../agent/open-agent.ts'
 import { pretendService } from '../agent/pretend-service.ts'
 import { answerJson } from '../client/little-server.ts'
@@ -30,16 +30,16 @@ afterEach(() => agent.close())
 
 const yes = { kind: 'consent', termsAndPrivacy: true, legalRight: true, screeningAcknowledged: true } as const
 
-async function asked(): Promise<Question> {
+async function asked(): Promise<ApprovalRequest> {
   const error = await agent.video().then(
     () => new Error('It was bought.'),
     thrown => thrown,
   )
-  if (error instanceof NeedsPerson) return error.question
+  if (error instanceof ApprovalRequired) return error.request
   throw error
 }
 
-const priceIn = ({ details }: Question) => details.find(({ name }) => name === 'Price')?.value
+const priceIn = ({ details }: ApprovalRequest) => details.find(({ name }) => name === 'Price')?.value
 
 test('a consent serves up to the price that was shown with it', async () => {
   const bought = service.ledger.videos

@@ -1,6 +1,6 @@
 import { ClientError } from '#client/client-error.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
-import { NeedsPerson } from '#toolkit/approval.ts'
+import { ApprovalRequired } from '#toolkit/approval.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 
 /** What came of one try, as its caller sees it: the rule that refused, or that something was delivered. */
@@ -59,7 +59,7 @@ export const ruleOfSentence = (sentence: string): string =>
   sentences.find(([pattern]) => pattern.test(sentence))?.[1] ?? sentence.slice(0, 60)
 
 export function ruleOfError(error: unknown): string {
-  if (error instanceof NeedsPerson) return `person-${error.question.kind}`
+  if (error instanceof ApprovalRequired) return `person-${error.request.kind}`
   if (error instanceof ToolFailure) return ruleOfSentence(error.facts.happened)
   if (error instanceof ClientError) return clientRules[error.kind] ?? error.kind
   if (error instanceof ServiceError) return `threw ${error.status} ${error.kind}`

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { payingFetch } from '#agent/fetch/paying-fetch.ts'
-import type { Question } from '#toolkit/approval.ts'
+import type { ApprovalRequest } from '#toolkit/approval.ts'
 import { openAgent, temporaryFolder } from '../agent/open-agent.ts'
 import { policyText, pretendService, walletKey } from '../agent/pretend-service.ts'
 import { atTerminal } from '../cli/at-terminal.ts'
@@ -141,8 +141,8 @@ test('a no of the form is told with its end, counts for the same call, and is ta
 })
 
 test('a program is told the same by its fetch, and is asked with the same details', async () => {
-  const questions: Question[] = []
-  const send = (ask?: (question: Question) => { kind: 'declined' }) =>
+  const questions: ApprovalRequest[] = []
+  const send = (ask?: (question: ApprovalRequest) => { kind: 'declined' }) =>
     payingFetch(agent, { takesConsents: false, ...(ask && { ask }) })(`${service.baseUrl}/other`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },

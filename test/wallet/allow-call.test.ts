@@ -21,7 +21,7 @@ async function setUp() {
     }
   }
   const agree = async () => {
-    const { question } = (await outcome()) as NeedsApproval
+    const { approval: question } = (await outcome()) as NeedsApproval
     await wallet.approvals.resolve(question.approvalId, { isApproved: true, by: 'dialogue' })
     return question.approvalId
   }

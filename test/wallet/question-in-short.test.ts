@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import * as limits from '#wallet/limits.ts'
 import { type AskedAbout, named, quoted, readAbout, writeAbout } from '#wallet/terms/about-call.ts'
-import { type ApprovalFacts, questionInShort, questionWords } from '#wallet/terms/approval.ts'
+import { type ApprovalFacts, approvalSummary, requestWords } from '#wallet/terms/approval.ts'
 import { payTo, usd } from './sample-wallet.ts'
 
 const spend = { kind: 'spend', what: 'A video of 5s by m.', amountMicroUsd: usd(2), because: 'It costs more.' } as const
@@ -57,13 +57,13 @@ test.each<[ApprovalFacts, AskedAbout | null, string]>([
     'A video of 5s by m, at an unknown price; a request from a program at x.example; “as many words as there are in a page of text”',
   ],
 ])('a question in short: $2', (facts, asked, said) => {
-  expect(questionInShort(facts, { about: asked, origin })).toBe(said)
+  expect(approvalSummary(facts, { about: asked, origin })).toBe(said)
 })
 
 test('every kind says what, who, how much, and what follows from either answer', () => {
   const lines = (facts: ApprovalFacts) => {
-    const { asks, why, details, onYes, onNo } = questionWords(facts, context)
-    return [asks, why, ...details.map(({ name, value }) => `${name}: ${value}`), onYes, onNo]
+    const { question, why, details, ifApproved, ifDenied } = requestWords(facts, context)
+    return [question, why, ...details.map(({ name, value }) => `${name}: ${value}`), ifApproved, ifDenied]
   }
   const call = [
     'Tool: video_create',
@@ -143,7 +143,7 @@ describe('words of others', () => {
   })
 
   test('whatever a call says, every other line stays as it is', () => {
-    const words = (asked: AskedAbout) => questionWords(spend, { ...context, about: readAbout(writeAbout(asked)) })
+    const words = (asked: AskedAbout) => requestWords(spend, { ...context, about: readAbout(writeAbout(asked)) })
     const usual = words(about)
     fc.assert(
       fc.property(anything, anything, anything, (prompt, model, name) => {
@@ -151,11 +151,16 @@ describe('words of others', () => {
         const ours = ({ details }: typeof said) => details.filter(each => !/^(Model|Prompt|Files)/.test(each.name))
         expect(ours(said)).toEqual(ours(usual))
         for (const { value } of said.details) expect(value).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u)
-        expect(said.inShort).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u)
+        expect(said.summary).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u)
         // What stands outside of quotations is ours, or plain letters of a name.
-        expect(said.inShort.replace(/“[^“”]*”/g, '')).not.toMatch(/[“”"]|0\.01 USD/)
-        expect(said.inShort.length).toBeLessThan(800)
-        expect([said.asks, said.why, said.onYes, said.onNo]).toEqual([usual.asks, usual.why, usual.onYes, usual.onNo])
+        expect(said.summary.replace(/“[^“”]*”/g, '')).not.toMatch(/[“”"]|0\.01 USD/)
+        expect(said.summary.length).toBeLessThan(800)
+        expect([said.question, said.why, said.ifApproved, said.ifDenied]).toEqual([
+          usual.question,
+          usual.why,
+          usual.ifApproved,
+          usual.ifDenied,
+        ])
       }),
     )
   })
@@ -165,7 +170,7 @@ describe('words of others', () => {
     fc.assert(
       fc.property(filler, fc.integer({ min: 0, max: 9_000 }), (each, count) => {
         const asked = { ...about, prompt: `A kite${each.repeat(count)} over the sea` }
-        const { details } = questionWords(spend, { ...context, about: readAbout(writeAbout(asked)) })
+        const { details } = requestWords(spend, { ...context, about: readAbout(writeAbout(asked)) })
         expect(details.find(({ name }) => name.startsWith('Prompt'))?.value).toMatch(/(?: over the sea|…)”$/)
       }),
       { numRuns: 200 },

@@ -123,22 +123,22 @@ export async function reconcileLostCall(
   agent: AgentContext,
   models: ModelRecords,
   row: PaidCallRow,
-  standing: CallState,
+  callState: CallState,
 ): Promise<void> {
   const account = await payingAccount(agent)
   const nowMs = agent.clock.now()
   const isKept = row.isKeyed && nowMs < row.createdAtMs + keysKeptMs
   if (isKept && row.account === account && (await models.takesKeys())) {
-    standing.consents = row.consents
-    standing.allowedMicroUsd = row.allowedMicroUsd
+    callState.consents = row.consents
+    callState.allowedMicroUsd = row.allowedMicroUsd
     return
   }
   const shown = await shownCharge(agent, row.account ?? account, row.createdAtMs)
   const shownAtMs = row.updatedAtMs + chargeShownMs
   if (shown.kind !== 'none' || nowMs < shownAtMs) throw wasLost(shown, shownAtMs)
-  if (standing.isOnlyAsked) throw showsNoCharge()
+  if (callState.isOnlyAsked) throw showsNoCharge()
   // A service may continue for longer, and charge at the end.
-  standing.mayBeSecond = true
+  callState.mayBeSecond = true
 }
 
 type ShownCharge =

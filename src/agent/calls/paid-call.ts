@@ -67,7 +67,7 @@ export class PaidCalls {
   readonly #agent: PayingContext
   readonly #recover: () => Promise<void>
   /** This process's calls in flight, by row; an equal call joins instead of buying twice. */
-  readonly #underWay = new Map<string, { hash: string; bought: Promise<Bought<Operation>> }>()
+  readonly #inFlight = new Map<string, { hash: string; bought: Promise<Bought<Operation>> }>()
   readonly #callers = new WaitingCallers()
   readonly #ends: UnwrittenEnds
   readonly #sends: PaidSends
@@ -93,7 +93,7 @@ export class PaidCalls {
   ): Buying<O> {
     if (this.#agent.pays === 'nothing') throw cannotPay(this.#agent)
     const hash = this.#hashOf(operation, call)
-    const running = again ? undefined : [...this.#underWay].findLast(([, one]) => one.hash === hash)
+    const running = again ? undefined : [...this.#inFlight].findLast(([, one]) => one.hash === hash)
     if (running) {
       this.#callers.join(running[0], caller)
       return { rowId: running[0], bought: this.#joined(...running) }
@@ -105,7 +105,7 @@ export class PaidCalls {
 
   /** Returns this process's call in flight with this row, for callers that wait for it. */
   underWay(rowId: string): Promise<unknown> | null {
-    return this.#underWay.get(rowId)?.bought ?? null
+    return this.#inFlight.get(rowId)?.bought ?? null
   }
 
   /**
@@ -131,7 +131,7 @@ export class PaidCalls {
 
   /** Resolves when no call is in flight any more. */
   async settled(): Promise<void> {
-    await Promise.allSettled([...this.#underWay.values()].map(({ bought }) => bought))
+    await Promise.allSettled([...this.#inFlight.values()].map(({ bought }) => bought))
   }
 
   /**
@@ -161,9 +161,9 @@ export class PaidCalls {
     const rowId = claim.kind === 'lost' ? claim.row.id : claim.id
     this.#callers.begin(rowId, caller)
     const bought = this.#buy(order, rowId, keep)
-    this.#underWay.set(rowId, { hash, bought })
+    this.#inFlight.set(rowId, { hash, bought })
     const forget = () => {
-      this.#underWay.delete(rowId)
+      this.#inFlight.delete(rowId)
       this.#callers.forget(rowId)
     }
     bought.then(forget, forget)
@@ -173,34 +173,34 @@ export class PaidCalls {
   async #buy<O extends Operation>(order: Order<O>, id: string, keep: Keep<O>): Promise<Bought<O>> {
     const { operation, call, hash, claim, asking, isOnlyAsked } = order
     const { body } = call as { body?: unknown }
-    const standing = callStateAtStart(claim, isOnlyAsked)
+    const callState = callStateAtStart(claim, isOnlyAsked)
     try {
       await this.#recover()
-      if (claim.kind === 'lost') await reconcileLostCall(this.#agent, this.#agent.models, claim.row, standing)
+      if (claim.kind === 'lost') await reconcileLostCall(this.#agent, this.#agent.models, claim.row, callState)
       else await checkChoices(this.#agent.models, operation, body)
       const price = await this.#priceOf(order)
       const about = askedAbout(body, asking, price.amountMicroUsd)
-      const isAllowed = isAllowedAt(standing, price.amountMicroUsd)
+      const isAllowed = isAllowedAt(callState, price.amountMicroUsd)
       const quotedMicroUsd = isAllowed ? zeroUsd : price.amountMicroUsd
-      const { mayBeSecond } = standing
+      const { mayBeSecond } = callState
       const planned = { what: price.what, quotedMicroUsd, operation: operation.id, mayBeSecond, about }
       await allowCall(this.#agent, planned, { requestHash: hash, by: id, wasSent: claim.kind === 'lost' })
       // The user has approved it as a new call, so the outcome of the first one no longer matters.
-      if (mayBeSecond) standing.mayBeCharged = false
-      if (!isAllowed) standing.allowedMicroUsd = price.amountMicroUsd
+      if (mayBeSecond) callState.mayBeCharged = false
+      if (!isAllowed) callState.allowedMicroUsd = price.amountMicroUsd
       const payments: PaidOrder[] = []
       const isWanted = () => this.#callers.isWanted(id)
-      const sending = { rowId: id, hash, price, about, standing, payments, isWanted }
+      const sending = { rowId: id, hash, price, about, callState, payments, isWanted }
       const answer = await this.#sends.send(operation, call, sending)
       // If only recording fails, the call has been paid for and must not be bought again automatically.
-      standing.mayBeCharged = true
+      callState.mayBeCharged = true
       keep(id, answer, price)
       return { kind: 'bought', rowId: id, price, answer, payments }
     } catch (error) {
       const state = this.#agent.rows.find(id)?.state
       // A stored answer stays stored, even if something failed after it.
       if (state === 'answered') throw error
-      const mayBeCharged = standing.mayBeCharged || isLost(error)
+      const mayBeCharged = callState.mayBeCharged || isLost(error)
       // An attempt that sent nothing does not change the time of the lost one.
       if (!mayBeCharged || state !== 'lost') this.#ends.ended(id, mayBeCharged ? 'lost' : 'failed')
       if (!mayBeCharged) await this.#agent.approvals.giveBack(id)
@@ -236,7 +236,7 @@ interface Sending {
   price: PricedCall
   /** What the user sees when asked about it. */
   about: AskedAbout
-  standing: CallState
+  callState: CallState
   /** Collects the payments that the wallet makes for it. */
   payments: PaidOrder[]
   /** Whether any caller still waits for it. */
@@ -274,16 +274,16 @@ class PaidSends {
 
   /** At most one payment of ours and one consent; each is followed by the same request once more. */
   async send<O extends Operation>(operation: O, call: CallOf<O>, sending: Sending): Promise<ClientAnswer<O>> {
-    const { rowId, hash, price, about, standing, payments } = sending
-    const idempotencyKey = (await this.#takesKeys(standing)) ? rowId : undefined
+    const { rowId, hash, price, about, callState, payments } = sending
+    const idempotencyKey = (await this.#takesKeys(callState)) ? rowId : undefined
     const asked = { operation: operation.id, requestHash: hash, about }
     const media = shownMedia(operation, (call as { body?: unknown }).body)
     // A call that was sent before had its consent, or needed none.
-    const isNew = !standing.mayBeCharged && !standing.isOnlyAsked && standing.consents === null
+    const isNew = !callState.mayBeCharged && !callState.isOnlyAsked && callState.consents === null
     if (isNew) await consentBefore(this.#agent, media, asked)
     let topUps = 0
     let hasPaid = false
-    let hasConsent = standing.consents !== null
+    let hasConsent = callState.consents !== null
     for (;;) {
       try {
         return await this.#sendOnce(operation, call, sending, idempotencyKey)
@@ -292,7 +292,7 @@ class PaidSends {
         const consent = hasConsent ? null : await consentAfter409(this.#agent, error, asked, media)
         if (consent) {
           hasConsent = true
-          standing.consents = JSON.stringify(consent)
+          callState.consents = JSON.stringify(consent)
           continue
         }
         const paid: PaidOrder | null =
@@ -310,10 +310,10 @@ class PaidSends {
   async #sendOnce<O extends Operation>(
     operation: O,
     call: CallOf<O>,
-    { rowId, standing, isWanted }: Sending,
+    { rowId, callState, isWanted }: Sending,
     idempotencyKey: string | undefined,
   ): Promise<ClientAnswer<O>> {
-    const { consents, allowedMicroUsd } = standing
+    const { consents, allowedMicroUsd } = callState
     const request = withConsents(call, consents)
     const isKeyed = idempotencyKey !== undefined
     const account = await payingAccount(this.#agent)
@@ -333,11 +333,11 @@ class PaidSends {
    * Records that the service did nothing, if it says so. Returns whether that can be fixed and the call is still
    * wanted.
    */
-  #wasRefused(error: ServiceError, { rowId, standing, isWanted }: Sending): boolean {
-    if (isLost(error) || (standing.mayBeCharged && !saysNothingWasDone(error))) return false
-    standing.mayBeCharged = false
+  #wasRefused(error: ServiceError, { rowId, callState, isWanted }: Sending): boolean {
+    if (isLost(error) || (callState.mayBeCharged && !saysNothingWasDone(error))) return false
+    callState.mayBeCharged = false
     this.#agent.rows.mark(rowId, 'planned')
-    return !standing.isOnlyAsked && isWanted()
+    return !callState.isOnlyAsked && isWanted()
   }
 
   /** Images and audio are saved before the call counts as answered. */

@@ -9,7 +9,7 @@ import { isPaid, type Operation } from '#contract/operations/operation.ts'
 import type { Clock } from '#contract/time.ts'
 import { wantReceipt } from '#contract/wire/headers.ts'
 import { isJsonMediaType } from '#contract/wire/media-type.ts'
-import { isYes } from '#toolkit/approval.ts'
+import { isApproved } from '#toolkit/approval.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { NeedsApproval } from '#wallet/terms/approval.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
@@ -18,11 +18,11 @@ import { payAfter402, recoverOnce } from '../calls/pay-after-402.ts'
 import type { AgentContext } from '../context.ts'
 import type { ModelRecords } from '../prices/model-records.ts'
 import type { Receipts } from '../receipts/receipts.ts'
-import type { AskPerson, UnpricedCalls } from '../settings/agent-options.ts'
+import type { AskUser, UnpricedCalls } from '../settings/agent-options.ts'
 import type { Refills } from '../wallet/refills.ts'
-import { personFor } from '../words/approval-words.ts'
+import { approvalRequired } from '../words/approval-words.ts'
 import { wantsCredit } from '../words/explain.ts'
-import { asTyped, placeOf, typedQuestion, type WalletPlace } from '../words/typed-commands.ts'
+import { asTyped, placeOf, typedRequest, type WalletPlace } from '../words/typed-commands.ts'
 import { type AllowedRequest, allowRequest } from './allow-request.ts'
 import { type ProgramRequest, readProgramRequest, withMembers, withoutConsents } from './caller-request.ts'
 import {
@@ -44,7 +44,7 @@ interface FetchContext extends AgentContext {
 
 export interface FetchRules {
   /** Decides what only the user may decide; without it, such a request is answered with a refusal. */
-  ask?: AskPerson | undefined
+  ask?: AskUser | undefined
   unpriced?: UnpricedCalls | undefined
   /**
    * Whether a `consents` in the program's own request counts as the user's: for code that the user wrote, not for a
@@ -65,7 +65,7 @@ export function payingFetch(agent: FetchContext, rules: FetchRules): Fetch {
     const request = new Request(input, init)
     const read = await readProgramRequest(agent, request)
     const sent = rules.takesConsents ? read : withoutConsents(read)
-    const allowed = await withPerson(agent, rules.ask, () =>
+    const allowed = await withApproval(agent, rules.ask, () =>
       allowRequest(agent, agent.models, sent, rules.unpriced ?? 'ask'),
     )
     if ('refusal' in allowed) return refusedAnswer(allowed.refusal, agent.clock.now(), placeOf(agent))
@@ -99,7 +99,7 @@ interface Answering extends AllowedRequest {
 /** At most one payment and one consent; each is followed by the same request once more. */
 async function answer(agent: FetchContext, { ask }: FetchRules, answering: Answering): Promise<Response> {
   const { operation, signal } = answering
-  const mended = new Set<number>()
+  const resolved = new Set<number>()
   for (let { sent } = answering; ; ) {
     const bucket = operation ? bucketOf(operation, { body: sent.read }) : undefined
     const wanted = isReceipted(operation) ? wantingReceipt(sent) : sent
@@ -110,14 +110,14 @@ async function answer(agent: FetchContext, { ask }: FetchRules, answering: Answe
     if (status < 300 && isReceipted(operation)) {
       return asResponse(withReceiptKept(agent.receipts, { ...answering, operation }, response, agent.clock))
     }
-    const isOver = !mendable.has(status) || mended.has(status)
+    const isOver = !resolvable.has(status) || resolved.has(status)
     if (isOver && status !== 429) return asResponse(response)
-    mended.add(status)
+    resolved.add(status)
     // Reading it tells the client what the service says about this caller: that it is blocked, or has too many calls at
     // once.
     const { error, again } = await readRefusal(agent, answering, response)
     if (isOver) return again()
-    const next = await withPerson(agent, ask, () => mend(agent, { ...answering, sent }, error))
+    const next = await withApproval(agent, ask, () => resolveRefusal(agent, { ...answering, sent }, error))
     if ('refusal' in next)
       return status === 402
         ? refusedAnswer(next.refusal, agent.clock.now(), placeOf(agent))
@@ -127,15 +127,15 @@ async function answer(agent: FetchContext, { ask }: FetchRules, answering: Answe
   }
 }
 
-const mendable: ReadonlySet<number> = new Set([402, 409])
+const resolvable: ReadonlySet<number> = new Set([402, 409])
 
 /** The service's own answer is kept, so that its text can be read; where it can be answered is added. */
 const saying = (refusal: Refusing, place: WalletPlace) => ({
   [refusalHeader]: headerText(asTyped(messageOf(refusal), place)),
 })
 
-/** Returns the request to send after an answer that credit or a consent fixes; null if neither does. */
-async function mend(
+/** Returns the request to send once credit or a consent has resolved a refusal; null if neither can. */
+async function resolveRefusal(
   agent: AgentContext,
   { sent, price, hash, operation, about }: Answering,
   error: ServiceError,
@@ -166,17 +166,17 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
 
-/** Runs what the policy may refuse or ask about; after the user's approval once more. */
-async function withPerson<Value>(
+/** Runs something that may need approval, and runs it once more after the user has approved. */
+async function withApproval<Value>(
   agent: AgentContext,
-  ask: AskPerson | undefined,
+  ask: AskUser | undefined,
   run: () => Promise<Value>,
 ): Promise<{ value: Value } | { refusal: Refusing }> {
   try {
     return { value: await run() }
   } catch (refusal) {
     if (refusal instanceof NeedsApproval) {
-      return ask && (await isAgreed(agent, refusal, ask)) ? withPerson(agent, undefined, run) : { refusal }
+      return ask && (await isAgreed(agent, refusal, ask)) ? withApproval(agent, undefined, run) : { refusal }
     }
     if (isRefusing(refusal)) return { refusal }
     throw refusal
@@ -186,10 +186,10 @@ async function withPerson<Value>(
 const isRefusing = (error: unknown): error is Refusing =>
   [WalletRefusal, ClientError, ServiceError, ToolFailure].some(kind => error instanceof kind)
 
-async function isAgreed(agent: AgentContext, { question }: NeedsApproval, ask: AskPerson): Promise<boolean> {
-  const isApproved = isYes(await ask(typedQuestion(personFor(question).question, placeOf(agent))))
-  await agent.approvals.resolve(question.approvalId, { isApproved, by: 'the program' })
-  return isApproved
+async function isAgreed(agent: AgentContext, { approval }: NeedsApproval, ask: AskUser): Promise<boolean> {
+  const decision = await ask(typedRequest(approvalRequired(approval).request, placeOf(agent)))
+  await agent.approvals.resolve(approval.approvalId, { isApproved: isApproved(decision), by: 'the program' })
+  return isApproved(decision)
 }
 
 /** Statuses that have no body by definition. */

@@ -3,7 +3,7 @@ import { ServiceError } from '#contract/errors/service-error.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { NeedsApproval } from '#wallet/terms/approval.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
-import { personFor } from '../words/approval-words.ts'
+import { approvalRequired } from '../words/approval-words.ts'
 import { asTyped, type WalletPlace } from '../words/typed-commands.ts'
 
 export type Fetch = typeof globalThis.fetch
@@ -37,12 +37,12 @@ export function refusedAnswer(refusal: Refusing, nowMs: number, place: WalletPla
 
 /** Words a question as for every other caller. */
 export const messageOf = (refusal: Refusing): string =>
-  refusal instanceof NeedsApproval ? personFor(refusal.question).message : refusal.message
+  refusal instanceof NeedsApproval ? approvalRequired(refusal.approval).message : refusal.message
 
 const isUnpriced = (refusal: Refusing): boolean =>
   refusal instanceof NeedsApproval &&
-  refusal.question.facts.kind === 'spend' &&
-  refusal.question.facts.amountMicroUsd === null
+  refusal.approval.facts.kind === 'spend' &&
+  refusal.approval.facts.amountMicroUsd === null
 
 const howToAllow =
   "With FAREBOX_UNPRICED_CALLS=allow (in createAgent, unpricedCalls: 'allow') such calls need no approval, and only the caps on payments limit their cost."

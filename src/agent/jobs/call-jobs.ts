@@ -4,7 +4,7 @@ import { ServiceError } from '#contract/errors/service-error.ts'
 import { type MicroUsd, zeroUsd } from '#contract/money.ts'
 import type { CallOf, Operation } from '#contract/operations/operation.ts'
 import { operations } from '#contract/operations/operations.ts'
-import { NeedsPerson } from '#toolkit/approval.ts'
+import { ApprovalRequired } from '#toolkit/approval.ts'
 import { failureAsText, ToolFailure } from '#toolkit/tool-failure.ts'
 import type { CalledTool, Invocation } from '#toolkit/tool-host.ts'
 import { untrustedId, withoutHidden } from '#toolkit/values/untrusted.ts'
@@ -211,8 +211,8 @@ function endOfCall(
 ): { failure: string; chargedMicroUsd: MicroUsd | null; approvalId?: string } | null {
   if (!isRefused && !isLastWord(error)) return null
   const worded = inWords(error, agent, true)
-  if (isRefused && worded instanceof NeedsPerson) {
-    return { failure: sayEnd(worded), chargedMicroUsd: zeroUsd, approvalId: worded.question.approvalId }
+  if (isRefused && worded instanceof ApprovalRequired) {
+    return { failure: sayEnd(worded), chargedMicroUsd: zeroUsd, approvalId: worded.request.approvalId }
   }
   const costNothing = isRefused || (worded instanceof LostCall && worded.facts.charged === zeroUsd)
   return { failure: sayEnd(worded), chargedMicroUsd: costNothing ? zeroUsd : null }
@@ -241,7 +241,7 @@ function isLastWord(error: unknown): boolean {
 
 function sayEnd(worded: unknown): string {
   if (worded instanceof ToolFailure) return failureAsText(worded.facts)
-  if (worded instanceof NeedsPerson)
+  if (worded instanceof ApprovalRequired)
     return 'It needs the user’s approval first: make the same call again to ask for it.'
   return 'An internal error ended it. Make the same call again to retry it.'
 }

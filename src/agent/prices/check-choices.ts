@@ -58,7 +58,7 @@ const videoChecks: Check = ({ constraints }, asked) => {
   ]
 }
 
-const pictureChecks: Check = ({ constraints }, asked) => {
+const imageChecks: Check = ({ constraints }, asked) => {
   if (!constraints || !('promptCharacterLimit' in constraints)) return []
   const { aspectRatios = [], resolutions, qualities, promptCharacterLimit } = constraints
   const divisor = 'widthHeightDivisor' in constraints ? constraints.widthHeightDivisor : 1
@@ -86,9 +86,9 @@ const checks: ReadonlyMap<Operation['id'], { type: ModelType; refused: Check }> 
 >([
   [queueVideo.id, { type: 'video', refused: videoChecks }],
   [quoteVideo.id, { type: 'video', refused: videoChecks }],
-  [generateImage.id, { type: 'image', refused: pictureChecks }],
-  [editImage.id, { type: 'inpaint', refused: pictureChecks }],
-  [multiEditImage.id, { type: 'inpaint', refused: pictureChecks }],
+  [generateImage.id, { type: 'image', refused: imageChecks }],
+  [editImage.id, { type: 'inpaint', refused: imageChecks }],
+  [multiEditImage.id, { type: 'inpaint', refused: imageChecks }],
   [queueAudio.id, { type: 'music', refused: musicChecks }],
   [
     createSpeech.id,

@@ -3,7 +3,7 @@ import type { Pause } from '#client/retry/retry.ts'
 import { issueSentence, kindWord } from '#contract/errors/issue-sentence.ts'
 import { nearNames } from '#contract/near-names.ts'
 import type { Clock } from '#contract/time.ts'
-import type { PersonAnswer, Question } from '#toolkit/approval.ts'
+import type { ApprovalDecision, ApprovalRequest } from '#toolkit/approval.ts'
 import type { Policy, PolicySettings } from '#wallet/rules/policy.ts'
 import type { AgentEnvironment } from './wallet-settings.ts'
 
@@ -52,8 +52,8 @@ export interface AgentOptions
   wallet?: { key?: string; solanaKey?: string }
   /** What the wallet may do without approval; the defaults are 5 USD per payment, 10 per day, 20 in total. */
   policy?: Omit<PolicySettings, 'serviceUrl'>
-  /** Decides what only the user may decide. Without it, such a call fails with the question. */
-  onApproval?: AskPerson | undefined
+  /** Decides requests for approval. Without it, such a call throws `ApprovalRequired`. */
+  onApproval?: AskUser | undefined
   /**
    * `allow` lets `fetch` make calls whose price is unknown beforehand, limited by the caps on payments; `ask` by
    * default.
@@ -108,7 +108,7 @@ export interface OpenOptions {
 export type UnpricedCalls = 'ask' | 'allow'
 
 /** Asks for a decision; a program's own answer counts as its author's. */
-export type AskPerson = (question: Question) => PersonAnswer | Promise<PersonAnswer>
+export type AskUser = (request: ApprovalRequest) => ApprovalDecision | Promise<ApprovalDecision>
 
 /**
  * Throws a `TypeError` for invalid options of `createAgent` and similar functions: one sentence that names the option

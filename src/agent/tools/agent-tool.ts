@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { systemClock } from '#contract/time.ts'
-import { NeedsPerson, sayOpenQuestion } from '#toolkit/approval.ts'
+import { ApprovalRequired, sayOpenRequest } from '#toolkit/approval.ts'
 import { questionsInARow } from '#toolkit/bounds.ts'
 import type { Tool } from '#toolkit/define.ts'
 import { runTool, type ToolResult } from '#toolkit/run-tool.ts'
@@ -8,7 +8,7 @@ import type { Shown } from '#toolkit/tool-context.ts'
 import { sayFailure, ToolFailure } from '#toolkit/tool-failure.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
 import type { tools } from '#tools/table.generated.ts'
-import type { AskPerson } from '../settings/agent-options.ts'
+import type { AskUser } from '../settings/agent-options.ts'
 
 type Tools = typeof tools
 
@@ -66,11 +66,11 @@ export interface AgentTool {
   input: z.ZodObject
   /** The same as JSON Schema. */
   inputSchema: Record<string, unknown>
-  /** Throws `ToolFailure`, or `NeedsPerson` if the user must decide and `onApproval` is not set. */
+  /** Throws `ToolFailure`, or `ApprovalRequired` if the user must decide and `onApproval` is not set. */
   call(args: unknown, options?: CallOptions): Promise<AgentToolResult>
 }
 
-export const agentTool = (tool: Tool, host: ToolHost, ask: AskPerson | undefined): AgentTool => ({
+export const agentTool = (tool: Tool, host: ToolHost, ask: AskUser | undefined): AgentTool => ({
   name: tool.name,
   description: tool.description,
   input: tool.input,
@@ -90,9 +90,9 @@ export const agentTool = (tool: Tool, host: ToolHost, ask: AskPerson | undefined
           throw new ToolFailure(outcome.facts)
         case 'fault':
           throw outcome.error
-        case 'asks':
-          if (!ask || question >= questionsInARow) throw new NeedsPerson(outcome.question)
-          await host.answer(outcome.question.approvalId, await ask(outcome.question))
+        case 'needs_approval':
+          if (!ask || question >= questionsInARow) throw new ApprovalRequired(outcome.request)
+          await host.answer(outcome.request.approvalId, await ask(outcome.request))
       }
     }
   },
@@ -245,7 +245,7 @@ async function callInWords(tool: AgentTool, args: unknown, signal?: AbortSignal)
     return (await tool.call(args, signal ? { signal } : {})).text
   } catch (error) {
     if (error instanceof ToolFailure) return sayFailure(error.facts, systemClock.now())
-    if (error instanceof NeedsPerson) return sayOpenQuestion(error.question, tool.name, systemClock.now())
+    if (error instanceof ApprovalRequired) return sayOpenRequest(error.request, tool.name, systemClock.now())
     throw error
   }
 }

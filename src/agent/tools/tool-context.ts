@@ -31,7 +31,7 @@ import { cannotPay, inWords, withWaysToFund } from '../words/explain.ts'
 import { catalogue } from './catalogue.ts'
 import { type Asked, askingOf, deliverCall, paidFor, paidNow } from './deliver-call.ts'
 
-/** All effects of one tool call. Errors are put into words; `NeedsPerson` passes unchanged. */
+/** All effects of one tool call. Errors are put into words; `ApprovalRequired` passes unchanged. */
 export function toolContext(agent: OpenAgent, invocation: Invocation): ToolContext {
   const { signal, report, whenDelivered = run => run(), called, waits = false, shows } = invocation
   const files = new ToolFiles(agent, { tool: called?.name ?? null, signal })

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { displayUsd, zeroUsd } from '#contract/money.ts'
-import { isYes } from '#toolkit/approval.ts'
+import { isApproved } from '#toolkit/approval.ts'
 import { questionsInARow } from '#toolkit/bounds.ts'
 import type { Tool } from '#toolkit/define.ts'
 import { jobOutput } from '#toolkit/output/job.ts'
@@ -21,8 +21,8 @@ import type { AgentSettings } from '../settings/settings.ts'
 import { serviceFileName, stateFolderOf } from '../settings/wallet-settings.ts'
 import type { TestMoney } from '../wallet-page/make-wallet.ts'
 import type { WalletPages } from '../wallet-page/wallet-page.ts'
-import { answerKept, personFor } from '../words/approval-words.ts'
-import { placeOf, typedQuestion } from '../words/typed-commands.ts'
+import { answerKept, approvalRequired } from '../words/approval-words.ts'
+import { placeOf, typedRequest } from '../words/typed-commands.ts'
 import { catalogue } from './catalogue.ts'
 import { paidNow, withReceipt } from './deliver-call.ts'
 import { inOurWords, toolContext } from './tool-context.ts'
@@ -36,7 +36,7 @@ export const toolHost = (agent: OpenAgent): ToolHost => ({
   async answer(approvalId, answer) {
     const signal = new AbortController().signal
     const answered = await inOurWords(agent, false, signal, () =>
-      agent.approvals.resolve(approvalId, { isApproved: isYes(answer), by: inDialogue }),
+      agent.approvals.resolve(approvalId, { isApproved: isApproved(answer), by: inDialogue }),
     )
     return answerKept(answered, agent)
   },
@@ -133,8 +133,8 @@ class Tasks implements TaskStore {
       return this.#working(this.#agent.jobRows.find(job.jobId) ?? job)
     }
     if (approval?.state !== 'pending') return unanswered(nobodyAnswered)
-    const { question } = personFor(approvals.asQuestion(approval))
-    return { kind: 'asks', questions: [typedQuestion(question, placeOf(agent))] }
+    const { request } = approvalRequired(approvals.asPending(approval))
+    return { kind: 'needs_approval', requests: [typedRequest(request, placeOf(agent))] }
   }
 }
 

@@ -144,13 +144,13 @@ function attentionOf({ openPayments, heldPayments, refill }: WalletStatus): stri
 }
 
 function pendingApproval(ownerWallet: OwnerWallet, approval: Approval, place: WalletPlace): PendingApproval {
-  const { asks, why, details, onYes, onNo, facts, expiresAtMs } = ownerWallet.approvals.asQuestion(approval)
+  const { question, why, details, ifApproved, ifDenied, facts, expiresAtMs } = ownerWallet.approvals.asPending(approval)
   const isConsent = facts.kind === 'consent'
   return {
     id: approval.id,
     kind: facts.kind,
     ...{
-      asks,
+      question,
       why: hiddenShown(why),
       details: details.map(({ name, value }) => ({ name, value: hiddenShown(value) })),
     },
@@ -161,7 +161,7 @@ function pendingApproval(ownerWallet: OwnerWallet, approval: Approval, place: Wa
       bytes,
       isFile: sha256 !== undefined,
     })),
-    ...{ onYes, onNo: asTyped(onNo, place), expiresAtMs },
+    ...{ ifApproved, ifDenied: asTyped(ifDenied, place), expiresAtMs },
   }
 }
 

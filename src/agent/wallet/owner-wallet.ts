@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { systemClock } from '#contract/time.ts'
 import { isLoopback } from '#contract/wire/network-address.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
-import { attestations, sayQuestion } from '#toolkit/approval.ts'
+import { attestations, sayRequest } from '#toolkit/approval.ts'
 import { type Approval, type Approvals, openApprovals, recordExpired } from '#wallet/approvals/approvals.ts'
 import {
   type CreatedKeys,
@@ -36,7 +36,7 @@ import {
 } from '#wallet/rules/refusals.ts'
 import { tightenByFile } from '#wallet/rules/settings-file.ts'
 import { start, stop } from '#wallet/rules/stop-switch.ts'
-import { questionInShort } from '#wallet/terms/approval.ts'
+import { approvalSummary } from '#wallet/terms/approval.ts'
 import type { Payee } from '#wallet/terms/order.ts'
 import { type WalletStatus, walletStatus } from '#wallet/wallet-status.ts'
 import { type CapInEffect, capsInEffect, lowerCap } from '../settings/caps-in-effect.ts'
@@ -48,8 +48,8 @@ import {
   pinService,
   policyOf,
 } from '../settings/wallet-settings.ts'
-import { personFor, sayAnswer } from '../words/approval-words.ts'
-import { asTyped, typedQuestion } from '../words/typed-commands.ts'
+import { approvalRequired, sayAnswer } from '../words/approval-words.ts'
+import { asTyped, typedRequest } from '../words/typed-commands.ts'
 import { createKeys, environmentKeys, exportKeys, folderKeys, knownAddresses } from './wallet-keys.ts'
 
 /** The wallet as its owner uses it at a terminal. Nothing here signs; every method throws the wallet's refusal. */
@@ -98,9 +98,9 @@ export interface OwnerWallet {
   openKeys(passphrase: string | null): Promise<readonly WalletKey[]>
   approvals: Approvals
   /** Returns the pending approvals, newest first, each with a line for a list. */
-  questions(): Promise<readonly ListedQuestion[]>
+  questions(): Promise<readonly ListedApproval[]>
   /** Returns the approvals that the user denied and may still take back; newest first. */
-  refused(): Promise<readonly ListedQuestion[]>
+  refused(): Promise<readonly ListedApproval[]>
   /** The approval in full, for the user at a terminal. */
   sayQuestion(approval: Approval): string
   /** How long the user's decision counts. */
@@ -123,11 +123,11 @@ export interface OwnerWallet {
   close(): Promise<void>
 }
 
-export type ListedQuestion = Approval & { inShort: string }
+export type ListedApproval = Approval & { summary: string }
 
-const listed = (approval: Approval): ListedQuestion => ({
+const listed = (approval: Approval): ListedApproval => ({
   ...approval,
-  inShort: questionInShort(approval.facts, approval),
+  summary: approvalSummary(approval.facts, approval),
 })
 
 const creatingIn = (
@@ -190,7 +190,7 @@ export function openOwnerWallet(folder: string, env: AgentEnvironment): OwnerWal
       return (await approvals.list('denied')).filter(({ expiresAtMs }) => expiresAtMs > nowMs).map(listed)
     },
     sayQuestion: approval =>
-      sayQuestion(typedQuestion(personFor(approvals.asQuestion(approval)).question, place), systemClock.now()),
+      sayRequest(typedRequest(approvalRequired(approvals.asPending(approval)).request, place), systemClock.now()),
     sayAnswer: answered => asTyped(sayAnswer(answered, approvals, systemClock.now()), place),
     pin: (payee, by) =>
       records.decide(function* (nowMs) {

@@ -1,7 +1,7 @@
 import { displayUntil } from '#contract/time.ts'
-import { type AnswerKept, NeedsPerson, type Question } from '#toolkit/approval.ts'
+import { type AnswerKept, type ApprovalRequest, ApprovalRequired } from '#toolkit/approval.ts'
 import { type Approval, type Approvals, approveCommand } from '#wallet/approvals/approvals.ts'
-import type { ApprovalQuestion } from '#wallet/terms/approval.ts'
+import type { PendingApproval } from '#wallet/terms/approval.ts'
 import type { AgentContext } from '../context.ts'
 import { asTyped, placeOf } from './typed-commands.ts'
 
@@ -11,16 +11,16 @@ export function answerKept({ id, expiresAtMs }: Approval, agent: AgentContext): 
   return { untilMs: expiresAtMs, takesBack: command.split('`')[1] ?? '' }
 }
 
-/** Words a question of the wallet as tools ask it. */
-export const personFor = ({ facts, ...asked }: ApprovalQuestion): NeedsPerson =>
-  new NeedsPerson({ ...facts, ...asked } as Question)
+/** Turns a pending approval of the wallet into the error that tools throw. */
+export const approvalRequired = ({ facts, ...asked }: PendingApproval): ApprovalRequired =>
+  new ApprovalRequired({ ...facts, ...asked } as ApprovalRequest)
 
 /** Tells the user, after the decision, how long it counts and how to take a denial back. */
-export function sayAnswer(answered: Approval, approvals: Pick<Approvals, 'asQuestion'>, nowMs: number): string {
+export function sayAnswer(answered: Approval, approvals: Pick<Approvals, 'asPending'>, nowMs: number): string {
   const { state, facts, expiresAtMs } = answered
   const until = displayUntil(expiresAtMs, nowMs)
   if (state !== 'approved') {
-    const { howToApprove } = approvals.asQuestion(answered)
+    const { howToApprove } = approvals.asPending(answered)
     return `Denied: nothing was sent or charged. The same request is refused until ${until}; after that, it asks again. ${howToApprove} That reverses the denial.`
   }
   if (facts.kind === 'payee')

@@ -7,13 +7,13 @@ import { fromUsdNumber, type MicroUsd, zeroUsd } from '#contract/money.ts'
 import { chainName } from '#contract/wire/networks.ts'
 import { onRampOf } from '#contract/wire/on-ramp.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
-import { NeedsPerson } from '#toolkit/approval.ts'
+import { ApprovalRequired } from '#toolkit/approval.ts'
 import { refusedValues } from '#toolkit/input/explain-refusal.ts'
 import { type FailureFacts, ToolFailure } from '#toolkit/tool-failure.ts'
 import { NeedsApproval } from '#wallet/terms/approval.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import type { AgentContext } from '../context.ts'
-import { personFor } from './approval-words.ts'
+import { approvalRequired } from './approval-words.ts'
 import { saidByService, serviceWords } from './service-words.ts'
 import { placeOf, typedWords } from './typed-commands.ts'
 
@@ -42,8 +42,8 @@ export const inWords = (error: unknown, agent: AgentContext, isPaid: boolean): u
  * The only place where errors become words for a model: what happened, what it cost, when to retry, what to do next.
  */
 export function explain(error: unknown, circumstances: Circumstances): unknown {
-  if (error instanceof NeedsPerson || error instanceof ToolFailure) return error
-  if (error instanceof NeedsApproval) return personFor(error.question)
+  if (error instanceof ApprovalRequired || error instanceof ToolFailure) return error
+  if (error instanceof NeedsApproval) return approvalRequired(error.approval)
   if (error instanceof WalletRefusal) return ofWallet(error)
   if (error instanceof ClientError) return ofClient(error, circumstances)
   if (error instanceof ServiceError) return ofService(error, circumstances)

@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { NeedsPerson, type Question } from '#toolkit/approval.ts'
+import { type ApprovalRequest, ApprovalRequired } from '#toolkit/approval.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { defaultStateFolder } from '#wallet/private-file.ts'
 
@@ -105,17 +105,17 @@ function isOurs(path: string | null, ours: string): boolean {
   }
 }
 
-/** Returns an error or question with its commands as typed here. Anything else is returned unchanged. */
+/** Returns an error or request with its commands as typed here. Anything else is returned unchanged. */
 export function typedWords(said: unknown, place: WalletPlace): unknown {
   if (said instanceof ToolFailure) {
     const { happened, next } = said.facts
     return new ToolFailure({ ...said.facts, happened: asTyped(happened, place), next: asTyped(next, place) })
   }
-  return said instanceof NeedsPerson ? new NeedsPerson(typedQuestion(said.question, place)) : said
+  return said instanceof ApprovalRequired ? new ApprovalRequired(typedRequest(said.request, place)) : said
 }
 
-export const typedQuestion = (question: Question, place: WalletPlace): Question => ({
-  ...question,
-  howToApprove: asTyped(question.howToApprove, place),
-  onNo: asTyped(question.onNo, place),
+export const typedRequest = (request: ApprovalRequest, place: WalletPlace): ApprovalRequest => ({
+  ...request,
+  howToApprove: asTyped(request.howToApprove, place),
+  ifDenied: asTyped(request.ifDenied, place),
 })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { toTheUser } from '#agent/words/to-the-user.ts'
 import type { ListedTool } from '#mcp/listing.ts'
-import { type Question, sayOpenQuestion } from '#toolkit/approval.ts'
+import { type ApprovalRequest, sayOpenRequest } from '#toolkit/approval.ts'
 import { questionsInARow } from '#toolkit/bounds.ts'
 import type { Tool } from '#toolkit/define.ts'
 import { runTool } from '#toolkit/run-tool.ts'
@@ -28,9 +28,9 @@ export interface Shell {
   /** Shows how far a round of the call is; nothing of it stays. */
   progress(what: string): Promise<Progress>
   /** Records the user's answer to the question; false unless approved. Null without a terminal. */
-  decide: ((question: Question) => Promise<boolean>) | null
+  decide: ((question: ApprovalRequest) => Promise<boolean>) | null
   /** Prints a question that stays open, in full and with where it is answered. */
-  leaveOpen(question: Question, words: string): void
+  leaveOpen(question: ApprovalRequest, words: string): void
 }
 
 /**
@@ -65,8 +65,8 @@ export async function callFromShell(
         else shell.note(words)
         return outcome.facts.isWithoutWallet ? 'unpaid' : 'ended'
       }
-      case 'asks':
-        if (await isApproved(tool, outcome.question, round, shell)) break
+      case 'needs_approval':
+        if (await isApproved(tool, outcome.request, round, shell)) break
         return 'ended'
       case 'fault':
         if (!signal.aborted) throw outcome.error
@@ -89,9 +89,9 @@ const isOnlyOurs = ({ name }: Tool): boolean => name === 'wallet_status' || name
 const mayStillBeCharged =
   ' The call may still be charged. Make the same call again to get its answer without paying again.'
 
-async function isApproved({ name }: Tool, question: Question, round: number, shell: Shell): Promise<boolean> {
+async function isApproved({ name }: Tool, question: ApprovalRequest, round: number, shell: Shell): Promise<boolean> {
   if (shell.decide === null || round > questionsInARow) {
-    shell.leaveOpen(question, sayOpenQuestion(question, name, Date.now()))
+    shell.leaveOpen(question, sayOpenRequest(question, name, Date.now()))
     return false
   }
   try {
@@ -109,7 +109,7 @@ async function isApproved({ name }: Tool, question: Question, round: number, she
  * goes to stderr, because stdout is for the result. Rejects with the signal's reason if the user stops the command.
  */
 export async function decideAtTerminal(
-  { approvalId }: Question,
+  { approvalId }: ApprovalRequest,
   data: string | undefined,
   io: CommandIo,
   signal: AbortSignal,

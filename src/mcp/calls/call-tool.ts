@@ -11,9 +11,9 @@ import {
   type Server,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import { type AnswerKept, isYes } from '#toolkit/approval.ts'
+import { type AnswerKept, isApproved } from '#toolkit/approval.ts'
 import { questionsInARow } from '#toolkit/bounds.ts'
-import { type FormValues, isNeeded, type PersonForm, withFilled } from '#toolkit/define.ts'
+import { type FormValues, isNeeded, type UserForm, withFilled } from '#toolkit/define.ts'
 import { outcomeOf, runTool, type ToolOutcome } from '#toolkit/run-tool.ts'
 import type { MediaBounds } from '#toolkit/tool-context.ts'
 import { type AskedState, argumentsHash, belongsTo, type McpContext } from '../context.ts'
@@ -86,14 +86,14 @@ async function callTool(mcp: McpContext, call: ToolCall): Promise<CallToolResult
       return unfilledResult
     case 'fills':
       return ask(mcp, call, formRequest(outcome.form), { decides: null, round: 1 })
-    case 'asks': {
-      const { question, filled } = outcome
+    case 'needs_approval': {
+      const { request, filled } = outcome
       const round = (state?.round ?? 0) + 1
       if (round > questionsInARow || !canAsk(call.context, call.declared))
-        return openQuestionResult(question, call.name, mcp.clock.now())
-      const { approvalId, kind } = question
+        return openQuestionResult(request, call.name, mcp.clock.now())
+      const { approvalId, kind } = request
       const asked = { decides: { approvalId, kind }, round }
-      return ask(mcp, call, asForm(question, mcp.clock.now()), filled ? { ...asked, filled } : asked)
+      return ask(mcp, call, asForm(request, mcp.clock.now()), filled ? { ...asked, filled } : asked)
     }
     case 'fault':
       return wasStopped(call, outcome.error)
@@ -153,7 +153,7 @@ async function recordAnswer(
   if (answer === 'closed') return { kind: 'closed', approvalId }
   try {
     const kept = await (await mcp.host()).answer(approvalId, answer)
-    return isYes(answer) ? undefined : { kind: 'declined', approvalId, kept }
+    return isApproved(answer) ? undefined : { kind: 'declined', approvalId, kept }
   } catch (error) {
     return outcomeOf(error)
   }
@@ -164,11 +164,11 @@ type CallOutcome =
   | { kind: 'closed'; approvalId: string }
   | { kind: 'declined'; approvalId: string; kept: AnswerKept }
 type RunOutcome =
-  | Exclude<ToolOutcome, { kind: 'asks' | 'failed' }>
+  | Exclude<ToolOutcome, { kind: 'needs_approval' | 'failed' }>
   | (Asks & { filled?: FormValues })
   | Failed
   | Exclude<Filled, { kind: 'given' }>
-type Asks = Extract<ToolOutcome, { kind: 'asks' }>
+type Asks = Extract<ToolOutcome, { kind: 'needs_approval' }>
 type Failed = Extract<ToolOutcome, { kind: 'failed' }> & { filled?: FormValues }
 
 async function run(mcp: McpContext, call: ToolCall, before: FormValues | undefined): Promise<RunOutcome> {
@@ -180,7 +180,7 @@ async function run(mcp: McpContext, call: ToolCall, before: FormValues | undefin
   try {
     const tool = await mcp.catalogue.tools[name]?.()
     if (!tool) throw new Error(`The listing has ${name}, the catalogue has not.`)
-    const filling = fillIn(tool.personFills, { ...call, before })
+    const filling = fillIn(tool.userFills, { ...call, before })
     if (filling.kind !== 'given') return filling
     const { given, filled } = filling
     const invocation = { signal, report: progress.report, whenDelivered, called: { name, given }, shows: call.shows }
@@ -189,7 +189,7 @@ async function run(mcp: McpContext, call: ToolCall, before: FormValues | undefin
     // Nothing is written for a cancelled call.
     if (outcome.kind === 'done' && !signal.aborted) mcp.deliveries.expect(id, delivered)
     signal.addEventListener('abort', () => mcp.deliveries.forget(id), { once: true })
-    return (outcome.kind === 'asks' || outcome.kind === 'failed') && filled ? { ...outcome, filled } : outcome
+    return (outcome.kind === 'needs_approval' || outcome.kind === 'failed') && filled ? { ...outcome, filled } : outcome
   } catch (error) {
     return { kind: 'fault', error }
   } finally {
@@ -217,14 +217,14 @@ interface Filling {
 
 type Filled =
   | { kind: 'given'; given: unknown; filled?: FormValues }
-  | { kind: 'fills'; form: PersonForm }
+  | { kind: 'fills'; form: UserForm }
   | { kind: 'unfilled' }
 
 /**
  * Returns the arguments to run a call with. What only the user knows is asked with a form. The form's answer counts
  * even without a signed state, because it decides nothing that the client could not have passed as an argument.
  */
-function fillIn(form: PersonForm | undefined, { given, before, context, declared }: Filling): Filled {
+function fillIn(form: UserForm | undefined, { given, before, context, declared }: Filling): Filled {
   if (!form || !isRecord(given)) return { kind: 'given', given }
   const answer = formAnswer(form, context)
   if (answer === 'left') return { kind: 'unfilled' }

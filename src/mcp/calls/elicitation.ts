@@ -7,8 +7,8 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { displaySpan } from '#contract/time.ts'
-import { attestations, type PersonAnswer, type Question, sayQuestion } from '#toolkit/approval.ts'
-import type { FormValues, PersonForm } from '#toolkit/define.ts'
+import { type ApprovalDecision, type ApprovalRequest, attestations, sayRequest } from '#toolkit/approval.ts'
+import type { FormValues, UserForm } from '#toolkit/define.ts'
 import { questionMs } from '../bounds.ts'
 
 /** The name of the one question in an answer. */
@@ -23,12 +23,12 @@ export function canAsk(context: ServerContext, declared: ClientCapabilities | un
   return elicitation !== undefined && ('form' in elicitation || !('url' in elicitation))
 }
 
-export const asForm = (question: Question, nowMs: number): Record<string, InputRequest> => ({
+export const asForm = (question: ApprovalRequest, nowMs: number): Record<string, InputRequest> => ({
   [KEY]: asRequest(question, nowMs),
 })
 
 /** Returns the request that asks this question. */
-export const asRequest = (question: Question, nowMs: number): InputRequest =>
+export const asRequest = (question: ApprovalRequest, nowMs: number): InputRequest =>
   inputRequired.elicit(question.kind === 'consent' ? consentForm(question, nowMs) : approvalForm(question, nowMs))
 
 /**
@@ -36,10 +36,10 @@ export const asRequest = (question: Question, nowMs: number): InputRequest =>
  * sent nothing.
  */
 export function personAnswer(
-  kind: Question['kind'],
+  kind: ApprovalRequest['kind'],
   context: ServerContext,
   name = KEY,
-): PersonAnswer | 'closed' | undefined {
+): ApprovalDecision | 'closed' | undefined {
   const response = inputResponse(context.mcpReq.inputResponses, name)
   if (response.kind !== 'elicit') return undefined
   if (response.action === 'cancel') return 'closed'
@@ -56,7 +56,7 @@ export function personAnswer(
 }
 
 /** Returns a form as the protocol sends it. */
-export const formRequest = ({ name, message, fields, required }: PersonForm): Record<string, InputRequest> => ({
+export const formRequest = ({ name, message, fields, required }: UserForm): Record<string, InputRequest> => ({
   [name]: inputRequired.elicit({
     message,
     requestedSchema: { type: 'object', properties: { ...fields }, required: [...required] },
@@ -64,7 +64,7 @@ export const formRequest = ({ name, message, fields, required }: PersonForm): Re
 })
 
 /** Returns what the user filled in: `left` if they dismissed the form, undefined if the client sent nothing for it. */
-export function formAnswer({ name }: PersonForm, context: ServerContext): FormValues | 'left' | undefined {
+export function formAnswer({ name }: UserForm, context: ServerContext): FormValues | 'left' | undefined {
   const response = inputResponse(context.mcpReq.inputResponses, name)
   if (response.kind !== 'elicit') return undefined
   return response.action === 'accept' ? (response.content ?? {}) : 'left'
@@ -75,8 +75,8 @@ const box = (title: string) => ({ type: 'boolean' as const, title, default: fals
 /** The client stops waiting before the question expires. */
 const here = `This form is open for ${displaySpan(questionMs)}.`
 
-const consentForm = (question: Question, nowMs: number) => ({
-  message: `${sayQuestion(question, nowMs)}\n${here} To approve, tick all three statements. To deny, decline the form. If you submit it without ticking all three, nothing is decided and you may be asked again.`,
+const consentForm = (question: ApprovalRequest, nowMs: number) => ({
+  message: `${sayRequest(question, nowMs)}\n${here} To approve, tick all three statements. To deny, decline the form. If you submit it without ticking all three, nothing is decided and you may be asked again.`,
   requestedSchema: {
     type: 'object' as const,
     properties: {
@@ -88,8 +88,8 @@ const consentForm = (question: Question, nowMs: number) => ({
   },
 })
 
-const approvalForm = (question: Question, nowMs: number) => ({
-  message: `${sayQuestion(question, nowMs)}\n${here} To approve, tick the box. To deny, decline the form. If you submit it without ticking the box, nothing is decided and you may be asked again.`,
+const approvalForm = (question: ApprovalRequest, nowMs: number) => ({
+  message: `${sayRequest(question, nowMs)}\n${here} To approve, tick the box. To deny, decline the form. If you submit it without ticking the box, nothing is decided and you may be asked again.`,
   requestedSchema: {
     type: 'object' as const,
     properties: { approved: box('I approve this.') },

@@ -12,7 +12,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import type { z } from 'zod'
-import type { Catalogue, Choices, FormField, PersonForm, Resource, ResourceContent } from '#toolkit/define.ts'
+import type { Catalogue, Choices, FormField, Resource, ResourceContent, UserForm } from '#toolkit/define.ts'
 import { sayRefusedArguments } from '#toolkit/run-tool.ts'
 import type { ToolContext } from '#toolkit/tool-context.ts'
 import { choicesMs, choicesShown } from '../bounds.ts'
@@ -88,7 +88,7 @@ function checked<Arguments extends z.ZodObject>(name: string, schema: Arguments,
 }
 
 /** Returns a form for the prompt's missing required arguments; undefined if none are missing. */
-function missing(listed: ListedPrompt, given: Record<string, string>): PersonForm | undefined {
+function missing(listed: ListedPrompt, given: Record<string, string>): UserForm | undefined {
   const absent = listed.arguments.filter(({ name, required }) => required && given[name] === undefined)
   if (absent.length === 0) return undefined
   const fields: [string, FormField][] = absent.map(({ name, description }) => [

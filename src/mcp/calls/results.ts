@@ -2,7 +2,7 @@ import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { displayUntil } from '#contract/time.ts'
-import { type AnswerKept, type Question, sayOpenQuestion, type Waiting, waitingFor } from '#toolkit/approval.ts'
+import { type AnswerKept, type ApprovalRequest, sayOpenRequest, type Waiting, waitingFor } from '#toolkit/approval.ts'
 import type { ToolOutcome } from '#toolkit/run-tool.ts'
 import { type FailureFacts, failureOutput, sayFailure } from '#toolkit/tool-failure.ts'
 import { sayLeft, usd } from '#toolkit/values/amounts.ts'
@@ -39,8 +39,8 @@ export const faultResult = (reference: string, nowMs: number): CallToolResult =>
   )
 
 /** For a client that cannot ask: a success that says what to show and where the user decides. */
-export const openQuestionResult = (question: Question, tool: string, nowMs: number): CallToolResult =>
-  waitingResult(sayOpenQuestion(question, tool, nowMs), waitingFor(question, tool, nowMs))
+export const openQuestionResult = (question: ApprovalRequest, tool: string, nowMs: number): CallToolResult =>
+  waitingResult(sayOpenRequest(question, tool, nowMs), waitingFor(question, tool, nowMs))
 
 export function declinedResult(approvalId: string, { untilMs, takesBack }: AnswerKept, nowMs: number): CallToolResult {
   const next = `Only the user can reverse this earlier, with \`${takesBack}\` in a terminal. Do not ask again unless the user wants to.`
@@ -61,7 +61,7 @@ export const unfilledResult: CallToolResult = {
 /** The user decided nothing, so only the question itself is on record. */
 export const closedResult = (approvalId: string): CallToolResult =>
   waitingResult(`The user closed the dialog without deciding. Nothing was sent or charged. ${askAgain}`, {
-    status: 'needs_person',
+    status: 'needs_approval',
     approval_id: approvalId,
     next_step: askAgain,
   })

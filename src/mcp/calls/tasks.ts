@@ -5,7 +5,7 @@ import {
   ProtocolErrorCode,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import type { Question } from '#toolkit/approval.ts'
+import type { ApprovalRequest } from '#toolkit/approval.ts'
 import type { ToolOutcome } from '#toolkit/run-tool.ts'
 import { type FailureFacts, ToolFailure } from '#toolkit/tool-failure.ts'
 import type { Task, TaskStore } from '#toolkit/tool-host.ts'
@@ -35,8 +35,8 @@ export function updateTask(mcp: McpContext, params: unknown, context: ServerCont
   return unlessFault(mcp, 'tasks/update', context, async () => {
     const { state } = await look(mcp, params, context)
     // A client that cannot show questions cannot have a user's answer.
-    if (state.kind !== 'asks' || !canAsk(context, undefined)) return {}
-    const answers = state.questions.map(question => ({ question, answer: answerTo(question, context) }))
+    if (state.kind !== 'needs_approval' || !canAsk(context, undefined)) return {}
+    const answers = state.requests.map(question => ({ question, answer: answerTo(question, context) }))
     if (!answers.some(({ answer }) => answer)) return {}
     const host = await mcp.host()
     for (const { question, answer } of answers) {
@@ -56,7 +56,7 @@ export function cancelTask(mcp: McpContext, params: unknown, context: ServerCont
   })
 }
 
-const answerTo = ({ kind, approvalId }: Question, context: ServerContext) => {
+const answerTo = ({ kind, approvalId }: ApprovalRequest, context: ServerContext) => {
   const answer = personAnswer(kind, context, approvalId)
   // Dismissed without a decision: the question stays open, and the client may ask it again.
   return answer === 'closed' ? undefined : answer
@@ -150,14 +150,14 @@ export function detailed(mcp: McpContext, task: Task, canAsk: boolean): Detailed
       return { ...onWire(task, 'completed'), result: declinedResult(state.approvalId, state.kept, nowMs) }
     case 'ended':
       return { ...onWire(task, 'completed'), ...ended(mcp, state.outcome) }
-    case 'asks': {
-      const [question] = state.questions
+    case 'needs_approval': {
+      const [question] = state.requests
       // This client cannot ask, so the answer says where the user decides; then the same call continues.
       if (!canAsk && question) {
         return { ...onWire(task, 'completed'), result: openQuestionResult(question, 'the same tool', nowMs) }
       }
       const inputRequests = Object.fromEntries(
-        state.questions.map(question => [question.approvalId, asRequest(question, nowMs)]),
+        state.requests.map(question => [question.approvalId, asRequest(question, nowMs)]),
       )
       return { ...onWire(task, 'input_required', 'This needs the user’s approval.'), inputRequests }
     }
@@ -171,8 +171,8 @@ function ended(mcp: McpContext, outcome: ToolOutcome): Pick<DetailedTask, 'resul
       return { result: doneResult(outcome) }
     case 'failed':
       return { result: failedResult(outcome.facts, mcp.clock.now()) }
-    case 'asks':
-      return { result: openQuestionResult(outcome.question, 'the same tool', mcp.clock.now()) }
+    case 'needs_approval':
+      return { result: openQuestionResult(outcome.request, 'the same tool', mcp.clock.now()) }
     case 'fault': {
       const reference = logFault(mcp.log, 'task', outcome.error)
       const message = sayFault(reference)

@@ -217,19 +217,19 @@ function noSuchModel(type: Model['type'], name: string, models: readonly Model[]
 
 /** Closes replaced models, once the last call that may use them has ended. */
 export class ReplacedModels {
-  readonly #underway: InFlight
+  readonly #inFlight: InFlight
   readonly #log: Log
   readonly #waiting = new Set<Model>()
 
   constructor({ underway, log }: { underway: InFlight; log: Log }) {
-    this.#underway = underway
+    this.#inFlight = underway
     this.#log = log
   }
 
   /** Closes their engines after everything that is in flight now; from now on no call starts with them. */
   async end(models: readonly Model[]): Promise<void> {
     for (const model of models) this.#waiting.add(model)
-    await this.#underway.settled()
+    await this.#inFlight.settled()
     await this.#close(models)
   }
 

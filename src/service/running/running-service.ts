@@ -72,7 +72,7 @@ export class RunningService {
   readonly #receipts: ChargeReceipts
   readonly #limitLog: LimitLog
   readonly #block: SharedLimits['block']
-  readonly #underway = new InFlight()
+  readonly #inFlight = new InFlight()
   readonly #replaced: ReplacedModels
   readonly #timers: NodeJS.Timeout[] = []
   readonly #console: ConsoleBeside
@@ -89,7 +89,7 @@ export class RunningService {
     this.#ledger = ledger
     this.#console = new ConsoleBeside(parts.database, clock)
     this.#secrets = parts.secrets
-    const [owner, underway] = [this.#owner, this.#underway]
+    const [owner, underway] = [this.#owner, this.#inFlight]
     const catalogue = new Catalogue(parts.models, { ownedBy: settings.vendor, clock, hasSearch: Boolean(parts.search) })
     const serverSecrets = parts.secrets.map(secret => Buffer.from(secret)) as [Buffer, ...Buffer[]]
     this.keys = new ApiKeys({ store, clock, serverSecrets })

@@ -140,7 +140,7 @@ function show(result) {
   turns += 1
   const data = result.structuredContent
   if (data === undefined || data === null) draw(element('pre', textOf(result)))
-  else if (data.status === 'needs_person' || data.status === 'declined') draw(approvalOf(data))
+  else if (data.status === 'needs_approval' || data.status === 'declined') draw(approvalOf(data))
   else if (result.isError) draw(failureOf(data, textOf(result)))
   else view(data, result)
 }

@@ -8,7 +8,7 @@ import { all, change, first, type Records, type Row, type Work } from '../record
 import { addPayee } from '../rules/payees.ts'
 import { type DecidedCall, recorded, recordRefusal } from '../rules/refusals.ts'
 import { type AskedAbout, readAbout, writeAbout } from '../terms/about-call.ts'
-import { type ApprovalFacts, type ApprovalQuestion, type ConsentFacts, questionWords } from '../terms/approval.ts'
+import { type ApprovalFacts, type ConsentFacts, type PendingApproval, requestWords } from '../terms/approval.ts'
 import { type RefusedTerms, WalletRefusal } from '../terms/refusal.ts'
 import { inTheWay } from './approval-limits.ts'
 import { type Attested, type ConsentedMedium, findAttested, noteAttested } from './attested-media.ts'
@@ -38,7 +38,7 @@ export interface Approval {
 /** Questions to the user and their answers, shared by all processes on these records. */
 export interface Approvals {
   /** Returns the pending row; the same question about the same request shares one row. Refused after a denial. */
-  ask(facts: ApprovalFacts, requestHash: string, call?: DecidedCall): Promise<ApprovalQuestion>
+  ask(facts: ApprovalFacts, requestHash: string, call?: DecidedCall): Promise<PendingApproval>
   /** Throws if the user has denied this request and the denial still counts, whatever would be asked now. */
   refuseDenied(requestHash: string, call: DecidedCall): Promise<void>
   /**
@@ -64,7 +64,7 @@ export interface Approvals {
   /** Newest first. */
   list(state?: Approval['state']): Promise<Approval[]>
   /** Returns the question as the user sees it. */
-  asQuestion(approval: Approval): ApprovalQuestion
+  asPending(approval: Approval): PendingApproval
   /** Only for a decision of the user at a terminal, in a client's dialog or on the agent's own page. */
   resolve(id: string, answer: Answer): Promise<Approval>
 }
@@ -96,7 +96,7 @@ export const openApprovals = (records: Records, folder: string): Approvals => ({
   attested: (origin, media) => records.read(() => findAttested(origin, media, text => readFacts(text) as ConsentFacts)),
   get: id => records.read(nowMs => find(id, nowMs)),
   list: only => records.read(nowMs => list(only, nowMs)),
-  asQuestion: approval => asQuestion(approval, folder),
+  asPending: approval => asPending(approval, folder),
   resolve: (id, answer) => records.decide(nowMs => resolve(id, answer, nowMs)),
 })
 
@@ -110,7 +110,7 @@ export function* ask(
   nowMs: number,
   folder: string,
   call?: DecidedCall,
-): Work<ApprovalQuestion> {
+): Work<PendingApproval> {
   const terms = termsOf(facts, requestHash)
   const same = yield* first(
     `SELECT * FROM approvals WHERE kind = ? AND request_hash = ? AND facts = ? AND expires_at_ms > ?
@@ -118,7 +118,7 @@ export function* ask(
     ...[facts.kind, requestHash, write(facts), nowMs],
   )
   if (same?.state === 'denied') throw wasDenied(read(same, nowMs), terms, nowMs, folder)
-  if (same && covers(same, call?.about)) return asQuestion(read(same, nowMs), folder)
+  if (same && covers(same, call?.about)) return asPending(read(same, nowMs), folder)
   if (same) yield* pushOut(same, nowMs)
   yield* recordExpired(nowMs)
   checkText(facts, terms)
@@ -139,7 +139,7 @@ export function* ask(
     nowMs - limits.aboutKeptMs,
   )
   const { origin = null } = call ?? {}
-  return asQuestion({ id, facts, about: readAbout(kept), origin, expiresAtMs }, folder, madeRoom)
+  return asPending({ id, facts, about: readAbout(kept), origin, expiresAtMs }, folder, madeRoom)
 }
 
 /**
@@ -340,14 +340,14 @@ function checkText(facts: ApprovalFacts, terms: RefusedTerms): void {
   })
 }
 
-function asQuestion(
+function asPending(
   { id, facts, about, origin, expiresAtMs }: Pick<Approval, 'id' | 'facts' | 'about' | 'origin' | 'expiresAtMs'>,
   folder: string,
   madeRoom: string | null = null,
-): ApprovalQuestion {
+): PendingApproval {
   const command = approveCommand(id, folder)
   const howToApprove = `Run \`${command}\` in a terminal.${madeRoom === null ? '' : ` ${madeRoom}`}`
-  return { approvalId: id, facts, ...questionWords(facts, { about, origin, command }), howToApprove, expiresAtMs }
+  return { approvalId: id, facts, ...requestWords(facts, { about, origin, command }), howToApprove, expiresAtMs }
 }
 
 /** Includes the folder unless it is the default, because users follow the advice literally. */

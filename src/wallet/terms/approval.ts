@@ -20,7 +20,7 @@ export type ApprovalFacts =
 
 export type ConsentFacts = Extract<ApprovalFacts, { kind: 'consent' }>
 
-export interface ApprovalQuestion extends QuestionWords {
+export interface PendingApproval extends RequestWords {
   approvalId: string
   facts: ApprovalFacts
   /** Where it can be answered without the assistant, in one sentence. */
@@ -31,36 +31,36 @@ export interface ApprovalQuestion extends QuestionWords {
 /** Thrown before anything is signed: a row waits for the user's answer, tied to exactly this request. */
 export class NeedsApproval extends Error {
   override readonly name = 'NeedsApproval'
-  readonly question: ApprovalQuestion
+  readonly approval: PendingApproval
 
-  constructor(question: ApprovalQuestion) {
-    super(`The user has to approve: ${question.inShort} (${question.approvalId}).`)
-    this.question = question
+  constructor(approval: PendingApproval) {
+    super(`The user has to approve: ${approval.summary} (${approval.approvalId}).`)
+    this.approval = approval
   }
 }
 
 /** One fact for the user, on its own line. */
-interface QuestionDetail {
+interface RequestDetail {
   name: string
   value: string
 }
 
-/** A question in words, the same wherever it is asked. Untrusted words appear only as names and quotations. */
-interface QuestionWords {
+/** A request for approval in words, the same wherever it is shown. Untrusted words appear only as names and quotations. */
+interface RequestWords {
   /** For a list, a log or a message. */
-  inShort: string
+  summary: string
   /** The question, in one sentence. */
-  asks: string
+  question: string
   /** Why the user is asked, in one or two sentences. */
   why: string
-  details: readonly QuestionDetail[]
+  details: readonly RequestDetail[]
   /** The consequences of either decision, and for how long they apply. */
-  onYes: string
-  onNo: string
+  ifApproved: string
+  ifDenied: string
 }
 
-/** Which question it is, in addition to its facts. */
-interface QuestionContext {
+/** What the request is about, in addition to its facts. */
+interface RequestContext {
   about: AskedAbout | null
   /** The service's origin; null in a row from an earlier version. */
   origin: string | null
@@ -68,35 +68,38 @@ interface QuestionContext {
   command: string
 }
 
-export function questionWords(facts: ApprovalFacts, context: QuestionContext): QuestionWords {
+export function requestWords(facts: ApprovalFacts, context: RequestContext): RequestWords {
   return {
-    inShort: questionInShort(facts, context),
+    summary: approvalSummary(facts, context),
     ...leading(facts, context),
     details: detailsOf(facts, context),
-    onNo: `If you deny: nothing is sent or charged, and the same request is refused for ${displaySpan(limits.denialLifeMs)}. Until then only you can reverse the denial, with \`${context.command}\` in a terminal.`,
+    ifDenied: `If you deny: nothing is sent or charged, and the same request is refused for ${displaySpan(limits.denialLifeMs)}. Until then only you can reverse the denial, with \`${context.command}\` in a terminal.`,
   }
 }
 
-function leading(facts: ApprovalFacts, { about }: QuestionContext): Pick<QuestionWords, 'asks' | 'why' | 'onYes'> {
+function leading(
+  facts: ApprovalFacts,
+  { about }: RequestContext,
+): Pick<RequestWords, 'question' | 'why' | 'ifApproved'> {
   const life = displaySpan(limits.approvalLifeMs)
   switch (facts.kind) {
     case 'spend':
       return {
-        asks: `Buy this${forPrice(facts.amountMicroUsd, about)}?`,
+        question: `Buy this${forPrice(facts.amountMicroUsd, about)}?`,
         why: facts.because,
-        onYes: `If you approve: it is bought once. The approval is valid for this request only, for ${life}.`,
+        ifApproved: `If you approve: it is bought once. The approval is valid for this request only, for ${life}.`,
       }
     case 'payee':
       return {
-        asks: `Pay ${displayUsd(facts.amountMicroUsd)} to a new address?`,
+        question: `Pay ${displayUsd(facts.amountMicroUsd)} to a new address?`,
         why: 'You have never approved this address. Compare it with the one that the service publishes.',
-        onYes: 'If you approve: it is paid, and later payments to this address within the caps need no approval.',
+        ifApproved: 'If you approve: it is paid, and later payments to this address within the caps need no approval.',
       }
     case 'consent':
       return {
-        asks: `Do you consent to the policy of ${nameOf(facts.provider)}, version ${nameOf(facts.policyVersion)}, for this request?`,
+        question: `Do you consent to the policy of ${nameOf(facts.provider)}, version ${nameOf(facts.policyVersion)}, for this request?`,
         why: `${shownIn(facts.faceMediaRoles, about)} may show a person, so the service requires your consent.`,
-        onYes: `If you approve: the three statements are sent to the service with this request, and it is bought${forPrice(about?.mostMicroUsd ?? null, about)}. For ${life} the same request needs no further consent. The service may remember your consent for these media and this version of the policy; farebox still asks you about every other request with them.`,
+        ifApproved: `If you approve: the three statements are sent to the service with this request, and it is bought${forPrice(about?.mostMicroUsd ?? null, about)}. For ${life} the same request needs no further consent. The service may remember your consent for these media and this version of the policy; farebox still asks you about every other request with them.`,
       }
   }
 }
@@ -114,7 +117,7 @@ const rolesOf = (roles: readonly string[]): string =>
     .map(role => nameOf(role).replaceAll('_', ' '))
     .join(', ') || 'unspecified'
 
-function detailsOf(facts: ApprovalFacts, { about, origin }: QuestionContext): QuestionDetail[] {
+function detailsOf(facts: ApprovalFacts, { about, origin }: RequestContext): RequestDetail[] {
   const { tool, model, prompt, files = [], moreFiles = 0 } = about ?? {}
   const service = facts.kind === 'payee' ? facts.origin : origin
   const lines: [name: string, value: string | null][] = [
@@ -156,8 +159,8 @@ const priceOf = (amount: MicroUsd | null, about: AskedAbout | null): string => {
 const forPrice = (amount: MicroUsd | null, about: AskedAbout | null): string =>
   amount === null ? ', at an unknown price' : ` for ${priceOf(amount, about)}`
 
-/** Summarizes the question, its cost and its details in one line. A policy's text is shown only in full. */
-export function questionInShort(facts: ApprovalFacts, { about, origin }: Omit<QuestionContext, 'command'>): string {
+/** Summarizes the request, its cost and its details in one line. A policy's text is shown only in full. */
+export function approvalSummary(facts: ApprovalFacts, { about, origin }: Omit<RequestContext, 'command'>): string {
   return [headOf(facts, about), ...(about ? tellingApart(facts, about, origin) : [])].join('; ')
 }
 

@@ -1,28 +1,28 @@
 import { z } from 'zod'
-import { NeedsPerson } from '#toolkit/approval.ts'
-import { defineTool, type FormField, type PersonForm, type Tool } from '#toolkit/define.ts'
+import { ApprovalRequired } from '#toolkit/approval.ts'
+import { defineTool, type FormField, type Tool, type UserForm } from '#toolkit/define.ts'
 import { spend } from '../../mcp/questions.ts'
 import { fixture } from './plain-tools.ts'
 
 /** Takes any text that a person may fill in, as the suite answers each form with values of its own. */
-const form = (personFills: PersonForm, shape: Record<string, z.ZodType> = {}): Tool =>
+const form = (userFills: UserForm, shape: Record<string, z.ZodType> = {}): Tool =>
   defineTool({
-    ...fixture(personFills.name),
+    ...fixture(userFills.name),
     input: z.looseObject({ message: z.string().optional(), ...shape }),
     output: z.object({ filled: z.record(z.string(), z.unknown()) }),
-    personFills,
+    userFills,
     run: async (_context, input) => ({ filled: input }),
     say: ({ filled }) => `The person filled in ${JSON.stringify(filled)}.`,
   })
 
-const nameForm: PersonForm = {
+const nameForm: UserForm = {
   name: 'user_name',
   message: 'What is your name?',
   fields: { name: { type: 'string' } },
   required: ['name'],
 }
 
-const anyForm = (name: string, fields: Record<string, FormField>): PersonForm => ({
+const anyForm = (name: string, fields: Record<string, FormField>): UserForm => ({
   name,
   message: `Please fill in the form of ${name}.`,
   fields,
@@ -55,7 +55,7 @@ const twoRounds: Tool = {
   ...form(nameForm),
   name: 'test_input_required_result_multi_round',
   async run() {
-    throw new NeedsPerson(spend)
+    throw new ApprovalRequired(spend)
   },
 }
 

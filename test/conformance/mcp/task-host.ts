@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import type { Question } from '#toolkit/approval.ts'
+import type { ApprovalRequest } from '#toolkit/approval.ts'
 import type { ToolOutcome } from '#toolkit/run-tool.ts'
 import type { Task, TaskState, ToolHost } from '#toolkit/tool-host.ts'
 
 /** A job of the suite's tools: what is asked first, how long it then takes, and what it comes to. */
 export interface FixtureJob {
-  questions?: readonly Question[]
+  questions?: readonly ApprovalRequest[]
   lastsMs?: number
   outcome: ToolOutcome
 }
@@ -26,7 +26,7 @@ export function beginJob({ questions = [], ...job }: FixtureJob): string {
 
 function stateOf({ questions = [], lastsMs = 0, ...job }: RunningJob): TaskState {
   if (job.isCancelled) return { kind: 'cancelled', message: 'Cancelled.' }
-  if (questions.length > 0) return { kind: 'asks', questions }
+  if (questions.length > 0) return { kind: 'needs_approval', requests: questions }
   if (Date.now() < job.beganMs + lastsMs) return { kind: 'working', message: 'It is at work.' }
   return { kind: 'ended', outcome: job.outcome }
 }

@@ -51,7 +51,7 @@ export const taskTools: readonly Tool[] = [
   working('multi_input', {}, () => ({ questions: [spend, payee], outcome: done('Both were answered.') })),
   {
     ...working('test_tool_with_task', { name: z.string() }, ({ name }) => ({ outcome: done(`Hello, ${name}!`) })),
-    personFills: {
+    userFills: {
       name: 'user_name',
       message: 'What is your name?',
       fields: { name: { type: 'string' } },

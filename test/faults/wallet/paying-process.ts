@@ -5,7 +5,7 @@ import { openAgent } from '#agent/open-agent.ts'
 import { ClientError } from '#client/client-error.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { microUsd } from '#contract/money.ts'
-import { NeedsPerson } from '#toolkit/approval.ts'
+import { ApprovalRequired } from '#toolkit/approval.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { readPolicy } from '#wallet/rules/policy.ts'
 import { NeedsApproval } from '#wallet/terms/approval.ts'
@@ -17,7 +17,7 @@ import { tell } from './arm/tell.ts'
 import type { Action, Told, WalletPlace, WorkOrder } from './work-order.ts'
 
 /** Errors that tell a caller why nothing was bought; any other one is a fault of ours. */
-const expected = [WalletRefusal, NeedsApproval, NeedsPerson, ToolFailure, ClientError, ServiceError]
+const expected = [WalletRefusal, NeedsApproval, ApprovalRequired, ToolFailure, ClientError, ServiceError]
 
 const optionsOf = ({ baseUrl, folder, notesFolder, journalUrl }: WalletPlace) => ({
   baseUrl,

@@ -88,7 +88,7 @@ test('a question outlives the server, and another client of it may carry the ans
 test('where nobody can be asked, the task ends with the question, and an answer from there does not count', async () => {
   const { client, taskId, until, server } = await setUp({ elicitation: false })
   const { result } = await until(client, taskId, 'completed')
-  expect(result.structuredContent).toMatchObject({ status: 'needs_person', next_step: expect.any(String) })
+  expect(result.structuredContent).toMatchObject({ status: 'needs_approval', next_step: expect.any(String) })
   expect(result.content[0].text).toContain(policyText.slice(0, 10))
   const key = result.structuredContent.approval_id
   await answer(client, taskId, { [key]: { action: 'accept', content: ticks } })
