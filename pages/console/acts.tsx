@@ -50,6 +50,7 @@ const actNames = [
     'job.refund',
     'limit.unblock',
     'payment.look',
+    'model.try',
     'settings.change',
     'key.create',
     'key.budget',

@@ -13,8 +13,15 @@ import type { OperatorRole } from '#pages/console/wire.ts'
 import { storePayment } from '#payments/payment/payment.ts'
 import { TopUps } from '#payments/top-ups/top-up.ts'
 import { Listener } from '#service/http/listener.ts'
+import { demoModels } from '#service/models/demo-models.ts'
 import { landed, signedPayment } from '../payments/driver-world.ts'
-import { adminToken, type OpenedService, openService, type TestClock } from '../service/open-service.ts'
+import {
+  adminToken,
+  type OpenedService,
+  type OpenServiceOptions,
+  openService,
+  type TestClock,
+} from '../service/open-service.ts'
 
 export interface ServedConsole {
   service: OpenedService
@@ -56,6 +63,18 @@ async function configOnDisk() {
   }
 }
 
+/** The demo's chat runs on an engine that answers a probe. */
+const modelsToTry: OpenServiceOptions['models'] = engines =>
+  demoModels(engines).map(model => {
+    if (model.id !== 'demo-chat') return model
+    const state = { name: 'near', weight: 1, concurrency: 8, state: 'up', running: 0, calls: 0, failures: {} } as const
+    const tryOne = async () => ({ outcome: 'works', word: null }) as const
+    return {
+      ...model,
+      upstreams: { states: () => [state], waiting: () => 0, queue: { length: 100, waitMs: 30_000 }, tryOne },
+    }
+  })
+
 /** The chain shows every payment. */
 const paymentsThatArrived = (store: Store) =>
   new TopUps({
@@ -70,7 +89,11 @@ const paymentsThatArrived = (store: Store) =>
 
 /** A service whose console listens on a port of this machine. */
 export async function serveConsole(): Promise<ServedConsole> {
-  const service = await openService({ clock: systemClock as TestClock, payments: paymentsThatArrived })
+  const service = await openService({
+    clock: systemClock as TestClock,
+    payments: paymentsThatArrived,
+    models: modelsToTry,
+  })
   const listener = await Listener.open({ host: '127.0.0.1', port: 0 })
   const origins = [`http://127.0.0.1:${listener.port}`, `http://localhost:${listener.port}`] as const
   const config = await configOnDisk()

@@ -143,6 +143,22 @@ withChromium('the console in a browser', browser => {
     expect(complaints).toEqual([])
   }, 60_000)
 
+  test('tries one engine of a model, and says that it may cost money', async () => {
+    const { view, complaints, open } = await visit()
+    await open('/models')
+    await shows(view, 'USD per million')
+    await view.getByRole('button', { name: 'Try near of demo-chat' }).click()
+    const dialog = view.getByRole('dialog', { name: 'Try near of demo-chat' })
+    await dialog.getByText('its provider charges you').waitFor()
+    await view.evaluate(axe)
+    expect(await view.evaluate('axe.run().then(({ violations }) => violations.map(({ id }) => id))')).toEqual([])
+    await dialog.getByRole('button', { name: 'Send one probe' }).click()
+    await said(view, /^near of demo-chat: works after \d+ ms\. It answered\.$/)
+    await open('/acts?act=model.try')
+    await shows(view, 'demo-chat, near')
+    expect(complaints).toEqual([])
+  }, 60_000)
+
   test('shows a change of a price before it is written, and writes it', async () => {
     const { view, complaints, open } = await visit()
     const before = await served.configText()

@@ -258,4 +258,16 @@ export const consoleThreats: readonly Threat[] = [
       ),
     ],
   },
+  {
+    id: 'O21',
+    threat: 'a hijacked session that spends money at an engine’s provider by trying engines',
+    answer:
+      '429 after six probes in a minute over all operators and workers; a probe has a fixed text of a few tokens, and only owners may send one',
+    shownBy: [
+      shown(
+        'operator/console/try-model.test.ts',
+        'O21: probes are for owners, limited for all of them together, and only of engines that have one',
+      ),
+    ],
+  },
 ]

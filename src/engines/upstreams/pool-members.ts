@@ -8,6 +8,7 @@ import {
   newestShare,
   type PoolOptions,
   probeMs,
+  type Tried,
   type Upstream,
   UpstreamCounts,
   UpstreamHealth,
@@ -56,8 +57,9 @@ export class PoolMembers<Engine> {
   }
 
   get states(): readonly UpstreamState[] {
-    return this.all.map(({ name, health, running, counts }) => ({
-      ...{ name, state: health.state, running, calls: counts.calls, failures: { ...counts.failures } },
+    return this.all.map(({ name, weight, concurrency, health, running, counts }) => ({
+      ...{ name, weight, concurrency, state: health.state, running, calls: counts.calls },
+      failures: { ...counts.failures },
     }))
   }
 
@@ -119,6 +121,27 @@ export class PoolMembers<Engine> {
       else if (health.failedProbe()) this.#news?.leftOut(name, failureWord(error))
     } finally {
       health.endProbe()
+    }
+  }
+
+  /**
+   * Sends one probe that an operator requested. An answer brings the upstream back into service; a failure changes
+   * nothing, because the usual rules decide. Null if the model has no probe, or no upstream of this name.
+   */
+  async tryOne(name: string): Promise<Tried | null> {
+    const member = this.named(name)
+    if (!member?.probe) return null
+    const signal = AbortSignal.timeout(probeMs)
+    try {
+      await inRequest(ourOwn, () => member.probe?.(signal))
+      this.#works(member)
+      return { outcome: 'works', word: null }
+    } catch (error) {
+      const word = failureWord(error)
+      if (signal.aborted) return { outcome: 'silent', word }
+      const verdict = verdictOf(error)
+      if (verdict === 'answered') return { outcome: 'refused', word }
+      return { outcome: verdict === 'busy' ? 'busy' : 'failed', word }
     }
   }
 

@@ -8,6 +8,7 @@ import {
   failureWord,
   isNotBegun,
   type PoolOptions,
+  type Tried,
   type Upstream,
   type UpstreamState,
   verdictOf,
@@ -242,6 +243,11 @@ export class UpstreamPool<Engine> {
 
   get states(): readonly UpstreamState[] {
     return this.#members.states
+  }
+
+  /** Sends one probe that an operator requested; null if the model has no probe, or no upstream of this name. */
+  tryOne(name: string): Promise<Tried | null> {
+    return this.#members.tryOne(name)
   }
 
   /** Calls that wait for a free slot. */

@@ -91,11 +91,20 @@ export type Probe<Engine> = (engine: Engine, call: { engineModel: string; signal
 /** The state of one upstream, for metrics. */
 export interface UpstreamState {
   name: string
+  weight: number
+  /** Maximum concurrent calls. */
+  concurrency: number
   state: HealthState
   running: number
   calls: number
   /** By kind of error. */
   failures: Readonly<Record<string, number>>
+}
+
+/** What came of one probe that an operator requested; `word` names the kind of error. */
+export interface Tried {
+  outcome: 'works' | 'refused' | 'busy' | 'silent' | 'failed'
+  word: string | null
 }
 
 /**

@@ -168,6 +168,7 @@ export type OperatorAct =
   | 'job.refund'
   | 'limit.unblock'
   | 'payment.look'
+  | 'model.try'
   | 'settings.change'
   | 'key.create'
   | 'key.budget'

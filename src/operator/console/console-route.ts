@@ -1,9 +1,10 @@
 import type { Clock } from '#contract/time.ts'
+import type { oneAtATime } from '#host/async.ts'
 import type { Log } from '#host/log.ts'
 import type { ChargeReceipts } from '#ledger/charges/receipts.ts'
 import type { LedgerWatch } from '#ledger/ledger-watch.ts'
 import type { Store } from '#ledger/store/store.ts'
-import type { ModelRow, OperatorRole } from '#pages/console/wire.ts'
+import type { ModelRow, ModelTried, OperatorRole } from '#pages/console/wire.ts'
 import type { OperatorContext } from '../queries/operator-context.ts'
 import type { OperatorSession, OperatorSessions } from '../sign-in/operator-sessions.ts'
 import type { ServiceSecrets } from '../sign-in/sealed.ts'
@@ -16,7 +17,14 @@ import type { SettingsFile } from './settings-file.ts'
 interface SoldModel {
   id: string
   type: string
-  upstreams?: { waiting(): number; states(): readonly UpstreamOfModel[] }
+  isOff?: boolean
+  upstreams?: {
+    waiting(): number
+    states(): readonly UpstreamOfModel[]
+    queue: { length: number; waitMs: number }
+    /** Sends one small probe; absent if every call of such a model is expensive. */
+    tryOne?(name: string): Promise<{ outcome: ModelTried['outcome']; word: string | null } | null>
+  }
 }
 
 interface UpstreamOfModel extends Omit<ModelRow['upstreams'][number], 'failures'> {
@@ -31,6 +39,8 @@ export interface ConsoleParts {
   secrets: ServiceSecrets
   ledger: Pick<LedgerWatch, 'state'>
   catalogue: { readonly models: readonly SoldModel[] }
+  /** A model's prices as text. */
+  pricesOf(model: string): readonly string[]
   settings: { publicUrl: string }
   recent: Pick<RecentRequests, 'summary' | 'find'>
   /** Signs the ledger's receipt for a request. */
@@ -47,6 +57,8 @@ export interface ConsoleParts {
 export interface RouteContext extends ConsoleParts {
   sessions: OperatorSessions
   signIn: SignIn
+  /** Runs one after another what must not read the same past at once. */
+  inTurn: ReturnType<typeof oneAtATime>
   /** All addresses of the console. */
   origins: readonly string[]
 }

@@ -1,8 +1,10 @@
 import type { IncomingMessage } from 'node:http'
+import { oneAtATime } from '#host/async.ts'
 import { type LinkOrder, OperatorSessions } from '../sign-in/operator-sessions.ts'
 import { SignIn } from '../sign-in/sign-in.ts'
 import { ConsoleDoor } from './console-door.ts'
 import type { ConsoleParts, ConsoleRoutes } from './console-route.ts'
+import { modelRoutes } from './model-routes.ts'
 import { operatorRoutes } from './operator-routes.ts'
 import { serviceRoutes } from './service-routes.ts'
 import { sessionRoutes } from './session-routes.ts'
@@ -15,6 +17,7 @@ export const consoleRoutes: ConsoleRoutes = {
   ...yourSignInRoutes,
   ...operatorRoutes,
   ...serviceRoutes,
+  ...modelRoutes,
   ...settingsRoutes,
 }
 
@@ -27,7 +30,7 @@ export class OperatorConsole {
   /** Links use the first origin, which may be a TLS proxy's. */
   constructor(parts: ConsoleParts, origins: readonly [string, ...string[]]) {
     this.#sessions = new OperatorSessions(parts)
-    const context = { ...parts, sessions: this.#sessions, signIn: new SignIn(parts), origins }
+    const context = { ...parts, sessions: this.#sessions, signIn: new SignIn(parts), inTurn: oneAtATime(), origins }
     this.#door = new ConsoleDoor(consoleRoutes, context)
     this.#url = origins[0]
   }

@@ -1,6 +1,6 @@
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { PageRefusal } from '#host/pages/page-refusal.ts'
-import type { AuditResult, LiveFigures, ModelRow, PaymentProblems, Recent, SignedReceipt } from '#pages/console/wire.ts'
+import type { AuditResult, LiveFigures, PaymentProblems, Recent, SignedReceipt } from '#pages/console/wire.ts'
 import type { ConsoleRoutes, RouteContext } from './console-route.ts'
 import { liveFigures } from './recent-requests.ts'
 
@@ -27,17 +27,6 @@ export const serviceRoutes: ConsoleRoutes = {
         throw new PageRefusal(404, 'The ledger has no receipt for this request.', 'See its entries.')
       }
     },
-  },
-  'POST /api/models': {
-    role: 'read',
-    run: async (_, { catalogue }): Promise<ModelRow[]> =>
-      catalogue.models.map(({ id, type, upstreams }) => ({
-        ...{ model: id, type, waiting: upstreams?.waiting() ?? 0 },
-        upstreams: (upstreams?.states() ?? []).map(({ name, state, running, calls, failures }) => ({
-          ...{ name, state, running, calls },
-          failures: Object.values(failures).reduce((sum, count) => sum + count, 0),
-        })),
-      })),
   },
   'POST /api/payment-problems': {
     role: 'read',

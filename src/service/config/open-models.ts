@@ -84,7 +84,10 @@ function modelOver(
     ...kind.members(ownMembersOf(kind, config)),
     engineName: [...new Set(config.upstreams.map(({ engine }) => engine))].join(','),
     engineModel: upstreams[0]?.engineModel ?? id,
-    upstreams: { states: () => pool.states, waiting: () => pool.waiting },
+    upstreams: {
+      ...{ states: () => pool.states, waiting: () => pool.waiting, queue: config.queue },
+      ...(kind.probe ? { tryOne: (name: string) => pool.tryOne(name) } : {}),
+    },
     engine: kind.pooled(pool as UpstreamPool<never>),
   } as unknown as Model
 }

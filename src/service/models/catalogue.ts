@@ -138,6 +138,11 @@ export class Catalogue {
     return this.#listed.models
   }
 
+  /** The record of a model, whether or not it is on sale. */
+  recordOf(id: string): ModelRecord | null {
+    return this.#listed.records.get(id) ?? null
+  }
+
   #onSale(): Model[] {
     return this.#listed.models.filter(model => !isRemoved(model, this.#clock.now()))
   }

@@ -17,7 +17,7 @@ import type {
   UpscaleEngine,
   VideoEngine,
 } from '#engines/ports/media-engines.ts'
-import type { UpstreamState } from '#engines/upstreams/upstream.ts'
+import type { Tried, UpstreamState } from '#engines/upstreams/upstream.ts'
 
 /** A model as the service sells it: its public record, its price and its engine. */
 export type Model =
@@ -50,8 +50,15 @@ interface AnyModel {
   deprecation?: NonNullable<ModelRecord['model_spec']['deprecation']>
   /** Not sold for now; its jobs go on, and operators may try it. */
   isOff?: boolean
-  /** State of its upstreams, for metrics; absent if it runs on a single engine. */
-  upstreams?: { states(): readonly UpstreamState[]; waiting(): number }
+  /** Its upstreams, for metrics and operators; absent if it runs on a single engine. */
+  upstreams?: {
+    states(): readonly UpstreamState[]
+    waiting(): number
+    /** How many calls may wait for a free upstream, and how long. */
+    queue: { length: number; waitMs: number }
+    /** Sends one small probe to the upstream of this name; absent if every call of such a model is expensive. */
+    tryOne?(name: string): Promise<Tried | null>
+  }
   /** Closes its engines, once it is replaced and its last call has ended; absent if the engine's owner does so. */
   close?: () => Promise<void>
 }

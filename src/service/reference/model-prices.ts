@@ -1,8 +1,9 @@
-import { displayUsd, microUsd } from '#contract/money.ts'
+import { displayUsd, microUsd, toUsdNumber } from '#contract/money.ts'
 import type { OperationId } from '#contract/operations/examples.ts'
 import type { ModelRecord, ModelType } from '#contract/operations/models.ts'
 import { rpcCredits } from '#contract/operations/rpc.ts'
 import { augmentMicroUsd } from '#contract/operations/web.ts'
+import type { Catalogue } from '../models/catalogue.ts'
 
 const aCall = `${displayUsd(microUsd(augmentMicroUsd))} a call`
 const byCredits = `${rpcCredits.picoUsd / 1_000n} × 10⁻⁹ USD a credit; a call takes ${rpcCredits.base} credits or more, by its method`
@@ -45,6 +46,24 @@ export function modelPrices({ type, model_spec: { pricing } }: ModelRecord): str
     const before = path.slice(0, -1).filter(name => name !== 'upscale')
     return `${usd} USD ${unitOf(member, type)}${before.length > 0 ? ` (${before.join(', ')})` : ''}`
   })
+}
+
+/** The prices of a model for operators, who also see what a video costs by the second. */
+export function operatorPricesOf(id: string, catalogue: Pick<Catalogue, 'models' | 'recordOf'>): string[] {
+  const model = catalogue.models.find(each => each.id === id)
+  const record = catalogue.recordOf(id)
+  if (!model || !record) return []
+  if (model.type !== 'video') return modelPrices(record).filter(text => text !== '')
+  const { perSecondMicroUsd, audioPerSecondMicroUsd, referencePerSecondMicroUsd = 0n } = model.price
+  const extra = [
+    ['with audio, in addition', audioPerSecondMicroUsd],
+    ['of reference video', referencePerSecondMicroUsd],
+  ] as const
+  const perSecond = (usd: bigint, of: string) => `${toUsdNumber(usd)} USD per second${of === '' ? '' : ` (${of})`}`
+  return [
+    ...Object.entries(perSecondMicroUsd).map(([choice, usd]) => perSecond(usd, choice)),
+    ...extra.filter(([, usd]) => usd > 0n).map(([of, usd]) => perSecond(usd, of)),
+  ]
 }
 
 interface FoundPrice {

@@ -44,6 +44,7 @@ import { JobRunner } from '../jobs/job-runner.ts'
 import { StoredJobs } from '../jobs/stored-jobs.ts'
 import { Catalogue, ReplacedModels } from '../models/catalogue.ts'
 import type { Model } from '../models/model.ts'
+import { operatorPricesOf } from '../reference/model-prices.ts'
 import {
   besideModels,
   chargesOf,
@@ -189,7 +190,8 @@ export class RunningService {
     origins: readonly [string, ...string[]],
     { settingsFile }: { settingsFile?: SettingsFile | undefined } = {},
   ) {
-    const parts = { ...this.#service, ledger: this.#ledger, blocks: this.#block, secrets: this.#secrets }
+    const own = { ledger: this.#ledger, blocks: this.#block, secrets: this.#secrets }
+    const parts = { ...this.#service, ...own, pricesOf: (id: string) => operatorPricesOf(id, this.#service.catalogue) }
     return this.#console.open(origins, { ...parts, ...(settingsFile ? { settingsFile } : {}) })
   }
 

@@ -40,7 +40,7 @@ const leastRole: Record<string, OperatorRole> = {
   ...Object.fromEntries(
     ['POST /api/operator/customer.credit', 'POST /api/operator/customer.limit', 'POST /api/settings']
       .concat('POST /api/settings/draft', 'POST /api/settings/change')
-      .concat('POST /api/sign-out-all', 'POST /api/operator/operators')
+      .concat('POST /api/models/try', 'POST /api/sign-out-all', 'POST /api/operator/operators')
       .concat(['create', 'role', 'remove', 'reset'].map(act => `POST /api/operator/operator.${act}`))
       .map(route => [route, 'owner']),
   ),

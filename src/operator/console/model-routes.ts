@@ -1,0 +1,97 @@
+import { z } from 'zod'
+import { minuteMs } from '#contract/time.ts'
+import { PageRefusal } from '#host/pages/page-refusal.ts'
+import type { ModelRow, ModelTried } from '#pages/console/wire.ts'
+import { commitAct } from '../queries/acts.ts'
+import type { Asked, ConsoleRoutes, RouteContext } from './console-route.ts'
+
+/**
+ * Probes in a minute, over all operators and processes: an engine may cost its operator money for each, and a stolen
+ * session must not spend more than this.
+ */
+export const triesPerMinute = 6
+
+const name = z.string().min(1).max(200)
+const Try = z.strictObject({ model: name, upstream: name })
+
+const sentences: Readonly<Record<ModelTried['outcome'], string>> = {
+  works: 'It answered.',
+  refused: 'It answered, and refused the probe. Check its model name and settings.',
+  busy: 'It is reachable, and wants no more calls for now.',
+  silent: 'It did not answer in time. Check whether it is overloaded or stopped.',
+  failed:
+    'It failed, cannot be reached, or refuses the service’s key. The log of the service and `farebox doctor` say more.',
+}
+
+/** The models that are sold, and one small probe of an engine. */
+export const modelRoutes: ConsoleRoutes = {
+  'POST /api/models': {
+    role: 'read',
+    run: async (_, { catalogue, pricesOf }): Promise<ModelRow[]> =>
+      catalogue.models.map(({ id, type, isOff, upstreams }) => ({
+        ...{ model: id, type, isOff: isOff === true, prices: [...pricesOf(id)] },
+        ...{ waiting: upstreams?.waiting() ?? 0, queue: upstreams?.queue ?? null },
+        isTriable: upstreams?.tryOne !== undefined,
+        upstreams: (upstreams?.states() ?? []).map(
+          ({ name, weight, concurrency, state, running, calls, failures }) => ({
+            ...{ name, weight, concurrency, state, running, calls },
+            failures: Object.values(failures).reduce((sum, count) => sum + count, 0),
+          }),
+        ),
+      })),
+  },
+  'POST /api/models/try': { role: 'owner', run: tryOne },
+}
+
+/**
+ * Charged to nobody, and without a customer’s data. Its row of the log is written before the probe, so that rows limit
+ * the probes of all processes; a second row has the outcome.
+ */
+async function tryOne({ body, session }: Asked, context: RouteContext): Promise<ModelTried> {
+  const asked = Try.safeParse(body)
+  if (!asked.success) throw new PageRefusal(400, 'Name a model and an upstream.', 'Reload the page.')
+  const { model, upstream } = asked.data
+  const upstreams = context.catalogue.models.find(({ id }) => id === model)?.upstreams
+  const state = upstreams?.states().find(each => each.name === upstream)?.state
+  if (!state) throw new PageRefusal(404, 'There is no such upstream.', 'Reload the page.')
+  if (!upstreams?.tryOne)
+    throw new PageRefusal(
+      ...([409, 'Every call of a model of this type is expensive, so it has no probe.'] as const),
+      'Buy one with a key of your own, in a client.',
+    )
+  const act = { actor: `console: ${session.by}`, act: 'model.try' as const, subject: `${model}, ${upstream}` }
+  // Two probes at once must not both read the same past.
+  await context.inTurn(async () => {
+    await allowOne(context)
+    await commitAct(context, { ...act, before: { state } }, [])
+  })
+  const beganMs = performance.now()
+  const tried = await upstreams.tryOne(upstream)
+  const tookMs = Math.round(performance.now() - beganMs)
+  const { outcome, word } = tried ?? { outcome: 'failed', word: null }
+  await commitAct(context, { ...act, after: { outcome, word, tookMs } }, [])
+  return { outcome, tookMs, said: word === null ? sentences[outcome] : `${sentences[outcome]} (${word})` }
+}
+
+async function allowOne({ store, clock }: Pick<RouteContext, 'store' | 'clock'>): Promise<void> {
+  const begun = await store.read
+    .selectFrom('operator_act')
+    .select('at_ms')
+    .where('act', '=', 'model.try')
+    .where('after_change', 'is', null)
+    .where('at_ms', '>', clock.now() - minuteMs)
+    .orderBy('seq')
+    .limit(triesPerMinute)
+    .execute()
+  const [first] = begun
+  if (begun.length < triesPerMinute || !first) return
+  const seconds = Math.max(1, Math.ceil((first.at_ms + minuteMs - clock.now()) / 1_000))
+  throw new PageRefusal(
+    ...([
+      429,
+      `At most ${triesPerMinute} engines can be tried in a minute.`,
+      `Wait ${seconds} seconds.`,
+      seconds,
+    ] as const),
+  )
+}
