@@ -5,9 +5,9 @@ import { DialogForm, RefusedNote } from '../kit/dialog.tsx'
 import { count } from '../kit/format.ts'
 import { type Column, nothing, Table } from '../kit/table.tsx'
 import { Waiting } from './list.tsx'
+import type { ModelRow, ModelTried } from './models-wire.ts'
 import { milliseconds, useLive } from './operator.ts'
 import { may, said } from './session.ts'
-import type { ModelRow, ModelTried } from './wire.ts'
 
 const healthEveryMs = 3_000
 const health = { up: 'badge good', trial: 'badge', down: 'badge bad' } as const

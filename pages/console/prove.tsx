@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks'
 import { postJson, proveWith, RefusedError } from '../kit/api.ts'
 import { DialogForm } from '../kit/dialog.tsx'
 import { signWith } from './passkey.ts'
+import { CodeField, codeIn, UserName } from './password.tsx'
 import type { ProofWays, Told } from './wire.ts'
 
 /** Set while the operator must prove their identity again; called with the outcome. */
@@ -39,7 +40,12 @@ function OpenDialog({ done }: { done(isProven: boolean): void }): JSX.Element {
     waiting.value = null
     done(isProven.value)
   }
-  const submit = async () => {
+  const submit = async (form: FormData) => {
+    if (form.get('password')) {
+      await postJson<Told>('/api/prove', { password: String(form.get('password')), code: codeIn(form) })
+      isProven.value = true
+      return
+    }
     const { passkey } = await postJson<ProofWays>('/api/prove/ways', {})
     if (!passkey)
       throw new RefusedError(0, {
@@ -49,14 +55,25 @@ function OpenDialog({ done }: { done(isProven: boolean): void }): JSX.Element {
     await postJson<Told>('/api/prove', { credential: await signWith(passkey) })
     isProven.value = true
   }
-  const hasNone = ways.value !== null && ways.value.passkey === null
+  const seen = ways.value
+  const hasNone = seen !== null && seen.passkey === null && !seen.password
   return (
     <DialogForm title="Confirm that it is you" action="Confirm" submit={submit} close={close}>
       <p>This action needs a confirmation from the last five minutes.</p>
+      {seen?.password && (
+        <>
+          {seen.passkey && <p>Type your password and a code, or leave both empty to use a passkey.</p>}
+          <UserName />
+          <label>
+            Password <input name="password" type="password" autocomplete="current-password" maxLength={256} />
+          </label>
+          <CodeField isOptional />
+        </>
+      )}
       {hasNone && (
         <p>
-          You have no passkey at this address: open a new link from <code>farebox console</code> in this browser, then
-          do it again.
+          You have no passkey at this address, and no password: open a new link from <code>farebox console</code> in
+          this browser, then do it again.
         </p>
       )}
     </DialogForm>

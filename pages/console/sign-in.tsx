@@ -5,6 +5,7 @@ import { beginSession, postJson, refusedOf } from '../kit/api.ts'
 import { RefusedNote } from '../kit/dialog.tsx'
 import type { Refused } from '../kit/wire.ts'
 import { signWith } from './passkey.ts'
+import { CodeField, codeIn } from './password.tsx'
 import type { SignInWays } from './wire.ts'
 
 /** The page without a session: the ways to sign in. */
@@ -38,6 +39,15 @@ export function SignInPage({ why }: { why: Refused | null }): JSX.Element {
       await beginSession('/api/sign-in/passkey', { credential: await signWith(request) }, localStorage)
       location.reload()
     })
+  const byPassword = (event: SubmitEvent) => {
+    event.preventDefault()
+    const form = new FormData(event.currentTarget as HTMLFormElement)
+    const [operator, password] = [String(form.get('operator') ?? '').trim(), String(form.get('password') ?? '')]
+    return orSay(async () => {
+      await beginSession('/api/sign-in/password', { operator, password, code: codeIn(form) }, localStorage)
+      location.reload()
+    })
+  }
   const seen = ways.value
   return (
     <main class="entry">
@@ -56,10 +66,39 @@ export function SignInPage({ why }: { why: Refused | null }): JSX.Element {
           address.
         </p>
       )}
+      <PasswordForm isBusy={isBusy.value} submit={byPassword} />
       <p class="quiet">
-        For the first time, or without a passkey: run <code>farebox console</code> on the service’s machine, and open
-        the link that it prints.
+        For the first time, or without either: run <code>farebox console</code> on the service’s machine, and open the
+        link that it prints.
       </p>
     </main>
+  )
+}
+
+interface PasswordFormProps {
+  isBusy: boolean
+  submit(event: SubmitEvent): Promise<void>
+}
+
+/** For where neither a link nor a passkey works. */
+function PasswordForm({ isBusy, submit }: PasswordFormProps): JSX.Element {
+  return (
+    <details>
+      <summary>Sign in with a password</summary>
+      <form onSubmit={submit}>
+        <label class="block">
+          Name <input name="operator" autocomplete="username" required maxLength={64} />
+        </label>
+        <label class="block">
+          Password <input name="password" type="password" autocomplete="current-password" required maxLength={256} />
+        </label>
+        <CodeField />
+        <p class="controls">
+          <button type="submit" class="main" disabled={isBusy}>
+            Sign in
+          </button>
+        </p>
+      </form>
+    </details>
   )
 }

@@ -1,5 +1,7 @@
 /** What the console and its server exchange. Amounts are strings of micro-USD, times are milliseconds since 1970. */
 
+import type { QrCode } from '../kit/wire.ts'
+
 /** Each role includes the rights of those before it: read, help customers, decide on money and settings. */
 export const operatorRoles = ['read', 'support', 'owner'] as const
 export type OperatorRole = (typeof operatorRoles)[number]
@@ -63,8 +65,23 @@ export interface YourSignIn {
   /** Null if passkeys are impossible at this address. */
   passkeyHost: string | null
   passkeysAt: string | null
+  /** Null if the operator has no password. */
+  passwordSinceMs: number | null
   sessions: SessionView[]
 }
+
+/** `POST /api/your-sign-in/password-request`: a new secret of one-time codes, which is shown only now. */
+export interface PasswordSetup {
+  /** Base32, as authenticators take it. */
+  secret: string
+  uri: string
+  qr: QrCode
+  /** Sent back with the password and the first code. */
+  setup: string
+}
+
+/** The fewest and the most characters of a password. */
+export const passwordCharacters = { least: 12, most: 256 }
 
 export interface SessionView {
   session: string
@@ -79,6 +96,8 @@ export interface SessionView {
 /** `POST /api/prove/ways`: the ways in which this operator can prove their identity again. */
 export interface ProofWays {
   passkey: PasskeyRequest | null
+  /** Whether the operator has a password. */
+  password: boolean
 }
 
 /** The outcome of an action, as a sentence. */
@@ -134,41 +153,6 @@ export interface Recent {
 export interface SignedReceipt {
   charge: string
   refund: string | null
-}
-
-/** `POST /api/models` */
-export interface ModelRow {
-  model: string
-  type: string
-  /** Whether it is switched off, so that no caller can use it. */
-  isOff: boolean
-  /** As text, such as `0.1 USD per million input tokens`. */
-  prices: string[]
-  /** Calls that are waiting for a free upstream. */
-  waiting: number
-  /** How many calls may wait, and how long; null if it runs on a single engine. */
-  queue: { length: number; waitMs: number } | null
-  /** Whether one of its engines can be tried with a small probe. */
-  isTriable: boolean
-  upstreams: UpstreamRow[]
-}
-
-export interface UpstreamRow {
-  name: string
-  /** Its share of the calls, relative to the others. */
-  weight: number
-  concurrency: number
-  state: 'up' | 'trial' | 'down'
-  running: number
-  calls: number
-  failures: number
-}
-
-/** `POST /api/models/try`: what came of one probe. */
-export interface ModelTried {
-  outcome: 'works' | 'refused' | 'busy' | 'silent' | 'failed'
-  tookMs: number
-  said: string
 }
 
 /** `POST /api/payment-problems`: what keeps payments from being settled, as sentences. */
@@ -370,6 +354,7 @@ export interface OperatorView {
   name: string
   role: OperatorRole
   passkeys: number
+  hasPassword: boolean
   createdAtMs: number
 }
 

@@ -7,6 +7,7 @@ import type { Refused } from '../kit/wire.ts'
 import { Time, Waiting } from './list.tsx'
 import { useLive } from './operator.ts'
 import { makePasskey } from './passkey.ts'
+import { PasswordSection } from './password.tsx'
 import { me, said } from './session.ts'
 import type { PasskeyCreation, SessionView, Told, YourSignIn } from './wire.ts'
 
@@ -59,6 +60,7 @@ export function YourSignInPage(): JSX.Element {
           </button>
         </p>
       )}
+      <PasswordSection sinceMs={seen.passwordSinceMs} tell={tell} />
       <h2>Sessions</h2>
       <Sessions sessions={seen.sessions} end={end} />
       {shown && <PasskeyDialog open={shown} host={seen.passkeyHost} tell={tell} close={() => (open.value = null)} />}

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
+import type { QrCode } from './wire.ts'
 
 /** A sentence from the server, with text between backticks shown as code. */
 export function Words({ text }: { text: string }): JSX.Element {
@@ -7,6 +8,15 @@ export function Words({ text }: { text: string }): JSX.Element {
   // A backtick without a partner belongs to the text.
   if (parts.length % 2 === 0) return <>{text}</>
   return <>{parts.map((part, index) => (index % 2 === 0 ? part : <code key={index}>{part}</code>))}</>
+}
+
+/** A QR code; `label` says for screen readers what it contains. */
+export function Qr({ qr, label }: { qr: QrCode; label: string }): JSX.Element {
+  return (
+    <svg class="qr" viewBox={`0 0 ${qr.size} ${qr.size}`} role="img" aria-label={label}>
+      <path d={qr.path} />
+    </svg>
+  )
 }
 
 /** A text to copy, such as an address. */

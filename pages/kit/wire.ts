@@ -19,3 +19,10 @@ export interface Refused {
   /** What would make the request succeed: a recent proof of identity. */
   needs?: 'proof'
 }
+
+/** A path of one by one squares, for an SVG with a view box of `size`. */
+export interface QrCode {
+  uri: string
+  size: number
+  path: string
+}

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { RefusedNote } from '../kit/dialog.tsx'
 import { usd, utcTime } from '../kit/format.ts'
-import { CopyText, Words } from '../kit/text.tsx'
+import { CopyText, Qr, Words } from '../kit/text.tsx'
 import { SendBack } from './send-back.tsx'
 import type { WalletData } from './wallet-data.ts'
 import type { HeldView, SeenView, WalletAddress, WalletState } from './wire.ts'
@@ -88,16 +88,7 @@ function AddressCard({ wallet, data, address, seen, isRead }: AddressProps): JSX
               Send {usd(wallet.smallestTopUp)} or more in USDC on {address.chain}, from another wallet or an exchange.
               Choose this network there: tokens sent on another network are lost.
             </p>
-            {address.qr && (
-              <svg
-                class="qr"
-                viewBox={`0 0 ${address.qr.size} ${address.qr.size}`}
-                role="img"
-                aria-label={`QR code: ${address.qr.uri}`}
-              >
-                <path d={address.qr.path} />
-              </svg>
-            )}
+            {address.qr && <Qr qr={address.qr} label={`QR code: ${address.qr.uri}`} />}
             {seen?.onRamp && (
               <p>
                 The service suggests buying USDC at{' '}

@@ -1,3 +1,5 @@
+import type { QrCode } from '../kit/wire.ts'
+
 /**
  * What the wallet's page and its server exchange. Amounts are strings of whole micro-USD, times are Unix milliseconds,
  * and days are UTC. It imports nothing, so that the page needs no types of Node.
@@ -35,13 +37,6 @@ export interface WalletAddress {
   isPayer: boolean
   /** Null for test money, which no telephone should send. */
   qr: QrCode | null
-}
-
-/** A path of one by one squares, for an SVG with a view box of `size`. */
-export interface QrCode {
-  uri: string
-  size: number
-  path: string
 }
 
 export interface StopState {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { totpCode } from '#operator/sign-in/totp.ts'
 import { type ServedConsole, serveConsole } from './console-service.ts'
 import { withChromium } from './with-chromium.ts'
 
@@ -77,6 +78,47 @@ withChromium('signing in to the console in a browser', browser => {
     // A refused request is written to the log of the browser by itself.
     expect(complaints.filter(each => !/401|403/.test(each))).toEqual([])
   }, 60_000)
+
+  test.each([
+    ['light', 1280],
+    ['dark', 360],
+  ] as const)(
+    'a password with a code signs in at an address in numbers: %s, %i px',
+    async (colorScheme, width) => {
+      const { view, context, complaints } = await visit({ width, height: 800 })
+      await view.emulateMedia({ colorScheme })
+      const isWide = () => view.evaluate('document.documentElement.scrollWidth > innerWidth')
+      await view.goto(await served.link())
+      await title(view, 'Overview')
+      await view.getByRole('link', { name: 'Your sign-in' }).click()
+      await view.getByRole('button', { name: 'Set a password' }).click()
+      const dialog = view.getByRole('dialog', { name: 'Set a password' })
+      await dialog.getByRole('img', { name: 'QR code with the secret below' }).waitFor()
+      const secret = await dialog.locator('code').innerText()
+      expect([await findings(view), await isWide()]).toEqual([[], false])
+      await dialog.getByLabel('Password, 12 characters').fill('a sentence that ada knows')
+      await dialog.getByLabel('The same again').fill('a sentence that ada knows')
+      const used = Math.floor(Date.now() / 30_000)
+      const code = totpCode(secret, used)
+      await dialog.getByRole('textbox', { name: 'Code' }).fill(`${code.slice(0, 3)} ${code.slice(3)}`)
+      await dialog.getByRole('button', { name: 'Set', exact: true }).click()
+      await view.getByRole('button', { name: 'Remove the password' }).waitFor()
+      expect(await view.content()).not.toContain(secret)
+      await view.getByRole('button', { name: 'Sign out' }).click()
+      await title(view, 'farebox console')
+      await view.getByText('Sign in with a password').click()
+      expect([await findings(view), await isWide()]).toEqual([[], false])
+      await view.getByLabel('Name').fill('ada')
+      await view.getByLabel('Password').fill('a sentence that ada knows')
+      // The code of the next half minute is accepted too, and each code works once.
+      await view.getByLabel('Code').fill(totpCode(secret, used + 1))
+      await view.getByLabel('Code').press('Enter')
+      await view.getByRole('button', { name: 'Sign out' }).waitFor()
+      expect((await context.cookies()).every(({ httpOnly }) => httpOnly)).toBe(true)
+      expect(complaints.filter(each => !/401|403/.test(each))).toEqual([])
+    },
+    60_000,
+  )
 
   test('who does not pass the check of the authenticator is not signed in', async () => {
     const { view, verifies } = await visit()

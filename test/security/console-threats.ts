@@ -270,4 +270,22 @@ export const consoleThreats: readonly Threat[] = [
       ),
     ],
   },
+  {
+    id: 'O22',
+    threat:
+      'guessed passwords and codes, a code that is used again, a search for names that have a password, or a password set by a hijacked session',
+    answer:
+      '401 after the same time for every mistake, then 429 with waits that double; a code works once; only scrypt hashes and encrypted secrets are stored; setting one needs a proof from the last five minutes',
+    shownBy: [
+      shown(
+        'operator/sign-in/password.test.ts',
+        ...[
+          'O22: a code works once, also for many at the same moment, and none of the past does',
+          'O22: a wrong password, a wrong code and an unknown name get the same answer, and wait ever longer',
+          'O22: neither the password nor the secret is in the ledger, the log or an answer after the first',
+          'O22: setting one needs a recent proof, the operator’s own session, a code, and a form of this session',
+        ],
+      ),
+    ],
+  },
 ]

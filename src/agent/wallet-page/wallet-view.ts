@@ -1,19 +1,11 @@
-import { encode } from 'uqr'
 import { displayUsd } from '#contract/money.ts'
 import { displayTime } from '#contract/time.ts'
 import { isLoopback } from '#contract/wire/network-address.ts'
 import { chainName, smallestTopUpMicroUsd } from '#contract/wire/networks.ts'
 import { onRampOf } from '#contract/wire/on-ramp.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
-import type {
-  CapState,
-  HoldingsView,
-  PendingApproval,
-  QrCode,
-  SeenView,
-  StopState,
-  WalletState,
-} from '#pages/wallet/wire.ts'
+import { qrCode } from '#host/pages/qr-code.ts'
+import type { CapState, HoldingsView, PendingApproval, SeenView, StopState, WalletState } from '#pages/wallet/wire.ts'
 import { attestations } from '#toolkit/approval.ts'
 import type { SeenAmount, WalletView } from '#toolkit/tool-context.ts'
 import { hiddenShown } from '#toolkit/values/untrusted.ts'
@@ -43,7 +35,7 @@ export async function walletState(ownerWallet: OwnerWallet, place: WalletPlace, 
       address,
       chain: chainOf(address),
       isPayer: status.isPayerDecided && status.address === address,
-      qr: isLocal ? null : qrOf(address),
+      qr: isLocal ? null : qrCode(paymentUri(address)),
     })),
     smallestTopUp: `${smallestTopUpMicroUsd}`,
     isDryRun: status.isDryRun,
@@ -65,16 +57,6 @@ const noWallet =
   'There is no wallet in this folder yet. Create one with `farebox wallet create`, or let your assistant offer it at the first paid call. With an API key you don’t need a wallet.'
 
 const chainOf = (address: string): string => (namespaceOf(address) === 'eip155' ? 'Base' : 'Solana')
-
-/** The white margin that scanners require, in modules. */
-const border = 2
-
-function qrOf(address: string): QrCode {
-  const uri = paymentUri(address)
-  const { data, size } = encode(uri, { border })
-  const squares = data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])))
-  return { uri, size, path: squares.join('') }
-}
 
 function stopState({ isStopped, stop }: WalletStatus, folder: string): StopState {
   const file = isStopped && stop === null ? `${folder}/${stopFileName}` : null

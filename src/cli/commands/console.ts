@@ -133,12 +133,20 @@ async function list(args: readonly string[], io: CommandIo): Promise<number> {
     io.output.printJson(answer)
     return 0
   }
-  const rows = answer.operators.map(({ name: operator, role, passkeys, createdAtMs }) => [
-    ...[operator, role, passkeys === 0 ? 'link' : `${passkeys} ${passkeys === 1 ? 'passkey' : 'passkeys'}`],
+  const rows = answer.operators.map(({ name: operator, role, passkeys, hasPassword, createdAtMs }) => [
+    ...[operator, role, waysOf(passkeys, hasPassword)],
     new Date(createdAtMs).toISOString().slice(0, 10),
   ])
   printTable({ head: ['Operator', 'Role', 'Signs in by', 'Made'], rows, right: [] }, io.output)
   return 0
+}
+
+function waysOf(passkeys: number, hasPassword: boolean): string {
+  const ways = [
+    ...(passkeys === 0 ? [] : [`${passkeys} ${passkeys === 1 ? 'passkey' : 'passkeys'}`]),
+    ...(hasPassword ? ['password'] : []),
+  ]
+  return ways.join(', ') || 'link'
 }
 
 type Given = { role: ReturnType<typeof roleOf>; why: { reason?: string } }

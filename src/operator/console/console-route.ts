@@ -4,7 +4,8 @@ import type { Log } from '#host/log.ts'
 import type { ChargeReceipts } from '#ledger/charges/receipts.ts'
 import type { LedgerWatch } from '#ledger/ledger-watch.ts'
 import type { Store } from '#ledger/store/store.ts'
-import type { ModelRow, ModelTried, OperatorRole } from '#pages/console/wire.ts'
+import type { ModelTried, UpstreamRow } from '#pages/console/models-wire.ts'
+import type { OperatorRole } from '#pages/console/wire.ts'
 import type { OperatorContext } from '../queries/operator-context.ts'
 import type { OperatorSession, OperatorSessions } from '../sign-in/operator-sessions.ts'
 import type { ServiceSecrets } from '../sign-in/sealed.ts'
@@ -27,7 +28,7 @@ interface SoldModel {
   }
 }
 
-interface UpstreamOfModel extends Omit<ModelRow['upstreams'][number], 'failures'> {
+interface UpstreamOfModel extends Omit<UpstreamRow, 'failures'> {
   failures: Readonly<Record<string, number>>
 }
 

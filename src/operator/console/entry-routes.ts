@@ -1,6 +1,8 @@
+import { z } from 'zod'
 import { newPageSecret } from '#host/pages/page-guards.ts'
 import { PageRefusal } from '#host/pages/page-refusal.ts'
-import type { SignInWays } from '#pages/console/wire.ts'
+import { passwordCharacters, type SignInWays } from '#pages/console/wire.ts'
+import { operatorName } from '../sign-in/operator-rows.ts'
 import type { Operator, SessionSecrets } from '../sign-in/operator-sessions.ts'
 import { rpIdOf } from '../sign-in/passkeys.ts'
 import type { PasskeyPlace } from '../sign-in/sign-in.ts'
@@ -34,13 +36,24 @@ export function passkeyPlaces(
   return { here: null, elsewhere: origins.find(other => rpIdOf(other) !== null) ?? null }
 }
 
+/** What a user types; nothing longer is hashed. */
+export const passwordTyped = {
+  password: z.string().min(1).max(passwordCharacters.most),
+  code: z.string().regex(/^\d{6}$/),
+}
+
+const PasswordSignIn = z.object({ operator: z.string().regex(operatorName), ...passwordTyped })
+
+/** Counted apart from an operator's other proofs, so that guesses from outside do not delay those. */
+export const passwordTry = (operator: string): string => `password ${operator}`
+
 /** Counts a request that checks a secret as a try of the network address and of the operator that it names. */
 async function tried(
   { address }: EntryAsked,
   { signIn, sessions }: RouteContext,
   names: readonly string[],
   prove: () => ReturnType<RouteContext['signIn']['byPasskey']>,
-  how: 'passkey',
+  how: 'passkey' | 'password',
 ): Promise<Entered> {
   const begun = await signIn.tries.begin(`address ${address}`, ...names)
   if (typeof begun === 'number') return { waitMs: begun }
@@ -68,6 +81,17 @@ export const entryRoutes: Readonly<Record<string, Entry>> = {
       [],
       async () => (here && asked.browser ? context.signIn.byPasskey(credential, here, asked.browser) : null),
       'passkey',
+    )
+  },
+  'POST /api/sign-in/password': async (asked, context) => {
+    const given = PasswordSignIn.safeParse(asked.body).data
+    const tries = given ? [passwordTry(given.operator)] : []
+    return tried(
+      asked,
+      context,
+      tries,
+      async () => (given ? context.signIn.byPassword(given.operator, given) : null),
+      'password',
     )
   },
 }

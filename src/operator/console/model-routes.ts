@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { minuteMs } from '#contract/time.ts'
 import { PageRefusal } from '#host/pages/page-refusal.ts'
-import type { ModelRow, ModelTried } from '#pages/console/wire.ts'
+import type { ModelRow, ModelTried } from '#pages/console/models-wire.ts'
 import { commitAct } from '../queries/acts.ts'
 import type { Asked, ConsoleRoutes, RouteContext } from './console-route.ts'
 

@@ -1,10 +1,18 @@
 import { z } from 'zod'
 import { PageRefusal } from '#host/pages/page-refusal.ts'
-import type { PasskeyCreation, ProofWays, SessionView, Told, YourSignIn } from '#pages/console/wire.ts'
+import {
+  type PasskeyCreation,
+  type PasswordSetup,
+  type ProofWays,
+  passwordCharacters,
+  type SessionView,
+  type Told,
+  type YourSignIn,
+} from '#pages/console/wire.ts'
 import { OperatorRefused } from '../operator-refused.ts'
 import { type OperatorSession, sessionMs } from '../sign-in/operator-sessions.ts'
 import type { ConsoleRoute, ConsoleRoutes, RouteContext } from './console-route.ts'
-import { passkeyPlaces } from './entry-routes.ts'
+import { passkeyPlaces, passwordTry, passwordTyped } from './entry-routes.ts'
 
 const label = z.string().trim().min(1).max(60)
 
@@ -62,6 +70,7 @@ export const yourSignInRoutes: ConsoleRoutes = {
         ...{ id, host, label: rest.label, addedAtMs: rest.addedAtMs, usedAtMs: rest.usedAtMs },
       })),
       ...{ passkeyHost: here?.rpId ?? null, passkeysAt: elsewhere },
+      passwordSinceMs: await context.signIn.passwordSince(session),
       sessions: (await seenBy(session, context)).map(each => sessionView(each, session)),
     }
   }),
@@ -79,6 +88,24 @@ export const yourSignInRoutes: ConsoleRoutes = {
     await signIn.removePasskey(session, parsed({ id: z.string() }, body).id)
     return { said: 'The passkey was removed.' }
   }, true),
+  'POST /api/your-sign-in/password-request': own(async ({ session }, { signIn }): Promise<PasswordSetup> => {
+    const setup = await signIn.passwordSetup(session)
+    const { qrCode } = await import('#host/pages/qr-code.ts')
+    return { ...setup, qr: qrCode(setup.uri) }
+  }, true),
+  'POST /api/your-sign-in/set-password': own(async ({ session, body }, { signIn }): Promise<Told> => {
+    const { password } = parsed({ password: z.string() }, body)
+    const { least, most } = passwordCharacters
+    if (password.length < least || password.length > most)
+      throw new PageRefusal(400, `The password has ${password.length} characters.`, `Use ${least} to ${most}.`)
+    const { setup, code } = parsed({ setup: z.string().max(1_000), code: z.string().max(20) }, body)
+    await signIn.setPassword(session, { password, code }, setup)
+    return { said: 'The password is set. It signs you in with a code of your authenticator.' }
+  }, true),
+  'POST /api/your-sign-in/remove-password': own(async ({ session }, { signIn }): Promise<Told> => {
+    await signIn.removePassword(session)
+    return { said: 'The password was removed.' }
+  }, true),
   'POST /api/your-sign-in/end-session': own(async ({ session: me, body }, context): Promise<Told> => {
     const { session } = parsed({ session: z.string().length(shownHash) }, body)
     const found = (await seenBy(me, context)).find(({ hash }) => hash.startsWith(session))
@@ -88,20 +115,26 @@ export const yourSignInRoutes: ConsoleRoutes = {
   }),
   'POST /api/prove/ways': own(async ({ session, origin }, context): Promise<ProofWays> => {
     const { here } = passkeyPlaces(origin, context.origins)
-    return { passkey: here && (await context.signIn.proofRequest(session, here)) }
+    return {
+      passkey: here && (await context.signIn.proofRequest(session, here)),
+      password: (await context.signIn.passwordSince(session)) !== null,
+    }
   }),
   'POST /api/prove': own(async ({ session, origin, body, address }, context): Promise<Told> => {
-    const { credential } = parsed({ credential: z.unknown() }, body)
+    const typed = z.object(passwordTyped).safeParse(body).data
     const { signIn, sessions } = context
-    const begun = await signIn.tries.begin(`address ${address}`, `operator ${session.by}`)
+    const counted = typed ? passwordTry(session.by) : `operator ${session.by}`
+    const begun = await signIn.tries.begin(`address ${address}`, counted)
     if (typeof begun === 'number')
       throw new PageRefusal(
         429,
         'There were too many failed attempts.',
         `Wait ${Math.ceil(begun / 1_000)} seconds, then try again.`,
       )
-    if (!(await signIn.provesByPasskey(session, credential, placeHere(origin, context))))
-      throw new PageRefusal(409, 'The confirmation failed.', 'Try again with one of your passkeys.')
+    const byPasskey = () =>
+      signIn.provesByPasskey(session, parsed({ credential: z.unknown() }, body).credential, placeHere(origin, context))
+    const isProven = await (typed ? signIn.provesByPassword(session, typed) : byPasskey())
+    if (!isProven) throw new PageRefusal(409, 'The confirmation failed.', 'Try again; each code works once.')
     await begun.right()
     await sessions.prove(session.hash)
     return { said: 'Confirmed for five minutes.' }

@@ -24,7 +24,7 @@ type Done = Promise<OperatorAnswer<'operator.create'>>
 export async function operators({ store }: OperatorContext): Promise<OperatorAnswer<'operators'>> {
   return {
     operators: (await readOperators(store)).map(({ name, role, proofs, createdAtMs }) => ({
-      ...{ name, role, createdAtMs, passkeys: proofs.passkeys.length },
+      ...{ name, role, createdAtMs, passkeys: proofs.passkeys.length, hasPassword: proofs.password !== null },
     })),
   }
 }

@@ -294,6 +294,7 @@ export const operatorReads = {
           name: z.string(),
           role: z.enum(operatorRoles),
           passkeys: z.number().int(),
+          hasPassword: z.boolean(),
           createdAtMs: AtMs,
         }),
       ),

@@ -32,8 +32,6 @@ const Password = z.object({
   sealedSecret: z.string(),
   /** The time step of the last code that was used. */
   lastStep: z.number(),
-  /** Hashes of recovery codes that were not used yet. */
-  recovery: z.array(z.string()),
   setAtMs: z.number(),
 })
 export type PasswordProof = z.output<typeof Password>

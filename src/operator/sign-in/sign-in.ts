@@ -1,6 +1,7 @@
-import type { Clock } from '#contract/time.ts'
+import { type Clock, minuteMs } from '#contract/time.ts'
+import { oneAtATime } from '#host/async.ts'
 import type { Store } from '#ledger/store/store.ts'
-import type { PasskeyCreation, PasskeyRequest } from '#pages/console/wire.ts'
+import type { PasskeyCreation, PasskeyRequest, PasswordSetup } from '#pages/console/wire.ts'
 import { refuse } from '../operator-refused.ts'
 import { Challenges } from './challenges.ts'
 import { Marks } from './marks.ts'
@@ -11,6 +12,7 @@ import {
   noProofs,
   orRefuse,
   type Passkey,
+  type PasswordProof,
   type Proofs,
   proofsOf,
   readOperator,
@@ -27,8 +29,19 @@ import {
   registeredPasskey,
   requestFor,
 } from './passkeys.ts'
-import type { ServiceSecrets } from './sealed.ts'
+import { hashPassword, isPassword } from './password.ts'
+import { type ServiceSecrets, seal, unseal } from './sealed.ts'
+import { newTotpSecret, totpStep, totpUri } from './totp.ts'
 import { Tries } from './tries.ts'
+
+/** How long a user has to add the codes to an authenticator and to type a password. */
+const setupMs = 15 * minuteMs
+
+/** A password and the code that belongs to it now. */
+export interface PasswordTry {
+  password: string
+  code: string
+}
 
 /** An origin of the console at which passkeys work. */
 export interface PasskeyPlace {
@@ -39,6 +52,9 @@ export interface PasskeyPlace {
 /** The number of attempts for a change that another request may make first. */
 const moves = 5
 
+/** For the codes of operators without a password, whose check takes as long. */
+const nobodysSecret = 'A'.repeat(32)
+
 type Me = Pick<OperatorSession, 'by' | 'role' | 'hash'>
 
 /** Proves who named operators are, and registers their ways to sign in. */
@@ -46,9 +62,13 @@ export class SignIn {
   readonly #parts: { store: Store; clock: Clock }
   readonly #challenges: Challenges
   readonly tries: Tries
+  readonly #secrets: ServiceSecrets
+  /** Each hash takes 32 MiB for a moment. */
+  readonly #inTurn = oneAtATime()
 
   constructor({ store, clock, secrets }: { store: Store; clock: Clock; secrets: ServiceSecrets }) {
     this.#parts = { store, clock }
+    this.#secrets = secrets
     const marks = new Marks({ store, clock })
     this.#challenges = new Challenges({ marks, clock, secrets })
     this.tries = new Tries({ marks, clock })
@@ -111,6 +131,71 @@ export class SignIn {
       if (passkeys.length === proofs.passkeys.length) throw refuse('There is no such passkey.')
       return { ...proofs, passkeys }
     })
+  }
+
+  /** When the operator's password was set; null if there is none. */
+  async passwordSince(me: Me): Promise<number | null> {
+    return (await this.#find(me.by))?.proofs.password?.setAtMs ?? null
+  }
+
+  /** A new secret for one-time codes. It is stored only once a code proves that the operator has it. */
+  async passwordSetup(me: Me): Promise<Omit<PasswordSetup, 'qr'>> {
+    const { name } = await this.#own(me)
+    const secret = newTotpSecret()
+    const setup = `${this.#parts.clock.now() + setupMs} ${secret}`
+    return { secret, uri: totpUri(secret, name), setup: seal(setup, `setup ${me.hash}`, this.#secrets) }
+  }
+
+  async setPassword(me: Me, { password, code }: PasswordTry, setup: string): Promise<void> {
+    const [untilMs, secret] = (unseal(setup, `setup ${me.hash}`, this.#secrets) ?? '').split(' ')
+    const nowMs = this.#parts.clock.now()
+    if (!secret || !(Number(untilMs) > nowMs)) throw refuse('This form has expired; open it again.')
+    const lastStep = totpStep(secret, code, nowMs, -1)
+    if (lastStep === null) throw refuse('The code is wrong. Type the one that your authenticator shows now.')
+    const hash = await this.#inTurn(() => hashPassword(password))
+    const sealedSecret = this.#sealed(secret, me.by)
+    await this.#change(me, proofs => ({ ...proofs, password: { hash, sealedSecret, lastStep, setAtMs: nowMs } }))
+  }
+
+  async removePassword(me: Me): Promise<void> {
+    await this.#change(me, proofs => {
+      if (!proofs.password) throw refuse('You have no password.')
+      return { ...proofs, password: null }
+    })
+  }
+
+  /** The operator whose password and current code these are, or null. */
+  async byPassword(name: string, given: PasswordTry): Promise<NamedOperator | null> {
+    return this.#usePassword(await this.#find(name), given)
+  }
+
+  /** Whether these are the password and the current code of the session's operator. */
+  async provesByPassword(me: Me, given: PasswordTry): Promise<boolean> {
+    return (await this.byPassword(me.by, given)) !== null
+  }
+
+  #sealed(secret: string, name: string): string {
+    return seal(secret, `password ${name}`, this.#secrets)
+  }
+
+  /** Returns the operator with the code recorded as used. Takes the same time whatever is wrong. */
+  async #usePassword(operator: NamedOperator | null, { password, code }: PasswordTry): Promise<NamedOperator | null> {
+    const stored = operator?.proofs.password ?? null
+    const isRight = await this.#inTurn(() => isPassword(password, stored?.hash ?? null))
+    const secret = stored && operator ? unseal(stored.sealedSecret, `password ${operator.name}`, this.#secrets) : null
+    const nowMs = this.#parts.clock.now()
+    for (let move = 1, seen = operator; move <= moves; move++) {
+      const current: PasswordProof | null = seen?.proofs.password ?? null
+      const lastStep = totpStep(secret ?? nobodysSecret, code, nowMs, current?.lastStep ?? -1)
+      if (!isRight || !seen || !current || secret === null || lastStep === null || current.hash !== stored?.hash)
+        return null
+      // Sealed anew, so that it outlives a replaced secret of the service.
+      const used = { ...current, lastStep, sealedSecret: this.#sealed(secret, seen.name) }
+      const why = await moveOperator(this.#parts, seen, { ...seen, proofs: { ...seen.proofs, password: used } })
+      if (why === null) return seen
+      seen = await this.#find(seen.name)
+    }
+    return null
   }
 
   #find(name: string): Promise<NamedOperator | null> {
