@@ -18,10 +18,10 @@ const sizes = options.entries ?? usualEntries
 const connectionCounts = [1, 32]
 
 const metrics = {
-  cpu: 'CPU a request, µs',
+  cpu: 'CPU per request, µs',
   p50: 'p50, ms',
   start: 'start to the first 200, ms',
-  bytes: 'bytes an entry',
+  bytes: 'bytes per entry',
 } as const
 const loadOf = (connections: number) => `${connections} connection${connections === 1 ? '' : 's'}`
 const sideOf = (entries: number) => `${entries.toLocaleString('en')} entries`
@@ -85,9 +85,9 @@ function goalsOf(figures: readonly Figure[]): Line[] {
   const bytes = figures.find(each => each.metric === metrics.bytes && each.side === sideOf(largest))?.rounds[0]
   return [
     ...connectionCounts.map(loadOf).flatMap(load => [
-      { what: `CPU a request at ${load}, ${than}`, value: ratio(load, metrics.cpu), ...times },
+      { what: `CPU per request at ${load}, ${than}`, value: ratio(load, metrics.cpu), ...times },
       { what: `p50 at ${load}, ${than}`, value: ratio(load, metrics.p50), ...times },
     ]),
-    { what: `bytes an entry, ${sideOf(largest)}`, value: bytes ?? Number.NaN, atMost: 400 },
+    { what: `bytes per entry, ${sideOf(largest)}`, value: bytes ?? Number.NaN, atMost: 400 },
   ]
 }

@@ -30,7 +30,7 @@ const openLoopRate = 500
 
 const metrics = {
   requests: 'requests/s',
-  cpu: 'CPU a request, µs',
+  cpu: 'CPU per request, µs',
   p50: 'p50, ms',
   p99: 'p99, ms',
   bytes: 'allocated a request by the main thread, bytes',
@@ -128,7 +128,7 @@ function goalsOf(figures: readonly Figure[]): Line[] {
       digits: 2,
       unit: ' ×',
     },
-    { what: 'CPU a request at 32 connections, × Portkey', value: ratio(metrics.cpu), ...third },
+    { what: 'CPU per request at 32 connections, × Portkey', value: ratio(metrics.cpu), ...third },
     { what: 'p50 at 32 connections, × Portkey', value: ratio(metrics.p50), ...third },
     { what: 'p99 at 32 connections, × Portkey', value: ratio(metrics.p99), ...third },
     { what: 'added p50 at 500 requests/s', value: added(metrics.p50), atMost: 1, digits: 2, unit: ' ms' },

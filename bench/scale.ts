@@ -24,13 +24,13 @@ const processCounts = options.isShort ? [1, 2] : [1, 2, 4]
  */
 const connections = 32
 const loads = [
-  { load: `${connections} connections shared out`, of: (count: number) => connections / count },
-  { load: `${connections} connections to each process`, of: () => connections },
+  { load: `${connections} connections in total`, of: (count: number) => connections / count },
+  { load: `${connections} connections per process`, of: () => connections },
 ]
 const metrics = {
   requests: 'requests/s',
-  cpu: 'CPU a request with database and Valkey, µs',
-  services: 'of it the service, µs',
+  cpu: 'CPU per request with database and Valkey, µs',
+  services: 'of which the service, µs',
   p50: 'p50, ms',
 } as const
 const sideOf = (count: number) => `${count} process${count === 1 ? '' : 'es'}`
@@ -55,7 +55,7 @@ async function measure(installation: Installation): Promise<{ figures: Figure[];
     const goals = loads.flatMap(({ load }) =>
       processCounts.slice(1).map((count): Line => {
         const value = ratioOf(figures, load, metrics.cpu, sideOf(count), sideOf(1))
-        const what = `CPU a request, ${sideOf(count)} × one, ${load}`
+        const what = `CPU per request, ${sideOf(count)} × one, ${load}`
         return { what, value, ...(count === 4 ? { atMost: 1.15 } : {}), digits: 2, unit: ' ×' }
       }),
     )

@@ -34,12 +34,12 @@ type Side = (typeof sides)[number]
 
 const metrics = {
   requests: 'requests/s',
-  cpu: 'CPU a request, µs',
+  cpu: 'CPU per request, µs',
   p50: 'p50, ms',
   p99: 'p99, ms',
 } as const
 const load = `${connections} connections`
-const besideLoad = `${besideRate} requests/s with a key, beside ${besideRate} of`
+const besideLoad = `${besideRate} requests/s with a key, plus ${besideRate} of`
 
 /** New wallets that the measurements use up, in the closed loop and in the open one. */
 const newInPhase = Math.ceil((mostPerSecond * phaseMs) / 1000)

@@ -34,14 +34,14 @@ const loadOf = ({ streams, eventsPerSecond }: StreamLoad) =>
   `${streams.toLocaleString('en')} streams × ${eventsPerSecond} events/s`
 
 const metrics = {
-  cpu: 'CPU an event, µs',
+  cpu: 'CPU per event, µs',
   events: 'events/s',
   p50: 'p50 from engine to caller, ms',
   p99: 'p99 from engine to caller, ms',
-  memory: 'memory a stream, kB',
+  memory: 'memory per stream, kB',
   broken: 'streams that broke',
-  stalled: 'memory a stalled reader, kB',
-  accepted: 'taken from the engine for a stalled reader, kB',
+  stalled: 'memory per stalled reader, kB',
+  accepted: 'read from the engine per stalled reader, kB',
 } as const
 
 const untouched = 'farebox, untouched'
@@ -131,16 +131,16 @@ function goalsOf(figures: readonly Figure[]): Line[] {
   const added = middleOf(hundred, metrics.p50, untouched) - middleOf(hundred, metrics.p50, 'no gateway')
   const stalledLoad = `${stalled} readers that stop`
   return [
-    { what: 'CPU an event at 100 × 100, untouched, × bare', value: cpu(untouched, bare), atMost: 1.3, ...times },
-    { what: 'CPU an event at 100 × 100, rewritten, × bare', value: cpu(rewritten, bare), atMost: 1.8, ...times },
+    { what: 'CPU per event at 100 × 100, untouched, × bare', value: cpu(untouched, bare), atMost: 1.3, ...times },
+    { what: 'CPU per event at 100 × 100, rewritten, × bare', value: cpu(rewritten, bare), atMost: 1.8, ...times },
     {
-      what: 'CPU an event at 100 × 100, untouched, × Portkey',
+      what: 'CPU per event at 100 × 100, untouched, × Portkey',
       value: cpu(untouched, portkey),
       atMost: 0.65,
       ...times,
     },
     {
-      what: 'CPU an event at 100 × 100, rewritten, × Portkey',
+      what: 'CPU per event at 100 × 100, rewritten, × Portkey',
       value: cpu(rewritten, portkey),
       atMost: 0.65,
       ...times,
@@ -159,13 +159,13 @@ function goalsOf(figures: readonly Figure[]): Line[] {
       ...times,
     },
     {
-      what: 'memory a stream at 2,000 × 4, untouched, × bare',
+      what: 'memory per stream at 2,000 × 4, untouched, × bare',
       value: ratio(many, metrics.memory, untouched, bare),
       atMost: 1.15,
       ...times,
     },
     {
-      what: 'memory a stalled reader, untouched',
+      what: 'memory per stalled reader, untouched',
       value: middleOf(stalledLoad, metrics.stalled, untouched),
       atMost: 256,
       unit: ' kB',

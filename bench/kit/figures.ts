@@ -6,7 +6,7 @@ import type { BenchOptions } from './options.ts'
 export interface Figure {
   /** The load: `32 connections`. */
   load: string
-  /** The name of the figure with its unit, such as `CPU a request, µs`. */
+  /** The name of the figure with its unit, such as `CPU per request, µs`. */
   metric: string
   side: string
   rounds: number[]

@@ -16,13 +16,13 @@ const sections: readonly Section[] = [
     name: 'proxy',
     title: 'JSON chats',
     text: 'farebox looks up the key, counts limits, holds and charges durably. Portkey and the bare pipe do none of that. “The least that charges” is the bare pipe with one key, plus the ledger’s rows, written as plain statements before the engine is called and before the answer is sent. It has no limits, prices, schemas or rules, so nothing that charges on this store can cost less. The open loop sends at a fixed rate and measures from the time when a chat was due, so queueing is included.',
-    plots: ['CPU a request, µs', 'p50, ms'],
+    plots: ['CPU per request, µs', 'p50, ms'],
   },
   {
     name: 'stream',
     title: 'Streams',
     text: '“Untouched”: the callers and the engine use the same name for the model. “Rewritten”: they use different names, so farebox changes each event. It counts and charges the tokens in both cases.',
-    plots: ['CPU an event, µs', 'p50 from engine to caller, ms'],
+    plots: ['CPU per event, µs', 'p50 from engine to caller, ms'],
   },
   {
     name: 'start',
@@ -40,13 +40,13 @@ const sections: readonly Section[] = [
     name: 'scale',
     title: 'Several processes',
     text: 'The processes serve one PostgreSQL database, share limits through Valkey, and share one core with both. In the first row they divide the same connections, so each process has smaller batches than a single process. In the second, each has as many connections as a single process; that load is the reason to run more of them.',
-    plots: ['CPU a request with database and Valkey, µs'],
+    plots: ['CPU per request with database and Valkey, µs'],
   },
   {
     name: 'signed',
     title: 'Signed by wallets',
     text: 'The same chats with a key, with a new sign-in of a wallet that the service knows, and with the first sign-in of a new wallet. The times at a fixed rate are those of requests with a key, while the same number of requests of each kind run beside them.',
-    plots: ['CPU a request, µs'],
+    plots: ['CPU per request, µs'],
   },
   {
     name: 'operator',

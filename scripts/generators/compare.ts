@@ -7,14 +7,14 @@ const [begin, end] = ['<!-- measured: written by npm run generate -->', '<!-- en
 /** Rows of kept benchmarks, by name, load and metric. */
 const rows = [
   { name: 'proxy', what: 'Chats a second, 32 connections', load: '32 connections', metric: 'requests/s' },
-  { name: 'proxy', what: 'CPU a chat, µs', load: '32 connections', metric: 'CPU a request, µs' },
+  { name: 'proxy', what: 'CPU per chat, µs', load: '32 connections', metric: 'CPU per request, µs' },
   { name: 'proxy', what: 'p50 of a chat, ms', load: '32 connections', metric: 'p50, ms' },
   { name: 'proxy', what: 'p99 of a chat, ms', load: '32 connections', metric: 'p99, ms' },
   {
     name: 'stream',
-    what: 'CPU an event, µs, 500 streams',
+    what: 'CPU per event, µs, 500 streams',
     load: '500 streams × 100 events/s',
-    metric: 'CPU an event, µs',
+    metric: 'CPU per event, µs',
   },
   {
     name: 'stream',

@@ -43,22 +43,22 @@ async function measures(name: string, metric: string, count: number): Promise<vo
 
 describe('beside a gateway', { tags: ['gateways', 'linux'] }, () => {
   test.each([
-    ['proxy', 'CPU a request, µs', 12],
-    ['stream', 'CPU an event, µs', 4],
+    ['proxy', 'CPU per request, µs', 12],
+    ['stream', 'CPU per event, µs', 4],
   ])('bench:%s measures every side', { timeout: runMs }, measures)
 })
 
 describe('on SQLite', { tags: ['linux'] }, () => {
   test.each([
     ['start', 'start to the first 200, ms', 4],
-    ['growth', 'CPU a request, µs', 4],
+    ['growth', 'CPU per request, µs', 4],
     ['top-up', 'until the credit is answered, ms', 2],
     ['endure', 'calls charged, × calls made', 4],
   ])('bench:%s measures every side', { timeout: runMs }, measures)
 })
 
 describe('by wallets', { tags: ['curve-addon', 'linux'] }, () => {
-  test('bench:signed measures every side', { timeout: runMs }, () => measures('signed', 'CPU a request, µs', 3))
+  test('bench:signed measures every side', { timeout: runMs }, () => measures('signed', 'CPU per request, µs', 3))
 })
 
 describe('on PostgreSQL', { tags: ['postgresql', 'linux'] }, () => {
@@ -69,6 +69,6 @@ describe('on PostgreSQL', { tags: ['postgresql', 'linux'] }, () => {
 
 describe('on PostgreSQL and Valkey', { tags: ['postgresql', 'valkey', 'linux'] }, () => {
   test('bench:scale measures every number of processes under both loads', { timeout: runMs }, () =>
-    measures('scale', 'CPU a request with database and Valkey, µs', 4),
+    measures('scale', 'CPU per request with database and Valkey, µs', 4),
   )
 })
