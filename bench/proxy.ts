@@ -8,7 +8,7 @@ import { type Installation, withProduct } from './kit/product.ts'
 import {
   allocationArgs,
   bareSide,
-  bytesARequest,
+  bytesPerRequest,
   fareboxSide,
   leastSide,
   noGateway,
@@ -89,7 +89,7 @@ async function openLoops(sides: readonly Side[]): Promise<Figure[]> {
 async function allocations(sides: readonly RunningSide[], folder: string): Promise<Figure[]> {
   const load = 32
   const measured = await inTurn(sides, rounds, side =>
-    bytesARequest(side, folder, () => closedLoop(side, load, phaseMs)),
+    bytesPerRequest(side, folder, () => closedLoop(side, load, phaseMs)),
   )
   return sides.map(({ name: side }, index) => ({
     load: loadOf(load),

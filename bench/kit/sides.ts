@@ -151,8 +151,8 @@ export const allocationArgs = (folder: string): string[] => [
   `${allocations}?folder=${encodeURIComponent(folder)}`,
 ]
 
-/** Counts what the main thread of a side allocates while it answers some number of requests; answers the bytes of one. */
-export async function bytesARequest(
+/** Measures what the main thread of a side allocates while it answers requests; returns the bytes per request. */
+export async function bytesPerRequest(
   { server, pid }: RunningSide,
   folder: string,
   measure: () => Promise<{ requests: number }>,

@@ -60,7 +60,7 @@ export function StopSwitch({ wallet, data }: Props): JSX.Element | null {
 export function PassphraseField(): JSX.Element {
   return (
     <label>
-      Passphrase of the wallet
+      Wallet passphrase
       <input type="password" name="passphrase" autocomplete="current-password" required />
     </label>
   )

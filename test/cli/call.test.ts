@@ -97,7 +97,7 @@ describe('what a person has to decide', () => {
     await createKeyFile(env.FAREBOX_DATA, 'a passphrase of some length')
     const typed = ['a passphrase of some length', 'yes', 'another passphrase']
     const end = await typedInto(video, typed, env)
-    expect(end).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('Passphrase of the wallet') })
+    expect(end).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('Wallet passphrase') })
     expect(end.stderr).not.toContain('a passphrase of some length')
   })
 

@@ -35,7 +35,7 @@ export interface OwnerSends {
   send(prepared: PreparedTransfer, confirmed: ConfirmedSend): Promise<Transfer>
   /** The pending transfer on an EVM chain as another wallet can submit it. */
   printed(transfer: Transfer): Promise<PrintedTransfer>
-  /** Looks at the chain for those without an end; returns them as they are now, oldest first. */
+  /** Checks the chain for transfers whose outcome is unknown; returns their current state, oldest first. */
   followOpen(): Promise<readonly Transfer[]>
   /** Newest first. */
   list(limit: number): Promise<readonly Transfer[]>

@@ -27,7 +27,7 @@ export async function environmentKeys(env: AgentEnvironment): Promise<readonly W
 }
 
 /**
- * Reads the keys of a data folder. A plain one is of a local chain, so it works only for a service on this machine;
+ * Reads the keys of a data folder. An unencrypted one belongs to a local chain, so it works only for a service on this machine;
  * encrypted ones are opened with their passphrase or from the system's keychain.
  */
 export async function folderKeys(

@@ -95,7 +95,7 @@ async function planned(read: FoldingStore['read'], beforeMs: number): Promise<Co
   if (open !== undefined) {
     throw new CliError(
       `The ${open} began before ${new Date(beforeMs).toISOString()} and has not ended, so nothing was compacted.`,
-      'Start the service and let it end, or keep more months with `--keep-months`.',
+      'Start the service and let it finish, or keep more months with `--keep-months`.',
     )
   }
   return planCompaction(read, beforeMs)
@@ -152,7 +152,7 @@ async function sameAudit(ledger: LedgerPlace, before: AuditReport, order: Compac
   const after = await soundAudit(ledger, order)
   if (ledger.database.engine === 'postgres' || moneyOf(after) === moneyOf(before)) return after
   throw new CliError(
-    'The ledger adds up, but its sums are not those from before it was compacted.',
+    'The ledger adds up, but its sums differ from those before it was compacted.',
     'Do not start the service. Restore your last backup, and keep this ledger to find the reason.',
   )
 }

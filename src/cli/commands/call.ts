@@ -148,7 +148,7 @@ async function callTwice(
   return end
 }
 
-const askPassphrase = 'Passphrase of the wallet (it is not shown):'
+const askPassphrase = 'Wallet passphrase (not shown):'
 
 /** Returns the failure for want of a wallet unprinted, because the passphrase may fix it. */
 async function callOnce(written: Written, settings: AgentSettings, passphrase: string | null, io: CommandIo) {

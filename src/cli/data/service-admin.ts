@@ -113,7 +113,8 @@ const warmAfterMs = 100
 export function warmSoon(service: { warm(): Promise<void> }, log: Log): () => Promise<void> {
   let warming = Promise.resolve()
   const timer = setTimeout(() => {
-    const failed = (error: unknown) => log.warn({ err: error }, 'What the first requests need could not be loaded.')
+    const failed = (error: unknown) =>
+      log.warn({ err: error }, 'The modules for the first requests could not be loaded.')
     warming = service.warm().then(flushCompileCache, failed)
   }, warmAfterMs)
   return () => {

@@ -50,7 +50,7 @@ async function settleOnSolana(dataDir: string, received: ReceivedPayment, option
   return openSvm(settings, systemClock).facilitator.settle(svmRail.decode(received, option))
 }
 
-const noChain = (): CliError => new CliError('The local chain does not run.', 'Start it with `farebox up`.')
+const noChain = (): CliError => new CliError('The local chain is not running.', 'Start it with `farebox up`.')
 
 function answerOf(settled: Settlement): Awaited<ReturnType<Settler['settle']>> {
   if (settled.state === 'settled' || settled.state === 'sent')

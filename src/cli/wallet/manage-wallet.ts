@@ -59,7 +59,7 @@ export async function exportWallet(args: readonly string[], io: CommandIo): Prom
     throw new CliError(`\`${exportCommand}\` shows keys only in a terminal.`, 'Run it without redirecting its output.')
   return withOwnerWallet(io, values.data, async ownerWallet => {
     const address = await encryptedAddress(ownerWallet)
-    const passphrase = await askHidden(io, 'Passphrase of the wallet (it is not shown):')
+    const passphrase = await askHidden(io, 'Wallet passphrase (not shown):')
     await ownerWallet.provePassphrase(passphrase)
     io.output.note(`Anyone who sees the keys of ${address} can take all the money in the wallet, on both chains.`)
     if ((await askLine(io, `To continue, type "${confirmation}":`)) !== confirmation)

@@ -40,9 +40,7 @@ export async function sendMoney(args: readonly string[], io: CommandIo): Promise
         'Run the command without `--print`.',
       )
     await confirm(io, prepared, settler)
-    const passphrase = (await ownerWallet.isGuarded())
-      ? await askHidden(io, 'Passphrase of the wallet (it is not shown):')
-      : null
+    const passphrase = (await ownerWallet.isGuarded()) ? await askHidden(io, 'Wallet passphrase (not shown):') : null
     const transfer = await sends.send(prepared, { passphrase, settler, by: `terminal, ${userName()}` })
     return settler === null && transfer.state === 'sent' ? print(io, sends, transfer) : sayEnd(io, transfer)
   })

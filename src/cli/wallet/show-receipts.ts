@@ -121,9 +121,7 @@ async function signed(io: CommandIo, ownerWallet: OwnerWallet, refusals: readonl
   if (refusals.length === 0) return []
   const opened = await ownerWallet.openKeys(given)
   const mayAsk = opened.length === 0 && ownerWallet.hasKeyFile() && io.stdin.isTTY
-  const keys = mayAsk
-    ? await ownerWallet.openKeys(await askHidden(io, 'Passphrase of the wallet (it is not shown):'))
-    : opened
+  const keys = mayAsk ? await ownerWallet.openKeys(await askHidden(io, 'Wallet passphrase (not shown):')) : opened
   const { signedRefusals } = await import('#agent/wallet/owner-wallet.ts')
   const statements = await signedRefusals(refusals, keys)
   const without = statements.filter(({ signature }) => signature === null).length

@@ -100,7 +100,7 @@ const stoppedByPerson = (): CliError => new CliError('Nothing was decided.', 'Ru
  */
 export async function confirmOwner(io: CommandIo, ownerWallet: OwnerWallet): Promise<string | null> {
   if (!(await ownerWallet.isGuarded())) return null
-  const passphrase = await askHidden(io, 'Passphrase of the wallet (it is not shown):')
+  const passphrase = await askHidden(io, 'Wallet passphrase (not shown):')
   await ownerWallet.proveOwner(passphrase)
   return passphrase
 }

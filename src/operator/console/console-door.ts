@@ -40,7 +40,7 @@ export class ConsoleDoor {
       if (error instanceof PageRefusal)
         return refused(error.status, error.happened, error.next, error.retryAfterSeconds)
       const away = awayReason(error)
-      this.#context.log.error({ err: error }, 'A request of the console failed.')
+      this.#context.log.error({ err: error }, 'A request from the console failed.')
       return away
         ? refused(503, 'The ledger’s database does not answer.', 'Try again in a moment.')
         : refused(500, 'The service failed.', 'Try again; the reason is in its log.')

@@ -93,7 +93,7 @@ export class PaymentLooks {
       if (seen.state === 'unconfirmed') return without('unconfirmed')
       return { found: 'open', problem: await facilitator.problem(after.payment.option) }
     } catch (error) {
-      log.warn({ payment: paymentIdOf(row.key), failure: failureWords(error) }, 'A look at a payment failed.')
+      log.warn({ payment: paymentIdOf(row.key), failure: failureWords(error) }, 'A payment could not be checked.')
       if (error instanceof RailNotConfigured) return without('not_configured')
       if (error instanceof ChainUnavailable) return without('unreachable')
       throw error

@@ -86,7 +86,7 @@ export function createApp(
 
 type Get = (path: string, run: (exchange: Exchange, context: AppContext) => Promise<Response>, block?: Block) => void
 
-/** The documentation for people. It is loaded with the first page, and its models are those of the moment. */
+/** The documentation for users. It is loaded with the first page, and shows the current models. */
 function mountPages(get: Get, service: Service): void {
   const { settings, catalogue } = service
   const pages = onceLoaded(async () => {

@@ -254,7 +254,7 @@ export const connectionLimits: ConnectionLimits = {
    */
   idleMs: 65_000,
   connections: 10_000,
-  /** With Node's own 64 KB a reader that stops would take more than the 256 KB that it may. */
+  /** With Node's default of 64 KB, a stalled reader would take more than its limit of 256 KB. */
   aheadBytes: 16 * 1024,
 }
 

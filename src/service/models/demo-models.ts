@@ -182,7 +182,7 @@ const demoStudio = (engine: VideoEngine): VideoModel => {
     ...model,
     name: 'Demo video studio',
     description:
-      'A demonstration that takes every medium: a video or image as background, an end frame, references, elements (@Element1) and scenes (@Image1) as tiles, and your audio in place of its own.',
+      'A demonstration that accepts every kind of media: a video or image as background, an end frame, references, elements (@Element1) and scenes (@Image1) as tiles, and your audio in place of its own.',
     traits: [],
     engineModel: 'demo-video-studio',
     constraints: { ...model.constraints, media: [...videoMediaFields] },

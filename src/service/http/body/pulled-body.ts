@@ -103,12 +103,12 @@ export async function writePulled(outgoing: ServerResponse, source: PulledBody):
 /** Writes a piece; false if the reader should take some before the next. */
 type Write = (outgoing: ServerResponse, piece: Uint8Array | string) => boolean
 
-/** The head leaves with the first piece. */
+/** The headers are sent with the first piece. */
 const firstWrite: Write = (outgoing, piece) => outgoing.write(piece)
 
 /**
- * Node gathers a chunk as four writes until the next tick; one write of the whole chunk costs less. A text is written as
- * one, because a buffer would be a slice of 64 KB, all of which a reader that stalls would keep.
+ * Node turns a chunk into four writes and gathers them until the next tick; one write of the whole chunk costs less. It
+ * is a string, because a buffer would be a slice of a 64 KB block, all of which a stalled reader would keep in memory.
  */
 const writeChunk: Write = (outgoing, piece) => {
   const { socket, chunkedEncoding } = outgoing

@@ -26,7 +26,7 @@ export class StreamTooLarge extends Error {}
 
 /**
  * A stream that is recorded while it is read, at its reader's pace, and continues by itself when the reader has left.
- * One that becomes too large is delivered as without a key, and then ends when its reader leaves.
+ * One that becomes too large is delivered as if it had no key, and then ends when its reader leaves.
  */
 export class KeyedStream {
   readonly body: PulledBody
