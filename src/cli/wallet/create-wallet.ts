@@ -46,7 +46,7 @@ export async function createWallet(args: readonly string[], io: CommandIo): Prom
     const payees = service === undefined ? [] : payeesOffered(service, await readOffer(service))
     if (service !== undefined) await confirmPayees(io, payees, given === null)
     const { address, solanaAddress, path } = await ownerWallet.create(
-      given ?? (await askTwice(io, 'Passphrase of the new wallet (it is not shown):')),
+      given ?? (await askTwice(io, 'Passphrase for the new wallet (not shown):')),
       values.keychain,
     )
     for (const payee of payees) await ownerWallet.pin(payee, `wallet create, ${userName()}`)

@@ -92,9 +92,9 @@ export async function newPassphrase(args: readonly string[], io: CommandIo): Pro
   requireTerminal(io, command)
   return withOwnerWallet(io, values.data, async ownerWallet => {
     const address = await encryptedAddress(ownerWallet)
-    const present = await askHidden(io, 'Present passphrase of the wallet (it is not shown):')
+    const present = await askHidden(io, 'Current wallet passphrase (not shown):')
     await ownerWallet.provePassphrase(present)
-    await ownerWallet.changePassphrase(present, await askTwice(io, 'New passphrase (it is not shown):'))
+    await ownerWallet.changePassphrase(present, await askTwice(io, 'New wallet passphrase (not shown):'))
     io.output.print(`The keys of ${address} are now encrypted with the new passphrase.`)
     io.output.note('Update the file that your assistants read with `--passphrase-file`.')
     io.output.note('Copies of the old wallet.json, such as backups, still open with the old passphrase.')
