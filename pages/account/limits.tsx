@@ -40,12 +40,12 @@ export function LimitsPage(): JSX.Element {
 const limitColumns: readonly Column<LimitsView['rows'][number]>[] = [
   { name: 'Model', show: ({ model }) => model },
   {
-    name: 'Requests a minute',
+    name: 'Requests per minute',
     isNumber: true,
     show: ({ requestsPerMinute: most }) => (most === null ? nothing : count(most)),
   },
   {
-    name: 'Tokens a minute',
+    name: 'Tokens per minute',
     isNumber: true,
     show: ({ tokensPerMinute: most }) => (most === null ? nothing : count(most)),
   },
@@ -53,9 +53,9 @@ const limitColumns: readonly Column<LimitsView['rows'][number]>[] = [
 
 /** What the types of a limit count. */
 const types: Readonly<Record<string, string>> = {
-  RPM: 'requests a minute',
-  RPD: 'requests a day',
-  TPM: 'tokens a minute',
+  RPM: 'requests per minute',
+  RPD: 'requests per day',
+  TPM: 'tokens per minute',
   FAILED_REQUESTS: 'failed requests',
 }
 

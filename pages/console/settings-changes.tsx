@@ -120,8 +120,8 @@ const LimitTable = ({ limits, change }: LimitTableProps): JSX.Element => (
     columns={[
       { name: 'For', show: ({ scope }) => scopes[scope] },
       { name: 'Name', show: ({ name }) => name },
-      { name: 'Requests a minute', isNumber: true, show: ({ requestsPerMinute }) => orPlan(requestsPerMinute) },
-      { name: 'Tokens a minute', isNumber: true, show: ({ tokensPerMinute }) => orPlan(tokensPerMinute) },
+      { name: 'Requests per minute', isNumber: true, show: ({ requestsPerMinute }) => orPlan(requestsPerMinute) },
+      { name: 'Tokens per minute', isNumber: true, show: ({ tokensPerMinute }) => orPlan(tokensPerMinute) },
       {
         name: 'Act',
         show: each => (
@@ -227,11 +227,11 @@ function LimitDialog({ limit, edits: { models, limitTypes }, review, close }: Li
         </>
       )}
       <label>
-        Requests a minute{' '}
+        Requests per minute{' '}
         <input name="requests" inputMode="numeric" pattern="\d{1,8}" value={limit?.requestsPerMinute ?? ''} />
       </label>
       <label>
-        Tokens a minute{' '}
+        Tokens per minute{' '}
         <input name="tokens" inputMode="numeric" pattern="\d{1,12}" value={limit?.tokensPerMinute ?? ''} />
       </label>
       <p class="quiet">Leave a field empty to use the plan’s limit.</p>

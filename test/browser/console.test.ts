@@ -186,7 +186,7 @@ withChromium('the console in a browser', browser => {
     expect(await served.configText()).toBe(before.replace('0.40', '0.35'))
     await view.getByRole('button', { name: 'Add a limit' }).click()
     await view.getByLabel('Name').selectOption('text')
-    await view.getByLabel('Requests a minute').fill('5')
+    await view.getByLabel('Requests per minute').fill('5')
     await view.getByRole('button', { name: 'Show the change' }).click()
     await review.getByRole('button', { name: 'Cancel' }).click()
     expect(await served.configText()).toBe(before.replace('0.40', '0.35'))
