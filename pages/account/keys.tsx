@@ -11,15 +11,21 @@ import type { BudgetView, KeyRow, NewKey, Told } from './wire.ts'
 
 const pageRows = 50
 
+/** What the user wants to do with a key. */
+interface Opened {
+  act: 'change' | 'revoke'
+  row: KeyRow
+}
+
 /** Keys of the account: their budgets and spend, creating and revoking them. */
 export function KeysPage(): JSX.Element {
   const state = useSignal<'active' | 'ended'>('active')
   const version = useSignal(0)
   const isCreating = useSignal(false)
   const created = useSignal<NewKey | null>(null)
-  const revoked = useSignal<KeyRow | null>(null)
-  const columns = keyColumns(row => {
-    revoked.value = row
+  const opened = useSignal<Opened | null>(null)
+  const columns = keyColumns(asked => {
+    opened.value = asked
   })
   return (
     <>
@@ -68,14 +74,14 @@ export function KeysPage(): JSX.Element {
           }}
         />
       )}
-      {revoked.value && (
-        <RevokeDialog
-          row={revoked.value}
+      {opened.value && (
+        <RowDialog
+          {...opened.value}
           done={() => {
             version.value++
           }}
           close={() => {
-            revoked.value = null
+            opened.value = null
           }}
         />
       )}
@@ -96,7 +102,7 @@ function Secret({ created: { secret } }: { created: NewKey }): JSX.Element {
   )
 }
 
-const keyColumns = (revoke: (row: KeyRow) => void): readonly Column<KeyRow>[] => [
+const keyColumns = (open: (asked: Opened) => void): readonly Column<KeyRow>[] => [
   {
     name: 'Key',
     show: ({ prefix, label, id }) => (
@@ -119,14 +125,24 @@ const keyColumns = (revoke: (row: KeyRow) => void): readonly Column<KeyRow>[] =>
   {
     name: 'Action',
     show: row => (
-      <button
-        type="button"
-        class="small danger"
-        aria-label={`Revoke ${row.label || row.prefix}`}
-        onClick={() => revoke(row)}
-      >
-        Revoke
-      </button>
+      <>
+        <button
+          type="button"
+          class="small"
+          aria-label={`Change ${row.label || row.prefix}`}
+          onClick={() => open({ act: 'change', row })}
+        >
+          Change
+        </button>{' '}
+        <button
+          type="button"
+          class="small danger"
+          aria-label={`Revoke ${row.label || row.prefix}`}
+          onClick={() => open({ act: 'revoke', row })}
+        >
+          Revoke
+        </button>
+      </>
     ),
   },
 ]
@@ -183,37 +199,95 @@ function CreateDialog({ done, close }: { done(key: NewKey): void; close(): void 
           </select>
         </label>
       </p>
+      <LimitFields usd="" period="EPOCH" ends="" />
+    </DialogForm>
+  )
+}
+
+const resets = [
+  ['EPOCH', 'every UTC day'],
+  ['MONTH', 'every UTC month'],
+  ['LIFETIME', 'never'],
+] as const
+
+/** What a key may spend, and until when. */
+function LimitFields({ usd: limit, period, ends }: { usd: string; period: string; ends: string }): JSX.Element {
+  return (
+    <>
       <p>
         <label>
-          Budget in USD (empty for none) <input name="usd" inputMode="decimal" pattern="\d{1,9}(\.\d{1,6})?" />
+          Budget in USD (empty for none){' '}
+          <input name="usd" inputMode="decimal" pattern="\d{1,9}(\.\d{1,6})?" defaultValue={limit} />
         </label>
       </p>
       <p>
         <label>
           The budget resets{' '}
           <select name="period">
-            <option value="EPOCH">every UTC day</option>
-            <option value="MONTH">every UTC month</option>
-            <option value="LIFETIME">never</option>
+            {resets.map(([value, words]) => (
+              <option key={value} value={value} selected={value === period}>
+                {words}
+              </option>
+            ))}
           </select>
         </label>
       </p>
       <p>
         <label>
-          Ends on (UTC, empty for never) <input name="ends" type="date" />
+          Ends on (UTC, empty for never) <input name="ends" type="date" defaultValue={ends} />
         </label>
       </p>
-    </DialogForm>
+    </>
   )
 }
 
-interface RevokeProps {
+interface RowDialogProps {
   row: KeyRow
   done(): void
   close(): void
 }
 
-function RevokeDialog({ row: { id, label, prefix }, done, close }: RevokeProps): JSX.Element {
+const RowDialog = ({ act, ...rest }: RowDialogProps & Opened): JSX.Element =>
+  act === 'change' ? <ChangeDialog {...rest} /> : <RevokeDialog {...rest} />
+
+/** Sends only what differs, so that a budget's period does not begin anew by accident. */
+function ChangeDialog({ row, done, close }: RowDialogProps): JSX.Element {
+  const { id, label, prefix, budget, expiresAtMs } = row
+  const before = {
+    ...{ label, usd: budget?.usd ? exactUsd(budget.usd) : '' },
+    ...{ period: (budget?.period ?? 'epoch').toUpperCase() },
+    ends: expiresAtMs === null ? '' : new Date(expiresAtMs).toISOString().slice(0, 10),
+  }
+  const submit = async (form: FormData) => {
+    const of = (name: string) => `${form.get(name) ?? ''}`.trim()
+    const after = { label: of('label'), usd: of('usd'), period: of('period'), ends: of('ends') }
+    const hasLimit = after.usd !== ''
+    const isMoved = after.usd !== before.usd || (hasLimit && after.period !== before.period)
+    const order = {
+      ...{ id, ...(after.label === before.label ? {} : { description: after.label }) },
+      ...(isMoved ? { consumptionLimit: { usd: hasLimit ? Number(after.usd) : null } } : {}),
+      ...(isMoved && hasLimit ? { limitPeriod: after.period } : {}),
+      ...(after.ends === before.ends ? {} : { expiresAt: after.ends === '' ? null : after.ends }),
+    }
+    said.value = (await ask<Told>('keys/change', order)).said
+    done()
+  }
+  return (
+    <DialogForm title="Change this key" action="Change" submit={submit} close={close}>
+      <p>
+        <code>{prefix}…</code> keeps its secret and what it has spent.
+      </p>
+      <p>
+        <label>
+          Label <input name="label" maxLength={64} autocomplete="off" defaultValue={label} />
+        </label>
+      </p>
+      <LimitFields {...before} />
+    </DialogForm>
+  )
+}
+
+function RevokeDialog({ row: { id, label, prefix }, done, close }: RowDialogProps): JSX.Element {
   const submit = async () => {
     const told = await ask<Told>('keys/revoke', { id })
     said.value = told.said

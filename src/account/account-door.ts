@@ -60,7 +60,12 @@ export class AccountDoor {
       return await this.#answer(request, addressSubject(address))
     } catch (error) {
       if (error instanceof PageRefusal) return refusedBy(error)
-      if (error instanceof ServiceError) return refused(error.status, ...sentencesOf(error))
+      if (error instanceof ServiceError) {
+        const answer = refused(error.status, ...sentencesOf(error))
+        const wait = error.headers['retry-after']
+        if (wait !== undefined) answer.headers.set('retry-after', wait)
+        return answer
+      }
       const away = awayReason(error)
       this.#context.log.error({ err: error }, 'A request from the customers’ page failed.')
       return away

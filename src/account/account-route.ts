@@ -1,6 +1,7 @@
 import type { CallerIdentity } from '#access/identity/caller-identity.ts'
 import type { WalletSignIn } from '#access/identity/wallet-sign-in.ts'
 import type { ApiKeys } from '#access/keys/api-keys.ts'
+import type { Guards } from '#access/limits/guards.ts'
 import type { LimitLog } from '#access/limits/limit-log.ts'
 import type { AccessSettings } from '#access/payment-required.ts'
 import type { MicroUsd } from '#contract/money.ts'
@@ -27,9 +28,11 @@ export interface AccountParts {
   log: Log
   settings: Pick<AccessSettings, 'publicUrl' | 'plan' | 'limits'>
   page: AccountPageSettings
-  keys: Pick<ApiKeys, 'find' | 'kept' | 'keptOne' | 'create' | 'revoke' | 'requireSecret'>
+  keys: Pick<ApiKeys, 'find' | 'kept' | 'keptOne' | 'create' | 'setBudget' | 'revoke' | 'requireSecret'>
   funding: Pick<Funding, 'spendable' | 'stakingToday' | 'isSuspended'>
   receipts: Pick<ChargeReceipts, 'of'>
+  /** The limits of the API, which count this page's actions too. */
+  guards: Pick<Guards, 'take'>
   limitLog: Pick<LimitLog, 'read'>
   identity: Pick<CallerIdentity, 'pageSignIn'>
   payments: PaymentDrafts

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { createKeyFor, revokeKeyFor } from '#access/keys/key-acts.ts'
-import { CreateKeyRequest } from '#contract/operations/keys.ts'
+import { changeKeyFor, createKeyFor, revokeKeyFor } from '#access/keys/key-acts.ts'
+import { CreateKeyRequest, createKey, UpdateKeyRequest } from '#contract/operations/keys.ts'
 import { PageRefusal } from '#host/pages/page-refusal.ts'
 import type { NewKey, Told } from '#pages/account/wire.ts'
 import type { AccountRoutes } from './account-route.ts'
@@ -30,8 +30,16 @@ export const keyRoutes: AccountRoutes = {
         throw new PageRefusal(403, 'The operator has suspended this account.', 'Contact the operator.')
       if (principal.kind === 'wallet' && principal.isNew)
         throw new PageRefusal(409, 'This wallet has no account yet.', 'Top up first; that opens one.')
+      await context.guards.take({ principal, address: '' }, { operation: createKey, model: null, tokens: 0 })
       const { id, secret } = await createKeyFor(context, principal, order)
       return { id, secret }
+    },
+  },
+  'POST /account/api/keys/change': {
+    isForAccount: true,
+    async run({ body, session: { principal } }, context): Promise<Told> {
+      await changeKeyFor(context, principal, inputOf(UpdateKeyRequest, body))
+      return { said: 'The key was changed.' }
     },
   },
   'POST /account/api/keys/revoke': {

@@ -75,7 +75,7 @@ const mayAsk: Record<string, 'every key' | 'ADMIN key'> = {
     ].map(route => [route, 'every key']),
   ),
   ...Object.fromEntries(
-    ['keys', 'keys/create', 'keys/revoke', 'invoices', 'invoice'].map(name => [
+    ['keys', 'keys/create', 'keys/change', 'keys/revoke', 'invoices', 'invoice'].map(name => [
       `POST /account/api/${name}`,
       'ADMIN key',
     ]),
@@ -292,6 +292,56 @@ describe('keys', () => {
     expect((await asked<ListPage<KeyRow>>('keys', { state: 'ended' }, mine.admin)).rows).toMatchObject([
       { id, state: 'revoked' },
     ])
+  })
+
+  test('the budget, the end and the label of one are changed, and only those that are named', async () => {
+    const order = {
+      apiKeyType: 'INFERENCE',
+      description: 'Robot',
+      consumptionLimit: { usd: 0.5 },
+      limitPeriod: 'MONTH',
+    }
+    const { id, secret } = await asked<NewKey>('keys/create', order, mine.admin)
+    const row = async () => (await asked<ListPage<KeyRow>>('keys', {}, mine.admin)).rows.find(each => each.id === id)
+    await asked('keys/change', { id, consumptionLimit: { usd: 2.25 } }, mine.admin)
+    expect(await row()).toMatchObject({
+      label: 'Robot',
+      budget: { period: 'month', usd: '2250000' },
+      expiresAtMs: null,
+    })
+    await asked('keys/change', { id, description: 'Lift', expiresAt: '2027-03-01' }, mine.admin)
+    expect(await row()).toMatchObject({
+      ...{ label: 'Lift', budget: { period: 'month', usd: '2250000' } },
+      expiresAtMs: Date.parse('2027-03-01'),
+    })
+    await asked('keys/change', { id, consumptionLimit: { usd: null }, expiresAt: null }, mine.admin)
+    expect(await row()).toMatchObject({ budget: null, expiresAtMs: null })
+    const chat = { model: 'demo-chat', messages: [{ role: 'user', content: 'Hello' }] }
+    expect((await opened.service.post('/chat/completions', chat, secret)).status).toBe(200)
+  })
+
+  test('C11: neither another customer’s key, nor the role of a key is changed, and no key ends in the past', async () => {
+    const { id } = await asked<NewKey>('keys/create', { apiKeyType: 'INFERENCE', description: '' }, mine.admin)
+    const order = { id, consumptionLimit: { usd: 5 } }
+    expect((await refused('keys/change', order, theirs.admin)).status).toBe(404)
+    expect((await refused('keys/change', { id, expiresAt: '2020-01-01' }, mine.admin)).status).toBe(400)
+    await asked('keys/change', { id, role: 'ADMIN', apiKeyType: 'ADMIN' }, mine.admin)
+    const { rows } = await asked<ListPage<KeyRow>>('keys', {}, mine.admin)
+    expect(rows.find(each => each.id === id)).toMatchObject({ role: 'INFERENCE', budget: null, expiresAtMs: null })
+  })
+
+  test('C13: the page and the API together create 20 keys a minute', async () => {
+    const order = { apiKeyType: 'INFERENCE', description: '' }
+    const viaApi = () => opened.service.post('/api_keys', order, mine.admin.key)
+    for (let made = 0; made < 10; made++) {
+      await asked('keys/create', order, mine.admin)
+      expect((await viaApi()).status).toBe(200)
+    }
+    const answer = await opened.act('keys/create', order, mine.admin.session)
+    expect([answer.status, Number(answer.headers.get('retry-after')) > 0]).toEqual([429, true])
+    expect((await viaApi()).status).toBe(429)
+    opened.service.clock.pass(60_000)
+    await asked('keys/create', order, mine.admin)
   })
 
   test('C12: a suspended customer creates no key', async () => {

@@ -119,4 +119,10 @@ export const accountThreats: readonly Threat[] = [
     answer: '403; the account’s calls stay refused',
     shownBy: [api('C12: a suspended customer creates no key')],
   },
+  {
+    id: 'C13',
+    threat: 'a hijacked session that creates keys without end',
+    answer: '429 after 20 keys in a minute; the page and the API share the count',
+    shownBy: [api('C13: the page and the API together create 20 keys a minute')],
+  },
 ]

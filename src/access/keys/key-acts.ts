@@ -1,10 +1,10 @@
 import { authenticationFailed, keyNotFound } from '#contract/errors/errors.ts'
-import type { CreateKeyRequest } from '#contract/operations/keys.ts'
+import type { CreateKeyRequest, UpdateKeyRequest } from '#contract/operations/keys.ts'
 import type { Clock } from '#contract/time.ts'
 import type { Principal } from '#ledger/accounts/principal.ts'
 import type { Store } from '#ledger/store/store.ts'
 import { type ApiKeyRecord, type ApiKeys, type CreatedKey, counts } from './api-keys.ts'
-import { keyMoved, keyOrder, orderBy, requireMayTouch, tooManyKeys } from './key-order.ts'
+import { keyChange, keyMoved, keyOrder, orderBy, requireMayTouch, requireNoRaise, tooManyKeys } from './key-order.ts'
 
 /** A caller's actions on its account's keys, the same over the API and on the account's page. */
 
@@ -70,6 +70,26 @@ export async function createKeyFor(
   })
   return creating.catch(error => {
     throw tooManyKeys(error) ?? error
+  })
+}
+
+/**
+ * Changes the label, the budget or the end of a key. Throws 403 for another key if the caller's has a budget, 400 if it
+ * would raise its own, and 404 for a key that its account does not have.
+ */
+export async function changeKeyFor(
+  { keys, clock }: Pick<KeyParts, 'clock'> & { keys: Pick<ApiKeys, 'keptOne' | 'setBudget'> },
+  principal: Principal,
+  request: UpdateKeyRequest,
+  signal: AbortSignal | null = null,
+): Promise<void> {
+  await untilUnmoved(signal, async () => {
+    const caller = principal.kind === 'key' ? await callerKey({ keys, clock }, principal) : null
+    const key = caller?.id === request.id ? caller : await ownKey({ keys }, principal.account, request.id)
+    if (caller) requireMayTouch(caller, key.id)
+    const { budget, more } = keyChange(key, request, clock.now())
+    if (caller === key) requireNoRaise(key, budget, more)
+    await keys.setBudget(key.id, budget, more)
   })
 }
 

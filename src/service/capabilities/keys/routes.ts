@@ -1,6 +1,6 @@
 import type { ApiKeyRecord } from '#access/keys/api-keys.ts'
-import { callerKey, createKeyFor, ownKey, revokeKeyFor, untilUnmoved } from '#access/keys/key-acts.ts'
-import { createdKey, keyChange, requireMayTouch, requireNoRaise } from '#access/keys/key-order.ts'
+import { changeKeyFor, createKeyFor, ownKey, revokeKeyFor } from '#access/keys/key-acts.ts'
+import { createdKey } from '#access/keys/key-order.ts'
 import { keyUses, shownKey } from '#access/keys/shown-key.ts'
 import { callerLimits, type ListedModel, limitFor } from '#access/limits/limit-rules.ts'
 import { admissionFloorUsd } from '#contract/limits.ts'
@@ -13,7 +13,6 @@ import {
   getKey,
   getWeb3Token,
   listKeys,
-  type UpdateKeyRequest,
   updateKey,
 } from '#contract/operations/keys.ts'
 import { getRateLimitLog, getRateLimits, type RateLimits } from '#contract/operations/rate-limits.ts'
@@ -47,20 +46,11 @@ async function withUse({ store, clock }: Pick<Service, 'store' | 'clock'>, key: 
 export const updateKeyRoute = route(updateKey, async (call, service) => {
   const principal = principalOf(call)
   const { account } = principal
-  await untilUnmoved(call.signal, () => change(service, principal, call.body))
+  await changeKeyFor(service, principal, call.body, call.signal)
   const shown = await withUse(service, await ownKey(service, account, call.body.id))
   const { usage: _usage, currentPeriodUsage: _current, ...data } = shown
   return json({ success: true, data: data satisfies ChangedKey })
 })
-
-async function change(service: Service, principal: Principal, request: UpdateKeyRequest): Promise<void> {
-  const caller = await callerKey(service, principal)
-  const key = caller.id === request.id ? caller : await ownKey(service, principal.account, request.id)
-  requireMayTouch(caller, key.id)
-  const { budget, more } = keyChange(key, request, service.clock.now())
-  if (caller === key) requireNoRaise(caller, budget, more)
-  await service.keys.setBudget(key.id, budget, more)
-}
 
 export const deleteKeyRoute = route(deleteKey, async (call, service) => {
   await revokeKeyFor(service, principalOf(call), call.query.id)
